@@ -30,9 +30,9 @@ export class Draft {
   readonly names: NameTable;
   /** The current body; without members for a body that is an array. */
   root: DraftObject;
-  /** The body, where it is an array: it stays one, whatever the rules. */
+  /** The body if it is an array; no rule changes that. */
   readonly list: DraftArray | undefined;
-  /** True when there was not enough memory for the parts that rules use: it cannot be printed. */
+  /** True if there was not enough memory for the parts that rules use: the draft cannot be printed. */
   isIncomplete = false;
   private readonly isGrouped: boolean | 'scalars';
   private readonly memory: WorkMemory | undefined;
@@ -40,8 +40,8 @@ export class Draft {
   private freeParts = FREE_PARTS;
 
   /**
-   * With `isGrouped`, consecutive members that no rule uses are grouped into one, or those that are strings and scalars; large ones take
-   * memory from `memory`.
+   * With `isGrouped`, consecutive members that no rule uses are grouped into one; with `scalars`, only strings and scalars are. Large
+   * drafts take memory from `memory`.
    */
   constructor(
     bytes: Uint8Array,
@@ -91,9 +91,9 @@ export class Draft {
     if (at === path.length) return value instanceof DraftObject ? visit(value) : undefined;
     const id = path[at] ?? 0;
     if (id === ANYWHERE) {
-      // The body may be an array, but what is named on the way here is an object: the elements of an array have a path of their own.
+      // The body may be an array, but a named step of a path leads to an object: `*` is the step for elements of an array.
       if (at > 0 && value instanceof DraftArray) return undefined;
-      // An object comes after those in it, so that none is met again where a rule puts it into another.
+      // Inner objects come first, so that an object that a rule moves into another is not visited again.
       for (const object of this.objectsIn(value).reverse()) {
         const outcome = this.walk(object, path, at + 1, visit, ambiguous);
         if (outcome !== undefined) return outcome;
@@ -119,7 +119,7 @@ export class Draft {
     return this.walk(this.open(member, member.node), path, at + 1, visit, ambiguous);
   }
 
-  /** All objects in a value, and itself: each behind those around it, in the reverse order of the text otherwise. */
+  /** Returns all objects in a value, itself included: each after its containers, siblings in the reverse order of the text. */
   private objectsIn(value: DraftObject | DraftArray): DraftObject[] {
     const found: DraftObject[] = [];
     const waiting = [value];
@@ -170,7 +170,7 @@ export class Draft {
     }
   }
 
-  /** Returns all elements of an array, whatever their values are. */
+  /** Returns all elements of an array, including strings and scalars. */
   elementsOf(array: DraftArray): readonly DraftElement[] {
     if (array.isWhole || array.node < 0) return array.elements;
     array.isWhole = array.isEntered = true;
@@ -198,7 +198,7 @@ export class Draft {
   }
 }
 
-/** An element of a draft array. Those of V1's arrays are listed where their values are objects or arrays, or a rule asked for all. */
+/** An element of a draft array. Elements of V1's arrays are listed only if they are objects or arrays, or if a rule asked for all. */
 export class DraftElement {
   readonly array: DraftArray;
   readonly index: number;
@@ -207,9 +207,9 @@ export class DraftElement {
   value: DraftObject | DraftArray | undefined = undefined;
   /** The bytes of its value, in an array that a rule created. */
   literal: Uint8Array | undefined = undefined;
-  /** The member whose value it has in place of its own. */
+  /** The member whose value replaces its original value. */
   from: DraftMember | undefined = undefined;
-  /** True if its value is not that of its node: a rule replaced it. */
+  /** True if a rule replaced the value of its node. */
   isReplaced = false;
 
   constructor(array: DraftArray, index: number, node = -1) {
@@ -226,7 +226,7 @@ export class DraftArray {
   /** Its elements, once a rule has entered it. */
   readonly elements: DraftElement[] = [];
   isEntered = false;
-  /** True once all of them are listed, those with strings and scalars too. */
+  /** True once all elements are listed, including strings and scalars. */
   isWhole = false;
   /** Its original container; undefined for the body. */
   readonly origin: DraftMember | DraftElement | undefined;
@@ -260,11 +260,11 @@ export class DraftMember {
   isRemoved = false;
   /** Its value, once a rule has opened it. */
   value: DraftObject | DraftArray | undefined = undefined;
-  /** The bytes of a JSON value that a rule wrote in place of its own. */
+  /** The bytes of the JSON value that a rule wrote in place of the original. */
   literal: Uint8Array | undefined = undefined;
-  /** True if `value` is not that of its node: a rule replaced it. */
+  /** True if a rule replaced the value of its node. */
   isReplaced = false;
-  /** The JSON text of its name, where that was a value before. */
+  /** The JSON text of its name, if a rule made the name from a value. */
   key: Uint8Array | undefined = undefined;
   /** True if its node is an element of an array, which has no name. */
   isElement = false;
@@ -443,7 +443,7 @@ function valuePointer(draft: Draft, holder: DraftMember | DraftElement): string 
   return around === undefined ? undefined : `${around}/${index}`;
 }
 
-/** Returns a pointer like that of `name` in `object`, where no member is. */
+/** Returns a pointer in `object` at which there is no member, with a name made from `name`. */
 export function pointerAside(draft: Draft, object: DraftObject, name: string): string {
   const names = new Set(object.members.map((member) => currentName(draft, member)));
   let free = name;
@@ -464,7 +464,7 @@ export function spelledName({ bytes, tape, names }: Draft, member: DraftMember):
   return key ?? bytes.slice(tape.keyStart(node), tape.keyEnd(node));
 }
 
-/** Returns the members of an object, each by itself where they are grouped. */
+/** Returns the members of an object, with groups split into single members. */
 export function eachMember({ tape }: Draft, object: DraftObject): readonly DraftMember[] {
   return object.members.flatMap((member) => {
     if (member.last === member.node) return member;
@@ -489,7 +489,7 @@ export function hasRepeatedNames(draft: Draft, object: DraftObject): boolean {
   return names.size < count;
 }
 
-/** The object around an object, past lists. */
+/** Returns the nearest object around an object, skipping arrays. */
 export function objectAround(object: DraftObject): DraftObject | undefined {
   let { up } = object;
   while (up instanceof DraftElement) up = up.array.up;
@@ -507,7 +507,7 @@ export function copyOf(object: DraftObject, source: DraftMember, like: DraftMemb
   return copy;
 }
 
-/** Later rules may read the copy, so everything known of the value is copied too. */
+/** Later rules may read the copy, so all that is known about the value is copied as well. */
 function cloneValue(
   value: DraftObject | DraftArray | undefined,
   up: DraftMember | DraftElement,
@@ -536,7 +536,7 @@ function cloneValue(
 }
 
 function cloneMember(member: DraftMember, holder: DraftObject): DraftMember {
-  // Its bytes came from where those of the member did.
+  // Its bytes come from the same place as the member's.
   const clone = new DraftMember(member.id, member.node, member.place, member.hasDelimiter, member.home);
   clone.holder = holder;
   clone.last = member.last;
@@ -563,7 +563,7 @@ export function insertBehind(object: DraftObject, behind: DraftMember, copies: r
 /** Adds a new member to the end of `object`, formatted like the last one; the caller sets its value. */
 export function addMade(object: DraftObject, id: number): DraftMember {
   const last = object.members.at(-1);
-  // The last of a group of members has a delimiter of its own.
+  // The last member of a group has its own delimiter.
   const isGroup = last !== undefined && last.last !== last.node;
   const place = isGroup ? last.last : (last?.place ?? -1);
   const made = new DraftMember(id, -1, place, isGroup || (last?.hasDelimiter ?? false), object);
@@ -584,13 +584,13 @@ export function addLast(object: DraftObject, id: number): DraftMember {
   return made;
 }
 
-/** A value that a rule writes: the bytes of a string or a scalar, or what later rules can go into. */
+/** A value that a rule writes: the bytes of a string or a scalar, or a structure that later rules can change. */
 export type Template =
   | { readonly kind: 'literal'; readonly bytes: Uint8Array }
   | { readonly kind: 'object'; readonly members: readonly (readonly [id: number, value: Template])[] }
   | { readonly kind: 'array'; readonly elements: readonly Template[] };
 
-/** Gives `member` the value of a template in place of its own. */
+/** Replaces the value of `member` with that of a template. */
 export function write(member: DraftMember, template: Template): void {
   member.isReplaced = true;
   fill(member, template);

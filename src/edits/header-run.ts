@@ -14,20 +14,20 @@ export interface Field {
 export interface FieldRecord<Name extends string = string> {
   readonly change: string;
   readonly rule: Name;
-  /** The field as its sender named it; the new one, where there was none. */
+  /** The field as its sender named it; the new name for a field that a rule added. */
   readonly header: string;
   readonly from?: string;
-  /** The field as its reader gets it. */
+  /** The field as its recipient gets it. */
   readonly to?: string;
   readonly note?: string;
 }
 
-/** Why header rules stop: the request is refused, or forwarded as it is. */
+/** Why header rules stop: the request is refused, or forwarded unchanged. */
 export type HeaderStop = Refusal | 'forward';
 
 /** The rules that apply, one after the other, to one header section. Fields that no rule names keep their bytes and their order. */
 export class HeaderRun<Name extends string = string> {
-  /** The raw query of the request, with its question mark unless it is empty: a credential may move out of it. */
+  /** The raw query of the request, with its question mark unless it is empty; a rule may move a credential out of it. */
   query: string;
   readonly records: FieldRecord<Name>[] = [];
   private readonly received: HeaderList;
@@ -45,12 +45,12 @@ export class HeaderRun<Name extends string = string> {
     }
   }
 
-  /** The rule whose edits come next. */
+  /** Starts a rule: the next edits are recorded as its own. */
   begin(base: NonNullable<HeaderRun<Name>['base']>): void {
     this.base = base;
   }
 
-  /** The fields of a name. */
+  /** Returns the fields with a name. */
   named(name: string): readonly Field[] {
     const lower = name.toLowerCase();
     return this.fields.filter((field) => isNamed(field.name, lower));
@@ -66,7 +66,7 @@ export class HeaderRun<Name extends string = string> {
     if (gone.length > 0) this.fields = this.fields.filter((field) => !gone.includes(field));
   }
 
-  /** Removes each field of a name. */
+  /** Removes all fields with a name. */
   drop(name: string, note?: string): void {
     const dropped = this.named(name);
     const [first] = dropped;
@@ -75,7 +75,7 @@ export class HeaderRun<Name extends string = string> {
     this.record(first.origin ?? first.name, note === undefined ? {} : { note });
   }
 
-  /** Applies the policy `conflict` to fields that have the new name of what `by` names; true where some were dropped. */
+  /** Applies the policy `conflict` to fields named `to`, the new name of `by`; true if it dropped some. */
   settle(to: string, by: string): HeaderStop | boolean {
     if (this.named(to).length === 0) return false;
     const policy = this.base?.conflict;
@@ -109,7 +109,7 @@ export class HeaderRun<Name extends string = string> {
     if (base !== undefined) this.records.push({ change: base.change, rule: base.name, header, ...places });
   }
 
-  /** The fields: the same list where nothing changed. */
+  /** Returns the fields: the same list if nothing changed. */
   finish(): HeaderList {
     return this.records.length === 0
       ? this.received
@@ -117,17 +117,17 @@ export class HeaderRun<Name extends string = string> {
   }
 }
 
-/** The note on a record of a rule whose new name was there already. */
+/** The note for a rule whose new name was already present. */
 export function conflictNote(isConflict: boolean): { readonly note?: string } {
   return isConflict ? { note: 'conflict' } : {};
 }
 
-/** Puts a value in the place of the braces. */
+/** Puts a value in place of the braces. */
 export function filled(template: string, value: string): string {
   return template.replace('{}', () => value);
 }
 
-/** Refuses a request whose head says two things, or one that no field can. */
+/** Refuses a request with an ambiguous head, or whose new value no header field can have. */
 export function badRequest(detail: string): Refusal {
   return { code: 'bad-request', status: 400, detail };
 }

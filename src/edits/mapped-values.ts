@@ -20,7 +20,7 @@ export interface MappedValue {
   readonly to: JsonScalar;
 }
 
-/** The values of a map, compiled: finds the position of a value in the map, and has its replacement. */
+/** The values of a map, compiled: finds a value's position in the map, and returns its replacement. */
 export class MappedValues {
   /** By position: the JSON text of the replacement. */
   private readonly texts: readonly Uint8Array[];
@@ -43,7 +43,7 @@ export class MappedValues {
   /** Returns the position of the current value of `member` in the map; -1 if it is not in it, or an object or an array. */
   find({ bytes, tape }: Draft, { node, literal, value }: DraftMember): number {
     if (literal !== undefined) return this.positionOf(literal, 0, literal.length);
-    // A rule may have put a list or an object in the place of the node's value.
+    // A rule may have replaced the node's value with a list or an object.
     return node < 0 || value !== undefined ? -1 : this.positionAt(bytes, tape, node);
   }
 
@@ -88,8 +88,8 @@ export interface Lookup {
 }
 
 /**
- * Returns the positions of the values in the maps that look them up, in order: bodies of one shape with equal positions are
- * rewritten alike. A value that a map replaced is looked up as what it was replaced by.
+ * Returns the positions of the values in the maps that look them up, in order: bodies with the same shape and positions are rewritten the
+ * same way. A value that a map has replaced counts as its replacement.
  */
 export function lookUp(lookups: readonly Lookup[], body: Uint8Array, tape: Tape): string {
   const replaced = new Map<number, Uint8Array>();

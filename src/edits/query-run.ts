@@ -1,6 +1,6 @@
 import { printedParameter, type QueryPart, queryParts, withName } from '../http/target.ts';
 
-/** The note on a parameter that reaches V2 with a name or value of V1 in it, because no rule says that it has a list. */
+/** The note on a parameter that reaches V2 with a V1 name or value in it, because no rule declares it as a list. */
 export const UNMAPPED = 'unmapped';
 
 /** A parameter of the query while rules are applied. */
@@ -11,7 +11,7 @@ export interface Parameter {
   isRemoved: boolean;
 }
 
-/** One edit of the parameters of one name: where they were, as `?name`, and are. */
+/** One edit of all parameters with one name: `?name` before and after. */
 interface ParameterRecord<Name extends string> {
   readonly change: string;
   readonly rule: Name;
@@ -24,7 +24,7 @@ interface ParameterRecord<Name extends string> {
 export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: string }> {
   private readonly query: string;
   private readonly parameters: Parameter[];
-  /** The parameters that are left, by their current names: a rule costs no more than those that it changes. */
+  /** The remaining parameters by their current names, so that a rule takes time only for the parameters that it changes. */
   private readonly byName = new Map<string, Parameter[]>();
   private readonly records: {
     readonly change: string;
@@ -46,18 +46,18 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
     }
   }
 
-  /** The rule whose edits come next. */
+  /** Starts a rule: the next edits are recorded as its own. */
   begin(change: string, rule: Rule): void {
     this.change = change;
     this.rule = rule;
   }
 
-  /** The parameters of a name; undefined without any. */
+  /** Returns the parameters with a name; undefined if there are none. */
   named(name: string): readonly Parameter[] | undefined {
     return this.byName.get(name);
   }
 
-  /** Gives each parameter of a name another. */
+  /** Renames all parameters with a name. */
   rename(from: string, to: string): void {
     const renamed = this.byName.get(from) ?? [];
     for (const parameter of renamed) parameter.part = withName(parameter.part, to);
@@ -65,7 +65,7 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
     this.byName.set(to, renamed);
   }
 
-  /** Adds each parameter of a name under another name, behind it; returns them. */
+  /** Adds a copy of each parameter with a name, under another name, after the original; returns the copies. */
   copy(from: string, to: string): readonly Parameter[] {
     const copies: Parameter[] = [];
     const all = this.parameters.splice(0).flatMap((parameter) => {
@@ -79,7 +79,7 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
     return copies;
   }
 
-  /** Puts these parts, under another name, in the place of each parameter of a name; returns what is there then. */
+  /** Replaces each parameter of a name with these parts, under another name; returns the new parameters. */
   regroup(from: string, to: string, groups: readonly (readonly QueryPart[])[]): readonly Parameter[] {
     const made: Parameter[] = [];
     let at = 0;
@@ -105,7 +105,7 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
     this.record([added]);
   }
 
-  /** Removes each parameter of that name, with one ampersand; true if there was any. */
+  /** Removes all parameters with that name, each with one ampersand; true if there were any. */
   drop(name: string, note?: string): boolean {
     const dropped = this.byName.get(name);
     if (dropped === undefined) return false;
@@ -127,7 +127,7 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
     }
   }
 
-  /** The query, with a record for each edit, and the rule of each. */
+  /** Returns the query, with a record for each edit and its rule. */
   finish(): {
     readonly query: string;
     readonly records: readonly ParameterRecord<Rule['rule']>[];

@@ -21,7 +21,7 @@ const RECORD_CHARACTERS = 64;
 export interface RecorderLimits {
   /** Maximum records. */
   readonly records: number;
-  /** Maximum characters of pointers, where each record counts for some. */
+  /** Maximum characters of pointers; each record counts for a few more. */
   readonly characters: number;
   /** True if a patch may have values that rules converted. */
   readonly saysValues: boolean;
@@ -34,13 +34,13 @@ export const REQUEST_RECORDS: RecorderLimits = {
   saysValues: true,
 };
 
-/** Maximum records of one response: a page of a list can have thousands of elements, and a log line must not. */
+/** Maximum records of one response: a page of a list can have thousands of elements, too many for a log line. */
 export const MAX_RECORDS = 64;
 
-/** Operations of a patch that say what became of one value; one that would need more is in no patch. */
+/** Maximum operations in a patch for the change of one value; if it needs more, there is no patch. */
 const MAX_STEPS = 256;
 
-/** For responses, whose patches have no value of V2. */
+/** For responses, whose patches contain no values of V2. */
 export const RESPONSE_RECORDS: RecorderLimits = {
   records: MAX_RECORDS,
   characters: Infinity,
@@ -54,7 +54,7 @@ interface PendingRecord<Rule extends string> {
   readonly note: string | undefined;
 }
 
-/** What a patch says of members that are joined. */
+/** The patch operations for members that are joined. */
 interface Joined {
   readonly before: string;
   readonly others: readonly DraftMember[];
@@ -75,11 +75,11 @@ export class Recorder<Rule extends string = string> {
   /** Characters that may still be recorded. */
   private remainingCharacters: number;
   private omittedCount = 0;
-  /** True after a value that the patch cannot have: a number beyond those of JavaScript, or one of V2. */
+  /** True after a change that the patch cannot express: a number outside JavaScript's range, or a value of V2. */
   private isUnsayable = false;
-  /** Objects with names of their own, and all around them. */
+  /** Objects without repeated names, and whose containers have none either. */
   private readonly plain = new Set<DraftObject>();
-  /** The objects of the record before: most records are about members of one object. */
+  /** The object of the previous record: most records are about members of one object. */
   private lastHome: { readonly object: DraftObject; readonly pointer: string } | undefined;
   private lastHolder: { readonly object: DraftObject; readonly pointer: string | undefined } | undefined;
 
@@ -100,7 +100,7 @@ export class Recorder<Rule extends string = string> {
     return this.records.length;
   }
 
-  /** Called after edits of an object that no rule names: a patch cannot lead to it past a name that occurs twice. */
+  /** Called after edits of an object that no rule names: a pointer of a patch cannot pass a name that occurs twice. */
   reached(object: DraftObject): void {
     if (!this.makesPatch) return;
     for (
@@ -119,7 +119,7 @@ export class Recorder<Rule extends string = string> {
     return this.omittedCount;
   }
 
-  /** True if a patch can say all. */
+  /** True if a patch can express all edits. */
   get isPatchable(): boolean {
     return this.omittedCount === 0 && !this.isUnsayable;
   }
@@ -160,14 +160,14 @@ export class Recorder<Rule extends string = string> {
     this.patch.push({ op: 'remove', path });
   }
 
-  /** Says in the patch that `member` was taken from `object` because nothing is left in it. */
+  /** Adds to the patch that `member` was removed from `object` because it became empty. */
   remove(object: DraftObject, member: DraftMember): void {
     if (!this.makesPatch) return;
     const around = objectPointer(this.draft, object) ?? '';
     this.say({ op: 'remove', path: `${around}/${pointerToken(currentName(this.draft, member))}` });
   }
 
-  /** Says in the patch that an object was created in `object`; `token` is its escaped name. */
+  /** Adds to the patch that an object was created in `object`; `token` is its escaped name. */
   make(object: DraftObject, token: string): void {
     if (!this.makesPatch) return;
     this.say({ op: 'add', path: `${objectPointer(this.draft, object) ?? ''}/${token}`, value: {} });
@@ -195,7 +195,7 @@ export class Recorder<Rule extends string = string> {
     if (this.makesPatch) this.say({ op: 'add', path: this.pathOf(member) ?? '', value });
   }
 
-  /** Says in the patch that a member moved, to a place from which its next move is possible. */
+  /** Adds to the patch that a member moved to a temporary place, from which its next move is possible. */
   moveAside(from: string, path: string): void {
     this.clearRemoved();
     this.say({ op: 'move', from, path });
@@ -206,21 +206,26 @@ export class Recorder<Rule extends string = string> {
     if (this.record(rule, member)) this.rewrite(member, value);
   }
 
-  /** Called after the text of `member` was changed in its place, or a value of V2 was added: no patch says that, as it may have values. */
+  /**
+   * Called after the text of `member` was changed in place, or a value of V2 was added. There is then no patch, because it would contain
+   * values.
+   */
   reword(rule: RuleName<Rule>, member: DraftMember): void {
     this.isUnsayable = true;
     if (this.hasRoom) this.write(rule, member, undefined, undefined, -1);
     else this.omittedCount += 1;
   }
 
-  /** Records that a value which the rule cannot convert was kept, that not all of a list is left, or that nothing was found for a key. */
+  /**
+   * Records that a value which the rule cannot convert was kept, that only a part of a list is left, or that nothing was found for a key.
+   */
   keep(rule: RuleName<Rule>, member: DraftMember, note: 'value' | 'more' | 'lookup'): void {
     this.record(rule, member, note);
   }
 
   /**
-   * Called after the value of `member`, before at `before`, took another form. `steps` are the operations that say it of a value at
-   * `path`, with a free place aside; undefined where no patch can.
+   * Called after the value of `member`, at `before` until then, was converted to another form. `steps` returns the patch operations for a
+   * value at `path`, with a free temporary place; undefined if no patch can express the change.
    */
   reshape(
     rule: RuleName<Rule>,
@@ -242,7 +247,7 @@ export class Recorder<Rule extends string = string> {
     if (!this.isUnsayable) for (const operation of said ?? []) this.say(operation);
   }
 
-  /** Called after the value of `member`, before at `before`, became the one element of a list, or an empty one. */
+  /** Called after the value of `member`, at `before` until then, became the only element of a list, or an empty list. */
   enlist(rule: RuleName<Rule>, member: DraftMember, before: string, isEmpty: boolean): void {
     if (!this.record(rule, member)) return;
     this.clearRemoved();
@@ -259,7 +264,7 @@ export class Recorder<Rule extends string = string> {
     if (!isEmpty) this.say({ op: 'move', from: aside, path: `${path}/0` });
   }
 
-  /** Called after the first element of the list that was at `before` took its place; null, of an empty one. */
+  /** Called after the list at `before` was replaced by its first element, or by null if it was empty. */
   first(rule: RuleName<Rule>, member: DraftMember, before: string, isEmpty: boolean): void {
     if (!this.record(rule, member)) return;
     this.clearRemoved();
@@ -270,7 +275,7 @@ export class Recorder<Rule extends string = string> {
     if (path !== before) this.say({ op: 'remove', path: before });
   }
 
-  /** Called after `others` were joined to `first`, whose pointer before was `before`, and theirs `places`. */
+  /** Called after `others`, at `places` until then, were joined to `first`, at `before` until then. */
   join(rule: RuleName<Rule>, first: DraftMember, { before, others, places, value }: Joined): void {
     if (!this.hasRoom) {
       this.omittedCount += 1 + others.length;
@@ -282,7 +287,7 @@ export class Recorder<Rule extends string = string> {
     this.rewrite(first, value);
   }
 
-  /** Called after `member`, whose pointer before was `before`, was split; `made` are the members for all parts but the first. */
+  /** Called after `member`, at `before` until then, was split; `made` are the members for all parts but the first. */
   split(
     rule: RuleName<Rule>,
     member: DraftMember,
@@ -309,7 +314,7 @@ export class Recorder<Rule extends string = string> {
     if (path !== before) this.say({ op: 'move', from: before, path });
   }
 
-  /** Says in the patch that a member has another value: `withoutValues` takes it away again. */
+  /** Adds to the patch that a member has another value, which `withoutValues` removes again. */
   private rewrite(member: DraftMember, value: unknown): void {
     this.isUnsayable ||= !this.limits.saysValues;
     if (this.makesPatch) this.say({ op: 'replace', path: this.pathOf(member) ?? '', value });
@@ -321,7 +326,7 @@ export class Recorder<Rule extends string = string> {
     if (this.makesPatch) this.patch.push(operation);
   }
 
-  /** Returns the records, with pointers into the current body, and the patch; no patch, where one could not say all. */
+  /** Returns the records, with pointers into the current body, and the patch; no patch if it cannot express all edits. */
   finish(): Records<Rule> {
     this.lastHolder = undefined;
     const records = this.records.map((record) => this.resolve(record));
@@ -337,7 +342,7 @@ export class Recorder<Rule extends string = string> {
     return this.remainingCharacters > 0 && this.records.length < this.limits.records;
   }
 
-  /** Records an edit of `member`, whose value was that of `source`; false when there is no more room, and it is counted as omitted. */
+  /** Records an edit of `member`, whose value was that of `source`; false if there is no room: the edit is then counted as omitted. */
   private record(
     rule: RuleName<Rule>,
     member: DraftMember,
@@ -387,7 +392,7 @@ export class Recorder<Rule extends string = string> {
     return record;
   }
 
-  /** The same after the last edit, when objects stay where they are. */
+  /** The same since the last edit, while objects stay where they are. */
   private resolvedPath(member: DraftMember): string | undefined {
     const { holder } = member;
     if (member.isRemoved || holder === undefined) return undefined;

@@ -2,9 +2,9 @@
 export interface RecordedEdit<Rule extends string> {
   readonly change: string;
   readonly rule: Rule;
-  /** RFC 6901 pointer into the body before; absent if the value was made, or a text changed in its place. */
+  /** RFC 6901 pointer into the body before; absent if a rule made the value, or changed a text in place. */
   readonly from?: string;
-  /** RFC 6901 pointer into the body after; absent if the member is not in it. */
+  /** RFC 6901 pointer into the body after; absent if the member is no longer in it. */
   readonly path?: string;
   /** The reason for a special case. */
   readonly note?: string;
@@ -12,7 +12,7 @@ export interface RecordedEdit<Rule extends string> {
 
 /**
  * One operation of an RFC 6902 patch from the V1 body to the V2 body, or from V2's response to the client's. `value` is one that the
- * gateway created, or the value of a map that took the place of the client's, which says what that was.
+ * gateway created, or the replacement from a map, which reveals the client's value.
  */
 export interface PatchOperation {
   readonly op: 'add' | 'remove' | 'move' | 'copy' | 'replace';

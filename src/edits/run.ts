@@ -27,7 +27,7 @@ export type Stop =
   | { readonly kind: 'refuse'; readonly refusal: Refusal }
   | { readonly kind: 'forward'; readonly note: string };
 
-/** What rules do where a body leaves them a choice. */
+/** The choices of rules for bodies that can be read in several ways. */
 export interface RulePolicies {
   /** A body that is an object without the wrapper. */
   readonly flat: 'migrate' | 'refuse' | 'forward';
@@ -43,7 +43,7 @@ export interface RulePolicies {
   readonly value: 'refuse' | 'forward' | 'keep';
 }
 
-/** The policies of rules for responses, under which no rule stops: the client's name wins, and what cannot be converted stays. */
+/** The policies of rules for responses, under which no rule stops: the client's name wins, and values that cannot be converted stay. */
 const RESPONSE_POLICIES: RulePolicies = {
   flat: 'migrate',
   siblings: 'drop',
@@ -53,14 +53,14 @@ const RESPONSE_POLICIES: RulePolicies = {
   value: 'keep',
 };
 
-/** What a compiled rule has of its change, and of its place in the plan. */
+/** The change of a compiled rule, and its place in the plan. */
 export interface RuleBase extends RuleName {
   /** The first step code of the rule. */
   readonly code: number;
   readonly policies: RulePolicies;
 }
 
-/** What a rule for responses has: no step codes, because their records depend on nothing else. */
+/** The base of a rule for responses: without step codes, because its records depend on nothing else. */
 export function responseBase({ change, rule }: RuleName): RuleBase {
   return { change, rule, code: 0, policies: RESPONSE_POLICIES };
 }
@@ -71,23 +71,23 @@ export interface CompiledRule extends RuleBase, RuleReads {
   readonly apply: (run: Run, object: DraftObject) => Stop | undefined;
 }
 
-/** What a compiled rule reads of a body. */
+/** The parts of a body that a compiled rule reads. */
 export interface RuleReads {
   /** Ids of the names on the path to the objects that the rule applies to; -1 for `*`, and `ANYWHERE`. */
   readonly path: readonly number[];
   /** Levels below the body that it may read; when absent, those of the path and the members there. */
   readonly reach?: number;
-  /** Levels by which it may lift a value; none when absent. */
+  /** Levels by which it may move a value up; none if absent. */
   readonly lift?: number;
-  /** True if it does nothing to the response to a request without deprecated attributes. */
+  /** True if it does not apply to the response to a request without deprecated attributes. */
   readonly readsDeprecated?: true;
-  /** True if its effect depends on texts. */
+  /** True if its effect depends on the contents of strings. */
   readonly readsTexts?: true;
   /** True if it compares names that it does not list. */
   readonly readsAnyName?: boolean;
   /** True if it looks objects up at V2. */
   readonly looksUp?: true;
-  /** Opens the members that it goes into, beside those on its path. */
+  /** Opens the members whose contents it reads, in addition to those on its path. */
   readonly open?: (opened: MembersToOpen) => void;
 }
 
@@ -96,23 +96,23 @@ export interface MembersToOpen extends OpenedMembers {
   readonly objects: boolean[];
   readonly arrays: boolean[];
   list: boolean;
-  /** True if a rule goes into members of any name. */
+  /** True if a rule reads the contents of members with any name. */
   all: boolean;
 }
 
-/** The number of levels that rules record: a value may have been deeper in the body than where a rule reads it. */
+/** The number of levels that are recorded for rules: a value may have been deeper in the body than where a rule reads it. */
 export function levelsRead(rules: readonly RuleReads[], least = 0): number {
   if (rules.some(goesAnywhere)) return Infinity;
   const deepest = rules.reduce((most, { reach, path }) => Math.max(most, reach ?? path.length + 1), least);
   return deepest + rules.reduce((levels, { lift = 0 }) => levels + lift, 0);
 }
 
-/** True for a rule whose path begins with `*` or `**`: it is about a body that is an array, too. */
+/** True for a rule whose path begins with `*` or `**`: it also applies to a body that is an array. */
 export function isOfList({ path }: RuleReads): boolean {
   return path[0] === -1 || path[0] === ANYWHERE;
 }
 
-/** Applies a rule to each of its objects; `ambiguous` is asked where a member on the way there is repeated. */
+/** Applies a rule to each of its objects; calls `ambiguous` if a member on the path is repeated. */
 export function applyRule(
   rule: CompiledRule,
   run: Run,
@@ -148,13 +148,16 @@ export function openPath(opened: MembersToOpen, path: readonly number[]): void {
   }
 }
 
-/** Opens the member `to` as the member `from` is opened: a rule renames or copies it. */
+/** Opens the member `to` like the member `from`, because a rule renames or copies it. */
 export function openLike({ objects, arrays }: MembersToOpen, to: number, from: number): void {
   if (objects[from] === true) objects[to] = true;
   if (arrays[from] === true) arrays[to] = true;
 }
 
-/** The names of the members that `rules` open, as in the body before them: the old name where a rule gives a new one; undefined for all. */
+/**
+ * The names of the members that `rules` open, as in the body before them: the old name of a member that a rule renames; undefined for all
+ * members.
+ */
 export function openedBy(rules: readonly RuleReads[]): OpenedMembers | undefined {
   const opened: MembersToOpen = { objects: [], arrays: [], list: false, all: false };
   for (const rule of rules.toReversed()) {
@@ -164,14 +167,14 @@ export function openedBy(rules: readonly RuleReads[]): OpenedMembers | undefined
   return opened.all ? undefined : opened;
 }
 
-/** Step codes reserved for each member of a rule: what was done to it, and why. */
+/** Step codes reserved for each member of a rule: the edit, and its reason. */
 export const STEPS = 8;
-/** Step codes reserved for each rule: more than its members or values could need, which a rule book of some megabytes has. */
+/** Step codes reserved for each rule: enough for the members and values of a rule book of several megabytes. */
 export const STEPS_OF_RULE = STEPS * 2 ** 20;
-/** The step that a rule is for. */
+/** The ordinary step of a rule. */
 export const PLAIN = 0;
 const CONFLICT = 1;
-/** An object was made. */
+/** The rule created an object. */
 export const MADE = 2;
 /** The body had no wrapper. */
 export const FLAT = 3;
@@ -184,15 +187,18 @@ export interface LookupAddress {
   /** The text before and after the key, below V2's prefix. */
   readonly before: string;
   readonly after: string;
-  /** The member of the answered items that has the key, where one request asks for all keys; undefined for a request a key. */
+  /**
+   * The member of the items in the response that contains the key, if one request asks for all keys; undefined if there is one request
+   * for each key.
+   */
   readonly by?: string;
-  /** The path to the object in the answer, or to the items; undefined for that of the rule book. */
+  /** The path to the object or the items in the response; undefined for the path of the rule book. */
   readonly resource?: Path;
 }
 
-/** One object that a rule looks up. */
+/** One object that a rule looks up at V2. */
 export interface Ask {
-  /** Equal for what is one object. */
+  /** The same for two lookups of one object. */
   readonly id: string;
   readonly address: LookupAddress;
   readonly key: string;
@@ -200,32 +206,32 @@ export interface Ask {
 
 /** What rules look up in one response. */
 export interface Asked {
-  /** What nobody has answered yet: the rules went on without it. */
+  /** Objects that have not been looked up yet; the rules continued without them. */
   readonly asks: readonly Ask[];
-  /** Set where a rule found no object for a key: by itself `noted`, or `failed` by its `absent`. */
+  /** Set if a rule found no object for a key: `noted`, or `failed` if its `absent` says so. */
   readonly missing: 'noted' | 'failed' | undefined;
 }
 
-/** What the rules for a response know of its exchange in addition to the body. */
+/** The data of an exchange that rules for a response use in addition to the body. */
 export interface ResponseFacts {
   /** The attributes that V1 had deprecated and that the request used. */
   readonly deprecated: readonly DeprecatedAttribute[];
   /** Whether the request had the wrapper, so that pointers in errors lead into it. */
   readonly isWrapped: boolean;
-  /** The objects that V2 has for what rules look up, as JSON; undefined for one that it does not have. */
+  /** V2's objects for the keys that rules look up, as JSON; undefined for an object that V2 does not have. */
   readonly answers?: ReadonlyMap<string, Uint8Array | undefined> | undefined;
 }
 
-/** Most objects that the rules ask for in one response, which may name a million: more are never asked for, and missing. */
+/** Maximum objects that the rules look up for one response, which may name a million. Any others count as missing. */
 const MAX_ASKED = 10_000;
 
 /** One run of a plan's rules over one body: the draft and its changes so far. */
 export class Run {
   readonly draft: Draft;
   readonly recorder: Recorder | undefined;
-  /** What the rules for a response know of its exchange; undefined for a request, whose rules ask the policies. */
+  /** The data of a response's exchange; undefined for a request, whose rules follow the policies. */
   readonly response: ResponseFacts | undefined;
-  /** The steps so far of a run without records, as codes in order: equal lists mean equal records, unless `isSingular`. */
+  /** The steps so far of a run without records, as codes in order: the same codes give the same records, unless `isSingular`. */
   readonly codes: number[] = [];
   /** The values that maps looked up, in order: their positions in the maps determine the steps, in addition to the shape. */
   readonly lookups: Lookup[] = [];
@@ -250,13 +256,13 @@ export class Run {
     return this.response?.isWrapped ?? false;
   }
 
-  /** What rules look up, or have looked up in vain; undefined where that is nothing. */
+  /** What rules look up, or did not find; undefined if nothing. */
   get asked(): Asked | undefined {
     const { asks, missing } = this;
     return asks.size === 0 && missing === undefined ? undefined : { asks: [...asks.values()], missing };
   }
 
-  /** The object that a rule looks up; undefined while nobody has asked V2 for it, and where V2 does not have it. */
+  /** The object that a rule looks up; undefined if V2 was not asked for it yet, or does not have it. */
   answerTo(ask: Ask): Uint8Array | undefined {
     const { answers } = this.response ?? {};
     const answer = answers?.get(ask.id);
@@ -265,7 +271,7 @@ export class Run {
     return answer;
   }
 
-  /** Called where a rule has no object for a key. */
+  /** Called if a rule finds no object for a key. */
   misses(how: 'noted' | 'failed'): void {
     if (this.missing !== 'failed') this.missing = how;
   }
@@ -275,14 +281,14 @@ export class Run {
     if (this.recorder === undefined) this.codes.push(code);
   }
 
-  /** Called before a value decides what a rule does: neither the shape nor the steps then tell what becomes of a body. */
+  /** Called before a rule decides by a value: shape and steps then no longer determine the result. */
   readsValues(): void {
     this.isSingular = this.hasForeignNames = true;
   }
 
   /** The current pointer of a member, for a patch; empty in a run that makes none. */
   pointerOf(member: DraftMember): string {
-    // A patch that cannot say all is dropped: then no pointer is worth its time, least of all deep in a body.
+    // A patch that cannot express all edits is dropped, so pointers are not computed for it; deep in a body they are slow.
     return this.recorder?.makesPatch === true && this.recorder.isPatchable
       ? (currentPointer(this.draft, member) ?? '')
       : '';
@@ -313,7 +319,7 @@ export class Run {
     takeAll(object, members);
   }
 
-  /** Settles a repeated member of a request before its value is read. In a response nothing is dropped until a rule acts on the last. */
+  /** Resolves a repeated member of a request before its value is read. In a response nothing is dropped until a rule changes the last. */
   settleRead(rule: RuleBase, id: number, last: DraftMember): Stop | undefined {
     return this.response === undefined ? this.settleRepeated(rule, id, last) : undefined;
   }
@@ -339,7 +345,10 @@ export class Run {
     return undefined;
   }
 
-  /** Applies the rule's `conflict` policy: drops `loser`, the name of the other side for an attribute that this side's name also sets. */
+  /**
+   * Applies the rule's `conflict` policy: drops `loser`, the member with the other version's name for an attribute that is present under
+   * both names.
+   */
   settleConflict(rule: RuleBase, code: number, loser: DraftMember): Stop | undefined {
     const { holder } = loser;
     if (holder === undefined) return undefined;
@@ -361,14 +370,14 @@ export class Run {
     return undefined;
   }
 
-  /** Settles a member whose name another takes, by the policies of the rule. */
+  /** Resolves a conflict with a member whose name another member gets, by the policies of the rule. */
   settleName(rule: RuleBase, object: DraftObject, id: number): Stop | undefined {
     const other = find(object, id);
     if (other === undefined) return undefined;
     return this.settleRepeated(rule, id, other) ?? this.settleConflict(rule, rule.code, other);
   }
 
-  /** What the policy `value` makes of a value that the rule cannot convert; `keep` leaves it, and says so. */
+  /** Applies the policy `value` to a value that the rule cannot convert; `keep` leaves it, and records that. */
   settleValue(rule: RuleBase, member: DraftMember, expected: string): Stop | undefined {
     const { value } = rule.policies;
     if (value === 'forward') return { kind: 'forward', note: 'unconvertible-value' };
@@ -388,14 +397,14 @@ export function refuse(code: string, status: number, detail: string, run: Run, m
   };
 }
 
-/** A set of member names that is filled and read with members, not texts. */
+/** A set of member names, filled and queried with members instead of texts. */
 export interface SeenNames {
   /** Adds the name of `member`; false if it was there. */
   add(member: DraftMember): boolean;
   has(member: DraftMember): boolean;
 }
 
-/** Names that rules use, by their ids. Emptied in no time, so that one set serves every object of a long list. */
+/** Names that rules use, by their ids. Clearing it takes constant time, so that one set serves every object of a long list. */
 export class SeenIds implements SeenNames {
   private readonly rounds: number[] = [];
   private round = 0;
@@ -429,7 +438,7 @@ export function pathIds(path: Path, names: NameTable): readonly number[] {
   return path.map((segment) => (segment === '*' ? -1 : segment === '**' ? ANYWHERE : names.add(segment)));
 }
 
-/** Compiles a rule about one member of each object: `apply` is called where it is there, in a request there once. */
+/** Compiles a rule about one member of each object: calls `apply` if the member is present, after resolving repetitions in a request. */
 export function aboutMember(
   rule: { readonly member: string; readonly in: Path },
   base: RuleBase,
@@ -449,7 +458,7 @@ export function aboutMember(
   };
 }
 
-/** What rules that go into a sub-object read: its members, of which they lift some. */
+/** Returns what rules about a sub-object read: its members, some of which they move up. */
 export function readsOfObject(path: readonly number[], id: number): RuleReads {
   return {
     path,

@@ -4,7 +4,7 @@ import { type Draft, type DraftMember, markChanged } from './draft.ts';
 
 const LETTER_N = 0x6e;
 
-/** The JSON text of no value. */
+/** The JSON text of null. */
 export const NULL = 'null';
 
 /** The JSON text of a member or an element whose value is a string or a scalar; undefined for an object or an array. */
@@ -24,14 +24,14 @@ export function decoded(json: string): string | number | boolean | null {
   return json.startsWith('"') ? stringText(json.slice(1, -1)) : scalarValue(readScalar(json));
 }
 
-/** Gives a member the string or scalar that `json` is. */
+/** Replaces the value of a member with the string or scalar `json`. */
 export function overwrite(member: DraftMember, json: string): void {
   member.literal = bytesOfText(json);
   member.value = undefined;
   markChanged(member.holder);
 }
 
-/** Gives a member the name with that id. */
+/** Renames a member to the name with this id. */
 export function renameTo(member: DraftMember, id: number): void {
   if (member.id === id) return;
   member.id = id;

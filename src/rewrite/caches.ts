@@ -4,15 +4,15 @@ import type { Records } from './records.ts';
 /** Maximum nodes of all cached shapes together; when it is exceeded, all are removed. */
 const MAX_TOTAL_NODES = 32_768;
 
-/** Number of remembered hashes; a shape is cached when it occurs again, so that bodies of ever new shapes use no memory. */
+/** Number of remembered hashes; a shape is cached when it occurs again, so that bodies that all differ in shape use no memory. */
 const REMEMBERED_HASHES = 1024;
 
-/** Maximum number of cached steps; requests of more shapes have their records created each time. */
+/** Maximum number of cached steps; for further steps, records are created for each request. */
 const MAX_STEPS = 4096;
 
 /**
- * Caches the result for a shape of bodies. Old clients send few shapes, again and again. Rules read names and containers, and
- * only maps read values, so without maps the effect on one body of a shape is the same for all.
+ * Caches the result for each shape of body: old clients send few shapes. Rules depend on names and containers only, except maps, which
+ * read values. So without maps, all bodies of one shape have the same result.
  */
 export class ShapeCache<T> {
   private readonly maxNodes: number;
@@ -21,7 +21,7 @@ export class ShapeCache<T> {
   /** By the last bits of a hash: the last hash with these bits. */
   private readonly seenHashes = new Int32Array(REMEMBERED_HASHES);
 
-  /** Shapes of more than `maxNodes` nodes are not cached: whether they occur again costs more than it saves. */
+  /** Shapes of more than `maxNodes` nodes are not cached: hashing them costs more than the cache saves. */
   constructor(maxNodes: number) {
     this.maxNodes = maxNodes;
   }
@@ -56,14 +56,14 @@ interface Step {
   records: Records | undefined;
 }
 
-/** Caches the records for a list of step codes: old clients send few shapes, again and again. */
+/** Caches the records for a list of step codes, of which old clients cause few. */
 export class RecordCache {
   private readonly root: Step = { next: new Map(), records: undefined };
   private size = 0;
   private latest: readonly number[] = [];
   private latestRecords: Records | undefined;
 
-  /** Returns the cached records for `codes`; keeps a reference to the list to compare the next one with it. */
+  /** Returns the cached records for `codes`; keeps a reference to the list for comparison with the next one. */
   get(codes: readonly number[]): Records | undefined {
     if (this.latestRecords !== undefined && isSameList(codes, this.latest)) return this.latestRecords;
     const records = this.find(codes);

@@ -6,7 +6,7 @@ import type { ClientField, RuleBook } from '../rules/rule-book.ts';
 /** The place of a client's key in one version, with the text around it. */
 interface KeyPlace {
   readonly field: ClientField;
-  /** The text around the key, with braces in its place; undefined where there is only the key. */
+  /** The text around the key, with braces in its place; undefined if the value is only the key. */
   readonly as: string | undefined;
 }
 
@@ -18,7 +18,7 @@ export interface KeyedHead {
 
 const AUTHORIZATION: ClientField = { header: 'Authorization' };
 
-/** Finds the keys of clients in the place that a rule book names. */
+/** Finds the keys of clients in the places that a rule book defines. */
 export class ClientKeys {
   private readonly v1: KeyPlace;
   private readonly v2: KeyPlace;
@@ -28,14 +28,17 @@ export class ClientKeys {
     this.v2 = placeAtV2(field, book);
   }
 
-  /** The key of a request with this raw target; undefined without one. V2's own clients have it where rules move it to. */
+  /**
+   * Returns the key of a request with this raw target; undefined if there is none. For V2's own clients, it is in the place to which
+   * rules move it.
+   */
   of(head: KeyedHead, target: string, isV2: boolean): string | undefined {
     const { field, as } = isV2 ? this.v2 : this.v1;
     const [value] = valuesAt(field, head.forwardedHeaders, target);
     return value === undefined || value === '' ? undefined : withoutFrame(value, as);
   }
 
-  /** True for a V1 request with two keys: two readers could each take a different one. */
+  /** True for a V1 request with two keys: two services could use different ones. */
   isAmbiguous(headers: HeaderList, target: string): boolean {
     return new Set(valuesAt(this.v1.field, headers, target)).size > 1;
   }
@@ -56,7 +59,7 @@ export function clientFieldAtV2(book: Pick<RuleBook, 'client' | 'changes'>): Cli
   return placeAtV2(clientField(book), book).field;
 }
 
-/** The header field that sends `key` to V2, by the name and with the text that V2 has there; undefined where it is in the query. */
+/** The header field that sends `key` to V2, with V2's name and surrounding text; undefined if V2 reads the key from the query. */
 export function keyFieldAtV2(
   book: Pick<RuleBook, 'client' | 'changes'>,
   key: string,
@@ -65,7 +68,7 @@ export function keyFieldAtV2(
   return 'header' in field ? headerWith(field.header, key, as) : undefined;
 }
 
-/** The header field that sends `key` as V1's clients do; undefined where it is in the query. */
+/** The header field in which V1's clients send `key`; undefined if they send it in the query. */
 export function keyFieldAtV1(
   book: Pick<RuleBook, 'client'> | undefined,
   key: string,
@@ -79,7 +82,7 @@ function headerWith(name: string, key: string, as: string | undefined): readonly
   return [name, (isBearer ? 'Bearer {}' : (as ?? '{}')).replace('{}', () => key)];
 }
 
-/** Follows the rules that move the credential; the last that does decides. */
+/** Follows the rules that move the credential; the last of them decides. */
 function placeAtV2(field: ClientField, { changes }: Pick<RuleBook, 'changes'>): KeyPlace {
   let place: KeyPlace = { field, as: undefined };
   for (const rule of changes.flatMap(({ headers = [] }) => headers))

@@ -4,7 +4,7 @@ import { compileJsonPatches } from './json-patch.ts';
 import { type FormatPlans, LoadableRuleBook } from './loadable-rule-book.ts';
 import { MultipartStream } from './multipart.ts';
 
-/** Compiles the rules for forms, multipart bodies and patches: an isolate at the edge imports this with its first one of them. */
+/** Compiles the rules for forms, multipart bodies and patches: an isolate at the edge imports this for its first such body. */
 export function formatPlans(book: RuleBook): FormatPlans {
   return {
     forms: compileForms(book),

@@ -26,13 +26,13 @@ import { JsonWalker, type WalkedNode } from '../json/document.ts';
 interface Errors extends RuleBase {
   readonly path: readonly number[];
   readonly v1: V1Names;
-  /** The same for texts, and for other spellings. */
+  /** The same names for texts, in all their spellings. */
   readonly spellings: NameSpellings;
   /** V1's sentences by V2's. */
   readonly details: ReadonlyMap<string, string>;
   /** Maximum characters of a sentence of `details` as spelled in a response, where each may be an escape of six. */
   readonly detailLength: number;
-  /** The ids on the path from an error to its pointer; empty where it has none. */
+  /** The ids on the path from an error to its pointer; empty if the form has none. */
   readonly pointer: readonly number[];
   /** The id of the member, beside the pointer, with the name of a query parameter. */
   readonly parameter: number;
@@ -42,14 +42,14 @@ interface Errors extends RuleBase {
   readonly sentences: readonly number[];
   /** The member whose errors are keyed by name; absent in other forms. */
   readonly keyed?: { readonly id: number; readonly errors: RailsErrors };
-  /** Other members that may contain errors, which the form does not name; absent in the rules of the form. */
+  /** Other members that may contain errors, although the form does not name them; absent in the rules of the form. */
   readonly any?: AnyErrors;
 }
 
 interface AnyErrors {
   /** The ids of the members, and of V1's names for those that are names of V2. */
   readonly members: ReadonlyMap<number, number>;
-  /** The id of the list of the form, which the form alone is about where its elements have its pointer, or no place but its texts. */
+  /** The id of the form's list. Elements with the form's pointer, or with texts only, are left to the rules of the form. */
   readonly list: number;
   readonly pointer: string | undefined;
   readonly texts: readonly string[];
@@ -81,7 +81,7 @@ function errors(rule: Errors, run: Run, error: DraftObject): void {
   }
 }
 
-/** Replaces a member with errors of Rails as a whole, byte for byte the same outside of names. */
+/** Rewrites a whole member with errors in the format of Rails; every byte outside names stays. */
 function keyedErrors(rule: Errors, keyed: NonNullable<Errors['keyed']>, run: Run, body: DraftObject): void {
   const member = find(body, keyed.id);
   if (member === undefined || member.node < 0 || member.literal !== undefined) return;
@@ -100,7 +100,7 @@ function replaceText(rule: Errors, run: Run, member: DraftMember, literal: Uint8
 /** Bytes of a member that is read whole; errors are small. */
 const MAX_ANY_BYTES = 65_536;
 
-/** Turns back names in errors of any other shape, such as those of a framework: `{"detail":[{"loc":[…],"msg":"…"}]}`. */
+/** Restores V1's names in errors of any other shape, such as those of a framework: `{"detail":[{"loc":[…],"msg":"…"}]}`. */
 function anyErrors(rule: Errors, any: AnyErrors, run: Run, body: DraftObject): void {
   const { bytes, tape, names } = run.draft;
   for (const member of body.members) {
@@ -124,7 +124,7 @@ function anyErrors(rule: Errors, any: AnyErrors, run: Run, body: DraftObject): v
   }
 }
 
-/** True for a list of errors of the form of the rule book, which says all that is read in it. */
+/** True for a list of errors in the form of the rule book, whose rules then cover all of it. */
 function isOfForm(list: Uint8Array, { pointer, texts }: AnyErrors): boolean {
   let isOf = false;
   let names = new Set<string>();
@@ -154,7 +154,7 @@ function rewriteString(rule: Errors, run: Run, member: DraftMember, change: (raw
   if (changed !== raw) replaceText(rule, run, member, bytesOfText(`"${changed}"`));
 }
 
-/** A pointer, the same in a fragment (RFC 6901 §6), a path from the root, or a name; any other text stays. */
+/** Converts a pointer, also in a fragment (RFC 6901 §6), a path from the root, or a name; returns any other text unchanged. */
 function v1Place(rule: Errors, raw: string, isWrapped: boolean): string {
   if (raw.startsWith('#')) return `#${v1Pointer(rule, raw.slice(1), isWrapped)}`;
   if (/^(?:\/|\\\/)/.test(raw) || raw === '') return v1Pointer(rule, raw, isWrapped);
@@ -163,7 +163,7 @@ function v1Place(rule: Errors, raw: string, isWrapped: boolean): string {
   return wrapper === undefined || !/^\$[.[]/.test(raw) ? text : `$.${spelledText(wrapper)}${text.slice(1)}`;
 }
 
-/** Serializers of some languages write `\/`, others nothing but ASCII: a token that V1 has too keeps its spelling. */
+/** Serializers of some languages write `\/`, others escape all but ASCII: a token that is the same in V1 keeps its spelling. */
 function v1Pointer({ v1, spellings }: Errors, raw: string, isWrapped: boolean): string {
   const end = endOf(raw, v1.depth + MAX_ROOTS);
   let slash = '/';
@@ -175,7 +175,7 @@ function v1Pointer({ v1, spellings }: Errors, raw: string, isWrapped: boolean): 
     const isSlashEscaped = !isLast && isEscaped(raw, next);
     if (isSlashEscaped) slash = String.raw`\/`;
     const token = raw.slice(start, isLast ? raw.length : isSlashEscaped ? next - 1 : next);
-    // No rule has a name as long as that: to decode megabytes of escapes takes a turn of the event loop for itself.
+    // No rule has such a long name, and decoding megabytes of escapes would block the event loop.
     const isLong = token.length > v1.spelledLength;
     const texts = isLong ? [token] : stringText(token).split('/');
     for (const text of texts) names.push(isLong ? text : tokenName(text));
@@ -189,7 +189,7 @@ function v1Pointer({ v1, spellings }: Errors, raw: string, isWrapped: boolean): 
   return tokens.join('') + (end === raw.length ? '' : slash + raw.slice(end + 1));
 }
 
-/** Where the first tokens of a pointer end, `count` at most: at a slash, or at the end. */
+/** Returns where the first `count` tokens of a pointer end: at a slash, or at its end. */
 function endOf(pointer: string, count: number): number {
   let end = 0;
   for (let token = 0; token < count; token += 1) {
@@ -199,20 +199,20 @@ function endOf(pointer: string, count: number): number {
   return end;
 }
 
-/** True for the character of a JSON string at `at` that a backslash before it makes an escape. */
+/** True if the character at `at` of a JSON string is escaped by a backslash before it. */
 function isEscaped(raw: string, at: number): boolean {
   let first = at;
   while (raw.charCodeAt(first - 1) === BACKSLASH) first -= 1;
   return (at - first) % 2 === 1;
 }
 
-/** A query parameter that V1 calls otherwise. */
+/** A query parameter with another name in V1. */
 interface RenamedParameter {
   readonly v2: string;
   readonly v1: string;
 }
 
-/** Converts the name of a query parameter, and returns both names; undefined if V1 has the same. */
+/** Converts the name of a query parameter, and returns both names; undefined if V1 uses the same name. */
 function v1Parameter(rule: Errors, run: Run, parameter: DraftMember): RenamedParameter | undefined {
   let renamed: RenamedParameter | undefined;
   rewriteString(rule, run, parameter, (raw) => {
@@ -225,17 +225,17 @@ function v1Parameter(rule: Errors, run: Run, parameter: DraftMember): RenamedPar
   return renamed;
 }
 
-/** A sentence of the rule takes the place of V2's; in any other, names become V1's. */
+/** Replaces V2's sentence if the rule has one for it; otherwise converts the names in it to V1's. */
 function v1Text(rule: Errors, raw: string, named = raw): string {
   const sentence = raw.length > rule.detailLength ? undefined : rule.details.get(stringText(raw));
   return sentence === undefined ? rule.spellings.text(named) : spelledText(sentence);
 }
 
-/** An error about a parameter names only that one: it may be a common word, such as `limit`, so it counts nowhere else. */
+/** For an error about a parameter, only that parameter is renamed. It may be a common word, such as `limit`, so other texts keep it. */
 function withoutName(raw: string, { v2, v1 }: RenamedParameter): string {
   const [first = '', ...rest] = raw.split(v2);
   const pieces = [first];
-  // Only the last unit of the text so far is looked at: to test all of it again for each name would be quadratic.
+  // Only the last unit of the text so far is tested: testing all of it for each name would take quadratic time.
   let last = first.at(-1) ?? '';
   for (const after of rest) {
     const name = isWordUnit(last.charCodeAt(0)) || isWordUnit(after.charCodeAt(0)) ? v2 : v1;
@@ -308,11 +308,11 @@ export function compileErrors(
     texts: form.text,
     errors: rails,
   };
-  // Before those of the form, which leave a member alone that has other contents already.
+  // Before the rules of the form, which ignore a member whose content has changed.
   return [...[[], [-1]].map((path) => compiled({ ...ofAll, path, any })), ofEach];
 }
 
-/** Members at the top of the bodies with errors that frameworks, validators and gateways make. */
+/** Top-level members for errors in the bodies of common frameworks, validators and gateways. */
 const ANY_MEMBERS: readonly string[] = (
   '_embedded cause description detail details error error_description error_message errorMessage errors exception fault field ' +
   'field_errors fieldErrors fields instancePath invalid-params invalid_params invalidParams issues loc message messages msg name ' +
@@ -320,7 +320,7 @@ const ANY_MEMBERS: readonly string[] = (
   'validationErrors violations'
 ).split(' ');
 
-/** The names at the top of V2's body that errors may be keyed by, in their spellings, with V1's. */
+/** The top-level names of V2's body by which errors may be keyed, in all spellings, with V1's. */
 function namesInV2(
   rules: readonly NamedRule[],
   { spellings }: Pick<Errors, 'spellings'>,
@@ -333,7 +333,7 @@ function namesInV2(
   );
 }
 
-/** How names and sentences in errors are turned back. */
+/** Names and sentences for restoring errors to V1. */
 interface AnyNames {
   readonly isWrapped: boolean;
   readonly spellings: NameSpellings;
@@ -341,7 +341,7 @@ interface AnyNames {
   readonly text: (raw: string, named: string) => string;
 }
 
-/** Members of an error that say which attribute it is about. */
+/** Members of an error that name the attribute it is about. */
 const PLACES: readonly string[] =
   'attribute dataPath field instancePath key loc location name param parameter path pointer property propertyPath'.split(
     ' ',
@@ -350,7 +350,7 @@ const PLACES: readonly string[] =
 /** Those whose value may be a list of the names on a path. */
 const PATHS: ReadonlySet<string> = new Set(['dataPath', 'loc', 'location', 'path']);
 
-/** Members with values of the client, words for programs, and places elsewhere. */
+/** Members with values of the client, words for programs, and references to other documents. */
 const OPAQUE: ReadonlySet<string> = new Set(
   (
     'about actual attemptedValue attempted_value class code enum expected given help href id input instance keyword logref objectName ' +
@@ -375,12 +375,12 @@ interface Entry {
 }
 
 /**
- * Turns Rails errors back to V1's names: names of attributes as keys of an object (`{"items[0].name":["is blank"]}`), or
- * humanised at the start of each sentence of a list (`["Highlight type is blank"]`).
+ * Restores V1's names in Rails errors: attributes as keys of an object (`{"items[0].name":["is blank"]}`), or humanised at the start of
+ * each sentence of a list (`["Highlight type is blank"]`).
  */
 export class RailsErrors {
   private readonly v1: V1Names;
-  /** V1's humanised names by V2's; undefined where V1 has two. */
+  /** V1's humanised names by V2's; undefined if several V1 names fit. */
   private readonly sentences = new Map<string, string | undefined>();
   private readonly longest: number;
   private readonly walker = new JsonWalker(MAX_LEVELS);
@@ -394,8 +394,8 @@ export class RailsErrors {
   }
 
   /**
-   * Returns the edits of a JSON text with errors. `text` turns one sentence back, as spelled in JSON, from what is given to it and from
-   * the same with V1's name at its start.
+   * Returns the edits of a JSON text with errors. `text` converts one sentence, as spelled in JSON; it gets the sentence and the same
+   * with V1's name at its start.
    */
   edits(errors: Uint8Array, text: (raw: string, named: string) => string): readonly Edit[] {
     const edits: Edit[] = [];
@@ -422,7 +422,7 @@ export class RailsErrors {
   }
 
   /**
-   * Returns the edits of the value of the member `root` of a body with errors in a shape that no form names: names as keys of objects,
+   * Returns the edits of the member `root` of a body with errors in a form that the rule book does not name: names as keys of objects,
    * also of objects that V1 does not have, paths as lists, and names and paths in texts.
    */
   anywhere(value: Uint8Array, root: string, names: AnyNames): readonly Edit[] {
@@ -467,8 +467,8 @@ export class RailsErrors {
   }
 
   /**
-   * The members of an object that V1 does not have because a rule nests what is in them, with V1's names of their members. The errors of
-   * these move to the object around, unless it has a member with such a name.
+   * The members of an object that only V2 has, because a rule nests its contents, with V1's names. Their errors move to the surrounding
+   * object, unless it has a member with the same name.
    */
   private opened(
     entries: readonly Entry[],
@@ -501,7 +501,7 @@ export class RailsErrors {
     return opened;
   }
 
-  /** The sentence with V1's name at its start, where that is one of V2. */
+  /** Returns the sentence with V1's name if it starts with a name of V2. */
   private sentence(raw: string): string {
     for (let end = Math.min(this.longest, raw.length); end > 0; end -= 1) {
       if (end < raw.length && raw.charCodeAt(end) !== SPACE) continue;
@@ -511,7 +511,7 @@ export class RailsErrors {
     return raw;
   }
 
-  /** One plain word may be that of another object, unless it is the whole place. */
+  /** A single plain word could be the name of another object, so it counts only if it is the whole place. */
   private addSentence(place: readonly string[], isWhole: boolean): void {
     const name = humanised(place);
     const v1 = humanised(this.v1.loosely(place));
@@ -537,7 +537,7 @@ export class RailsErrors {
   }
 }
 
-/** The members of an object of errors, and V1's names of what it reads in its place. */
+/** The members of an object of errors, and V1's names for the members that replace it. */
 interface Inside {
   readonly members: readonly Entry[];
   readonly v1: readonly string[];
@@ -545,7 +545,7 @@ interface Inside {
 
 const EMPTY: Inside = { members: [], v1: [] };
 
-/** The edits in order, without those inside another, which replaces their bytes and has their effect. */
+/** Returns the edits in order, without those inside another edit, which already includes them. */
 function outermost(edits: readonly Edit[]): readonly Edit[] {
   let end = 0;
   return edits
@@ -557,7 +557,7 @@ function outermost(edits: readonly Edit[]): readonly Edit[] {
     });
 }
 
-/** The edits that take the name and the braces off an object that has members. */
+/** The edits that remove the name and the braces of an object that has members. */
 function withoutBraces(value: Uint8Array, node: Entry['node']): readonly Edit[] {
   const first = value.findIndex((byte, at) => at > node.start && byte > SPACE);
   return [
@@ -566,7 +566,7 @@ function withoutBraces(value: Uint8Array, node: Entry['node']): readonly Edit[] 
   ];
 }
 
-/** A list of names and indexes as JSON, as V1 has it; undefined for any other list, and for one that is the same. */
+/** Converts a list of names and indexes to V1's, as JSON; undefined for any other list, and if nothing changes. */
 function pathInV1(list: Uint8Array, { isWrapped, spellings }: AnyNames): string | undefined {
   const given: string[] = [];
   const indexes = new Set<string>();
@@ -593,9 +593,7 @@ function pathInV1(list: Uint8Array, { isWrapped, spellings }: AnyNames): string 
 
 const SPACE = 0x20;
 
-/**
- * The edits that give members V1's names. The lists of those that V1 has one name for become one, with the edits `within` them.
- */
+/** The edits that rename members to V1's names. Lists of members that share one V1 name become one list, with the edits `within` them. */
 function mergedKeys(errors: Uint8Array, entries: readonly Entry[], within: readonly Edit[]): readonly Edit[] {
   const edits: Edit[] = [];
   for (const named of Map.groupBy(entries, ({ v1 }) => v1).values()) {
@@ -603,7 +601,7 @@ function mergedKeys(errors: Uint8Array, entries: readonly Entry[], within: reado
     const isRenamed = named.some(({ name, v1 }) => name !== v1);
     if (first === undefined || !isRenamed) continue;
     const isMerged = named.every(({ node }) => node.kind === 'array');
-    // Two values that are no lists: to drop one would lose an error.
+    // Neither value is a list: dropping one would lose an error.
     if (others.length > 0 && !isMerged) continue;
     if (first.name !== first.v1) {
       const { keyStart, keyEnd } = first.node;
@@ -624,7 +622,7 @@ function mergedKeys(errors: Uint8Array, entries: readonly Entry[], within: reado
   return edits;
 }
 
-/** The elements of a list with the edits within it, without the brackets and the white space at both ends. */
+/** The elements of a list with the edits within it, without brackets and surrounding white space. */
 function elementsOf(errors: Uint8Array, { start, end }: Entry['node'], within: readonly Edit[]): Uint8Array {
   const inside = outermost(within.filter((edit) => edit.start > start && edit.end < end)).map((edit) => ({
     ...edit,

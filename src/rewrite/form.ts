@@ -30,9 +30,9 @@ import {
 /** Levels of brackets in a name, at most: the model of a form is built and walked by recursion. */
 const MAX_LEVELS = 512;
 
-/** Bytes that a field takes beside its text: its place, its node, its part of the model. */
+/** Bytes of memory for a field in addition to its text: its place, its node, its part of the model. */
 const FIELD_BYTES = 512;
-/** Copies of the text: decoded in two-byte characters, and as a model. */
+/** Copies of the text: decoded as UTF-16, and as a model. */
 const TEXT_COPIES = 4;
 
 const AMPERSAND = 0x26;
@@ -45,7 +45,7 @@ const CLOSE = 0x5d;
 /** The field that some frameworks read as the method of a POST. */
 const METHOD_FIELD = '_method';
 
-/** Services read the field as they read the query parameter, so a service that must not see another method does not get the field either. */
+/** Services read this field like the query parameter, so a service that must not see another method does not get the field. */
 export const NO_METHOD: Change = {
   id: METHOD_OVERRIDE,
   summary: 'The field that names another method.',
@@ -118,7 +118,7 @@ export class FormPlan {
     this.plan = new Plan(book, [...dropped, ...changes.map(inText)]);
   }
 
-  /** True if no rule applies to any form. */
+  /** True if no rule applies to forms. */
   get isEmpty(): boolean {
     return this.plan.isEmpty && this.methods.length === 0;
   }
@@ -132,7 +132,7 @@ export class FormPlan {
     if (memory?.take(places.length * FIELD_BYTES + body.length * TEXT_COPIES) === false) return BUFFER_FULL;
     const read = readFields(body, places);
     if ('offset' in read) {
-      // V2 may read more than rules do: of text in another charset, the names at least.
+      // V2 may decode more than the rules can: at least the names in another charset.
       const named = this.methods.length === 0 ? undefined : this.methodInText(body);
       if (named !== undefined) return { verdict: 'refused', refusal: otherMethod(named) };
       return this.plan.isEmpty ? { verdict: 'unchanged', body, records: [] } : this.malformed(body, read);
@@ -158,7 +158,7 @@ export class FormPlan {
         fault ??= outcome;
         continue;
       }
-      // A reader of forms finds a field even inside a string of JSON.
+      // A parser of forms finds a field even inside a string of JSON.
       const named = this.methods.length === 0 ? undefined : this.methodInText(body);
       if (named !== undefined) return { verdict: 'refused', refusal: otherMethod(named) };
       if (this.book.policies.media === 'strict')
@@ -171,7 +171,10 @@ export class FormPlan {
     return fault !== undefined && isNearlyJson(body) ? fault : undefined;
   }
 
-  /** Applies the rules to fields; returns what they did, or why they do not apply. Fields that rules make are sent at `additions`. */
+  /**
+   * Applies the rules to fields; returns the changes, or why the rules do not apply. `additions` are the fields that rules make, by
+   * position.
+   */
   apply(
     fields: readonly FormField[],
     memory: WorkMemory | undefined,
@@ -266,19 +269,19 @@ function otherMethod(value: string): Refusal {
 /** A text that may be JSON, in a form. */
 interface FormText {
   readonly text: Uint8Array;
-  /** Where each of its bytes is in the form, and where it ends; undefined where it begins with the form, and has no escapes. */
+  /** The position of each of its bytes in the form, and of its end; undefined if it begins with the form and has no escapes. */
   readonly places: Uint32Array | undefined;
 }
 
 const ESCAPED_MARK = /^%ef%bb%bf/i;
-/** How JSON begins whose every character may be escaped, as `curl --data-urlencode` does it. */
+/** The beginning of JSON with any character escaped, as `curl --data-urlencode` sends it. */
 const ESCAPED_JSON = /^(?:\+|%(?:20|09|0a|0d))*(?:[{[]|%[57]b)/i;
-/** Characters of a form in which its first one that counts is looked for. */
+/** Maximum characters of a form that are searched for its first significant character. */
 const MAX_LEAD = 256;
 
 /**
- * The JSON texts that a form may be: `curl -d` sends JSON as a form unless it is told the type. A client that sends the JSON as the name of
- * a field without a value adds an equals sign at its end.
+ * The JSON texts that a form may be: `curl -d` sends JSON as a form unless given the media type. A client that sends the JSON as the name
+ * of a field without a value adds an equals sign at its end.
  */
 function* jsonTexts(body: Uint8Array, memory: WorkMemory | undefined): Generator<FormText> {
   const end = body[body.length - 1] === EQUALS ? body.length - 1 : body.length;
@@ -292,7 +295,7 @@ function* jsonTexts(body: Uint8Array, memory: WorkMemory | undefined): Generator
   if (decoded !== undefined) yield decoded;
 }
 
-/** True for a single name without escapes that is the beginning of an object of JSON, and of nothing that anybody calls a field. */
+/** True for a single unescaped name that begins like a JSON object, and that no real field would have. */
 function isNearlyJson(body: Uint8Array): boolean {
   const start = latin1Text(body.subarray(0, MAX_LEAD));
   return /^(?:\xef\xbb\xbf)?[ \t\r\n]*\{[ \t\r\n]*"/.test(start) && !body.includes(AMPERSAND);
@@ -307,7 +310,7 @@ function unescaped(body: Uint8Array): FormText | undefined {
   return { text, places: places.subarray(0, text.length + 1) };
 }
 
-/** An edit of a decoded text as one of the form. */
+/** Converts an edit of a decoded text to one of the form. */
 function placed({ start, end, insert }: Edit, places: Uint32Array): Edit {
   return { start: places[start] ?? 0, end: places[end] ?? 0, insert: bytesOfText(escaped(insert)) };
 }
@@ -321,7 +324,7 @@ function escaped(bytes: Uint8Array): string {
   return text;
 }
 
-/** The JSON text that a body in the media type of a form is, as the rules read it; undefined for fields. */
+/** The JSON text that a body in the media type of a form is, as the rules read it; undefined for a form with fields. */
 export function jsonInForm(body: Uint8Array): Uint8Array | undefined {
   for (const { text } of jsonTexts(body, undefined))
     if (JsonDocument.read(text) instanceof JsonDocument) return text;
@@ -372,14 +375,14 @@ export function inText(change: Change): Change {
   return { ...change, request: change.request.map(ruleInText) };
 }
 
-/** The place of one field in a form: up to `end`, its name up to `equals`, which is `end` for a field without a value. */
+/** The place of a field in a form: it ends at `end`, its name at `equals`, which is `end` for a field without a value. */
 interface FieldPlace {
   readonly start: number;
   readonly equals: number;
   readonly end: number;
 }
 
-/** Why a form cannot be read, and where. */
+/** Why a form cannot be read, and at which position. */
 interface FormFault {
   readonly offset: number;
   readonly reason: string;
@@ -417,7 +420,7 @@ function readFields(
   return { fields, indexes };
 }
 
-/** Decodes the escapes between two places; `places` gets the place of each byte. */
+/** Decodes the escapes between two positions; stores the position of each byte in `places`. */
 function unescapedBytes(
   body: Uint8Array,
   start: number,
@@ -444,17 +447,14 @@ function unescapedBytes(
   return bytes.subarray(0, length);
 }
 
-/** Decodes a name or a value (WHATWG URL §5.1): strictly, because two readers would read anything else differently. */
+/** Decodes a name or a value (WHATWG URL §5.1): strictly, because parsers differ about invalid text. */
 function decodePart(body: Uint8Array, start: number, end: number): string | FormFault {
   const bytes = unescapedBytes(body, start, end);
   if (!(bytes instanceof Uint8Array)) return bytes;
   return UTF8.decode(bytes) ?? { offset: start, reason: 'the text is not UTF-8' };
 }
 
-/**
- * Splits a name at its brackets, encoded or not: `data[property][suburb]`. A name that is not of this form, such as `a[b`, is one part,
- * and so is one with dots.
- */
+/** Splits a name at its brackets, encoded or not: `data[property][suburb]`. Any other name is one part, such as `a[b` or one with dots. */
 function nameParts(body: Uint8Array, start: number, end: number): readonly NamePart[] | FormFault {
   const ranges = nameRanges(body, start, end) ?? [{ from: start, to: end }];
   const parts: NamePart[] = [];
@@ -471,7 +471,7 @@ interface Range {
   readonly to: number;
 }
 
-/** The parts of a name between brackets; undefined for one that has none, or others than one pair behind the other. */
+/** The parts of a name between brackets; undefined unless the name is followed by pairs of brackets only. */
 function nameRanges(body: Uint8Array, start: number, end: number): readonly Range[] | undefined {
   const ranges: Range[] = [];
   let from = start;
@@ -479,7 +479,7 @@ function nameRanges(body: Uint8Array, start: number, end: number): readonly Rang
   for (let at = start; at < end;) {
     const bracket = bracketAt(body, at, end);
     if (bracket === undefined) {
-      // There is nothing between a closing bracket and the next opening one.
+      // Text between a closing bracket and the next opening one is not allowed.
       if (!isInside && ranges.length > 0) return undefined;
       at += 1;
       continue;
@@ -521,21 +521,21 @@ function formEdits(
   const edits: Edit[] = [];
   let hasKept = places[0] !== undefined && places[0].start > 0;
   const additions = Map.groupBy(added, ({ after }) => after);
-  /** Fields that wait for one that is kept, so that an ampersand is between them. */
+  /** Fields that wait for the next field that is kept, for an ampersand between them. */
   let pending = (additions.get(-1) ?? []).map((field) => printField(field, brackets));
   for (const [k, place] of places.entries()) {
     const change = changes[k] ?? 'unchanged';
     const own = bracketsOf(body, place.start, place.equals) ?? brackets;
     for (const field of additions.get(k) ?? []) pending.push(printField(field, own));
     if (change === 'removed') {
-      // With the ampersand before it, or the one behind it where nothing before it is left.
+      // Removed with the ampersand before it, or the one after it if it is now the first.
       const next = Math.min(place.end + 1, body.length);
       edits.push(
         hasKept
           ? { start: place.start - 1, end: place.end, insert: NO_BYTES }
           : { start: place.start, end: next, insert: NO_BYTES },
       );
-      // An empty pair behind it stays.
+      // An empty pair after it stays.
       if (body[place.end + 1] === AMPERSAND) hasKept = true;
     } else {
       if (change !== 'unchanged') edits.push(...fieldEdits(place, fields[k], change, own));
@@ -553,7 +553,7 @@ function insertion(at: number, text: string): Edit {
   return { start: at, end: at, insert: bytesOfText(text) };
 }
 
-/** Edits of one place, such as a value and a field behind it, become one. */
+/** Merges edits at the same position, such as a value and a field after it. */
 function joined(edits: readonly Edit[]): readonly Edit[] {
   const list: Edit[] = [];
   for (const edit of edits) {
@@ -587,7 +587,7 @@ function isSameName(one: readonly NamePart[], other: readonly NamePart[] | undef
 
 type Brackets = readonly [open: string, close: string];
 
-/** The brackets as they are spelled first between two places; undefined without any. */
+/** The spelling of the first brackets between two positions; undefined if there are none. */
 function bracketsOf(body: Uint8Array, start: number, end: number): Brackets | undefined {
   for (let at = start; at < end; at += 1) {
     const bracket = bracketAt(body, at, end);
@@ -606,12 +606,12 @@ function printField({ name, value }: AddedField, brackets: Brackets): string {
   return `${printName(name, brackets)}=${encoded(value)}`;
 }
 
-/** Writes a text as forms do (WHATWG URL §5.2): a space is a plus sign. */
+/** Encodes a text for a form (WHATWG URL §5.2): a space becomes a plus sign. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll('%20', '+');
 }
 
-/** True if rules change a field in a list `[]`, whose name does not say to which element it belongs. */
+/** True if rules change a field of a list `[]`, whose name does not tell which element it belongs to. */
 function changesLists(
   { fields: changes, added }: Pick<FormChanges, 'fields' | 'added'>,
   fields: readonly FormField[],
@@ -629,7 +629,7 @@ function isInList({ name }: Pick<FormField, 'name'>): boolean {
   return name.some(({ text }) => text === '');
 }
 
-/** The fields that V2 gets: those that rules add come behind the next one that is kept. */
+/** The fields that V2 gets: added fields come after the next one that is kept. */
 function fieldsAfter(
   { fields: changes, added }: Pick<FormChanges, 'fields' | 'added'>,
   fields: readonly FormField[],
@@ -649,13 +649,13 @@ function fieldsAfter(
   return [...sent, ...pending];
 }
 
-/** True if the fields say all that rules made of the model, except for empty objects and lists, which a form cannot have. */
+/** True if the fields express everything that rules made of the model, except empty objects and lists, which a form cannot have. */
 function isSaid(draft: Draft, model: FormModel, fields: readonly FormField[]): boolean {
   const made = applyEdits(model.text, printDraft(draft, []).edits(model.text, draft.tape, 0));
   return meaningOf(made) === meaningOf(new FormModel(fields).text);
 }
 
-/** A text that is the same for JSON texts with the same form. */
+/** Returns the same text for all JSON texts that have the same form. */
 function meaningOf(json: Uint8Array): string | undefined {
   const document = JsonDocument.read(json);
   return document instanceof JsonDocument ? meaningAt(document, document.root, true) : undefined;
@@ -693,11 +693,11 @@ function container(kind: Container['kind']): Container {
   return { kind, entries: [], last: new Map() };
 }
 
-/** A form as a JSON text, for the rules, which knows the field that each string comes from. */
+/** A form as a JSON text for the rules; knows the field that each string comes from. */
 class FormModel {
   /** In ASCII, so that its characters are its bytes. */
   readonly text: Uint8Array;
-  /** By position in the text: where a value begins, and its field. */
+  /** In order of position: where a value begins, and its field. */
   private readonly starts: number[] = [];
   private readonly fieldsAt: number[] = [];
   private readonly fields: readonly FormField[];
@@ -756,12 +756,12 @@ function asciiString(text: string): string {
   );
 }
 
-/** True for `a[0][b]=…&a[1][b]=…`: services read numbers as the elements of a list. */
+/** True for `a[0][b]=…&a[1][b]=…`: services read the numbers as indexes of a list. */
 function isNumbered({ entries, last }: Container): boolean {
   return entries.length === last.size && entries.every(({ name }) => /^\d+$/.test(name));
 }
 
-/** Adds a field as Rack and PHP read it; a name with another meaning than before occurs twice, as in `a=1&a[b]=2`. */
+/** Adds a field as Rack and PHP read it. A name that is both a value and a container counts as repeated, as in `a=1&a[b]=2`. */
 function insertField(root: Container, fields: readonly FormField[], field: number): void {
   const names = fields[field]?.name ?? [];
   let at = root;
@@ -773,7 +773,7 @@ function insertField(root: Container, fields: readonly FormField[], field: numbe
     const kind = names[step + 1]?.text === '' ? 'list' : 'object';
     const known = at.kind === 'list' ? at.entries.at(-1)?.node : at.last.get(text);
     const isKnown = known !== undefined && 'kind' in known && known.kind === kind;
-    // An element of a list goes on until a name occurs again.
+    // Fields belong to the same list element until a name repeats.
     const isContinued =
       at.kind === 'object' || (kind === 'object' && isKnown && hasRoom(known, names, step + 1));
     at = isKnown && isContinued ? known : add(at, text, container(kind));
@@ -798,13 +798,13 @@ function add<Node extends Leaf | Container>(at: Container, name: string, node: N
   return node;
 }
 
-/** A step of a field's name: its text, and which part of the client's name it was; -1 for one that a rule gave. */
+/** A step of a field's name: its text, and its part in the client's name; -1 if a rule made it. */
 interface Step {
   readonly text: string;
   readonly part: number;
 }
 
-/** Says in fields what rules did to the model of a form. */
+/** Converts the rules' changes of a form's model to changes of its fields. */
 class DraftFields {
   private readonly draft: Draft;
   private readonly tape: Tape;
@@ -812,7 +812,7 @@ class DraftFields {
   private readonly fields: readonly FormField[];
   private readonly result: FieldChange[];
   private readonly added: AddedField[] = [];
-  /** The last visited field: a rule's new field comes behind it. */
+  /** The last visited field: fields that a rule adds come after it. */
   private last = -1;
 
   constructor(draft: Draft, model: FormModel, fields: readonly FormField[]) {
@@ -838,7 +838,7 @@ class DraftFields {
     }
   }
 
-  /** A member of the form, or a group of them. */
+  /** Visits a member of the form, or a group of them. */
   private members(member: DraftMember, steps: readonly Step[]): void {
     const part = partOfMember(member);
     const { value, last } = member;
@@ -876,14 +876,14 @@ class DraftFields {
     }
   }
 
-  /** An element that a rule gave another value, perhaps that of a member. */
+  /** Visits an element whose value a rule replaced, perhaps with that of a member. */
   private replaced({ value, literal, from }: DraftElement, steps: readonly Step[]): void {
     if (from === undefined || from.node < 0 || literal !== undefined) this.add(literal, value, steps);
     else if (value === undefined) this.keptInside(from.node, steps, partOfMember(from));
     else this.value(value, from.node, steps, partOfMember(from));
   }
 
-  /** A value that no rule changed, in which `part` is the part of its own name; `text` replaces that. */
+  /** Visits a value that no rule changed. `part` is the part of the field's name that names it, and `text` its new text. */
   private kept(node: number, steps: readonly Step[], part: number, text: string | undefined): void {
     for (const field of this.fieldsOf(node)) {
       const own = text ?? this.fields[field]?.name[part]?.text ?? '';
@@ -899,12 +899,12 @@ class DraftFields {
     return this.model.fieldsIn(this.tape.start(node), this.tape.end(node));
   }
 
-  /** Puts a field where `steps` lead, with the parts of its name behind `part`. */
+  /** Moves a field to `steps`, with the parts of its name after `part`. */
   private place(field: number, steps: readonly Step[], part: number, value: string | undefined): void {
     const names = this.fields[field]?.name ?? [];
     const name = [...steps.map((step) => namePart(step, names)), ...names.slice(part + 1)];
     if (this.result[field] !== 'removed') {
-      // A rule copied it: the field has its place already.
+      // A rule copied it: the field already has a place.
       this.added.push({ after: this.last, name, value: value ?? this.fields[field]?.value ?? '' });
       return;
     }
@@ -914,7 +914,7 @@ class DraftFields {
       isSame && value === undefined ? 'unchanged' : { name: isSame ? undefined : name, value };
   }
 
-  /** A member that a rule made, or whose value it wrote. */
+  /** Visits a member that a rule made, or whose value it wrote. */
   private made(member: DraftMember, steps: readonly Step[]): void {
     const { node, literal, value } = member;
     const own = node >= 0 ? partOfMember(member) : -1;
@@ -946,13 +946,13 @@ class DraftFields {
   }
 }
 
-/** A part keeps the client's spelling, unless a rule gave it. */
+/** A part keeps the client's spelling, unless a rule made it. */
 function namePart({ text, part }: Step, names: readonly NamePart[]): NamePart {
   const own = names[part];
   return own?.text === text ? own : { text, raw: encoded(text) };
 }
 
-/** The position of a member's name among the parts of the names of its fields. */
+/** The position of a member's name among the parts of its fields' names. */
 function partOfMember({ home, isElement }: DraftMember): number {
   if (home.origin === undefined) return 0;
   return partOfHolder(home.origin) + (isElement ? 0 : 1);

@@ -19,13 +19,13 @@ import { isAbout } from './response-rules.ts';
 /** The header fields of a message after the header rules, and the rules' effects. */
 export interface RewrittenHeaders {
   readonly headers: HeaderList;
-  /** A record for each field name that a rule concerned, however often it occurs; empty when nothing changed. */
+  /** A record for each field name that a rule changed, however often the field occurs; empty if nothing changed. */
   readonly records: readonly HeaderRecord[];
   /** The rule of each record. */
   readonly rules: readonly HeaderRule[];
 }
 
-/** The header fields of a request after the header rules, with its query, from which credentials may have moved. */
+/** The header fields of a request after the header rules, with its query, from which rules may have moved credentials. */
 export interface RewrittenRequestHeaders extends RewrittenHeaders {
   /** With its question mark, unless it is empty. */
   readonly query: string;
@@ -34,7 +34,10 @@ export interface RewrittenRequestHeaders extends RewrittenHeaders {
 /** One edit of the header section, for people. Never contains a value. */
 export type HeaderRecord = FieldRecord<ReturnType<typeof headerRuleName>>;
 
-/** Names whose values are credentials: clients' keys, and values that a rule moves with `as`. Parameters are decoded, fields in lower case. */
+/**
+ * Names whose values are credentials: clients' keys, and values that a rule moves with `as`. Parameter names are decoded, field names in
+ * lower case.
+ */
 export interface Secrets {
   readonly parameters: ReadonlySet<string>;
   readonly fields: ReadonlySet<string>;
@@ -46,7 +49,7 @@ export interface HeaderPlans {
   of(operation: Operation | undefined): HeaderPlan | undefined;
 }
 
-/** A header rule in its place in a plan. */
+/** A header rule and its place in a plan. */
 interface PlannedRule {
   readonly change: string;
   readonly rule: HeaderRule;
@@ -55,12 +58,12 @@ interface PlannedRule {
   readonly conflict: Policies['conflict'];
   /** The statuses of responses that it is for; undefined for all. */
   readonly status?: readonly StatusPattern[] | undefined;
-  /** The fields that it takes from V1's clients. */
+  /** The fields of V1's clients that it removes or renames. */
   readonly fields: readonly MovedName[];
   readonly apply: (run: HeaderRun) => Refusal | 'forward' | undefined;
 }
 
-/** The name of a field before a rule, and after it; undefined where the rule removes it. */
+/** The name of a field before a rule and after it; undefined if the rule removes the field. */
 interface MovedName {
   readonly from: string;
   readonly to: string | undefined;
@@ -84,7 +87,7 @@ function planned(
 export class HeaderPlan {
   private readonly rules: readonly PlannedRule[];
   private readonly back: readonly PlannedRule[];
-  /** The rules that give fields of requests other names, the last first. */
+  /** The rules that rename request fields, in reverse order. */
   private readonly renaming: readonly PlannedRule[];
 
   /** `changes` are those that apply to the operation, in the order of the rule book. */
@@ -102,7 +105,7 @@ export class HeaderPlan {
     this.renaming = this.rules.toReversed().filter(({ fields }) => fields.some(({ to }) => to !== undefined));
   }
 
-  /** True where a rule concerns responses; one that renames a field of requests does, since `Vary` has its name. */
+  /** True if a rule applies to responses, or renames a request field, whose name then occurs in `Vary`. */
   get hasResponseRules(): boolean {
     return this.back.length > 0 || this.renaming.length > 0;
   }
@@ -141,7 +144,7 @@ export class HeaderPlan {
     return { headers: run.finish(), records: run.records, rules };
   }
 
-  /** The names of fields of a V1 request as V2 gets them; fields that a rule adds are not among them. */
+  /** Returns V2's names for the fields of a V1 request; fields that a rule adds are not included. */
   v2Names(names: readonly string[]): RuledNames {
     let ruled = names;
     const edits: PlannedRule[] = [];
@@ -157,7 +160,7 @@ export class HeaderPlan {
     return { names: edits.length === 0 ? names : [...new Set(ruled)], edits };
   }
 
-  /** The names of fields that V2 allows as V1's clients know them, with those that V2 never gets. */
+  /** Returns V1's names for the fields that V2 allows, with those that V2 never gets. */
   v1Names(names: readonly string[]): RuledNames {
     const ruled = [...names];
     const edits: PlannedRule[] = [];
@@ -172,13 +175,13 @@ export class HeaderPlan {
   }
 }
 
-/** Names of header fields after the rules, and the rules that concern one of them. */
+/** Names of header fields after the rules, and the rules that changed them. */
 export interface RuledNames {
   readonly names: readonly string[];
   readonly edits: readonly Pick<PlannedRule, 'change' | 'rule' | 'name'>[];
 }
 
-/** The rules that undo those of a change in responses: the last first. */
+/** The rules that undo those of a change in responses, in reverse order. */
 function inverseOf({ id, headers = [] }: Change): readonly PlannedRule[] {
   return headers.toReversed().flatMap((rule): readonly PlannedRule[] => {
     const undone = inverseHeaderRule(rule);
@@ -186,7 +189,7 @@ function inverseOf({ id, headers = [] }: Change): readonly PlannedRule[] {
   });
 }
 
-/** Compiles the header rules of `book`, each plan on first use. A change `on: every` applies to every V1 request, whatever its method. */
+/** Compiles the header rules of `book`, each plan on first use. A change `on: every` applies to every V1 request, with any method. */
 export function compileHeaderPlans(book: RuleBook): HeaderPlans {
   const concerned = book.changes.filter(
     ({ headers = [], responseHeaders = [] }) => headers.length + responseHeaders.length > 0,

@@ -10,12 +10,12 @@ import { isSameList } from './caches.ts';
 import { BUFFER_FULL, perOperation, type PerOperation, Plan } from './plan.ts';
 import { type EditRecord, malformed, type PatchOperation, type Refusal, type Rewrite } from './records.ts';
 
-/** Edits of a patch that are recorded: further ones are applied and counted. */
+/** Maximum recorded edits of a patch: further edits are applied and counted. */
 const MAX_RECORDED = 100;
-/** Operations of one patch: each is two small bodies for the rules. */
+/** Maximum operations of one patch: the rules run on two small bodies for each. */
 const MAX_OPERATIONS = 10_000;
 
-/** Memory that reading takes for each byte of a patch, at most. */
+/** Maximum memory for reading a patch, in bytes for each byte of it. */
 const BYTES_READ = 24;
 
 const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test']);
@@ -27,7 +27,7 @@ const OPEN_OBJECT = 0x7b;
 const NULL = bytesOfText('null');
 const EMPTY_OBJECT = bytesOfText('{}');
 
-/** The place at V2 of the member that a V1 pointer names; undefined if V2 has none. */
+/** V2's place for the member at a V1 pointer; undefined if V2 has none. */
 interface Place {
   readonly pointer: string;
   readonly records: readonly EditRecord[];
@@ -39,7 +39,7 @@ interface Migrated {
   readonly edits: readonly Edit[];
   readonly records: readonly EditRecord[];
   readonly patch: readonly PatchOperation[];
-  /** False where the patch lacks a value. */
+  /** False if a value is missing for the patch. */
   readonly isPatchable: boolean;
 }
 
@@ -56,16 +56,15 @@ interface PatchOperationText {
 }
 
 /**
- * The request rules of one operation for a JSON Patch (RFC 6902). A pointer is read as a body with only the member that it names:
- * the pointer for V2 is the place where the rules put that member, with the value that they give it. An operation on a member
- * that V2 lacks is dropped. Rules that add absent members do not apply, because a patch says nothing about members that it does
- * not name. All other bytes stay.
+ * The request rules of one operation for a JSON Patch (RFC 6902). For each pointer, the rules run on a body with only the member that it
+ * names, which gives V2's pointer and value. An operation on a member that V2 lacks is dropped. Rules that add absent members do not
+ * apply, because a patch leaves all other members as they are. All other bytes stay.
  */
 export class JsonPatchPlan {
   /** The rules for a body that names what changes, such as a JSON Merge Patch (RFC 7396). */
   readonly merge: Plan;
   private readonly book: RuleBook;
-  /** Rules that give a value another form, as records name them: what is in it has no place of its own. */
+  /** Rules that convert the form of a value, by their names in records: its parts have no place at V2. */
   private readonly reshaping: ReadonlySet<string>;
 
   /** `changes` are those that apply to the operation. */
@@ -87,7 +86,7 @@ export class JsonPatchPlan {
     );
   }
 
-  /** True if no rule applies to any patch. */
+  /** True if no rule applies to patches. */
   get isEmpty(): boolean {
     return this.merge.isEmpty;
   }
@@ -123,7 +122,7 @@ export class JsonPatchPlan {
       edits.push(...migrated.edits);
       isPatchable &&= migrated.isPatchable;
       patch.push(...migrated.patch);
-      // Each move is recorded once, as for a body, however many operations name it; the patch in the log has every operation.
+      // Each move is recorded once, as for a body, even if many operations name it; the patch in the log has every operation.
       for (const record of migrated.records) records.set(JSON.stringify(record), record);
     }
     const all = [...records.values()];
@@ -194,11 +193,11 @@ export class JsonPatchPlan {
     return { isDropped: false, edits, records, patch, isPatchable };
   }
 
-  /** Where the rules put the member that a pointer names: undefined where V2 has none. */
+  /** Returns where the rules put the member at a pointer; undefined if V2 has none. */
   private placeOf(pointer: string, memory: WorkMemory | undefined): Place | Stop | undefined {
     const steps = pointerSteps(pointer);
     let outcome = this.merge.rewrite(bodyWith(steps, NULL), memory);
-    // What wraps a resource is an object.
+    // A wrapped resource is an object.
     const isObject = outcome.verdict === 'refused';
     if (isObject) outcome = this.merge.rewrite(bodyWith(steps, EMPTY_OBJECT), memory);
     if (outcome.verdict === 'refused') return { refusal: outcome.refusal };
@@ -220,7 +219,7 @@ export class JsonPatchPlan {
     return found === 'none' ? undefined : { pointer: found, records: outcome.records };
   }
 
-  /** The value that V2 gets at `place` for one of the client at `pointer`. */
+  /** Returns the value at `place` for V2, given the client's value at `pointer`. */
   private valueAt(
     pointer: string,
     place: string,
@@ -237,7 +236,7 @@ export class JsonPatchPlan {
     return { refusal: ofAnotherSize(pointer) };
   }
 
-  /** The edits that take away what a pointer names. */
+  /** The edits that remove the member at a pointer. */
   private recordsOf(pointer: string, memory: WorkMemory | undefined): readonly EditRecord[] {
     const outcome = this.merge.rewrite(bodyWith(pointerSteps(pointer), NULL), memory);
     return outcome.verdict === 'rewritten' ? outcome.records : [];
@@ -272,7 +271,7 @@ function malformedPatch(pointer: string, expected: string): Refusal {
   };
 }
 
-/** Reads one operation; two members of one name are two operations to two readers. */
+/** Reads one operation. Refuses repeated members, because parsers differ about which one counts. */
 function readOperation(
   document: JsonDocument,
   element: number,
@@ -336,7 +335,7 @@ function spanOf(document: JsonDocument, node: number): { readonly start: number;
   return { start, end: start + value.length };
 }
 
-/** A body in which `value` is all there is, at the end of `steps`. */
+/** A body that contains only `value`, at the end of `steps`. */
 function bodyWith(steps: readonly string[], value: Uint8Array): Uint8Array {
   const before = bytesOfText(
     steps.map((step) => (isIndex(step) ? '[' : `{${JSON.stringify(step)}:`)).join(''),
@@ -354,18 +353,18 @@ function bodyWith(steps: readonly string[], value: Uint8Array): Uint8Array {
   return body;
 }
 
-/** An index of a list, or the place behind its end (RFC 6901 §4). */
+/** An index of a list, or `-` for the position after its end (RFC 6901 §4). */
 function isIndex(step: string): boolean {
   return step === '-' || /^(?:0|[1-9]\d*)$/.test(step);
 }
 
-/** The pointer to the only value of a body, which may be an empty object; `none` where the rules took it away. */
+/** The pointer to the only value of a body, which may be an empty object; `none` if the rules removed it. */
 function chainOf(document: JsonDocument, steps: readonly string[], isObject: boolean): string {
   const indexes = steps.filter(isIndex);
   const path: string[] = [];
   for (let node = document.root; ;) {
     const kind = document.kindOf(node);
-    // A list that a rule made is the value.
+    // A list that a rule made is the value itself.
     if (kind === 'string' || kind === 'scalar' || (kind === 'array' && indexes.length === 0))
       return pointerOf(path);
     const [child, ...others] = document.childrenOf(node);
@@ -376,7 +375,7 @@ function chainOf(document: JsonDocument, steps: readonly string[], isObject: boo
   }
 }
 
-/** The value at a pointer, where there is no other one beside its way. */
+/** The value at a pointer if the body contains no other value. */
 function onlyValueAt(document: JsonDocument, pointer: string): Uint8Array | undefined {
   let node = document.root;
   for (const step of pointerSteps(pointer)) {
@@ -388,7 +387,7 @@ function onlyValueAt(document: JsonDocument, pointer: string): Uint8Array | unde
   return document.valueOf(node);
 }
 
-/** The edit that takes an operation out of its list, with one comma. */
+/** The edit that removes an operation from its list, with one comma. */
 function removal(document: JsonDocument, elements: readonly number[], index: number, hasKept: boolean): Edit {
   const { start, end } = spanOf(document, elements[index] ?? 0);
   const before = elements[index - 1];
@@ -398,7 +397,7 @@ function removal(document: JsonDocument, elements: readonly number[], index: num
   return { start, end: next === undefined ? end : spanOf(document, next).start, insert };
 }
 
-/** Says of a refusal where in the patch its cause is. */
+/** Adds to a refusal the place of its cause in the patch. */
 function at(stop: Stop, index: number, part: string, pointer: string): Stop {
   if ('note' in stop) return stop;
   const { pointer: inside = '', position: _, ...refusal } = stop.refusal;

@@ -7,10 +7,10 @@ import { stringEnd } from '../json/scanner.ts';
 import { MOVED } from './records.ts';
 import type { ResponseRecord, RewrittenResponse } from './response-rules.ts';
 
-/** Longest spelling of a string that is read as a link or as a name, in bytes: longer addresses are refused by servers. */
+/** Maximum bytes of a string that is read as a link or as a name: servers refuse longer addresses. */
 const MAX_STRING_BYTES = 16 * 1024;
 
-/** Levels of nesting whose names are known: a rule book can allow no more. */
+/** Levels of nesting whose names are known: a rule book cannot allow more. */
 const MAX_LEVELS = 100_000;
 
 const QUOTE = 0x22;
@@ -24,27 +24,27 @@ const LOWER_H = 0x68;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** The edits of a response that are recorded, and the number of all others. */
+/** The recorded edits of a response, and the number of all others. */
 type Told = Pick<RewrittenResponse, 'records' | 'omitted' | 'patch'>;
 
-/** Turns the links of a JSON text: every string that is a value, wherever it stands. The text itself is not checked. */
+/** Rewrites the links of a JSON text: every string value at any depth. The text itself is not checked. */
 export class LinkReader {
-  /** The first links that were turned, each with the pointer of its member, never with a value. */
+  /** The first links that were rewritten, each with the pointer of its member, never with a value. */
   readonly records: ResponseRecord[] = [];
-  /** Number of links that were turned. */
+  /** Number of links that were rewritten. */
   count = 0;
   private readonly turn: (text: string) => string;
-  /** The way to the next value: for each container an index, or a name as it is spelled. */
+  /** The path to the next value: for each container an index, or a name as spelled. */
   private readonly steps: (number | Uint8Array)[] = [];
-  /** True where the next string of an object is a name. */
+  /** True if the next string of an object is a name. */
   private awaitsName = false;
 
-  /** `turn` returns the text of a link for the client, and any other text as it is. */
+  /** `turn` returns the client's form of a link, and any other text unchanged. */
   constructor(turn: (text: string) => string) {
     this.turn = turn;
   }
 
-  /** The edits of a response with those of its links behind the ones of rules; a patch would have the values of links. */
+  /** Adds the edits of links to those of the rules, and removes the patch, which would contain the values of links. */
   toldWith<Edits extends Told>(known: Edits): Edits {
     if (this.count === 0) return known;
     const { records, omitted } = known;
@@ -52,7 +52,7 @@ export class LinkReader {
     return { ...known, records: all, omitted: omitted + records.length + this.count - all.length, patch: [] };
   }
 
-  /** Reads on; returns the offset up to which all is known. */
+  /** Reads the next bytes; returns the offset up to which they are final. */
   read(bytes: Uint8Array, edits: Edit[]): number {
     const { steps } = this;
     let at = 0;
@@ -82,7 +82,7 @@ export class LinkReader {
     return at;
   }
 
-  /** Returns the offset up to which bytes are known where a string has no end. */
+  /** Returns the offset up to which bytes are final if a string is not complete. */
   protected unfinished(bytes: Uint8Array, _at: number): number {
     return bytes.length;
   }
@@ -107,14 +107,14 @@ export class LinkReader {
   }
 }
 
-/** Turns links while their text arrives. It holds back no more than one string, and none that is too long for a link. */
+/** Rewrites links while their text arrives. It holds back at most one string, unless that is too long for a link. */
 export class LinkStream extends LinkReader {
   /** The beginning of a string whose end has not arrived. */
   private rest: Uint8Array = NO_BYTES;
   /** True within a string that is too long for a link. */
   private isInLong = false;
 
-  /** Takes the next part, which must not change later; returns the bytes that are for the client by now. */
+  /** Takes the next part, which must not change later; returns the bytes that can be sent to the client. */
   push(part: Uint8Array): Uint8Array {
     // The rest of a long string is read as one that begins here.
     const lead = this.isInLong ? QUOTES : NO_BYTES;
@@ -126,12 +126,12 @@ export class LinkStream extends LinkReader {
     return (edits.length === 0 ? read : applyEdits(read, edits)).subarray(lead.length);
   }
 
-  /** Ends the text: returns what was held back of one that breaks off within a string. */
+  /** Ends the text: returns the rest of a text that breaks off within a string. */
   end(): Uint8Array {
     return this.rest;
   }
 
-  /** Of a short string nothing is known, of a long one all but half an escape. */
+  /** Holds back all of a short string, and half an escape of a long one. */
   protected override unfinished(bytes: Uint8Array, at: number): number {
     if (!this.isInLong && bytes.length - at <= MAX_STRING_BYTES) return at;
     this.isInLong = true;
@@ -148,7 +148,7 @@ export class LinkStream extends LinkReader {
 
 const QUOTES = Uint8Array.of(QUOTE);
 
-/** True for a string that begins as an address does: with a slash, escaped or not, or as `http`. */
+/** True for a string that begins like an address: with a slash, escaped or not, or with `http`. */
 function mayBeLink(bytes: Uint8Array, start: number): boolean {
   const first = bytes[start];
   return first === SLASH || first === BACKSLASH || first === LOWER_H || first === UPPER_H;

@@ -5,17 +5,20 @@ import type { Operation } from '../rules/rule-book.ts';
 import type { Moves } from './moves.ts';
 import type { QueryPlan } from './query-plan.ts';
 
-/** A V1 request, as far as its response depends on it. */
+/** The parts of a V1 request that its response depends on. */
 export interface RequestFacts {
   readonly method: string;
   /** The raw path below V1's prefix. */
   readonly rest: string;
   readonly operation: Operation | undefined;
-  /** The release that it names in its query or a media type; empty for JSON of none, by name. Absent where it names none. */
+  /**
+   * The release that it names in its query or a media type; empty if it asks for JSON without a release; absent if it names no media
+   * type.
+   */
   readonly release?: string;
 }
 
-/** A rule book, as far as links depend on it. */
+/** The parts of a rule book that links depend on. */
 interface LinkRules {
   readonly moves: Moves | undefined;
   readonly releaseParameter: string | undefined;
@@ -24,8 +27,8 @@ interface LinkRules {
 }
 
 /**
- * Returns V1's form of a link to V2: the path of a moved operation, and the query by the rules of this operation, or of the one
- * that the link leads to.
+ * Returns V1's form of a link to V2: its path if the operation moved, and its query by the rules of the operation that the link leads to,
+ * or of this one.
  */
 export function restoredLink(
   { method, rest, operation, release }: RequestFacts,
@@ -56,15 +59,15 @@ interface ApiLink {
 
 /** The addresses of the origin and of the gateway. */
 export interface LinkRewriting {
-  /** The hosts of the origin, with their ports; without any only paths are recognised. */
+  /** The hosts of the origin, with their ports; if empty, only paths are recognised. */
   readonly upstreamHosts: readonly string[];
   /** Prefix of every target that is sent, without a trailing slash. */
   readonly upstreamPath: string;
   /** Prefix of the origin's API. */
   readonly prefix: string;
-  /** Prefix of the API that the client uses: that of V1 by which its request came. */
+  /** The prefix of V1 by which the client's request came. */
   readonly clientPrefix: string;
-  /** Prefixes of V1 under which a path is the client's already, though it is under `prefix` or beside it; absent for none. */
+  /** Prefixes of V1: a path under one of them is V1's already, even if it is also under `prefix`. */
   readonly ownPrefixes?: readonly string[] | undefined;
   /**
    * The gateway as the client addressed it, such as `https://gateway.example`; undefined for a client that sent no `Host`;
@@ -73,16 +76,16 @@ export interface LinkRewriting {
   readonly gateway: string | undefined;
   /** The service's own fields with an address. */
   readonly fields?: FieldNames | undefined;
-  /** Turns a link back to V1. */
+  /** Converts a link of V2 to V1's. */
   readonly restore?: (link: ApiLink) => ApiLink;
   /**
-   * What relative links are relative to: the target at the origin, with its own path, and the one that the client knows. Absent where
-   * both have the same path below their prefixes, so that such links lead to the right place as they are.
+   * The base of relative links: the target at the origin, with V2's path, and V1's target. Absent if both have the same path below their
+   * prefixes, because such links then need no change.
    */
   readonly base?: { readonly v1: string; readonly v2: string } | undefined;
 }
 
-/** Where links of a version lead for a request under a prefix of V1: back under that prefix. */
+/** The prefixes for converting links of a version in response to a request under a prefix of V1. */
 export function linkPrefixes(
   prefixes: Prefixes,
   clientPrefix: string,
@@ -90,12 +93,12 @@ export function linkPrefixes(
 ): Pick<LinkRewriting, 'prefix' | 'clientPrefix' | 'ownPrefixes'> {
   if (version === 'v1')
     return { prefix: clientPrefix, clientPrefix, ownPrefixes: prefixes.othersOfV1(clientPrefix) };
-  // At the root, V1's own addresses would be V2's.
+  // If V2's prefix is the root, V1's own addresses would count as V2's.
   const ownPrefixes = prefixes.v2 === '' ? prefixes.othersOfV1('') : undefined;
   return { prefix: prefixes.v2, clientPrefix, ownPrefixes };
 }
 
-/** Returns the address for the client; unchanged when it points anywhere else than to the origin's API. */
+/** Returns the address for the client; unchanged unless it leads to the origin's API. */
 export function rewrittenLink(uri: string, places: LinkRewriting): string {
   if (places.base !== undefined && isRelative(uri)) return rewrittenRelative(uri, places.base, places);
   if (uri.startsWith('?')) return restored('', undefined, uri, places);
@@ -116,7 +119,7 @@ const SAME_ORIGIN = 'same-origin';
 
 /** Returns the path for the client of a path into the origin's API; undefined for any other. */
 export function rewrittenPath(target: string, places: LinkRewriting): string | undefined {
-  // A service behind a proxy that takes the path away does not know it.
+  // A service behind a proxy that strips the path does not know it.
   const starts = places.upstreamPath === '' ? [''] : [places.upstreamPath, ''];
   for (const start of starts) {
     const own = places.ownPrefixes?.find((prefix) => restBelow(target, start + prefix) !== undefined);
@@ -129,14 +132,14 @@ export function rewrittenPath(target: string, places: LinkRewriting): string | u
   return undefined;
 }
 
-/** What follows a prefix of a target: a path, a query, a fragment or nothing; undefined where anything else does. */
+/** Returns what follows a prefix of a target: a path, a query, a fragment or nothing; undefined if the target is not under the prefix. */
 function restBelow(target: string, prefix: string): string | undefined {
   if (!target.startsWith(prefix)) return undefined;
   const rest = target.slice(prefix.length);
   return rest === '' || /^[/?#]/.test(rest) ? rest : undefined;
 }
 
-/** Turns a path and a query back, up to a fragment. */
+/** Converts a path and a query to V1's, up to a fragment. */
 function restored(
   prefix: string,
   path: string | undefined,
@@ -149,17 +152,17 @@ function restored(
   return `${placed(prefix, link.path)}${link.query}${text.slice(query.length)}`;
 }
 
-/** A path with its prefix: a slash at the root, because nothing at all would be the place where the link is. */
+/** A path with its prefix: a slash for the root, because an empty reference means the current address. */
 function placed(prefix: string, path: string | undefined): string {
   return path === undefined ? prefix : prefix + path || '/';
 }
 
-/** True for a reference that has a meaning only relative to another: neither absolute nor a path from the root (RFC 3986 §4.2). */
+/** True for a reference that is relative to another: neither absolute nor a path from the root (RFC 3986 §4.2). */
 function isRelative(uri: string): boolean {
   return uri !== '' && !/^(?:\/|#|[a-z][a-z\d+.-]*:)/i.test(uri);
 }
 
-/** A relative reference stays where the client finds the right place with it, and becomes a path from the root where not. */
+/** Leaves a relative reference that leads the client to the right place, and makes any other a path from the root. */
 function rewrittenRelative(
   uri: string,
   { v1, v2 }: { readonly v1: string; readonly v2: string },
@@ -170,7 +173,7 @@ function rewrittenRelative(
   return resolved(uri, v1) === sent ? uri : sent;
 }
 
-/** Resolves a relative reference against a target in origin form, every character as it came (RFC 3986 §5.2). */
+/** Resolves a relative reference against a target in origin form, without normalising any character (RFC 3986 §5.2). */
 function resolved(uri: string, base: string): string {
   const [from = ''] = base.split('?', 1);
   if (uri.startsWith('?')) return from + uri;
@@ -188,8 +191,8 @@ function resolved(uri: string, base: string): string {
 }
 
 /**
- * True for a host of the origin, and for the one by which the client addressed the gateway, from which an origin that knows it builds its
- * links. Some services write `http` in their addresses behind a TLS terminator: the scheme is not compared.
+ * True for a host of the origin, and for the host by which the client addressed the gateway, which the origin may use in its links. The
+ * scheme is not compared: behind a TLS terminator, some services write `http`.
  */
 function isOwnHost(host: string, { upstreamHosts, gateway }: LinkRewriting): boolean {
   const bare = bareHost(host);
@@ -198,15 +201,15 @@ function isOwnHost(host: string, { upstreamHosts, gateway }: LinkRewriting): boo
   return [...upstreamHosts, ...addressed].some((own) => bareHost(own) === bare);
 }
 
-/** What turns the links in the body of a response back: plain data, which another thread can have. */
+/** The data for rewriting the links in a response body: plain data that can be sent to another thread. */
 export interface BodyLinks {
   readonly request: RequestFacts;
   readonly places: LinkRewriting;
 }
 
 /**
- * Returns what turns back each string of a body that is, as a whole, an address in the origin's API: absolute with one of its hosts, or
- * a path that begins with its prefix. Relative references stay, because any other member of a body may look like one.
+ * Returns a function that converts each string of a body that is, as a whole, an address in the origin's API: absolute with one of its
+ * hosts, or a path that begins with its prefix. Relative references stay, because any text could look like one.
  */
 export function linkTurner({ request, places }: BodyLinks, rules: LinkRules): (text: string) => string {
   const within: LinkRewriting = {
@@ -217,7 +220,7 @@ export function linkTurner({ request, places }: BodyLinks, rules: LinkRules): (t
   return (text) => (isAddress(text) && mayLead(text, places, rules) ? rewrittenLink(text, within) : text);
 }
 
-/** Where V2 has the root, any text that begins with a slash would be a link: only one to a path of the rule book is. */
+/** If V2's prefix is the root, any text that begins with a slash could be a link, so only paths of the rule book count. */
 function mayLead(text: string, { prefix }: LinkRewriting, rules: LinkRules): boolean {
   if (prefix !== '' || !/^\/(?!\/)/.test(text)) return true;
   const [path = ''] = text.split(/[?#]/, 1);

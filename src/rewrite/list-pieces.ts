@@ -6,10 +6,10 @@ import type { PatchOperation } from './records.ts';
 import { MAX_RECORDS } from '../edits/recorder.ts';
 import type { ResponseRecord, ResponseRewrite, RewrittenResponse } from './response-rules.ts';
 
-/** Bytes of a piece from which it ends with its element: its elements take a few megabytes of memory, however small they are. */
+/** A piece of at least this many bytes ends with its element: even very small elements then take only a few megabytes of memory. */
 const PIECE_BYTES = 32 * 1024;
 
-/** Longest spelling of a key that is compared: no rule has a longer name, even in escapes of six characters. */
+/** Longest spelling of a key that is compared, in bytes: no rule has a longer name, even if fully escaped. */
 const MAX_KEY_BYTES = 8 * 1024;
 
 const QUOTE = 0x22;
@@ -21,28 +21,28 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** The result for a list that was rewritten in pieces. */
+/** The result of rewriting a list in pieces. */
 export interface ListOutcome {
   readonly records: readonly ResponseRecord[];
   readonly omitted: number;
   readonly patch: readonly PatchOperation[];
-  /** Why not all of it is rewritten. */
+  /** Why some of it is not rewritten. */
   readonly note: ListNote | undefined;
 }
 
 type ListNote = 'response-malformed' | 'response-buffer-full' | 'response-too-large';
 
 /**
- * Rewrites the elements of a list in a response, a few at a time, while the response arrives: however long the list is, only the
- * elements in work take memory. Each piece is a response of its own, with the members around the list, so that the plan for the
+ * Rewrites the elements of a list in a response, a few at a time, while the response arrives: only the elements of the current piece take
+ * memory, even for a very long list. Each piece is a response of its own, with the members around the list, so that the plan for the
  * whole response rewrites it; that plan must have rules for elements of this list only.
  *
- * The response around the list is not checked: `outside` gets it, with an empty list in place of the one that was rewritten.
+ * The response around the list is not checked: `outside` gets it, with an empty list in place of the rewritten one.
  */
 export class ListPieces {
   /** Number of lists that were found. */
   lists = 0;
-  /** True when a name on the path to the list occurred twice, so that two readers could find two lists. */
+  /** True if a name on the path to the list occurred twice, so that parsers could find different lists. */
   isAmbiguous = false;
   /** Number of pieces that were emitted. */
   pieces = 0;
@@ -53,25 +53,25 @@ export class ListPieces {
   private readonly rewrite: (piece: Uint8Array) => ResponseRewrite;
   private readonly emit: (part: Uint8Array) => void;
   private readonly outside: ((part: Uint8Array) => void) | undefined;
-  /** The bytes that are not emitted yet, from `from` up to `to`; those before `at` are read. */
+  /** The bytes from `from` to `to` are not emitted yet; those before `at` are read. */
   private bytes: Uint8Array = NO_BYTES;
   private from = 0;
   private at = 0;
   private to = 0;
   private isInString = false;
   private isEscaped = false;
-  /** Containers around the next byte, and how many of the names on the path lead to the innermost of them that is on it. */
+  /** The depth of the next byte, and how many of the names on the path lead to its innermost container on the path. */
   private depth = 0;
   private matched = 0;
-  /** True where the next string of the object on the path is a key. */
+  /** True if the next string of the object on the path is a key. */
   private awaitsKey = false;
   private keyAt = -1;
-  /** True behind a key that is the next name of the path. */
+  /** True after a key that is the next name of the path. */
   private isOnPath = false;
-  /** True for a response that is an object. */
+  /** True if the response is an object. */
   private isObject = false;
   private readonly seen: number[] = [];
-  /** Depth of the list; 0 outside of it. */
+  /** Depth of the list; 0 outside it. */
   private listDepth = 0;
   /** Elements of the list before this piece, and in it. */
   private elements = 0;
@@ -83,7 +83,8 @@ export class ListPieces {
   private isPatchable = true;
 
   /**
-   * `path` has the names that lead to the list, none for a response that is one; `emit` gets the response in parts that nothing else uses.
+   * `path` has the names that lead to the list; it is empty if the response is the list. `emit` gets the response in parts, each in its
+   * own memory.
    */
   constructor(
     path: readonly string[],
@@ -100,7 +101,7 @@ export class ListPieces {
     this.after = bytesOfText(`]${'}'.repeat(path.length)}`);
   }
 
-  /** Bytes that wait for the rest of their piece. */
+  /** Bytes held until their piece is complete. */
   get held(): number {
     return this.to - this.from;
   }
@@ -113,20 +114,20 @@ export class ListPieces {
     else if (this.listDepth === 0) this.pass(this.keyAt === -1 ? this.at : this.keyAt);
   }
 
-  /** Gives up: from here on the response stays as it is. */
+  /** Stops rewriting: the rest of the response stays unchanged. */
   giveUp(note: ListNote): void {
     this.note ??= note;
     this.pass(this.to);
   }
 
-  /** Takes the whole response, without a copy: `bytes` must not change until its end. */
+  /** Takes the whole responsewithout copying it: `bytes` must not change until the end. */
   pushWhole(bytes: Uint8Array): void {
     this.bytes = bytes;
     this.to = bytes.length;
     this.read();
   }
 
-  /** Ends the response. One that breaks off within the list ends as it came. */
+  /** Ends the response. If it breaks off within the list, the rest stays unchanged. */
   end(): ListOutcome {
     if (this.listDepth > 0) this.note ??= 'response-malformed';
     this.pass(this.to);
@@ -140,7 +141,7 @@ export class ListPieces {
     const held = to - from;
     if (to + part.length > bytes.length) {
       const needed = held + part.length;
-      // Half of the buffer is free after each move, so that no byte is moved more than twice on average.
+      // Half of the buffer is free after each move, so that on average each byte is moved at most twice.
       const target = needed * 2 > bytes.length ? new Uint8Array(needed * 2) : bytes;
       if (target === bytes) bytes.copyWithin(0, from, to);
       else target.set(bytes.subarray(from, to));
@@ -220,7 +221,7 @@ export class ListPieces {
     this.at += 1;
   }
 
-  /** True directly in the innermost object on the path to the list. */
+  /** True in the innermost object on the path to the list. */
   private get isAtPath(): boolean {
     return this.listDepth === 0 && this.isObject && this.depth === this.matched + 1;
   }
@@ -266,7 +267,7 @@ export class ListPieces {
     if (this.note !== undefined) return;
     this.elements += this.inPiece;
     this.inPiece = 0;
-    // The comma itself is the list's.
+    // The comma itself belongs to the list.
     this.emitTo(this.at + 1);
   }
 
@@ -275,7 +276,7 @@ export class ListPieces {
     if (this.note === undefined) this.listDepth = 0;
   }
 
-  /** Rewrites the elements that wait, up to here; only a list without any has none. */
+  /** Rewrites the waiting elements up to here; only an empty list has none. */
   private piece(mayBeEmpty: boolean): void {
     const { before, after, at } = this;
     const elements = this.bytes.subarray(this.from, at);
@@ -321,7 +322,7 @@ export class ListPieces {
       });
   }
 
-  /** Emits the bytes outside of the list, as they came. */
+  /** Emits bytes outside the list unchanged. */
   private pass(to: number): void {
     if (to <= this.from) return;
     const part = this.emitTo(to);

@@ -48,7 +48,7 @@ export interface RequestPlan {
   readonly isEmpty: boolean;
 }
 
-/** The plans for request bodies that are fields or patches. */
+/** The plans for request bodies that are forms or patches. */
 export interface FormatPlans {
   readonly forms: FormPlans;
   readonly patches: JsonPatchPlans;
@@ -56,33 +56,33 @@ export interface FormatPlans {
 }
 
 /**
- * A rule book with its compiled parts: the matching of operations and the plans of both directions, each compiled on first use.
- * An exchange uses the same one from start to end. Those for fields and patches are given to it, so that an isolate at the edge
- * which gets neither does not load their code.
+ * A rule book with its compiled parts: the matching of operations and the plans of both directions, each compiled on first use. An
+ * exchange uses the same rule book from start to end. The plans for forms and patches are set from outside, so that an isolate at the
+ * edge loads their code only for the first such body.
  */
 export class LoadableRuleBook {
   readonly ruleBook: RuleBook;
-  /** Set before a request with fields or a patch is served. */
+  /** Set before a request with a form or a patch is served. */
   formats: FormatPlans | undefined = undefined;
-  /** The operations that moved; undefined for a rule book without any. */
+  /** The operations that moved; undefined if there are none. */
   readonly moves: Moves | undefined;
-  /** The webhooks by the path that V2 posts to; undefined for a rule book without any. */
+  /** The webhooks by the path that V2 posts to; undefined if there are none. */
   readonly webhooks: ReadonlyMap<string, Webhook> | undefined;
   /** The prefixes of both versions. */
   readonly prefixes: Prefixes;
-  /** The service's own response fields with an address; undefined without any. */
+  /** The service's own response fields that contain an address; undefined if there are none. */
   readonly linkFields: FieldNames | undefined;
-  /** The media types that name V2's release; undefined where something else does. */
+  /** The media types that name V2's release; undefined if the release is named elsewhere. */
   readonly releaseMedia: ReleaseMedia | undefined;
-  /** True where V2's responses name media types of its own, or depend on the field with its release. */
+  /** True if V2's responses have their own media types, or depend on the field with the release. */
   readonly namesTypes: boolean;
   private readonly operations: OperationTable;
   private readonly requestPlans: Plans;
   private readonly queryPlans: QueryPlans;
   private readonly headerPlans: HeaderPlans;
-  /** The names of credentials that the book names; undefined without any. */
+  /** The names of credentials in the book; undefined if there are none. */
   readonly secrets: Secrets | undefined;
-  /** Where the keys of clients are; undefined for Authorization in both versions. */
+  /** The places of clients' keys; undefined for Authorization in both versions. */
   readonly clientKeys: ClientKeys | undefined;
   /** Ids of the operations that a change with request rules names, or whose requests a module transforms. */
   private readonly ruled: Set<string>;
@@ -127,7 +127,7 @@ export class LoadableRuleBook {
     );
   }
 
-  /** The query parameter that names V2's release; undefined where something else does. */
+  /** The query parameter that names V2's release; undefined if the release is named elsewhere. */
   get releaseParameter(): string | undefined {
     const { version, versionField } = this.ruleBook;
     return version === undefined ? undefined : versionField?.query;
@@ -138,16 +138,15 @@ export class LoadableRuleBook {
     return this.operations.match(method, path, query);
   }
 
-  /** True if request rules apply to the bodies of such requests: POST, PATCH, and those of an operation that has any. */
+  /** True if request rules apply to the bodies of such requests: POST, PATCH, and any method of an operation that has request rules. */
   rewritesBodies(operation: Operation | undefined, method: string): boolean {
     if (isRewritten(method)) return true;
     return mayHaveRules(method) && operation !== undefined && this.ruled.has(operation.id);
   }
 
   /**
-   * The methods that a form must not ask for, because their rules differ from those for `method` at the same path: a browser's
-   * form can only name them in a field, which the gateway reads after it has chosen the rules. Even a form that no rule reads is
-   * at fault if it means another operation.
+   * The methods that a form must not name, because their rules differ from those for `method` at the same path: a browser's form can only
+   * name them in a field, which the gateway reads after it has chosen the rules. This also holds for a form that no rule reads.
    */
   methodsElsewhere(operation: Operation | undefined, method: string, path: string): readonly string[] {
     const isRead = !this.requestPlans.of(operation).isEmpty;
@@ -162,12 +161,12 @@ export class LoadableRuleBook {
     });
   }
 
-  /** True for a body that may reach V2 in V1's form: the gateway reads that of a PUT or DELETE only if a rule names its operation. */
+  /** True if the body of such a request reaches V2 unread: the gateway reads that of a PUT or DELETE only if a rule names its operation. */
   leavesBody(method: string): boolean {
     return !isRewritten(method) && this.rulesEvery;
   }
 
-  /** True if the rules of an operation give a request without a body one. */
+  /** True if the rules of an operation create a body for a request without one. */
   makesBodies(operation: Operation | undefined): boolean {
     return this.requestPlans.of(operation).makesBodies;
   }
@@ -183,8 +182,8 @@ export class LoadableRuleBook {
   }
 
   /**
-   * Returns the plan for whole request bodies in a format; `undefined` is for requests without an operation in the rule book. `limit`
-   * is that of the bytes of one text, or of all fields, where a body of the format is otherwise rewritten as it comes.
+   * Returns the plan for whole request bodies in a format; `undefined` is for requests without an operation in the rule book. `limit` is
+   * the maximum size of one text, or of all fields, in formats that can also be rewritten while they arrive.
    */
   requestPlan(
     operation: Operation | undefined,
@@ -207,8 +206,8 @@ export class LoadableRuleBook {
   }
 
   /**
-   * Returns the stream that rewrites a request body of such a format as it comes; see {@link requestPlan}. With `keepsEdits`, all edits
-   * are kept: for a body that is there whole.
+   * Returns the stream that rewrites such a request body while it arrives; see {@link requestPlan}. `keepsEdits` keeps all edits, for a
+   * body that is already complete.
    */
   requestStream(
     operation: Operation | undefined,
@@ -236,14 +235,14 @@ export class LoadableRuleBook {
     return this.responsePlans.of(operation, method);
   }
 
-  /** Returns what the plan for a response depends on: its status, and the edits of its request. */
+  /** Returns the data that the plan for a response depends on: its status, and the edits of its request. */
   responseContext(status: number, edits: readonly EditRecord[], links?: BodyLinks): ResponseContext {
     const context = { status, deprecated: deprecatedInV1(edits), isWrapped: isWrapped(edits) };
     return links === undefined ? context : { ...context, links };
   }
 }
 
-/** What frameworks take from the field `_method` of a form: a browser's form itself sends GET and POST. */
+/** Methods that frameworks accept from the field `_method` of a form: browsers send forms with GET and POST only. */
 const FORM_METHODS: readonly string[] = ['PUT', 'PATCH', 'DELETE'];
 
 /** The context of a webhook from V2, whose links lead to V1 at `gateway` if the rule book follows body links. */

@@ -11,19 +11,19 @@ export interface PathAndQuery {
   readonly query: string;
 }
 
-/** The place at V1 that a link leads to, and the operation there. */
+/** V1's place for a link, and the operation there. */
 interface LedBack extends PathAndQuery {
   readonly operation: Operation;
 }
 
-/** A moved request: where V2 has it, and the parameters of its query that V1 ignored and that would replace those of the path. */
+/** A moved request: its place at V2, and the parameters of its query that V1 ignored and that would override those of the path. */
 export interface MovedTarget extends PathAndQuery {
   readonly records: readonly EditRecord[];
 }
 
 /**
- * The moved operations of a rule book, in both directions: requests go to their place at V2, and V2's links lead back. The
- * characters of a parameter stay as they came wherever both places read them in the same way.
+ * The moved operations of a rule book, in both directions: requests go to their place at V2, and V2's links lead back. Parameters keep
+ * their spelling wherever it means the same in both places.
  */
 export class Moves {
   private readonly operations: readonly Operation[];
@@ -37,7 +37,7 @@ export class Moves {
       if (to !== undefined) this.compiled.set(id, { template: readTemplate(operation.template), to });
     }
     const order = new Map(operations.map((operation, at) => [operation, at]));
-    // Clients follow a link with GET: the operation that reads what it names comes first, then the one that names more of its query.
+    // Clients follow a link with GET: operations that read the linked resource come first, then those that match more of the query.
     const ranked = operations.toSorted(
       (one, other) =>
         Number(isReading(other)) - Number(isReading(one)) ||
@@ -47,12 +47,12 @@ export class Moves {
     for (const operation of ranked) addLink(this.links, operation);
   }
 
-  /** Where V2 has a request of `operation` with this raw path and query; undefined for an operation that did not move. */
+  /** Returns V2's place for a request of `operation` with this raw path and query; undefined if the operation did not move. */
   forward(operation: Operation, { path, query }: PathAndQuery): MovedTarget | undefined {
     const move = this.compiled.get(operation.id);
     if (move === undefined) return undefined;
     const { to, template } = move;
-    // The table has matched one of the two.
+    // The table has matched one of the two forms.
     const captured = capture(template, path) ?? capture(template, looseSpelling(path));
     if (captured === undefined) return undefined;
     const named = valuesByName(operation.template, captured.values);
@@ -75,7 +75,7 @@ export class Moves {
     };
   }
 
-  /** The first operation in the order of the file that has this raw path, with any method; for requests that ask about the path. */
+  /** The first operation in the rule book that has this raw path, with any method; for requests about the path as a whole. */
   anyAt(path: string): Operation | undefined {
     return this.operations.find(({ template }) => {
       const segments = readTemplate(template);
@@ -84,8 +84,8 @@ export class Moves {
   }
 
   /**
-   * The place at V1 for a link of V2, and the operation that reads it; undefined if no moved operation matches, because V1 then
-   * has the same path.
+   * Returns V1's place for a link of V2, and the operation that reads it; undefined if no moved operation matches: V1 then has the same
+   * path.
    */
   back({ path, query }: PathAndQuery): LedBack | undefined {
     const { body, suffix } = splitSuffix(path);
@@ -107,11 +107,11 @@ function isReading({ method, to }: Operation): boolean {
 interface Captured {
   /** The raw texts of the parameters, in order. */
   readonly values: readonly string[];
-  /** One `.json` and one slash at the end of the path, as they came. */
+  /** An optional `.json` and slash at the end of the path, as received. */
   readonly suffix: string;
 }
 
-/** Reads the parameters of a raw path; undefined when the template does not match it. */
+/** Reads the parameters of a raw path; undefined if the template does not match. */
 function capture(template: readonly (string | undefined)[], path: string): Captured | undefined {
   const { body, suffix } = splitSuffix(path);
   const segments = body === '' || body === '/' ? [] : body.slice(1).split('/');
@@ -126,7 +126,7 @@ function capture(template: readonly (string | undefined)[], path: string): Captu
   return { values, suffix };
 }
 
-/** Splits off what a path may end with besides its operation. An encoded `.json` means the same (RFC 3986 §6.2.2.2). */
+/** Splits off the optional end of a path. An encoded `.json` means the same (RFC 3986 §6.2.2.2). */
 function splitSuffix(path: string): { readonly body: string; readonly suffix: string } {
   const slash = path.length > 1 && path.endsWith('/') ? '/' : '';
   const whole = path.slice(0, path.length - slash.length);
@@ -142,7 +142,7 @@ function valuesByName(template: string, values: readonly string[]): Map<string, 
   return new Map(names.map((name, at) => [name.slice(1, -1), values[at] ?? '']));
 }
 
-/** Converts a raw parameter for `to`, or back for a link; false where a segment of a path could not have it. */
+/** Converts a raw parameter for `to`, or back for a link; false if a path segment cannot contain it. */
 function convert(named: Map<string, string>, step: ParameterStep, isBack: boolean): boolean {
   const set = (name: string, text: string): boolean => {
     named.set(name, encodeURIComponent(text));
@@ -156,7 +156,7 @@ function convert(named: Map<string, string>, step: ParameterStep, isBack: boolea
     const parts = text.split(step.with);
     const extra = parts.length - step.to.length;
     if (extra < 0) return false;
-    // Surplus separators stay in one part: in the first if the rule splits at the last ones, else in the last.
+    // Surplus separators stay in the first part if the rule splits at the last ones, otherwise in the last part.
     const at = step.at === 'last' ? 0 : step.to.length - 1;
     parts.splice(at, extra + 1, parts.slice(at, at + extra + 1).join(step.with));
     return parts.every((part, index) => set(step.to[index] ?? '', part));
@@ -183,14 +183,14 @@ function asIs(text: string): string {
 }
 
 /**
- * A segment of a path may have each of these as data (RFC 3986 §3.3). In a query they separate parameters, the semicolon for older
- * readers, or stand for a space; `#` is in no raw path. Everything else has the same meaning in both (§3.4).
+ * Encodes the characters that a path segment may contain as data (RFC 3986 §3.3), but that separate parameters in a query (the semicolon
+ * in older parsers) or mean a space; `#` is in no raw path. All others mean the same in both (§3.4).
  */
 function inQuery(segment: string): string {
   return segment.replaceAll(/[&+;]/g, (character) => encodeURIComponent(character));
 }
 
-/** A value of a query as a segment of a path: what would end the segment is encoded. Undefined for a text that no segment can be. */
+/** Converts a value of a query to a path segment: encodes what would end the segment. Undefined if no segment can contain it. */
 function inPath(value: string): string | undefined {
   const segment = value
     .replaceAll('+', '%20')
@@ -201,8 +201,8 @@ function inPath(value: string): string | undefined {
 }
 
 /**
- * Drops the parameters of a request that its destination has itself. V1 ignored them, but a service that takes the last one, or
- * reads `name[]` as the same, would read a resource other than the one that the path names.
+ * Drops the parameters of a request that its destination sets. V1 ignored them, but a service that uses the last value, or treats
+ * `name[]` as the same name, would read another resource than the path names.
  */
 function withoutOwn(
   query: string,
@@ -222,12 +222,12 @@ function withoutOwn(
 
 const NO_RECORDS: readonly EditRecord[] = [];
 
-/** A segment of the paths at V2, and what may follow it. */
+/** A segment of V2's paths, and its possible continuations. */
 interface LinkBranch {
   readonly literals: Map<string, LinkBranch>;
-  /** Those with the longest text around the parameter first. */
+  /** The longest surrounding text first. */
   patterns: { readonly before: string; readonly after: string; readonly next: LinkBranch }[];
-  /** In the order in which they are tried. */
+  /** In the order of trying. */
   readonly ends: LinkEnd[];
 }
 
@@ -254,14 +254,14 @@ function addLink(root: LinkBranch, operation: Operation): void {
   const known = new Set([...names, ...(to?.query ?? []).map(({ value }) => value.parameter)]);
   for (const step of to?.steps?.toReversed() ?? [])
     if ('to' in step && step.to.every((name) => known.has(name))) known.add(step.parameter);
-  // A link to it lacks a part of V1's path or query.
+  // A link to this place lacks a part of V1's path or query.
   const isWhole = parametersOf(operation).every((name) => known.has(name));
   if (isWhole && namesWhatItReads(operation, segments)) branch.ends.push({ operation, names });
 }
 
 /**
- * False for an action on what V2's path names: POST /loans/{id}/return that is PATCH /loans/{id} there. A client that follows a link to the
- * loan does not mean to return it.
+ * False for an action on the resource that V2's path names, such as POST /loans/{id}/return, which is PATCH /loans/{id} at V2. A client
+ * that follows a link to the loan does not want to return it.
  */
 function namesWhatItReads(operation: Operation, segments: readonly PatternText[]): boolean {
   const endsWithParameter = segments.at(-1)?.parameter !== undefined;
@@ -292,10 +292,10 @@ function patternBelow(branch: LinkBranch, rawBefore: string, rawAfter: string): 
   return next;
 }
 
-/** V1 has what the link leads to at the same path. */
+/** V1 has the linked resource at the same path. */
 const SAME = 'same';
 
-/** Descends at most as deep as the deepest path, and tries at each segment the few patterns that a rule book has for it. */
+/** Descends at most to the depth of the deepest path, and tries the few patterns of the rule book at each segment. */
 function findLink(
   branch: LinkBranch,
   segments: readonly string[],
@@ -324,7 +324,7 @@ function findLink(
   return undefined;
 }
 
-/** The raw text of a segment between two texts; undefined when it is not there, or empty. */
+/** The raw text of a segment between two texts; undefined if the segment does not match, or the text is empty. */
 function inside(segment: string, before: string, after: string): string | undefined {
   const isAsWritten = segment.startsWith(before) && segment.endsWith(after);
   const text = isAsWritten ? segment : plainSpelling(segment);
@@ -355,7 +355,7 @@ function ledBack(
     if (text.length < before.length + after.length || !text.startsWith(before) || !text.endsWith(after))
       return undefined;
     const raw = part.raw.slice(part.raw.indexOf('=') + 1);
-    // Around the value there may be another spelling of the same text: then its own is not known either.
+    // The text around the value may be spelled in another way: the value's own spelling is then unknown.
     const isAsWritten = raw.startsWith(value.before) && raw.endsWith(value.after);
     const spelled = isAsWritten
       ? raw.slice(value.before.length, raw.length - value.after.length)

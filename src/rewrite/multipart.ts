@@ -26,19 +26,19 @@ const CR = 0x0d;
 const LF = 0x0a;
 const DASH = 0x2d;
 
-/** Bytes of files that are held for fields behind them, which may change what becomes of those before. */
+/** Maximum bytes of files held for fields after them, which may change earlier fields. */
 const HELD_FILE_BYTES = 256 * 1024;
-/** Bytes behind the last boundary that are awaited; RFC 2046 §5.1.1 has readers ignore them. */
+/** Maximum bytes of an epilogue that are read; RFC 2046 §5.1.1 lets readers ignore it. */
 const MAX_EPILOGUE = 4096;
-/** Bytes of the header section of one part, and of the preamble before the first. */
+/** Maximum bytes of a part's header section, and of the preamble. */
 const MAX_HEADER_BYTES = 16 * 1024;
-/** Parts of one body: Rack reads 4,096, PHP 1,000. What becomes of fields is decided at once, on the thread that serves. */
+/** Parts of one body: Rack reads 4,096, PHP 1,000. The rules run on all fields at once, in the thread that serves. */
 const MAX_PARTS = 10_000;
-/** Memory that a field takes beside its bytes. */
+/** Memory for a field in addition to its bytes. */
 const FIELD_BYTES = 512;
-/** Fields that are read again for each file with fields behind it: so many files with a field between them would cost a minute. */
+/** Maximum fields that are read again because they follow a file: alternating files and fields would otherwise take a minute. */
 const MAX_FIELDS_READ = 200_000;
-/** White space behind a boundary that is read (RFC 2046 §5.1.1). */
+/** Maximum white space after a boundary (RFC 2046 §5.1.1). */
 const MAX_PADDING = 64;
 
 const UNREAD = 'the text of a part is in a charset or a transfer encoding that the gateway does not read';
@@ -54,7 +54,7 @@ export interface MultipartRules {
   readonly rewriteJson: (text: Uint8Array) => Rewrite;
   /** Maximum bytes of all fields together. */
   readonly limit: number;
-  /** Reserves bytes that are held; false when they do not fit. */
+  /** Reserves memory for bytes that are held; false if there is not enough. */
   readonly hold: (bytes: number) => boolean;
   /** Bytes of files that are held for the fields behind them. */
   readonly heldFileBytes?: number;
@@ -64,11 +64,11 @@ export interface MultipartRules {
 interface Segment {
   readonly at: number;
   readonly bytes: Uint8Array;
-  /** The field that it is; undefined for any other bytes. */
+  /** The field that it contains; undefined for any other bytes. */
   readonly field?: { readonly index: number; readonly places: Places; readonly charset: Charset };
 }
 
-/** Where name and content of a part are, in the bytes from its delimiter up to the next one. */
+/** The positions of the name and the content of a part, in the bytes from its delimiter to the next one. */
 interface Places {
   readonly name: { readonly start: number; readonly end: number };
   readonly content: { readonly start: number; readonly end: number };
@@ -82,21 +82,21 @@ interface PartHead {
   readonly name: string | undefined;
   /** True with a file name. */
   readonly isNamedFile: boolean;
-  /** In the header section. */
+  /** Position in the header section. */
   readonly start: number;
   readonly end: number;
 }
 
-/** Where the reader is in the body. Places are those of the bytes that are not read yet. */
+/** The state of the reader. Positions are in the bytes that are not read yet. */
 type State =
   | { readonly in: 'preamble' | 'delimiter' }
-  /** `line` is where the first line begins that is not read yet. */
+  /** `line` is the start of the first line that is not read yet. */
   | { readonly in: 'headers'; readonly start: number; line: number }
   | { readonly in: 'field'; readonly head: PartHead; readonly start: number; readonly content: number }
-  /** Its content is sent as it comes: `isBegun` once some of it is read. */
+  /** The content is sent while it arrives; `isBegun` is true once some of it is read. */
   | { readonly in: 'file'; readonly isBegun: boolean }
   | { readonly in: 'epilogue'; readonly bytes: number }
-  /** The rest of the body is forwarded as it is. */
+  /** The rest of the body is forwarded unchanged. */
   | { readonly in: 'unread' };
 
 const DELIMITER: State = { in: 'delimiter' };
@@ -113,9 +113,9 @@ interface Found {
 }
 
 /**
- * The request rules of one operation for a body in `multipart/form-data` (RFC 7578), as it arrives. Its fields are those of a form; a part
- * that is JSON is a body of its own; only the names of files change. Fields wait until all are read, because a rule may read several, so
- * that V2 gets what it would get of the whole body, or nothing. Every byte outside edits stays.
+ * The request rules of one operation for a body in `multipart/form-data` (RFC 7578), while it arrives. Fields are treated as those of a
+ * form, each JSON part as a separate body; of files only the names change. Fields wait until all are read, because a rule may read
+ * several. V2 then gets the same as if the body had been rewritten whole, or nothing. Every byte outside edits stays.
  */
 export class MultipartStream implements BodyStream {
   readonly fields: FormField[] = [];
@@ -127,17 +127,17 @@ export class MultipartStream implements BodyStream {
   private fieldBytes = 0;
   private parts = 0;
   private reserved = 0;
-  /** Fields that were read so far, each time that what becomes of all was decided. */
+  /** Fields read so far, counted again each time that the rules run. */
   private work = 0;
 
-  /** With `keepsEdits`, all edits are kept: for a body that is there whole. */
+  /** `keepsEdits` keeps all edits, for a body that is already complete. */
   constructor(rules: MultipartRules, keepsEdits = false) {
     this.rules = rules;
     this.source = new Source(rules.boundary);
     this.out = new Outgoing(keepsEdits ? [] : undefined);
   }
 
-  /** In order: those of files are known before those of the fields before them. */
+  /** In order: the edits of a file are known before those of the fields before it. */
   get edits(): readonly Edit[] | undefined {
     return this.out.edits?.toSorted((one, other) => one.start - other.start);
   }
@@ -161,7 +161,7 @@ export class MultipartStream implements BodyStream {
     }
     const refusal = this.reserve();
     if (refusal !== undefined) return { bytes: NO_BYTES, refusal };
-    // With nothing sent by its last boundary, the body is whole in a moment, and V2 gets its length.
+    // If nothing was sent before the last boundary, the body is complete, and V2 gets its length.
     const isNearlyWhole =
       this.state.in === 'epilogue' && !this.out.hasReleased && this.state.bytes <= MAX_EPILOGUE;
     return { bytes: isNearlyWhole ? NO_BYTES : this.out.take() };
@@ -175,7 +175,7 @@ export class MultipartStream implements BodyStream {
     return 'code' in next ? { bytes: NO_BYTES, refusal: next } : { bytes: this.out.take() };
   }
 
-  /** Reserves what is held beyond what was before. */
+  /** Reserves memory for the bytes held since the last call. */
   private reserve(): Refusal | undefined {
     const held =
       this.source.bytes.length + this.out.waitingBytes + this.fieldBytes + this.fields.length * FIELD_BYTES;
@@ -190,7 +190,7 @@ export class MultipartStream implements BodyStream {
     return undefined;
   }
 
-  /** Reads on as far as the bytes that are there allow it; returns where it is then. */
+  /** Reads as far as the available bytes allow; returns the new state. */
   private step(state: State): State | 'more' | Refusal {
     switch (state.in) {
       case 'preamble':
@@ -225,7 +225,7 @@ export class MultipartStream implements BodyStream {
     return DELIMITER;
   }
 
-  /** A boundary ends with its line, or, if it is the last one, with two hyphens. */
+  /** A boundary ends with its line, or with two hyphens if it is the last one. */
   private readDelimiter(): State | 'more' | Refusal {
     const { bytes, delimiter } = this.source;
     let at = delimiter.length;
@@ -256,7 +256,7 @@ export class MultipartStream implements BodyStream {
     return this.passFileHead(head, start, content) ? { in: 'file', isBegun: false } : this.fault(UNREAD);
   }
 
-  /** Where the content begins, behind the empty line; -1 where that is still to come, undefined for a line feed alone. */
+  /** Returns where the content begins, after the empty line; -1 if more bytes are needed, undefined for a bare line feed. */
   private endOfHeaders(state: Extract<State, { in: 'headers' }>): number | undefined {
     const { bytes } = this.source;
     for (;;) {
@@ -270,7 +270,7 @@ export class MultipartStream implements BodyStream {
 
   private readField(state: Extract<State, { in: 'field' }>): State | 'more' | Refusal {
     const { bytes } = this.source;
-    // The CRLF behind an empty header may also be that of the next boundary: then the part has no content at all.
+    // The CRLF after an empty header may also begin the next boundary: the part then has no content at all.
     const next = this.source.findDelimiter(state.content - 1);
     if (next === undefined) return this.fault('a bare line feed precedes a boundary');
     if (next === -1 && this.fieldBytes + bytes.length > this.rules.limit) return this.tooLarge();
@@ -313,7 +313,7 @@ export class MultipartStream implements BodyStream {
       return {
         ...refusal,
         ...(pointer !== undefined && { pointer: prefix + pointer }),
-        // Positions are those of the text in UTF-8.
+        // Positions refer to the text in UTF-8.
         ...(position !== undefined &&
           charset.isUtf8 && {
             position: { ...position, offset: at + content.start + position.offset },
@@ -334,8 +334,8 @@ export class MultipartStream implements BodyStream {
   }
 
   /**
-   * A file keeps its bytes; its name is the path of a field, which rules move and rename. False where a rule is about its value and it
-   * has no file name: services read it as a field then, and the rest of the form would be migrated without it.
+   * A file keeps its bytes; rules move and rename its name like the path of a field. False if a rule is about its value and it has no
+   * file name: services would then read it as a field, and the rest of the form would be migrated without it.
    */
   private passFileHead(head: PartHead, start: number, content: number): boolean {
     const changes =
@@ -348,7 +348,7 @@ export class MultipartStream implements BodyStream {
     }
     if (changes.readsValues && !head.isNamedFile) return false;
     const [change] = changes.fields;
-    // A file is no text that rules split or join.
+    // Rules do not split or join files.
     if (typeof change !== 'object' || change.name === undefined || change.value !== undefined) {
       this.pass(content);
       return true;
@@ -361,7 +361,7 @@ export class MultipartStream implements BodyStream {
 
   private readFile({ isBegun }: Extract<State, { in: 'file' }>): State | 'more' | Refusal {
     const { bytes, delimiter } = this.source;
-    // The CRLF behind the header may also be that of a boundary: another reader would find a part where this one finds a file.
+    // The CRLF after the header may also begin a boundary: another reader would find a part here instead of a file.
     if (!isBegun && startsWith(bytes, delimiter, 0)) return this.fault('a part has no content');
     const next = this.source.findDelimiter(0);
     if (next === undefined) return this.fault('a bare line feed precedes a boundary');
@@ -374,19 +374,19 @@ export class MultipartStream implements BodyStream {
     return refusal ?? (isOver ? DELIMITER : 'more');
   }
 
-  /** Lets so many bytes go on as they are. */
+  /** Forwards bytes unchanged. */
   private pass(bytes: number): void {
     if (bytes > 0) this.out.add(this.source.take(bytes));
   }
 
-  /** Lets so many bytes go on with edits. */
+  /** Forwards bytes with edits. */
   private change(bytes: number, edits: readonly Edit[]): void {
     const { at, bytes: own } = this.source.take(bytes);
     this.out.note(at, edits);
     this.out.add({ at, bytes: applyEdits(own, edits) });
   }
 
-  /** Decides on all fields so far, and sends those that wait. Fields that rules make come after all others. */
+  /** Runs the rules on all fields so far, and sends the waiting ones. Fields that rules make come after all others. */
   private settle(isLast: boolean): Refusal | undefined {
     const { found, out } = this;
     const { sent } = out;
@@ -440,9 +440,7 @@ export class MultipartStream implements BodyStream {
     };
   }
 
-  /**
-   * Refuses a body that cannot be read, or forwards it unread if the policy `malformed` says so and nothing in it was changed.
-   */
+  /** Refuses a body that cannot be read, or forwards it unread if the policy `malformed` allows that and nothing in it was changed. */
   private fault(reason: string): Refusal | State {
     const { found, source, out } = this;
     const offset = source.at;
@@ -470,15 +468,15 @@ function unsayable(reason: string): Refusal {
   return malformed(`A value that the rules make ${reason}.`);
 }
 
-/** The output: the bytes that can be sent, and those that wait until the rules have seen all fields. */
+/** The output: bytes that can be sent, and bytes that wait until the rules have read all fields. */
 class Outgoing {
   waitingBytes = 0;
   hasChanged = false;
   /** True once bytes were sent. */
   hasReleased = false;
-  /** What became of the fields that were sent; undefined while all wait. */
+  /** The changes of the fields that were sent; undefined while all wait. */
   sent: readonly FieldChange[] | undefined = undefined;
-  /** All edits, where they are kept. */
+  /** All edits, if they are kept. */
   readonly edits: Edit[] | undefined;
   private waiting: Segment[] = [];
   private ready: Uint8Array[] = [];
@@ -492,7 +490,7 @@ class Outgoing {
     if (bytes.length > 0) this.ready.push(bytes);
   }
 
-  /** Sends a segment, unless fields wait: those before a file of this size, or none of the whole body. */
+  /** Sends a segment, unless fields wait for a small file, or for the end of the body. */
   add(segment: Segment): void {
     if (this.sent !== undefined && this.waiting.length === 0 && segment.field === undefined) {
       this.push(segment.bytes);
@@ -502,14 +500,14 @@ class Outgoing {
     this.waitingBytes += segment.bytes.length;
   }
 
-  /** Notes edits of the bytes from `at` on. */
+  /** Records edits of the bytes from `at` on. */
   note(at: number, edits: readonly Edit[]): void {
     if (edits.length > 0) this.hasChanged = true;
     for (const { start, end, insert } of edits)
       this.edits?.push({ start: at + start, end: at + end, insert });
   }
 
-  /** Sends what waits, with what has become of the fields; returns why one of them cannot be written. */
+  /** Sends what waits, with the changes of the fields; returns why one of them cannot be written. */
   send(became: readonly FieldChange[], delimiter: Uint8Array): string | undefined {
     for (const segment of this.waiting) {
       const { field, bytes, at } = segment;
@@ -533,7 +531,7 @@ class Outgoing {
   }
 }
 
-/** True for a value that a reader would take for the end of its part: a client that knows what a rule joins could make one. */
+/** True for a value that contains the boundary: a client that knows which fields a rule joins could construct one. */
 function breaksBoundary(value: Uint8Array, delimiter: Uint8Array): boolean {
   return value.some((_, at) => (at === 0 || value[at - 1] === LF) && startsWith(value, delimiter, at));
 }
@@ -542,22 +540,22 @@ function breaksBoundary(value: Uint8Array, delimiter: Uint8Array): boolean {
 class Source {
   readonly delimiter: Uint8Array;
   bytes: Uint8Array = NO_BYTES;
-  /** The place of the first of them in the body. */
+  /** The position of the first of them in the body. */
   at = 0;
-  /** The reader has searched up to here: no boundary begins before this place, except one whose end has not arrived. */
+  /** The reader has searched up to here: before this position, only an incomplete boundary can begin. */
   private searchedTo = 0;
 
   constructor(boundary: string) {
     this.delimiter = bytesOfText(`--${boundary}`);
   }
 
-  /** Bytes are only ever written behind those that are there, so that what was taken needs no copy of its own. */
+  /** New bytes are only written after existing ones, so the bytes that were taken out need no copy. */
   append(part: Uint8Array): void {
     const { bytes } = this;
     const length = bytes.length + part.length;
     const end = bytes.byteOffset + bytes.length;
     if (bytes.length === 0 || end + part.length > bytes.buffer.byteLength) {
-      // Grows in large steps: a body in many small parts is copied a few times, and not once for each part.
+      // Grows in large steps, so that a body in many small parts is copied a few times instead of once for each part.
       const isGrowing = bytes.length > part.length;
       const buffer = new Uint8Array(isGrowing ? length + bytes.length : length);
       buffer.set(bytes);
@@ -570,7 +568,10 @@ class Source {
     this.bytes = whole;
   }
 
-  /** Where the next delimiter begins, from the line feed at `from` or later; -1 without one, undefined for one behind a line feed alone. */
+  /**
+   * Returns where the next delimiter begins, at the line feed at `from` or later; -1 if there is none, undefined if a bare line feed
+   * precedes it.
+   */
   findDelimiter(from: number): number | undefined {
     const { bytes, delimiter } = this;
     const start = Math.max(from, this.searchedTo - this.at - delimiter.length - 1);
@@ -611,7 +612,7 @@ export function multipartModel(body: Uint8Array, boundary: string): Uint8Array |
   return stream.fields.length === 0 && first !== undefined ? first : modelOfFields(stream.fields);
 }
 
-/** Reads fields, and changes none. */
+/** For reading fields without changing any. */
 const NO_RULES: MultipartRules['forms'] = {
   apply: () => ({ verdict: 'unchanged', body: NO_BYTES, records: [] }),
   refused: (refusal) => ({ verdict: 'refused', refusal }),
@@ -626,7 +627,7 @@ function startsWith(bytes: Uint8Array, start: Uint8Array, at: number): boolean {
 const parameter = /;[ \t]*([!#$%&'*+.^_`|~0-9A-Za-z-]+)=("(?:[^"\\]|\\.)*"|[^;"\s]+)[ \t]*/y;
 const disposition = /^content-disposition[ \t]*:[ \t]*form-data[ \t]*/i;
 
-/** Reads the header section of a part; undefined where two readers could find two names in it. */
+/** Reads the header section of a part; undefined if readers could find different names in it. */
 function readHead(bytes: Uint8Array): PartHead | undefined {
   const lines = latin1Text(bytes)
     .replaceAll(/\r\n(?=[ \t])/g, '  ')
@@ -674,7 +675,7 @@ function readHead(bytes: Uint8Array): PartHead | undefined {
   return { ...reading, name, isNamedFile: isFile, start: found.start, end: found.end };
 }
 
-/** The parameters of a Content-Disposition that begins at `at`; undefined for one that cannot be read, and none for another one. */
+/** The parameters of the Content-Disposition at `at`; undefined if it cannot be read; empty for another disposition. */
 function parametersOf(
   line: string,
   at: number,
@@ -694,7 +695,7 @@ function parametersOf(
   return found.length === 0 && start === line.length ? found : undefined;
 }
 
-/** Browsers name a `Blob` that has no name `blob`: one of JSON is a body and no file. */
+/** Browsers name a nameless `Blob` `blob`: if it is JSON, it is a body and not a file. */
 function readingOf(
   type: string | undefined,
   isCoded: boolean,
@@ -713,14 +714,14 @@ function wrongText({ isUtf8 }: Charset): string {
   return isUtf8 ? 'the text of a part is not UTF-8' : 'the text of a part is not in its charset';
 }
 
-/** JSON in UTF-8; undefined for bytes that are no text. The scanner of JSON says itself what is not UTF-8, and where. */
+/** JSON in UTF-8; undefined for bytes that are not text. The JSON scanner itself reports invalid UTF-8, and its position. */
 function inUtf8(charset: Charset, bytes: Uint8Array): Uint8Array | undefined {
   if (charset.isUtf8) return bytes;
   const text = charset.decode(bytes);
   return text === undefined ? undefined : bytesOfText(text);
 }
 
-/** The way back. */
+/** Converts UTF-8 to a charset. */
 function fromUtf8(charset: Charset, bytes: Uint8Array): Uint8Array | undefined {
   if (charset.isUtf8) return bytes;
   const text = UTF8.decode(bytes);
@@ -737,13 +738,13 @@ function namePartsOf(name: string): readonly NamePart[] {
   return parts.map((text) => ({ text, raw: text }));
 }
 
-/** A name as WHATWG's forms write it: no character of it ends the header. */
+/** A name as WHATWG's forms write it: no character can end the header. */
 function quoted([first, ...rest]: readonly NamePart[]): string {
   const name = (first?.text ?? '') + rest.map(({ text }) => `[${text}]`).join('');
   return `"${name.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A')}"`;
 }
 
-/** The edits of a field; undefined where its charset has no character for its new value. */
+/** The edits of a field; undefined if its charset cannot encode the new value. */
 function editsOf(
   { bytes }: Segment,
   { places: { name, content }, charset }: NonNullable<Segment['field']>,

@@ -9,17 +9,17 @@ const DOT = 0x2e;
 const OPEN = 0x5b;
 const CLOSE = 0x5d;
 
-/** Words that come before a name, even one that is an ordinary word. */
+/** Words before a name, even before a name that is an ordinary word. */
 const BEFORE_NAME = /(?:attribute|column|field|key|member|name|param|parameter|property)s? $/i;
 
-/** Verbs with which errors speak of a name, and words before a noun, which is none. */
+/** Verbs after a name, and words before a noun that is not a name. */
 const BEHIND_NAME = /^ (?:are|can't|cannot|has|have|is|isn't|may|must|needs|should|was|were)(?![\w'])/;
 const BEFORE_NOUN = /(?:^|\W)(?:an?|any|each|no|of|some|that|the|this|what|which|your) $/i;
 
-/** Characters of a text that are read to tell whether they are beside a name. */
+/** Characters before and after a text that are tested for signs of a name. */
 const BEFORE_LENGTH = 16;
 
-/** What validators write before a path into the body that they checked. */
+/** Prefixes that validators write before a path into the body. */
 const ROOTS: ReadonlySet<string> = new Set([
   'attributes',
   'body',
@@ -33,22 +33,21 @@ const ROOTS: ReadonlySet<string> = new Set([
   'root',
 ]);
 
-/** Tokens before a path into the body, in a pointer of a service that wraps its errors' places as JSON:API does. */
+/** Maximum tokens before a path into the body, in pointers of a service that places errors as JSON:API does. */
 export const MAX_ROOTS = 2;
 
-/** A text of V2 for one or several names, and V1's for the same. */
+/** A text of V2 for one or several names, and V1's text for the same names. */
 interface Phrase {
   readonly v2: string;
   readonly v1: string;
-  /** True for an ordinary word, which is a name only where a text begins with it. */
+  /** True for an ordinary word, which counts as a name only at the beginning of a text. */
   readonly isOnlyFirst: boolean;
 }
 
 /**
- * Turns names of V2 in texts for people back to V1's, however they are spelled: `street_address`, `streetAddress`,
- * `StreetAddress`, `street-address`, `STREET_ADDRESS`, `Street address`; and paths of them: `a.b`, `a[b]`, `a['b']`, `a/b`, `aB`,
- * `A b`. Everything else stays: a word that is also ordinary English counts only as part of a path, in quotes, after a word such
- * as `field`, or as the first.
+ * Converts names of V2 in texts for people to V1's, in all spellings: `street_address`, `streetAddress`, `StreetAddress`,
+ * `street-address`, `STREET_ADDRESS`, `Street address`; and paths: `a.b`, `a[b]`, `a['b']`, `a/b`, `aB`, `A b`. Everything else stays. An
+ * ordinary English word counts only as part of a path, in quotes, after a word such as `field`, or at the beginning.
  */
 export class NameSpellings {
   private readonly v1: V1Names;
@@ -78,7 +77,7 @@ export class NameSpellings {
     this.longestWord = Math.max(0, ...[...this.phrases.keys()].map((word) => word.length));
   }
 
-  /** Turns the names in the text of a JSON string, whose escapes stay as they are. */
+  /** Converts the names in the text of a JSON string; escapes stay as they are. */
   text(raw: string): string {
     const letters = squeezed(raw);
     if (!this.others.some((name) => letters.includes(name))) return raw;
@@ -114,7 +113,7 @@ export class NameSpellings {
     if (isWord && path !== raw && !isNamePosition(raw, at, at + path.length)) return path;
     const exact = path.includes('[') ? this.v1.attribute(path) : this.v1.name(path);
     if (exact !== path) return exact;
-    // A word with one capital letter begins a sentence.
+    // A word with one capital letter may begin a sentence.
     if (/^[A-Z]?[a-z]*$/.test(path)) return path;
     const tokens = tokensOf(path);
     const names = tokens.map(({ text }) => plainName(text));
@@ -123,7 +122,7 @@ export class NameSpellings {
     let within = names.slice(roots);
     let turned = this.plain.loosely(within);
     if (isSameList(turned, within) && tokens[roots + 1]?.isBracketed === true) {
-      // Forms put the resource before the brackets: `order[highlight_type]`. What they hold is a place in the whole body.
+      // Forms put the resource before the brackets: `order[highlight_type]`. The brackets contain a place in the whole body.
       roots += /^\d/.test(names[roots + 1] ?? '') ? 2 : 1;
       within = names.slice(roots);
       turned = this.plain.path(within, false);
@@ -143,11 +142,11 @@ export class NameSpellings {
     return joined([...tokens.slice(0, roots), ...spelled]);
   }
 
-  /** The names and indexes in V1's body for those of a pointer into V2's; `isWrapped` says whether the request had the wrapper. */
+  /** Converts the names and indexes of a pointer into V2's body to V1's; `isWrapped` says whether the request had the wrapper. */
   pointer(names: readonly string[], isWrapped: boolean): readonly string[] {
     if (names[0] === 'data' && names[1] === 'attributes')
       return ['data', 'attributes', ...this.within(names.slice(2), false)];
-    // Some services name a wrapper in errors although they have none; the name behind it then has to be one that they know.
+    // Some services name a wrapper in errors although their bodies have none; the name after it must then be a known one.
     const rest = names[0] === 'data' ? names.slice(1) : [];
     const turned = this.within(rest, false);
     return isSameList(turned, rest) ? this.within(names, isWrapped) : ['data', ...turned];
@@ -197,7 +196,7 @@ function joined(tokens: readonly Token[]): string {
     .join('');
 }
 
-/** The end of the names that begin at `start`, joined by dots and brackets. */
+/** Returns the end of the names that begin at `start`, joined by dots and brackets. */
 function pathEnd(raw: string, start: number): number {
   let at = start;
   for (;;) {
@@ -213,7 +212,7 @@ function pathEnd(raw: string, start: number): number {
   }
 }
 
-/** True where a text has a name, so that even an ordinary word is one. */
+/** True in a position for names, where even an ordinary word is one. */
 function isNamePosition(raw: string, start: number, end: number): boolean {
   const before = raw[start - 1] ?? '';
   const behind = raw[end] ?? '';
@@ -234,7 +233,7 @@ export const camel: Style = (name) =>
 const pascal: Style = (name) => capitalised(camel(name));
 const kebab: Style = (name) => name.replaceAll('_', '-');
 
-/** The style of names: that of the first which shows one. */
+/** The style of names: that of the first name that has one. */
 function styleOf(names: readonly string[]): Style | undefined {
   for (const name of names) {
     if (/^[A-Z][A-Z0-9_]+$/.test(name)) return constant;
@@ -254,7 +253,7 @@ function plainName(name: string): string {
     .toLowerCase();
 }
 
-/** What a rule does to names, with all of them plain. */
+/** A rule's effect on names, in plain form. */
 function plain({ wrapper, in: objects, moves }: NamedRule): NamedRule {
   return {
     wrapper,
@@ -274,7 +273,7 @@ function v1NamesOf(rules: readonly NamedRule[]): readonly string[] {
   );
 }
 
-/** All spellings of the places of V2, with no dots in them, and of V1 beside them. */
+/** All spellings of the places of V2 that contain no dots, with V1's. */
 function phrasesOf(
   places: readonly (readonly string[])[],
   v1: V1Names,
@@ -282,7 +281,7 @@ function phrasesOf(
   const found = new Map<string, Phrase | undefined>();
   const add = (phrase: Phrase): void => {
     const known = found.get(phrase.v2);
-    // Of two names of V1 for one text none is right.
+    // If several V1 names fit one text, none is used.
     const isOther = found.has(phrase.v2) && known?.v1 !== phrase.v1;
     found.set(phrase.v2, isOther ? undefined : phrase);
   };
@@ -305,7 +304,7 @@ function phrasesOf(
 
 const words = (path: readonly string[]): string => path.join('_').replaceAll('_', ' ');
 
-/** Spellings of a path in one piece. */
+/** Spellings of a path as a single word. */
 const SPELLINGS: readonly ((path: readonly string[]) => string)[] = [
   (path) => snake(path.join('_')),
   (path) => camel(path.join('_')),
@@ -326,7 +325,7 @@ function capitalised(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1);
 }
 
-/** The letters and digits of a text, small. */
+/** The letters and digits of a text, in lower case. */
 function squeezed(text: string): string {
   return text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
 }
@@ -341,21 +340,21 @@ function isDigit(unit: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
 }
 
-/** What a request rule does to names. */
+/** The effect of a request rule on names. */
 export interface NamedRule {
-  /** The member that it puts in the place of the body. */
+  /** The member that replaces the body. */
   readonly wrapper: string | undefined;
   readonly in: Path;
   /** The paths of members in both versions, from the objects at `in`. */
   readonly moves: readonly {
     readonly from: Path;
     readonly to: Path;
-    /** True for what another move takes along in a value. */
+    /** True for a member that another move moves with its container. */
     readonly isInside: boolean;
   }[];
 }
 
-/** What request rules do to names, in their order. */
+/** The effects of request rules on names, in order. */
 export function namedRules(rules: readonly RequestRule[]): readonly NamedRule[] {
   return rules.map((rule) => {
     const lens = lensOf(rule);
@@ -371,14 +370,14 @@ export function namedRules(rules: readonly RequestRule[]): readonly NamedRule[] 
   });
 }
 
-/** Tokens in front of a place at any depth: errors are about members that people know. */
+/** Maximum tokens before a place at any depth: errors are about members that people know. */
 const MAX_LEVELS_ANYWHERE = 32;
 
-/** Converts pointers and names in a V2 body back to V1's, by applying the request rules of an operation in reverse. */
+/** Converts pointers and names in a V2 body to V1's, by applying the request rules of an operation in reverse. */
 export class V1Names {
-  /** Tokens of a pointer that decide what becomes of it: those behind them stay as they are. */
+  /** Number of tokens of a pointer that rules depend on; those after them stay. */
   readonly depth: number;
-  /** Maximum characters of the text of a pointer, as spelled in JSON, up to the last of those tokens. */
+  /** Maximum characters of a pointer, as spelled in JSON, up to the last of those tokens. */
   readonly spelledLength: number;
   private readonly rules: readonly NamedRule[];
   /** The first names of V2's places: a text without any of them stays as it is. */
@@ -391,7 +390,7 @@ export class V1Names {
       moves.map(({ from, to }) => ({ objects, from, to })),
     );
     this.others = new Set(places.flatMap(({ to }) => to.slice(0, 1)));
-    // The longest place, and how far rules at most take what is behind it from where V1 has it.
+    // The longest place, and the number of levels by which rules may move a member away from its place in V1.
     const moved = rules.map(({ moves }) =>
       Math.max(0, ...moves.map(({ from, to }) => to.length - from.length)),
     );
@@ -401,11 +400,11 @@ export class V1Names {
       Math.max(0, ...places.map(({ objects, to }) => objects.length + to.length)) +
       moved.reduce((sum, tokens) => sum + tokens, 0);
     const named = places.flatMap(({ objects, to }) => [...objects, ...to]);
-    // A character of a name is two of a pointer at most, and each of them an escape of six. No index has more than 16 digits.
+    // A character of a name takes at most two in a pointer, each of which may be an escape of six. An index has at most 16 digits.
     this.spelledLength = this.depth * 12 * Math.max(16, ...named.map((name) => name.length + 1));
   }
 
-  /** True for a name that differs in V1, in some place. */
+  /** True for a name that differs in V1, in at least one place. */
   isOther(name: string): boolean {
     return this.others.has(name);
   }
@@ -416,7 +415,7 @@ export class V1Names {
     return false;
   }
 
-  /** The names and indexes in V1's body for those of a path into V2's; `isWrapped` says whether the request had the wrapper. */
+  /** Converts the names and indexes of a path into V2's body to V1's; `isWrapped` says whether the request had the wrapper. */
   path(path: readonly string[], isWrapped: boolean): readonly string[] {
     let tokens = path;
     for (const rule of this.rules) {
@@ -431,7 +430,7 @@ export class V1Names {
     return this.loosely(text.split('.')).join('.');
   }
 
-  /** The names and indexes in V1's body for those of a path that may begin anywhere in V2's. */
+  /** Converts the names and indexes of a path that may begin anywhere in V2's body to V1's. */
   loosely(path: readonly string[]): readonly string[] {
     let tokens = path;
     for (const rule of this.rules) tokens = reverseRule(rule, tokens, true);
@@ -454,7 +453,7 @@ export class V1Names {
   }
 }
 
-/** The places in V2's body of members that V1 has elsewhere or under another name; an index stands for any element. */
+/** V2's places for members that V1 has elsewhere or under another name; an index stands for any element. */
 export function placesInV2(rules: readonly NamedRule[]): readonly Path[] {
   return rules.flatMap(({ in: objects, moves }) =>
     moves.map(({ to }) =>
@@ -464,8 +463,8 @@ export function placesInV2(rules: readonly NamedRule[]): readonly Path[] {
 }
 
 /**
- * Reverses one rule on a path of `tokens` into a body, by the first of its moves that is about it. A `loose` path may begin anywhere on
- * the rule's path. An error about an object that V1 does not have becomes one about the object around it.
+ * Reverses one rule on a path of `tokens` into a body, by the first of its moves that matches. A `loose` path may begin anywhere on the
+ * rule's path. An error about an object that only V2 has becomes one about the surrounding object.
  */
 function reverseRule(
   { in: objects, moves }: NamedRule,
@@ -488,14 +487,14 @@ function reverseRule(
     const rest = tokens.slice(length);
     const isAround = rest.length < to.length && rest.every((name, step) => name === to[step]);
     const parted = rest.findIndex((name, step) => name !== from[step]);
-    // Alone, the name of such an object may be a plain word.
+    // On its own, the name of such an object may be a plain word.
     if (isAround && parted !== -1 && (!loose || length > 0) && matchesPath(objects, tokens, length, loose))
       return tokens.slice(0, length + parted);
   }
   return tokens;
 }
 
-/** Reverses a rule for any depth wherever one of its moves is on a path, the last first. */
+/** Reverses a rule for any depth wherever one of its moves matches a part of the path, the last part first. */
 function reverseAnywhere(moves: NamedRule['moves'], tokens: readonly string[]): readonly string[] {
   let path = tokens;
   for (let at = tokens.length - 1; at >= 0; at -= 1) {
@@ -519,7 +518,7 @@ function matchesPath(path: Path, tokens: readonly string[], length: number, loos
   return true;
 }
 
-/** Whether a step of a path, or any element of an array, is what a token names. */
+/** Whether a token matches a step of a path, or stands for any element of an array. */
 function isStep(step: string | undefined, token: string | undefined): boolean {
   return step === '*' ? token !== undefined && /^\d+$/.test(token) : step === token;
 }

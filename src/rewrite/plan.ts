@@ -41,13 +41,13 @@ import {
 /** The plans of a rule book: one for each operation, and one for every other POST or PATCH. */
 export type Plans = PerOperation<Plan>;
 
-/** Nodes of the largest shape that is cached; a larger body costs more to read than to compute. */
+/** Maximum nodes of a cached shape: hashing a larger body takes longer than running the rules. */
 const MAX_CACHED_NODES = 128;
 
-/** Maximum number of results for one shape; bodies with further values are computed each time. */
+/** Maximum number of results for one shape; for further values, the rules run each time. */
 const MAX_RESULTS = 64;
 
-/** Size of a body in bytes from which its tape may be so large that it is not kept for the next one. */
+/** Size of a body in bytes from which its tape may be too large to keep for the next body. */
 const LARGE_BYTES = 256 * 1024;
 
 /** The outcome when there is not enough memory for the work. */
@@ -77,7 +77,7 @@ interface ShapeResults {
   readonly byPositions: Map<string, ShapeResult>;
 }
 
-/** The outcome of rules for a JSON text that stands for a body in another format. */
+/** The outcome of rules for a JSON text that represents a body in another format. */
 export type AppliedRules =
   | { readonly outcome: 'fault' | 'buffer-full' }
   | { readonly outcome: 'refuse'; readonly refusal: Refusal }
@@ -96,10 +96,10 @@ export class Plan {
   private readonly depth: number;
   private readonly names = new NameTable();
   private readonly rules: readonly CompiledRule[];
-  /** Those for a body that is an array; any other rule names a member of an object. */
+  /** The rules for a body that is an array; all others name a member of an object. */
   private readonly listRules: readonly CompiledRule[];
   private readonly scanner: Scanner;
-  /** How members that no rule uses are grouped: a rule for any depth goes into those that are objects or lists. */
+  /** How members that no rule uses are grouped: a rule for any depth has to visit objects and lists. */
   private readonly grouping: true | 'scalars';
   private readonly keys: KeyCache = [];
   private readonly cache = new RecordCache();
@@ -107,7 +107,7 @@ export class Plan {
   private readonly slab = new Slab();
   private readonly seen = new SeenIds();
 
-  /** The plan for a request without a body; undefined where none is made. */
+  /** The plan for a request without a body; undefined if the rules create none. */
   private readonly maker: Plan | undefined;
 
   /** `changes` are those that apply to the operation. */
@@ -123,7 +123,7 @@ export class Plan {
       names: this.names,
       opened: openedBy(this.rules),
     });
-    // What every request has does not make a body; what an operation needs does. Nothing is to unwrap then.
+    // Rules for every request do not create a body; rules for an operation do. There is nothing to unwrap then.
     this.maker = changes.some((change) => change.on !== 'every' && change.request.some(makesBody))
       ? new Plan(book, changes.map(withoutBodies))
       : undefined;
@@ -141,7 +141,7 @@ export class Plan {
 
   /**
    * Rewrites a V1 body; never throws, for any bytes. The rewritten body never shares memory with the original. The memory for the work
-   * comes from `memory`; where there is not enough, the body is refused with `buffer-full`.
+   * comes from `memory`; if there is not enough, the body is refused with `buffer-full`.
    */
   rewrite(body: Uint8Array, memory?: WorkMemory): Rewrite {
     const outcome = this.rewriteWithin(body, memory);
@@ -150,8 +150,8 @@ export class Plan {
   }
 
   /**
-   * Applies the rules to a JSON text that stands for a body in another format. The draft is valid until the next body. Nothing is cached:
-   * the other format has to be read anyhow, which costs more.
+   * Applies the rules to a JSON text that represents a body in another format. The draft is valid until the next body. Nothing is cached:
+   * reading the other format takes longer than running the rules.
    */
   applyTo(text: Uint8Array, memory: WorkMemory | undefined): AppliedRules {
     if (this.scanner.scan(text, 0, memory) !== undefined) return { outcome: 'fault' };
@@ -202,7 +202,7 @@ export class Plan {
     };
   }
 
-  /** Rewrites an empty object in the place of no body. */
+  /** Rewrites an empty object in place of the missing body. */
   private make(body: Uint8Array): Rewrite {
     const outcome = this.rewrite(EMPTY_OBJECT);
     if (outcome.verdict === 'unchanged') return { ...outcome, body };
@@ -236,7 +236,7 @@ export class Plan {
     else if (cached.byPositions.size < MAX_RESULTS) cached.byPositions.set(positions, result);
   }
 
-  /** Applies the rules to the body that was scanned last; undefined where there is not enough memory. */
+  /** Applies the rules to the body that was scanned last; undefined if there is not enough memory. */
   private compute(body: Uint8Array, memory: WorkMemory | undefined): ShapeResult | Stop | undefined {
     const run = new Run(this.draft(body, memory), undefined, this.seen);
     const stop = this.applyRules(run);
@@ -301,12 +301,12 @@ export class Plan {
   }
 }
 
-/** True for a rule that adds a member to the body itself. */
+/** True for a rule that adds a top-level member to the body. */
 function makesBody(rule: RequestRule): boolean {
   return kindOf(rule).makesBody?.(rule) === true;
 }
 
-/** The change for a request without a body, whose plan makes none again. */
+/** The change for a request without a body, without the rules that create one. */
 function withoutBodies(change: Change): Change {
   return {
     ...change,
@@ -319,16 +319,16 @@ function applyNoted(rule: CompiledRule, run: Run): Stop | undefined {
   if (rule.path.length === 0) return rule.apply(run, run.draft.root);
   const before = run.codes.length;
   const stop = applyRule(rule, run, (id, member) => run.settleRepeated(rule, id, member));
-  // The records contain the index of an array, but the steps do not.
+  // The records contain the index of an array, which the steps do not.
   if (run.codes.length > before && rule.path.includes(-1)) run.isSingular = true;
-  // And names on the way that no rule lists.
+  // The same holds for names on the path that no rule lists.
   if (run.codes.length > before && goesAnywhere(rule)) run.readsValues();
   return stop;
 }
 
-/** What is compiled for each operation. */
+/** Something that is compiled for each operation. */
 export interface PerOperation<Compiled> {
-  /** Returns that of `operation`; `undefined` is for requests without an operation in the rule book. */
+  /** Returns the one for `operation`; `undefined` is for requests without an operation in the rule book. */
   of(operation: Operation | undefined): Compiled;
 }
 

@@ -14,7 +14,7 @@ export interface RewrittenQuery {
   readonly query: string;
   /** Empty when the query is unchanged. */
   readonly records: readonly EditRecord[];
-  /** The rules of the records; a name of a body's member that no query rule turns has none. */
+  /** The rules of the records; undefined for a parameter with the name of a body's member, which no query rule renames. */
   readonly rules: readonly QueryRule[];
 }
 
@@ -35,12 +35,12 @@ export class QueryPlan {
   /** True if a rule adds parameters, even to a request without any. */
   private readonly adds: boolean;
   private readonly renamed: ReadonlyMap<string, string>;
-  /** The parameters that have other names at V2, the last rule's first. */
+  /** The parameters that rules rename, in reverse order of the rules. */
   private readonly renames: readonly { readonly from: string; readonly to: string }[];
-  /** The parameters that rules are about, by either name. */
+  /** The parameters that rules name, by either name. */
   private readonly ruled: ReadonlySet<string>;
 
-  /** `changes` are those that apply to the operation; `renamed` has the changes that rename members of bodies, by V1's name. */
+  /** `changes` are those that apply to the operation; `renamed` are the changes that rename members of bodies, by V1's name. */
   constructor(changes: readonly Change[], renamed: ReadonlyMap<string, string> = new Map()) {
     const rules = changes.flatMap(({ query = [] }) => query);
     this.renamed = renamed;
@@ -68,7 +68,10 @@ export class QueryPlan {
     return left.length === 0 ? rewritten : { ...rewritten, records: [...rewritten.records, ...left] };
   }
 
-  /** V1's names of members that V2 gets in the name of a parameter, or in one that lists members, and that no rule is about. */
+  /**
+   * Records V1's names of members that reach V2 as the name of a parameter, or in a parameter that lists members, and that no rule
+   * covers.
+   */
   private leftNames(query: string): readonly EditRecord[] {
     const records = new Map<string, EditRecord>();
     for (const part of queryParts(query.slice(1))) {
@@ -82,7 +85,7 @@ export class QueryPlan {
     return [...records.values()];
   }
 
-  /** Turns the raw query of a link of V2 back: to V1's names, and to V1's values where only one of them maps to V2's. */
+  /** Converts the raw query of a link of V2 to V1's names, and to V1's values if only one of them maps to V2's. */
   restore(query: string): string {
     if (query === '') return query;
     let parts: readonly QueryPart[] = queryParts(query.slice(1));
@@ -121,7 +124,7 @@ export function compileQueryPlans(book: RuleBook): QueryPlans {
   };
 }
 
-/** The changes that rename a member of bodies, by V1's name of it, unless V2 has that name as well. */
+/** The changes that rename a member of bodies, by V1's name of it, unless V2 also has that name. */
 function renamedMembers(changes: readonly Change[]): ReadonlyMap<string, string> {
   const renames = changes.flatMap(({ id, request }) =>
     request.flatMap((rule) =>
@@ -132,13 +135,13 @@ function renamedMembers(changes: readonly Change[]): ReadonlyMap<string, string>
   return new Map(renames.flatMap(({ id, member }) => (names.has(member) ? [] : [[member, id] as const])));
 }
 
-/** The members that a rule gives another name. */
+/** The members that a rule renames. */
 function renamesOf(rule: RequestRule): readonly MovedMember[] {
   const lens = lensOf(rule);
   return lens.isOfName === true ? lens.moves(rule) : [];
 }
 
-/** Compiles the query rules of changes that apply to one operation; undefined if they have none, and no member has another name. */
+/** Compiles the query rules of changes that apply to one operation; undefined if they have none and rename no member. */
 export function queryPlanOf(
   changes: readonly Change[],
   renamed?: ReadonlyMap<string, string>,

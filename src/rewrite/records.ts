@@ -9,8 +9,8 @@ import type { RequestRuleName } from '../rules/rule.ts';
 export type { DeprecatedAttribute, PatchOperation, Refusal } from '../edits/records.ts';
 
 /**
- * One edit, for people: its change and rule, and its place before and after. Of a request, that is V1's and V2's; of a response, V2's
- * and the client's. Never contains a value.
+ * One edit, for people: its change and rule, and its place before and after. For a request, these are V1 and V2; for a response, V2 and
+ * the client. Never contains a value.
  */
 export interface EditRecord<Rule extends string = RequestRuleName> {
   readonly change: string;
@@ -20,9 +20,12 @@ export interface EditRecord<Rule extends string = RequestRuleName> {
   readonly from?: string;
   /** RFC 6901 pointer into the body after, or the name of a parameter like `from`; absent if the member is not in it. */
   readonly path?: string;
-  /** The header field as its sender named it, for an edit of the header section, which has no pointers; the new one, where there was none. */
+  /**
+   * The header field as its sender named it, for an edit of the header section, which has no pointers; the new name for a field that a
+   * rule added.
+   */
   readonly header?: string;
-  /** The header field as its reader gets it; absent if it does not, and for any other edit. */
+  /** The header field as its recipient gets it; absent if the recipient does not get it, and for any other edit. */
   readonly to?: string;
   /**
    * The reason for a special case: `conflict`, `sibling`, `duplicate`, `value` (it could not be converted), `unmapped`, `more` (of a list,
@@ -50,7 +53,7 @@ export function isOfBody(record: Pick<EditRecord, 'from' | 'path' | 'header'>): 
   return record.header === undefined && !isOfQuery(record);
 }
 
-/** Where an edit takes a value from and where it puts it, as people read it: a field name ends with its colon. */
+/** The places of an edit, before and after, as shown to people: a field name ends with its colon. */
 export function placesOfEdit({
   from,
   path,
@@ -119,7 +122,7 @@ export function refusalText({
   return `${detail} ${place}${reason === undefined ? '' : `: ${reason}`}.`;
 }
 
-/** What was done to a body in one of several steps. */
+/** The result of one of several steps of rewriting a body. */
 interface PatchedStep {
   readonly verdict?: string;
   readonly records?: readonly Pick<EditRecord, 'from' | 'path' | 'header' | 'note'>[] | undefined;
@@ -127,7 +130,7 @@ interface PatchedStep {
   readonly omitted?: number | undefined;
 }
 
-/** The patch of steps that were taken one after the other; empty where one of them has none, because the rest leads elsewhere. */
+/** The patch for several steps in order; empty if one of them has none, because the others then do not apply. */
 export function joinedPatch(steps: readonly PatchedStep[]): readonly PatchOperation[] {
   const areSaid = steps.every(
     ({ records = [], patch = [], omitted = 0 }) =>
@@ -138,12 +141,12 @@ export function joinedPatch(steps: readonly PatchedStep[]): readonly PatchOperat
   return areSaid ? steps.flatMap(({ patch = [] }) => patch) : [];
 }
 
-/** The notes of what no patch says, since the value is the same. */
+/** Notes of edits that no patch contains, because the value stays the same. */
 const QUIET_NOTES: ReadonlySet<string> = new Set(['already-flat', 'byte-order-mark', 'duplicate', 'value']);
 
 /**
- * Returns the patch without the values that tell something of the V1 body, the same list if there are none. Similar requests share
- * their patches, and so do the results.
+ * Returns the patch without the values that reveal something of the V1 body; the same list if there are none. Similar requests share
+ * their patches, so the results are cached.
  */
 export function withoutValues(patch: readonly PatchOperation[]): readonly PatchOperation[] {
   return patch.some(({ op }) => op === 'replace')
@@ -156,7 +159,7 @@ export function withoutValues(patch: readonly PatchOperation[]): readonly PatchO
 /** Returns the deprecated attributes in a request with these records, each once, in the order of the rules. */
 export const deprecatedAttributes = /* @__PURE__ */ listedOnce(isAttribute);
 
-/** Those that V1 itself called deprecated: the stripped ones. Others only have another name or place in V2. */
+/** Returns the attributes that V1 itself had deprecated: those that are stripped. Others only have another name or place in V2. */
 export const deprecatedInV1 = /* @__PURE__ */ listedOnce(isStripped);
 
 /** Whether the request had the wrapper, so that its pointers begin with it. */
@@ -180,7 +183,7 @@ function isStripped(record: EditRecord): boolean {
   return lensNamed(record.rule)?.isDeprecating === true && isAttribute(record);
 }
 
-/** The name of another method in a form is none of V1's attributes. */
+/** The name of another method in a form is not an attribute of V1. */
 function isAttribute({ change }: EditRecord): boolean {
   return change !== METHOD_OVERRIDE;
 }
@@ -206,10 +209,10 @@ function wrapperOf(records: readonly EditRecord[]): string {
   return unwrapped?.from ?? '';
 }
 
-/** How the member changed; undefined for records that do not concern a deprecated attribute, such as those of the query. */
+/** The change of the member in words; undefined for records that do not concern a deprecated attribute, such as those of the query. */
 function changeOf(record: EditRecord): string | undefined {
   const { rule, path, note } = record;
-  // What is dropped for a reason of its own was not in its place.
+  // A member that was dropped for another reason was not in its expected place.
   if (!isOfBody(record) || (path === undefined && note !== undefined)) return undefined;
   return lensNamed(rule)?.became?.(path?.split('/').slice(1).map(tokenName));
 }

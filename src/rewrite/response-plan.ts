@@ -54,30 +54,30 @@ interface ShapeResult {
   readonly asked: Asked | undefined;
 }
 
-/** Nodes of the largest shape that is cached: that of a page of some thirty orders, which costs more to compute than to compare. */
+/** Maximum nodes of a cached shape, about a page of thirty orders: below that, comparing shapes is faster than running the rules. */
 const MAX_CACHED_NODES = 1024;
 
-/** Size of a response in bytes from which its tape may be so large that it is not kept for the next one. */
+/** Size of a response in bytes from which its tape may be too large to keep for the next response. */
 const LARGE_BYTES = 256 * 1024;
 
-/** Compiles a rule for a plan with these names; `errors` stands for several. */
+/** Compiles a rule for a plan with these names; `errors` becomes several. */
 type RuleSource = (names: NameTable) => readonly CompiledResponseRule[];
 
-/** What a plan is made of. */
+/** The parts of a plan. */
 interface PlanParts {
   readonly sources: readonly RuleSource[];
-  /** Names on the path to the resource; undefined where nothing is undone. */
+  /** Names on the path to the resource; undefined if no inverse applies. */
   readonly resource: Path | undefined;
   readonly turnerOf: LinkTurnerOf | undefined;
-  /** Levels of nesting that a response may have. */
+  /** Maximum levels of nesting of a response. */
   readonly depth: number;
 }
 
-/** What rewrites a long response in pieces. */
+/** Rewrites a long response in pieces. */
 export interface ResponsePieces {
   /** The list whose elements the rules are about; undefined where no rule applies. */
   readonly list: ListPieces | undefined;
-  /** Returns the text of a link for the client, and any other as it is; undefined where links stay as they are. */
+  /** Returns the client's form of a link, and any other text unchanged; undefined if links are not rewritten. */
   readonly turn: ReturnType<LinkTurnerOf> | undefined;
 }
 
@@ -85,24 +85,24 @@ export interface ResponsePieces {
 export class ResponsePlan {
   private readonly names = new NameTable();
   private readonly rules: readonly CompiledResponseRule[];
-  /** Those for a response that is an array; any other rule names a member of an object. */
+  /** The rules for a response that is an array; all others name a member of an object. */
   private readonly listRules: readonly CompiledResponseRule[];
-  /** Turns links back after the rules; undefined where links stay as they are. */
+  /** Rewrites links after the rules; undefined if links are not rewritten. */
   private readonly turnerOf: LinkTurnerOf | undefined;
-  /** A status is a number of three digits, so that this stays small. */
+  /** Selected rules by status: a number of three digits, so the map stays small. */
   private readonly byStatus = new Map<number, readonly CompiledResponseRule[]>();
-  /** The same: the path to the list that all rules are about. */
+  /** The path by status to the list that all rules are about. */
   private readonly lists = new Map<number, readonly number[] | 'none'>();
   private readonly scanner: Scanner;
   private readonly keys: KeyCache = [];
   private readonly slab = new Slab();
   private readonly seen = new SeenIds();
   private readonly shapes = new ShapeCache<ShapeResult>(MAX_CACHED_NODES);
-  /** True if rules read only members that they name, so that all others need no place in a draft of their own. */
+  /** True if rules read only members that they name, so that all others can be grouped in a draft. */
   private readonly isGrouped: boolean | 'scalars';
   /** True if a rule looks something up at V2. */
   private readonly hasLookups: boolean;
-  /** The ids on the path to the resource; undefined where nothing is undone. */
+  /** The ids on the path to the resource; undefined if no inverse applies. */
   private readonly resource: readonly number[] | undefined;
 
   constructor({ sources, resource, turnerOf, depth }: PlanParts) {
@@ -139,7 +139,7 @@ export class ResponsePlan {
     return deprecated ? applied.length > 0 : applied.some(({ readsDeprecated }) => readsDeprecated !== true);
   }
 
-  /** True if a rule looks something up for responses with this status, which then are rewritten whole. */
+  /** True if a rule looks something up for responses with this status, which are then rewritten whole. */
   looksUp(status: number): boolean {
     return this.hasLookups && this.rulesFor(status).some((rule) => rule.looksUp);
   }
@@ -156,8 +156,8 @@ export class ResponsePlan {
   }
 
   /**
-   * Returns what rewrites a response while it arrives, in pieces that take little memory; undefined if rules concern more than the
-   * elements of one list. Links are turned back wherever they stand.
+   * Returns what rewrites a response in small pieces while it arrives; undefined if rules concern more than the elements of one list.
+   * Links are rewritten at any depth.
    */
   pieces(context: ResponseContext, emit: (part: Uint8Array) => void): ResponsePieces | undefined {
     const [list, turn] = [this.listPieces(context, emit), this.turnerFor(context)];
@@ -195,7 +195,7 @@ export class ResponsePlan {
     return inPieces ?? this.rewriteWhole(body, context, memory);
   }
 
-  /** Rewrites a long list; undefined for a response that has none, or whose readers could find two. */
+  /** Rewrites a long list; undefined if the response has none, or parsers could find different ones. */
   private rewriteByPieces(
     body: Uint8Array,
     context: ResponseContext,
@@ -221,7 +221,7 @@ export class ResponsePlan {
     return { verdict: 'rewritten', body: out.bytes, edits: [], records, omitted, patch };
   }
 
-  /** The ids on the path to the list whose elements all rules are about that apply; undefined where there is no such list. */
+  /** The ids on the path to the list whose elements all applicable rules are about; undefined if there is no such list. */
   private listFor({ status, deprecated }: ResponseContext): readonly number[] | undefined {
     const applied = this.rulesFor(status);
     const rules = applied.filter(({ readsDeprecated }) => readsDeprecated !== true);
@@ -274,7 +274,7 @@ export class ResponsePlan {
     return known?.status === context.status ? known : undefined;
   }
 
-  /** Applies the rules to the response that was scanned last; undefined where there is not enough memory. */
+  /** Applies the rules to the response that was scanned last; undefined if there is not enough memory. */
   private compute(
     body: Uint8Array,
     context: ResponseContext,
@@ -295,7 +295,7 @@ export class ResponsePlan {
     return result;
   }
 
-  /** The records of a run; with their patch, made in a second run, if one can say all. Undefined where there is not enough memory. */
+  /** The records of a run. Their patch, if one can express all edits, needs a second run. Undefined if there is not enough memory. */
   private recordsOf(
     recorder: Recorder<ResponseRuleName>,
     body: Uint8Array,
@@ -312,7 +312,7 @@ export class ResponsePlan {
     return this.resource !== undefined && status >= 200 && status < 300;
   }
 
-  /** Whether the effect of the rules depends on nothing but the shape: not on names that they do not list, nor on texts. */
+  /** Whether the effect of the rules depends only on the shape: not on unlisted names, nor on the contents of strings. */
   private isCacheable({ status, deprecated }: ResponseContext): boolean {
     return this.isGrouped === true && deprecated.length === 0 && !this.readsTexts(status);
   }
@@ -332,12 +332,12 @@ export class ResponsePlan {
     const run = new Run(draft, recorder, this.seen, context);
     const isList = draft.list !== undefined;
     const applied = isList ? this.listRulesFor(context.status) : this.rulesFor(context.status);
-    // Of a repeated name on the way, the last is used, as parsers do; no rule for responses stops.
+    // Of a repeated name on the path, the last counts, as in most parsers; no rule for responses stops.
     for (const rule of applied) applyRule(rule, run, () => undefined);
     return { run, recorder };
   }
 
-  /** The rules for responses with this status, selected once: every response asks. */
+  /** The rules for responses with this status, selected once, because every response needs them. */
   private rulesFor(status: number): readonly CompiledResponseRule[] {
     const known = this.byStatus.get(status);
     if (known !== undefined) return known;
@@ -390,17 +390,17 @@ function sourcesOf(
   ];
 }
 
-/** The path to the list whose elements a rule edits; undefined for a rule that edits no elements. */
+/** The path to the list whose elements a rule edits; undefined if it edits none. */
 function listPathOf({ path }: CompiledResponseRule): readonly number[] | undefined {
   return path.includes(-1) ? path.slice(0, path.indexOf(-1)) : undefined;
 }
 
-/** True where `ids` begin with `prefix`. */
+/** True if `ids` begin with `prefix`. */
 function isPrefix(prefix: readonly number[], ids: readonly number[]): boolean {
   return prefix.every((id, at) => ids[at] === id);
 }
 
-/** Memory for work on one piece after the other: what one has taken, the next one has. */
+/** Memory for one piece at a time: the next piece uses what the last one took. */
 function usedAgain(memory: WorkMemory): WorkMemory & { readonly free: () => void } {
   let taken = 0;
   let used = 0;
@@ -420,7 +420,7 @@ function usedAgain(memory: WorkMemory): WorkMemory & { readonly free: () => void
   };
 }
 
-/** A rewritten response in one piece of memory, of the size of the received one at first. */
+/** A rewritten response in one block of memory, initially as large as the received one. */
 class Output {
   private memory: Uint8Array = new Uint8Array();
   private readonly room: (bytes: number) => Uint8Array;
@@ -459,10 +459,13 @@ function hasResource(draft: Draft, path: readonly number[]): boolean {
   return true;
 }
 
-/** Returns what turns the text of a link of a response back, and leaves any other text as it is. */
+/** Returns a function that rewrites the links of a response, and returns any other text unchanged. */
 type LinkTurnerOf = (links: BodyLinks) => (text: string) => string;
 
-/** A response whose links were turned back as well; a patch would have values. One that rules could not be applied to stays V2's. */
+/**
+ * Returns a response with its links rewritten as well, and without a patch, which would contain values. A response to which rules could
+ * not be applied stays V2's.
+ */
 function withLinks(outcome: ResponseRewrite, turn: (text: string) => string): ResponseRewrite {
   if (outcome.verdict === 'unchanged' && (outcome.note ?? NO_RESOURCE) !== NO_RESOURCE) return outcome;
   const known = outcome.verdict === 'rewritten' ? outcome : { records: [], omitted: 0 };
@@ -479,7 +482,7 @@ function withLinks(outcome: ResponseRewrite, turn: (text: string) => string): Re
   };
 }
 
-/** The only note of a body to which rules could be applied. */
+/** The only note on a body to which rules could be applied. */
 const NO_RESOURCE = 'response-no-resource';
 
 /** The response plans of a rule book. */

@@ -7,7 +7,7 @@ import type { EditRecord, PatchOperation } from './records.ts';
 /** The data of the exchange that the rewriting of a response needs in addition to the body. */
 export interface ResponseContext extends ResponseFacts {
   readonly status: number;
-  /** Turns links back, if the rule book asks for it. */
+  /** The links to rewrite, if the rule book asks for that. */
   readonly links?: BodyLinks | undefined;
 }
 

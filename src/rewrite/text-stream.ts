@@ -20,22 +20,22 @@ const CARRIAGE_RETURN = 0x0d;
 const COLON = 0x3a;
 const DATA = bytesOfText('data:');
 
-/** Edits of one stream that are recorded: further ones are applied and counted. */
+/** Maximum recorded edits of one stream: further edits are applied and counted. */
 export const MAX_STREAM_RECORDS = 100;
 
 /** The rules for a stream of one kind of body. */
 export interface StreamRules<Outcome> {
   /** Maximum bytes of one text, or of the fields of a form. */
   readonly limit: number;
-  /** Reserves bytes that are held until their text is complete; false when they do not fit. */
+  /** Reserves memory for bytes that are held until their text is complete; false if there is not enough. */
   readonly hold: (bytes: number) => boolean;
   /** Rewrites one JSON text. */
   readonly rewrite: (text: Uint8Array) => Outcome;
 }
 
-/** The result for a part of a stream: bytes to send, and why it ends here. */
+/** The result for a part of a stream: the bytes to send, and the refusal that ends it. */
 export interface StreamOutput {
-  /** May be memory of the part itself. Empty where nothing can be sent yet. */
+  /** May share memory with the part. Empty if nothing can be sent yet. */
   readonly bytes: Uint8Array;
   /** Why the rest is not sent: the whole body is then refused, even if V2 has some of it. */
   readonly refusal?: Refusal | undefined;
@@ -49,11 +49,11 @@ export interface StreamFindings<Record, Note extends string = string> {
   readonly omitted: number;
   /** True once a byte was changed. */
   readonly isRewritten: boolean;
-  /** The first reason why rules were not applied to a part of it. */
+  /** The first reason why rules were not applied to some of it. */
   readonly note: Note | undefined;
 }
 
-/** A body that is rewritten as it arrives. */
+/** A body that is rewritten while it arrives. */
 export interface BodyStream<Record = EditRecord, Note extends string = string> {
   readonly findings: StreamFindings<Record, Note>;
   /** Takes the next part of the body, which it does not keep. */
@@ -62,10 +62,10 @@ export interface BodyStream<Record = EditRecord, Note extends string = string> {
   end(): StreamOutput;
 }
 
-/** A piece of a stream: a text with the white space and the separator around it. */
+/** A piece of a stream: a text with the white space and separator around it. */
 interface Piece {
   readonly bytes: Uint8Array;
-  /** `part` is one of a text that is larger than the limit, or too large for the memory there is. */
+  /** `part` is a part of a text that exceeds the limit or the available memory. */
   readonly kind: 'text' | 'blank' | 'part';
   readonly why?: 'too-large' | 'buffer-full';
   /** True for the last part of a text. */
@@ -73,30 +73,30 @@ interface Piece {
 }
 
 /**
- * Splits a body into JSON texts, however its bytes are cut into parts. A text is complete with its line feed, without waiting for
- * the next one. In `json-seq` a text may contain line feeds (RFC 7464 §2.2), and a record separator ends a truncated one. An event ends
- * with an empty line, and a comment before one with its own, so that it keeps the connection open.
+ * Splits a body into JSON texts, wherever the parts of its bytes end. A text is complete with its line feed, without waiting for the next
+ * text. In `json-seq` a text may contain line feeds (RFC 7464 §2.2), and a record separator ends a truncated one. An event ends with an
+ * empty line, and a comment before an event with its line, so that it can keep the connection open.
  */
 class TextSplitter {
   private readonly format: TextFormat;
   private readonly limit: number;
   private readonly hold: (bytes: number) => boolean;
   private held = new ByteCollector();
-  /** Most bytes that were reserved at a time. */
+  /** Maximum bytes reserved so far. */
   private reserved = 0;
   private unbounded: 'too-large' | 'buffer-full' | undefined = undefined;
-  // Where the reader of `json-seq` is in a text.
+  // The state of the `json-seq` reader within a text.
   private hasBegun = false;
   private hasContent = false;
   private depth = 0;
   private isInString = false;
   private isEscaped = false;
-  // Where the reader of events is.
+  // The state of the event reader.
   private isLineEmpty = true;
   private isComment = false;
-  /** True once the event has a line that is no comment. */
+  /** True once the event has a line that is not a comment. */
   private hasLines = false;
-  /** True behind a carriage return, which a line feed belongs to. */
+  /** True after a carriage return, to which a line feed may belong. */
   private isBehindReturn = false;
 
   constructor(format: TextFormat, { limit, hold }: Pick<StreamRules<unknown>, 'limit' | 'hold'>) {
@@ -115,7 +115,7 @@ class TextSplitter {
     }
   }
 
-  /** The text that the body ends with, if its separator is missing. */
+  /** Returns the last text of the body if its separator is missing. */
   rest(): Piece | undefined {
     return this.unbounded === undefined && this.held.length > 0 ? this.whole(this.held.take()) : undefined;
   }
@@ -125,7 +125,7 @@ class TextSplitter {
     if (this.unbounded === undefined) {
       if (held.length + bytes.length > this.limit) this.unbounded = 'too-large';
       else if (isLast && held.length === 0) return this.whole(bytes);
-      // White space that keeps a connection open must not wait for a text.
+      // White space that keeps a connection open must not wait for the next text.
       else if (
         held.length === 0 &&
         this.format !== 'events' &&
@@ -141,7 +141,7 @@ class TextSplitter {
     return { bytes: held.length > 0 ? concatBytes([held.take(), bytes]) : bytes, kind: 'part', why, isLast };
   }
 
-  /** A comment before an event is a piece of its own. */
+  /** A comment before an event is a separate piece. */
   private whole(bytes: Uint8Array): Piece {
     const isComment = this.format === 'events' && bytes[0] === COLON;
     return { bytes, kind: isComment || bytes.every(isBlank) ? 'blank' : 'text' };
@@ -150,7 +150,7 @@ class TextSplitter {
   private keep(bytes: Uint8Array): boolean {
     const more = this.held.length + bytes.length - this.reserved;
     if (more > 0) {
-      // Twice as much each time, so that a text in many small parts asks seldom.
+      // Doubles each time, so that a text in many small parts rarely needs a new reservation.
       const wanted = Math.min(Math.max(more, this.reserved, 1024), this.limit);
       if (!this.hold(wanted)) return false;
       this.reserved += wanted;
@@ -165,7 +165,7 @@ class TextSplitter {
     return this.endOfSequenceText(part, start);
   }
 
-  /** Lines end with CR, LF or both; an LF that comes late, behind a CR that ended an event, is a piece of its own. */
+  /** Lines end with CR, LF or both; an LF that arrives after the CR that ended an event is a separate piece. */
   private endOfEvent(part: Uint8Array, start: number): number {
     for (let at = start; at < part.length; at += 1) {
       const byte = part[at] ?? 0;
@@ -191,7 +191,7 @@ class TextSplitter {
     return -1;
   }
 
-  /** Where the text ends that begins at `start`; -1 where that is not in this part. */
+  /** Returns where the text that begins at `start` ends; -1 if not in this part. */
   private endOfSequenceText(part: Uint8Array, start: number): number {
     for (let at = start; at < part.length; at += 1) {
       const byte = part[at] ?? 0;
@@ -242,16 +242,16 @@ interface Placed {
   readonly path?: string;
 }
 
-/** The bytes to send of one part, and the findings of all so far. */
+/** The bytes to send for one part, and the findings so far. */
 abstract class TextStream<Record extends Placed, Outcome, Note extends string> implements BodyStream<
   Record,
   Note
 > {
-  /** Edits against the whole body, where they are asked for. */
+  /** Edits against the whole body, if they are kept. */
   readonly edits: Edit[] | undefined;
   protected readonly rules: StreamRules<Outcome>;
   protected readonly format: TextFormat;
-  /** Texts so far, without blank lines. */
+  /** Number of texts so far, without blank lines. */
   protected texts = 0;
   protected note: Note | undefined = undefined;
   /** Bytes and pieces before the current one. */
@@ -264,7 +264,7 @@ abstract class TextStream<Record extends Placed, Outcome, Note extends string> i
   private hasChanged = false;
   private isPatchable = true;
 
-  /** With `keepsEdits`, all edits are kept: for a body that is there whole. */
+  /** `keepsEdits` keeps all edits, for a body that is already complete. */
   constructor(format: TextFormat, rules: StreamRules<Outcome>, keepsEdits = false) {
     this.format = format;
     this.rules = rules;
@@ -293,7 +293,7 @@ abstract class TextStream<Record extends Placed, Outcome, Note extends string> i
     return refusal === undefined ? { bytes: output.take() } : { bytes: NO_BYTES, refusal };
   }
 
-  /** Settles what is no text, or one beyond the limit; a refusal ends the stream. */
+  /** Handles a piece that is not a text, or exceeds the limit; a refusal ends the stream. */
   protected abstract unread(why: 'too-large' | 'buffer-full' | 'no-separator'): Refusal | undefined;
 
   /** Applies the rules to one text. */
@@ -355,7 +355,7 @@ abstract class TextStream<Record extends Placed, Outcome, Note extends string> i
 
 /** The effect of the rules on one text. */
 interface Applied<Record> {
-  /** The text itself where no byte changed. */
+  /** The text itself if no byte changed. */
   readonly body: Uint8Array;
   readonly records: readonly Record[];
   readonly patch: readonly PatchOperation[];
@@ -363,7 +363,7 @@ interface Applied<Record> {
   readonly edits: readonly Edit[];
 }
 
-/** Pointers into a part of a body, such as one of several texts. */
+/** Makes pointers relative to the whole body, given a part such as one of several texts. */
 export function placedIn<Place extends Placed>(place: Place, prefix: string): Place {
   const { from, path } = place;
   return {
@@ -375,7 +375,7 @@ export function placedIn<Place extends Placed>(place: Place, prefix: string): Pl
 
 type Position = NonNullable<Refusal['position']>;
 
-/** The texts of a request body: if one cannot be read, the gateway refuses the body as it does a JSON body. */
+/** The texts of a request body. If one cannot be read, the gateway refuses the body, as it does for a JSON body. */
 export class RequestTexts extends TextStream<EditRecord, Rewrite, string> {
   protected unread(why: 'too-large' | 'buffer-full' | 'no-separator'): Refusal | undefined {
     return refusalOf(why, this.texts, this.rules.limit, this.offset);
@@ -400,7 +400,7 @@ export class RequestTexts extends TextStream<EditRecord, Rewrite, string> {
     };
   }
 
-  /** A text of NDJSON is a line; in a sequence the line is counted from the beginning of the text. */
+  /** In NDJSON, a text is a line; in a sequence, lines are counted from the beginning of the text. */
   private positionInBody({ offset, line, column }: Position): Position {
     const isSequence = this.format === 'json-seq';
     return {
@@ -447,7 +447,7 @@ export type TextNote =
   | 'response-buffer-full'
   | 'response-no-resource';
 
-/** The texts of a response: one that cannot be read passes unchanged, as a JSON response does, and the next one is rewritten. */
+/** The texts of a response. One that cannot be read stays unchanged, as a JSON response does, and the next is rewritten. */
 export class ResponseTexts extends TextStream<ResponseRecord, ResponseRewrite, TextNote> {
   protected unread(why: 'too-large' | 'buffer-full' | 'no-separator'): undefined {
     this.note ??= why === 'no-separator' ? 'response-malformed' : `response-${why}`;
@@ -462,7 +462,7 @@ export class ResponseTexts extends TextStream<ResponseRecord, ResponseRewrite, T
     return undefined;
   }
 
-  /** The data of an event may be any text, such as `[DONE]`: only what begins as an object should be JSON. */
+  /** The data of an event may be any text, such as `[DONE]`: only data that begins like an object should be JSON. */
   private applyToEvent(event: Uint8Array): Applied<ResponseRecord> | undefined {
     const data = dataOf(event, this.offset === 0);
     if (looksLikeJson(data.text) !== true) return undefined;
@@ -479,7 +479,7 @@ export class ResponseTexts extends TextStream<ResponseRecord, ResponseRewrite, T
 /** The data of an event, its lines joined by line feeds. */
 interface EventData {
   readonly text: Uint8Array;
-  /** Where each byte of it is in the event, and where it ends; a line feed is where its line ends. */
+  /** The position of each of its bytes in the event, and of its end; for a line feed, the end of its line. */
   readonly places: Uint32Array;
 }
 
@@ -513,7 +513,7 @@ function isData(event: Uint8Array, start: number): boolean {
   return true;
 }
 
-/** An edit of the data as edits of the event, one for each line: what is between the lines stays. */
+/** Converts an edit of the data to edits of the event, one for each line, so that everything between the lines stays. */
 function inEvent({ start, end, insert }: Edit, { text, places }: EventData): readonly Edit[] {
   const edits: Edit[] = [];
   let from = start;
@@ -527,7 +527,7 @@ function inEvent({ start, end, insert }: Edit, { text, places }: EventData): rea
   return edits;
 }
 
-/** What rules insert may have line feeds of the data that was there: each begins a line of data. */
+/** Text that rules insert may contain line feeds of the data: each begins a new data line. */
 function inData(insert: Uint8Array): Uint8Array {
   if (!insert.includes(LINE_FEED)) return insert;
   const parts: Uint8Array[] = [];
@@ -541,7 +541,7 @@ function inData(insert: Uint8Array): Uint8Array {
   return concatBytes(parts);
 }
 
-/** Rewrites a body that is there whole by a stream that keeps its edits. */
+/** Rewrites a complete body with a stream that keeps its edits. */
 export function rewriteWhole(
   stream: BodyStream & { readonly edits: readonly Edit[] | undefined },
   body: Uint8Array,
@@ -552,7 +552,7 @@ export function rewriteWhole(
   const { records, patch, omitted, isRewritten, note } = stream.findings;
   if (!isRewritten) return { verdict: 'unchanged', body, records, ...(note !== undefined && { note }) };
   const edits = stream.edits ?? [];
-  // Memory of its own, also where only the end of the body is.
+  // Copied even if it is only the end of the body.
   const bytes =
     last.bytes.length === 0 && first.bytes.buffer !== body.buffer
       ? first.bytes
@@ -560,7 +560,7 @@ export function rewriteWhole(
   return { verdict: 'rewritten', body: bytes, edits, records, patch, omitted };
 }
 
-/** The bytes to send of one part. Neighbouring bytes stay one view of the part, without a copy. */
+/** The bytes to send for one part. Adjacent bytes stay one view of the part, without a copy. */
 class Output {
   private readonly parts: Uint8Array[] = [];
 
