@@ -11,9 +11,8 @@ export interface Edit {
 const MAX_LOOP_COPY_BYTES = 32;
 
 /**
- * Applies `edits` to `bytes` and returns the result, in memory from `slab` or, if it is large, from `larger`; without a slab in
- * memory of its own. Edits that are out of order, overlap or lie outside of the bytes are a bug of the caller: it throws, for no bytes
- * that came of them could be trusted.
+ * Applies `edits` to `bytes` and returns the result, in memory from `slab` or, if it is large, from `larger`; without a slab, in new
+ * memory. Throws if edits are out of order, overlap or lie outside the bytes: that is a bug of the caller, and the result would be wrong.
  */
 export function applyEdits(
   bytes: Uint8Array,

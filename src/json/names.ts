@@ -3,7 +3,7 @@ import type { Tape } from './tape.ts';
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 const encoder = new TextEncoder();
 
-/** No bytes, for all who have none. */
+/** Shared empty array. */
 export const NO_BYTES = new Uint8Array();
 
 /** A text in UTF-8. */
@@ -11,7 +11,7 @@ export function bytesOfText(text: string): Uint8Array<ArrayBuffer> {
   return encoder.encode(text);
 }
 
-/** The text of bytes in UTF-8, with its byte order mark; what is none becomes U+FFFD. */
+/** Decodes UTF-8, and keeps a byte order mark; invalid bytes become U+FFFD. */
 export function textOfBytes(bytes: Uint8Array): string {
   return decoder.decode(bytes);
 }
@@ -66,8 +66,8 @@ export function scalarOf(value: string | number | boolean | null): JsonScalar {
 }
 
 /**
- * Reads a scalar from a text that is not JSON, such as a key: the text of a number, `true`, `false` or `null` is that, everything
- * else a string. Double quotes around a text make it a string: `"1"`.
+ * Reads a scalar from a text that is not JSON, such as a key: the text of a number, `true`, `false` or `null` is that value, any other
+ * text a string. Double quotes around a text make it a string: `"1"`.
  */
 export function readScalar(text: string): JsonScalar {
   if (TOKEN.test(text)) return { isString: false, text };
@@ -80,7 +80,7 @@ export function printScalar({ isString, text }: JsonScalar): string {
   return isString ? JSON.stringify(text) : text;
 }
 
-/** Returns the decoded value of a scalar; a number as close as a double comes to it. */
+/** Returns the decoded value of a scalar; a number is rounded to a double. */
 export function scalarValue({ isString, text }: JsonScalar): string | number | boolean | null {
   if (isString) return text;
   if (text === 'null') return null;
@@ -92,7 +92,7 @@ function unescape(raw: string): string {
   let text = '';
   let kept = 0;
   let from = 0;
-  // A callback of `replaceAll` for each escape costs five times as much: a second for a string of 2 MB.
+  // A callback of `replaceAll` for each escape takes five times as long: a second for a string of 2 MB.
   for (let at = raw.indexOf('\\'); at !== -1; at = raw.indexOf('\\', from)) {
     const short = raw[at + 1] ?? '';
     from = at + (short === 'u' ? 6 : 2);
@@ -101,19 +101,19 @@ function unescape(raw: string): string {
     const character = SHORT_ESCAPES[short];
     if (character !== undefined) text += character;
     else if (short === 'u') text += String.fromCharCode(Number.parseInt(raw.slice(at + 2, from), 16));
-    // The character stands for itself; it and the next ones are kept.
+    // The character represents itself; it and the next ones are kept.
     else kept = at + 1;
   }
   return text + raw.slice(kept);
 }
 
-/** Numbers the names that rules use, so that a member is matched once and compared as an integer from then on. */
+/** Assigns ids to the names that rules use: a member's name is looked up once, and compared as an integer from then on. */
 export class NameTable {
   private readonly ids = new Map<string, number>();
   private readonly names: string[] = [''];
   private readonly bytes: Uint8Array[] = [new Uint8Array()];
   private buckets: number[][] = [[], []];
-  /** By the first byte of a name, or the closing quote of an empty one: the lengths that occur, as bits. */
+  /** By the first byte of a name, or the closing quote of an empty one: a bit for each length that occurs. */
   private readonly lengths = new Int32Array(256);
 
   /** Returns the id of `name`, from 1 on; adds a new name. */

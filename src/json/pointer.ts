@@ -10,12 +10,12 @@ export function pointerToken(name: string): string {
   return name.includes('~') || name.includes('/') ? name.replaceAll('~', '~0').replaceAll('/', '~1') : name;
 }
 
-/** The member name that a token of a pointer stands for (RFC 6901 section 4). */
+/** Returns the member name that a pointer token encodes (RFC 6901 section 4). */
 export function tokenName(token: string): string {
   return token.includes('~') ? token.replaceAll('~1', '/').replaceAll('~0', '~') : token;
 }
 
-/** The names and indexes of a pointer, decoded; empty for the pointer of the whole text. */
+/** Returns the decoded names and indexes of a pointer; empty for the whole text. */
 export function pointerSteps(pointer: string): readonly string[] {
   return pointer.split('/').slice(1).map(tokenName);
 }

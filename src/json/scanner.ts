@@ -7,7 +7,7 @@ export interface OpenedMembers {
   readonly objects: readonly boolean[];
   /** Of members that are arrays. */
   readonly arrays: readonly boolean[];
-  /** Whether the elements of a text that is an array itself are recorded. */
+  /** Whether the elements of a top-level array are recorded. */
   readonly list: boolean;
 }
 
@@ -22,9 +22,9 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /**
- * A string is read in words of four bytes. A byte that is not a plain character has the highest bit set in one of three differences:
- * a control character less a space, a quote or a backslash less itself and one, a byte from 0x80 on in two of them at least. A borrow
- * may set it in bytes behind the first such byte, which alone counts.
+ * A string is read in words of four bytes. For a byte that is not a plain character, at least one of three subtractions sets the highest
+ * bit: of a space for a control character, of the character and one for a quote or a backslash, and at least two of them for a byte from
+ * 0x80 on. A borrow may also set it in later bytes, but only the first one counts.
  */
 const WORD_BYTES = 4;
 const ONES = 0x01_01_01_01;
@@ -58,13 +58,13 @@ const BACKSLASH = 0x5c;
 
 /** Limits of a scanner, and the nodes that it records. */
 interface ScanLimits {
-  /** Maximum levels of nesting; a container inside `depth` others is one too many. */
+  /** Maximum levels of nesting. */
   readonly depth: number;
   /** Levels whose nodes are recorded on the tape: 0 is the value itself, 1 its members or elements, and so on. */
   readonly record: number;
   /** The names to match: the ids of matching members are recorded on the tape. */
   readonly names?: NameTable;
-  /** The members whose contents are recorded; all when absent. Elements of an array follow their array. */
+  /** The members whose contents are recorded; all if absent. Elements of an array are recorded with it. */
   readonly opened?: OpenedMembers | undefined;
 }
 
@@ -115,8 +115,8 @@ export class Scanner {
   }
 
   /**
-   * Reads the text in `bytes` from `from` on (after a byte order mark, for example); returns a fault if the text is invalid. The
-   * tape takes its memory from `memory`; where there is not enough, it is incomplete.
+   * Reads the text in `bytes` from `from` on (after a byte order mark, for example); returns a fault if the text is invalid. The tape
+   * takes its memory from `memory`; if there is not enough, it is incomplete.
    */
   scan(bytes: Uint8Array, from: number, memory?: WorkMemory): JsonFault | undefined {
     const { tape } = this;
@@ -134,9 +134,9 @@ export class Scanner {
     let isKept = true;
     let last = -1;
     let lead = from;
-    // `| 0` declares an integer to V8; without it, every use in the loops is checked, a tenth of a scan.
+    // `| 0` declares an integer to V8; without it, every use in the loops is checked, which takes a tenth of a scan.
     let i = skipSpace(bytes, from | 0, n);
-    // The byte at `i`, or 0 at the end, where nothing starts. Reading it through a function costs 8 % of a scan.
+    // The byte at `i`, or 0 at the end, where no value starts. Reading it through a function takes 8 % of a scan.
     let byte = i < n ? (bytes[i] ?? 0) : 0;
     for (;;) {
       let keyStart = i;
@@ -144,7 +144,7 @@ export class Scanner {
       let isEscaped = false;
       if (closer === CLOSE_OBJECT) {
         if (byte !== QUOTE) return fault('key', bytes, i);
-        // Written out here and below: as a function of its own it costs a tenth of a scan.
+        // Inlined here and below: as a separate function it takes a tenth of a scan.
         i += 1;
         while (i < wordsEnd) {
           const word = view.getInt32(i, true);
@@ -273,7 +273,7 @@ export class Scanner {
   }
 }
 
-/** The offset of the first byte from `from` on that is no white space; `n` if there is none before it. */
+/** The offset of the first byte from `from` on that is not white space; `n` if there is none. */
 export function skipSpace(bytes: Uint8Array, from: number, n: number): number {
   let i = from;
   while (i < n && isSpace(bytes[i] ?? 0)) i += 1;
@@ -416,7 +416,7 @@ function scanSequence(bytes: Uint8Array, at: number, n: number, kind: number): n
   return at + length;
 }
 
-/** Returns the offset behind the closing quote of the string at `at`, or `end` where it has none. Nothing else of it is checked. */
+/** Returns the offset after the closing quote of the string at `at`, or `end` if it has none. The contents are not checked. */
 export function stringEnd(bytes: Uint8Array, at: number, end: number): number {
   let i = at + 1;
   while (i < end) {

@@ -59,7 +59,7 @@ import { overriddenMethod, type OverriddenMethod, withoutMethod } from './method
 import { askedOperation } from './migrated.ts';
 import { Preflight } from './preflight.ts';
 
-/** The parts of a request that are known before its body is read. */
+/** The parts of a request that are available before its body is read. */
 export interface DecidedRequest extends CheckedHead {
   /** As sent by the client, not decoded. */
   readonly target: string;
@@ -72,13 +72,13 @@ export interface DecisionLimits {
   readonly bodyLimit?: number | undefined;
   /** The content codings that the runtime can decode; all by default. */
   readonly codings?: readonly Coding[] | undefined;
-  /** Path below V1's prefix at which a client gets its own report; undefined where there is none. */
+  /** Path below V1's prefix at which a client gets its own report; undefined if there is none. */
   readonly selfService?: string | undefined;
 }
 
-/** The same for requests that come and go over a hop. */
+/** The limits for requests that are received and forwarded over HTTP. */
 export interface HopLimits extends DecisionLimits {
-  /** Recognises a request that has been here before; absent where none is forwarded. */
+  /** Recognises a request that has already passed through this gateway; absent if none is forwarded. */
   readonly hopFields?: HopFields | undefined;
 }
 
@@ -91,7 +91,7 @@ export type Decision =
   | SelfServiceDecision
   | WebhookDecision;
 
-/** The gateway responds itself to an OPTIONS that asks about it, or that must not be forwarded. */
+/** The gateway itself responds to an OPTIONS that asks about it, or that must not be forwarded. */
 interface OptionsDecision {
   readonly route: 'options';
 }
@@ -100,18 +100,18 @@ interface OptionsDecision {
 export interface WebhookDecision {
   readonly route: 'webhook';
   readonly webhook: Webhook;
-  /** The operation as whose response the body is rewritten; undefined where it is not. */
+  /** The operation whose response rules rewrite the body; undefined if it is not rewritten. */
   readonly operation: Operation | undefined;
   /** Maximum bytes of a body, received or decoded. */
   readonly bodyLimit: number;
 }
 
-/** The gateway responds itself, with the report of the client that asks. */
+/** The gateway itself responds with the report of the client that asks. */
 interface SelfServiceDecision {
   readonly route: 'self-service';
 }
 
-/** The gateway responds itself, without an upstream. */
+/** The gateway itself responds, without an upstream. */
 interface RefuseDecision {
   readonly route: 'none';
   readonly failure: Failure;
@@ -129,37 +129,36 @@ export interface PassDecision {
 export interface MigrateDecision {
   readonly route: 'migrate';
   readonly target: Target;
-  /** The method that chooses the rules: the request's, or the one by which a POST overrides it. */
+  /** The method that selects the rules: the request's, or the one that overrides a POST. */
   readonly method: string;
   /** Undefined for a request that the rule book does not name. */
   readonly operation: Operation | undefined;
-  /** The query as the query rules leave it. */
+  /** The query after the query rules. */
   readonly query: RewrittenQuery;
-  /** The method that V2 receives: retries are judged by it, and everything that the client sees by its own. */
+  /** The method that V2 receives. Retries depend on it; everything that the client sees depends on the client's own method. */
   readonly v2Method: string;
   /** The target that V2 receives, without the path of the service itself. */
   readonly v2Target: string;
-  /** Edits of the target that no change makes: parameters that a moved operation has no room for. */
+  /** Edits of the target that belong to no change: parameters that a moved operation drops. */
   readonly targetEdits: readonly EditRecord[];
-  /** True when the header fields that name a method are dropped. */
+  /** True if the header fields that name a method are dropped. */
   readonly dropsOverride: boolean;
-  /** The header fields after the header rules, before those of the gateway; undefined where no rule applies. */
+  /** The header fields after the header rules, before the gateway's own; undefined if no rule applies. */
   readonly headers: RewrittenHeaders | undefined;
-  /** What a preflight of a browser asks about; undefined for any other request. */
+  /** The question of a browser's preflight; undefined for any other request. */
   readonly preflight?: Preflight | undefined;
-  /** Why V2 does not get the request, with any body. */
+  /** Why the request is not sent to V2, with any body. */
   readonly refusal: Failure | undefined;
   /** Maximum bytes of a body to rewrite, received or decoded. */
   readonly bodyLimit: number;
   readonly body: BodyDecision;
-  /** What the rule book's query parameter or media types say of the release; see {@link RequestFacts.release}. */
+  /** The release that the rule book's query parameter or media types name; see {@link RequestFacts.release}. */
   readonly release?: string | undefined;
 }
 
 /**
- * Decides on a request that came over a hop of its own, as `decide` does, and adds the duties of an intermediary in HTTP: it
- * finds loops (RFC 9110 §7.6.3), counts hops down (§7.6.2), answers for itself (§9.3.7), and reads the absolute form (RFC 9112
- * §3.2.2).
+ * Decides on a received request like `decide`, with the duties of an HTTP intermediary: detects loops (RFC 9110 §7.6.3), decrements
+ * Max-Forwards (§7.6.2), responds for itself (§9.3.7), and reads the absolute form (RFC 9112 §3.2.2).
  */
 export function decideReceived(
   request: DecidedRequest,
@@ -182,8 +181,8 @@ export function decideReceived(
 }
 
 /**
- * Decides how to handle a request, from its head alone. Live exchanges, dry runs, explanations and replays all call it, so that
- * none of them can differ from what the gateway does.
+ * Decides how to handle a request, from its head alone. Live exchanges, dry runs, explanations and replays all call it, so that they
+ * cannot differ from live traffic.
  */
 export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits: DecisionLimits): Decision {
   const failed = headFailure(request, rules);
@@ -228,7 +227,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       const { operation, v2Method } = decided;
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
-      // Rules give a request a body only if HTTP gives a body of its method a meaning.
+      // Rules give a request a body only if HTTP defines a meaning for content with its method.
       const hasRules = (hasBody || hasContent(method)) && rules.rewritesBodies(operation, method);
       const isMoved = operation?.to !== undefined;
       const dropsOverride = seen !== undefined && (seen.isDropped || (seen.isOverridden && isMoved));
@@ -250,7 +249,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
                 rules,
                 operation,
               );
-      // Named one by one: a copy by spreading costs every request a tenth of a microsecond.
+      // Listed one by one: a spread would take a tenth of a microsecond longer for every request.
       return {
         route: 'migrate',
         target,
@@ -272,7 +271,7 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
   }
 }
 
-/** The release that a request names in media types; empty if it asks for JSON and names no release. */
+/** The release that a request names in media types; empty if it asks for JSON without a release. */
 function releaseInMedia(
   release: string | undefined,
   { forwardedHeaders }: RequestHead,
@@ -282,7 +281,7 @@ function releaseInMedia(
   return takesPlainJson(headerValues(forwardedHeaders, 'accept').join(',')) ? '' : undefined;
 }
 
-/** True for a request of which V2 takes the method from a field of its form. */
+/** True for a request whose method V2 takes from a field of its form. */
 function isFollowed({ method }: DecidedRequest, { override }: RuleBook): boolean {
   return method === 'POST' && override === 'follow';
 }
@@ -297,14 +296,14 @@ function decideWebhook(webhook: Webhook, book: RuleBook, { bodyLimit }: Decision
 }
 
 /**
- * Why a V1 request is not migrated: two servers could read its target differently. Requests that the gateway only forwards may have such a
- * target, because the same service got them before there was a gateway.
+ * Why a V1 request is not migrated: servers could read its target differently. Requests that are only forwarded may have such a target,
+ * because the service received them before there was a gateway.
  */
 function oddity({ oddity: detail }: Target): Failure | undefined {
   return detail === undefined ? undefined : failure('bad-target', detail);
 }
 
-/** True for a request that its client has signed, with a field for it or, as AWS has it, with a parameter. */
+/** True for a request that its client has signed, in a field for signatures or, as for AWS, in a parameter. */
 export function isSigned(head: RequestHead, query: string): boolean {
   return head.isSigned || query.includes('X-Amz-Signature=');
 }
@@ -313,8 +312,8 @@ const TWO_METHODS =
   'The request asks for two methods: send only one of X-HTTP-Method-Override, X-HTTP-Method, X-Method-Override and _method.';
 
 /**
- * The form of the gateway's own error for a request with this raw target: the rule book's for V1's clients, and for clients that
- * may be V1's. Undefined for V2's clients, which get the service's own form.
+ * The form of the gateway's own error for a request with this raw target: the rule book's for clients that use V1, or may use it.
+ * Undefined for V2's clients, which get the service's own form.
  */
 export function refusalForm(
   { route }: Decision,
@@ -325,7 +324,7 @@ export function refusalForm(
   return route === 'none' && prefixes.versionOf(target) === 'v2' ? undefined : ruleBook.refusals;
 }
 
-/** Responds to an OPTIONS or TRACE that may be forwarded no more (RFC 9110 §7.6.2); other methods have no such limit. */
+/** Responds to an OPTIONS or TRACE with Max-Forwards: 0 (RFC 9110 §7.6.2); other methods have no such limit. */
 function decideMaxForwards(method: string, maxForwards: string | undefined): Decision | undefined {
   if (maxForwards === undefined || (method !== 'OPTIONS' && method !== 'TRACE')) return undefined;
   const left = countedDown(maxForwards);
@@ -354,7 +353,7 @@ export interface RequestLine {
   readonly target: string;
 }
 
-/** Returns what V2 receives for the request line of a V1 request, for readers of kept requests; the same for any other. */
+/** Returns V2's request line for a V1 request, for readers of recorded requests; returns any other unchanged. */
 export function requestLineAtV2(method: string, target: string, rules: CompiledRuleBook): RequestLine {
   const read = readTarget(target, rules.prefixes);
   if (read.fault !== undefined || read.version !== 'v1') return { method, target };
@@ -368,7 +367,7 @@ type TargetDecision = Pick<
   'operation' | 'query' | 'v2Method' | 'v2Target' | 'targetEdits' | 'headers' | 'refusal' | 'preflight'
 >;
 
-/** What of a head decides about target and fields. */
+/** The parts of a head that decisions about target and fields depend on. */
 type TargetHead = Pick<RequestHead, 'forwardedHeaders' | 'preflightMethod'>;
 
 const NO_FIELDS: TargetHead = { forwardedHeaders: [], preflightMethod: undefined };
@@ -383,7 +382,7 @@ function decideTarget(
   const { rest } = target;
   const preflight = Preflight.of({ method, asked: head.preflightMethod, rest, query: target.query }, rules);
   const operation = rules.match(method, rest, target.query);
-  // A HEAD asks for what a GET of the same target would get (RFC 9110 §9.3.2).
+  // A HEAD asks for the head of the GET of the same target (RFC 9110 §9.3.2).
   const asked = askedOperation({ method, rest, operation }, rules, target.query);
   const received = seen?.query ?? target.query;
   const rewritten = rules.headerPlan(asked)?.request(head.forwardedHeaders, received);
@@ -394,7 +393,7 @@ function decideTarget(
   const refusal =
     gone === undefined ? (refused ? failureOf(rewritten) : undefined) : failure('operation-gone', gone);
   const v1Query = headers?.query ?? received;
-  // Where V2 gets the method itself, the name of it goes.
+  // If V2 gets the method itself, the parameter that names it is removed.
   const named = seen?.isOverridden === true && asked?.to !== undefined ? withoutMethod(v1Query) : v1Query;
   const query = rules.queryPlan(asked, method)?.rewrite(named) ?? unchangedQuery(named);
   const edits = seen?.edits ?? NO_EDITS;
@@ -411,7 +410,7 @@ function decideTarget(
   return { operation, query, v2Method: moved.method, v2Target, targetEdits, headers, refusal, preflight };
 }
 
-/** The query with the release that V2 is asked for, where a parameter names it. */
+/** The query with V2's release, if a parameter names it. */
 function queryAtV2(query: string, { releaseParameter, ruleBook }: CompiledRuleBook): string {
   if (releaseParameter === undefined) return query;
   const [requested] = valuesInQuery(query, releaseParameter);
@@ -421,7 +420,7 @@ function queryAtV2(query: string, { releaseParameter, ruleBook }: CompiledRuleBo
     : withValueInQuery(query, releaseParameter, version.sent);
 }
 
-/** The fields of a preflight after the header rules, which are about the fields that it has itself, with the question in V2's words. */
+/** The fields of a preflight after the header rules, which apply to its own fields, with its question translated for V2. */
 function preflightHeaders(
   preflight: Preflight,
   ruled: RewrittenRequestHeaders | undefined,
@@ -440,7 +439,7 @@ function preflightHeaders(
 
 const NO_EDITS: readonly EditRecord[] = [];
 
-/** Where V2 has a request, by method and path; undefined where that is the same path. */
+/** V2's method and path for a request; undefined if the path is the same. */
 function movedLine(
   method: string,
   at: PathAndQuery,
@@ -448,7 +447,7 @@ function movedLine(
   moves: Moves,
   preflight: Preflight | undefined,
 ): (MovedTarget & { readonly method: string }) | undefined {
-  // An OPTIONS that is no preflight asks about all methods of a path (RFC 9110 §9.3.7).
+  // An OPTIONS that is not a preflight asks about all methods of a path (RFC 9110 §9.3.7).
   const about = preflight === undefined && method === 'OPTIONS' ? moves.anyAt(at.path) : preflight?.operation;
   const operation = asked ?? about;
   const moved = operation && moves.forward(operation, at);
@@ -459,13 +458,13 @@ function movedLine(
   return { ...moved, method: sent ?? method };
 }
 
-/** All edits of a request: first those of its header fields, then of its query, then of its body. */
+/** All edits of a request: those of its header fields, then of its query, then of its body. */
 export function editsOf(
   { query, targetEdits, headers }: MigrateDecision,
   body: readonly EditRecord[],
 ): readonly EditRecord[] {
   const ofHeaders = headers?.records ?? NO_EDITS;
-  // Similar bodies share their list, which others rely on.
+  // Similar bodies share their list, so it must not be changed.
   if (query.records.length === 0 && targetEdits.length === 0 && ofHeaders.length === 0) return body;
   return [...ofHeaders, ...query.records, ...targetEdits, ...body];
 }
@@ -485,20 +484,20 @@ function unchangedQuery(query: string): RewrittenQuery {
 
 /** How the body of a V1 request is handled. */
 export type BodyDecision =
-  /** Rules apply: the body is collected, decoded and rewritten. */
+  /** Rules apply: the body is read, decoded and rewritten. */
   | {
       readonly action: 'rewrite';
       readonly coding: Coding | undefined;
       readonly format: BodyFormat;
-      /** True for a request without a body, which the rules give one. */
+      /** True for a request without a body, for which the rules create one. */
       readonly isMade?: true;
-      /** The digests that the client sent: they go with a body that is edited, and a wrong one refuses it. */
+      /** The digests that the client sent: an edited body loses them, and a wrong one refuses it. */
       readonly digests?: BodyDigests;
     }
-  /** The body is forwarded unchanged; `note` says why, where rules would have applied. */
+  /** The body is forwarded unchanged; `note` says why, if rules would have applied. */
   | { readonly action: 'forward'; readonly note: string | undefined }
   | { readonly action: 'refuse'; readonly failure: Failure }
-  /** The body is read and goes nowhere: the operation has another method at V2, which has no use for one. */
+  /** The body is read and dropped: V2 has the operation under another method, which takes no body. */
   | { readonly action: 'drop'; readonly note: string };
 
 /** Policies, limit and codings that decide how a body is handled. */
@@ -509,18 +508,18 @@ interface BodyLimits {
   readonly codings: readonly Coding[];
 }
 
-/** What of a request decides about its body. */
+/** The parts of a request that decide about its body. */
 interface BodyFacts {
   readonly hasRules: boolean;
   readonly hasBody: boolean;
   readonly head: RequestHead;
-  /** The method that rules go by and the target, where a form could name another. */
+  /** The method that rules use, and the target, if a form could name another method. */
   readonly form?: { readonly method: string; readonly target: Target } | undefined;
 }
 
 /**
- * Decides from its head how to handle the body of a V1 request; `hasRules` says whether request rules may apply to it. A form for
- * an `operation` without any is not collected.
+ * Decides from its head how to handle the body of a V1 request; `hasRules` says whether request rules may apply to it. A form is not read
+ * if its `operation` has no rules.
  */
 export function decideBody(
   { hasRules, hasBody, head, form }: BodyFacts,
@@ -552,7 +551,7 @@ export function decideBody(
     if (policies.unsupported === 'forward') return { action: 'forward', note: 'unsupported: forward' };
     return { action: 'refuse', failure: unsupportedCoding(codings) };
   }
-  // The limit of a body that is rewritten as it comes is that of one text, or of its fields.
+  // For a body that is rewritten while it arrives, the limit applies to one text, or to its fields.
   const isWhole = !isStreamed(type) || coding !== undefined;
   if (isWhole && head.contentLength !== undefined && head.contentLength > bodyLimit)
     return { action: 'refuse', failure: bodyTooLarge(bodyLimit) };
@@ -562,12 +561,12 @@ export function decideBody(
   return { action: 'rewrite', coding, format: type, digests };
 }
 
-/** True for a body that may be read whole although it could be rewritten as it comes; texts without a length may never end. */
+/** True for a body that may be read whole although it could be rewritten while it arrives; texts without a length may never end. */
 function isCollectable(type: BodyFormat, { contentLength }: RequestHead, bodyLimit: number): boolean {
   return contentLength === undefined ? !isOfTexts(type) : contentLength <= bodyLimit;
 }
 
-/** A type that is nearly one of fields: V2 may find fields where the rules find none. */
+/** A media type that resembles one of forms: V2 may find fields where the rules find none. */
 function unreadType({ malformed }: Policies): BodyDecision {
   if (malformed === 'forward') return { action: 'forward', note: 'malformed-form' };
   return { action: 'refuse', failure: failure('malformed-form') };
@@ -588,19 +587,19 @@ export function makesBody(decision: BodyDecision): boolean {
   return decision.action === 'rewrite' && decision.isMade === true;
 }
 
-/** True for a body that rules read as JSON. */
+/** True for a body that rules treat as JSON. */
 export function isReadAsJson(decision: BodyDecision): boolean {
   return decision.action === 'rewrite' && decision.format === 'json';
 }
 
-/** The decision for a request whose body a transform made: V2 gets JSON, also where the client sent a form. */
+/** The decision for a request whose body was made by a transform: V2 gets JSON, even if the client sent a form. */
 export function withMadeBody<Decided extends { readonly body: BodyDecision }>(decision: Decided): Decided {
   return isReadAsJson(decision.body) ? decision : { ...decision, body: MAKE };
 }
 
 /**
- * The format of a body that is rewritten as it arrives; undefined for any other. A body with a content coding is decoded whole, and one
- * with a digest is judged whole before V2 gets any of it.
+ * The format of a body that is rewritten while it arrives; undefined for any other. A body with a content coding is decoded whole, and
+ * one with a digest is checked whole before V2 gets any of it.
  */
 export function streamedFormat(decision: BodyDecision): StreamedFormat | undefined {
   if (decision.action !== 'rewrite' || decision.coding !== undefined) return undefined;
@@ -608,30 +607,33 @@ export function streamedFormat(decision: BodyDecision): StreamedFormat | undefin
   return isStreamed(decision.format) ? decision.format : undefined;
 }
 
-/** Returns the format of a request body that rules apply to. */
+/** Returns the format of a request body to which rules apply. */
 export function formatOf(decision: BodyDecision): BodyFormat {
   return decision.action === 'rewrite' ? decision.format : 'json';
 }
 
-/** Returns the content coding to remove before rewriting; an empty body has none, even if its head names one. */
+/** Returns the content coding to remove before rewriting; an empty body has none, even if its head declares one. */
 export function codingOf(decision: BodyDecision, body: Uint8Array): Coding | undefined {
   return decision.action === 'rewrite' && body.length > 0 ? decision.coding : undefined;
 }
 
-/** Rules add members to the body of a request that has none: it becomes a JSON object. */
+/** Rules add members to the body of a request without one: it becomes a JSON object. */
 const MAKE: BodyDecision = { action: 'rewrite', coding: undefined, format: 'json', isMade: true };
 
 const FORWARD: BodyDecision = { action: 'forward', note: undefined };
 
-/** Some clients cannot send PATCH, and V1 may have read their PUT as one. Where no rule names the operation, V2 gets the PUT unread. */
+/**
+ * Some clients cannot send PATCH, and V1 may have read their PUT as one. If no rule names the operation, V2 gets the body of the PUT
+ * unread.
+ */
 const UNNAMED_PUT: BodyDecision = { action: 'forward', note: 'unnamed-put' };
 
-/** The same for a method to whose content HTTP gives no meaning, or which few know: DELETE, GET, QUERY. */
+/** The same for methods whose content HTTP does not define, or that are rare: DELETE, GET, QUERY. */
 const UNNAMED_BODY: BodyDecision = { action: 'forward', note: 'unnamed-body' };
 
 const DROP: BodyDecision = { action: 'drop', note: 'body-dropped' };
 
-/** False for a method by which content has no meaning (RFC 9110 §9.3.1, §9.3.2 and §9.3.5). */
+/** False for a method whose content has no meaning (RFC 9110 §9.3.1, §9.3.2 and §9.3.5). */
 function hasContent(method: string): boolean {
   return method !== 'GET' && method !== 'HEAD' && method !== 'DELETE';
 }
@@ -662,15 +664,15 @@ export function bodyTooLarge(bodyLimit: number): Failure {
 
 /** The inputs that determine the header fields of a migrated request. */
 export interface HeadMigration {
-  /** Undefined where the rule book names no release: no field for one is read or sent. */
+  /** Undefined if the rule book names no release: no field for one is then read or sent. */
   readonly version: ApiVersion | undefined;
-  /** The forwarded fields as header rules leave them; undefined for those that were received. */
+  /** The forwarded fields after the header rules; undefined for the received ones. */
   readonly headers?: HeaderList | undefined;
-  /** True when the body was rewritten, so that fields that describe the original body are left out. */
+  /** True when the body was rewritten: fields that describe the original body are then left out. */
   readonly isRewritten: boolean;
-  /** True when the body is dropped, and its media type with it. */
+  /** True when the body and its media type are dropped. */
   readonly isBodyDropped?: boolean | undefined;
-  /** True when the request had no body, and has one of JSON. */
+  /** True when rules created a JSON body for a request without one. */
   readonly isBodyMade?: boolean | undefined;
   /** True when the fields that name another method are dropped. */
   readonly dropsOverride?: boolean | undefined;
@@ -679,13 +681,13 @@ export interface HeadMigration {
   /** The `traceparent` of a trace that begins here, in place of any that the client sent; undefined leaves the client's as received. */
   readonly traceparent?: string | undefined;
   /**
-   * The codings that the response may have, so that it can be rewritten; undefined where it is not, and leaves `Accept-Encoding` and
-   * `Range` as received.
+   * The codings that the response may have so that it can be rewritten; undefined if it is not rewritten: `Accept-Encoding` and `Range`
+   * then stay as received.
    */
   readonly codings?: readonly Coding[] | undefined;
-  /** The hash of the rule book, for a conditional request about a response that rules rewrite; undefined if none do. */
+  /** The hash of the rule book, for a conditional request whose response rules rewrite; undefined if none do. */
   readonly rereadBy?: string | undefined;
-  /** The media types that name the release; undefined where something else does. */
+  /** The media types that name the release; undefined if it is named elsewhere. */
   readonly releaseMedia?: ReleaseMedia | undefined;
 }
 
@@ -700,7 +702,7 @@ export class MigratedHead implements ForwardedFields, LineChanges {
   private readonly isResponseRewritten: boolean;
   private readonly isPaged: boolean;
   readonly versionHeader: string;
-  /** False where the rule book names no release, and no field for it. */
+  /** False if the rule book names no release, and no field for one. */
   private readonly isReleased: boolean;
   /** The fields that are set; undefined leaves one as received. */
   readonly version: string | undefined;
@@ -709,16 +711,16 @@ export class MigratedHead implements ForwardedFields, LineChanges {
   private readonly acceptEncoding: string | undefined;
   private readonly ifMatch: string | undefined;
   private readonly ifNoneMatch: string | undefined;
-  /** True if the client may have a copy that other rules wrote. */
+  /** True if the client may have a copy that was rewritten by other rules. */
   private readonly isReread: boolean;
-  /** The media types that name the release of V2; undefined for those that the client chose, and where something else names it. */
+  /** The media types that name V2's release; undefined if the client chose them, or the release is named elsewhere. */
   private readonly media: { readonly types: ReleaseMedia; readonly release: string } | undefined;
   private list: HeaderList | undefined = undefined;
 
   constructor(received: RequestHead, migration: HeadMigration) {
     const { version, headers, isRewritten, requestId, traceparent, codings } = migration;
     this.received = received;
-    // Lines that no rule changed are written as they came.
+    // Lines that no rule changed are written as received.
     this.ruled = headers === undefined || headers === received.forwardedHeaders ? undefined : headers;
     this.isRewritten = isRewritten;
     this.isBodyDropped = migration.isBodyDropped === true;
@@ -755,28 +757,28 @@ export class MigratedHead implements ForwardedFields, LineChanges {
 
   get forwardedLines(): string | undefined {
     if (this.ruled !== undefined || this.media !== undefined) return undefined;
-    // A field that is replaced keeps its place.
+    // A replaced field keeps its place.
     if (this.acceptEncoding !== undefined || this.ifMatch !== undefined || this.ifNoneMatch !== undefined)
       return undefined;
     return this.received.changedLines(this);
   }
 
   readonly isKept = (kind: HeaderKind): boolean => {
-    // V1's body has other bytes than V2's, so the client gets all of it, as RFC 9110 §14.2 allows; other units than bytes are paging.
+    // V1's body has different bytes, so the client gets all of it, as RFC 9110 §14.2 allows; units other than bytes are for paging.
     if (kind === 'range' || kind === 'if-range') return !this.isResponseRewritten || this.isPaged;
-    // A date does not say which rules wrote the client's copy, and a tag with other rules stands for another text.
+    // A date does not tell which rules wrote the client's copy, and a tag with other rules identifies another text.
     if (this.isReread && kind === 'if-modified-since') return false;
     if (this.isReread && kind === 'if-none-match') return this.ifNoneMatch !== undefined;
-    // The state of a trace that is not continued does not apply to the new one (W3C Trace Context §3.3).
+    // The state of a trace that ends here does not apply to the new one (W3C Trace Context §3.3).
     if (kind === 'tracestate') return this.traceparent === undefined;
     if (kind === 'method-override') return !this.dropsOverride;
-    // nginx drops such names, and Node's servers know nothing of them.
+    // nginx drops such names, and Node's servers do not decode them.
     if (kind === 'alias') return false;
     if ((this.isBodyDropped || this.isBodyMade) && kind === 'content-type') return false;
     return !(this.isRewritten || this.isBodyDropped) || !BODY_KINDS.has(kind);
   };
 
-  /** True where a field occurs again of which the first line counts; `RequestHead` knows only `x-api-version` for the release. */
+  /** True if a field of which only the first line counts is repeated; `RequestHead` checks only `x-api-version` for the release. */
   hasRepetition(): boolean {
     const { versionHeader, received } = this;
     if (received.repeatsFields) return true;
@@ -793,7 +795,7 @@ export class MigratedHead implements ForwardedFields, LineChanges {
     for (let at = 0; at < forwardedHeaders.length; at += 2) {
       const name = forwardedHeaders[at] ?? '';
       const kind = kindOfName(name);
-      // The first line of such a field counts; a second one could be read instead.
+      // Only the first line of such a field counts; V2 could use the second.
       const isSingle = kind === 'authorization' || kind === 'content-type';
       if (hasRepetition && (isSingle || (this.isReleased && isNamed(name, this.versionHeader)))) {
         const lower = name.toLowerCase();
@@ -815,7 +817,7 @@ export class MigratedHead implements ForwardedFields, LineChanges {
   }
 }
 
-/** Names V2's release in Accept, and in the type of the body where that names one. */
+/** Names V2's release in Accept, and in the media type of the body if that names one. */
 function nameRelease(
   headers: string[],
   { types, release }: { readonly types: ReleaseMedia; readonly release: string },
@@ -829,8 +831,8 @@ function nameRelease(
 const JSON_TYPE = 'application/json';
 
 /**
- * The release that a request names; undefined without one. Of several media types, the first that names one of V1's counts: the client
- * takes it, and its body may be in its form.
+ * The release that a request names; undefined if it names none. Of several media types, the first with a V1 release counts: the client
+ * accepts it, and its body may have that release's form.
  */
 export function requestedVersion(
   head: RequestHead,
@@ -855,19 +857,21 @@ export type ApiVersionReason = 'absent' | 'invalid' | 'future' | 'client' | 'pin
 export interface ApiVersion {
   readonly sent: string;
   readonly why: ApiVersionReason;
-  /** What names it: a header field in lower case, `accept` for media types, or a query parameter behind `?`; absent for `x-api-version`. */
+  /**
+   * The place of the release: a header field in lower case, `accept` for media types, or a query parameter after `?`; absent for
+   * `x-api-version`.
+   */
   readonly field?: string;
 }
 
-/** Milliseconds by which the first time zone is ahead of UTC: a day has begun once it has begun there. */
+/** Milliseconds by which the first time zone is ahead of UTC: a day begins when it begins there. */
 const FIRST_ZONE_MS = 14 * 3_600_000;
 
 /**
- * Chooses the `x-api-version` of a migrated request. A valid one is the client's choice. Without one, V2 would move the client to
- * the latest release without notice, so the gateway sends that of the rule book, or the one pinned for the client or operation. A
- * day in the future selects the latest release in the same way; the policy `future` decides. The reasons `invalid` and `future`
- * stay even if a pin replaces the value, because the report lists those clients. `now` is in milliseconds since 1970. Undefined
- * if the rule book names no release.
+ * Chooses the `x-api-version` of a migrated request. A valid one is the client's choice. Without one, V2 would silently move the client
+ * to the latest release, so the gateway sends the release of the rule book, or the one pinned for the client or operation. A future date
+ * would also select the latest release; the policy `future` decides. The reasons `invalid` and `future` stay even if a pin replaces the
+ * value, because the report lists those clients. `now` is in milliseconds since 1970. Undefined if the rule book names no release.
  */
 export function chooseApiVersion(
   requested: string | undefined,
@@ -890,7 +894,7 @@ export function chooseApiVersion(
   return chosen(policies.future === 'replace' ? (pinned ?? version) : requested, 'future');
 }
 
-/** The HTTP version of a request; `other` is an unsupported one, `malformed` that of a request with an invalid line or field. */
+/** The HTTP version of a request; `other` is an unsupported one, `malformed` stands for a request with an invalid line or field. */
 export type HttpVersion = '1.0' | '1.1' | '2' | '3' | 'other' | 'malformed';
 
 /** The parts of a request that decide whether its head is accepted. */
@@ -901,7 +905,8 @@ interface CheckedHead {
 }
 
 /**
- * Returns why a head is refused, with any target. The gateway then closes the connection, because it cannot tell where the request ends.
+ * Returns why a head is refused, independent of its target. The gateway then closes the connection, because it cannot tell where the
+ * request ends.
  */
 function headFailure(
   { method, version, head }: CheckedHead,
@@ -930,20 +935,22 @@ function headFailure(
     return failure('bad-request', 'HTTP/1.0 does not define Transfer-Encoding.');
   }
   if (method === 'CONNECT') return failure('upgrade-refused');
-  // HTTP clients for Java offer h2c or TLS with requests that need neither. RFC 9110 §7.8 allows a server to ignore an offer.
+  // Java's HTTP clients offer h2c or TLS with requests that need neither. RFC 9110 §7.8 allows a server to ignore an offer.
   if (head.upgrade !== undefined && !IGNORED_OFFERS.test(head.upgrade)) return failure('upgrade-refused');
   if (head.expect !== undefined && head.expect.toLowerCase() !== '100-continue')
     return failure('expectation-failed');
   return undefined;
 }
 
-/** True for a request that two readers could take to name two releases in this field. */
+/** True for a request in which servers could find two releases in this field. */
 function isRepeated(head: RequestHead, header: string): boolean {
   if (header === VERSION_HEADER) return head.repeatsVersion;
   return new Set(headerValues(head.forwardedHeaders, header)).size > 1;
 }
 
-/** A list of protocols that say again what HTTP/1.1 says, so that the client does without them; behind any other follow other bytes. */
+/**
+ * A list of protocols that the client can do without, because HTTP/1.1 has the same meaning; after any other upgrade, other bytes follow.
+ */
 const IGNORED_OFFERS = /^(?:(?:h2c?|HTTP\/2\.0|TLS\/1\.\d)[ \t]*(?:,[ \t]*|$))+$/i;
 
 const CODE_OF_STATUS = {

@@ -5,7 +5,7 @@ import type { WorkMemory } from '../json/tape.ts';
 /** Content codings that web streams decode everywhere: the `DecompressionStream` of Workers does not support Brotli. */
 export const WEB_CODINGS: readonly Coding[] = ['gzip', 'deflate'];
 
-/** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb), or the memory there is. */
+/** Decodes a body, up to `limit` bytes; decoding stops as soon as the output exceeds it (a decompression bomb), or the available memory. */
 export function decodeWebBody(
   coding: Coding,
   body: Uint8Array,
@@ -47,7 +47,7 @@ async function decode(
   return concatBytes(chunks);
 }
 
-/** Returns a stream without its content coding; `first` is its beginning. Undefined for a coding that the platform does not know. */
+/** Returns a stream without its content coding; `first` is its beginning. Undefined for a coding that the platform does not support. */
 export function decodedStream(
   coding: Coding | undefined,
   first: Uint8Array,
@@ -116,12 +116,12 @@ export interface DecoderReceiver {
   fail(): void;
 }
 
-/** Removes the content coding of a body that arrives in parts; copies each part, and outputs at once what it completes. */
+/** Removes the content coding of a body that arrives in parts; copies each part, and immediately outputs the bytes that it completes. */
 export interface StreamDecoder {
-  /** False when it holds enough for now. */
+  /** False when it has buffered enough. */
   push(part: Uint8Array): boolean;
   end(): void;
-  /** Holds the decoded parts back, and passes them on again. */
+  /** Pauses the output of decoded parts, or resumes it. */
   pause(): void;
   resume(): void;
   /** Stops; nothing follows. */
@@ -162,7 +162,7 @@ class WebStreamDecoder implements StreamDecoder {
 
   end(): void {
     if (this.isClosed) return;
-    // An empty body has no coding, even if its head names one.
+    // An empty body has no coding, even if its head declares one.
     if (this.writer === undefined) this.receiver.end();
     else this.writer.close().catch(() => this.fail());
   }

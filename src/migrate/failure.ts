@@ -28,7 +28,7 @@ export interface FailureFacts {
   readonly reason?: string | undefined;
   /** Header fields in addition to those of every failure, such as `Retry-After`. */
   readonly headers?: HeaderList;
-  /** Seconds to wait, which the envelope of a 429 has in `meta.reset`. */
+  /** Seconds to wait; the envelope of a 429 has them in `meta.reset`. */
   readonly reset?: number | undefined;
 }
 
@@ -57,8 +57,8 @@ export class Failure implements FailureFacts {
   }
 
   /**
-   * The body of the response in a form of a rule book; undefined is the service's own. `requestId` is that of the log. Without a pointer
-   * its member is left out, and so is an object that has no other.
+   * The body of the response in a form of a rule book; undefined is the service's own form. `requestId` is that of the log. Without a
+   * pointer its member is left out, and so is an object that would be empty.
    */
   content(form: RefusalForm | undefined, requestId: string | undefined): FailureContent {
     if (form === undefined) return { type: 'application/json', body: this.envelope() };
@@ -67,7 +67,7 @@ export class Failure implements FailureFacts {
     return { type: form.type, body: this.filled(form, requestId) };
   }
 
-  /** RFC 9457, with the extension that its §3 has for several errors. */
+  /** RFC 9457, with the extension of its §3 for several errors. */
   private problem(): string {
     const { status, title, detail, pointer } = this;
     return JSON.stringify({
@@ -79,7 +79,7 @@ export class Failure implements FailureFacts {
     });
   }
 
-  /** As Rails writes the errors of a model: those of no attribute are its `base`. */
+  /** As Rails writes the errors of a model: those without an attribute are its `base`. */
   private rails(): string {
     const { detail, pointer } = this;
     return JSON.stringify({ errors: { [fieldOf(pointer) ?? 'base']: [detail] } });
@@ -159,7 +159,7 @@ function fragmentOf(pointer: string): string {
   return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
 }
 
-/** A pointer as Rails and others name an attribute: `items[0].name`; undefined without one, and for that of the whole body. */
+/** A pointer in the notation of Rails and others: `items[0].name`; undefined without one, and for the whole body. */
 function fieldOf(pointer: string | undefined): string | undefined {
   if (pointer === undefined || pointer === '') return undefined;
   return pointerSteps(pointer).reduce(
@@ -205,7 +205,7 @@ const FAILURES = {
   signed: [
     400,
     'Bad Request',
-    'The request is signed, and would reach the service changed: its signature would not match.',
+    'The request is signed, but the gateway has to change it, so its signature would not match.',
   ],
   'bad-target': [400, 'Bad Request', 'The request target is not valid.'],
   'bad-framing': [400, 'Bad Request', 'The body of the request is framed incorrectly.'],
@@ -235,7 +235,7 @@ const FAILURES = {
   'body-already-read': [
     500,
     'Internal error',
-    'The service read the body before the migration, and kept no copy: let the migration come first.',
+    'The service read the body before the migration, and kept no copy: run the migration first.',
   ],
   'not-implemented': [501, 'Not Implemented', 'The gateway does not support this request.'],
   'upgrade-refused': [501, 'Not Implemented', 'The service supports neither upgrades nor tunnels.'],

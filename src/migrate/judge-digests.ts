@@ -7,12 +7,10 @@ export type HashBody = (
   body: Uint8Array,
 ) => Uint8Array | undefined | Promise<Uint8Array | undefined>;
 
-/**
- * The outcome of checking the digests of a body: the first that does not match, or `right` if all do; undefined if nothing checked them.
- */
+/** The outcome of checking the digests of a body: the first that does not match, or `right` if all do; undefined if none was checked. */
 export type Judgement = BodyDigest | 'right' | undefined;
 
-/** Judges digests by the bytes that the client sent: at once, unless `hash` returns promises. */
+/** Checks digests against the bytes that the client sent: at once, unless `hash` returns promises. */
 export function judgeDigests(
   { checks, hasOthers }: BodyDigests,
   body: Uint8Array,
@@ -33,12 +31,12 @@ function base64(sum: Uint8Array): string {
   return btoa(String.fromCharCode(...sum)).replaceAll('=', '');
 }
 
-/** The failure for a body that is not what its client sent. */
+/** The failure for a body that does not match its digest. */
 export function digestMismatch({ field, algorithm }: BodyDigest): Failure {
   return failure('digest-mismatch', `The body does not match its ${field} (${algorithm}).`);
 }
 
-/** Hashes with the platform's own functions; Workers know MD5 as well. */
+/** Hashes with the platform's own functions; Workers also have MD5. */
 export function hashOnWeb(algorithm: DigestAlgorithm, body: Uint8Array): Promise<Uint8Array | undefined> {
   const sum = crypto.subtle.digest(algorithm, new Uint8Array(body));
   return sum.then(

@@ -11,54 +11,54 @@ import { type Asked, printAddress } from '../rules/rule.ts';
 
 type Ask = Asked['asks'][number];
 
-/** The limits of what one response looks up, unless those of the rule book say otherwise. */
+/** The limits for the lookups of one response, unless the rule book sets others. */
 export const LOOKUP_LIMITS = { requests: 100, parallel: 6, timeMs: 5000 } as const;
 
-/** Most bytes of an answer, decoded: it is an object, or a page of them. */
+/** Maximum bytes of a response to a lookup, decoded: it is an object, or a page of them. */
 const MAX_ANSWER_BYTES = 1024 * 1024;
 
-/** Most characters of an address with many keys; more keys take several requests. */
+/** Maximum characters of an address with many keys; more keys take several requests. */
 const MAX_TARGET = 4096;
 
-/** A GET of V2, and what it answers. */
+/** A GET request to V2. */
 export interface LookupRequest {
   /** With V2's prefix. */
   readonly target: string;
-  /** The address without a key, for people and the log. */
+  /** The address without a key, for messages and the log. */
   readonly address: string;
   readonly asks: readonly Ask[];
 }
 
-/** What a driver does for a migration that looks something up. */
+/** The requests that a driver makes for a migration that looks something up. */
 export interface LookupJob {
-  /** Each address once. */
+  /** Each address only once. */
   readonly requests: readonly LookupRequest[];
-  /** Requests under way at a time. */
+  /** Maximum concurrent requests. */
   readonly parallel: number;
   /** Milliseconds for all of them. */
   readonly timeMs: number;
-  /** Most bytes of an answer, as received and decoded. */
+  /** Maximum bytes of a response, received and decoded. */
   readonly limit: number;
 }
 
-/** What became of one request. */
+/** The result of one request. */
 export interface LookupResult {
   /** Undefined without a response. */
   readonly status: number | undefined;
-  /** The decoded body of a 2xx; undefined where there is none. */
+  /** The decoded body of a 2xx response; undefined if there is none. */
   readonly body: Uint8Array | undefined;
-  /** Why there is none, in a few words. */
+  /** Why there is no body, in a few words. */
   readonly cause?: string | undefined;
   readonly ms: number;
 }
 
-/** The requests for one address with the same outcome, for the log: it tells no key. */
+/** The requests for one address with the same result, for the log, without keys. */
 export interface LookupTold {
   readonly address: string;
   readonly status?: number;
   readonly cause?: string;
   readonly count: number;
-  /** Those of the slowest. */
+  /** The time of the slowest request. */
   readonly ms: number;
   readonly bytes: number;
 }
@@ -66,39 +66,39 @@ export interface LookupTold {
 /** The cause where the driver does not ask V2. */
 export const UNASKED = 'not asked';
 
-/** The results of a driver that does not ask V2: each lookup fails. */
+/** The results from a driver that does not ask V2: each lookup fails. */
 export function askNobody({ requests }: LookupJob): readonly LookupResult[] {
   return requests.map(() => ({ status: undefined, body: undefined, cause: UNASKED, ms: 0 }));
 }
 
-/** Fields of a request that are about its body, or ask for less than a whole response in plain bytes. */
+/** Request fields that describe a body, or ask for less than a whole response without a coding. */
 const NOT_OF_LOOKUPS =
   /^(?:accept-encoding|(?:if|content|want)-.*|range|expect|trailer|idempotency-key|(?:repr-)?digest)$/i;
 
-/** The fields of a lookup: those that the migrated request had for V2, with the credentials of its client. */
+/** The fields of a lookup: those of the migrated request, with the credentials of its client. */
 export function lookupFields(headers: HeaderList): string[] {
   const has = (name: string): boolean => NOT_OF_LOOKUPS.test(name) || kindOfName(name) === 'method-override';
   return [...withoutFields(headers, { has }), 'Accept-Encoding', 'identity'];
 }
 
-/** The lookups of one response: makes requests from what its rules ask, and answers from V2's responses. */
+/** The lookups of one response: makes requests for the keys in its rules, and reads V2's responses. */
 export class Lookups {
   private readonly rules: CompiledRuleBook;
-  /** Query parameters of every request: a key of the client that is in the query, and V2's release. */
+  /** Query parameters of every request: a client key in the query, and V2's release. */
   private readonly parameters: readonly string[];
   private readonly answers = new Map<string, Uint8Array | undefined>();
   private readonly toldBy = new Map<string, LookupTold>();
   private job: LookupJob | undefined = undefined;
   private left: number;
 
-  /** `query` is that of the client, without its question mark. */
+  /** `query` is the client's, without its question mark. */
   constructor(rules: CompiledRuleBook, query: string) {
     this.rules = rules;
     this.parameters = [...keyParameters(rules, query), ...releaseParameters(rules)];
     this.left = rules.ruleBook.limits['lookup-requests'] ?? LOOKUP_LIMITS.requests;
   }
 
-  /** What has been looked up so far. */
+  /** The lookups so far, for the log. */
   get told(): readonly LookupTold[] {
     return [...this.toldBy.values()];
   }
@@ -109,7 +109,7 @@ export class Lookups {
     return told.length > 0 && told.every(({ cause }) => cause === UNASKED);
   }
 
-  /** Why an object is missing: the first cause or status that is to blame. */
+  /** Why an object is missing: the first cause or status of a failed request. */
   get why(): string {
     const blamed = this.told.find(({ status, cause }) => cause !== undefined || status !== 200);
     return blamed === undefined
@@ -117,7 +117,7 @@ export class Lookups {
       : `lookup of ${blamed.address}: ${blamed.cause ?? blamed.status}`;
   }
 
-  /** The requests for what rules ask and V2 has not answered yet; undefined if none are left. */
+  /** The requests for objects that were not looked up yet; undefined if there are none. */
   jobFor({ asks }: Asked): LookupJob | undefined {
     const { rules, answers } = this;
     const all = this.requestsFor(asks.filter(({ id }) => !answers.has(id)));
@@ -138,7 +138,7 @@ export class Lookups {
     return this.job;
   }
 
-  /** Takes the results of the requests, in their order; returns the answers for the rules. */
+  /** Takes the results of the requests, in their order; returns the objects for the rules. */
   take(results: readonly LookupResult[]): Pick<ResponseContext, 'answers'> {
     for (const [at, request] of (this.job?.requests ?? []).entries()) {
       const result = results[at] ?? { status: undefined, body: undefined, cause: UNASKED, ms: 0 };
@@ -197,7 +197,7 @@ export class Lookups {
     return `${whole}${whole.includes('?') ? '&' : '?'}${parameters.join('&')}`;
   }
 
-  /** The object of an answer that is asked for, in memory of its own; undefined where it has none. */
+  /** The requested object in a response, in its own memory; undefined if it is missing. */
   private found(document: JsonDocument, { address, key }: Ask): Uint8Array | undefined {
     const path = address.resource ?? resourcePath(undefined, this.rules.ruleBook.resource);
     let node: number | undefined = document.root;
@@ -228,7 +228,7 @@ export class Lookups {
 
 const indexes = new WeakMap<JsonDocument, Map<string, ReadonlyMap<string, number>>>();
 
-/** The items of a list by the text of their member `by`; of several with one key the first. */
+/** The items of a list by the text of their member `by`; the first of several with the same key. */
 function indexOf(document: JsonDocument, list: number, by: string): ReadonlyMap<string, number> {
   const ofDocument = indexes.get(document) ?? new Map<string, ReadonlyMap<string, number>>();
   indexes.set(document, ofDocument);
@@ -247,7 +247,7 @@ function indexOf(document: JsonDocument, list: number, by: string): ReadonlyMap<
   return index;
 }
 
-/** Parts of a list of keys, each of which has room in an address. */
+/** Splits a list of keys into parts that fit into an address. */
 function inParts(asks: readonly Ask[]): readonly (readonly Ask[])[] {
   const parts: Ask[][] = [];
   let length = Infinity;
@@ -263,7 +263,7 @@ function inParts(asks: readonly Ask[]): readonly (readonly Ask[])[] {
   return parts;
 }
 
-/** The key of a client that V2 reads in the query: other places of it are header fields. */
+/** The key of a client that V2 reads from the query; keys in other places are header fields. */
 function keyParameters({ ruleBook }: CompiledRuleBook, query: string): readonly string[] {
   const { client } = ruleBook;
   if (client === undefined || !('query' in client)) return [];

@@ -2,28 +2,29 @@ import { decodeQueryText, valuesInQuery, withValueInQuery } from '../http/target
 import { type EditRecord, METHOD_OVERRIDE } from '../rewrite/records.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
-/** The query parameter that some frameworks take for the method of a POST, beside the header fields. */
+/** The query parameter that some frameworks use as the method of a POST, like the header fields. */
 const PARAMETER = '_method';
 
-/** The methods that a POST may stand for. A service that takes another name at all has no operation of it. */
+/** The methods that can override a POST. Any other method has no operation at the service. */
 const METHODS: ReadonlySet<string> = new Set(['GET', 'PUT', 'PATCH', 'DELETE']);
 
-/** A POST, as rules and V2 see it. */
+/** A POST, as rules and V2 treat it. */
 export interface OverriddenMethod {
-  /** The method that rules go by. */
+  /** The method that selects the rules. */
   readonly method: string;
-  /** True when V2 takes that method from the request, by a field or a parameter that it still gets. */
+  /** True if V2 takes that method from a field or a parameter of the request, which it still gets. */
   readonly isOverridden: boolean;
-  /** True when V2 gets neither. */
+  /** True if V2 gets neither the fields nor the parameter. */
   readonly isDropped: boolean;
   readonly query: string;
   readonly edits: readonly EditRecord[];
 }
 
 /**
- * Reads the method that a POST asks for: `X-HTTP-Method-Override`, `X-HTTP-Method`, `X-Method-Override` in `named`, joined with commas, and
- * `_method` in the query. A service that honours it would carry out an operation that the rules did not see, so the rules go by the same
- * method, or the override is hidden from V2. `ambiguous` when two names differ, because the gateway cannot know which one V2 takes.
+ * Reads the method that a POST asks for: `X-HTTP-Method-Override`, `X-HTTP-Method`, `X-Method-Override` in `named`, joined with commas,
+ * and `_method` in the query. A service that honours the override would carry out another operation than the rules assume, so the rules
+ * use the same method, or the override is removed. `ambiguous` if two methods are named, because the gateway cannot know which one V2
+ * uses.
  */
 export function overriddenMethod(
   named: string | undefined,
@@ -46,12 +47,12 @@ export function overriddenMethod(
   return { method: isOverridden ? only : 'POST', isOverridden, isDropped: false, query, edits: [] };
 }
 
-/** Returns a raw query without the parameter that names a method, every other character as it came. */
+/** Returns a raw query without the parameter that names a method; all other characters stay. */
 export function withoutMethod(query: string): string {
   return withValueInQuery(query, PARAMETER, undefined);
 }
 
 function parametersIn(query: string): readonly string[] {
-  // Most queries have no such name in any spelling.
+  // Most queries do not contain the name in any spelling.
   return decodeQueryText(query).includes(PARAMETER) ? valuesInQuery(query, PARAMETER) : [];
 }

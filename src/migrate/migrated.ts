@@ -19,7 +19,7 @@ import { ByteCollector } from '../http/byte-collector.ts';
 import type { Refusal } from '../rewrite/records.ts';
 import type { BodyStream } from '../rewrite/text-stream.ts';
 
-/** Returns the plan for the response to a request; for a HEAD, that of the GET that it stands for (RFC 9110 §9.3.2). */
+/** Returns the plan for the response to a request; for a HEAD, the plan of the corresponding GET (RFC 9110 §9.3.2). */
 function representationPlan(
   { method, rest, operation }: RequestFacts,
   rules: CompiledRuleBook,
@@ -28,12 +28,12 @@ function representationPlan(
   return rules.responsePlan(rules.match('GET', rest), 'GET');
 }
 
-/** True where rules or a module may change the body of a response: whether or not they find anything this time, its tag depends on them. */
+/** True if rules or a module may change the body of a response: its tag then depends on them, even if they change nothing this time. */
 export function isRepresentationRead(request: RequestFacts, rules: CompiledRuleBook): boolean {
   return !representationPlan(request, rules).isEmpty || transformsRepresentation(request, rules);
 }
 
-/** True where a module transforms the response to a request, or to the GET that a HEAD stands for. */
+/** True if a module transforms the response to a request, or to the GET that corresponds to a HEAD. */
 function transformsRepresentation(
   { method, rest, operation }: RequestFacts,
   rules: CompiledRuleBook,
@@ -43,9 +43,9 @@ function transformsRepresentation(
 }
 
 /**
- * Returns the fields of a response without content as those of the GET that it stands for, where that would be rewritten: a response to
- * HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They have no length: only rewriting a body would tell it. `keepsCoding` says whether a
- * rewritten body would get V2's content coding again.
+ * Returns the fields of a response without content like those of the corresponding GET, if its response would be rewritten: for a
+ * response to HEAD (RFC 9110 §9.3.2), or a 304 (§15.4.5). They have no length, which would be known only after rewriting a body.
+ * `keepsCoding` says whether a rewritten body would get V2's content coding again.
  */
 export function contentlessFields(
   request: RequestFacts,
@@ -63,7 +63,7 @@ export function contentlessFields(
     ? isMade || plan.appliesTo(200, false)
     : (isMade || plan.appliesTo(status, false)) && isJson(headers, rules.ruleBook.policies.media);
   const coding = readCoding(headerValues(headers, 'content-encoding').join(','));
-  // What cannot be decoded is not rewritten.
+  // A body that cannot be decoded is not rewritten.
   if (!isRewritten || coding === 'unsupported') return headers;
   const fields = fieldsOfAnotherBody(headers);
   return coding === undefined || !keepsCoding(coding)
@@ -71,7 +71,7 @@ export function contentlessFields(
     : codedResponseFields(fields, coding, undefined);
 }
 
-/** The operation of a request; of a HEAD without one of its own, that of the GET that it stands for (RFC 9110 §9.3.2). */
+/** The operation of a request; for a HEAD without an operation, that of the corresponding GET (RFC 9110 §9.3.2). */
 export function askedOperation(
   { method, rest, operation }: RequestFacts,
   rules: Pick<CompiledRuleBook, 'match'>,
@@ -80,12 +80,12 @@ export function askedOperation(
   return method === 'HEAD' && operation === undefined ? rules.match('GET', rest, query) : operation;
 }
 
-/** The status that a V1 client gets for one of V2. */
+/** V1's status for one of V2's. */
 export function mappedStatus(status: number, request: RequestFacts, rules: CompiledRuleBook): number {
   return askedOperation(request, rules)?.status?.find(({ from }) => from === status)?.to ?? status;
 }
 
-/** The head of V2's response with the status that a V1 client gets: the same where that is V2's. */
+/** The head of V2's response with V1's status; the same head if that is V2's status. */
 export function mappedHead(head: ResponseHead, request: RequestFacts, rules: CompiledRuleBook): ResponseHead {
   const status = mappedStatus(head.status, request, rules);
   if (status === head.status) return head;
@@ -119,42 +119,42 @@ export function headerPlanOf(request: RequestFacts, rules: CompiledRuleBook): He
   return rules.headerPlan(askedOperation(request, rules));
 }
 
-/** Reason why a response that a rule applies to is not rewritten, as logged. */
+/** Reason why a response is not rewritten although a rule applies to it, as logged. */
 export type ResponseNote =
   | 'response-too-large'
   | 'response-undecodable'
-  /** JSON, as far as its first byte says, under a name that hides it. */
+  /** It is JSON by its first byte, under a media type that does not say so. */
   | 'response-media-type'
   | 'response-buffer-full'
   | 'response-malformed'
-  /** An `inverse` applies, and the response has no `data` for it. */
+  /** An `inverse` applies, but the response has no `data`. */
   | 'response-no-resource'
-  /** A part that rules look up is missing: V2 does not have it, or did not say in time. */
+  /** An object that rules look up is missing: V2 does not have it, or did not respond in time. */
   | 'lookup-failed'
   /** The same, because the driver does not ask V2. */
   | 'lookup-unasked'
   | 'response-partial';
 
-/** How the body of a response is handled, to whose status a response rule applies. */
+/** How the body of a response is handled, if a response rule applies to its status. */
 type ResponseDecision =
-  /** It is collected, decoded and rewritten; one of several texts as it comes, text by text. */
+  /** It is read, decoded and rewritten; several texts are rewritten one by one while they arrive. */
   | {
       readonly action: 'rewrite';
       readonly coding: Coding | undefined;
       readonly texts: TextFormat | undefined;
-      /** True where its type says nothing: it is JSON if its first byte says so, and streams on unchanged otherwise. */
+      /** True if the media type does not tell: it is JSON if its first byte says so, and is streamed unchanged otherwise. */
       readonly isGuess: boolean;
     }
-  /** It is forwarded unchanged; `note` says why, if it could have been rewritten otherwise. */
+  /** It is forwarded unchanged; `note` says why, if it could have been rewritten. */
   | {
       readonly action: 'forward';
       readonly note: Exclude<ResponseNote, 'response-too-large'> | undefined;
-      /** True where it may hide JSON, which the note `response-media-type` is for; `note` is for those that cannot look. */
+      /** True if it may be JSON, which the note `response-media-type` reports; `note` is for code that cannot look at the body. */
       readonly mayHideJson?: true;
       /** The content coding that hides its first byte. */
       readonly coding?: Coding | undefined;
     }
-  /** It is too long to be collected: a list can still be rewritten while it arrives. */
+  /** It is too long to be read whole: a list can still be rewritten while it arrives. */
   | { readonly action: 'forward'; readonly note: 'response-too-large'; readonly coding: Coding | undefined };
 
 /** Decides from its head how to handle the body of a response; at most `limit` bytes are rewritten. */
@@ -166,23 +166,23 @@ export function decideResponse(
 ): ResponseDecision {
   const mediaType = headerValue(headers, 'content-type');
   const type = readResponseType(mediaType, media);
-  // Its parts may be JSON, which no rule for responses reads.
+  // Its parts may be JSON, but no rule for responses reads them.
   if (type === 'other')
     return forward(mediaType !== undefined && PARTS.test(mediaType) ? 'response-media-type' : undefined);
   const length = headerValue(headers, 'content-length');
   const isUnknown = type === 'guess' || type === 'hidden';
   if (isUnknown && (length === '0' || !hasContent(status))) return forward(undefined);
-  // JSON in another charset, or of a type that readers take for JSON or not.
+  // JSON in another charset, or of a media type that only some parsers treat as JSON.
   if (type === 'charset' || type === 'ambiguous') return forward('response-undecodable');
   const encoding = headerValues(headers, 'content-encoding');
   const coding = encoding.length === 0 ? undefined : readCoding(encoding.join(','));
   if (coding === 'unsupported') return forward(type === 'hidden' ? undefined : 'response-undecodable');
   if (type === 'hidden') return { action: 'forward', note: undefined, mayHideJson: true, coding };
-  // It may be a stream of text, which must not be held back, and a coding hides its first byte.
+  // It may be a stream of text, which must not be delayed, and a content coding hides its first byte.
   if (isUnknown && coding !== undefined && length === undefined)
     return { action: 'forward', note: 'response-media-type', mayHideJson: true, coding };
   const range = headerValue(headers, 'content-range');
-  // A 206 without Content-Range is the whole body, because the gateway asks V2 for no bytes of what it rewrites.
+  // A 206 without Content-Range is the whole body, because the gateway requests no ranges of what it rewrites.
   if (range !== undefined && /^bytes[ \t=]/i.test(range))
     return forward(isUnknown ? undefined : 'response-partial');
   const texts = isOfTexts(type) ? type : undefined;
@@ -195,7 +195,7 @@ export function decideResponse(
 
 const PARTS = /^multipart\/(?:form-data|mixed|related)[ \t]*(?:;|$)/i;
 
-/** True for a response that is read as JSON, or as several texts of it. */
+/** True for a response that is treated as one JSON text or several. */
 function isJson(headers: HeaderList, media: Policies['media']): boolean {
   const type = readResponseType(headerValue(headers, 'content-type'), media);
   if (type === 'guess') return Number(headerValue(headers, 'content-length')) > 0;
@@ -214,8 +214,8 @@ function forward(note: Exclude<ResponseNote, 'response-too-large'> | undefined):
 }
 
 /**
- * Points the addresses in the fields of a response, and the paths of its cookies, to V1's prefix at the gateway where they point to
- * the API of the origin, in place. Query rules are undone, and every other character stays.
+ * Rewrites the addresses in the fields of a response, and the paths of its cookies, in place: those that lead to the origin's API get
+ * V1's prefix at the gateway. Query rules are undone, and every other character stays.
  */
 export function rewriteLinks(headers: string[], places: LinkRewriting): void {
   for (let at = 0; at < headers.length; at += 2) {
@@ -240,7 +240,7 @@ function rewrittenField(name: string, value: string, places: LinkRewriting): str
     case 'www-authenticate':
       return within(RESOURCE_METADATA);
     default:
-      // Other fields of such a name may have no address at all: a place on the earth, for example.
+      // Other fields with such a name may not contain an address: a location on a map, for example.
       return rewrittenLink(
         value,
         REFERENCES.has(lower) || places.fields?.has(lower) === true ? places : { ...places, base: undefined },
@@ -248,7 +248,7 @@ function rewrittenField(name: string, value: string, places: LinkRewriting): str
   }
 }
 
-/** Fields whose value is a reference, which may be relative to the request. */
+/** Fields whose value is a reference, possibly relative to the request. */
 const REFERENCES = new FieldNames([
   'location',
   'content-location',
@@ -258,16 +258,16 @@ const REFERENCES = new FieldNames([
   'x-sourcemap',
 ]);
 
-/** Seconds, and the address behind them (HTML, "shared declarative refresh steps"). */
+/** Seconds, and an address after them (HTML, "shared declarative refresh steps"). */
 const REFRESH = /^([\d. \t]*[;,][ \t]*(?:url[ \t]*=[ \t]*)?["']?)([^"']+)/i;
 
-/** Templates and the values of their parameters (RFC 9652): only the templates are addresses. */
+/** Templates and the values of their parameters (RFC 9652): only the templates contain addresses. */
 const QUOTED = /(")([^"\\]+)/g;
 
-/** Where a client learns how to get a token (RFC 9728 §5.1). */
+/** The address at which a client learns how to get a token (RFC 9728 §5.1). */
 const RESOURCE_METADATA = /(\bresource_metadata[ \t]*=[ \t]*"?)([^", \t]+)/gi;
 
-/** True when a response has any of these fields, or of a service's own. */
+/** True if a response has any of these fields, or one of the service's own fields with an address. */
 export function hasLinks(headers: HeaderList, own: FieldNames | undefined): boolean {
   for (let at = 0; at < headers.length; at += 2) if (isLink(headers[at] ?? '', own)) return true;
   return false;
@@ -277,25 +277,25 @@ function isLink(name: string, own: FieldNames | undefined): boolean {
   return kindOfName(name) === 'link' || own?.has(name) === true;
 }
 
-/** A V1 client would never send a cookie back whose path is V2's (RFC 6265 §5.1.4). */
+/** A V1 client would never return a cookie with V2's path (RFC 6265 §5.1.4). */
 function rewrittenCookie(cookie: string, places: LinkRewriting): string {
   return cookie.replaceAll(
     /(;\s*path\s*=\s*)([^;\s]*)/gi,
-    // The root is above V1's prefix as well.
+    // The root also covers V1's prefix.
     (_, start: string, path: string) => start + (path === '/' ? path : (rewrittenPath(path, places) ?? path)),
   );
 }
 
-/** The outcome of reading the beginning of a request body that the gateway rewrites while it arrives. */
+/** The outcome of reading the beginning of a request body that is rewritten while it arrives. */
 type BegunBody =
   /** The body is refused, and nothing was sent. */
   | { readonly outcome: 'refused'; readonly refusal: Refusal }
-  /** It ended before anything could be sent: this is all of it. */
+  /** It ended before any bytes could be sent: this is the whole body. */
   | { readonly outcome: 'whole'; readonly body: Uint8Array }
-  /** Its first bytes can be sent, and the rest follows. */
+  /** Its first bytes can be sent; the rest follows. */
   | { readonly outcome: 'streamed' };
 
-/** Keeps the beginning of a body for people, up to a number of bytes and one more, which shows that it is longer. */
+/** Keeps the beginning of a body for people: up to a number of bytes, and one more to show that the body is longer. */
 export class KeptBody {
   private readonly limit: number;
   private readonly copy = new ByteCollector();
@@ -314,7 +314,10 @@ export class KeptBody {
   }
 }
 
-/** The body of a request that is rewritten as it arrives. If it must not go on, it breaks off, so that V2 never takes it for complete. */
+/**
+ * The body of a request that is rewritten while it arrives. If the rest is refused, it breaks off, so that V2 never treats it as
+ * complete.
+ */
 export class RewrittenBody implements AsyncIterable<Uint8Array> {
   /** Bytes for V2 so far. */
   sentBytes = 0;
@@ -325,7 +328,7 @@ export class RewrittenBody implements AsyncIterable<Uint8Array> {
   /** True once the client's body has ended. */
   isWhole = false;
 
-  /** `onRefused` is called for a fault behind bytes that were sent. */
+  /** `onRefused` is called for a fault after some bytes were sent. */
   constructor(parts: AsyncIterable<Uint8Array>, stream: BodyStream, onRefused: (refusal: Refusal) => void) {
     this.parts = parts[Symbol.asyncIterator]();
     this.stream = stream;
@@ -339,7 +342,7 @@ export class RewrittenBody implements AsyncIterable<Uint8Array> {
       if (refusal !== undefined) return { outcome: 'refused', refusal };
       if (isLast) return { outcome: 'whole', body: bytes };
       if (bytes.length === 0) continue;
-      // Asking for more may use its memory again.
+      // Requesting the next part may reuse its memory.
       this.first = new Uint8Array(bytes);
       return { outcome: 'streamed' };
     }

@@ -69,7 +69,7 @@ import {
   withQuery,
 } from './transform.ts';
 
-/** An outcome without its edits of bytes, which only explanations show. */
+/** An outcome without its byte edits, which only explanations show. */
 export type WithoutEdits<Outcome> = Outcome extends { readonly edits: unknown }
   ? Omit<Outcome, 'edits'>
   : Outcome;
@@ -90,20 +90,20 @@ export type ResponseWork =
   /** V2 is to be asked for objects: the driver goes on with `lookedUp`. */
   | { readonly lookup: LookupJob };
 
-/** A migration, as far as its driver needs to know it. */
+/** The part of a migration that its driver uses. */
 export interface Drivable<Outcome, End extends object> {
-  /** Applies the rules, as a driver does that has neither threads nor little memory. */
+  /** Applies the rules, for a driver without threads and memory limits. */
   rewrite(body: Uint8Array): Outcome;
-  /** `body` is the one that the rules were applied to, perhaps moved to other memory by a thread. */
+  /** `body` is the one to which the rules were applied, possibly moved to other memory by a thread. */
   ruled(outcome: Outcome, body: Uint8Array): ResponseWork | End;
   transformed(made: TransformOutcome): Work | End;
   lookedUp?(results: readonly LookupResult[]): Work | End;
 }
 
-/** Asks V2 for what rules look up: at once, or later. */
+/** Gets the objects that rules look up from V2: at once, or later. */
 export type LookUp = (job: LookupJob) => readonly LookupResult[] | Promise<readonly LookupResult[]>;
 
-/** Drives a migration to its end, with `call` for transforms and `lookUp` for what V2 is asked: at once, unless one returns a promise. */
+/** Drives a migration to its end, with `call` for transforms and `lookUp` for lookups: at once, unless one returns a promise. */
 export function drive<Outcome, End extends object>(
   migration: Drivable<Outcome, End>,
   begun: ResponseWork | End,
@@ -131,39 +131,39 @@ export function drive<Outcome, End extends object>(
   }
 }
 
-/** The body of a request, decoded; `unread` for one that goes on as it comes, undefined for none. */
+/** The decoded body of a request; `unread` if it is forwarded as received, undefined if there is none. */
 export type ReceivedBody = DecodedBody | 'unread' | undefined;
 
-/** The request that V2 gets, and what the log says of it. */
+/** The request for V2, and the data for the log. */
 export interface MigratedMessage {
-  /** `rewritten` where anything but path, release and fields of the hop was edited. */
+  /** `rewritten` if anything besides path, release and hop-by-hop fields was edited. */
   readonly verdict: 'rewritten' | 'unchanged';
-  /** The body that rules or a transform made; undefined where V2 gets the one that was received, or none. */
+  /** The body that rules or a transform made; undefined if V2 gets the received one, or none. */
   readonly body: Uint8Array | undefined;
-  /** V2's body, if that is JSON which was read; undefined where V2 gets none. */
+  /** V2's body, if it is JSON that was read; undefined if V2 gets none. */
   readonly json: Uint8Array | 'not-read' | undefined;
   /** The edits of header fields, query, target and body, then those of a transform. */
   readonly edits: readonly EditRecord[];
-  /** From V1's body to V2's; empty where it cannot say all of it. */
+  /** From V1's body to V2's; empty if it cannot express all edits. */
   readonly patch: readonly PatchOperation[];
-  /** Number of edits that were made, and are not in `edits`. */
+  /** Number of edits that are not in `edits`. */
   readonly omitted: number;
   /** Why rules were not applied to the body, or `digest-unjudged` if the gateway dropped a digest that it could not check. */
   readonly note: string | undefined;
 }
 
-/** A request that V2 must not get, or a response whose client gets an error instead. */
+/** A request that is not sent to V2, or a response that is replaced by an error. */
 export interface RefusedMigration {
   readonly verdict: 'refused';
   readonly failure: Failure;
-  /** What happened to the transform that failed, or to what was looked up. */
+  /** Why the transform or the lookup failed. */
   readonly cause: TransformFailure | undefined;
 }
 
 /** How the migration of a request ends. */
 export type RequestEnd = MigratedMessage | RefusedMigration;
 
-/** What the fields of a request for V2 depend on, beside its decision. */
+/** The data for the fields of a V2 request, in addition to the decision. */
 export interface HeadParts {
   /** Time in milliseconds since 1970. */
   readonly now: number;
@@ -176,7 +176,7 @@ export interface HeadParts {
   readonly traceparent?: string | undefined;
 }
 
-/** What rules have made of a body, or of as much of it as has arrived. */
+/** The result of rules for a body, or for as much of it as has arrived. */
 interface RuledBody {
   readonly verdict: 'rewritten' | 'unchanged';
   readonly body: Uint8Array;
@@ -194,7 +194,7 @@ export interface PatchValues {
 
 const ALL_VALUES: PatchValues = { ofRules: (patch) => patch, ofTransform: (patch) => patch };
 
-/** For a log without the values of clients. It keeps none of a transform's, because nearly all of them come from the client or from V2. */
+/** For a log without the values of clients. It contains none of a transform, whose values nearly always come from the client or V2. */
 export const FEW_VALUES: PatchValues = {
   ofRules: withoutValues,
   ofTransform: (patch) => patch.map(({ op, path }) => ({ op, path })),
@@ -211,14 +211,14 @@ function refused(failed: Failure, cause?: TransformFailure): RefusedMigration {
 }
 
 /**
- * The migration of one V1 request to V2, from the decision about its head on: `begin` says what becomes of its body, `finish` takes a body
- * that is there whole, `open` rewrites one while it arrives, and `head` makes the fields for V2. Without sockets, threads and clocks: live
- * traffic, dry runs, explanations and the library drive it, and merge nothing themselves.
+ * The migration of one V1 request to V2, from the decision about its head on: `begin` decides how to handle its body, `finish` takes a
+ * complete body, `open` rewrites one while it arrives, and `head` makes the fields for V2. It uses no sockets, threads or clocks: live
+ * traffic, dry runs, explanations and the library drive it, and leave all merging of results to it.
  */
 export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, RequestEnd> {
   readonly rules: CompiledRuleBook;
   readonly facts: RequestFacts;
-  /** The decision about the head; after a transform, with the query and the body that it made. */
+  /** The decision about the head; after a transform, with its query and body. */
   decision: MigrateDecision;
   private readonly values: PatchValues;
   private outcome = UNREAD;
@@ -235,12 +235,12 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     this.values = values;
   }
 
-  /** True where a transform follows the rules. */
+  /** True if a transform follows the rules. */
   get isTransformed(): boolean {
     return isTransformed(this.rules.ruleBook, this.facts.operation, 'request');
   }
 
-  /** Decides what becomes of the body; a body of unknown length may turn out to be none, which is never refused. */
+  /** Decides how to handle the body; a body of unknown length may turn out to be empty, which is never refused. */
   begin(hasBody: boolean): BodyDecision {
     const { refusal, body } = this.decision;
     if (refusal !== undefined) return { action: 'refuse', failure: refusal };
@@ -248,8 +248,8 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   }
 
   /**
-   * Checks the digests that came with a body against the bytes that the client sent. Call it before `finish`, which then refuses a body
-   * that rules edit and whose digest was wrong. Returns a promise if `hash` does.
+   * Checks the digests of a body against the bytes that the client sent. Call it before `finish`, which then refuses a body that rules
+   * edit and whose digest is wrong. Returns a promise if `hash` does.
    */
   judge(received: Uint8Array, hash: HashBody | undefined): Promise<void> | undefined {
     const { body } = this.decision;
@@ -297,7 +297,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     return this.end();
   }
 
-  /** Opens a body that is rewritten as it arrives; `hold` reserves memory, and `run` runs the work on one text. */
+  /** Opens a body that is rewritten while it arrives; `hold` reserves memory, and `run` runs the work on one text. */
   open(
     format: StreamedFormat,
     hold: (bytes: number) => boolean = () => true,
@@ -309,14 +309,14 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     );
   }
 
-  /** What the log says of such a body, as far as it has arrived. */
+  /** The log data of such a body, as far as it has arrived. */
   streamed({ isRewritten, ...findings }: StreamFindings<EditRecord>): MigratedMessage {
     const note = findings.note ?? this.noteOfDigests;
     this.outcome = { verdict: isRewritten ? 'rewritten' : 'unchanged', body: NO_BYTES, ...findings, note };
     return this.end();
   }
 
-  /** The fields for V2, and the dated release that is asked for; `isRewritten` says whether V2 gets another body than the client sent. */
+  /** The fields for V2, and the dated release to request; `isRewritten` says whether V2's body differs from the client's. */
   head(
     received: RequestHead,
     isRewritten: boolean,
@@ -327,7 +327,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     const { now, pinned, requestId, traceparent } = parts;
     const requested = requestedVersion(received, decision.target.query, rules);
     const version = chooseApiVersion(requested, ruleBook, now, pinned);
-    // V2 may use any content coding in a response that the gateway does not read.
+    // V2 may use any content coding for a response that the gateway does not read.
     const isResponseRead = isRepresentationRead(facts, rules);
     const migration = {
       version,
@@ -364,7 +364,7 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
     };
   }
 
-  /** The note of an edited body whose digests the gateway drops. */
+  /** The note on an edited body whose digests the gateway drops. */
   get noteOfDigests(): string | undefined {
     const { body } = this.decision;
     if (body.action !== 'rewrite' || body.digests === undefined || this.judgement === 'right')
@@ -394,26 +394,26 @@ export class RequestMigration implements Drivable<WithoutEdits<Rewrite>, Request
   }
 }
 
-/** What a transform made of a request. */
+/** The result of a transform of a request. */
 interface MadeRequest {
   readonly body: Uint8Array | undefined;
   readonly records: readonly EditRecord[];
   readonly patch: readonly PatchOperation[];
 }
 
-/** The V1 request that a response answers. */
+/** The V1 request of a response. */
 export interface AnsweredRequest {
   readonly facts: RequestFacts;
   readonly edits: readonly EditRecord[];
   /** As the client sent it, without its question mark. */
   readonly query: string;
-  /** What turns links in a body back; undefined where the rule book leaves them. */
+  /** The links in a body to rewrite; undefined if the rule book leaves them. */
   readonly links: BodyLinks | undefined;
 }
 
-/** What becomes of the body of a response. */
+/** How to handle the body of a response. */
 export type ResponseStep =
-  /** It goes to the client as it comes; see `decideResponse`. */
+  /** It is forwarded unchanged; see `decideResponse`. */
   | {
       readonly action: 'forward';
       readonly note: ResponseNote | undefined;
@@ -423,21 +423,21 @@ export type ResponseStep =
   | {
       readonly action: 'collect';
       readonly coding: Coding | undefined;
-      /** True where it is JSON if its first byte says so, and goes on as it comes otherwise. */
+      /** True if it is JSON only if its first byte says so, and is forwarded unchanged otherwise. */
       readonly isGuess: boolean;
-      /** True for one that is too long to be collected: a list can still be rewritten while it arrives. */
+      /** True if it is too long to be read whole: a list can still be rewritten while it arrives. */
       readonly isTooLong: boolean;
-      /** True where the body decides about the head, which then waits for all of it. */
+      /** True if the head depends on the body, and waits for all of it. */
       readonly holdsHead: boolean;
     }
-  /** It is several texts, each of which is rewritten as it comes. */
+  /** It is several texts, each rewritten when it arrives. */
   | {
       readonly action: 'stream';
       readonly coding: Coding | undefined;
       readonly texts: TextFormat;
     };
 
-/** What has become of the body of a response. */
+/** The outcome for the body of a response. */
 export type ResponseOutcome =
   | (WithoutEdits<RewrittenResponse> & { readonly note?: ResponseNote | undefined })
   | {
@@ -455,25 +455,25 @@ export type ResponseEnd = ResponseOutcome | RefusedMigration;
 const FORWARDED: ResponseStep = { action: 'forward', note: undefined };
 
 /**
- * The migration of V2's response to one V1 request: `begin` decides from its head, `finish` takes a body that is there whole, and `pieces`
- * and `open` rewrite a long list and several texts while they arrive. Driven like {@link RequestMigration}.
+ * The migration of V2's response to one V1 request: `begin` decides from its head, `finish` takes a complete body, and `pieces` and
+ * `open` rewrite a long list or several texts while they arrive. Driven like {@link RequestMigration}.
  */
 export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>, ResponseEnd> {
   readonly rules: CompiledRuleBook;
   readonly facts: RequestFacts;
-  /** What the rules read beside the body; after lookups, with V2's answers. */
+  /** The data for rules in addition to the body; after lookups, with V2's objects. */
   context: ResponseContext;
-  /** V2's status, or the one that a transform gave the response, before the operation's statuses are mapped. */
+  /** V2's status, or the one set by a transform, before it is mapped to V1's. */
   status: number;
   readonly plan: ResponsePlan;
   private readonly query: string;
   private readonly values: PatchValues;
   private step = FORWARDED;
-  /** V2's own body, and what a transform made of it. */
+  /** V2's own body, and the transform's. */
   private own: Uint8Array = NO_BYTES;
   private made: TransformResult | undefined = undefined;
   private readonly lookups: Lookups | undefined;
-  /** The body to which the rules are applied again, once V2 has answered. */
+  /** The body to which the rules are applied again after lookups. */
   private asking: Uint8Array = NO_BYTES;
 
   constructor(
@@ -492,18 +492,18 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     this.lookups = this.plan.looksUp(status) ? new Lookups(rules, query) : undefined;
   }
 
-  /** True where rules may look something up: the response then waits for V2. */
+  /** True if rules may look something up: the response then waits for V2. */
   get looksUp(): boolean {
     return this.lookups !== undefined;
   }
 
-  /** What rules have looked up, for the log; undefined for nothing. */
+  /** The lookups so far, for the log; undefined if there were none. */
   get told(): readonly LookupTold[] | undefined {
     const { told = [] } = this.lookups ?? {};
     return told.length === 0 ? undefined : told;
   }
 
-  /** Decides from its head what becomes of a response. */
+  /** Decides from its head how to handle a response. */
   begin(headers: HeaderList): ResponseStep {
     this.step = this.decide(headers);
     return this.step;
@@ -517,7 +517,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     return stepFor(status, headers, this.rules.ruleBook, holdsHead);
   }
 
-  /** True where a transform makes the body, and needs all of it. */
+  /** True if a transform makes the body, from all of it. */
   private get isMade(): boolean {
     return transformsStatus(this.rules.ruleBook, this.facts.operation, this.context.status);
   }
@@ -551,7 +551,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     return { rules: made.body ?? this.own };
   }
 
-  /** Takes the outcome of the rules, from this thread or another. Every response that was collected passes here. */
+  /** Takes the outcome of the rules, from this thread or another. Every response that was read whole passes through here. */
   ruled(outcome: WithoutEdits<ResponseRewrite>, body: Uint8Array): ResponseWork | ResponseEnd {
     const { lookups } = this;
     const { asked } = outcome;
@@ -568,7 +568,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     return { ...end, note: end.note ?? (lookups.isUnasked ? 'lookup-unasked' : 'lookup-failed') };
   }
 
-  /** Takes what V2 answered: the rules are applied again, and may look up what they found. */
+  /** Takes the results of lookups: the rules are applied again, and may look up more objects. */
   lookedUp(results: readonly LookupResult[]): Work {
     this.context = { ...this.context, ...this.lookups?.take(results) };
     return { rules: this.asking };
@@ -577,7 +577,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   private merged(outcome: WithoutEdits<ResponseRewrite>): ResponseOutcome {
     const { made, own, values } = this;
     if (made === undefined) return outcome;
-    // Half of it would be neither V2's nor V1's.
+    // Half a response would be neither V2's nor V1's.
     if (outcome.verdict === 'unchanged' && outcome.note === 'response-buffer-full')
       return { ...outcome, body: own };
     this.status = made.status ?? this.status;
@@ -593,7 +593,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
     };
   }
 
-  /** Returns what rewrites a long response while it arrives; undefined where all of it is needed. */
+  /** Returns what rewrites a long response while it arrives; undefined if all of it is needed. */
   pieces(emit: (part: Uint8Array) => void): ResponsePieces | undefined {
     return this.isMade ? undefined : this.plan.pieces(this.context, emit);
   }
@@ -612,7 +612,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   }
 }
 
-/** True where rules or a transform may concern responses to a request. */
+/** True if rules or a transform may apply to responses to a request. */
 export function mayEditResponses({ method, operation }: RequestFacts, rules: CompiledRuleBook): boolean {
   if (method === 'HEAD') return false;
   return (
@@ -620,7 +620,7 @@ export function mayEditResponses({ method, operation }: RequestFacts, rules: Com
   );
 }
 
-/** What becomes of a response that is read; with `holdsHead` its body decides about the head, and is needed whole. */
+/** How to handle a response that is read; with `holdsHead` the head depends on the whole body. */
 export function stepFor(
   status: number,
   headers: HeaderList,
@@ -635,7 +635,7 @@ export function stepFor(
   }
   const { texts, isGuess } = decided;
   if (texts !== undefined && !holdsHead) return { action: 'stream', coding, texts };
-  // A transform takes one JSON value, and a stream of texts may never end.
+  // A transform takes one JSON value, but a stream of texts may never end.
   if (texts !== undefined) return { action: 'forward', note: 'response-media-type' };
   return { action: 'collect', coding, isGuess, isTooLong: false, holdsHead };
 }
@@ -644,7 +644,7 @@ function unchanged(body: Uint8Array, note?: ResponseNote): ResponseOutcome {
   return { verdict: 'unchanged', body, note };
 }
 
-/** What has become of texts, as far as they have arrived. */
+/** The outcome of several texts, as far as they have arrived. */
 export function textsOutcome(
   { isRewritten, note, ...findings }: ResponseTexts['findings'],
   body: Uint8Array = NO_BYTES,
@@ -654,23 +654,23 @@ export function textsOutcome(
 
 const NO_RECORDS: RewrittenHeaders['records'] = [];
 
-/** What the fields of a response for a V1 client depend on. */
+/** The data for the fields of a response to a V1 client. */
 export interface FieldsOfResponse {
   readonly rules: CompiledRuleBook;
   readonly facts: RequestFacts;
   readonly preflight: Preflight | undefined;
-  /** Returns where links lead. */
+  /** Returns the targets of rewritten links. */
   readonly places: () => LinkRewriting;
-  /** Whether a rewritten body gets V2's content coding again; never by default. */
+  /** Whether a rewritten body gets V2's content coding again; by default, never. */
   readonly keepsCoding?: (coding: Coding) => boolean;
-  /** Whether V2's tag becomes one of the rules that the client reads it by. */
+  /** Whether V2's tag is marked with the rules that rewrite the response. */
   readonly marksTags?: boolean;
 }
 
 /**
- * Gives a response V1's media type: an error the one that the rule book declares, any other body V1's release, as the client named it, or
- * else the first that the rule book lists. Under a prefix of both versions, `Vary` tells caches which field chose the version (RFC 9110
- * §12.5.5).
+ * Sets V1's media type for a response: for an error the one that the rule book declares; for any other body V1's release, as the client
+ * named it, or else the first in the rule book. Under a prefix of both versions, `Vary` tells caches which field chose the version (RFC
+ * 9110 §12.5.5).
  */
 function nameTypesOfV1(
   status: number,
@@ -701,7 +701,7 @@ function nameTypesOfV1(
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json[ \t]*(?:;|$)/i;
 
-/** Returns the fields of V2's response as a V1 client reads them, and the edits of header rules. `status` is V2's, or a transform's. */
+/** Returns the fields of V2's response for a V1 client, and the edits of header rules. `status` is V2's, or a transform's. */
 export function fieldsForV1(
   status: number,
   received: HeaderList,

@@ -9,12 +9,12 @@ const ALLOWED_METHODS = 'access-control-allow-methods';
 const ALLOWED_FIELDS = 'access-control-allow-headers';
 
 /**
- * A preflight of a browser (Fetch, "CORS-preflight request"): it asks about the method and fields of a V1 request, but V2 knows
- * only its own. The gateway asks V2 about those that V2 will get, and translates its permission to V1's names: a browser compares
- * them with those that the page wants to send, letter by letter for methods.
+ * A preflight of a browser (Fetch, "CORS-preflight request"): it asks about the method and fields of a V1 request. The gateway asks V2
+ * about the method and fields that V2 will get, and translates the permission back: a browser compares the names with those that the page
+ * wants to send, methods case-sensitively.
  */
 export class Preflight {
-  /** The operation that it asks about; undefined for one that no rule book names. */
+  /** The operation that it asks about; undefined if the rule book does not name it. */
   readonly operation: Operation | undefined;
   private readonly method: string;
   private readonly plan: HeaderPlan | undefined;
@@ -46,20 +46,20 @@ export class Preflight {
     return new Preflight(asked, operation, rules.headerPlan(operation));
   }
 
-  /** V2's method for the request that it asks about. */
+  /** V2's method for the request in question. */
   private get v2Method(): string {
     const { operation, method } = this;
-    // A HEAD stays one, as the request behind it will.
+    // A HEAD stays one, like the request after it.
     return operation?.to === undefined || operation.method !== method ? method : operation.to.method;
   }
 
-  /** The fields of the request for V2: the question in V2's words. */
+  /** The fields of the preflight, translated for V2. */
   request(headers: HeaderList): RewrittenHeaders {
     const asked = withValue(headers, REQUEST_METHOD, () => this.v2Method);
     return this.withNames(asked, REQUEST_FIELDS, 'to V2');
   }
 
-  /** The fields of V2's response for the client: what V2 allows, in V1's words. */
+  /** The fields of V2's response, translated for V1. */
   response(headers: HeaderList): RewrittenHeaders {
     const { method, v2Method } = this;
     const methods =
@@ -67,7 +67,7 @@ export class Preflight {
         ? headers
         : withValue(headers, ALLOWED_METHODS, (value) => {
             const names = namesIn(value);
-            // The other methods that V2 allows are those of V2's path.
+            // The other methods that V2 allows belong to V2's path.
             return names.includes(v2Method) && !names.includes(method)
               ? [...names, method].join(', ')
               : value;
@@ -89,7 +89,7 @@ export class Preflight {
   }
 }
 
-/** The fields with the edited value of one; the same list if the value does not change. A field without a value is left out. */
+/** Replaces the value of one field; returns the same list if the value does not change, and omits a field without a value. */
 function withValue(headers: HeaderList, field: string, edit: (value: string) => string): HeaderList {
   const value = headerValues(headers, field).join(', ');
   if (value === '') return headers;

@@ -6,17 +6,17 @@ import { valueWords } from '../rules/rule-book-fault.ts';
 import { plainSpelling } from '../rules/rule.ts';
 import { hasByteOrderMark } from '../json/document.ts';
 
-/** Milliseconds that a transform may take, unless `limits.transform` of the rule book says otherwise. */
+/** Milliseconds for a transform, unless `limits.transform` of the rule book sets others. */
 export const TRANSFORM_BUDGET_MS = 50;
 
-/** The part of its exchange that a transform sees. */
+/** The part of an exchange that its transform sees. */
 export interface TransformContext {
   /** The id of the operation. */
   readonly operation: string;
   readonly method: string;
-  /** The parameters of the path, decoded, by the names that the operation's template gives them. */
+  /** The decoded parameters of the path, by their names in the operation's template. */
   readonly path: Readonly<Record<string, string>>;
-  /** For a request the query as the rules left it, for a response the one that the client sent. */
+  /** For a request the query after the rules, for a response the client's. */
   readonly query: URLSearchParams;
   /** The status of V2's response; undefined for a request. */
   readonly status: number | undefined;
@@ -60,7 +60,7 @@ export interface TransformJob {
   /** Without its question mark. */
   readonly query: string;
   readonly status: number | undefined;
-  /** JSON; undefined without one that rules read. */
+  /** JSON; undefined if there is no body that rules read. */
   readonly body: Uint8Array | undefined;
   /** True for a request whose client sent a body that is not read as JSON: a form, or another media type. */
   readonly isUnread?: boolean;
@@ -68,12 +68,12 @@ export interface TransformJob {
 
 /** The result of a transform. */
 export interface TransformResult {
-  /** Undefined where it stays. */
+  /** Undefined if it stays. */
   readonly body: Uint8Array | undefined;
-  /** Without its question mark; undefined where it stays. */
+  /** Without its question mark; undefined if it stays. */
   readonly query: string | undefined;
   readonly status: number | undefined;
-  /** From the body before it to the one after it. */
+  /** From the body before the transform to the one after it. */
   readonly patch: readonly PatchOperation[];
 }
 
@@ -81,7 +81,7 @@ export interface TransformResult {
 export interface TransformFailure {
   /** What happened, without values: for the log. */
   readonly why: string;
-  /** The same with the error's message, which may contain values of the body: for people who try a rule book, never for the log. */
+  /** The same with the error's message, which may contain values of the body: for trying a rule book, never for the log. */
   readonly detail: string;
 }
 
@@ -102,8 +102,8 @@ export async function callTransform(module: TransformModule, job: TransformJob):
 }
 
 /**
- * Calls a transform in this thread, within a budget: at once, unless it returns a promise. Cannot end one that never returns; one
- * that took too long is a failure all the same.
+ * Calls a transform in this thread, within a budget: at once, unless it returns a promise. It cannot end a transform that never returns;
+ * one that returns late counts as failed.
  */
 export function callWithin(
   module: TransformModule,
@@ -139,7 +139,7 @@ async function settledWithin(
   }
 }
 
-/** The outcome of a call that cannot wait, of a transform that returned a promise. */
+/** The outcome for a transform that returned a promise to a call that cannot wait. */
 export function isAsynchronous(job: TransformJob): TransformFailure {
   return failed(job, 'returned a promise, and this call does not wait');
 }
@@ -170,7 +170,7 @@ export function transformJob(
   };
 }
 
-/** True if the gateway transforms a response with that status. Errors have a shape of their own, which the rules for errors know. */
+/** True if the gateway transforms a response with that status. Errors have another shape, which the rules for errors handle. */
 export function transformsStatus(book: RuleBook, operation: Operation | undefined, status: number): boolean {
   return status >= 200 && status < 300 && isTransformed(book, operation, 'response');
 }
@@ -181,7 +181,7 @@ export function queryOf(target: string): string {
   return mark === -1 ? '' : target.slice(mark + 1);
 }
 
-/** A target with the query that a transform made; the target itself where it stays. */
+/** A target with the query of a transform; the target itself if the query stays. */
 export function withQuery(target: string, query: string | undefined): string {
   if (query === undefined) return target;
   const [path = ''] = target.split('?', 1);
@@ -212,7 +212,7 @@ function decoded(segment: string): string {
   }
 }
 
-/** The value before the call, and what the transform returned: perhaps a promise. */
+/** The value before the call, and the transform's result, possibly a promise. */
 interface Called {
   readonly before: unknown;
   readonly returned: unknown;
@@ -222,7 +222,7 @@ function calledWith(module: TransformModule, job: TransformJob): Called {
   const text = job.body === undefined ? undefined : textOfBytes(withoutMark(job.body));
   const { operation, method, path, query, status } = job;
   const context: TransformContext = { operation, method, path, query: new URLSearchParams(query), status };
-  // Two values, because the transform may change the one that it is given.
+  // Parsed twice, because the transform may change its argument.
   const before = valueOf(text);
   return { before, returned: module[job.direction]?.(valueOf(text), context) };
 }
@@ -252,7 +252,7 @@ function readReturned(job: TransformJob, before: unknown, value: unknown): Trans
       `returned a member that is none of ${KEYS[job.direction].join(', ')}`,
       JSON.stringify(unknown),
     );
-  // Its own members alone: a module that merges naively adds others to every object that comes after.
+  // Only its own members: a module with a prototype pollution bug would add others to every later object.
   const made: Readonly<Record<string, unknown>> = { __proto__: null, ...value };
   const { body: after, status } = made;
   const query = queryText(made['query']);
@@ -275,7 +275,7 @@ function isFinalStatus(status: unknown): status is number {
   return typeof status === 'number' && Number.isInteger(status) && status >= 200 && status <= 599;
 }
 
-/** Undefined where the query stays, null for a value that is no query. */
+/** Undefined if the query stays, null for a value that is not a query. */
 function queryText(query: unknown): string | undefined | null {
   if (query === undefined) return undefined;
   if (query instanceof URLSearchParams) return query.toString();
@@ -285,7 +285,7 @@ function queryText(query: unknown): string | undefined | null {
   return new URLSearchParams(entries).toString();
 }
 
-/** Adds the operations of RFC 6902 that turn one JSON value into another: the innermost that differ. Lists differ as a whole. */
+/** Adds the RFC 6902 operations that turn one JSON value into another: for the innermost differences, but whole lists. */
 function addDifferences(before: unknown, after: unknown, path: string, patch: PatchOperation[]): void {
   if (Object.is(before, after)) return;
   if (isMembers(before) && isMembers(after)) {
@@ -309,13 +309,13 @@ function isMembers(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** `words` may have values of the body. */
+/** `words` may contain values of the body. */
 function failed(job: TransformJob, what: string, words = ''): TransformFailure {
   const why = `${job.direction} of ${job.module} ${what}`;
   return { why, detail: words === '' ? why : `${why}: ${words}` };
 }
 
-/** The names of errors of the language and of the platform. Any other name is made by the module, perhaps of a value. */
+/** The names of errors of the language and the platform. A module may make other names from values. */
 const ERROR_NAMES: ReadonlySet<string> = new Set([
   'Error',
   'TypeError',
@@ -331,7 +331,7 @@ const ERROR_NAMES: ReadonlySet<string> = new Set([
   'TimeoutError',
 ]);
 
-/** An error's message may contain values of the body, and so may a name or a stack that the module has set. */
+/** An error's message may contain values of the body, and so may its name or stack if the module has set them. */
 function failureOfError(job: TransformJob, error: unknown): TransformFailure {
   if (!(error instanceof Error))
     return failed(
@@ -339,7 +339,7 @@ function failureOfError(job: TransformJob, error: unknown): TransformFailure {
       `threw ${typeof error}`,
       wordsOf(() => String(error)),
     );
-  // Anything of an error may be a getter, which may throw.
+  // Any property of an error may be a getter that throws.
   const name = wordsOf(() => error.name);
   const words = wordsOf(() => error.message);
   const line = lineOf(
@@ -359,7 +359,7 @@ function wordsOf(read: () => unknown): string {
   }
 }
 
-/** The first line of a module in a stack, behind the words of its error: that of the transform, which is on top. */
+/** The first line of the module in a stack, after the text of its error: that of the transform, which is the innermost frame. */
 export function lineOf(stack: string, words = ''): string | undefined {
   const head = stack.indexOf(words);
   const frames = head === -1 ? '' : stack.slice(head + words.length);
@@ -367,8 +367,8 @@ export function lineOf(stack: string, words = ''): string | undefined {
 }
 
 /**
- * Returns the edits that a transform made, for people: one for a changed body, and one for each name of a changed query
- * parameter. The `query` is the one before it; undefined for a response.
+ * Returns the edits that a transform made, for people: one for a changed body, and one for each name of a changed query parameter.
+ * `query` is the query before the transform; undefined for a response.
  */
 export function transformRecords(
   result: TransformResult,

@@ -2,7 +2,7 @@ import { concatBytes, latin1Bytes } from '../http/byte-collector.ts';
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
-/** Returns the value of an environment variable, or of the file in its place; a fault as a sentence if that has none. */
+/** Returns the value of an environment variable, or the contents of its file; a fault as a sentence if neither exists. */
 export type ReadSecret = (name: string) => string | { readonly fault: string } | undefined;
 
 /** The names of the fields of a signed delivery (Standard Webhooks 1.0.0), in lower case. */
@@ -12,13 +12,13 @@ export const WEBHOOK_FIELDS = {
   signature: 'webhook-signature',
 } as const;
 
-/** Seconds by which the time of a delivery may differ from the clock here, in both directions. */
+/** Maximum seconds between the time of a delivery and the clock, in both directions. */
 const TOLERANCE_SECONDS = 300;
 
-/** Bytes that a secret has at least. */
+/** Minimum bytes of a secret. */
 const MIN_SECRET_BYTES = 24;
 
-/** Maximum number of signatures of one delivery that are read: rotating a secret takes two. */
+/** Maximum signatures of one delivery that are checked: rotating a secret takes two. */
 const MAX_SIGNATURES = 16;
 
 /** The signed parts of a delivery besides its body. */
@@ -30,7 +30,7 @@ export interface SignedHead {
   readonly signatures: readonly Uint8Array[];
 }
 
-/** Why the gateway does not trust a delivery, as a sentence that reveals nothing of a secret. */
+/** Why the gateway refuses a delivery, as a sentence that reveals nothing of a secret. */
 interface SignatureFault {
   readonly fault: string;
 }
@@ -47,7 +47,7 @@ function importWebhookKey(secret: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey('raw', secret, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign']);
 }
 
-/** A sentence for each webhook secret of a rule book that is missing or invalid; none contains a value. */
+/** A sentence for each webhook secret of a rule book that is missing or invalid; it contains no value. */
 export function webhookSecretFaults({ webhooks = {} }: RuleBook, secret: ReadSecret): string[] {
   const users = new Map<string, string>();
   for (const [name, { sign }] of Object.entries(webhooks))
@@ -66,7 +66,7 @@ export function webhookSecretFaults({ webhooks = {} }: RuleBook, secret: ReadSec
   });
 }
 
-/** The imported secrets of webhooks: each is imported once, and again when its file changes. */
+/** The imported secrets of webhooks: each is imported once, and again after its file changes. */
 export class WebhookKeys {
   private readonly secret: ReadSecret;
   private readonly known = new Map<string, { readonly text: string; readonly key: CryptoKey }>();
@@ -77,7 +77,7 @@ export class WebhookKeys {
 
   /** The keys by the names of their variables. */
   of(names: readonly string[]): Promise<readonly CryptoKey[]> {
-    // Not the promises are kept: at the edge one of another request may never be fulfilled.
+    // Promises are not cached: at the edge, a promise of another request may never be fulfilled.
     return Promise.all(names.map((name) => this.read(name)));
   }
 
@@ -91,13 +91,13 @@ export class WebhookKeys {
       this.known.set(name, { text, key });
       return key;
     }
-    // Of a file that is being written, the secret before stays in use. A rule book without its secrets does not come into force.
-    if (known === undefined) throw new Error(`${name} is no secret of webhooks`);
+    // While a file is being written, the previous secret stays in use. A rule book without its secrets does not take effect.
+    if (known === undefined) throw new Error(`${name} is not a webhook secret`);
     return known.key;
   }
 }
 
-/** Reads the fields of a delivery; `now` is in milliseconds since 1970. A field that occurs twice could be read in two ways. */
+/** Reads the fields of a delivery; `now` is in milliseconds since 1970. Refuses a repeated field, which could be read in two ways. */
 export function readSignedHead(headers: HeaderList, now: number): SignedHead | SignatureFault {
   const [id, ...otherIds] = headerValues(headers, WEBHOOK_FIELDS.id);
   const [timestamp, ...otherTimes] = headerValues(headers, WEBHOOK_FIELDS.timestamp);
@@ -106,7 +106,7 @@ export function readSignedHead(headers: HeaderList, now: number): SignedHead | S
     return { fault: 'The delivery needs webhook-id, webhook-timestamp and webhook-signature.' };
   if (otherIds.length + otherTimes.length + otherSignatures.length > 0)
     return { fault: 'A field of the signature occurs twice.' };
-  // The signed text is id.timestamp.body: with a dot in the id it could be taken apart elsewhere.
+  // The signed text is id.timestamp.body: a dot in the id would make that ambiguous.
   if (id.includes('.')) return { fault: 'The webhook-id has a dot.' };
   if (!/^\d{1,12}$/.test(timestamp)) return { fault: 'The webhook-timestamp is not in whole seconds.' };
   const age = now / 1000 - Number(timestamp);
@@ -119,7 +119,7 @@ export function readSignedHead(headers: HeaderList, now: number): SignedHead | S
   return { id, timestamp, signatures };
 }
 
-/** True if one of the keys made one of a delivery's signatures. */
+/** True if one of the keys made one of the delivery's signatures. */
 export async function isSignedBy(
   keys: readonly CryptoKey[],
   head: SignedHead,
@@ -129,7 +129,7 @@ export async function isSignedBy(
   let isSigned = false;
   for (const key of keys) {
     const expected = await macOf(key, content);
-    // Compares all, so that the time does not reveal which one was right.
+    // Compares all, so that the time does not reveal which one matched.
     for (const signature of head.signatures) isSigned = areSame(expected, signature) || isSigned;
   }
   return isSigned;
@@ -157,7 +157,7 @@ async function macOf(key: CryptoKey, content: Uint8Array<ArrayBuffer>): Promise<
   return new Uint8Array(await crypto.subtle.sign('HMAC', key, content));
 }
 
-/** Compares in a time that depends on the lengths alone. */
+/** Compares in a time that depends only on the lengths. */
 function areSame(one: Uint8Array, other: Uint8Array): boolean {
   let difference = one.length ^ other.length;
   for (let at = 0; at < one.length; at += 1) difference |= (one[at] ?? 0) ^ (other[at] ?? 0);

@@ -401,7 +401,7 @@ test.each<[name: string, service: Service, sent: Buffer]>([
   });
   const { text } = await exchange(await listening(createServer(listener)), sent);
   expect(text).toMatch(/^HTTP\/1\.1 500 [^]*x-gateway-error: body-already-read/i);
-  expect(text).toContain('let the migration come first');
+  expect(text).toContain('run the migration first');
 });
 
 test('what V2 throws behind a body reaches the error handler of Express', async () => {
