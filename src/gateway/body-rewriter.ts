@@ -13,11 +13,11 @@ export interface RewriteJob {
   readonly rules: CompiledRuleBook;
   readonly operation: Operation | undefined;
   readonly body: Uint8Array;
-  /** How a request body is written; a response is always JSON. */
+  /** The format of a request body; a response is always JSON. */
   readonly format?: BodyFormat;
   /** Memory for the work, in addition to the two bodies. */
   readonly memory: WorkMemory;
-  /** Called instead of `done` when the rewriter has lost the body: a bug, or too little memory for the whole process. */
+  /** Called instead of `done` if the rewriter lost the body, by a bug or because the process ran out of memory. */
   readonly failed: (error: unknown) => void;
 }
 
@@ -29,8 +29,8 @@ export interface ResponseRewriteJob extends RewriteJob {
 }
 
 /**
- * Rewrites bodies, at once or in a worker thread. Each job calls `done` once, with the body, which may then be in other memory:
- * the caller must not use the one in the job again.
+ * Rewrites bodies, at once or in a worker thread. Each job calls `done` once, with the body, possibly in other memory: the caller must
+ * not use the job's body again.
  */
 export interface BodyRewriter {
   request(job: RewriteJob, done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void): void;
@@ -40,12 +40,12 @@ export interface BodyRewriter {
   ): void;
 }
 
-/** Size in bytes of a small body: the records of its members take too little memory to count. */
+/** Size in bytes of a small body: memory for its records is not counted. */
 const SMALL_BYTES = 16 * 1024;
 
 /**
- * Rewrites a small body at once and without memory of the budget, into a buffer that `memory` returns; undefined for a larger body,
- * which is a job.
+ * Rewrites a small body at once, without memory of the budget, into a buffer from `memory`; undefined for a larger body, which needs a
+ * job.
  */
 export function rewriteSmall(
   rules: CompiledRuleBook,
@@ -59,7 +59,7 @@ export function rewriteSmall(
   return rules.requestPlan(operation, format).rewrite(body, { take, room: (bytes) => memory.acquire(bytes) });
 }
 
-/** The same for a response, into a buffer that `room` returns where it gets larger than a few kilobytes. */
+/** The same for a response, into a buffer from `room` if it becomes larger than a few kilobytes. */
 export function rewriteSmallResponse(
   { plan, context }: ResponseMigration,
   body: Uint8Array,

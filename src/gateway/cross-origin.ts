@@ -2,19 +2,22 @@ import type { CorsOrigins } from '../rules/rule-book.ts';
 import { type HeaderList, headerValues, isNamed } from '../http/header-list.ts';
 import { namesIn } from '../migrate/preflight.ts';
 
-/** Maximum origins to remember; beyond it, the gateway forgets the one that it learned first. */
+/** Maximum origins to remember; beyond that, the oldest one is forgotten. */
 const MAX_ORIGINS = 1000;
 
 /** Maximum number of methods, and of names of fields, that are remembered for an origin. */
 const MAX_NAMES = 200;
 
-/** Fields of the gateway's own responses that a script must be able to read (browsers hide all that are not listed: Fetch, `Access-Control-Expose-Headers`). */
+/**
+ * Fields of the gateway's own responses that scripts must be able to read (browsers hide unlisted fields: Fetch,
+ * `Access-Control-Expose-Headers`).
+ */
 const OWN_FIELDS = ['Deprecation', 'Sunset', 'Link', 'Retry-After', 'x-gateway-error'] as const;
 
 /** Methods that need no permission (Fetch, CORS-safelisted method). */
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'POST']);
 
-/** What a service lets the pages of one origin do. */
+/** The permissions of a service for the pages of one origin. */
 interface Permission {
   /** `*`, or the origin itself. */
   readonly allowOrigin: string;
@@ -23,11 +26,11 @@ interface Permission {
   readonly methods: ReadonlySet<string>;
   /** Names of fields in lower case. */
   readonly fields: ReadonlySet<string>;
-  /** True where an operator declares it: for any method and field. */
+  /** True if an operator declared it: it covers any method and field. */
   readonly isDeclared?: boolean;
-  /** Seconds for which browsers may keep the response to a preflight, as the service wrote them. */
+  /** Seconds for which browsers may cache the response to a preflight, as the service wrote them. */
   maxAge: string | undefined;
-  /** The service lets public pages into a private network (Private Network Access). */
+  /** The service allows public pages to reach a private network (Private Network Access). */
   isPrivateNetwork: boolean;
 }
 
@@ -39,25 +42,25 @@ interface LearntPermission extends Permission {
 /** A preflight: the method and the fields of the request that a browser wants to send. */
 export interface PreflightQuestion {
   readonly method: string;
-  /** As the field `Access-Control-Request-Headers`. */
+  /** In the form of `Access-Control-Request-Headers`. */
   readonly fields: string;
 }
 
 /**
- * The permissions of the services for pages of other origins (Fetch, "CORS protocol"), learnt from their responses: a browser
- * hides a response without these fields from its page, which would read "network error" instead of the gateway's sentence. The
- * gateway itself permits only what an operator declares.
+ * The permissions of the services for pages of other origins (Fetch, "CORS protocol"), learnt from their responses. A browser hides a
+ * response without these fields from its page, which would report "network error" instead of the gateway's message. The gateway itself
+ * permits only what an operator declares.
  */
 export class CrossOrigin {
   private readonly permissions = new Map<string, Permission>();
-  /** The permission for pages of every origin, from the last service that answered with `*`. */
+  /** The permission for all origins, from the last service that responded with `*`. */
   private ofAll: Permission | undefined;
 
-  /** Learns from the response of a service to a request from `origin`; `question` is what a preflight asked. */
+  /** Learns from the response of a service to a request from `origin`; `question` is the question of a preflight. */
   learn(origin: string, status: number, headers: HeaderList, question: PreflightQuestion | undefined): void {
     const allowed = headerValues(headers, 'access-control-allow-origin').join(',').trim();
     if (allowed !== origin && allowed !== '*') {
-      // A proxy before a service that is down knows nothing of the service's permissions.
+      // The error of a proxy in front of the service says nothing about the service's permissions.
       if (status < 300) this.permissions.delete(origin);
       return;
     }
@@ -72,7 +75,7 @@ export class CrossOrigin {
       fields: new Set(known?.fields),
       allowOrigin: allowed,
       hasCredentials: credentials === 'true',
-      // The response to a preflight exposes nothing, and a response by another server of the service may expose less.
+      // The response to a preflight exposes nothing, and another server of the service may expose less.
       exposed: exposed.length === 0 ? (known?.exposed ?? []) : exposed,
     };
     if (question !== undefined && status < 300) learnPreflight(permission, headers, question);
@@ -84,7 +87,7 @@ export class CrossOrigin {
     if (allowed === '*') this.ofAll = permission;
   }
 
-  /** Returns the fields by which the pages of `origin` can read a response of the gateway's own. */
+  /** Returns the fields that let pages of `origin` read one of the gateway's own responses. */
   fieldsFor(origin: string, declared?: CorsOrigins): readonly string[] {
     const permission = this.of(origin, declared);
     // Tells caches that pages of other origins get other fields.
@@ -97,7 +100,7 @@ export class CrossOrigin {
     ];
   }
 
-  /** Returns the fields of the response to a preflight; undefined where no service has allowed what it asks for. */
+  /** Returns the fields of the response to a preflight; undefined if no service has allowed what it asks for. */
   preflightFields(
     origin: string,
     { method, fields }: PreflightQuestion,
@@ -107,7 +110,7 @@ export class CrossOrigin {
     if (permission === undefined) return undefined;
     const { methods, fields: allowed, maxAge, hasCredentials, isPrivateNetwork } = permission;
     const names = namesIn(fields).map((name) => name.toLowerCase());
-    // With credentials an asterisk is a name like any other, and it never stands for `Authorization` (Fetch, CORS-preflight fetch).
+    // With credentials, an asterisk is an ordinary name, and it never covers `Authorization` (Fetch, CORS-preflight fetch).
     const isAny = !hasCredentials && allowed.has('*');
     const isMethod = SAFE_METHODS.has(method) || methods.has(method) || (!hasCredentials && methods.has('*'));
     const areFields = names.every((name) => allowed.has(name) || (isAny && name !== 'authorization'));
@@ -124,13 +127,13 @@ export class CrossOrigin {
     ];
   }
 
-  /** The permission of an origin: what a service answered it, else what the rule book declares, else what a service allows every origin. */
+  /** The permission of an origin: the one that a service gave it, else the rule book's, else the one that a service gave to all origins. */
   private of(origin: string, declared: CorsOrigins | undefined): Permission | undefined {
     return this.permissions.get(origin) ?? declaredPermission(origin, declared) ?? this.ofAll;
   }
 }
 
-/** The permission that the rule book declares for an origin. It lets a page read the responses that the gateway itself makes. */
+/** The permission that the rule book declares for an origin. It lets a page read the gateway's own responses. */
 function declaredPermission(origin: string, declared: CorsOrigins | undefined): Permission | undefined {
   if (declared === undefined) return undefined;
   const isNamed = declared.origins.includes(origin);
@@ -142,7 +145,7 @@ function declaredPermission(origin: string, declared: CorsOrigins | undefined): 
     methods: NONE,
     fields: NONE,
     isDeclared: true,
-    // Browsers must ask the service again once it is back.
+    // Browsers must ask again once the service is back.
     maxAge: '0',
     isPrivateNetwork: false,
   };
@@ -161,8 +164,8 @@ function originFields({ allowOrigin, hasCredentials }: Permission): readonly str
 }
 
 /**
- * Learns from the response to a preflight. Many services name only the method and fields that were asked for, so the answers add up; a name
- * that was asked for and is not in the answer is forgotten.
+ * Learns from the response to a preflight. Many services list only the method and fields in question, so permissions accumulate; a name
+ * in the question that the response does not list is forgotten.
  */
 function learnPreflight(
   permission: LearntPermission,

@@ -7,7 +7,7 @@ import { rewrittenLink } from '../rewrite/links.ts';
 import { digestOf } from '../rules/hash.ts';
 import type { DescriptionJob, DescriptionText } from './description.ts';
 
-/** Nesting beyond which a text is not taken for a description. */
+/** Maximum nesting of a description. */
 const MAX_DEPTH = 200;
 
 /**
@@ -29,7 +29,7 @@ export async function describeV1({
   return { body, etag: `"${rules.hash}-${await digestOf(body, 16)}"` };
 }
 
-/** V2's address is not for V1 clients: a server there is named relative to the gateway. */
+/** V2's address is not for V1 clients, so the server is given relative to the gateway. */
 function serverForClients(
   url: string,
   { hosts, path }: DescriptionJob['v2'],

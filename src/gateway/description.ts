@@ -14,30 +14,30 @@ interface SharedDescription {
 
 interface Derivation {
   readonly text: Promise<DescriptionText | undefined>;
-  /** Size of the result; 0 while it is under way. */
+  /** Size of the result; 0 until it is complete. */
   bytes: number;
 }
 
 /** Derives a description, at once or in a worker thread. */
 export type Describe = (job: DescriptionJob) => Promise<DescriptionText | undefined>;
 
-/** Maximum number of derived descriptions to keep: those of some dated releases, before and after a reload. */
+/** Maximum number of cached descriptions: those of a few dated releases, before and after a reload. */
 const MAX_ENTRIES = 4;
 
-/** Maximum bytes of derived descriptions to keep, all together. */
+/** Maximum bytes of all cached descriptions. */
 const MAX_BYTES = 16 * 1024 * 1024;
 
 /** Maximum bytes of a description that clients share. */
 const MAX_SHARED_BYTES = 2 * 1024 * 1024;
 
-/** Bytes of memory that a derivation takes for each byte of the source: the text becomes objects, and is printed again. */
+/** Bytes of memory for a derivation per byte of the source: it is parsed to objects, and printed again. */
 export const DERIVATION_BYTES_PER_BYTE = 24;
 
-/** Derives V1's description from V2's, and keeps the latest results: the same text is derived once, however many clients ask for it. */
+/** Derives V1's description from V2's, and caches the latest results: each text is derived once for all clients. */
 export class DescriptionCache {
   private readonly now: () => number;
   private readonly describe: Describe;
-  /** By rule book and text, in the order of use; those under way among them. */
+  /** By rule book and text, in the order of use; including those under way. */
   private readonly derived = new Map<string, Derivation>();
   private readonly shared = new Map<string, SharedDescription>();
 
@@ -48,8 +48,8 @@ export class DescriptionCache {
   }
 
   /**
-   * Returns V1's description for the text of V2's; undefined when it is not an OpenAPI description in JSON. The first caller's memory
-   * pays for the derivation.
+   * Returns V1's description for the text of V2's; undefined if it is not an OpenAPI description in JSON. The derivation uses the first
+   * caller's memory.
    */
   async derive(
     job: DescriptionJob,
@@ -82,7 +82,7 @@ export class DescriptionCache {
     keep(this.shared, key, { text, headers, since, until: since + milliseconds });
   }
 
-  /** The shared description, and its age in milliseconds; undefined when there is none or its time is over. */
+  /** The shared description, and its age in milliseconds; undefined if there is none, or it has expired. */
   fresh(
     key: string,
   ):
@@ -96,7 +96,7 @@ export class DescriptionCache {
     return undefined;
   }
 
-  /** Drops the results that were not used for longest, beyond the limit of bytes. */
+  /** Drops the least recently used results beyond the limit of bytes. */
   private dropOldest(): void {
     let total = [...this.derived.values()].reduce((sum, { bytes }) => sum + bytes, 0);
     for (const [key, { bytes }] of this.derived) {
@@ -107,7 +107,7 @@ export class DescriptionCache {
   }
 }
 
-/** Puts an entry at the end of a map, and drops the oldest beyond the limit. */
+/** Puts an entry at the end of a map, and drops the oldest one beyond the limit. */
 function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
   map.delete(key);
   map.set(key, value);
@@ -117,14 +117,14 @@ function keep<Value>(map: Map<string, Value>, key: string, value: Value): void {
   }
 }
 
-/** V2's description as V2 sent it, and the other data that V1's depends on. */
+/** V2's description as received, and the other data that V1's depends on. */
 export interface DescriptionJob {
   readonly source: Uint8Array;
   readonly rules: DerivationRules;
   readonly v2: Pick<Origin, 'hosts' | 'path'>;
 }
 
-/** V1's description as it is sent. */
+/** V1's description as sent. */
 export interface DescriptionText {
   readonly body: Uint8Array;
   /** A strong entity tag (RFC 9110 §8.8.3). */

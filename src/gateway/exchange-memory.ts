@@ -3,36 +3,36 @@ import type { WorkMemory } from '../json/tape.ts';
 import type { GatewayContext } from './gateway-context.ts';
 import type { OpenExchange } from './slow-clients.ts';
 
-/** The share of the memory from which it is measured who is slow. */
+/** The share of the memory from which on slow clients are detected. */
 const WATCHED_SHARE = 3 / 4;
-/** The share of the memory that responses of slow readers may take when connections are short. */
+/** The share of the memory that responses to slow readers may use while connections are scarce. */
 const AHEAD_SHARE = 1 / 2;
 
 /** The exchange whose memory it is. */
 export interface MemoryOwner extends OpenExchange {
-  /** True once the exchange is over: nothing follows a piece of work that ends later. */
+  /** True once the exchange is over: no callback runs after work that ends later. */
   readonly isFinished: boolean;
-  /** Runs what follows a piece of work. */
+  /** Runs the callback of a piece of work. */
   guarded(next: () => void): void;
 }
 
-/** What the memories of all exchanges share. */
+/** The memory that all exchanges share. */
 type SharedMemory = Pick<GatewayContext, 'budget' | 'bodyMemory' | 'slowClients'>;
 
 /**
  * The memory of one exchange: the bytes that it has reserved in the gateway's budget, the buffers of its bodies, and the work on them in
- * other threads. The gateway gives back the reservation when the exchange ends, and the buffers when it is logged; while a thread works on
- * a body, both wait for it.
+ * other threads. The gateway gives back the reservation when the exchange ends, and the buffers when it is logged; while a thread works
+ * on a body, both wait.
  */
 export class ExchangeMemory implements CollectorMemory {
-  /** True once the exchange needed more than the budget has for all exchanges together. */
+  /** True once the exchange needed more than the whole budget. */
   needsTooMuch = false;
   private readonly owner: MemoryOwner;
   private readonly shared: SharedMemory;
   private acquired: Uint8Array[] = [];
   /** Bytes reserved for buffering. */
   private buffered = 0;
-  /** Bytes reserved for a response that its client reads slowly, and how many of them may still be taken. */
+  /** Bytes reserved for a response that its client reads slowly, and how many of them are left. */
   private ahead = 0;
   private aheadLeft = 0;
   private workInProgress = 0;
@@ -52,7 +52,7 @@ export class ExchangeMemory implements CollectorMemory {
     return this.workInProgress > 0 ? 0 : this.buffered + this.ahead;
   }
 
-  /** True once some of a response was taken ahead of its client. */
+  /** True once the gateway has read some of a response before its client could take it. */
   get isAhead(): boolean {
     return this.ahead > 0;
   }
@@ -71,7 +71,7 @@ export class ExchangeMemory implements CollectorMemory {
     return true;
   }
 
-  /** Gives back all but so many of the bytes that are reserved for buffering. */
+  /** Returns all but so many of the bytes that are reserved for buffering. */
   giveBackTo(bytes: number): void {
     this.shared.budget.release(this.buffered - bytes);
     this.buffered = bytes;
@@ -94,9 +94,9 @@ export class ExchangeMemory implements CollectorMemory {
   }
 
   /**
-   * Runs work that may go on in another thread. Everything reserved stays so until it calls `finish`, even if the client
-   * disconnects, and what follows is skipped if the exchange is over by then. The memory that the work takes is reserved like
-   * buffered bytes, or, with `copies`, as often as that and for the time of the work alone.
+   * Runs work, possibly in another thread. All reservations last until it calls `finish`, even if the client disconnects; its callback is
+   * skipped if the exchange is over by then. The memory for the work is reserved like buffered bytes, or, with `copies`, that many times
+   * and only for the time of the work.
    */
   work(start: (memory: WorkMemory, finish: (next: () => void) => void) => void, copies?: 1): void {
     const { budget } = this.shared;
@@ -121,7 +121,7 @@ export class ExchangeMemory implements CollectorMemory {
     });
   }
 
-  /** Runs work on one text of a stream; the memory that it takes is reserved for the time of the work alone. */
+  /** Runs work on one text of a stream; its memory is reserved only for the time of the work. */
   during<Result>(work: (memory: WorkMemory) => Result): Result {
     const { budget } = this.shared;
     let taken = 0;
@@ -137,7 +137,7 @@ export class ExchangeMemory implements CollectorMemory {
     }
   }
 
-  /** Gives the reservation back to the budget when the exchange is over. While a thread works on a body, the end of its work does that. */
+  /** Returns the reservation to the budget when the exchange is over, or when a thread that works on a body ends its work. */
   end(): void {
     if (this.workInProgress > 0) return;
     const { budget } = this.shared;
@@ -163,7 +163,7 @@ export class ExchangeMemory implements CollectorMemory {
     return buffer;
   }
 
-  /** Leaves all buffers to V8: work that was given up may still read them. */
+  /** Leaves all buffers to the garbage collector: abandoned work may still read them. */
   abandon(): void {
     this.acquired = [];
   }

@@ -14,7 +14,7 @@ import type { Secrets } from '../rewrite/header-plan.ts';
 import type { Exchange } from './exchange.ts';
 import type { UpstreamRequest } from './upstream.ts';
 
-/** Collects one exchange for an observer; created only when the observer captures the exchange. */
+/** Records one exchange for an observer; created only if the observer captures the exchange. */
 export class ExchangeRecorder {
   private readonly observer: Observer;
   private readonly exchange: Exchange;
@@ -30,7 +30,7 @@ export class ExchangeRecorder {
   private body: Uint8Array | undefined = undefined;
   private bytes = 0;
 
-  /** `secrets` are the credentials that the rule book names. */
+  /** `secrets` are the names of credentials in the rule book. */
   constructor(observer: Observer, exchange: Exchange, level: CaptureLevel, secrets?: Secrets) {
     this.observer = observer;
     this.exchange = exchange;
@@ -43,12 +43,12 @@ export class ExchangeRecorder {
     return this.level === 'bodies' && this.observer.logsValues === true;
   }
 
-  /** Maximum bytes of a body that are kept. */
+  /** Maximum bytes of each recorded body. */
   get keptBytes(): number {
     return this.observer.bodyLimit;
   }
 
-  /** True if it may keep the body of a response. */
+  /** True if it may record the body of a response. */
   get readsResponses(): boolean {
     return this.observer.bodyLimit > 0;
   }
@@ -68,7 +68,7 @@ export class ExchangeRecorder {
     this.v2Request = request;
   }
 
-  /** Records the head that the client got, and V2's, where it is from there; `recordUpstreamResponse` overrides the fields of V2's. */
+  /** Records the head that the client got, and the head that V2 sent; `recordUpstreamResponse` replaces the fields of V2's. */
   recordHeads(received: ResponseHead | undefined, sent: ResponseHead): void {
     this.v2Head = received;
     this.clientHead = sent;
@@ -81,7 +81,7 @@ export class ExchangeRecorder {
     if (this.bytes <= this.observer.bodyLimit) this.chunks.add(chunk, true);
   }
 
-  /** Records V2's own response with its decoded body, when the client receives a rewritten one. */
+  /** Records V2's own response with its decoded body, if the client gets a rewritten one. */
   recordUpstreamResponse(status: number, headers: HeaderList, body: Uint8Array): void {
     this.upstreamHeaders = headers;
     if (this.isOrdinary(status)) {
@@ -94,7 +94,7 @@ export class ExchangeRecorder {
         : { body: new Uint8Array(body), isDecoded: true };
   }
 
-  /** Whether the observer captures more than the entry, now that the outcome is known. */
+  /** Whether the observer keeps more than the log entry, now that the outcome is known. */
   isWanted(hasFailed: boolean): boolean {
     return hasFailed || this.level !== 'failure';
   }
@@ -114,7 +114,7 @@ export class ExchangeRecorder {
       headers: this.exchange.framedFields ?? this.clientHead.headers,
     };
     const captured: CapturedExchange = {
-      // The address is kept only for a client with a key: asking the kernel for it takes time.
+      // The address is recorded only for a client with a key: getting it from the kernel takes time.
       remote: entry.client === undefined ? undefined : this.exchange.remote,
       secrets: this.secrets,
       v1Request: { method, target, headers, ...this.observedRequestBody() },
@@ -145,7 +145,7 @@ export class ExchangeRecorder {
     if (response === undefined || this.bytes === 0) return response;
     if (this.isOrdinary(this.clientHead?.status)) return { ...response, withheld: 'ordinary' };
     if (this.bytes > this.observer.bodyLimit) return { ...response, withheld: 'too-large' };
-    // An exact copy: it may be retained for long.
+    // An exact copy, because it may be kept for long.
     this.body ??= new Uint8Array(this.chunks.take());
     return { ...response, body: this.body };
   }

@@ -5,31 +5,31 @@ import type { HeadLimits, RequestHead } from '../http/request-head.ts';
 import type { ResponseHead } from '../http/response-head.ts';
 import type { HttpVersion } from '../migrate/decision.ts';
 
-/** A request body for V2: whole, streamed in chunks, or none. It can be read once; only a whole one can be sent again. */
+/** A request body for V2: complete, streamed in chunks, or none. It can be read once; only a complete one can be sent again. */
 export type Body = Uint8Array | BodyParts | null;
 
-/** A body that arrives in parts. A part is valid until the next one is asked for: its memory may be used again. */
+/** A body that arrives in parts. A part is valid until the next one is requested: its memory may be reused. */
 export interface BodyParts extends AsyncIterable<Uint8Array> {
   /** Its trailers, once the last part is read. */
   readonly trailers?: HeaderList;
-  /** Bytes so far of a body that is not the client's own, and whose length is not known. */
+  /** Bytes so far of a body of unknown length that is not the client's own. */
   readonly sentBytes?: number;
   /**
-   * Lets the platform write the whole body to a stream, so that the gateway does not read it; rejects when either side breaks. `isOver`
-   * returns true once the request has ended by itself. Undefined if the gateway has read some of the body.
+   * Lets the platform write the whole body to a stream, without the gateway reading it; rejects if either side breaks. `isOver` returns
+   * true once the request has ended by itself. Undefined if the gateway has read some of the body.
    */
   pass?(to: WritableStream<Uint8Array>, isOver: () => boolean): Promise<void> | undefined;
 }
 
 /** How fast a client sends its request and reads its response. */
 export interface ClientPace {
-  /** True while the exchange waits for nothing but its client: to read more of the response, or to send more of the body. */
+  /** True while the exchange waits only for its client: to read more of the response, or to send more of the body. */
   readonly awaitsClient: boolean;
-  /** Bytes that the client has yet to read or to send; infinite if that is unknown. */
+  /** Bytes that the client still has to read or to send; infinite if unknown. */
   readonly rest: number;
-  /** Bytes that the client has sent, and that were handed to it. */
+  /** Bytes that the client has sent, and that were written to it. */
   readonly moved: number;
-  /** As `moved`, but only of bytes that the client has acknowledged, as far as the platform tells. */
+  /** Like `moved`, but only with bytes that the client has acknowledged, if the platform tells. */
   transferred(): Promise<number>;
 }
 
@@ -37,14 +37,14 @@ export interface ClientPace {
 export type ClientFault = 'client-timeout' | 'bad-framing';
 
 /**
- * One exchange with a client, as an adapter provides it: the request, and the methods that respond. Everything is raw: nothing is
- * decoded, joined or normalised before the gateway has checked it.
+ * One exchange with a client, as an adapter provides it: the request, and the methods that respond. All data is raw: the adapter decodes,
+ * joins and normalises nothing.
  */
 export interface Exchange {
   readonly method: string;
   readonly target: string;
   readonly headers: HeaderList;
-  /** The fields as lines, which were checked; absent where the platform has not done that. */
+  /** The fields as checked lines; absent if the platform does not provide them. */
   readonly lines?: RawHeaders;
   readonly version: HttpVersion;
   /** Address of the peer; empty where the platform does not provide it. */
@@ -56,39 +56,39 @@ export interface Exchange {
   readonly bytesIn: number;
   /** Trailers of the request that may be forwarded, once its body is complete; absent where the platform does not report them. */
   readonly trailers?: HeaderList;
-  /** True when `data` keeps no chunk beyond the turn of the event loop, nor beyond the next call. */
+  /** True if `data` keeps no chunk beyond the current turn of the event loop or the next call. */
   readonly borrowsChunks?: boolean;
-  /** True when it reads no chunk once the exchange is over: the memory may then be used again. */
+  /** True if it reads no chunk once the exchange is over: the memory may then be reused. */
   readonly releasesChunks?: boolean;
-  /** True when the client has disconnected, also while `handler.disconnected` is still to be called. */
+  /** True once the client has disconnected, even before `handler.disconnected` is called. */
   readonly isGone?: boolean;
-  /** Aborted when the client disconnects, where the platform tells it by a signal; the request to V2 then ends with it. */
+  /** Aborted when the client disconnects, on platforms with such a signal; the request to V2 is then aborted as well. */
   readonly signal?: AbortSignal;
-  /** The fields of the response's head where its framing left some out; undefined where it did not. */
+  /** The fields of the response's head if its framing left some out; undefined otherwise. */
   readonly framedFields?: HeaderList | undefined;
-  /** True once the gateway has sent a head whose response has no content: it then drops the body that V2 may send. */
+  /** True once the gateway has sent a head for a response without content: it then drops a body from V2. */
   readonly dropsContent?: boolean;
-  /** How its client sends and reads; absent where the platform does not tell. */
+  /** The pace of the client; absent if the platform does not tell. */
   readonly pace?: ClientPace;
-  /** The HTTP/2 connection that carries it and other exchanges of its client; absent for HTTP/1. */
+  /** The HTTP/2 connection with other exchanges of the client; absent for HTTP/1. */
   readonly carrier?: object;
   /** Return value for the handler; an adapter that writes to a socket may resolve to any response. */
   readonly handled: Response | Promise<Response>;
 
-  /** Reads the head from its lines, as `readHead` does from the list; absent where there are none. */
+  /** Reads the head from its lines, as `readHead` does from the list; absent without lines. */
   readHead?(limits: HeadLimits, trusted: boolean, targetBytes: number): RequestHead;
   /** Sets the receiver of the exchange's events; called once, before anything else. */
   attach(handler: ExchangeHandler): void;
   /** Reads the whole body into `memory` and calls `handler.onWholeBody`, unless `handler.acceptChunk` stops it. */
   collect(memory: CollectorMemory): void;
   /**
-   * Prepares the body for forwarding and calls `handler.onBody`, synchronously or within the same turn; a small body arrives whole. The
-   * lifetime `exchange` promises that no code reads it after the exchange, so that its memory can be used again. `at-once` reads nothing
+   * Prepares the body for forwarding and calls `handler.onBody`, synchronously or within the same turn; a small body arrives complete.
+   * The lifetime `exchange` promises that no code reads it after the exchange, so that its memory can be reused. `at-once` does not read
    * ahead, because the origin may wait for each part.
    */
   open(lifetime?: 'exchange', forwarding?: 'at-once'): void;
 
-  /** Sends an informational response (1xx), if the client can read one. */
+  /** Sends an informational response (1xx), if the client supports them. */
   information(status: number, headers: HeaderList): void;
   /** Sends the head of the response. Its fields are end-to-end; the adapter adds framing. Throws `UnwritableHead`. */
   head(head: ResponseHead): void;
@@ -96,16 +96,16 @@ export interface Exchange {
   data(chunk: Uint8Array, isLast?: boolean): boolean;
   /**
    * Lets the platform send the body of the response, between `head` and `end`; the promise settles when it is sent, or when either side
-   * breaks. Absent, or undefined, if the gateway has to send it in chunks.
+   * breaks. Absent or undefined if the gateway has to send chunks.
    */
   pass?(body: ReadableStream<Uint8Array>): Promise<void> | undefined;
-  /** Ends the response, with trailers if the client can read them. */
+  /** Ends the response, with trailers if the client supports them. */
   end(trailers: HeaderList): void;
   /** Closes the connection after the response. Called before `head`. */
   closeAfterResponse(): void;
   /** Resets the client's connection, so that a partial response never looks complete. */
   reset(): void;
-  /** The gateway is done with the exchange: also with work that followed the response. Absent where no platform waits for it. */
+  /** The gateway is done with the exchange, including work after the response. Absent if the platform does not wait for that. */
   ended?(): void;
 }
 

@@ -1,7 +1,7 @@
 import type { HeaderList } from '../http/header-list.ts';
 import { Failure, failure, type FailureCode, failureIn, type FailureRow } from '../migrate/failure.ts';
 
-/** The code of a failure that only a gateway can have, because it has connections, clients and reports. The library leaves these out. */
+/** The code of a failure that only a gateway has, because of its connections, clients and reports. The library does not contain these. */
 export type GatewayFailureCode = keyof typeof FAILURES;
 
 const FAILURES = {

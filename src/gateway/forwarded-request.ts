@@ -9,9 +9,7 @@ import { type AddedFields, countedDown } from '../http/fields.ts';
 
 const TRAILER = new FieldNames(['trailer']);
 
-/**
- * The client's request as a service receives it. Its fields are listed only on demand: most are written as the lines that came.
- */
+/** The client's request as a service receives it. Its fields are listed only on demand: most are written as the received lines. */
 export class ForwardedRequest implements UpstreamRequest {
   readonly method: string;
   readonly target: string;
@@ -24,9 +22,9 @@ export class ForwardedRequest implements UpstreamRequest {
   private readonly fields: ForwardedFields;
   private readonly forwarded: ForwardedMode;
   private readonly added: AddedFields;
-  /** The number of further hops for a request that counts them. */
+  /** The remaining hops of a request with Max-Forwards. */
   private readonly hopsLeft: number | undefined;
-  /** True for a client that names trailers which are not sent on: the body has a length, or the platform does not report them. */
+  /** True for a client that announces trailers which are not forwarded: the body has a length, or the platform does not report them. */
   private readonly dropsTrailer: boolean;
 
   constructor(
@@ -84,7 +82,7 @@ function isOther(body: Body): boolean {
   return body !== null && !(body instanceof Uint8Array) && body.sentBytes !== undefined;
 }
 
-/** Only OPTIONS and TRACE count their hops; the decision has refused those that may be forwarded no more. */
+/** Only OPTIONS and TRACE count hops; the decision has refused those that must not be forwarded. */
 function hopsLeft(method: string, maxForwards: string): number | undefined {
   return method === 'OPTIONS' || method === 'TRACE' ? countedDown(maxForwards) : undefined;
 }

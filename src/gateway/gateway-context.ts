@@ -35,7 +35,7 @@ import { type HeadLimits, readHead, type RequestHead } from '../http/request-hea
 import type { Failure } from '../migrate/failure.ts';
 import type { Exchange } from './exchange.ts';
 
-/** A service behind the gateway, and the way to it. */
+/** A service behind the gateway: its connection, path and hosts. */
 export type OriginParts = Pick<Origin, 'upstream' | 'path' | 'hosts'>;
 
 /** Delivers the webhooks of V2 to subscribers. */

@@ -1,16 +1,16 @@
 const empty = new Uint8Array(0);
 /** Size of the first buffer that chunks are copied into. */
 const FIRST_BUFFER_BYTES = 1024;
-/** Size in bytes of a borrowed first chunk from which the buffer has room for as much again: it is the beginning of a large body. */
+/** Size in bytes of a borrowed first chunk from which the buffer is twice as large: it is the beginning of a large body. */
 const LARGE_CHUNK_BYTES = 32 * 1024;
 
-/** Where buffers for bodies come from. */
+/** Provides buffers for bodies. */
 export interface CollectorMemory {
   /** Returns a buffer of at least so many bytes. */
   acquire(bytes: number): Uint8Array;
-  /** Takes back a buffer that nobody reads or writes any more. */
+  /** Takes back a buffer that is no longer in use. */
   release(buffer: Uint8Array): void;
-  /** Takes over the whole buffer that `part` is in, as one of its own; returns it, for `release`. */
+  /** Takes over the whole buffer of `part` as one of its own; returns it, for `release`. */
   own(part: Uint8Array): Uint8Array;
 }
 
@@ -22,8 +22,8 @@ export const newMemory: CollectorMemory = {
 };
 
 /**
- * Collects the chunks of a body in one growing buffer. However many chunks there are, they use at most one and a half times their
- * size: kept separately, a chunk of one byte takes 400.
+ * Collects the chunks of a body in one growing buffer. They use at most one and a half times their size, even many small ones: kept
+ * separately, a chunk of one byte takes 400 bytes.
  */
 export class ByteCollector {
   /** Bytes added so far. */
@@ -32,13 +32,13 @@ export class ByteCollector {
   private readonly memory: CollectorMemory;
   private bytes: Uint8Array = empty;
 
-  /** `expected` is the expected total in bytes, where it is known; only a hint, since it may be wrong. */
+  /** `expected` is the expected total in bytes, if known; it is only a hint, and may be wrong. */
   constructor(expected = 0, memory = newMemory) {
     this.expected = expected;
     this.memory = memory;
   }
 
-  /** The buffer that holds what was added, and room for more; it is not to be released while that is in use. */
+  /** The buffer with the added bytes and room for more; it must not be released while they are in use. */
   get buffer(): Uint8Array {
     return this.bytes;
   }
@@ -49,7 +49,7 @@ export class ByteCollector {
    */
   add(part: Uint8Array, isBorrowed = false): number {
     const { bytes, length } = this;
-    // Memory that is released may have no length any more.
+    // Released memory may have no length any more.
     const before = bytes.length;
     const needed = length + part.length;
     this.length = needed;
@@ -66,7 +66,7 @@ export class ByteCollector {
     return this.bytes.length - before;
   }
 
-  /** The size of the next buffer: a borrowed part that may be all there is gets no more than it needs. */
+  /** The size of the next buffer: a borrowed part that may be the whole body gets no more than it needs. */
   private room(needed: number, isFirstBorrowed: boolean): number {
     if (isFirstBorrowed && (needed < LARGE_CHUNK_BYTES || this.expected <= needed)) return needed;
     const limit = this.expected >= needed ? this.expected : Infinity;
@@ -82,7 +82,7 @@ export class ByteCollector {
   }
 }
 
-/** Concatenates the chunks into a buffer of their own. */
+/** Concatenates the chunks into a new buffer. */
 export function concatBytes(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(parts.reduce((length, part) => length + part.length, 0));
   let at = 0;
@@ -101,7 +101,7 @@ export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
 /** The text of bytes in latin1. */
 export function latin1Text(bytes: Uint8Array): string {
   let text = '';
-  // One at a time: what is spread into arguments may have more of them than a call may have.
+  // One at a time: a call takes a limited number of arguments.
   for (const byte of bytes) text += String.fromCharCode(byte);
   return text;
 }

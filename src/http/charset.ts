@@ -2,15 +2,15 @@
 export interface Charset {
   /** True for UTF-8: bytes need no decoding to be read as JSON. */
   readonly isUtf8: boolean;
-  /** The text of bytes; undefined for bytes that no text has. */
+  /** Decodes bytes; undefined if they are invalid. */
   decode(bytes: Uint8Array): string | undefined;
-  /** The bytes of a text; undefined for a text that the charset cannot write. */
+  /** Encodes a text; undefined if the charset cannot represent it. */
   encode(text: string): Uint8Array | undefined;
 }
 
 const encoder = new TextEncoder();
 
-/** The charset of a part that names none (RFC 7578 §5.1.2), and of one in US-ASCII: more than that is then in UTF-8. */
+/** The charset of a part that names none (RFC 7578 §5.1.2), and of one in US-ASCII, whose other bytes are read as UTF-8. */
 export const UTF8: Charset = {
   isUtf8: true,
   decode: decoderOf(new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })),
@@ -23,14 +23,17 @@ const UTF8_NAMES = /^(?:utf-?8|(?:us-?)?ascii|ansi_x3\.4-1968)$/;
 /** In these, a byte of US-ASCII may be a part of another character or of an escape sequence. */
 const NO_ASCII = /^(?:utf-16[bl]e|iso-2022-jp)$/;
 
-/** One byte is one character, so that each can be found in a table. */
+/** Each byte is one character, so a table can list them. */
 const SINGLE_BYTE =
   /^(?:iso-8859-\d+(?:-i)?|windows-(?:874|125\d)|koi8-[ru]|macintosh|x-mac-cyrillic|ibm866)$/;
 
-/** Only names that the decoders know are kept, of which there are some two hundred. */
+/** Only the names that decoders support are cached, about two hundred. */
 const known = new Map<string, Charset>();
 
-/** Finds a charset by its name, as WHATWG's Encoding Standard has it; undefined where the runtime has none of it, or it is not built on US-ASCII. */
+/**
+ * Finds a charset by its name in WHATWG's Encoding Standard; undefined if the runtime does not support it, or it does not extend
+ * US-ASCII.
+ */
 export function charsetNamed(name: string | undefined): Charset | undefined {
   const label = name?.toLowerCase() ?? 'utf-8';
   if (UTF8_NAMES.test(label)) return UTF8;

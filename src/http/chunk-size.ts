@@ -1,16 +1,18 @@
 const LF = 0x0a;
 const CR = 0x0d;
-/** Maximum digits of a plain size: the full readers of lines read larger ones. */
+/** Maximum digits of a plain size; other readers handle longer ones. */
 const MAX_DIGITS = 8;
 
-/** Reads lines before chunks that contain only a size, as most do (RFC 9112 §7.1): chunks may be a byte each. */
+/**
+ * Reads the lines before chunks that contain only a size, as most do (RFC 9112 §7.1): a fast path, because chunks may have one byte each.
+ */
 export class PlainChunkSize {
   /** The size of the chunk in bytes, once `read` returned true. */
   value = 0;
-  /** Offset of the chunk behind the line, once `read` returned true. */
+  /** Offset of the chunk after the line, once `read` returned true. */
   next = 0;
 
-  /** Reads the line at `at`; false when it is not whole, has extensions or more than 8 digits, or is not the line of a chunk. */
+  /** Reads the line at `at`; false if it is not complete, has extensions or more than 8 digits, or is not the line of a chunk. */
   read(bytes: Uint8Array, at: number): boolean {
     let value = 0;
     let end = at;
@@ -26,7 +28,7 @@ export class PlainChunkSize {
   }
 }
 
-/** The value of a hexadecimal digit; -1 for any other byte, and beyond the end. */
+/** The value of a hexadecimal digit; -1 for any other byte, and after the end. */
 export function hexValue(code: number | undefined): number {
   if (code === undefined) return -1;
   if (code >= 0x30 && code <= 0x39) return code - 0x30;

@@ -6,7 +6,7 @@ type JsonReading =
   | 'json'
   /** JSON in another charset. */
   | 'charset'
-  /** Not a media type by RFC 9110 §8.3.1, yet some parsers would treat it as JSON (CVE-2023-51701). */
+  /** Not a media type by RFC 9110 §8.3.1, but some parsers would treat it as JSON (CVE-2023-51701). */
   | 'ambiguous';
 
 /** Reads a `Content-Type` strictly: `application/json` and `application/*+json` are JSON. */
@@ -21,21 +21,21 @@ export function readJsonType(value: string | undefined): JsonReading {
 }
 
 /**
- * How JSON texts follow one another in a body: one a line, each behind a record separator (RFC 7464), or each as the data of an event
- * (WHATWG HTML §9.2), where it is JSON.
+ * How JSON texts follow one another in a body: one per line, each after a record separator (RFC 7464), or each as the data of an event
+ * (WHATWG HTML §9.2), if that is JSON.
  */
 export type TextFormat = 'ndjson' | 'json-seq' | 'events';
 
-/** Fields in a body, or the same with the methods that a field `_method` must not name: `form/PUT,PATCH`. */
+/** A form, possibly with the methods that a field `_method` must not name: `form/PUT,PATCH`. */
 type FormFormat = 'form' | `form/${string}`;
 
-/** The same for parts, with their boundary behind the semicolon. */
+/** A multipart body, with its boundary after the semicolon. */
 type MultipartFormat = `multipart;${string}` | `multipart/${string};${string}`;
 
-/** How a request body is written that rules apply to: one JSON text, several, or fields; a multipart body with its boundary. */
+/** The format of a request body that rules apply to: one JSON text, several, or a form; for a multipart body with its boundary. */
 export type BodyFormat = 'json' | 'json-patch' | 'merge-patch' | FormFormat | TextFormat | MultipartFormat;
 
-/** A format whose bodies are rewritten as they come: they may never end, or carry files of any size. */
+/** A format whose bodies are rewritten while they arrive: they may never end, or carry files of any size. */
 export type StreamedFormat = TextFormat | MultipartFormat;
 
 /** True for several JSON texts. */
@@ -48,12 +48,12 @@ export function boundaryOf(format: MultipartFormat): string {
   return format.slice(format.indexOf(';') + 1);
 }
 
-/** True for fields that are not in parts. */
+/** True for a form without parts. */
 export function isForm(format: BodyFormat): format is FormFormat {
   return format === 'form' || format.startsWith('form/');
 }
 
-/** Returns the format of fields none of which may name one of these methods for the request; any other format is returned as it is. */
+/** Returns the format with methods that no field of the form may name; returns any other format unchanged. */
 export function withoutMethods(format: BodyFormat, methods: readonly string[]): BodyFormat {
   if (methods.length === 0) return format;
   if (format === 'form') return `form/${methods.join(',')}`;
@@ -62,24 +62,24 @@ export function withoutMethods(format: BodyFormat, methods: readonly string[]): 
     : format;
 }
 
-/** The methods that no field of such a body may name for the request. */
+/** The methods that no field of such a form may name. */
 export function methodsWithout(format: FormFormat | MultipartFormat): readonly string[] {
   const [, methods] = /^(?:form|multipart)\/([A-Z,]+)/.exec(format) ?? [];
   return methods?.split(',') ?? [];
 }
 
-/** True for a format whose bodies are rewritten as they come. */
+/** True for a format whose bodies are rewritten while they arrive. */
 export function isStreamed(format: BodyFormat): format is StreamedFormat {
   return format !== 'json' && format !== 'json-patch' && format !== 'merge-patch' && !isForm(format);
 }
 
-/** Why rules cannot read a body: its text is not in UTF-8, or readers find different things in the type of texts or of fields. */
+/** Why rules cannot read a body: its text is not in UTF-8, or parsers disagree about its media type. */
 type FormatFault = 'charset' | 'ambiguous' | 'malformed';
 
 /**
- * Reads a `Content-Type` that is not JSON's: the format of the body, why it cannot be read, or undefined where rules read no body of
- * the type. With `fields` false, forms and multipart bodies are not read. Parameters are read as clients write them, which is not
- * always as a media type has them; a type of which nothing else can be made is never taken for another one.
+ * Reads a `Content-Type` that is not JSON's: the format of the body, why it cannot be read, or undefined if rules read no body of that
+ * type. With `fields` false, forms and multipart bodies are not read. Parameters are read leniently, because clients do not always follow
+ * the grammar; a malformed type is never taken for another one.
  */
 export function readFormat(
   value: string | undefined,
@@ -97,7 +97,7 @@ export function readFormat(
   return /^a/i.test(type) ? inUtf8('form', parameters) : readMultipart(parameters);
 }
 
-/** Reads a `Content-Type` of JSON texts that follow one another, as {@link readFormat} does. */
+/** Reads a `Content-Type` of several JSON texts, as {@link readFormat} does. */
 export function readTextFormat(
   value: string | undefined,
 ): TextFormat | Exclude<FormatFault, 'malformed'> | undefined {
@@ -124,7 +124,7 @@ export function formatOfType(value: string | undefined): BodyFormat {
   return format;
 }
 
-/** What JSON says by its type: a resource, operations on one (RFC 6902), or the members of one that change (RFC 7396). */
+/** The meaning of JSON by its media type: a resource, operations on one (RFC 6902), or the changed members of one (RFC 7396). */
 export function jsonFormat(value: string | undefined): 'json' | 'json-patch' | 'merge-patch' {
   if (value === undefined || value === 'application/json') return 'json';
   const [, patch] = /^application\/(json-patch|merge-patch)\+json[ \t]*(?:;|$)/i.exec(value) ?? [];
@@ -146,7 +146,7 @@ function hasStream(value: string, end: number): boolean {
   return end !== -1 && /;[ \t]*stream=/i.test(value.slice(end));
 }
 
-/** Names under which services send one JSON text a line; none of them is registered. */
+/** Unregistered names under which services send one JSON text per line. */
 const LINES: ReadonlySet<string> = new Set([
   'application/x-ndjson',
   'application/ndjson',
@@ -161,12 +161,12 @@ const LINES: ReadonlySet<string> = new Set([
   'text/jsonl',
 ]);
 
-/** Longest boundary that is read; RFC 2046 §5.1.1 allows 70 characters. */
+/** Maximum length of a boundary; RFC 2046 §5.1.1 allows 70 characters. */
 const MAX_BOUNDARY = 200;
 
-/** Without a boundary that all readers take for the same one, such a body cannot be read. */
+/** A multipart body can only be read if all parsers find the same boundary. */
 function readMultipart(parameters: Parameters): `multipart;${string}` | 'malformed' {
-  // RFC 2231 has it in pieces or encoded, which hardly anybody reads.
+  // RFC 2231 allows the boundary in pieces or encoded, but few parsers support that.
   if (parameters.some(([name]) => name.startsWith('boundary*'))) return 'malformed';
   const [boundary = '', ...others] = new Set(
     parameters.flatMap(([name, value]) => (name === 'boundary' ? [value] : [])),
@@ -175,16 +175,16 @@ function readMultipart(parameters: Parameters): `multipart;${string}` | 'malform
   return others.length === 0 && isPlain ? `multipart;${boundary}` : 'malformed';
 }
 
-/** The types of fields, with blanks where none belong; what follows is no character of a name. */
+/** The media types of forms, with optional blanks; the next character must not continue the name. */
 const fieldsType =
   /^(application[ \t]*\/[ \t]*x-www-form-urlencoded|multipart[ \t]*\/[ \t]*form-data)(?![!#$%&'*+.^_`|~0-9A-Za-z-])(.*)$/i;
 
-/** Names in lower case, and values without quotes: an empty one where there is none. */
+/** Names in lower case, and values without quotes; the value is empty if there is none. */
 type Parameters = readonly (readonly [name: string, value: string])[];
 
 /**
- * Reads the parameters behind a type leniently: a value may have any visible character that ends nothing, as boundaries do (RFC 2046
- * §5.1.1), and what has no value says nothing. Undefined where two readers could find different ones.
+ * Reads the parameters behind a type leniently: a value may contain any visible character except separators, as boundaries do (RFC 2046
+ * §5.1.1), and a name without a value is ignored. Undefined if parsers could disagree.
  */
 function readParameters(text: string): Parameters | undefined {
   const rest = text.trim();
@@ -200,17 +200,17 @@ function readParameters(text: string): Parameters | undefined {
   return found;
 }
 
-/** How a part of a multipart body is read by its `Content-Type`. */
+/** How to read a part of a multipart body, by its `Content-Type`. */
 type PartReading =
   | { readonly kind: 'text' | 'json'; readonly charset: string | undefined }
   /** Bytes that no rule reads. */
   | 'other'
-  /** A type that is nearly one of texts. */
+  /** A media type that resembles one of text. */
   | 'malformed';
 
 /**
- * Reads the `Content-Type` of a part leniently, as {@link readFormat} does that of a form. A part without one is text (RFC 7578 §4.4), and so
- * is one of any `text/` type: services read a part without a file name as a field, whatever kind of text it is.
+ * Reads the `Content-Type` of a part leniently, like {@link readFormat}. A part without one is text (RFC 7578 §4.4), and so is any
+ * `text/` type: services read a part without a file name as a field.
  */
 export function readPartType(value: string | undefined): PartReading {
   if (value === undefined || value === '') return { kind: 'text', charset: undefined };
@@ -235,11 +235,11 @@ const nearlyText = /^text[ \t]*\/[ \t]*plain(?![!#$%&'*+.^_`|~0-9A-Za-z-])/i;
 
 const token = String.raw`[!#$%&'*+.^_\`|~0-9A-Za-z-]+`;
 const quoted = String.raw`"(?:[\t \x21\x23-\x5b\x5d-\x7e\x80-\xff]|\\[\t \x21-\x7e\x80-\xff])*"`;
-/** White space belongs to the semicolon or the parameter before it, never to either: read two ways, a run of `; ` costs 2^n. */
+/** Each white space matches in only one place, after the semicolon or the parameter: with two, a run of `; ` would take 2^n steps. */
 const mediaType = new RegExp(
   `^${token}/${token}[ \\t]*(?:;[ \\t]*(?:${token}=(?:${token}|${quoted})[ \\t]*)?)*$`,
 );
-/** Whatever its parameters look like, every parser that finds a type in it finds this one, and it is not JSON. */
+/** Parameters do not matter here: every parser that finds a media type finds this one, and it is not JSON. */
 const otherType = new RegExp(
   `^(?!application/(?:[^;]*\\+)?json[ \\t]*;)${token}/${token}[ \\t]*;[^,]*$`,
   'i',
@@ -252,7 +252,7 @@ function isJson(essence: string): boolean {
   return essence === 'application/json' || (essence.startsWith('application/') && essence.endsWith('+json'));
 }
 
-/** A stream of texts under a suffix of JSON: it may never end, and no reader may wait for its end. */
+/** A stream of texts with a suffix of JSON: it may never end, so it cannot be read whole. */
 const isStream = /[/.-](?:stream|seq|lines|ndjson|jsonl)\+json$/;
 
 /** Names under which services send JSON that is registered as `application/json`. */
@@ -262,12 +262,12 @@ const otherNames = /^(?:text\/json|text\/x-json|application\/x-json)[ \t]*(?:;|$
 export type ResponseReading =
   | JsonReading
   | TextFormat
-  /** It is JSON if its first byte says so. */
+  /** JSON if its first byte says so. */
   | 'guess'
-  /** The same, but then it is not rewritten. */
+  /** The same, but it is not rewritten. */
   | 'hidden';
 
-/** Reads the `Content-Type` of a response; `media` says under which names JSON is looked for. */
+/** Reads the `Content-Type` of a response; `media` sets the names under which JSON is expected. */
 export function readResponseType(
   value: string | undefined,
   media: 'strict' | 'known' | 'sniff',
@@ -287,12 +287,12 @@ export function readResponseType(
     : 'hidden';
 }
 
-/** What is never one JSON text, whatever its first byte is. */
+/** Never a single JSON text, even if its first byte looks like it. */
 const noText = /^(?:image|audio|video|font|multipart)\//i;
 
 /**
- * Tells by its first bytes whether a body is an object of JSON (RFC 8259 §2) or a list that can have one, behind white space and a byte
- * order mark: `[{`, but not `[INFO]`. Undefined where the first bytes are not there yet.
+ * Returns whether a body begins like a JSON object (RFC 8259 §2) or a list that may contain one, after white space and a byte order mark:
+ * `[{`, but not `[INFO]`. Undefined if more bytes are needed.
  */
 export function looksLikeJson(body: Uint8Array): boolean | undefined {
   const first = skipWhiteSpace(body, body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0);
@@ -317,7 +317,7 @@ export function isWhiteSpace(byte: number | undefined): boolean {
   return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** US-ASCII is a subset of UTF-8. Every charset counts, because parsers differ in which of two they use. */
+/** US-ASCII is a subset of UTF-8. Every charset parameter counts, because parsers differ in which one they use. */
 function charsetsAreUtf8(parameters: string): boolean {
   for (const [, name, value] of parameters.matchAll(parameter)) {
     if (name?.toLowerCase() === 'charset' && !isUtf8(value ?? '')) return false;
@@ -326,7 +326,7 @@ function charsetsAreUtf8(parameters: string): boolean {
 }
 
 function isUtf8(value: string): boolean {
-  // Some clients write it in single quotes, which are none to HTTP.
+  // Some clients use single quotes, which HTTP does not treat as quotes.
   const charset = value.replaceAll(/["'\\]/g, '').toLowerCase();
   return charset === 'utf-8' || charset === 'utf8' || charset === 'us-ascii';
 }
@@ -354,7 +354,7 @@ export function readCoding(value: string | undefined): Coding | 'unsupported' | 
   return first === 'gzip' || first === 'deflate' || first === 'br' ? first : 'unsupported';
 }
 
-/** What clients and services write where there is no coding: a charset, and words of MIME's Content-Transfer-Encoding. */
+/** Values that clients and services write without a coding: a charset, or words of MIME's Content-Transfer-Encoding. */
 const NO_CODINGS: ReadonlySet<string> = new Set([
   'identity',
   'utf-8',
@@ -365,7 +365,7 @@ const NO_CODINGS: ReadonlySet<string> = new Set([
   '8bit',
 ]);
 
-/** True where an `Accept-Encoding` names a coding, or all of them (RFC 9110 §12.5.3): one that is not named is not known to be read. */
+/** True if an `Accept-Encoding` names a coding, or `*` (RFC 9110 §12.5.3): the client may not support others. */
 export function takesCoding(accepted: string | undefined, coding: Coding): boolean {
   if (accepted === undefined) return false;
   const members = accepted.split(',');
@@ -374,14 +374,14 @@ export function takesCoding(accepted: string | undefined, coding: Coding): boole
   return member !== undefined && !isRefused(member);
 }
 
-/** True for a body in zlib's format, which always starts with method 8: some clients send raw deflate under its name. */
+/** True for a body in zlib's format, which always starts with method 8: some clients send raw deflate as `deflate`. */
 export function isZlib(body: Uint8Array): boolean {
   return ((body[0] ?? 0) & 0x0f) === 8;
 }
 
 /**
- * Returns the members of an `Accept-Encoding` (RFC 9110 §12.5.3) whose coding is among `codings`, with `identity`, and those of them that
- * the first `*` stands for in its place; `identity` where none is left that the client allows, and the same text where all are.
+ * Returns the members of an `Accept-Encoding` (RFC 9110 §12.5.3) whose coding is `identity` or one of `codings`; the first `*` is
+ * replaced by the codings that it covers. Returns `identity` if the client allows none of them, and the same text if it names no others.
  */
 export function acceptedCodings(value: string, codings: readonly Coding[]): string {
   if (plainListOf(codings).test(value)) return value;
@@ -392,7 +392,7 @@ export function acceptedCodings(value: string, codings: readonly Coding[]): stri
   const kept = members.flatMap((member, at) => {
     const coding = named[at];
     if (coding !== 'unsupported') return coding === undefined || codings.includes(coding) ? member : [];
-    // A further `*` says nothing: written out each time, a few bytes of a client would become many for the origin.
+    // Only the first `*` counts: replacing each one could turn a few bytes of a client into many for the origin.
     if (hasAny || !isAny(member)) return [];
     hasAny = true;
     if (isRefused(member)) return member;
@@ -403,7 +403,7 @@ export function acceptedCodings(value: string, codings: readonly Coding[]): stri
   return kept.every(isRefused) ? 'identity' : text.trim();
 }
 
-/** True for a `*`, of whatever weight; a member that is longer than one with white space and a weight is none. */
+/** True for a `*` with any weight; a longer member than one with white space and a weight is not valid. */
 function isAny(member: string): boolean {
   return member.length <= MAX_ANY_LENGTH && /^[ \t]*\*[ \t]*(?:;|$)/.test(member);
 }
@@ -415,12 +415,12 @@ function isRefused(member: string): boolean {
   return member.trim() === '' || /;[ \t]*q=0(?:\.0*)?[ \t]*$/i.test(member);
 }
 
-/** Matches a list of nothing but these codings, as nearly all clients write it: to take it apart costs twenty times as much. */
+/** Matches a list of only these codings, as nearly all clients send it: parsing it takes twenty times as long. */
 function plainListOf(codings: readonly Coding[]): RegExp {
   const known = plainLists.get(codings);
   if (known !== undefined) return known;
   const member = `(?:${[...codings, 'identity'].join('|')})(?:;q=[0-9.]+)?`;
-  // Not proven linear: the codings are words of `Coding`, and the test of this check reads the whole of it.
+  // Not proven linear: the codings are words of `Coding`, and the test of this check covers the whole expression.
   const pattern = new RegExp(`^${member}(?:, ?${member})*$`);
   plainLists.set(codings, pattern);
   return pattern;
@@ -429,8 +429,8 @@ function plainListOf(codings: readonly Coding[]): RegExp {
 const plainLists = new WeakMap<readonly Coding[], RegExp>();
 
 /**
- * Returns the media type that an `Accept` field prefers (RFC 9110 §12.5.1): the first of `offers` with the highest weight. Without
- * a field, or where it accepts none of them, the first, as the RFC allows: the field is then disregarded.
+ * Returns the media type that an `Accept` field prefers (RFC 9110 §12.5.1): the first of `offers` with the highest weight. Without a
+ * field, or if it accepts none of them, the first one: the RFC allows disregarding the field.
  */
 export function preferredType<const Type extends string>(
   accept: string | undefined,
@@ -467,7 +467,7 @@ function rangesOf(accept: string): readonly MediaRange[] {
     .filter(({ range }) => range !== '');
 }
 
-/** The most specific range decides. */
+/** The weight of the most specific range. */
 function weightOf(type: string, ranges: readonly MediaRange[]): number {
   const group = `${type.slice(0, type.indexOf('/'))}/*`;
   for (const wanted of [type, group, '*/*']) {

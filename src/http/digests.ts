@@ -6,21 +6,21 @@ export type DigestAlgorithm = 'md5' | 'sha-1' | 'sha-256' | 'sha-512';
 
 /** A digest that a client sent with a body. */
 export interface BodyDigest {
-  /** The field that has it, in lower case. */
+  /** The field that contains it, in lower case. */
   readonly field: string;
   readonly algorithm: DigestAlgorithm;
   /** In base64, without padding. */
   readonly sum: string;
 }
 
-/** The digests that a client sent with a body: of its content, and of the representation, which has the same bytes. */
+/** The digests that a client sent with a body: of its content and of the representation, which are the same bytes. */
 export interface BodyDigests {
   readonly checks: readonly BodyDigest[];
-  /** True where there are others that nobody here can check: malformed, or of an unknown algorithm. */
+  /** True if there are others that the gateway cannot check: malformed, or of an unknown algorithm. */
   readonly hasOthers: boolean;
 }
 
-/** Digests of which none is checked. */
+/** For digests that the gateway cannot check. */
 export const UNCHECKED: BodyDigests = { checks: [], hasOthers: true };
 
 /** The algorithms by their names in fields, with the length of a sum. */

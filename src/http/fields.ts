@@ -8,7 +8,7 @@ import {
   headerValue,
 } from './header-list.ts';
 
-/** Hop-by-hop fields, RFC 9110 §7.6.1 and §11.7, with the older ones that proxies still meet. */
+/** Hop-by-hop fields, RFC 9110 §7.6.1 and §11.7, and older ones that are still in use. */
 const HOP_BY_HOP = new FieldNames([
   'connection',
   'keep-alive',
@@ -44,8 +44,8 @@ export function nominated(values: readonly string[]): FieldNames {
 }
 
 /**
- * The fields of a response that are forwarded to the client, with order, repetition and spelling preserved: the same list where that is
- * all of them. `Trailer` is forwarded when `trailers` is true, because the trailers are forwarded too.
+ * The fields of a response that are forwarded to the client, with order, repetition and spelling preserved; the same list if none is
+ * removed. `Trailer` is forwarded if `trailers` is true, because the trailers are then forwarded.
  */
 export function endToEnd(headers: HeaderList, trailers: boolean): HeaderList {
   let first = 0;
@@ -63,7 +63,7 @@ export function endToEnd(headers: HeaderList, trailers: boolean): HeaderList {
   return named === undefined ? kept : withoutFields(kept, nominated(named));
 }
 
-/** False for the value of `Connection` that most peers send: it names nothing but a field that is removed anyway. */
+/** False for a value of `Connection` that lists only fields that are removed anyway, as most peers send it. */
 export function namesOthers(connection: string): boolean {
   return !isNamed(connection, 'keep-alive');
 }
@@ -77,8 +77,8 @@ export function trailersOf(trailers: HeaderList): HeaderList {
 }
 
 /**
- * The trailers of a request that are forwarded to V2. Fields for framing, routing, authentication, request modifiers and content
- * must not be trailers (RFC 9110 §6.5.1): a server that merges them with the header fields would take them for checked ones.
+ * The trailers of a request that are forwarded to V2. Fields for framing, routing, authentication, request modifiers and content must not
+ * be trailers (RFC 9110 §6.5.1): a server that merges them with the header fields would trust them as checked.
  */
 export function requestTrailersOf(trailers: HeaderList): HeaderList {
   const kept: string[] = [];
@@ -92,7 +92,7 @@ export function requestTrailersOf(trailers: HeaderList): HeaderList {
 }
 
 /**
- * The fields of an informational response that are forwarded to the client, without `Content-Length`: it has no body (RFC 9110
+ * The fields of an informational response that are forwarded to the client: without `Content-Length`, because it has no body (RFC 9110
  * §8.6).
  */
 export function interimFields(headers: HeaderList): HeaderList {
@@ -134,12 +134,12 @@ export function hasCloseOption(connection: string): boolean {
 
 const KEEP_ALIVE_OPTION = /(?:^|,)[\t ]*keep-alive[\t ]*(?:,|$)/i;
 
-/** True for a value of `Connection` by which a client of HTTP/1.0 asks for a connection that is kept (RFC 9112 appendix C.2.2). */
+/** True for a value of `Connection` with which an HTTP/1.0 client asks to keep the connection open (RFC 9112 appendix C.2.2). */
 export function hasKeepAliveOption(connection: string): boolean {
   return KEEP_ALIVE_OPTION.test(connection);
 }
 
-/** Digests of a body that can be checked: RFC 1864, RFC 3230 and RFC 9530. */
+/** Digests of a body that the gateway can check: RFC 1864, RFC 3230 and RFC 9530. */
 export const DIGEST_FIELDS: readonly string[] = ['content-md5', 'digest', 'content-digest', 'repr-digest'];
 
 /** Fields that describe the bytes of one body or its framing, and do not apply to another body (RFC 9530 §6.2). */
@@ -152,7 +152,7 @@ const BODY_NAMES = new FieldNames([
   'trailer',
 ]);
 
-/** Digests of the body that clients send in fields of their own: X-Content-SHA256, x-amz-checksum-crc32, X-Body-Hash. */
+/** Digests of the body in non-standard fields: X-Content-SHA256, x-amz-checksum-crc32, X-Body-Hash. */
 const DIGEST_NAME =
   /^x-(?:[a-z]+-)*(?:(?:content|body|payload)-(?:sha-?\d+|md5|crc\d+|hash|digest)$|checksum)/i;
 
@@ -166,10 +166,7 @@ const BODY_FIELDS = { has: isBodyField };
 /** A name with a word for a signature: X-Hub-Signature-256, Stripe-Signature, X-Shopify-Hmac-Sha256. */
 const SIGNATURE_NAME = /(?:^|[-_])(?:signature|hmac|sig)(?:[-_]|$)/;
 
-/**
- * Returns the fields of a rewritten response once its body has a content coding, in which it has `length` bytes; without one where
- * nobody has made the body.
- */
+/** Returns the fields of a rewritten response whose body now has a content coding and `length` bytes; undefined if no body was made. */
 export function codedResponseFields(
   headers: HeaderList,
   coding: string,
@@ -177,11 +174,11 @@ export function codedResponseFields(
 ): string[] {
   const coded = [...withoutFields(headers, CONTENT_LENGTH), 'Content-Encoding', coding];
   if (length !== undefined) coded.push('Content-Length', String(length));
-  // Who caches it has to know what the coding was chosen by (RFC 9110 §12.5.5).
+  // Tells caches which field the coding depends on (RFC 9110 §12.5.5).
   return isVariedBy(headers, 'accept-encoding') ? coded : [...coded, 'Vary', 'Accept-Encoding'];
 }
 
-/** True for a response that caches already keep apart by a request field, whose name is in lower case. */
+/** True for a response that already varies by a request field, whose name is in lower case. */
 export function isVariedBy(headers: HeaderList, field: string): boolean {
   const vary = headerValues(headers, 'vary').join(',').toLowerCase().split(',');
   return vary.some((name) => name.trim() === field || name.trim() === '*');
@@ -193,8 +190,8 @@ export function rewrittenResponseFields(headers: HeaderList, length: number): st
 }
 
 /**
- * Returns the fields of a response that stands for another body than V2's. A strong entity tag becomes a weak one: two bodies must not
- * share a strong tag (RFC 9110 §8.8.1), and a conditional GET works with either.
+ * Returns the fields of a response with another body than V2's. A strong entity tag becomes a weak one: two bodies must not share a
+ * strong tag (RFC 9110 §8.8.1), and a conditional GET works with either.
  */
 export function fieldsOfAnotherBody(headers: HeaderList): string[] {
   const kept = withoutFields(headers, BODY_FIELDS);
@@ -205,10 +202,7 @@ export function fieldsOfAnotherBody(headers: HeaderList): string[] {
   return kept;
 }
 
-/**
- * Marks entity tags with the rules that their representation depends on: after a change of rules, and beside those of V1 itself, none of
- * them matches.
- */
+/** Marks entity tags with the rules that their representation depends on: they no longer match after a change of rules, or at V1 itself. */
 export function markTags(headers: string[], rules: string): void {
   for (let at = 0; at < headers.length; at += 2) {
     const value = headers[at + 1] ?? '';
@@ -217,7 +211,7 @@ export function markTags(headers: string[], rules: string): void {
   }
 }
 
-/** V2's own tags of those that a client names in `If-None-Match`; undefined where none is of a representation by these rules. */
+/** V2's tags for those in a client's `If-None-Match`; undefined if none is of a representation by these rules. */
 export function tagsOfRules(tags: string, rules: string): string | undefined {
   if (tags.trim() === '*') return tags;
   const mark = markOf(rules);
@@ -228,14 +222,14 @@ export function tagsOfRules(tags: string, rules: string): string | undefined {
 }
 
 /**
- * V2's own tags of those that a client names in `If-Match`, by whatever rules it read them: what it guards is the state of the resource,
- * which rules do not change. They are strong, since a weak one never matches (RFC 9110 §13.1.1), and the gateway weakens V2's.
+ * V2's tags for those in a client's `If-Match`, by any rules: they guard the state of the resource, which rules do not change. They
+ * become strong, because the gateway has weakened V2's, and a weak tag never matches (RFC 9110 §13.1.1).
  */
 export function tagsOfState(tags: string): string {
   return tags.replaceAll(ENTITY_TAG, (_, _weak, tag: string) => `"${tag.replace(MARK, '')}"`);
 }
 
-/** An entity tag as V2 made it, whatever rules it names. */
+/** V2's form of an entity tag, without the mark of any rules. */
 export function unmarkedTag(tag: string): string {
   return tag.replace(/;rules=[\w-]{8}"$/, '"');
 }
@@ -248,11 +242,12 @@ function markOf(rules: string): string {
 }
 
 /**
- * What a field is to the gateway: the name of one that it reads or sets, or a kind. `hop-by-hop` and `body` are those that have no name
- * of their own here, `forwarding` claim where a request came from, a `range` asks for a part, a `link` has an address or the path of
- * a cookie, a `method-override` names another method than the request line, a `preflight` the one that a browser would use, a `digest`
- * describes a body by a hash that can be checked, a `signature` is about what its sender sent, an `other-trace` continues a trace in
- * another form than W3C's, an `alias` may be read as another field, and a `claimed-alias` as one that ends at the gateway.
+ * How the gateway treats a field: by its own name if the gateway reads or sets it, otherwise by a kind. `hop-by-hop` and `body` are the
+ * fields of these kinds without a name here. `forwarding` fields claim where a request came from; a `range` asks for a part; a `link`
+ * contains an address or the path of a cookie; a `method-override` names another method than the request line; a `preflight` names the
+ * method that a browser wants to use; a `digest` has a hash of the body that can be checked; a `signature` covers the message as sent; an
+ * `other-trace` continues a trace in another form than W3C's. CGI servers may read an `alias` as another field, and a `claimed-alias` as
+ * one that is not forwarded.
  */
 export type HeaderKind =
   | (typeof NAMED_KINDS)[number]
@@ -321,7 +316,7 @@ const OTHER_KINDS = [
   ['x-http-method-override', 'method-override'],
   ['x-http-method', 'method-override'],
   ['x-method-override', 'method-override'],
-  // Asks for a signature, and is none (RFC 9421 §5.1).
+  // Asks for a signature, and is not one itself (RFC 9421 §5.1).
   ['accept-signature', 'other'],
   ['if-range', 'if-range'],
   ['via', 'via'],
@@ -336,7 +331,7 @@ const KINDS_OF_OTHERS: ReadonlyMap<string, HeaderKind> = new Map(OTHER_KINDS);
 /** Names of other fields that nearly every client sends. */
 const COMMON_NAMES = ['accept', 'accept-language', 'user-agent', 'cookie', 'origin'];
 
-/** Names in lower case that most fields have. */
+/** Names of most fields, in lower case. */
 export const USUAL_NAMES: readonly string[] = [...NAMED_KINDS, ...COMMON_NAMES];
 
 /** The kind of a field by its name, in any case. */
@@ -366,12 +361,12 @@ function aliasKind(lower: string): HeaderKind {
   return isRead || KINDS_OF_OTHERS.get(plain) === 'method-override' ? 'alias' : 'other';
 }
 
-/** True for the name, in lower case, of a field that says where a body ends (RFC 9112 §6). */
+/** True for the name, in lower case, of a field that determines where a body ends (RFC 9112 §6). */
 export function isFraming(lower: string): boolean {
   return lower === 'content-length' || lower === 'transfer-encoding';
 }
 
-/** Kinds by the two spellings that nearly all clients send, so that most names take one lookup and no conversion. */
+/** Kinds by the two usual spellings of a name, so that most names need one lookup and no conversion. */
 const kindsBySpelling: ReadonlyMap<string, HeaderKind> = new Map(
   USUAL_NAMES.flatMap((lower): [string, HeaderKind][] => [
     [lower, kindOfLower(lower)],
@@ -389,8 +384,8 @@ export interface AddedFields {
 type ForwardedVersion = '1.0' | '1.1' | '2' | '3';
 
 /**
- * The fields by which a forwarded message tells of its hop: `Via` (RFC 9110 §7.6.3), and `Date` for a response that has none (§6.6.1).
- * Their texts are made once, or once a second: there are several for each exchange.
+ * The fields that a forwarded message gets at this hop: `Via` (RFC 9110 §7.6.3), and `Date` for a response without one (§6.6.1). Their
+ * texts are cached, those of `Date` for a second, because each exchange needs several.
  */
 export class HopFields {
   private readonly name: string;
@@ -402,7 +397,7 @@ export class HopFields {
   private second = Number.NaN;
   private dateText = '';
 
-  /** `name` is the pseudonym of the gateway; where it is empty, `Via` is neither added nor read. `time` is in milliseconds since 1970. */
+  /** `name` is the pseudonym of the gateway; if it is empty, `Via` is neither added nor read. `time` is in milliseconds since 1970. */
   constructor(name: string, time: () => number) {
     this.name = name.toLowerCase();
     this.time = time;
@@ -419,16 +414,16 @@ export class HopFields {
     this.undated = this.dated;
   }
 
-  /** The fields of a request that came over a version of HTTP. */
+  /** The fields to add to a request that was received over a version of HTTP. */
   ofRequest(version: string): AddedFields {
     return isForwardedVersion(version) ? this.requests[version] : this.requests['1.1'];
   }
 
-  /** The fields of a response that came with a date, or without one, over HTTP/1.1 unless `is10`. */
+  /** The fields to add to a response with or without a date, received over HTTP/1.1 unless `is10`. */
   ofResponse(hasDate: boolean, is10 = false): AddedFields {
     if (is10) return hasDate ? this.datedOf10 : added(['Date', this.date, ...this.datedOf10.fields]);
     if (hasDate) return this.dated;
-    // A new text stands for a new second.
+    // The text changes once a second.
     const before = this.dateText;
     const { date } = this;
     if (date !== before || this.undated === this.dated)
@@ -436,12 +431,12 @@ export class HopFields {
     return this.undated;
   }
 
-  /** Adds the fields of a response to its own, in place. */
+  /** Adds the fields for a response to `headers`, in place. */
   addTo(headers: string[], is10 = false): void {
     headers.push(...this.ofResponse(headerValue(headers, 'date') !== undefined, is10).fields);
   }
 
-  /** The time as `Date` has it. */
+  /** The current time in the format of `Date`. */
   get date(): string {
     const second = Math.floor(this.time() / 1000);
     if (second !== this.second) {
@@ -451,7 +446,7 @@ export class HopFields {
     return this.dateText;
   }
 
-  /** True for the values of `Via` of a request that has been here before: it would go round for ever. */
+  /** True for values of `Via` that name this gateway: the request would loop forever. */
   isLoop(via: string): boolean {
     const { name } = this;
     if (name === '' || !via.toLowerCase().includes(name)) return false;
@@ -480,12 +475,12 @@ function isForwardedVersion(version: string): version is ForwardedVersion {
   return version === '1.1' || version === '2' || version === '1.0' || version === '3';
 }
 
-/** The largest `Max-Forwards` that is sent on: a larger one is lowered to it, as no path has so many hops. */
+/** The largest `Max-Forwards` that is forwarded; a larger value is lowered to it, because no path has so many hops. */
 const MAX_FORWARDS = 2 ** 31 - 1;
 
 /**
- * The value of `Max-Forwards` to send on (RFC 9110 §7.6.2): one less; -1 where the message must not be forwarded, and undefined where
- * the value is not a number.
+ * The value of `Max-Forwards` to forward (RFC 9110 §7.6.2): one less; -1 if the message must not be forwarded, undefined if the value is
+ * not a number.
  */
 export function countedDown(maxForwards: string): number | undefined {
   return /^\d+$/.test(maxForwards) ? Math.min(Number(maxForwards) - 1, MAX_FORWARDS) : undefined;

@@ -1,16 +1,16 @@
 import { type HeaderList, headerValues } from './header-list.ts';
 import { isHost } from './request-head.ts';
 
-/** What the connection itself says of the address that a client used. */
+/** The address that a client used, as far as its connection tells. */
 interface DirectAddress {
   readonly host: string | undefined;
   readonly secure: boolean;
 }
 
 /**
- * The address by which the client reached the first proxy, without a path. `headers` have `X-Forwarded-*` and `Forwarded` only where the
- * peer is a trusted proxy; of their lists counts what the trusted proxy nearest to the client wrote. A value that cannot be read is
- * ignored, and `X-Forwarded-*` goes before `Forwarded`. Undefined without a valid host.
+ * The address by which the client reached the first proxy, without a path. `headers` contain `X-Forwarded-*` and `Forwarded` only if the
+ * peer is a trusted proxy; in their lists, the entry of the trusted proxy nearest to the client counts. Invalid values are ignored, and
+ * `X-Forwarded-*` takes precedence over `Forwarded`. Undefined without a valid host.
  */
 export function clientFacingAddress(
   headers: HeaderList,
@@ -30,15 +30,15 @@ export function clientFacingAddress(
   const bare = portStart === -1 ? host : host.slice(0, portStart);
   const ownPort = portStart === -1 ? undefined : readPort(host.slice(portStart + 1));
   const xPort = readPort(nearest(headers, 'x-forwarded-port', isTrusted));
-  // A forwarded host that has a port is the client's; the port of `Host` may be that of a hop in between.
+  // The port of a forwarded host is the client's; the port of `Host` may belong to a hop in between.
   const port = named === undefined ? (xPort ?? ownPort) : (ownPort ?? xPort);
   const isDefault = port === undefined || port === (scheme === 'https' ? '443' : '80');
   return `${scheme}://${bare}${isDefault ? '' : `:${port}`}`;
 }
 
 /**
- * The address of the client that the trusted proxy nearest to it saw, as these headers tell; undefined where they do not. `headers` are
- * those of `clientFacingAddress`.
+ * The client's address as seen by its nearest trusted proxy, from these headers; undefined if they do not contain it. For `headers`, see
+ * `clientFacingAddress`.
  */
 export function forwardedClient(
   headers: HeaderList,
@@ -61,8 +61,8 @@ function readPort(text: string | undefined): string | undefined {
 }
 
 /**
- * The value of a list that is about the client's own connection: the one beside the client in `X-Forwarded-For` where both lists are as
- * long, otherwise the first.
+ * The entry of a list for the client's own connection: the one at the client's position in `X-Forwarded-For` if both lists have the same
+ * length, otherwise the first.
  */
 function nearest(
   headers: HeaderList,
@@ -79,7 +79,7 @@ function listOf(headers: HeaderList, name: string): readonly string[] {
   return headerValues(headers, name).flatMap((line) => line.split(',').map((value) => value.trim()));
 }
 
-/** The place of the last address that is none of a trusted proxy: what stands before it, the client may have made up. */
+/** The position of the last address that is not a trusted proxy: the client may have invented the entries before it. */
 function clientIndex(
   addresses: readonly (string | undefined)[],
   isTrusted: (address: string) => boolean,
@@ -97,7 +97,7 @@ function bareAddress(node: string): string {
   return colon !== -1 && colon === node.lastIndexOf(':') ? node.slice(0, colon) : node;
 }
 
-/** The parameters of the element of `Forwarded` (RFC 7239 §4) about the client's own connection; none where the field is malformed. */
+/** The parameters of the element of `Forwarded` (RFC 7239 §4) about the client's own connection; none if the field is malformed. */
 function readForwarded(
   headers: HeaderList,
   isTrusted: (address: string) => boolean,
@@ -126,5 +126,8 @@ function readForwarded(
 
 const NOTHING: ReadonlyMap<string, string> = new Map();
 
-/** A pair, or nothing, with what ends it. Unquoted values may have the colons and brackets that the RFC wants quoted, as many proxies write them. */
+/**
+ * A pair, or nothing, with the separator after it. Unquoted values may contain colons and brackets, as many proxies write them, although
+ * the RFC requires quotes.
+ */
 const PAIR = /[ \t]*(?:([\w!#$%&'*+.^`|~-]+)=(?:([^\s",;]+)|"((?:[^"\\]|\\.)*)")[ \t]*)?([,;]|$)/gy;

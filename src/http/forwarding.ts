@@ -3,7 +3,7 @@ import { isNamed } from './header-list.ts';
 /** How the client's address is forwarded to the origin: not at all, in `X-Forwarded-*`, or in `Forwarded` (RFC 7239). */
 export type ForwardedMode = 'off' | 'x-forwarded' | 'rfc7239';
 
-/** The hop before the gateway. */
+/** The client's connection to the gateway. */
 interface Hop {
   /** The peer's address as reported by the socket. */
   readonly address: string;
@@ -12,7 +12,7 @@ interface Hop {
   readonly host: string | undefined;
 }
 
-/** True for a field name, in lower case, that claims where a request came from; any client can send one. */
+/** True for a field name, in lower case, with a claim about the origin of a request; any client can send one. */
 export function isForwarding(lower: string): boolean {
   return lower === 'forwarded' || lower === 'x-real-ip' || lower.startsWith('x-forwarded-');
 }
@@ -141,12 +141,15 @@ export function readTraceparent(value: string | undefined): TraceContext | undef
   return { traceId, spanId: parentId, isSampled, header: value };
 }
 
-/** The `traceparent` of a span, with the flag that tells whether its sender records the trace. */
+/** The `traceparent` of a span, with the flag that says whether its sender records the trace. */
 export function traceparentOf(traceId: string, spanId: string, isSampled: boolean): string {
   return `00-${traceId}-${spanId}-${isSampled ? '01' : '00'}`;
 }
 
-/** Fields of other trace contexts than W3C's: Zipkin, AWS, Google, Jaeger, SkyWalking, gRPC, Elastic, New Relic, Instana, SAP, Sentry, Dynatrace. */
+/**
+ * Fields of trace contexts other than W3C's: Zipkin, AWS, Google, Jaeger, SkyWalking, gRPC, Elastic, New Relic, Instana, SAP, Sentry,
+ * Dynatrace.
+ */
 const OTHER_TRACE_CONTEXTS: ReadonlySet<string> = new Set([
   'b3',
   'x-amzn-trace-id',

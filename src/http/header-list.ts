@@ -28,10 +28,10 @@ export function isNamed(name: string | undefined, lower: string): boolean {
   return name !== undefined && name.length === lower.length && name.toLowerCase() === lower;
 }
 
-/** A set of field names, given in lower case, that finds them in any case. */
+/** A set of field names, given in lower case, and matched in any case. */
 export class FieldNames {
   private readonly names: ReadonlySet<string>;
-  /** True at the length of each name, which rules out most other names. */
+  /** True at the length of each name: a fast check that excludes most other names. */
   private readonly lengths: boolean[] = [];
 
   constructor(names: readonly string[]) {
@@ -83,8 +83,8 @@ export function isFieldValue(text: string): boolean {
 }
 
 /**
- * True for a field value that ends neither itself nor its line: without NUL, CR and LF, in which nothing can be hidden (RFC 9110 §5.5, RFC
- * 9113 §8.2.1). Other control characters come from old servers, and readers take them as they are.
+ * True for a field value that cannot break out of its line: it contains no NUL, CR or LF (RFC 9110 §5.5, RFC 9113 §8.2.1). Other control
+ * characters come from old servers, and clients accept them.
  */
 export function isWritableValue(text: string): boolean {
   for (let at = 0; at < text.length; at += 1) {
@@ -112,7 +112,7 @@ const DELETE = 0x7f;
 const LATIN1 = 0xff;
 
 /** 1 for each character of a token. */
-// Marked as free of effects, so that a bundle which checks no names goes without it.
+// Marked as pure, so that a bundle which checks no names does not contain it.
 const tokenCharacters = /* @__PURE__ */ tableOf(
   "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
 );
@@ -123,7 +123,7 @@ function tableOf(characters: string): Uint8Array {
   return table;
 }
 
-/** True for a request target that ends neither itself nor its line; bytes beyond ASCII are for the origin to read, as without a gateway. */
+/** True for a request target that cannot break out of its line; the origin interprets bytes beyond ASCII, as without a gateway. */
 export function isWritableTarget(target: string): boolean {
   for (let at = 0; at < target.length; at += 1) {
     const code = target.charCodeAt(at);
@@ -133,10 +133,10 @@ export function isWritableTarget(target: string): boolean {
 }
 
 const ZERO = 0x30;
-/** Any number of so many digits is exact as a double. */
+/** Any number with so many digits is exact as a double. */
 const MAX_DIGITS = 15;
 
-/** The number that `text` writes in 1 to 15 decimal digits, as `Content-Length` has it (RFC 9110 §8.6); undefined for any other text. */
+/** Reads 1 to 15 decimal digits, as in `Content-Length` (RFC 9110 §8.6); undefined for any other text. */
 export function readDecimal(text: string): number | undefined {
   if (text.length === 0 || text.length > MAX_DIGITS) return undefined;
   let value = 0;
@@ -149,9 +149,9 @@ export function readDecimal(text: string): number | undefined {
 }
 
 /**
- * The header section of a `Request` as a raw list. The platform lower-cases names, sorts them and joins lines of one name; fields
- * that must not be repeated are split again, so that a second `Authorization` is refused here as everywhere. Fields that the
- * platform itself adds about the client are left out.
+ * The header section of a `Request` as a raw list. The platform lower-cases names, sorts them and joins lines with the same name; fields
+ * that must not be repeated are split again, so that a second `Authorization` is refused here as well. Fields about the client that the
+ * platform adds are left out.
  */
 export function requestHeaders(headers: Headers, acceptEncoding: string | undefined): HeaderList {
   const list: string[] = [];
@@ -201,12 +201,12 @@ const LINE_BOUNDARIES: ReadonlyMap<string, RegExp> = new Map([
   ['x-api-version', /, /],
 ]);
 
-/** The boundary between two joined lines of cookies: a comma before the name of the next cookie (RFC 6265 §4.1.1). */
+/** The boundary between two joined lines of cookies: a comma followed by the name of the next cookie (RFC 6265 §4.1.1). */
 const COOKIE_BOUNDARY = /, (?=[\w!#$%&'*+.^`|~-]+=)/g;
 
-/** The lines that a value was joined of; the value itself where it is one. */
+/** The lines that were joined to a value; the value itself if it is only one. */
 function linesOf(name: string, value: string): string | readonly string[] {
-  // RFC 9113 §8.2.3: after a comma, they would be a part of the cookie before them.
+  // RFC 9113 §8.2.3: joined with a comma, they would become part of the previous cookie.
   if (name === 'cookie') return value.replaceAll(COOKIE_BOUNDARY, '; ');
   const boundary = LINE_BOUNDARIES.get(name);
   return boundary === undefined || !value.includes(', ') ? value : value.split(boundary);

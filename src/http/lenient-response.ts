@@ -2,26 +2,23 @@ import { type HeaderList, isFieldName, isWritableValue } from './header-list.ts'
 import type { StatusLine } from './response-head.ts';
 
 /**
- * Responses that break the grammar of RFC 9112 and still have one meaning, as old servers write them and nginx and HAProxy deliver them.
- * The strict readers come first; these read what those refuse. They refuse what two readers could understand differently: lengths that
- * differ, a NUL, a CR that ends no line, a folded length or coding.
+ * The head of a response that violates RFC 9112 but has only one meaning, as old servers send it and nginx and HAProxy forward it. These
+ * readers are tried after the strict ones. They refuse anything ambiguous: different lengths, a NUL, a bare CR, a folded length or
+ * coding.
  */
 interface LenientHead {
   readonly line: StatusLine;
   readonly fields: HeaderList;
 }
 
-/** One or more blanks, a later minor version, a third digit that no class of statuses begins with, and the sub-status of IIS (403.1). */
+/** One or more blanks, a later minor version, a status of an undefined class, and the sub-status of IIS (403.1). */
 const STATUS_LINE = /^HTTP\/([1-9]\.\d)[ \t]+([1-9]\d\d)(?:\.\d{1,3})?(?:[ \t]([^]*))?$/;
-/** A line that belongs to no field, such as the second status line of IIS: nginx leaves it out, too. */
+/** A line that is not a field, such as the second status line of IIS: nginx also omits it. */
 const NO_FIELD = /^(?:HTTP\/[^]*|[^\s:]+)$/;
 // oxlint-disable-next-line no-control-regex
 const CONTROLS = /[\x00-\x1f\x7f]/g;
 
-/**
- * Offset behind the empty line that ends a section, from an offset on, where lines may end with LF alone (RFC 9112 §2.2); -1 where there is
- * none.
- */
+/** Offset after the empty line that ends a section, from an offset on; lines may end with LF alone (RFC 9112 §2.2). -1 if there is none. */
 export function findLenientEnd(bytes: Uint8Array, from: number): number {
   for (let at = bytes.indexOf(LF, from); at >= 0; at = bytes.indexOf(LF, at + 1)) {
     if (bytes[at + 1] === LF) return at + 2;
@@ -30,7 +27,7 @@ export function findLenientEnd(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
-/** Reads a head of latin1 up to its empty line; undefined when it has no one meaning. */
+/** Reads a head in latin1 up to its empty line; undefined if it is ambiguous. */
 export function readLenientHead(text: string): LenientHead | undefined {
   const [first = '', ...lines] = linesOf(text);
   const [, version = '', status, reason = ''] = STATUS_LINE.exec(first) ?? [];
@@ -40,22 +37,22 @@ export function readLenientHead(text: string): LenientHead | undefined {
   if (framed === undefined) return undefined;
   const line = {
     status: Number(status),
-    // A reason means nothing, and may be replaced (RFC 9112 §4).
+    // A reason phrase has no meaning, and may be replaced (RFC 9112 §4).
     reason: reason.replaceAll(CONTROLS, ' ').trim(),
     isKept: version !== '1.0',
   };
   return { line, fields: framed };
 }
 
-/** Reads trailers of latin1 up to their empty line, without fields that frame a message; undefined when they have no one meaning. */
+/** Reads trailers in latin1 up to their empty line, without framing fields; undefined if they are ambiguous. */
 export function readLenientTrailers(text: string): HeaderList | undefined {
   const fields = fieldsOf(linesOf(text));
   return fields && without(fields);
 }
 
 /**
- * The size in the line before a chunk, without its CR LF: with any number of zeros before it, and with blanks and extensions of any form
- * behind it. Undefined where it is not one number.
+ * The size in the line before a chunk, without its CRLF: with any number of leading zeros, and with blanks and any extensions after it.
+ * Undefined if it is not one number.
  */
 export function readLenientChunkSize(line: string): number | undefined {
   const digits = CHUNK_SIZE.exec(line)?.[1];
@@ -81,7 +78,7 @@ function withoutReturns(line: string): string {
   return line.slice(0, end);
 }
 
-/** Names and values of field lines; folded ones are joined with a blank (RFC 9112 §5.2). */
+/** Names and values of field lines; folded lines are joined with a blank (RFC 9112 §5.2). */
 function fieldsOf(lines: readonly string[]): string[] | undefined {
   const fields: string[] = [];
   for (const line of lines) {
@@ -98,7 +95,7 @@ function fieldsOf(lines: readonly string[]): string[] | undefined {
       if (NO_FIELD.test(line)) continue;
       return undefined;
     }
-    // A proxy takes blanks before the colon away (RFC 9112 §5.1).
+    // A proxy removes blanks before the colon (RFC 9112 §5.1).
     const name = trimmed(line.slice(0, colon));
     if (isFieldName(name)) fields.push(name, trimmed(line.slice(colon + 1)));
     // oxlint-disable-next-line no-control-regex
@@ -107,7 +104,7 @@ function fieldsOf(lines: readonly string[]): string[] | undefined {
   return fields.every(isWritableValue) ? fields : undefined;
 }
 
-/** The fields with at most one length or coding, where the first one was: chunks win over a length (RFC 9112 §6.3). */
+/** The fields with at most one length or coding, in the place of the first: chunks take precedence over a length (RFC 9112 §6.3). */
 function framedOnce(fields: readonly string[]): string[] | undefined {
   const lengths = new Set<string | undefined>();
   const codings = new Set<string>();
@@ -124,7 +121,7 @@ function framedOnce(fields: readonly string[]): string[] | undefined {
   return coding === 'chunked' ? without(fields, CODING, coding) : undefined;
 }
 
-/** The fields without those that frame the message, but with the first one named `kept`, with this value. */
+/** The fields without framing fields, except that the first one named `kept` stays, with this value. */
 function without(fields: readonly string[], kept?: string, value = ''): string[] {
   const left: string[] = [];
   let isMissing = true;
@@ -141,12 +138,15 @@ function without(fields: readonly string[], kept?: string, value = ''): string[]
   return left;
 }
 
-/** A length without zeros before it: readers differ in how many digits they read. */
+/** A length without leading zeros: parsers differ in how many digits they read. */
 function lengthOf(text: string): string | undefined {
   return /^0*(\d{1,15})$/.exec(text)?.[1];
 }
 
-/** Codings but `identity`, which changes nothing (RFC 2616 §3.6). A list may have empty elements (RFC 9110 §5.6.1), but not only those. */
+/**
+ * The codings without `identity`, which changes nothing (RFC 2616 §3.6). A list may have empty elements (RFC 9110 §5.6.1), but not only
+ * those.
+ */
 function codingsOf(value: string): string[] {
   const elements = value
     .toLowerCase()

@@ -11,9 +11,9 @@ import {
 /** Offsets of each line: where its name starts and ends, and where its value starts and ends. */
 const OFFSETS_PER_LINE = 4;
 
-/** Field lines as received, checked. Names are known by their kinds; texts of names and values are cut where they are asked for. */
+/** Checked field lines, as received. Each name has a kind; texts of names and values are created on demand. */
 export class RawHeaders {
-  /** In latin1; the lines are its end. */
+  /** In latin1; the lines are at its end. */
   readonly text: string;
   /** The kind of each field. */
   readonly kinds: readonly HeaderKind[];
@@ -50,7 +50,7 @@ export class RawHeaders {
     return this.list?.[index * 2 + 1] ?? this.text.slice(this.offset(index, 2), this.offset(index, 3));
   }
 
-  /** The first field of a kind, as a list of it alone. */
+  /** The first field of a kind, as a list. */
   first(kind: HeaderKind): HeaderList {
     const index = this.kinds.indexOf(kind);
     return index === -1 ? [] : [this.name(index), this.value(index)];
@@ -61,12 +61,12 @@ export class RawHeaders {
     return this.offset(index, 1) - this.offset(index, 0) + this.offset(index, 3) - this.offset(index, 2);
   }
 
-  /** Offset of a line that is written as `Name: value`; -1 for any other. */
+  /** Offset of a line in the form `Name: value`; -1 for any other. */
   plainOffset(index: number): number {
     return this.arePlain || this.isPlain(index) ? this.offset(index, 0) : -1;
   }
 
-  /** The lines of the fields that are kept; undefined where a line is not written as `Name: value`. */
+  /** The lines of the fields that are kept; undefined if a line is not in the form `Name: value`. */
   filter(isKept: (kind: HeaderKind) => boolean): string | undefined {
     if (!this.arePlain) return undefined;
     const { text, kinds } = this;
@@ -104,8 +104,8 @@ export class RawHeaders {
 
 /**
  * Reads field lines (RFC 9112 §5), each ended by CRLF, from an offset of a latin1 text to its end. `bytes` have the text from `start`
- * on: V8 reads them several times as fast as characters. Undefined when a line is ambiguous: no folding, no space before the colon, no
- * bare CR or LF, no control character.
+ * on: V8 reads them several times as fast as characters. Undefined for folding, a space before the colon, a bare CR or LF, or a control
+ * character.
  */
 export function readFieldLines(
   text: string,
@@ -154,13 +154,13 @@ export function rawHeadersOf(fields: HeaderList): RawHeaders {
 }
 
 /**
- * Writes field lines; undefined when a name or a value cannot be written as one unambiguous line. Runs of lines that were `received`
- * are copied whole: reading has checked them.
+ * Writes field lines; undefined if a name or a value cannot be written as one unambiguous line. Runs of `received` lines are copied,
+ * because they were checked when read.
  */
 export function writeFieldLines(fields: HeaderList, received = NO_LINES): string | undefined {
   const source = received.text;
   let text = '';
-  // The lines of this part of the source are still to be copied.
+  // The lines of this part of the source still have to be copied.
   let runStart = 0;
   let runEnd = 0;
   let next = 0;
@@ -193,7 +193,7 @@ const LINE_END = 2;
 
 const NO_LINES = new RawHeaders('', [], [], true);
 
-/** Position of a field in a list, from `from` on; the length of the list where there is none. */
+/** Position of a field in a list, from `from` on; the length of the list if there is none. */
 function findField(fields: HeaderList, name: string, value: string, from: number): number {
   let at = from;
   while (at < fields.length && !(fields[at] === name && fields[at + 1] === value)) at += 2;
@@ -211,8 +211,8 @@ function isSpace(code: number | undefined): boolean {
 }
 
 /**
- * Offset of the CRLF CRLF that ends a head (RFC 9112 §2.1), from an offset on; -1 where there is none. Most of the bytes are skipped: one
- * that is neither CR nor LF cannot be among the four.
+ * Offset of the CRLF CRLF that ends a head (RFC 9112 §2.1), from an offset on; -1 if there is none. Skips most bytes: one that is neither
+ * CR nor LF cannot be among the four.
  */
 export function findHeadEnd(bytes: Uint8Array, from: number): number {
   for (let at = from + 3; at < bytes.length;) {
@@ -226,7 +226,7 @@ export function findHeadEnd(bytes: Uint8Array, from: number): number {
   return -1;
 }
 
-/** Names in lower case that are often received. */
+/** Common names, in lower case. */
 const KNOWN_NAMES = [
   ...USUAL_NAMES,
   'access-control-allow-origin',
@@ -257,7 +257,7 @@ const KNOWN_NAMES = [
   'x-real-ip',
 ];
 
-/** A known name, with the next one of the same slot. */
+/** A known name, and the next one in the same slot. */
 interface KnownName {
   readonly codes: Uint8Array;
   readonly kind: HeaderKind;
@@ -265,7 +265,7 @@ interface KnownName {
 }
 
 const SLOTS = 512;
-/** The bit that tells lower case from upper case: without it no two characters of known names are the same. */
+/** The bit that distinguishes lower from upper case; ignoring it, all characters of known names are distinct. */
 const LOWER_CASE = 0x20;
 const slots: (KnownName | undefined)[] = Array.from({ length: SLOTS }, () => undefined);
 
@@ -275,7 +275,7 @@ for (const name of KNOWN_NAMES) {
   slots[slot] = { codes, kind: kindOfName(name), next: slots[slot] };
 }
 
-/** The kind of a field by the bytes of its name, which must be a token; undefined for one that is not known. No text is made of it. */
+/** The kind of a field by the bytes of its name, which must be a token; undefined for an unknown name. Creates no string. */
 export function kindOfBytes(bytes: Uint8Array, from: number, to: number): HeaderKind | undefined {
   for (let known = slots[slotOf(bytes, from, to)]; known !== undefined; known = known.next)
     if (isName(known.codes, bytes, from, to)) return known.kind;
@@ -289,7 +289,7 @@ function isName(codes: Uint8Array, bytes: Uint8Array, from: number, to: number):
   return true;
 }
 
-/** Length, first, middle and last character tell nearly all known names apart. */
+/** Length, first, middle and last character distinguish nearly all known names. */
 function slotOf(bytes: Uint8Array, from: number, to: number): number {
   const length = to - from;
   const first = (bytes[from] ?? 0) | LOWER_CASE;

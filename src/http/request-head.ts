@@ -9,24 +9,24 @@ import {
 } from './fields.ts';
 import { type HeaderList, headerValue, isFieldValue, readDecimal, withoutFields } from './header-list.ts';
 
-/** The fields of a request that are forwarded. */
+/** The fields of a request to forward. */
 export interface ForwardedFields {
   readonly forwardedHeaders: HeaderList;
-  /** The lines of these fields, in latin1; undefined where they were not received as lines that can be written again as they are. */
+  /** The lines of these fields, in latin1; undefined unless they were received as lines that can be forwarded unchanged. */
   readonly forwardedLines: string | undefined;
 }
 
-/** Which lines of a head are kept, and what is added behind them. */
+/** Which lines of a head are kept, and what is added after them. */
 export interface LineChanges {
   readonly isKept: (kind: HeaderKind) => boolean;
-  /** True where a field occurs again of which only the first line is sent on. */
+  /** True if a field is repeated of which only the first line is forwarded. */
   readonly hasRepetition: () => boolean;
-  /** The field for the release, and its value; undefined where none is set. */
+  /** The field for the release, and its value; undefined if none is set. */
   readonly versionHeader: string;
   readonly version: string | undefined;
   readonly requestId: string | undefined;
   readonly traceparent: string | undefined;
-  /** True where the body is made by rules, and is JSON. */
+  /** True if rules made the body, which is JSON. */
   readonly isBodyMade: boolean;
 }
 
@@ -62,17 +62,17 @@ export function readHead(
   return head;
 }
 
-/** Fields that end here. */
+/** Fields that are not forwarded. */
 const NOT_FORWARDED: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
   ...HOP_BY_HOP_KINDS,
   'host',
   'content-length',
   'expect',
-  // Only servers that follow CGI read it, as the field that ends here.
+  // Only CGI servers read it, as a field that is not forwarded.
   'claimed-alias',
 ]);
 
-/** What is read of a header section, whatever form it has. */
+/** The reader of a header section, independent of its form. */
 abstract class HeadReader implements ForwardedFields {
   fault: HeadFault | undefined = undefined;
   host: string | undefined = undefined;
@@ -84,14 +84,14 @@ abstract class HeadReader implements ForwardedFields {
   contentLength: number | undefined = undefined;
   chunked = false;
   apiVersion: string | undefined = undefined;
-  /** True when `x-api-version` occurs with two values, so that two readers could read two releases. */
+  /** True if `x-api-version` occurs with two values, so that servers could read different releases. */
   repeatsVersion = false;
-  /** True when `Authorization`, `Content-Type` or `x-api-version` occurs again, and the first one is the one that counts. */
+  /** True if `Authorization`, `Content-Type` or `x-api-version` is repeated, and only the first counts. */
   repeatsFields = false;
   requestId: string | undefined = undefined;
-  /** All values of `traceparent`, joined with commas: more than one is not a valid one. */
+  /** All values of `traceparent`, joined with commas: more than one is invalid. */
   traceparent: string | undefined = undefined;
-  /** True when the request continues a trace in another form than `traceparent`, such as `b3`. */
+  /** True if the request continues a trace with a field other than `traceparent`, such as `b3`. */
   hasOtherTrace = false;
   upgrade: string | undefined = undefined;
   expect: string | undefined = undefined;
@@ -101,16 +101,16 @@ abstract class HeadReader implements ForwardedFields {
   ifMatch: string | undefined = undefined;
   /** All values of `If-None-Match`, joined with commas. */
   ifNoneMatch: string | undefined = undefined;
-  /** All values of `X-HTTP-Method-Override` and its other names, joined with commas. */
+  /** All values of `X-HTTP-Method-Override` and its variants, joined with commas. */
   methodOverride: string | undefined = undefined;
   private hasSignature = false;
   /** All values of `Range`, joined with commas. */
   range: string | undefined = undefined;
   /** All values of `Via`, joined with commas. */
   via: string | undefined = undefined;
-  /** All values of `Max-Forwards`, joined with commas: more than one is not a valid one. */
+  /** All values of `Max-Forwards`, joined with commas: more than one is invalid. */
   maxForwards: string | undefined = undefined;
-  /** The value of `Origin`: a browser's page of another origin sent the request. */
+  /** The value of `Origin`: a page of another origin sent the request. */
   origin: string | undefined = undefined;
   /** The method that a preflight asks for. */
   preflightMethod: string | undefined = undefined;
@@ -131,16 +131,16 @@ abstract class HeadReader implements ForwardedFields {
   /** Number of fields. */
   protected abstract get count(): number;
 
-  /** Reads so many fields; returns the bytes of their names and values. */
+  /** Reads this many fields; returns the bytes of their names and values. */
   protected abstract readFields(count: number): number;
 
-  /** The fields to forward, those that `Connection` lists among them. */
+  /** The fields to forward, including those that `Connection` lists. */
   protected abstract forwardedFields(): HeaderList;
 
   /**
-   * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`,
-   * `Expect` and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is one of them where the
-   * body has no length, because trailers are then forwarded.
+   * The fields to forward, in order and spelling as received: without hop-by-hop fields, those that `Connection` lists, `Host`, `Expect`
+   * and the framing, and without `Forwarded` and similar fields unless the peer is trusted. `Trailer` is included if the body has no
+   * length, because trailers are then forwarded.
    */
   get forwardedHeaders(): HeaderList {
     if (this.forwarded === undefined) {
@@ -151,7 +151,7 @@ abstract class HeadReader implements ForwardedFields {
     return this.forwarded;
   }
 
-  /** True for a request that its client has signed: with a field for it, or in `Authorization`. */
+  /** True for a request that its client has signed, in a field for signatures or in `Authorization`. */
   get isSigned(): boolean {
     return this.hasSignature || (this.authorization !== undefined && isSignature(this.authorization));
   }
@@ -160,7 +160,7 @@ abstract class HeadReader implements ForwardedFields {
     return this.changedLines();
   }
 
-  /** The lines of these fields with changes to them; undefined where the fields were not received as lines, or were with others. */
+  /** The changed lines of these fields; undefined if the fields were not received as lines, or only together with others. */
   changedLines(_changes?: LineChanges): string | undefined {
     return undefined;
   }
@@ -179,7 +179,7 @@ abstract class HeadReader implements ForwardedFields {
     this.readFraming();
   }
 
-  /** True for a field that is forwarded, unless `Connection` lists it. To be asked once all fields are read. */
+  /** True for a field that is forwarded, unless `Connection` lists it. Call it only after all fields are read. */
   protected isForwarded(kind: HeaderKind): boolean {
     if (kind === 'other') return true;
     if (kind === 'forwarding') return this.trusted;
@@ -187,7 +187,7 @@ abstract class HeadReader implements ForwardedFields {
     return !NOT_FORWARDED.has(kind);
   }
 
-  /** Takes the value of a field that is not just any other. */
+  /** Takes the value of a field that the gateway uses. */
   protected take(kind: HeaderKind, value: string): void {
     if (kind === 'host') this.host = this.only(kind, this.host, value);
     else if (kind === 'authorization') this.authorization = this.equal(kind, this.authorization, value);
@@ -229,7 +229,7 @@ abstract class HeadReader implements ForwardedFields {
     this.fault ??= { status: 400, detail };
   }
 
-  /** A second name of a field that frames the request could hide another request; of other fields, it is the service's to read. */
+  /** A second name of a framing field could smuggle another request; second names of other fields are left to the service. */
   protected takeAlias(name: string): void {
     const lower = name.toLowerCase();
     const plain = lower.replaceAll('_', '-');
@@ -241,19 +241,19 @@ abstract class HeadReader implements ForwardedFields {
     this.apiVersion = this.first(this.apiVersion, value);
   }
 
-  /** With two lines of such a field, two parsers could read two different requests. */
+  /** With two lines of such a field, parsers could read different requests. */
   private only(name: string, before: string | undefined, value: string): string {
     if (before !== undefined) this.refuse(`The header ${name} occurs twice.`);
     return value;
   }
 
-  /** Two lines with one value are one value to every reader; some clients write such a field twice. */
+  /** Two lines with the same value are unambiguous; some clients send such a field twice. */
   private equal(name: string, before: string | undefined, value: string): string {
     this.repeatsFields ||= before !== undefined;
     return before === value ? value : this.only(name, before, value);
   }
 
-  /** Of a field that names neither a sender nor an end, servers read the first line: Node, Go and the servlet API do. */
+  /** Servers such as Node, Go and the servlet API use the first line of a field that concerns neither routing nor framing. */
   private first(before: string | undefined, value: string): string {
     this.repeatsFields ||= before !== undefined;
     return before ?? value;
@@ -312,7 +312,7 @@ class HeadOfList extends HeadReader {
   }
 }
 
-/** True for credentials that are made of the request itself: AWS, the draft before RFC 9421, OAuth 1.0 (RFC 5849), Hawk, and HMACs. */
+/** True for credentials that are computed from the request: AWS, the draft before RFC 9421, OAuth 1.0 (RFC 5849), Hawk, and HMACs. */
 function isSignature(authorization: string): boolean {
   return SIGNING_SCHEME.test(authorization);
 }
@@ -327,7 +327,7 @@ function joined(before: string | undefined, value: string, separator: string): s
   return before === undefined ? value : `${before}${separator}${value}`;
 }
 
-/** Reads a header section like `readHead`, from lines: texts are only cut of the fields that the gateway uses. */
+/** Reads a header section like `readHead`, from lines: creates strings only for the fields that the gateway uses. */
 export function readHeadLines(
   lines: RawHeaders,
   limits: HeadLimits,
@@ -371,7 +371,7 @@ class HeadOfLines extends HeadReader {
     if (this.connection !== undefined) return undefined;
     if (changes === undefined) return this.lines.filter((kind) => this.isForwarded(kind));
     const { version, versionHeader, requestId, traceparent, isBodyMade } = changes;
-    // A field that is replaced keeps its place.
+    // A replaced field keeps its place.
     if (changes.hasRepetition()) return undefined;
     if (version !== undefined && this.hasVersion(versionHeader)) return undefined;
     if (requestId !== undefined && this.requestId !== undefined) return undefined;
@@ -408,12 +408,12 @@ export function expectsContent(method: string): boolean {
   return method === 'POST' || method === 'PUT' || method === 'PATCH';
 }
 
-/** The method as a label: any that RFC 9110 and RFC 5789 do not define is `_OTHER`, as OpenTelemetry wants it. */
+/** The method as a label: one that RFC 9110 and RFC 5789 do not define becomes `_OTHER`, as OpenTelemetry requires. */
 export function methodLabel(method: string): string {
   return KNOWN_METHODS.has(method) ? method : '_OTHER';
 }
 
-/** The latest valid value: nearly all requests have the same. */
+/** The latest valid value: nearly all requests have the same one. */
 let lastValid: string | undefined;
 
 /** True for a `Host` value that is a name or an address with an optional port (RFC 3986 §3.2.2), and nothing else. */
@@ -426,7 +426,7 @@ export function isHost(value: string): boolean {
   return true;
 }
 
-/** A host as two that are the same are compared: in lower case, and without the default port of HTTP or HTTPS. */
+/** The form of a host for comparisons: in lower case, and without the default port of HTTP or HTTPS. */
 export function bareHost(host: string): string {
   return host.toLowerCase().replace(/:(?:80|443)?$/, '');
 }

@@ -10,18 +10,15 @@ export interface ResponseHead {
   readonly headers: HeaderList;
   /** True for a response that came over HTTP/1.0. */
   readonly is10?: boolean | undefined;
-  /** The lines that most of the fields come from, where they were read as lines: they can be written again without a second check. */
+  /** The lines that most of the fields come from, if they were read as lines: these need no second check when written. */
   readonly lines: RawHeaders | undefined;
-  /** The lines of all of these fields, in latin1, where they are known: they are checked. */
+  /** All lines of these fields in latin1, if known; they have been checked. */
   readonly fieldText?: string | undefined;
-  /**
-   * The head without hop-by-hop fields and with those of this hop, as the lines that came; undefined or absent where that is not all
-   * there is to change.
-   */
+  /** The head without hop-by-hop fields and with the gateway's, as received lines; undefined or absent if more has to change. */
   forwarded?(hop: HopFields): ResponseHead | undefined;
 }
 
-/** The head of a final response as it was read. Its fields are listed where somebody asks for them. */
+/** The head of a final response as read. Its fields are listed on demand. */
 export class ReadResponseHead implements ResponseHead {
   readonly status: number;
   readonly reason: string;
@@ -59,7 +56,7 @@ class ForwardedHead implements ResponseHead {
   readonly status: number;
   readonly reason: string;
   readonly lines: RawHeaders;
-  /** True when all fields go on. */
+  /** True if all fields are forwarded. */
   private readonly isWhole: boolean;
   private readonly added: AddedFields;
 
@@ -84,9 +81,9 @@ class ForwardedHead implements ResponseHead {
 
 /** The first line of a response. */
 export interface StatusLine {
-  /** From 100 to 599, or to 999 where it was read leniently. */
+  /** From 100 to 599, or to 999 if it was read leniently. */
   readonly status: number;
-  /** Empty where the server sends none. */
+  /** Empty if the server sends none. */
   readonly reason: string;
   /** False for HTTP/1.0, which closes the connection after the response. */
   readonly isKept: boolean;
@@ -97,8 +94,8 @@ const VERSION_1_0 = 'HTTP/1.0 ';
 const REASON_AT = 'HTTP/1.1 200'.length;
 
 /**
- * Reads a status line without its CRLF (RFC 9112 §4); reason phrases are free text. Undefined for any other line, and for a status
- * that RFC 9110 §15 does not define the class of: a client would take it for a 5xx.
+ * Reads a status line without its CRLF (RFC 9112 §4); reason phrases are free text. Undefined for any other line, and for a status of a
+ * class that RFC 9110 §15 does not define: clients would treat it as a 5xx.
  */
 export function readStatusLine(line: string): StatusLine | undefined {
   const isKept = line.startsWith(VERSION_1_1);

@@ -1,24 +1,24 @@
-/** The version of the API that a prefix stands for. */
+/** The version of the API that a prefix belongs to. */
 export type ApiPrefix = 'v1' | 'v2';
 
 /** A path prefix of the API. */
 export interface Prefix {
-  /** As it stands before the rest of a path: empty at the root. */
+  /** The text before the rest of a path: empty for the root. */
   readonly text: string;
   readonly version: ApiPrefix;
 }
 
 /**
- * The path prefixes of both versions; V1 may have several. The longest one is compared first: `/api` and `/api/v2` may stand side by
- * side, and one of them may be the root, which has what no other has. Where both versions have the same, every path under it is V1's.
+ * The path prefixes of both versions; V1 may have several. The longest matching prefix counts, so `/api` and `/api/v2` can both be
+ * prefixes, and the root takes all other paths. A prefix of both versions is V1's.
  */
 export class Prefixes {
-  /** V1's prefix; the first of several. */
+  /** V1's prefix; the first if there are several. */
   readonly v1: string;
   readonly v2: string;
-  /** True where V2's prefix is one of V1's, so that only the request tells the versions apart. */
+  /** True if V2's prefix is one of V1's, so that only the request tells the version. */
   readonly isShared: boolean;
-  /** True where a version has the root, so that no path is under neither prefix. */
+  /** True if a version has the root, so that every path has a prefix. */
   readonly hasRoot: boolean;
   private readonly longestFirst: readonly Prefix[];
 
@@ -32,7 +32,7 @@ export class Prefixes {
     this.hasRoot = all.some(({ text }) => text === '');
   }
 
-  /** The prefix that a raw path, or a target, is under. */
+  /** Returns the prefix of a raw path, or of a target. */
   find(path: string): Prefix | undefined {
     for (const prefix of this.longestFirst) if (isUnder(path, prefix.text)) return prefix;
     return undefined;
@@ -43,7 +43,7 @@ export class Prefixes {
     return this.find(path)?.version;
   }
 
-  /** V1's prefixes besides `than`, the longest first, for links that are V1's already; without the root, which would be every link. */
+  /** V1's prefixes except `than`, the longest first, for links that are V1's already; without the root, which would match every link. */
   othersOfV1(than: string): readonly string[] {
     return this.longestFirst.flatMap(({ version, text }) =>
       version === 'v1' && text !== than && text !== '' ? [text] : [],
@@ -51,37 +51,37 @@ export class Prefixes {
   }
 }
 
-/** The prefixes of a rule book that names none. */
+/** The prefixes for a rule book without any. */
 export const DEFAULT_PREFIXES = /* @__PURE__ */ new Prefixes('/api/v1', '/api/v2');
 
-/** True for a raw path, or a target, that is `prefix` or goes on below it. */
+/** True for a raw path, or a target, that is `prefix` or below it. */
 export function isUnder(path: string, prefix: string): boolean {
   if (!path.startsWith(prefix)) return false;
   const next = path.charCodeAt(prefix.length);
   return Number.isNaN(next) || next === SLASH || next === QUESTION_MARK;
 }
 
-/** A request target in origin form that all parsers read in the same way (RFC 9112 §3.2.1). */
+/** A request target in origin form that all parsers read the same way (RFC 9112 §3.2.1). */
 export interface Target {
   readonly fault: undefined;
-  /** The whole target in origin form, as it is sent on. */
+  /** The whole target in origin form, as forwarded. */
   readonly raw: string;
-  /** The version whose prefix the path is under; undefined when it is under neither. */
+  /** The version whose prefix the path has; undefined if it has neither. */
   readonly version: ApiPrefix | undefined;
   /** The raw path after the prefix, empty or with a leading slash; the whole path without a prefix. */
   readonly rest: string;
   /** The raw query with its question mark; empty without one. */
   readonly query: string;
-  /** Why only a service that was reached by such targets before may receive it, without quoting it; undefined for a valid target. */
+  /** Why only a service that received such targets before may receive it, without quoting it; undefined for a valid target. */
   readonly oddity: string | undefined;
 }
 
-/** The prefix that the path of a target is under; empty at the root, and under none. */
+/** The prefix of a target's path; empty for the root, and if it has none. */
 export function prefixOf({ raw, rest, query }: Target): string {
   return raw.slice(0, raw.length - rest.length - query.length);
 }
 
-/** A target that two parsers could read differently; `fault` says why, without quoting it. */
+/** A target that parsers could read differently; `fault` says why, without quoting it. */
 interface FaultyTarget {
   readonly fault: string;
 }
@@ -109,7 +109,7 @@ export function readTarget(raw: string, prefixes: Prefixes): Target | FaultyTarg
 
 const ODD = 'The request target contains a character that is not valid in a URI, or a fragment.';
 
-/** What a target is read with. */
+/** The data for reading a target. */
 interface TargetContext {
   readonly method: string;
   readonly version: string;
@@ -117,8 +117,8 @@ interface TargetContext {
 }
 
 /**
- * The target of a request in origin form, or `*`: the absolute form becomes it where it names this server as `Host` does, byte for byte
- * (RFC 9112 §3.2.2). Any other target is returned as it is, for `readTarget` to refuse.
+ * The target of a request in origin form, or `*`. The absolute form is converted if its authority equals `Host`, byte for byte (RFC 9112
+ * §3.2.2). Any other target is returned unchanged, for `readTarget` to refuse.
  */
 export function originForm(target: string, { method, version, host }: TargetContext): string {
   if (host === undefined || !version.startsWith('1.')) return target;
@@ -126,7 +126,7 @@ export function originForm(target: string, { method, version, host }: TargetCont
   if (start === undefined || !target.startsWith(host, start)) return target;
   const rest = target.slice(start + host.length);
   if (rest.charCodeAt(0) === SLASH) return rest;
-  // Without a path, OPTIONS asks about the server (§3.2.4); for others the path is that of the root.
+  // Without a path, OPTIONS asks about the server (§3.2.4); other methods use the root.
   if (rest === '') return method === 'OPTIONS' ? '*' : '/';
   return rest.startsWith('?') ? `/${rest}` : target;
 }
@@ -139,7 +139,7 @@ const QUESTION_MARK = 0x3f;
 /** Any character except visible ASCII, and `#`. */
 const INVALID_CHARACTER = /[^!"$-~]/;
 
-/** What ends a request target for any reader. */
+/** Characters that end a request target for some parser. */
 // oxlint-disable-next-line no-control-regex -- control characters are what it finds
 const CONTROL = /[\0-\x20\x7f]/;
 
@@ -160,7 +160,7 @@ function pathFault(path: string, prefixes: Prefixes): string | undefined {
   return path.includes('%25') ? againDecodedFault(path, prefix, prefixes) : undefined;
 }
 
-/** Why a path is refused for readers that decode it more than once: a percent sign in a parameter is legal, a hidden dot segment is not. */
+/** Why a path is refused for servers that decode it more than once: an encoded percent sign is allowed, a hidden dot segment is not. */
 function againDecodedFault(path: string, prefix: Prefix | undefined, prefixes: Prefixes): string | undefined {
   const read = decodedPercents(path);
   if (read === undefined) return 'The path is encoded again and again.';
@@ -171,7 +171,7 @@ function againDecodedFault(path: string, prefix: Prefix | undefined, prefixes: P
   return isOtherPrefix(slashed, prefix, prefixes) ? OTHER_PREFIX : undefined;
 }
 
-/** The path without encoded percent signs before two hexadecimal digits, which may be encoded themselves; undefined for one that does not end. */
+/** The path with encoded percent signs before two hexadecimal digits decoded, repeatedly; undefined if that does not end. */
 function decodedPercents(path: string): string | undefined {
   let read = path;
   for (let round = 0; round < MAX_ENCODINGS; round += 1) {
@@ -182,15 +182,15 @@ function decodedPercents(path: string): string | undefined {
   return undefined;
 }
 
-/** Rounds of decoding: a path that was encoded more often is no client's. */
+/** Maximum rounds of decoding: clients do not encode a path more often. */
 const MAX_ENCODINGS = 8;
 
 /** An encoded hexadecimal digit. */
 const HEXADECIMAL_DIGIT = /%(?:3\d|[46][1-6])/g;
 
-const OTHER_PREFIX = 'Some servers treat the path as one under another prefix.';
+const OTHER_PREFIX = 'Some servers would read the path as one under another prefix.';
 
-/** A dot, a slash or a backslash in more bytes of UTF-8 than it has, as lenient decoders take it. Other bytes are of any charset. */
+/** A dot, a slash or a backslash in an overlong UTF-8 encoding, which lenient decoders accept. Other bytes may belong to any charset. */
 const OVERLONG = /%(?:c0%a[ef]|c1%9c|(?:e0|f0%80|f8%80%80|fc%80%80%80)%(?:80%a[ef]|81%9c))/i;
 
 /** A dot segment for any parser: encoded, between encoded slashes, or followed by path parameters. */
@@ -202,7 +202,7 @@ const DOT_SEGMENT = /(?:\/|%2f)(?:\.|%2e){1,2}(?:\/|%2f|;|%3b|$)/i;
  */
 function isOtherPrefix(path: string, prefix: Prefix | undefined, prefixes: Prefixes): boolean {
   if (path.startsWith('//')) return true;
-  // Under a prefix, V2 gets the path by another one, or under the same one by its own clients: letters count only there.
+  // Under a prefix, V2 gets the path with another prefix, or with the same one from its own clients: letters matter only in that case.
   const read = prefix === undefined ? path : withLetters(path);
   return [...(prefix === undefined ? [] : [read]), ...looseReadings(read)].some((reading) => {
     const found = prefixes.find(reading);
@@ -210,7 +210,10 @@ function isOtherPrefix(path: string, prefix: Prefix | undefined, prefixes: Prefi
   });
 }
 
-/** The path as other parsers read it: servers disagree about where a path parameter ends (RFC 3986 §3.3), and which characters are slashes. */
+/**
+ * The path as other servers could read it: they disagree about where a path parameter ends (RFC 3986 §3.3), and which characters are
+ * slashes.
+ */
 function looseReadings(path: string): readonly string[] {
   if (!/\/\/|;|%/.test(path)) return [];
   const plain = path.replaceAll(/%3b/gi, ';').replaceAll(/%2f/gi, '%2F');
@@ -236,7 +239,7 @@ export function decodedByte(encoded: string): string {
   return String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
 }
 
-/** Replaces the parameters of each segment by `left` of them. */
+/** Replaces the parameters of each segment by the result of `left`. */
 function withoutParameters(path: string, left: (parameters: string) => string): string {
   const segments = path.split('/').map((segment) => {
     const at = segment.indexOf(';');
@@ -245,7 +248,7 @@ function withoutParameters(path: string, left: (parameters: string) => string): 
   return segments.join('/');
 }
 
-/** One part of a raw query between ampersands: a parameter, or nothing. */
+/** A part of a raw query between ampersands: a parameter, or an empty text. */
 export interface QueryPart {
   /** As spelled by the sender. */
   readonly raw: string;
@@ -264,23 +267,23 @@ export function valueOf({ raw }: QueryPart): string | undefined {
   return length === raw.length ? undefined : decodeQueryText(raw.slice(length + 1));
 }
 
-/** Gives a part another name; its equals sign and value keep their characters. */
+/** Renames a parameter; its equals sign and value keep their characters. */
 export function withName({ raw }: QueryPart, name: string): QueryPart {
   const length = nameLength(raw);
   return { raw: encodedLike(raw.slice(0, length), name) + raw.slice(length), name };
 }
 
-/** Gives a part another value; its name keeps its characters. */
+/** Sets the value of a parameter; its name keeps its characters. */
 export function withValue(part: QueryPart, value: string): QueryPart {
   return withRawValue(part, encodeURIComponent(value));
 }
 
-/** Gives a part another value that is encoded already. */
+/** Sets an encoded value of a parameter. */
 export function withRawValue({ raw, name }: QueryPart, value: string): QueryPart {
   return { raw: `${raw.slice(0, nameLength(raw))}=${value}`, name };
 }
 
-/** The different values that a raw query gives a parameter, decoded. */
+/** The distinct decoded values of a parameter in a raw query. */
 export function valuesInQuery(query: string, name: string): readonly string[] {
   if (query.length < 2) return [];
   const values = queryParts(query.slice(1)).flatMap((part) =>
@@ -289,7 +292,7 @@ export function valuesInQuery(query: string, name: string): readonly string[] {
   return [...new Set(values)];
 }
 
-/** A raw query in which a parameter has this value, once, where it stood; undefined removes the parameter. */
+/** A raw query in which a parameter occurs once, with this value, at its old place; undefined removes it. */
 export function withValueInQuery(query: string, name: string, value: string | undefined): string {
   const parts = query.length < 2 ? [] : queryParts(query.slice(1));
   const at = parts.findIndex((part) => part.name === name);
@@ -302,7 +305,7 @@ export function withValueInQuery(query: string, name: string, value: string | un
   return kept.length === 0 ? '' : `?${kept.join('&')}`;
 }
 
-/** A parameter as a query has it, with all of its characters encoded. */
+/** A parameter of a query, with all special characters encoded. */
 export function printedParameter(name: string, value: string): string {
   return `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
 }
@@ -313,8 +316,8 @@ function nameLength(raw: string): number {
 }
 
 /**
- * Decodes a name or a value as servers do (application/x-www-form-urlencoded): a plus sign is a space, and a percent sign without
- * two hexadecimal digits stands for itself.
+ * Decodes a name or a value as servers do (application/x-www-form-urlencoded): a plus sign is a space, and a percent sign without two
+ * hexadecimal digits is a plain character.
  */
 export function decodeQueryText(text: string): string {
   if (!/[%+]/.test(text)) return text;
@@ -326,13 +329,13 @@ export function decodeQueryText(text: string): string {
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Brackets stay brackets where the sender did not encode them, although RFC 3986 §3.4 does not allow them in a query. */
+/** Brackets that the sender did not encode stay, although RFC 3986 §3.4 does not allow them in a query. */
 function encodedLike(raw: string, name: string): string {
   const encoded = encodeURIComponent(name);
   return raw.includes('[') ? encoded.replaceAll('%5B', '[').replaceAll('%5D', ']') : encoded;
 }
 
-/** Splits an absolute address before its raw target. */
+/** Splits an absolute address into origin and raw target. */
 export function splitUrl(url: string): { readonly origin: string; readonly target: string } {
   const path = url.indexOf('/', url.indexOf('://') + 3);
   return path === -1 ? { origin: url, target: '/' } : { origin: url.slice(0, path), target: url.slice(path) };
@@ -344,7 +347,8 @@ export function mapLinkTargets(value: string, change: (target: string) => string
     PIECE,
     (piece, inside: string | undefined, end: string | undefined, target: string | undefined) => {
       if (target !== undefined) return `<${change(target)}>`;
-      // A quote that nothing closes is none, and then there is no other behind it: to look again from each one would be quadratic.
+      // An unclosed quote is an ordinary character, and no other quote follows it: searching again from each one would take quadratic
+      // time.
       return inside === undefined || end === '"' ? piece : `"${mapUnquoted(inside, change)}`;
     },
   );
@@ -357,7 +361,7 @@ function mapUnquoted(text: string, change: (target: string) => string): string {
   return text.replaceAll(/<([^<>]*)>/g, (_, target: string) => `<${change(target)}>`);
 }
 
-/** The words in a name or a value, whatever separates them, with and without a minus sign in front. */
+/** The words in a name or a value, with any separators, with and without a leading minus sign. */
 export function wordsIn(value: string): readonly string[] {
   return value
     .split(/[^\p{L}\p{N}_-]+/u)
