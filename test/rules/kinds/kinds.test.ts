@@ -126,10 +126,7 @@ test('every kind of request rule says what an edit did', () => {
 });
 
 test('with the module that the docs show for lowercase, and a row in each table, all else knows it', async () => {
-  const page = readFileSync(
-    new URL('../../../docs/decisions/a-new-kind-of-rule.md', import.meta.url),
-    'utf8',
-  );
+  const page = readFileSync(new URL('../../../docs/decisions/how-to-add.md', import.meta.url), 'utf8');
   const [, code = ''] = /`lowercase\.ts`:\n\n```ts\n(.*?)```/s.exec(page) ?? [];
   const module = `${temporaryFolder('kind')}/lowercase.ts`;
   const folder = `${pathToFileURL(src).href}rules/kinds/`;
