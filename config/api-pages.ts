@@ -9,16 +9,34 @@ const ENTRIES = [
   ['capture-gateway/node', 'node/library/migrate-listener.ts'],
 ] as const;
 
-/** The page with everything that the entries refer to and do not export themselves. */
+/** The page with what the entries refer to and do not export themselves. */
 const TYPES = 'types';
+
+/** Types whose parts have no section: a rule book's, which docs/rule-book.md explains better than 50 declarations do. */
+const UNOPENED: ReadonlySet<string> = new Set(['RuleBook', 'RequestRuleName', 'ResponseRuleName']);
 
 interface Item {
   readonly page: string;
   readonly declaration: ApiDeclaration;
 }
 
+/** Returns every name that the entries export or refer to, behind its page: `capture-gateway Migration`. */
+export function apiNames(): readonly string[] {
+  return [...apiItems(new Set())].map(([name, { page }]) => `${page} ${name}`);
+}
+
 /** Returns the pages of docs/api, by path, made from the TSDoc comments of the sources. */
 export function apiPages(): readonly (readonly [file: string, text: string])[] {
+  const items = apiItems(UNOPENED);
+  const titles = [
+    ...ENTRIES.map(([entry]) => [pageName(entry), `\`${entry}\``] as const),
+    [TYPES, 'Types'] as const,
+  ];
+  return titles.map(([page, title]) => [`docs/api/${page}.md`, pageText(page, title, items)] as const);
+}
+
+/** Returns what the entries export, and what that refers to, but for the types that only `unopened` ones refer to. */
+function apiItems(unopened: ReadonlySet<string>): ReadonlyMap<string, Item> {
   const modules = new Map<string, ApiModule>();
   const moduleOf = (file: URL): ApiModule => {
     const known = modules.get(file.href) ?? readApiModule(file);
@@ -41,17 +59,14 @@ export function apiPages(): readonly (readonly [file: string, text: string])[] {
   }
   // A Map is visited with what is added meanwhile: the types that types refer to.
   for (const { declaration } of items.values()) {
+    if (unopened.has(declaration.name)) continue;
     for (const [name, source] of declaration.imports) {
       const isNamed = new RegExp(`\\b${name}\\b`).test(declaration.text);
       const found = isNamed && !items.has(name) ? find(source) : undefined;
       if (found !== undefined) items.set(name, { page: TYPES, declaration: found });
     }
   }
-  const titles = [
-    ...ENTRIES.map(([entry]) => [pageName(entry), `\`${entry}\``] as const),
-    [TYPES, 'Types'] as const,
-  ];
-  return titles.map(([page, title]) => [`docs/api/${page}.md`, pageText(page, title, items)] as const);
+  return items;
 }
 
 function pageName(entry: string): string {
@@ -65,7 +80,9 @@ function pageText(page: string, title: string, items: ReadonlyMap<string, Item>)
     .map(({ declaration }) => sectionText(declaration, page, items));
   const note =
     'Generated from the sources by `npm run generate`; [library.md](../library.md) says how the parts belong together.';
-  return [`# ${title}`, note, ...sections].join('\n\n') + '\n';
+  const rest =
+    'The declarations of the package (`.d.ts`) also have the parts of a `RuleBook`; [rule-book.md](../rule-book.md) says what they mean.';
+  return [`# ${title}`, note, ...(page === TYPES ? [rest] : []), ...sections].join('\n\n') + '\n';
 }
 
 function sectionText(declaration: ApiDeclaration, page: string, items: ReadonlyMap<string, Item>): string {

@@ -3,7 +3,7 @@ import { describeCommand, everyCommand } from '../../src/cli/completion.ts';
 import { EXIT_CODES } from '../../src/cli/command-fault.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { allSettings } from '../../src/settings/settings.ts';
-import { apiPages } from '../api-pages.ts';
+import { apiNames } from '../api-pages.ts';
 
 /**
  * The surfaces whose names are listed, as docs/stability.md calls them. A name is what a user writes down: in a file, a command, an
@@ -63,11 +63,7 @@ export async function publicNames(root: URL): Promise<readonly string[]> {
       ['src/inspector', 'src/node/admin'],
       /\bapp\.((?:get|post)\('\/[^']*)'/g,
     ).map((call) => call.replace(/^(get|post)\('/, (_, method: string) => `${method.toUpperCase()} `)),
-    library: apiPages().flatMap(([file, text]) =>
-      [...text.matchAll(/^## `?([\w$]+)/gm)].map(
-        ([, name = '']) => `${file.replace(/^docs\/api\/|\.md$/g, '')} ${name}`,
-      ),
-    ),
+    library: apiNames(),
     // The members of what replicas read, each with its check.
     'store and rollout file': inSources(
       root,

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { apiPages } from '../../config/api-pages.ts';
+import { apiNames, apiPages } from '../../config/api-pages.ts';
 
 const root = new URL('../../', import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, root), 'utf8');
@@ -28,6 +28,13 @@ test('private members and constructors are not shown', () => {
   const text = pages.map(([, page]) => page).join('\n');
   expect(text).toContain('class Migration {');
   expect(text).not.toMatch(/\bprivate\b|\bconstructor\(/);
+});
+
+test('the parts of a rule book are public names without a section', () => {
+  const types = pages.find(([file]) => file === 'docs/api/types.md')?.[1] ?? '';
+  expect(types).toMatch(/^## RuleBook$/m);
+  expect(types).not.toMatch(/^## (?:Change|RenameRule)$/m);
+  expect(apiNames()).toEqual(expect.arrayContaining(['types RuleBook', 'types Change', 'types RenameRule']));
 });
 
 test('docs/library.md lists the entries that the package exports', () => {
