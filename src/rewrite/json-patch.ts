@@ -1,7 +1,7 @@
 import { JsonDocument } from '../json/document.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { bytesOfText, decodeString, scalarValue, textOfBytes } from '../json/names.ts';
-import { pointerOf, pointerSteps } from '../json/pointer.ts';
+import { pointerSteps, pointerToken } from '../json/pointer.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { kindOf, lensNamed } from '../rules/kinds/kinds.ts';
@@ -30,6 +30,8 @@ const EMPTY_OBJECT = bytesOfText('{}');
 /** V2's place for the member at a V1 pointer; undefined if V2 has none. */
 interface Place {
   readonly pointer: string;
+  /** Number of objects that are empty because the rules moved the member out of them. */
+  readonly emptied: number;
   readonly records: readonly EditRecord[];
 }
 
@@ -180,7 +182,7 @@ export class JsonPatchPlan {
         patch.push({ op: 'replace', path: `/${sentIndex}/${part}`, value: place.pointer });
       }
       if (part !== 'path' || value === undefined) continue;
-      const made = this.valueAt(pointer, place.pointer, document.valueOf(value), memory);
+      const made = this.valueAt(pointer, place, document.valueOf(value), memory);
       if ('refusal' in made || 'note' in made) return at(made, index, 'value', pointer);
       records.push(...made.records);
       if (isSameList(made.bytes, document.valueOf(value))) continue;
@@ -202,10 +204,12 @@ export class JsonPatchPlan {
     if (isObject) outcome = this.merge.rewrite(bodyWith(steps, EMPTY_OBJECT), memory);
     if (outcome.verdict === 'refused') return { refusal: outcome.refusal };
     if (outcome.verdict === 'unchanged')
-      return outcome.note === undefined ? { pointer, records: outcome.records } : { note: outcome.note };
+      return outcome.note === undefined
+        ? { pointer, emptied: 0, records: outcome.records }
+        : { note: outcome.note };
     const document = JsonDocument.read(outcome.body);
-    if (!(document instanceof JsonDocument)) return { pointer, records: [] };
-    const found = chainOf(document, steps, isObject);
+    if (!(document instanceof JsonDocument)) return { pointer, emptied: 0, records: [] };
+    const found = placeIn(document, steps, isObject);
     const isInside = outcome.records.some(
       ({ change, rule, from }) =>
         this.reshaping.has(`${change} ${rule}`) && from !== undefined && pointer.startsWith(`${from}/`),
@@ -216,13 +220,13 @@ export class JsonPatchPlan {
       outcome.records.some(({ rule }) => lensNamed(rule)?.joins === true)
     )
       return { refusal: ofAnotherSize(pointer) };
-    return found === 'none' ? undefined : { pointer: found, records: outcome.records };
+    return found === 'none' ? undefined : { ...found, records: outcome.records };
   }
 
   /** Returns the value at `place` for V2, given the client's value at `pointer`. */
   private valueAt(
     pointer: string,
-    place: string,
+    place: Place,
     value: Uint8Array,
     memory: WorkMemory | undefined,
   ): { readonly bytes: Uint8Array; readonly records: readonly EditRecord[] } | Stop {
@@ -278,12 +282,7 @@ function readOperation(
   index: number,
   sentIndex: number,
 ): PatchOperationText | { readonly refusal: Refusal } {
-  const found: Record<'op' | 'path' | 'from' | 'value', number | undefined> = {
-    op: undefined,
-    path: undefined,
-    from: undefined,
-    value: undefined,
-  };
+  const found: { [Name in 'op' | 'path' | 'from' | 'value']?: number } = {};
   if (document.kindOf(element) !== 'object')
     return { refusal: malformedPatch(`/${index}`, 'an object for each operation') };
   for (const member of document.childrenOf(element)) {
@@ -300,11 +299,14 @@ function readOperation(
   if (!OPERATIONS.has(name))
     return { refusal: malformedPatch(`/${index}/op`, 'add, remove, replace, move, copy or test') };
   const needsFrom = name === 'move' || name === 'copy';
-  if (path === undefined || !isPointer(document, path))
-    return { refusal: malformedPatch(`/${index}/path`, 'a pointer, such as "/name",') };
-  if (needsFrom && (from === undefined || !isPointer(document, from)))
-    return { refusal: malformedPatch(`/${index}/from`, 'a pointer, such as "/name",') };
-  const hasValue = name === 'add' || name === 'replace' || name === 'test';
+  const wrong = !isPointer(document, path)
+    ? 'path'
+    : needsFrom && !isPointer(document, from)
+      ? 'from'
+      : undefined;
+  if (path === undefined || wrong !== undefined)
+    return { refusal: malformedPatch(`/${index}/${wrong}`, 'a pointer, such as "/name",') };
+  const hasValue = !needsFrom && name !== 'remove';
   if (hasValue && value === undefined)
     return { refusal: malformedPatch(`/${index}`, 'a value for the operation') };
   return {
@@ -316,8 +318,8 @@ function readOperation(
   };
 }
 
-function isPointer(document: JsonDocument, node: number): boolean {
-  if (document.kindOf(node) !== 'string') return false;
+function isPointer(document: JsonDocument, node: number | undefined): boolean {
+  if (node === undefined || document.kindOf(node) !== 'string') return false;
   const text = textOf(document, node);
   return text === '' || text.startsWith('/');
 }
@@ -358,33 +360,60 @@ function isIndex(step: string): boolean {
   return step === '-' || /^(?:0|[1-9]\d*)$/.test(step);
 }
 
-/** The pointer to the only value of a body, which may be an empty object; `none` if the rules removed it. */
-function chainOf(document: JsonDocument, steps: readonly string[], isObject: boolean): string {
+/** The place of the only value of a body, which may be an empty object; `none` if the rules removed it. */
+function placeIn(
+  document: JsonDocument,
+  steps: readonly string[],
+  isObject: boolean,
+): Omit<Place, 'records'> | 'several' | 'none' {
   const indexes = steps.filter(isIndex);
-  const path: string[] = [];
-  for (let node = document.root; ;) {
+  const waiting = [{ node: document.root, lists: 0, pointer: '' }];
+  let found: string | undefined;
+  let emptied = 0;
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    const { node, lists, pointer } = at;
     const kind = document.kindOf(node);
+    const children = [...document.childrenOf(node)];
     // A list that a rule made is the value itself.
-    if (kind === 'string' || kind === 'scalar' || (kind === 'array' && indexes.length === 0))
-      return pointerOf(path);
-    const [child, ...others] = document.childrenOf(node);
-    if (others.length > 0) return 'several';
-    if (child === undefined) return isObject ? pointerOf(path) : 'none';
-    path.push(kind === 'array' ? (indexes.shift() ?? '0') : document.nameOf(child));
-    node = child;
+    const isValue = kind === 'array' ? lists >= indexes.length : kind !== 'object';
+    if (isValue || (isObject && children.length === 0)) {
+      if (found !== undefined) return 'several';
+      found = pointer;
+      continue;
+    }
+    if (children.length === 0) emptied += 1;
+    for (const child of children)
+      waiting.push(
+        kind === 'array'
+          ? { node: child, lists: lists + 1, pointer: `${pointer}/${indexes[lists] ?? ''}` }
+          : { node: child, lists, pointer: `${pointer}/${pointerToken(document.nameOf(child))}` },
+      );
   }
+  return found === undefined ? 'none' : { pointer: found, emptied };
 }
 
-/** The value at a pointer if the body contains no other value. */
-function onlyValueAt(document: JsonDocument, pointer: string): Uint8Array | undefined {
+/** The value at a place if the body contains no other value, but only the emptied objects. */
+function onlyValueAt(document: JsonDocument, { pointer, emptied }: Place): Uint8Array | undefined {
   let node = document.root;
+  const others: number[] = [];
   for (const step of pointerSteps(pointer)) {
-    const [child, ...others] = document.childrenOf(node);
-    if (child === undefined || others.length > 0) return undefined;
-    if (document.kindOf(node) === 'object' && document.nameOf(child) !== step) return undefined;
-    node = child;
+    const isObject = document.kindOf(node) === 'object';
+    let next: number | undefined;
+    for (const child of document.childrenOf(node)) {
+      if (isObject && document.nameOf(child) !== step) others.push(child);
+      else next = child;
+    }
+    if (next === undefined) return undefined;
+    node = next;
   }
-  return document.valueOf(node);
+  let left = emptied;
+  for (let other = others.pop(); other !== undefined; other = others.pop()) {
+    if (document.kindOf(other) !== 'object') return undefined;
+    const children = [...document.childrenOf(other)];
+    if (children.length === 0) left -= 1;
+    others.push(...children);
+  }
+  return left === 0 ? document.valueOf(node) : undefined;
 }
 
 /** The edit that removes an operation from its list, with one comma. */

@@ -96,6 +96,36 @@ describe('pointers and values follow the rules', () => {
     expect(outcomeOf(`[${operation}]`, plan)).toBe(outcome.startsWith('{') ? `[${outcome}]` : outcome);
   });
 
+  test.each(rows`
+    {"op":"add","path":"/customer/name","value":"A"} → {"op":"add","path":"/customer_name","value":"A"}
+    {"op":"remove","path":"/customer/name"} → {"op":"remove","path":"/customer_name"}
+    {"op":"test","path":"/customer/name","value":{}} → {"op":"test","path":"/customer_name","value":{}}
+    {"op":"add","path":"/customer/name","value":[{}]} → {"op":"add","path":"/customer_name","value":[{}]}
+    {"op":"add","path":"/a/b/c","value":{"x":1}} → {"op":"add","path":"/d/e","value":{"x":1}}
+    {"op":"add","path":"/a/b/c/0/z","value":1} → {"op":"add","path":"/d/e/0/z","value":1}
+    {"op":"copy","from":"/customer/name","path":"/flat"}
+      {"op":"copy","from":"/customer_name","path":"/deep/x"}
+    {"op":"add","path":"/lines/3/of/sku","value":1} → {"op":"add","path":"/lines/3/sku","value":1}
+    {"op":"add","path":"/customer","value":{"id":1,"x":{}}}
+      {"op":"add","path":"/customer","value":{"id":1,"x":{}}}
+    {"op":"add","path":"/customer","value":{}} → {"op":"add","path":"/customer","value":{}}
+    {"op":"add","path":"/customer","value":{"name":1}} → unconvertible-value /0/value
+    {"op":"add","path":"/customer","value":{"name":{}}} → unconvertible-value /0/value
+    {"op":"add","path":"/a","value":{"b":{"c":{}}}} → unconvertible-value /0/value
+  `)('a member that leaves its object: %s', (operation, outcome) => {
+    const move = (from: string, to: string, inside = ''): RequestRule => {
+      const [path, source, target] = [inside, from, to].map((text) => text.split('.').filter(Boolean));
+      return { rule: 'move', in: path ?? [], from: source ?? [], to: target ?? [] };
+    };
+    const plan = planFor({}, [
+      move('customer.name', 'customer_name'),
+      move('a.b.c', 'd.e'),
+      move('flat', 'deep.x'),
+      move('of.sku', 'sku', 'lines.*'),
+    ]);
+    expect(outcomeOf(`[${operation}]`, plan)).toBe(outcome.startsWith('{') ? `[${outcome}]` : outcome);
+  });
+
   test('an operation on what V2 has not is dropped, with one comma', () => {
     const keep = '{"op":"remove","path":"/a"}';
     const drop = '{"op":"remove","path":"/data/legacy"}';
