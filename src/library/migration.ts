@@ -654,7 +654,7 @@ function clientHead(
 }
 
 function linkPlaces(
-  { prefixes, moves, linkFields }: CompiledRuleBook,
+  { prefixes, linkFields }: CompiledRuleBook,
   request: RequestOfResponse,
 ): LinkRewriting {
   return {
@@ -663,7 +663,7 @@ function linkPlaces(
     ...linkPrefixes(prefixes, prefixes.find(request.v1.target)?.text ?? prefixes.v1, 'v2'),
     fields: linkFields,
     gateway: 'same-origin',
-    base: moves && { v1: request.v1.target, v2: request.target },
+    base: { v1: request.v1.target, v2: request.target },
   };
 }
 

@@ -35,8 +35,8 @@ export function restoredLink(
   rules: LinkRules,
   { path, query }: ApiLink,
 ): ApiLink {
-  const moved = path === undefined ? undefined : rules.moves?.back({ path, query });
-  const linked = moved?.path ?? path ?? rest;
+  const moved = rules.moves?.back({ path, query });
+  const linked = moved?.path ?? path;
   const own = linked === rest ? rules.queryPlan(operation, method) : undefined;
   const plan = own ?? rules.queryPlan(moved?.operation ?? rules.match('GET', linked), 'GET');
   const left = moved?.query ?? query;
@@ -44,15 +44,15 @@ export function restoredLink(
   const parameter = rules.releaseParameter;
   const names = parameter !== undefined && valuesInQuery(turned, parameter).length > 0;
   return {
-    path: moved?.path ?? path,
+    path: linked,
     query: names ? withValueInQuery(turned, parameter, release) : turned,
   };
 }
 
 /** A link into the API. */
 interface ApiLink {
-  /** Below the prefix; undefined for a link that is only a query. */
-  readonly path: string | undefined;
+  /** Below the prefix. */
+  readonly path: string;
   /** With its question mark; empty without a query. */
   readonly query: string;
 }
@@ -79,8 +79,8 @@ export interface LinkRewriting {
   /** Converts a link of V2 to V1's. */
   readonly restore?: (link: ApiLink) => ApiLink;
   /**
-   * The base of relative links: the target at the origin, with V2's path, and V1's target. Absent if both have the same path below their
-   * prefixes, because such links then need no change.
+   * The base of relative links: the target at the origin, with V2's path, and V1's target. Absent if V1 responds, because its links
+   * then need no change.
    */
   readonly base?: { readonly v1: string; readonly v2: string } | undefined;
 }
@@ -101,7 +101,6 @@ export function linkPrefixes(
 /** Returns the address for the client; unchanged unless it leads to the origin's API. */
 export function rewrittenLink(uri: string, places: LinkRewriting): string {
   if (places.base !== undefined && isRelative(uri)) return rewrittenRelative(uri, places.base, places);
-  if (uri.startsWith('?')) return restored('', undefined, uri, places);
   const absolute = /^(?:(https?):)?\/\/([^/?#]*)/i.exec(uri);
   if (absolute === null) return rewrittenPath(uri, places) ?? uri;
   const [start, scheme, host = ''] = absolute;
@@ -140,12 +139,7 @@ function restBelow(target: string, prefix: string): string | undefined {
 }
 
 /** Converts a path and a query to V1's, up to a fragment. */
-function restored(
-  prefix: string,
-  path: string | undefined,
-  text: string,
-  { restore }: LinkRewriting,
-): string {
+function restored(prefix: string, path: string, text: string, { restore }: LinkRewriting): string {
   if (restore === undefined) return `${placed(prefix, path)}${text}`;
   const query = text.startsWith('?') ? (text.split('#', 1)[0] ?? '') : '';
   const link = restore({ path, query });
@@ -153,8 +147,8 @@ function restored(
 }
 
 /** A path with its prefix: a slash for the root, because an empty reference means the current address. */
-function placed(prefix: string, path: string | undefined): string {
-  return path === undefined ? prefix : prefix + path || '/';
+function placed(prefix: string, path: string): string {
+  return prefix + path || '/';
 }
 
 /** True for a reference that is relative to another: neither absolute nor a path from the root (RFC 3986 §4.2). */
@@ -170,7 +164,9 @@ function rewrittenRelative(
 ): string {
   const meant = resolved(uri, v2);
   const sent = rewrittenPath(meant, places) ?? meant;
-  return resolved(uri, v1) === sent ? uri : sent;
+  if (resolved(uri, v1) === sent) return uri;
+  const [path = ''] = v1.split('?', 1);
+  return uri.startsWith('?') && sent.startsWith(`${path}?`) ? sent.slice(path.length) : sent;
 }
 
 /** Resolves a relative reference against a target in origin form, without normalising any character (RFC 3986 §5.2). */

@@ -226,15 +226,18 @@ test.each([
   ],
   ['/api/v2?new', '/api/v1?[ ?new]'],
   ['/api/v2/x#?new', '/api/v1/x#?new'],
-  ['?new=2#new', '?[own ?new=2]#new'],
+  ['?new=2#new', '?[/7 ?new=2]#new'],
+  ['8?new=2', '/api/v1/8?[/8 ?new=2]'],
+  ['8#?new', '8#?new'],
   ['https://elsewhere.test/api/v2/x?new=1', 'https://elsewhere.test/api/v2/x?new=1'],
   ['/other?new=1', '/other?new=1'],
 ])('the query of %s is turned back, and nothing else: %s', (uri, expected) => {
   const restore: LinkRewriting['restore'] = ({ path, query }) => ({
     path,
-    query: query && `?[${path ?? 'own'} ${query}]`,
+    query: query && `?[${path} ${query}]`,
   });
-  expect(rewrittenLink(uri, { ...PLACES, restore })).toBe(expected);
+  const base = { v1: '/api/v1/7', v2: '/api/v2/7' };
+  expect(rewrittenLink(uri, { ...PLACES, base, restore })).toBe(expected);
 });
 
 test.each([

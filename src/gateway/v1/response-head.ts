@@ -71,7 +71,7 @@ function linksInFields({ gateway, received, rules, decision, origin }: AnsweredE
     ...linkPrefixes(rules.prefixes, prefixOf(decision.target), version === 'v1' ? 'v1' : 'v2'),
     fields: rules.linkFields,
     gateway: gatewayAddress(received, gateway.trustedProxies),
-    base: isV2 && rules.moves ? { v1: decision.target.raw, v2: path + decision.v2Target } : undefined,
+    base: isV2 ? { v1: decision.target.raw, v2: path + decision.v2Target } : undefined,
   };
 }
 
