@@ -239,7 +239,8 @@ export class Migration {
     body?: BodyLike,
   ): ResponseVerdict {
     const bytes = bytesOf(body);
-    const started = this.startResponse(request, status, headers);
+    const { lookup } = this.options;
+    const started = startV1Response(this.partsOf(request, status, headers, lookup), true);
     if (started.action === 'forward') {
       const isEmpty = bytes.length === 0 || !hasContent(started.unchanged.status);
       return { ...started.unchanged, body: isEmpty ? null : bytes };
@@ -303,6 +304,15 @@ export class Migration {
     headers: HeadersLike,
     ask = this.options.lookup,
   ): StartedResponse {
+    return startV1Response(this.partsOf(request, status, headers, ask));
+  }
+
+  private partsOf(
+    request: RequestOfResponse,
+    status: number,
+    headers: HeadersLike,
+    ask: MigrationOptions['lookup'],
+  ): V1ResponseParts {
     const { rules, signals, run } = this;
     const facts = requestFacts(rules, request);
     const links = rules.ruleBook.followsBodyLinks
@@ -310,7 +320,7 @@ export class Migration {
       : undefined;
     const answered = { facts, edits: request.edits, query: queryOf(request.v1.target), links };
     const migration = new ResponseMigration(rules, answered, status);
-    return startV1Response({
+    return {
       rules,
       signals,
       run,
@@ -319,7 +329,7 @@ export class Migration {
       facts,
       headers: headerListOf(headers),
       migration,
-    });
+    };
   }
 }
 
@@ -543,8 +553,11 @@ interface V1ResponseParts {
   readonly migration: ResponseMigration;
 }
 
-/** Starts a response: one that no rule concerns, or that cannot be rewritten, is complete but for its body. */
-function startV1Response(parts: V1ResponseParts): StartedResponse {
+/**
+ * Starts a response: one that no rule concerns, or that cannot be rewritten, is complete but for its body, which `isWhole` if it is there
+ * already.
+ */
+function startV1Response(parts: V1ResponseParts, isWhole = false): StartedResponse {
   const { migration, headers, run, lookUp, rules } = parts;
   const step = migration.begin(headers);
   const own = (note: ResponseNote | undefined): UnchangedResponseVerdict =>
@@ -573,7 +586,7 @@ function startV1Response(parts: V1ResponseParts): StartedResponse {
       ...whole,
     };
   // Adapters collect whole bodies: one without a length may be a stream of text.
-  if (step.isGuess && headerValue(headers, 'content-length') === undefined)
+  if (step.isGuess && !isWhole && headerValue(headers, 'content-length') === undefined)
     return { action: 'forward', unchanged: own('response-media-type') };
   if (step.isTooLong) return { action: 'forward', unchanged: own('response-too-large') };
   return {
@@ -653,10 +666,7 @@ function clientHead(
   return { status, headers: headerFieldsOf(fields) };
 }
 
-function linkPlaces(
-  { prefixes, linkFields }: CompiledRuleBook,
-  request: RequestOfResponse,
-): LinkRewriting {
+function linkPlaces({ prefixes, linkFields }: CompiledRuleBook, request: RequestOfResponse): LinkRewriting {
   return {
     upstreamHosts: request.host === undefined ? [] : [request.host],
     upstreamPath: '',

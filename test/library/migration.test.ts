@@ -174,6 +174,21 @@ sunset: 2027-01-01
   expect(names(refused)).toEqual(['Deprecation', 'Sunset']);
 });
 
+test.each([{ 'content-type': 'text/plain' }, {}, { 'content-type': 'text/plain', 'content-length': '28' }])(
+  'a body that is there whole is no stream, whatever its fields say: %j',
+  async (fields) => {
+    const migration = createMigration((await compiledShippedRuleBook()).ruleBook);
+    const request = migration.request('GET', '/api/v1/orders/post_productions/1', {});
+    if (request.verdict !== 'unchanged') throw new Error(request.verdict);
+    const body = '{"data":{"highlight_type":1}}';
+    const response = migration.response(request, 200, fields, body);
+    expect('body' in response && text(response.body)).toBe('{"data":{"transition_type":1}}');
+    expect(migration.startResponse(request, 200, fields).action).toBe(
+      'content-length' in fields ? 'collect' : 'forward',
+    );
+  },
+);
+
 test('a rule book with faults has all of them', async () => {
   const reading = await readRuleBook('version: today\noperations: 7\n', 'mine.yaml');
   expect(reading.ok).toBe(false);
