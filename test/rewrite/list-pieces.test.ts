@@ -199,6 +199,7 @@ const longResponse = fc
   });
 
 test('rules about a list and about what is around it do and say in a long response what they do in a short one', () => {
+  const runs = fuzzRuns(1000, 200);
   let rewritten = 0;
   let patched = 0;
   const rules = fc.array(fc.constantFrom(...LONG_RULES), { minLength: 1, maxLength: 6 });
@@ -218,10 +219,10 @@ test('rules about a list and about what is around it do and say in a long respon
       const { newDocument } = fastJsonPatch.applyPatch(JSON.parse(response('x')), patch, true, true, false);
       expect(newDocument).toEqual(JSON.parse(textOf(short.body)));
     }),
-    { numRuns: fuzzRuns(1000) },
+    { numRuns: runs },
   );
-  expect(rewritten).toBeGreaterThan(fuzzRuns(40));
-  expect(patched).toBeGreaterThan(fuzzRuns(30));
+  expect(rewritten).toBeGreaterThan(runs / 25);
+  expect(patched).toBeGreaterThan(runs / 25);
 });
 
 /** The verdict, and the records in any order. */

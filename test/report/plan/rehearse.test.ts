@@ -181,7 +181,7 @@ test('what a rehearsal refuses is what the gateway then refuses of the same traf
     }),
     { numRuns: fuzzRuns(300) },
   );
-  // Thirty random cases may happen to miss an outcome; three hundred may not.
+  // A few random cases may happen to miss an outcome; three hundred may not.
   if (fuzzRuns(300) >= 300) expect(Math.min(...Object.values(counts))).toBeGreaterThan(0);
 });
 

@@ -455,7 +455,7 @@ test('what can be written as lines of HTTP/1.1 comes back, in lower case and in 
   );
   const statuses = fc.option(fc.integer({ min: 100, max: 599 }), { nil: undefined });
   const sections = fc.array(fc.tuple(statuses, fc.array(fields, { maxLength: 8 })), { maxLength: 4 });
-  const runs = fuzzRuns(500);
+  const runs = fuzzRuns(500, 200);
   let accepted = 0;
   fc.assert(
     fc.property(sections, (list) => {
@@ -474,7 +474,7 @@ test('what can be written as lines of HTTP/1.1 comes back, in lower case and in 
     }),
     { numRuns: runs },
   );
-  expect(accepted).toBeGreaterThan(runs / 2);
+  expect(accepted).toBeGreaterThan(runs / 4);
 });
 
 function withBlanks(value: string): string {
