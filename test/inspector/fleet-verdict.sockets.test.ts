@@ -63,4 +63,4 @@ test('replicas that share a store say the same of all: on each page, in /status,
     expect(code).toBe(1);
     expect(out).toContain(one?.verdict.sentence ?? 'told');
   }
-}, 120_000);
+});

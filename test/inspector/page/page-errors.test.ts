@@ -117,16 +117,16 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
   for (const view of VIEWS) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
     await expect.poll(() => summary.textContent()).toMatch(/^V2: circuit (?:open|probing)/);
-    expect(await banner.textContent()).toContain('V2 has failed since');
+    await expect.poll(() => banner.textContent()).toContain('V2 has failed since');
     expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
     // No view says in green, or at all, that V2 responds.
     expect(await page.locator('.response.yes').count()).toBe(0);
     expect(await page.locator('body').innerText()).not.toMatch(/\bV2 responds/);
   }
   await summary.click();
-  expect(await page.locator('.conditions li').allTextContents()).toContainEqual(
-    expect.stringMatching(/^Good: Rule book in force/),
-  );
+  await expect
+    .poll(() => page.locator('.conditions li').allTextContents())
+    .toContainEqual(expect.stringMatching(/^Good: Rule book in force/));
   expect(await barriers(page, 'header, [role=alert]')).toEqual([]);
   // A second banner stands above the view as well.
   await appendFile(rules, '\nnonsense: 1\n');
@@ -169,13 +169,15 @@ test('an operation that fails since it is migrated stands with its failures then
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
     const banner = page.getByRole('alert').filter({ hasText: 'create_client fails: 9 of 9 requests since' });
     await banner.locator('.share-bars').waitFor();
-    expect(await banner.locator('.share-bars > div').allInnerTexts()).toEqual([
-      expect.stringMatching(/^Since \d\d:\d\d\s+9 of 9 failed\s+\d[\d.]* % to 100 %$/),
-      expect.stringMatching(/^Before\s+0 of 25 failed\s+0 % to \d[\d.]* %$/),
-      expect.stringMatching(/^0 %\s+100 %$/),
-    ]);
+    await expect
+      .poll(() => banner.locator('.share-bars > div').allInnerTexts())
+      .toEqual([
+        expect.stringMatching(/^Since \d\d:\d\d\s+9 of 9 failed\s+\d[\d.]* % to 100 %$/),
+        expect.stringMatching(/^Before\s+0 of 25 failed\s+0 % to \d[\d.]* %$/),
+        expect.stringMatching(/^0 %\s+100 %$/),
+      ]);
     // It is said once.
-    expect(await page.locator('.share-bars').count()).toBe(1);
+    await expect.poll(() => page.locator('.share-bars').count()).toBe(1);
     expect(await page.locator('main .facts-list').getByText('create_client fails').count()).toBe(0);
   }
   expect(await barriers(page, '[role=alert]')).toEqual([]);
@@ -203,10 +205,12 @@ test('a link to an exchange leads to it after a restart, from the log, and never
   for (const gateway of [second, withoutLog]) await gateway.send('GET', '/api/v1/heartbeat');
   const { page: later } = await browser.open(`${second.adminOrigin}/${link}`);
   await later.locator('.detail h2').filter({ hasText: 'order_floor_plan' }).waitFor();
-  expect(await later.locator('.from-log').textContent()).toBe(
-    'The gateway no longer keeps this exchange; its entry is from the log.',
-  );
-  expect(await later.locator('.account li').first().textContent()).toBe('Sent to V2 with 5 edits.');
+  await expect
+    .poll(() => later.locator('.from-log').textContent())
+    .toBe('The gateway no longer keeps this exchange; its entry is from the log.');
+  await expect
+    .poll(() => later.locator('.account li').first().textContent())
+    .toBe('Sent to V2 with 5 edits.');
   const { page: gone } = await browser.open(`${withoutLog.adminOrigin}/${link}`);
   await gone.getByText('The gateway no longer keeps the exchange the-order.').waitFor();
   await browser.closePages();
@@ -228,12 +232,11 @@ test('a refused rule book stands on the page until a good one is read', async ()
     'The new rule book was refused at TIME. The one before it, 0123456789abcdef, stays in force until the file is corrected.',
   );
   expect(ruleBooks.current.ruleBook.hash).toBe('0123456789abcdef');
-  expect(await banner.locator('summary').textContent()).toBe('23 faults');
+  await expect.poll(() => banner.locator('summary').textContent()).toBe('23 faults');
   await banner.locator('summary').click();
-  expect(await banner.locator('li').allTextContents()).toEqual([
-    ...faults.slice(0, 20),
-    'and 3 more faults, not listed',
-  ]);
+  await expect
+    .poll(() => banner.locator('li').allTextContents())
+    .toEqual([...faults.slice(0, 20), 'and 3 more faults, not listed']);
   await page.keyboard.press('2');
   await banner.waitFor();
   isFaulty = false;
@@ -273,10 +276,12 @@ test('what is kept is searched by text and time, and an exchange is explained ag
   await page.getByRole('button', { name: 'Explain', exact: true }).click();
   const explanation = page.getByRole('region', { name: 'Explanation' });
   await explanation.waitFor();
-  expect(await explanation.getByRole('group', { name: 'V2 body' }).innerText()).toContain('"Newtown"');
-  expect(await explanation.getByRole('region', { name: 'Edits' }).locator('h3').textContent()).toBe(
-    '2 edits',
-  );
+  await expect
+    .poll(() => explanation.getByRole('group', { name: 'V2 body' }).innerText())
+    .toContain('"Newtown"');
+  await expect
+    .poll(() => explanation.getByRole('region', { name: 'Edits' }).locator('h3').textContent())
+    .toBe('2 edits');
   expect(complaints).toEqual([]);
   await browser.closePages();
 });

@@ -52,8 +52,8 @@ describe.each(LOOKS)('a page of 1280 pixels, %s', (_name, look, places) => {
     const { page } = await browser.open(`${gateway.adminOrigin}/${place}`, look);
     await settled(page, place);
     // Lines and charts are drawn once their size is known.
-    await expect.poll(() => page.evaluate(textFaults), { timeout: 10_000 }).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await expect.poll(() => page.evaluate(textFaults)).toEqual([]);
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   });
 });
 
@@ -74,9 +74,9 @@ test('the measure finds text that is cut, and text on text', async () => {
   await page.evaluate(
     `document.querySelector('.brand span').style.cssText = 'width:2rem;overflow:hidden;white-space:nowrap'`,
   );
-  expect(await page.evaluate(textFaults)).toEqual(['cut: capture-gateway']);
+  await expect.poll(() => page.evaluate(textFaults)).toEqual(['cut: capture-gateway']);
   await page.evaluate(`document.querySelector('.brand span').style.cssText = 'margin-right:-6rem'`);
-  expect(await page.evaluate(textFaults)).toEqual(['on each other: capture-gateway, Overview']);
+  await expect.poll(() => page.evaluate(textFaults)).toEqual(['on each other: capture-gateway, Overview']);
 });
 
 /**

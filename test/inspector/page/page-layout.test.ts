@@ -24,8 +24,8 @@ test('the panes are resized by keyboard and pointer, and stay so', async () => {
   const before = await widthOf(page, '.list-box');
   await splitter.focus();
   for (let step = 0; step < 5; step += 1) await page.keyboard.press('ArrowRight');
-  expect(await splitter.getAttribute('aria-valuenow')).toBe('42');
-  expect(await widthOf(page, '.list-box')).toBeGreaterThan(before * 1.2);
+  await expect.poll(() => splitter.getAttribute('aria-valuenow')).toBe('42');
+  await expect.poll(() => widthOf(page, '.list-box')).toBeGreaterThan(before * 1.2);
   const { x = 0, y = 0 } = (await splitter.boundingBox()) ?? {};
   await page.mouse.move(x + 3, y + 200);
   await page.mouse.down();
@@ -34,9 +34,9 @@ test('the panes are resized by keyboard and pointer, and stay so', async () => {
   await expect.poll(() => splitter.getAttribute('aria-valuenow')).toBe('60');
   await page.reload();
   await splitter.waitFor();
-  expect(Math.round((await widthOf(page, '.list-box')) / 14.4)).toBe(60);
+  await expect.poll(async () => Math.round((await widthOf(page, '.list-box')) / 14.4)).toBe(60);
   await splitter.dblclick();
-  expect(await splitter.getAttribute('aria-valuenow')).toBe('32');
+  await expect.poll(() => splitter.getAttribute('aria-valuenow')).toBe('32');
 });
 
 test('rows are as dense as the operator wants them', async () => {
@@ -48,7 +48,7 @@ test('rows are as dense as the operator wants them', async () => {
   await expect.poll(async () => (await row.boundingBox())?.height ?? 0).toBeLessThan(comfortable * 0.8);
   await page.reload();
   await row.waitFor();
-  expect((await row.boundingBox())?.height).toBeLessThan(comfortable * 0.8);
+  await expect.poll(async () => (await row.boundingBox())?.height).toBeLessThan(comfortable * 0.8);
   await page.keyboard.press('?');
   await page.getByRole('checkbox', { name: 'Compact rows' }).uncheck();
   await page.keyboard.press('Escape');
@@ -105,8 +105,8 @@ test.each(['', '?entry=order', '?view=traffic&part=problems', '?view=rules', '?v
   async (query) => {
     const { page } = await browser.open(`${gateway.adminOrigin}/${query}`, { width: 2560, height: 1400 });
     await page.locator('.traffic, .view:not(.empty)').waitFor();
-    expect(await widthOf(page, 'main > *')).toBeGreaterThan(2560 * 0.9);
-    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    await expect.poll(() => widthOf(page, 'main > *')).toBeGreaterThan(2560 * 0.9);
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   },
 );
 

@@ -84,10 +84,10 @@ test.each(PLAYS)('the page tells the truth about an exchange that was $name', as
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   await page.locator('.entry').first().click();
   await page.locator('.account li').first().waitFor();
-  expect(await page.locator('.account li').allTextContents()).toEqual(accountOf(entry));
-  expect(await page.getByRole('region', { name: 'Edits' }).locator('h3').textContent()).toBe(
-    editsTitle(entry),
-  );
+  await expect.poll(() => page.locator('.account li').allTextContents()).toEqual(accountOf(entry));
+  await expect
+    .poll(() => page.getByRole('region', { name: 'Edits' }).locator('h3').textContent())
+    .toBe(editsTitle(entry));
   const text = await page.locator('.detail').innerText();
   for (const sentence of play.never) expect(text).not.toContain(sentence);
   for (const colorScheme of play.isChecked === true ? (['light', 'dark'] as const) : []) {

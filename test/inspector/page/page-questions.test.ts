@@ -21,9 +21,9 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await effect.getByRole('heading', { name: 'What “Yes” does to listBills' }).waitFor();
   await page.getByText('GET /bills → GET /invoices', { exact: true }).waitFor();
   // The example of the shipped rule book says nothing to this one.
-  expect(await page.getByLabel('V1 body').inputValue()).toBe('');
+  await expect.poll(() => page.getByLabel('V1 body').inputValue()).toBe('');
   // Where an operation goes is for a person to say: nothing is chosen, and there is nothing to confirm.
-  expect(await page.getByRole('button', { name: 'Answer', exact: true }).isDisabled()).toBe(true);
+  await expect.poll(() => page.getByRole('button', { name: 'Answer', exact: true }).isDisabled()).toBe(true);
   await page.getByLabel('No: V2 has none of these').check();
   await effect.getByText('V2 does not describe GET /api/v2/bills.').waitFor();
   await page.getByLabel(/^Yes/).check();
@@ -38,7 +38,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await page.getByRole('button', { name: /currency is required/ }).click();
   const answer = page.getByRole('button', { name: 'Answer', exact: true });
   await page.getByLabel('Value').waitFor();
-  expect(await answer.isDisabled()).toBe(true);
+  await expect.poll(() => answer.isDisabled()).toBe(true);
   await page.getByLabel('Value').fill('AUD');
   await answer.click();
   await page.getByText(/^3 of \d+ questions answered/).waitFor();

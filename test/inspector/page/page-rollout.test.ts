@@ -71,9 +71,11 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   for (const scheme of ['light', 'dark'] as const) {
     const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { scheme });
     await page.locator('main').getByRole('alert').waitFor();
-    expect(await page.locator('main').textContent()).toMatch(
-      /not sent.*order_post_productionnone of 1 checked request would fail after the migration00100.*order_floor_planV1 refuses the one checked request as well01000/s,
-    );
+    await expect
+      .poll(() => page.locator('main').textContent())
+      .toMatch(
+        /not sent.*order_post_productionnone of 1 checked request would fail after the migration00100.*order_floor_planV1 refuses the one checked request as well01000/s,
+      );
     const text = await page.locator('main').innerText();
     expect(text).toContain('The canary of create_client of 50 % went back to observe');
     expect(text).toContain(
@@ -89,7 +91,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   }
   const { page } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { width: 320, height: 640 });
   await page.locator('main').getByRole('alert').waitFor();
-  expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
   await page.setViewportSize({ width: 1440, height: 900 });
   await page.keyboard.press('2');
   await page.keyboard.press('5');
@@ -113,9 +115,9 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   rmSync(store, { recursive: true });
   const alone = page.getByText(/^Alone since \d+:\d+:\d+.*: .+ does not reach the store \(ENOENT/);
   await alone.waitFor();
-  expect(await alone.textContent()).toContain(
-    '). Revision 4 applies, and the counts are those of this replica.',
-  );
+  await expect
+    .poll(() => alone.textContent())
+    .toContain('). Revision 4 applies, and the counts are those of this replica.');
   expect(await page.locator('main').innerText()).not.toContain('made here');
   const chosen = await gateway.postJson('/rollout', { mode: 'observe', operation: 'create_client' });
   expect(chosen.status).toBe(200);
@@ -156,15 +158,19 @@ modes:
   const needs = canaries[0]?.evidence?.forMargin ?? 0;
   expect(needs).toBeGreaterThan(100);
   await expect
-    .poll(text, { timeout: 15_000 })
+    .poll(text)
     .toMatch(
       /on watch\. Needs about [\d,]+ more requests to see a difference of \d+ percentage points\. Median/,
     );
-  expect(await text()).toContain(evidenceSentence(canaries[0]?.evidence ?? expect.fail('a canary')));
+  await expect
+    .poll(() => text())
+    .toContain(evidenceSentence(canaries[0]?.evidence ?? expect.fail('a canary')));
   // The shares are those of the whole stage, so they stay when the window has passed.
-  expect(await text()).toMatch(
-    /Migrated\s+0 of 20 failed\s+0 % to \S+ %\s+V1\s+0 of 20 failed\s+0 % to \S+ %\s+0 %\s+\S+ %\s+on watch/,
-  );
+  await expect
+    .poll(() => text())
+    .toMatch(
+      /Migrated\s+0 of 20 failed\s+0 % to \S+ %\s+V1\s+0 of 20 failed\s+0 % to \S+ %\s+0 %\s+\S+ %\s+on watch/,
+    );
   // The column says whose response the client got.
   await expect
     .poll(text)
@@ -183,13 +189,15 @@ modes:
   await page.getByRole('navigation').getByRole('link', { name: 'Clients' }).click();
   const card = page.locator('section', { has: page.getByRole('heading', { name: 'New to V1' }) });
   await card.last().waitFor();
-  expect(await card.last().locator('li').allInnerTexts()).toEqual(
-    expect.arrayContaining([
-      expect.stringMatching(
-        /^[0-9a-f]{16} first came at \d\d:\d\d: 1 request served before V1 closed to new clients\.$/,
-      ),
-    ]),
-  );
+  await expect
+    .poll(() => card.last().locator('li').allInnerTexts())
+    .toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(
+          /^[0-9a-f]{16} first came at \d\d:\d\d: 1 request served before V1 closed to new clients\.$/,
+        ),
+      ]),
+    );
   expect(complaints).toEqual([]);
 });
 
@@ -221,10 +229,14 @@ test('a rollout is steered from the page: with the token, after the clients were
   await check.click();
   const dialog = page.getByRole('dialog');
   await dialog.waitFor();
+  await dialog
+    .getByText(/From V1 to V2: /)
+    .first()
+    .waitFor();
   const named = (await dialog.innerText()).match(/[0-9a-f]{16}/g) ?? [];
-  expect(await dialog.innerText()).toMatch(
-    new RegExp(`From V1 to V2: .* \\(${named.length} of 8 clients seen, `),
-  );
+  await expect
+    .poll(() => dialog.innerText())
+    .toMatch(new RegExp(`From V1 to V2: .* \\(${named.length} of 8 clients seen, `));
   expect(await barriers(page)).toEqual([]);
 
   // Somebody else changes the rollout while this operator reads.

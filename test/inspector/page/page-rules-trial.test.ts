@@ -36,16 +36,18 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
   await tryIt.click();
   await page.getByText(`1 of ${all}`).waitFor();
   const difference = page.locator('.difference summary');
-  expect(await difference.innerText()).toMatch(
-    /^1 exchange of order_floor_plan: request \/property\/address, \/property\/place/,
-  );
+  await expect
+    .poll(() => difference.innerText())
+    .toMatch(/^1 exchange of order_floor_plan: request \/property\/address, \/property\/place/);
   await page.getByText('The change as a patch').click();
-  expect(await page.locator('.patch pre').innerText()).toMatch(/^-.*under: address\n\+.*under: place$/m);
+  await expect
+    .poll(() => page.locator('.patch pre').innerText())
+    .toMatch(/^-.*under: address\n\+.*under: place$/m);
   await page.getByRole('button', { name: 'Copy the patch' }).click();
   await page.getByRole('status').filter({ hasText: 'Copied: the patch.' }).waitFor();
-  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
-    await page.locator('.patch pre').textContent(),
-  );
+  await expect
+    .poll(() => page.evaluate('navigator.clipboard.readText()'))
+    .toBe(await page.locator('.patch pre').textContent());
   expect(await barriers(page)).toEqual([]);
   const [download] = await Promise.all([
     page.waitForEvent('download'),
@@ -60,7 +62,7 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
       'By the edited rule book, this differs from the one in force: /property/address, /property/place.',
     )
     .waitFor();
-  expect(await page.getByRole('group', { name: 'V2 body' }).innerText()).toContain('"place": {');
+  await expect.poll(() => page.getByRole('group', { name: 'V2 body' }).innerText()).toContain('"place": {');
   expect(await barriers(page)).toEqual([]);
   await draft.fill(before.text.replace('nest:', 'nset:'));
   await page.getByRole('region', { name: 'Explanation' }).waitFor({ state: 'detached' });
@@ -72,11 +74,11 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
     .getByRole('button')
     .click();
   // The cursor is where the fault is, and the number of its line is marked.
-  expect(
-    await draft.evaluate((one: HTMLTextAreaElement) => one.value.slice(one.selectionStart).slice(0, 4)),
-  ).toBe('nset');
+  await expect
+    .poll(() => draft.evaluate((one: HTMLTextAreaElement) => one.value.slice(one.selectionStart).slice(0, 4)))
+    .toBe('nset');
   const line = before.text.slice(0, before.text.indexOf('nest:')).split('\n').length;
-  expect(await page.locator('.line-numbers .faulty').allInnerTexts()).toContain(String(line));
+  await expect.poll(() => page.locator('.line-numbers .faulty').allInnerTexts()).toContain(String(line));
   // Nothing was put into force.
   expect(await rules()).toMatchObject({ hash: before.hash, loadedAt: before.loadedAt });
   expect(complaints).toEqual([]);

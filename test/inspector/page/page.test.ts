@@ -50,19 +50,23 @@ describe('the live list', () => {
     await page.keyboard.press('Enter');
     await page.waitForURL(/filter=verdict:refused/);
     await rows.filter({ hasText: 'rewritten' }).first().waitFor({ state: 'detached' });
-    expect(new Set(await page.locator('.entry .verdict').allTextContents())).toEqual(new Set(['refused']));
+    await expect
+      .poll(async () => new Set(await page.locator('.entry .verdict').allTextContents()))
+      .toEqual(new Set(['refused']));
     await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Not shown"}}');
     await gateway.send('POST', '/api/v1/clients', '{"data":[]}');
     await expect.poll(() => rows.count()).toBe(2);
     await page.reload();
     await expect.poll(() => rows.count()).toBe(2);
-    expect(await page.getByRole('combobox', { name: 'Filter' }).inputValue()).toContain('verdict:refused');
+    await expect
+      .poll(() => page.getByRole('combobox', { name: 'Filter' }).inputValue())
+      .toContain('verdict:refused');
   });
 
   test('reports the unreadable part of a filter', async () => {
     const { page } = await browser.open(`${gateway.adminOrigin}/?filter=colour:red`);
     await page.locator('.filter-fault').filter({ hasText: 'There is no field colour' }).waitFor();
-    expect(await page.getByRole('combobox').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => page.getByRole('combobox').getAttribute('aria-invalid')).toBe('true');
   });
 });
 
@@ -74,8 +78,12 @@ describe('an exchange', () => {
     const before = page.getByRole('group', { name: 'V1 body' });
     const after = page.getByRole('group', { name: 'V2 body' });
     await before.waitFor();
-    expect(await before.locator('mark').allTextContents()).toContain('2"street_address": "‹string›"');
-    expect(await after.locator('mark').allTextContents()).toContain('2"street_address": "‹string›"');
+    await expect
+      .poll(() => before.locator('mark').allTextContents())
+      .toContain('2"street_address": "‹string›"');
+    await expect
+      .poll(() => after.locator('mark').allTextContents())
+      .toContain('2"street_address": "‹string›"');
     const printed = (await after.locator('code').allTextContents())
       .map((line) => line.replaceAll(/^(\s*)\d/gm, '$1'))
       .join('\n');
@@ -98,9 +106,9 @@ describe('an exchange', () => {
     });
     await moved.waitFor();
     const edits = page.getByRole('region', { name: 'Edits' });
-    expect(await edits.textContent()).toContain(
-      'The address attributes of a new property are nested under address.',
-    );
+    await expect
+      .poll(() => edits.textContent())
+      .toContain('The address attributes of a new property are nested under address.');
     await moved.hover();
     await page.locator('.joins .join.active').waitFor({ state: 'attached' });
     expect(complaints).toEqual([]);
@@ -113,7 +121,9 @@ describe('an exchange', () => {
     );
     await page.locator('.entry').first().click();
     await page.getByText('A member that the migration reads occurs twice').first().waitFor();
-    expect(await page.locator('mark.hue-refused').allTextContents()).toEqual(['!"suburb": "‹number›"']);
+    await expect
+      .poll(() => page.locator('mark.hue-refused').allTextContents())
+      .toEqual(['!"suburb": "‹number›"']);
   });
 
   test('is copied as the commands that the gateway gives for it', async () => {
@@ -130,7 +140,7 @@ describe('an exchange', () => {
         .getByRole('status')
         .filter({ hasText: `the ${version} request as curl` })
         .waitFor();
-      expect(await page.evaluate('navigator.clipboard.readText()')).toBe(command);
+      await expect.poll(() => page.evaluate('navigator.clipboard.readText()')).toBe(command);
     }
   });
 });
@@ -184,7 +194,7 @@ test('a gateway that goes away is said to be gone, and the rows stay', async () 
   await page.locator('.entry').first().waitFor();
   await passing.stop();
   await page.getByText('No response', { exact: true }).waitFor();
-  expect(await page.locator('.entry').count()).toBe(1);
+  await expect.poll(() => page.locator('.entry').count()).toBe(1);
 });
 
 test('a gateway with a token shows nothing until it is given, and keeps it out of the page', async () => {
