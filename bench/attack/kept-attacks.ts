@@ -57,7 +57,8 @@ export const keptAttacks: readonly Attack[] = [
       const took = performance.now() - began;
       return [
         ...faultIf(length === 0 || length >= 4e6, `the report is ${(length / 1e6).toFixed(1)} MB`),
-        ...faultIf(took >= 2000, `the report took ${took.toFixed(0)} ms`),
+        // Times are a matter of the whole attack on a calm machine.
+        ...faultIf(scale === 1 && took >= 2000, `the report took ${took.toFixed(0)} ms`),
       ];
     },
   },

@@ -138,57 +138,53 @@ modes: { canary: 50 }
   },
 );
 
-test(
-  'a real Redis server that evicts keys makes nobody new who was learned',
-  { timeout: 120_000 },
-  async () => {
-    const { url } = await playedRedis(['--maxmemory', '4mb', '--maxmemory-policy', 'allkeys-random']);
-    const store = await RedisStore.open({
-      url,
-      password: () => undefined,
-      ca: undefined,
-      name: 'capture-gateway',
-      onStranger: () => {},
+test('a real Redis server that evicts keys makes nobody new who was learned', async () => {
+  const { url } = await playedRedis(['--maxmemory', '4mb', '--maxmemory-policy', 'allkeys-random']);
+  const store = await RedisStore.open({
+    url,
+    password: () => undefined,
+    ca: undefined,
+    name: 'capture-gateway',
+    onStranger: () => {},
+  });
+  onTestFinished(() => store.close());
+  const clients = KEYS.map((key) => hashOf(`Bearer ${key}`)).sort();
+  const begun = Date.now() - 60 * DAY;
+  const join = async (): Promise<KnownClients> => {
+    const known = new KnownClients({ time: Date.now, clientOf: hashOf });
+    const replica = new Replica({
+      control: new RolloutControl({ time: Date.now, onNotice: () => {} }),
+      store,
+      name: 'one',
+      clock: SYSTEM_CLOCK,
+      parse: parsedJson,
+      onNotice: () => {},
     });
-    onTestFinished(() => store.close());
-    const clients = KEYS.map((key) => hashOf(`Bearer ${key}`)).sort();
-    const begun = Date.now() - 60 * DAY;
-    const join = async (): Promise<KnownClients> => {
-      const known = new KnownClients({ time: Date.now, clientOf: hashOf });
-      const replica = new Replica({
-        control: new RolloutControl({ time: Date.now, onNotice: () => {} }),
-        store,
-        name: 'one',
-        clock: SYSTEM_CLOCK,
-        parse: parsedJson,
-        onNotice: () => {},
-      });
-      replica.share({
-        queue: new RateLimitQueue({ ...SYSTEM_CLOCK, now: Date.now }),
-        shieldOf: () => undefined,
-        counts: [known],
-      });
-      await replica.start();
-      onTestFinished(() => replica.close());
-      await until(() => known.standing('0123456789abcdef') !== 'not-known');
-      return known;
-    };
-    const evict = async (): Promise<void> => {
-      // Other texts need the room.
-      for (let at = 0; at < 400; at += 1)
-        await store.compareAndSet(`other-${Math.random()}`, undefined, 'x'.repeat(20_000));
-    };
-    await storeKnownClients(store, { list: LIST, since: begun, clients });
-    const running = await join();
-    for (const client of clients) expect(running.standing(client)).toBe('known');
-    for (let round = 0; round < 5; round += 1) {
-      await evict();
-      const young = await join();
-      const judged = clients.map((client) => [young.standing(client), young.begun === begun]);
-      expect(judged.filter(([standing, isOld]) => standing === 'new' && isOld === true)).toEqual([]);
-    }
-    // The process that knew them stores them again, as soon as it has taken over what another left.
-    await until(async () => new Set((await storedKnownClients(store)).clients).size === clients.length);
-    for (const client of clients) expect(running.standing(client)).toBe('known');
-  },
-);
+    replica.share({
+      queue: new RateLimitQueue({ ...SYSTEM_CLOCK, now: Date.now }),
+      shieldOf: () => undefined,
+      counts: [known],
+    });
+    await replica.start();
+    onTestFinished(() => replica.close());
+    await until(() => known.standing('0123456789abcdef') !== 'not-known');
+    return known;
+  };
+  const evict = async (): Promise<void> => {
+    // Other texts need the room.
+    for (let at = 0; at < 400; at += 1)
+      await store.compareAndSet(`other-${Math.random()}`, undefined, 'x'.repeat(20_000));
+  };
+  await storeKnownClients(store, { list: LIST, since: begun, clients });
+  const running = await join();
+  for (const client of clients) expect(running.standing(client)).toBe('known');
+  for (let round = 0; round < 5; round += 1) {
+    await evict();
+    const young = await join();
+    const judged = clients.map((client) => [young.standing(client), young.begun === begun]);
+    expect(judged.filter(([standing, isOld]) => standing === 'new' && isOld === true)).toEqual([]);
+  }
+  // The process that knew them stores them again, as soon as it has taken over what another left.
+  await until(async () => new Set((await storedKnownClients(store)).clients).size === clients.length);
+  for (const client of clients) expect(running.standing(client)).toBe('known');
+});

@@ -30,7 +30,7 @@ beforeAll(async () => {
   const shield = 'shield: { requests: 200, per: 20s, wait: 20s, queue: 20 }';
   writeFileSync(rules, `${shipped}${modes}\n${shield}\n`);
   file = await bundleWorkerWith(rules);
-}, 60_000);
+});
 
 /** Isolates between two services that store the orders that they get. */
 interface Run extends EdgeFleet {

@@ -99,26 +99,22 @@ test.each(['bun', 'deno'] as const)(
   },
 );
 
-test.each(['bun', 'deno'] as const)(
-  'clients use TLS with HTTP/1.1 and HTTP/2 on %s',
-  { timeout: 60_000 },
-  async (name) => {
-    const v2 = await rawServer((socket) => void socket.write(ok('{"data":{}}')));
-    const own = certificate({ name: 'gateway', hosts: ['127.0.0.1'] });
-    const tls = temporaryFolder('tls');
-    writeFileSync(join(tls, 'cert.pem'), own.cert);
-    writeFileSync(join(tls, 'key.pem'), own.key);
-    const flags = ['--tls-cert', join(tls, 'cert.pem'), '--tls-key', join(tls, 'key.pem')];
-    const { port } = await runtimes[name](v2.origin, undefined, flags);
-    for (const version of ['1.1', '2']) {
-      const output = ['--silent', '--cacert', join(tls, 'cert.pem'), '--write-out', ' %{http_version}'];
-      const request = ['--header', 'Content-Type: application/json', '--data', '{"data":{}}'];
-      const url = `https://127.0.0.1:${port}/api/v1/clients`;
-      const { stdout } = await promisify(execFile)('curl', [...output, `--http${version}`, ...request, url]);
-      expect(stdout).toBe(`{"data":{}} ${version}`);
-    }
-  },
-);
+test.each(['bun', 'deno'] as const)('clients use TLS with HTTP/1.1 and HTTP/2 on %s', async (name) => {
+  const v2 = await rawServer((socket) => void socket.write(ok('{"data":{}}')));
+  const own = certificate({ name: 'gateway', hosts: ['127.0.0.1'] });
+  const tls = temporaryFolder('tls');
+  writeFileSync(join(tls, 'cert.pem'), own.cert);
+  writeFileSync(join(tls, 'key.pem'), own.key);
+  const flags = ['--tls-cert', join(tls, 'cert.pem'), '--tls-key', join(tls, 'key.pem')];
+  const { port } = await runtimes[name](v2.origin, undefined, flags);
+  for (const version of ['1.1', '2']) {
+    const output = ['--silent', '--cacert', join(tls, 'cert.pem'), '--write-out', ' %{http_version}'];
+    const request = ['--header', 'Content-Type: application/json', '--data', '{"data":{}}'];
+    const url = `https://127.0.0.1:${port}/api/v1/clients`;
+    const { stdout } = await promisify(execFile)('curl', [...output, `--http${version}`, ...request, url]);
+    expect(stdout).toBe(`{"data":{}} ${version}`);
+  }
+});
 
 /** Cases that workerd changes before the worker sees them: it takes a fragment away, and joins the lines of a field to one. */
 const NOT_ON_WORKERD: ReadonlySet<string> = new Set([

@@ -29,7 +29,7 @@ beforeAll(async () => {
   } finally {
     await Promise.all([server.kill(), other.kill()]);
   }
-}, 60_000);
+});
 
 test('the documentation names a user of the access list with its keys, channels and commands', () => {
   expect(DOCUMENTED).toContain(' ~{capture-gateway}:* &{capture-gateway}:* ');
