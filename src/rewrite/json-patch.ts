@@ -259,10 +259,9 @@ function saysNothingOfAbsent(rule: RequestRule): boolean {
   return kindOf(rule).makesBody === undefined;
 }
 
-/** V2 spreads a member that an operation names over several, or joins it with others: no pointer can express that. */
+/** Refuses an operation on what is several members at V2, or a part of one: no pointer can name that. */
 function ofAnotherSize(pointer: string): Refusal {
-  const detail =
-    'V2 spreads a member that an operation names over several, or joins it with others: patch smaller parts, or send the whole resource.';
+  const detail = 'At V2 this is not one member: patch smaller parts, or send the whole resource.';
   return { code: 'unconvertible-value', status: 422, detail, pointer };
 }
 
