@@ -57,7 +57,7 @@ export interface GatewayParts {
   readonly record: (entry: Entry) => void;
   /** Observes exchanges in addition to the log, such as the inspector. */
   readonly observer?: Observer | undefined;
-  /** V2's request schemas, for bodies that are not sent to V2; absent when no description of V2 is configured. */
+  /** V2's request schemas, for bodies that are not sent to V2; absent if no description of V2 is configured. */
   readonly v2Schemas?: (() => V2Schemas) | undefined;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
@@ -68,28 +68,28 @@ export interface GatewayParts {
   readonly newTraceHex: () => string;
   /** The first 16 hex digits of HMAC-SHA-256(API key, secret). */
   readonly clientOf: (authorization: string) => string | Promise<string>;
-  /** The report of the client with a hash, for itself; absent where there is none. */
+  /** A client's report for itself, by its hash; absent if there is none. */
   readonly ownReport?: ((client: string, type: OwnReportType) => Promise<OwnReportOutcome>) | undefined;
-  /** Memory for bodies, used again and again; without it, each has new memory. */
+  /** Reused memory for bodies; without it, each body gets new memory. */
   readonly bodyMemory?: CollectorMemory | undefined;
   readonly decode: DecodeBody;
   /** Hashes bodies that came with a digest; without it, the gateway does not check digests. */
   readonly hash?: HashBody | undefined;
-  /** Gives rewritten responses the coding that V2 sent them in; without it, they have none. */
+  /** Gives rewritten responses V2's content coding again; without it, they have none. */
   readonly encode?: EncodeBody | undefined;
   /** Decodes bodies that arrive in parts; without it, the platform's streams do. */
   readonly openDecoder?: OpenDecoder | undefined;
-  /** Decodes the first bytes of a body with a content coding, as far as that works; absent on platforms that cannot. */
+  /** Decodes the first bytes of a body with a content coding, as far as possible; absent on platforms that cannot. */
   readonly peek?: ((coding: Coding, begin: Uint8Array) => Uint8Array) | undefined;
   /** Rewrites bodies; without it, each is rewritten at once. */
   readonly rewriter?: BodyRewriter | undefined;
-  /** Calls the transforms of a rule book, within its budget; without it, requests of operations that have one fail. */
+  /** Calls the transforms of a rule book, within its budget; without it, requests of operations with one fail. */
   readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
-  /** Delivers the webhooks of rule books; without it, the gateway has none. */
+  /** Delivers the webhooks of rule books; without it, there are none. */
   readonly webhooks?: Webhooks | undefined;
-  /** Derives V1's description from V2's; without it, that is done at once. */
+  /** Derives V1's description from V2's, for example in a thread; without it, in this one. */
   readonly describe?: Describe | undefined;
-  /** Codings that `decode` supports, if not all that the contract names. */
+  /** Codings that `decode` supports; absent for all. */
   readonly codings?: readonly Coding[] | undefined;
   /** Runs a function after the reads of this turn of the event loop; without it, each exchange is recorded at once. */
   readonly onCheckPhase?: OnCheckPhase | undefined;
@@ -99,20 +99,20 @@ export interface GatewayParts {
   readonly random: () => number;
   /** Called when a circuit opens or closes, and on upstream faults, for the operator. */
   readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
-  /** Called with an error that no failure describes: a bug. */
+  /** Called with an error that is not a failure of the contract: a bug. */
   readonly onUnexpectedError: (error: unknown) => void;
 }
 
-/** Limit of reading a client's own report. */
+/** Limit for clients that read their own report. */
 const REPORT_READS: Rate = { burst: 6, perSecond: 0.1 };
 
-/** Limit of keys that were never seen, from one address. */
+/** Limit for unknown keys from one address. */
 const UNSEEN_KEYS: Rate = { burst: 20, perSecond: 0.2 };
 
-/** Clients ask for it seldom, and an isolate that none has asked does without its code. */
+/** Clients rarely ask for it, so its code is loaded on the first request. */
 const describe: Describe = async (job) => (await import('./describe-v1.ts')).describeV1(job);
 
-/** The share of the places from which clients are measured. */
+/** The share of the places in use from which on clients are measured. */
 const WATCHED_SHARE = 7 / 8;
 
 /** State shared by all exchanges of a gateway: its parts and options, and everything that outlives an exchange. */
@@ -126,32 +126,32 @@ export class GatewayContext {
   readonly v2: Origin;
   readonly v1: Origin | undefined;
   readonly rollout: ModesInForce;
-  /** Differences that shadowed reads found. */
+  /** Differences found by shadowed reads. */
   readonly comparisons: Comparisons;
   /** Checks of the bodies of dry runs. */
   readonly bodyChecks: BodyChecks;
   readonly rateLimitQueue: RateLimitQueue;
-  /** Limits of reports that clients read: by client, and by address while its keys are not known. */
+  /** Limits for reports that clients read: by client, and by address for unknown keys. */
   readonly selfServiceLimits: { readonly reportReads: TokenBuckets; readonly unseenKeys: TokenBuckets };
   /** The clients that used V1, for rule books that are closed to newcomers. */
   readonly knownClients: KnownClients;
   /** V1's descriptions, derived from V2's. */
   readonly descriptions: DescriptionCache;
-  /** What the services let the pages of other origins do. */
+  /** The permissions of the services for the pages of other origins. */
   readonly crossOrigin = new CrossOrigin();
-  /** The fields that name this hop: `Via`, and `Date` for a response without one. */
+  /** The fields that the gateway adds as an intermediary: `Via`, and `Date` for a response without one. */
   readonly hopFields: HopFields;
   /** Lists the names in a body, for the attribute census. */
   readonly attributeNames: AttributeNames;
-  /** Exchanges that are over, and are recorded at the end of this turn of the event loop. */
+  /** Finished exchanges, to be recorded at the end of this turn of the event loop. */
   readonly recordQueue: RecordQueue;
   /** Number of exchanges in flight. */
   inFlight = 0;
   /** Ends exchanges that would otherwise never finish. */
   readonly watchdog = new ExchangeWatchdog<OpenExchange & WatchedExchange>();
-  /** Decides who gives way when places, connections or memory are short. */
+  /** Decides which exchanges end when places, connections or memory are scarce. */
   readonly slowClients: SlowClients;
-  /** Exchanges in flight from which it is watched who is slow. */
+  /** Exchanges in flight from which on slow clients are detected. */
   readonly watchedFrom: number;
   private unlearnedTold: string | undefined = undefined;
   private signalsOf: RuleBook | undefined = undefined;
@@ -214,7 +214,8 @@ export class GatewayContext {
   }
 
   /**
-   * Tells the operator, once for each rule book, that the gateway serves newcomers because its list of clients is too young to tell them.
+   * Tells the operator, once for each rule book, that the gateway serves newcomers because its list of clients is not old enough to
+   * recognise them.
    */
   tellUnlearned({ rollout, hash }: RuleBook, since: number | undefined): void {
     const { newcomers } = rollout ?? {};
@@ -225,7 +226,7 @@ export class GatewayContext {
     this.notify({ event: 'newcomers-served', since: begun ?? '', from: from ?? '' });
   }
 
-  /** Header fields that announce the end of V1 and point to the client's own report; undefined where there is nothing to say. */
+  /** Header fields that announce the end of V1 and point to the client's own report; undefined if there is nothing to announce. */
   signals(ruleBook: RuleBook): SignalHeaders | undefined {
     if (this.signalsOf === ruleBook) return this.signalHeaders;
     this.signalsOf = ruleBook;
@@ -244,7 +245,7 @@ export interface ReceivedRequest {
   readonly head: RequestHead;
   readonly rules: CompiledRuleBook;
   readonly decision: Decision;
-  /** Why the gateway refuses the request now, before its decision counts. */
+  /** Why the gateway refuses the request before its decision applies. */
   readonly refusal?: Failure;
   /** Monotonic clock in milliseconds when the head was complete. */
   readonly started: number;
@@ -262,7 +263,7 @@ export function receiveRequest(
 ): ReceivedRequest {
   const { method, target, version, hasBody } = exchange;
   const isTrusted = !proxies.isEmpty && proxies.has(exchange.remote);
-  // The readers of HTTP/1.1 have counted it.
+  // The HTTP/1.1 parsers have counted it already.
   const targetBytes = version === '2' || version === '3' ? target.length : 0;
   const head =
     exchange.readHead?.(limits, isTrusted, targetBytes) ??
@@ -271,16 +272,16 @@ export function receiveRequest(
   return { exchange, head, rules, decision, started: clock.started, time: clock.time };
 }
 
-/** The key of a request's client, from the place that the rule book names; undefined without one. */
+/** The key of a request's client, from the place in the rule book; undefined if there is none. */
 export function apiKeyOf({ head, rules, exchange, decision }: ReceivedRequest): string | undefined {
-  // V2 is no client.
+  // V2 is not a client.
   if (decision.route === 'webhook') return undefined;
   const { clientKeys } = rules;
   if (clientKeys === undefined) return head.authorization;
   return clientKeys.of(head, exchange.target, decision.route === 'pass');
 }
 
-/** The identity by which the gateway tells the client of a request from others when places, connections or memory are short. */
+/** The identity that distinguishes the clients of requests when places, connections or memory are scarce. */
 export function identityOf(
   { exchange, head }: ReceivedRequest,
   key: string | undefined,
@@ -291,14 +292,14 @@ export function identityOf(
   const told = isProxied
     ? forwardedClient(head.forwardedHeaders, (address) => proxies.has(address))
     : undefined;
-  // All clients of a proxy share its connection, so it tells none of them from the others.
+  // All clients of a proxy share its connection, so it does not distinguish them.
   return [key, networkOf(told ?? remote), isProxied ? undefined : carrier];
 }
 
-/** Maximum number of addresses that are remembered; beyond it all are forgotten: a single client may have a whole `/64`. */
+/** Maximum cached addresses; beyond that, all are forgotten: a single client may have a whole `/64`. */
 const MAX_ADDRESSES = 1024;
 
-/** The peers whose `Forwarded` and similar fields are kept. The answer for an address never changes, so the class remembers it. */
+/** The peers whose `Forwarded` and similar fields are kept. The result for an address never changes, so it is cached. */
 export class TrustedProxies {
   private readonly ranges: readonly AddressRange[];
   private readonly known = new Map<string, boolean>();

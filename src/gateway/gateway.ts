@@ -32,10 +32,10 @@ import { V1Exchange, type V1Mode, type V1Routing } from './v1/v1-exchange.ts';
 
 /** The gateway: receives every request, then migrates, passes or refuses it as the router decides, and logs it. */
 export class Gateway extends GatewayContext {
-  /** The modes that few requests are served in. */
+  /** The rarely used modes. */
   readonly modes: OtherModes;
 
-  /** Without `modes`, their code is loaded with the first request for one. */
+  /** Without `modes`, their code is loaded with the first request in one of them. */
   constructor(parts: GatewayParts, options: GatewayOptions, modes = LATER) {
     super(parts, options);
     this.modes = modes;
@@ -51,7 +51,7 @@ export class Gateway extends GatewayContext {
     return { ...received, refusal: gatewayFailure('overloaded', undefined, ['Retry-After', '1']) };
   }
 
-  /** True when the request may be in flight; where places are short, somebody who only waits for a slow client leaves. */
+  /** True if the request may be in flight; if places are scarce, an exchange that only waits for a slow client is ended. */
   private hasPlace(received: ReceivedRequest): boolean {
     const { options, slowClients, trustedProxies } = this;
     slowClients.watch();
@@ -60,8 +60,8 @@ export class Gateway extends GatewayContext {
   }
 
   /**
-   * Serves a received request by the decision about it. The target was read when that was made: a router would read it again, and
-   * resolve the dot segments of `/api/v1/%2e%2e/v2/x`, which V2 does not.
+   * Serves a received request by its decision. There is no router, which would read the target again, and resolve the dot segments of
+   * `/api/v1/%2e%2e/v2/x`, which V2 does not.
    */
   serve(received: ReceivedRequest): Exchange['handled'] {
     switch (received.decision.route) {
@@ -80,7 +80,7 @@ export class Gateway extends GatewayContext {
     }
   }
 
-  /** Responds to a V1 request in the mode that is set for its client and operation. */
+  /** Responds to a V1 request in the mode for its client and operation. */
   migrate(received: ReceivedRequest): Exchange['handled'] {
     const { decision, exchange, refusal, rules } = received;
     if (decision.route !== 'migrate') return this.refuse(received);
@@ -113,7 +113,7 @@ export class Gateway extends GatewayContext {
     return this.begin(received, 'none', this.modes.ownReport);
   }
 
-  /** Responds to an OPTIONS that asks about the gateway, or that may be forwarded no more. */
+  /** Responds to an OPTIONS that asks about the gateway, or that must not be forwarded. */
   serveOptions(received: ReceivedRequest): Exchange['handled'] {
     return this.begin(received, 'none', OPTIONS);
   }
@@ -123,7 +123,7 @@ export class Gateway extends GatewayContext {
     return received.exchange.handled;
   }
 
-  /** Refuses a request that is under neither prefix, or that the decision refuses. */
+  /** Refuses a request without a prefix of the API, or one that the decision refuses. */
   refuse(received: ReceivedRequest): Exchange['handled'] {
     const { decision, exchange } = received;
     const isRefused = decision.route === 'none';
@@ -166,7 +166,7 @@ const OPTIONS: Mode = {
   },
 };
 
-/** A mode whose code is loaded with the first exchange in it, which then goes on in that mode. */
+/** A mode whose code is loaded with its first exchange, which then continues in that mode. */
 function later(name: keyof OtherModes): Mode {
   return {
     ...PLAIN,
@@ -179,7 +179,7 @@ function later(name: keyof OtherModes): Mode {
   };
 }
 
-/** The modes that few requests are served in, before their code is loaded. */
+/** The rarely used modes, until their code is loaded. */
 const LATER: OtherModes = {
   describe: later('describe'),
   observe: later('observe'),
@@ -188,7 +188,7 @@ const LATER: OtherModes = {
   ownReport: later('ownReport'),
 };
 
-/** Serves a V1 request once it is known who its client is, and, by a rule book that is closed to newcomers, whether it used V1 before. */
+/** Serves a V1 request once its client is known, and, if the rule book refuses newcomers, whether that client used V1 before. */
 function serveClient(gateway: Gateway, received: ReceivedRequest, decision: MigrateDecision): void {
   const fail = (error: unknown): void =>
     new ProxiedExchange(gateway, received, 'migrate', PASS).failInternally(error);
@@ -208,26 +208,26 @@ function serveClient(gateway: Gateway, received: ReceivedRequest, decision: Migr
   }
 }
 
-/** Returns whether the client used V1 before; undefined if no rule about newcomers needs to know. */
+/** Returns whether the client used V1 before; undefined if no rule about newcomers needs that. */
 function standingOf(
   gateway: GatewayContext,
   { rules, exchange }: ReceivedRequest,
   client: string | undefined,
 ): Standing | Promise<Standing> | undefined {
   const { rollout } = rules.ruleBook;
-  // The list has clients by the hash of their key.
+  // The list contains clients by the hash of their key.
   if (rollout === undefined || client === undefined) return undefined;
   return mayBeNew(rollout, client, exchange.method) ? gateway.knownClients.standing(client) : undefined;
 }
 
-/** The client of a request, and what is known of it. */
+/** The client of a request, and whether it is new. */
 interface JudgedClient {
   readonly client: string | undefined;
   readonly standing: Standing | undefined;
 }
 
 /**
- * Serves a V1 request in the mode of its client and operation, unless one of these judgements, in this order, says otherwise: V1 or the
+ * Serves a V1 request in the mode of its client and operation, unless one of these checks, in this order, decides otherwise: V1 or the
  * operation has ended, there is a brownout, the client is new, its rate limit is used up.
  */
 function serveV1(
@@ -246,11 +246,11 @@ function serveV1(
   const mode = modeFor(gateway, received, decision, routing);
   const exchange = new V1Exchange(gateway, received, decision, mode, routing);
   exchange.guarded(() => {
-    // At the time that the log has, so that a rehearsal over the log decides as the gateway did.
+    // With the logged time, so that a rehearsal from the log gives the same result.
     const request = { ...routing.subject, method, time };
     const ended = endedRefusal(ruleBook, request);
     const brownout = ended ?? brownoutRefusal(ruleBook, request, gateway.parts.random());
-    // A request that every client is refused is not counted as a newcomer's.
+    // If all clients are refused, the request does not count as a newcomer's.
     const newcomer = brownout === undefined ? newcomerIn(gateway, received, judged) : undefined;
     if (newcomer !== undefined) exchange.judge(newcomer);
     const refusal = brownout ?? newcomerRefusal(ruleBook, newcomer);
@@ -259,7 +259,7 @@ function serveV1(
   });
 }
 
-/** Returns the judgement of a client that is new to V1; undefined for one that may use V1. */
+/** Returns how a newcomer is treated; undefined for a client that may use V1. */
 function newcomerIn(
   gateway: GatewayContext,
   { rules, time }: ReceivedRequest,
@@ -275,7 +275,7 @@ function newcomerIn(
   return newcomer;
 }
 
-/** Leaves the request to the queue, which begins it when the rate limit of the service has room for the client; false without a limit. */
+/** Leaves the request to the queue, which starts it when the service's rate limit allows; false without a limit. */
 function isQueued(gateway: GatewayContext, exchange: V1Exchange, { subject, routed }: V1Routing): boolean {
   const { client } = subject;
   const { shield } = exchange.rules.ruleBook.rollout ?? {};
@@ -291,7 +291,7 @@ function routingOf(
   decision: MigrateDecision,
   client: string | undefined,
 ): V1Routing {
-  // The preflight goes where the request will, which is what its service answers for.
+  // The preflight goes where the request will go, because it asks that service for permission.
   const asked = isPreflight(exchange) ? head.preflightMethod : undefined;
   const operation =
     asked === undefined
@@ -301,7 +301,7 @@ function routingOf(
   return { subject, routed: chooseMode(gateway.rollout.modes(rules.ruleBook), subject) };
 }
 
-/** The mode that serves a request: the one that is set, unless this request rules it out, as a POST rules out a comparison. */
+/** The mode for a request: the configured one, unless the request excludes it, as a POST excludes a comparison. */
 function modeFor(
   gateway: Gateway,
   received: ReceivedRequest,

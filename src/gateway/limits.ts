@@ -20,14 +20,14 @@ export class BufferBudget {
   }
 
   /**
-   * True when `copies` times `bytes` (as many as a body can have, by default) fit into a share of the limit, beside the bytes that are
-   * held.
+   * True if `copies` times `bytes` (by default as many as a body can have) fit into a share of the limit, in addition to the bytes that
+   * are held.
    */
   fits(bytes: number, share: number, copies = this.copies): boolean {
     return this.held + bytes * copies <= this.limit * share;
   }
 
-  /** True when all copies of `bytes`, and `beside` once, would not even fit if nothing else were held. */
+  /** True if all copies of `bytes`, and `beside` once, would not fit even if nothing else were held. */
   exceeds(bytes: number, beside = 0): boolean {
     return bytes * this.copies + beside > this.limit;
   }
@@ -40,7 +40,7 @@ export class BufferBudget {
 
 /** An exchange under watch. */
 export interface WatchedExchange {
-  /** Changes whenever a byte is received or sent, or the request is sent. */
+  /** Changes with every byte received or sent, and when the request is sent. */
   readonly progress: number;
   /** Milliseconds that the client may take to read the rest of the response. */
   readonly readingMs: number;
@@ -49,13 +49,13 @@ export interface WatchedExchange {
 }
 
 /**
- * Finds exchanges without progress for longer than all timeouts together. Each of them is the effect of a bug and would hold its
- * slot forever: thousands of them would be an outage. Keeps nothing of an exchange that is over.
+ * Finds exchanges without progress for longer than all timeouts together. Each of them results from a bug and would hold its slot
+ * forever; thousands of them would be an outage. Keeps nothing of a finished exchange.
  */
 export class ExchangeWatchdog<Watched extends WatchedExchange = WatchedExchange> {
-  /** The exchanges that are not over. */
+  /** The exchanges in progress. */
   readonly open = new IndexPool<Watched>();
-  /** By index: the progress that the last check found, or -1 before the first one, and when it was found first. */
+  /** By index: the progress at the last check, or -1 before the first check, and the time when that progress was first seen. */
   private readonly lastProgress: number[] = [];
   private readonly since: number[] = [];
 
@@ -71,7 +71,7 @@ export class ExchangeWatchdog<Watched extends WatchedExchange = WatchedExchange>
     this.open.remove(index);
   }
 
-  /** Ends the exchanges that made no progress for `limitMs` before `now`, as far as earlier checks show; returns their number. */
+  /** Ends the exchanges that made no progress for `limitMs` before `now`, according to earlier checks; returns their number. */
   check(now: number, limitMs: number): number {
     const { lastProgress, since } = this;
     const stuck: WatchedExchange[] = [];
@@ -89,9 +89,9 @@ export class ExchangeWatchdog<Watched extends WatchedExchange = WatchedExchange>
 }
 
 /**
- * A collection for things that come and go by the thousand a second, each at an index that is used again. A `Set` makes a new
- * table every few dozen of them, and each old table keeps its content alive until V8 searches the whole heap, so the young
- * generation is copied instead of freed.
+ * A collection for items that are added and removed thousands of times a second, at indexes that are reused. A `Set` creates a new table
+ * every few dozen operations, and each old table keeps its items alive until a full garbage collection, so that V8 copies the young
+ * generation instead of freeing it.
  */
 export class IndexPool<Item> implements Iterable<Item> {
   private readonly items: (Item | undefined)[] = [];
@@ -125,25 +125,28 @@ export class IndexPool<Item> implements Iterable<Item> {
   }
 }
 
-/** An exchange that is over. */
+/** A finished exchange. */
 export interface EndedExchange {
   /** Logs it, and shows it to the observer. */
   record(): void;
 }
 
-/** Calls a function once all sockets that can be read in this turn of the event loop have been. */
+/** Calls a function after all sockets that are readable in this turn of the event loop were read. */
 export type OnCheckPhase = (run: () => void) => void;
 
 /**
- * Records the exchanges that ended in one turn of the event loop together: for all but the first, the code is in the processor's
- * caches. A passed request of 1 KB then costs 93 % of the processor time that it costs if each exchange is recorded at once.
+ * Records the exchanges that ended in one turn of the event loop together, so that the code stays in the processor's caches. A passed
+ * request of 1 KB then takes 93 % of the processor time that it takes if each exchange is recorded at once.
  */
 export class RecordQueue {
   private readonly onError: (error: unknown) => void;
   private readonly onCheckPhase: OnCheckPhase | undefined;
   private waiting: EndedExchange[] = [];
 
-  /** Without `onCheckPhase`, each exchange is recorded at once. `onError` gets what `record` throws: the client has its response. */
+  /**
+   * Without `onCheckPhase`, each exchange is recorded at once. `onError` gets errors of `record`, when the client already has its
+   * response.
+   */
   constructor(onError: (error: unknown) => void, onCheckPhase: OnCheckPhase | undefined) {
     this.onError = onError;
     this.onCheckPhase = onCheckPhase;
@@ -155,7 +158,7 @@ export class RecordQueue {
     if (this.onCheckPhase === undefined) this.flush();
   }
 
-  /** Records those that wait, in the order in which they ended. */
+  /** Records the waiting exchanges, in the order in which they ended. */
   readonly flush = (): void => {
     const { waiting } = this;
     if (waiting.length === 0) return;

@@ -15,30 +15,30 @@ import {
 
 /** The exchange that a call is made for. */
 export interface CallOwner extends OnError {
-  /** The origin that it is for: the same for all attempts. */
+  /** The origin of the call: the same for all attempts. */
   readonly origin: Origin;
   readonly gateway: { readonly parts: GatewayParts; notify(notice: GatewayNotice): void };
-  /** Sends the request again after a delay, unless the exchange has ended meanwhile. */
+  /** Sends the request again after a delay, unless the exchange has ended by then. */
   sendAgain(request: UpstreamRequest): void;
 }
 
 /**
- * The call of an exchange to its origin: all attempts to send one request, with what the circuit and the retry budget learn from them. It
- * takes the upstream's calls for the exchange: where one of them throws, it ends the exchange, and the process goes on. It also keeps the
- * copy of the service's own response.
+ * The call of an exchange to its origin: all attempts to send one request, and their effect on the circuit and the retry budget. It
+ * receives the upstream's callbacks for the exchange: if one of them throws, only the exchange ends. It also keeps the copy of the
+ * service's own response.
  */
 export class OriginCall implements UpstreamReceiver {
-  /** Number of times that the request was sent. */
+  /** Number of attempts. */
   attempts = 0;
-  /** The request as it was sent last. */
+  /** The request as last sent. */
   request: UpstreamRequest | undefined = undefined;
   private readonly owner: CallOwner;
-  /** What gets the response of this attempt, and a copy of it. */
+  /** The receiver of this attempt's response, and a copy of the response. */
   private receiver: UpstreamReceiver | undefined = undefined;
   private copy: ResponseCopy | undefined = undefined;
   private sending: UpstreamCall | undefined = undefined;
   private sentAt = 0;
-  /** True when it tests whether its origin has recovered. */
+  /** True if the call probes whether its origin has recovered. */
   private isProbe = false;
 
   constructor(owner: CallOwner) {
@@ -59,7 +59,7 @@ export class OriginCall implements UpstreamReceiver {
     this.sending = origin.upstream.send(request, this);
   }
 
-  /** Sends the request again, if that is allowed; false where the fault is final. */
+  /** Sends the request again if that is allowed; false if the fault is final. */
   retry(fault: UpstreamFault): boolean {
     const { request, attempts, sentAt, owner } = this;
     const { origin } = owner;
@@ -73,15 +73,15 @@ export class OriginCall implements UpstreamReceiver {
     return true;
   }
 
-  /** The origin accepts no connections: as with an open circuit, the request was not tried. */
+  /** The origin accepts no connections: as with an open circuit, the request was not sent. */
   notTried(): void {
     this.owner.origin.breaker.away();
     if (this.attempts === 1) this.attempts = 0;
   }
 
   /**
-   * Counts a fault for the breaker, where it says something about the origin. One closing connection or restart ends many requests at once,
-   * so these count once; each timeout counts by itself.
+   * Counts a fault for the breaker if it concerns the origin. One closed connection or restart ends many requests at once, so these count
+   * once; each timeout counts separately.
    */
   count(fault: UpstreamFault): void {
     if (!isCounted(fault, this.request?.body ?? null)) return;
@@ -90,17 +90,17 @@ export class OriginCall implements UpstreamReceiver {
     breaker.failed(fault.kind === 'closed' ? this.sentAt : undefined);
   }
 
-  /** Milliseconds since the request was sent last. */
+  /** Milliseconds since the request was last sent. */
   get elapsedMs(): number {
     return this.owner.gateway.parts.now() - this.sentAt;
   }
 
-  /** True while no other request can use its connection. */
+  /** True while the call occupies its connection. */
   get isHolding(): boolean {
     return this.sending?.isHolding === true;
   }
 
-  /** True where it is known that nothing of the request is sent. */
+  /** True if nothing of the request was sent, for certain. */
   get isUnsent(): boolean {
     return this.sending?.isSent === false;
   }
@@ -110,7 +110,7 @@ export class OriginCall implements UpstreamReceiver {
     return this.owner.origin.upstream === upstream;
   }
 
-  /** Sets its place among those that wait for a connection: the lowest is the first. */
+  /** Sets its position in the queue for a connection: the lowest is served first. */
   setRank(rank: number): void {
     if (this.sending !== undefined) this.sending.rank = rank;
   }

@@ -38,25 +38,25 @@ import {
 
 const NO_HEADERS: HeaderList = [];
 const NO_EDITS: Entry['edits'] = [];
-/** Bytes of a response of unknown length that are taken at a time. */
+/** Bytes of a response of unknown length that are read at a time. */
 const AHEAD_BYTES = 256 * 1024;
 
 /**
- * How exchanges of one kind are served: what becomes of the request, of the response and of what follows. Modes are constants; what one of
- * them knows of an exchange, the exchange keeps.
+ * How exchanges of one kind are served: the handling of the request, of the response, and of work after it. Modes are constants; their
+ * state for an exchange is in the exchange.
  */
 export interface Mode<Served = ProxiedExchange> {
-  /** Begins: responds, sends a request, or reads the body first, with `collect` or `open`. */
+  /** Begins: responds, sends a request, or first reads the body with `collect` or `open`. */
   request(exchange: Served): void;
   /** Returns the receiver of the origin's response; the exchange itself forwards it to the client unread. */
   response(exchange: Served): UpstreamReceiver;
-  /** Called when the client has its response: true where more follows, and ends with `finish`, for which the log entry waits. */
+  /** Called when the client has its response: true if more work follows, which ends with `finish`; the log entry waits for it. */
   after(exchange: Served): boolean;
-  /** Called once when the exchange is over, also if it has failed: completes the log entry, and ends what is still under way. */
+  /** Called once when the exchange is over, even if it has failed: completes the log entry, and ends remaining work. */
   over(exchange: Served): void;
 }
 
-/** The parts of modes that have nothing to do there. */
+/** The parts of modes that have nothing to do at that point. */
 export const PLAIN = {
   response: (exchange: ProxiedExchange): UpstreamReceiver => exchange,
   after: (): boolean => false,
@@ -64,8 +64,9 @@ export const PLAIN = {
 } as const;
 
 /**
- * One exchange from end to end: a client's side, a call to an origin, and a log entry. Its mode decides what becomes of request and
- * response; here they are sent, streamed, refused and logged. One object with methods instead of closures, because this is the hot path.
+ * One exchange from end to end: a client's side, a call to an origin, and a log entry. Its mode decides how to handle request and
+ * response; the exchange sends, streams, refuses and logs them. It is one object with methods instead of closures, because this is the
+ * hot path.
  *
  *     client ──▶ Exchange ──▶ ProxiedExchange ──▶ OriginCall ──▶ Upstream ──▶ origin
  *                                  │   ▲               │
@@ -80,17 +81,17 @@ export class ProxiedExchange
   readonly rules: CompiledRuleBook;
   readonly entry: OpenEntry;
   mode: Mode;
-  /** The key that the client is known by; undefined without one. */
+  /** The key of the client; undefined if it has none. */
   readonly apiKey: string | undefined;
-  /** Collects the exchange for the observer; undefined when it captures nothing of this exchange. */
+  /** Records the exchange for the observer; undefined if it captures nothing of this exchange. */
   readonly recorder: ExchangeRecorder | undefined;
   /** Destination of the request. */
   origin: Origin;
-  /** Target that the origin received, without the path of the origin itself. */
+  /** Target as sent to the origin, without the origin's own path. */
   upstreamTarget: string | undefined = undefined;
   private call: OriginCall | undefined = undefined;
   private ownMemory: ExchangeMemory | undefined = undefined;
-  /** What takes the body that is read; a larger one than the limit is refused. */
+  /** Receives the body that is read; a body beyond the limit is refused. */
   private onWhole: ((body: Uint8Array) => void) | undefined = undefined;
   private onOpened: ((body: Body) => void) | undefined = undefined;
   private bodyLimit = 0;
@@ -99,12 +100,12 @@ export class ProxiedExchange
   private status = 0;
   private settled = false;
   private finished = false;
-  /** True once the client has its response. */
+  /** True once the client has the whole response. */
   private isFlushed = false;
   private readonly watchdogSlot: number;
   /** True once the exchange no longer counts as in flight. */
   private isReleased = false;
-  /** True while its client does not read what its origin has sent. */
+  /** True while the client does not read what its origin has sent. */
   private isPausedForClient = false;
 
   constructor(gateway: GatewayContext, received: ReceivedRequest, route: Route, mode: Mode) {
@@ -145,7 +146,7 @@ export class ProxiedExchange
     else this.refuse(refused);
   }
 
-  /** Serves the request in a mode whose code was not there yet, unless its client has left meanwhile. */
+  /** Serves the request in a mode whose code had to be loaded, unless its client has disconnected meanwhile. */
   goOnIn(mode: Mode): void {
     if (this.settled) return;
     this.mode = mode;
@@ -187,7 +188,7 @@ export class ProxiedExchange
   /** Sends an error response of the gateway, unless a response has begun. */
   refuse(refused: Failure): void {
     if (this.settled) return;
-    // A forwarded request was not refused: a failure of V2 leaves its verdict as it is.
+    // A forwarded request was not refused: a failure of V2 does not change its verdict.
     if (this.attempts === 0) this.noteUnsent();
     const { exchange, decision } = this.received;
     if (exchange.method === 'OPTIONS' && isOutage(refused.code) && this.answerPreflight()) return;
@@ -209,7 +210,9 @@ export class ProxiedExchange
     this.respond(refused.status, headers, body);
   }
 
-  /** Answers a preflight by what the services allowed before, so that the page can send its request, and read why no service answers it. */
+  /**
+   * Answers a preflight with the services' earlier permissions, so that the page can send its request, and read why no service responds.
+   */
   private answerPreflight(): boolean {
     const { origin } = this.received.head;
     const question = this.preflight;
@@ -223,12 +226,12 @@ export class ProxiedExchange
     return true;
   }
 
-  /** What a response allows the pages of another origin, in the words of the client. */
+  /** A response's permissions for the pages of another origin, in the client's names. */
   protected permissions(headers: HeaderList): HeaderList {
     return headers;
   }
 
-  /** What a preflight asks; undefined for any other request. */
+  /** The question of a preflight; undefined for any other request. */
   private get preflight(): PreflightQuestion | undefined {
     const { exchange, head } = this.received;
     if (exchange.method !== 'OPTIONS' || head.preflightMethod === undefined) return undefined;
@@ -236,7 +239,7 @@ export class ProxiedExchange
     return { method: head.preflightMethod, fields };
   }
 
-  /** Logs that the request was refused before it was sent: V2 got neither edits nor a version. Those for V1 are a dry run. */
+  /** Logs that the request was refused before it was sent: V2 got neither edits nor a version. For a request to V1, they are a dry run. */
   private noteUnsent(): void {
     const { entry } = this;
     entry.verdict = 'refused';
@@ -247,7 +250,7 @@ export class ProxiedExchange
     entry.apiVersion = undefined;
   }
 
-  /** Sends a response that the gateway itself makes, unless a response has begun. */
+  /** Sends a response of the gateway itself, unless a response has begun. */
   respond(status: number, headers: string[], body: Uint8Array): void {
     if (this.settled) return;
     this.settled = true;
@@ -271,7 +274,7 @@ export class ProxiedExchange
 
   // The request.
 
-  /** Reads the whole body, up to `limit` bytes, and passes it to `then`; a larger one is refused, by default for its size. */
+  /** Reads the whole body, up to `limit` bytes, and passes it to `then`; a larger one is refused, by default because of its size. */
   collect(limit: number, then: (body: Uint8Array) => void, beyond?: Failure): void {
     const { exchange } = this.received;
     this.bodyLimit = limit;
@@ -308,7 +311,7 @@ export class ProxiedExchange
   /** Sends the request, or refuses it while the circuit of the origin is open. */
   send(request: UpstreamRequest): void {
     if (this.settled) return;
-    // The client has cancelled the request: HTTP/2 can bring a request and its reset in one read, before the exchange hears of the reset.
+    // The client has cancelled the request: with HTTP/2, a request and its reset can arrive in one read, before the exchange is notified.
     if (this.received.exchange.isGone === true) {
       if (this.attempts === 0) this.entry.sent = false;
       this.disconnected();
@@ -334,12 +337,12 @@ export class ProxiedExchange
     return this.call?.attempts ?? 0;
   }
 
-  /** The request as its origin got it last. */
+  /** The request as its origin last received it. */
   get sentRequest(): UpstreamRequest | undefined {
     return this.call?.request;
   }
 
-  /** Returns what keeps a copy of the service's own response, where the log entry tells of it. */
+  /** Returns the receiver that copies the service's own response, if the log entry describes it. */
   protected sampled(): ResponseCopy | undefined {
     return undefined;
   }
@@ -350,17 +353,17 @@ export class ProxiedExchange
     return this.ownMemory;
   }
 
-  /** True once nothing waits for a response: one is being written, or the client disconnected. */
+  /** True once nothing waits for a response: it is being written, or the client has disconnected. */
   get isSettled(): boolean {
     return this.settled;
   }
 
-  /** True once the client has gone, or got a response. */
+  /** True once the client has disconnected, or has a response. */
   get isOver(): boolean {
     return this.settled || this.received.exchange.isGone === true;
   }
 
-  /** True once the exchange is over: nothing more is done for it. */
+  /** True once the exchange is over, and no more work is done for it. */
   get isFinished(): boolean {
     return this.finished;
   }
@@ -392,7 +395,7 @@ export class ProxiedExchange
     this.disconnected();
   }
 
-  // What others may need.
+  // For other classes.
 
   get client(): ClientIdentity {
     const { received, gateway, apiKey } = this;
@@ -482,7 +485,7 @@ export class ProxiedExchange
     this.finish();
   }
 
-  /** Gives the request up; the log says if nothing of it was sent. */
+  /** Ends the request; logs whether nothing of it was sent. */
   abort(): void {
     const { call } = this;
     if (call?.isUnsent === true && call.attempts === 1) this.entry.sent = false;
@@ -496,7 +499,8 @@ export class ProxiedExchange
   }
 
   /**
-   * Called when work ends that may outlast the response: once the client has its response, begins what follows it, or ends the exchange.
+   * Called when work ends that may outlast the response: once the client has its response, starts the work after it, or ends the
+   * exchange.
    */
   workEnded(): void {
     if (this.isFlushed) this.flushed();
@@ -504,7 +508,7 @@ export class ProxiedExchange
 
   // The origin's side.
 
-  /** Parts go straight to the client; code that keeps one copies it. */
+  /** Parts are written directly to the client; code that keeps one copies it. */
   get borrowsParts(): boolean {
     return this.received.exchange.borrowsChunks === true;
   }
@@ -547,12 +551,12 @@ export class ProxiedExchange
     });
   }
 
-  /** True when a part that the client does not read yet is taken all the same. */
+  /** True if a part is read although the client is not ready for it. */
   private takesAhead(bytes: number): boolean {
     return this.ownMemory?.takeAhead(bytes) === true;
   }
 
-  /** The client reads slowly. */
+  /** Called when the client reads slowly. */
   protected awaitReader(): void {
     this.isPausedForClient = true;
     this.pauseResponse();
@@ -595,7 +599,7 @@ export class ProxiedExchange
     this.refuse(failureForFault(last));
   }
 
-  /** The origin broke off a response of which the client has nothing yet: it is not requested again, because it was carried out. */
+  /** The origin broke off a response before the client got any of it. The request is not sent again, because it was carried out. */
   failCollected(fault: UpstreamFault): void {
     if (this.endsWithClient() || this.settled) return;
     this.call?.count(fault);
@@ -610,13 +614,13 @@ export class ProxiedExchange
     );
   }
 
-  /** Ends the exchange where its client has ended the request; true once it is over, and a fault says nothing of the origin. */
+  /** Ends the exchange if its client has ended the request; true once it is over: a fault then says nothing about the origin. */
   private endsWithClient(): boolean {
     if (!this.finished && this.received.exchange.signal?.aborted === true) this.disconnected();
     return this.finished;
   }
 
-  /** Ends a response that cannot be read on: the client sees that it broke off. */
+  /** Ends a response that cannot be read to its end: the client sees that it is incomplete. */
   breakResponse(cause: string): void {
     if (this.finished) return;
     this.call?.abort();
@@ -625,12 +629,12 @@ export class ProxiedExchange
     this.received.exchange.reset();
   }
 
-  /** Records when the head of the response arrived, whether or not it is forwarded at once. */
+  /** Records when the head of the response arrived, even if it is not forwarded at once. */
   noteResponseTime(): void {
     this.entry.upstreamMs ??= this.call?.elapsedMs;
   }
 
-  /** Called when the exchange is over; `status` is the one that the client received, 0 when it disconnected before. */
+  /** Called when the exchange is over; `status` is the client's, 0 if it disconnected before. */
   protected onFinished(_status: number): void {}
 
   /** Adds the header fields that every response to the client carries, in place. */
@@ -641,7 +645,7 @@ export class ProxiedExchange
     return head.forwarded?.(this.gateway.hopFields) ?? this.editedHead(head);
   }
 
-  /** Returns the head with changed fields, where more than those of the hop may change. */
+  /** Returns the head with changed fields, in modes that change more than hop-by-hop fields. */
   protected editedHead({ status, reason, headers, lines, is10 }: ResponseHead): ResponseHead {
     const forwarded = this.responseHeaders(endToEnd(headers, true));
     this.gateway.hopFields.addTo(forwarded, is10);
@@ -653,7 +657,7 @@ export class ProxiedExchange
     return [...headers];
   }
 
-  /** Stops counting the exchange as in flight: the client awaits nothing more. Later work is not in the logged times. */
+  /** Stops counting the exchange as in flight: the client waits for nothing more. Later work is not part of the logged times. */
   releaseSlot(): void {
     if (this.isReleased) return;
     this.isReleased = true;
@@ -705,7 +709,7 @@ export class ProxiedExchange
   private queueRecord(): void {
     const { recordQueue } = this.gateway;
     recordQueue.add(this);
-    // What the observer captures is borrowed until the exchange is over.
+    // The recorded bodies are borrowed until the exchange is over.
     if (this.recorder?.isWanted(hasFailed(this.entry)) === true) recordQueue.flush();
   }
 

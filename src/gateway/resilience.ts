@@ -7,7 +7,7 @@ type BreakerState = 'closed' | 'open' | 'probing';
 interface BreakerOptions {
   /** Consecutive failed requests that open the circuit; 0 never opens it. */
   readonly failures: number;
-  /** Maximum time between two probes in milliseconds, while fewer than five have no outcome. */
+  /** Maximum time between two probes in milliseconds, while fewer than five are in flight. */
   readonly openMs: number;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
@@ -17,14 +17,14 @@ interface BreakerOptions {
 
 /** Milliseconds between the first two probes; each later interval is twice as long. */
 const FIRST_PROBE_INTERVAL_MS = 100;
-/** Probes without an outcome that are sent at these intervals: the request may be slow, and not the origin. */
+/** Maximum probes in flight at these intervals: the slow part may be the request instead of the origin. */
 const PROBES_IN_FLIGHT = 5;
-/** Milliseconds between further ones, at least: an origin that hangs must not collect a probe at each interval. */
+/** Minimum milliseconds between further probes: probes must not accumulate at an origin that hangs. */
 const PROBE_WAIT_MS = 5000;
 
 /**
- * Stops sending to an origin that stays down. Counts a request once, however often it was sent, when the
- * origin is unreachable, closes the connection or does not respond in time; a response of any status is a success of the hop.
+ * Stops sending requests to an origin that stays down. Counts a request as failed, once for all its attempts, if the origin is
+ * unreachable, closes the connection or does not respond in time; a response with any status is a success.
  */
 export class CircuitBreaker {
   state: BreakerState = 'closed';
@@ -38,7 +38,7 @@ export class CircuitBreaker {
   /** Times of the first and the last probe since one failed. */
   private probedAt = 0;
   private lastProbeAt = 0;
-  /** True while only the upstream tests whether the origin has recovered: each request is answered at once. */
+  /** True while only the upstream tests whether the origin has recovered: all requests get a failure at once. */
   private isAwaited = false;
   private readonly options: BreakerOptions;
 
@@ -47,7 +47,7 @@ export class CircuitBreaker {
   }
 
   /**
-   * Returns true when a request may be sent. An `open` circuit admits one as a probe once its wait is over; it is `probing` then, and
+   * Returns true if a request may be sent. An `open` circuit admits one as a probe once its wait is over; it is then `probing`, and
    * `probeOver` has to be called.
    */
   admit(): boolean {
@@ -61,12 +61,12 @@ export class CircuitBreaker {
     return true;
   }
 
-  /** A probe is over, with or without an outcome: the caller may have disconnected. */
+  /** A probe is over, with or without an outcome: its client may have disconnected. */
   probeOver(): void {
     if (this.probes > 0) this.probes -= 1;
   }
 
-  /** Seconds until a request may be admitted, at least 1; during a probe, whose outcome admits all, 1. */
+  /** Seconds until a request may be admitted, at least 1; 1 during a probe, whose success admits all requests. */
   retryAfter(): number {
     if (this.state === 'probing') return 1;
     return Math.max(1, Math.ceil((this.openUntil - this.options.now()) / 1000));
@@ -79,8 +79,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * Counts a failed request that was sent at `sentAt`. Requests that were in flight at the first failure count once with it: a
-   * restart that ends a hundred of them is one event, not an origin that stays down.
+   * Counts a failed request that was sent at `sentAt`. Requests that were in flight at the first failure count as one with it: a restart
+   * that ends a hundred of them is one event, and does not mean that the origin stays down.
    */
   failed(sentAt = this.options.now()): void {
     const { failures, openMs, now } = this.options;
@@ -95,14 +95,14 @@ export class CircuitBreaker {
       this.open(0);
       return;
     }
-    // Requests sent before the probe carry no new information.
+    // Requests sent before the probe give no new information.
     if (this.state === 'open' || sentAt < this.probedAt) return;
     this.open(this.probeIntervalMs);
     this.probeIntervalMs = Math.min(this.probeIntervalMs * 2, openMs);
   }
 
   /**
-   * Opens the circuit for an origin that accepts no connections, however few requests found that out. The upstream connects by itself,
+   * Opens the circuit for an origin that accepts no connections, after any number of requests. The upstream keeps connecting by itself,
    * and `reached` closes the circuit.
    */
   away(): void {
@@ -114,8 +114,8 @@ export class CircuitBreaker {
   }
 
   /**
-   * The upstream has connected again. That is all that an origin was awaited for, whether or not a request comes: V1 may serve them all by
-   * now. One that failed in another way has to respond as well, and may be probed at once.
+   * The upstream has connected again. For an origin that accepted no connections, that closes the circuit without waiting for a request:
+   * V1 may serve all of them by now. An origin that failed in another way also has to respond, and may be probed at once.
    */
   reached(): void {
     if (this.isAwaited) this.succeeded();
@@ -149,8 +149,8 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
 
 /**
  * True for a request that the gateway may send twice: its method is idempotent, and the gateway still has its body. It never sends a POST
- * or PATCH twice (RFC 9110 §9.2.2), because V2 must not place an order twice. The upstream also calls this: it sends a request that it must
- * not repeat only on a connection that the origin is not about to close.
+ * or PATCH twice (RFC 9110 §9.2.2), because V2 must not place an order twice. The upstream also calls this: it sends a request that must
+ * not be repeated only on a connection that the origin is not about to close.
  */
 export function mayRepeat(method: string, isBodyKept: boolean): boolean {
   return isBodyKept && IDEMPOTENT.has(method);
@@ -165,7 +165,7 @@ export function mayRetry({ method, body }: UpstreamRequest, fault: UpstreamFault
   return mayRepeat(method, body === null || body instanceof Uint8Array);
 }
 
-/** Milliseconds before a retry: 25, with jitter from half to one and a half of it. `random` is at least 0 and less than 1. */
+/** Milliseconds before a retry: 25 with jitter, from half to one and a half of that. `random` is at least 0 and less than 1. */
 export function retryDelayMs(random: number): number {
   return Math.round(25 * (0.5 + random));
 }
@@ -193,14 +193,14 @@ export class RetryBudget {
     this.now = now;
   }
 
-  /** Counts a request that is sent for the first time at `now`, which may be before the last `acquire`. */
+  /** Counts the first attempt of a request at `now`, which may be before the last `acquire`. */
   count(now: number): void {
     this.advance(now);
     const slot = this.second % SLOTS;
     this.requests[slot] = (this.requests[slot] ?? 0) + 1;
   }
 
-  /** Returns true, and counts a retry, when a request may be sent again. */
+  /** Returns true, and counts a retry, if a request may be sent again. */
   acquire(): boolean {
     this.advance(this.now());
     if (sum(this.retries) >= Math.max(MIN_RETRIES, RETRY_SHARE * sum(this.requests))) return false;
@@ -239,11 +239,11 @@ export interface Origin {
   readonly retryBudget: RetryBudget;
   /** The prefix of every target that is sent, without a trailing slash. */
   readonly path: string;
-  /** Hosts with their ports, for recognising the origin's addresses in responses. Without any only paths are compared. */
+  /** Hosts with their ports, for recognising the origin's addresses in responses. If empty, only paths are compared. */
   readonly hosts: readonly string[];
 }
 
-/** An event on the hop to an origin, reported to operators outside the rewrite log. */
+/** An event between the gateway and an origin, reported to operators outside the rewrite log. */
 export type GatewayNotice =
   | {
       readonly event: 'circuit-opened' | 'circuit-closed';
@@ -258,7 +258,7 @@ export type GatewayNotice =
       readonly fault: UpstreamFault;
     };
 
-/** A notice as a line of the process log; notices with the same `key` are repetitions of one another. */
+/** A notice as a line of the process log; notices with the same `key` are repetitions. */
 interface NoticeLine {
   readonly level: 'info' | 'warn' | 'error';
   readonly event: GatewayNotice['event'];
@@ -275,7 +275,7 @@ export function noticeLine(notice: GatewayNotice): NoticeLine {
       level: 'warn',
       event,
       key: `${event} ${from}`,
-      message: `newcomers: the gateway has learned clients since ${since}, less than 14 days before ${from}, so it serves newcomers; choose a later day, and a store that outlives a restart.`,
+      message: `newcomers: the gateway has learned clients since ${since}, less than 14 days before ${from}, so it serves newcomers; choose a later day, and keep the list in a store that survives restarts.`,
       fields: { since, from },
     };
   }
@@ -305,7 +305,7 @@ export function noticeLine(notice: GatewayNotice): NoticeLine {
   };
 }
 
-/** Returns the notice for a change of the circuit's state; probing has none. */
+/** Returns the notice for a change of the circuit's state; there is none for probing. */
 export function circuitNotice(
   { version: origin, host }: Pick<Origin, 'version' | 'host'>,
   before: BreakerState,

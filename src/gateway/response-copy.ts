@@ -16,12 +16,12 @@ export type CopyFault = UpstreamFault['kind'] | 'too-large';
 /** A response that was copied, or why there is none. */
 export type CopyOutcome = CollectedResponse | CopyFault;
 
-/** Head of a response, as far as a copy needs it. */
+/** The part of a response's head that a copy needs. */
 type CopiedHead = Pick<ResponseHead, 'status' | 'headers'>;
 
-/** How much of a response is copied, and for whom. */
+/** How much of a response is copied, and who gets the copy. */
 export interface CopyRules {
-  /** Maximum bytes of the body of this response; undefined for one that is not copied. */
+  /** Maximum bytes of the body of this response; undefined if it is not copied. */
   readonly limit: (head: CopiedHead) => number | undefined;
   /** Reserves bytes in the budget; false when they do not fit. */
   readonly take?: (bytes: number) => boolean;
@@ -30,12 +30,12 @@ export interface CopyRules {
 }
 
 /**
- * A copy of one response, which is taken while its parts go by, or instead of passing them on: whole, or not at all. It takes memory only for
- * a response that is copied.
+ * Copies one response, while its parts are forwarded or instead of forwarding them: all of it, or nothing. Takes memory only for a
+ * response that is copied.
  */
 export class ResponseCopy implements UpstreamReceiver {
   readonly borrowsParts = true;
-  /** Status of the response, 0 before it. */
+  /** Status of the response; 0 before it arrives. */
   status = 0;
   /** Undefined until it has arrived or failed. */
   outcome: CopyOutcome | undefined = undefined;

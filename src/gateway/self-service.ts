@@ -15,7 +15,7 @@ export const OWN_REPORT: Mode = {
   },
 };
 
-/** Responds, once the key has selected the report. */
+/** Responds after the key has selected the report. */
 async function respondWithReport(exchange: ProxiedExchange): Promise<void> {
   const { apiKey, gateway, received, rules } = exchange;
   const { method, remote, headers } = received.exchange;
@@ -27,13 +27,13 @@ async function respondWithReport(exchange: ProxiedExchange): Promise<void> {
   if (apiKey === undefined || NO_KEY.test(apiKey)) {
     const isUsual = rules.ruleBook.client === undefined;
     const detail = isUsual ? undefined : `Send the API key as ${printClientField(field)}.`;
-    // A challenge must name a scheme (RFC 9110 §11.6.1), and keys of one's own have none that is registered.
+    // A challenge must name a scheme (RFC 9110 §11.6.1), but no scheme is registered for keys in other fields.
     const scheme = isUsual ? 'Bearer' : 'ApiKey';
     exchange.refuse(gatewayFailure('no-api-key', detail, ['WWW-Authenticate', scheme]));
     return;
   }
   const { unseenKeys, reportReads } = gateway.selfServiceLimits;
-  // Before the key is looked up: guesses would learn which keys are known.
+  // Before the key is looked up: otherwise, guessing would reveal which keys are known.
   if (unseenKeys.isSpent(remote)) {
     exchange.refuse(tooManyRequests(unseenKeys.waitSeconds(remote)));
     return;
@@ -83,7 +83,7 @@ const NO_KEY = /^\s*(?:bearer\s*)?$/i;
 
 const TYPES = { 'application/json': 'application/json', 'text/html': 'text/html; charset=utf-8' } as const;
 
-/** It is for one reader: no cache may keep it, and a browser may run nothing in it. */
+/** The response is for one reader: no cache may store it, and a browser may run nothing in it. */
 const FIELDS: readonly string[] = [
   'Cache-Control',
   'no-store',

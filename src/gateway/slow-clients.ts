@@ -4,41 +4,41 @@ import type { ClientPace } from './exchange.ts';
 import type { BufferBudget } from './limits.ts';
 import type { Upstream } from './upstream.ts';
 
-/** What tells one client from others: its key, its address, and the HTTP/2 connection that its exchanges share. */
+/** Distinguishes clients: the key, the address, and the HTTP/2 connection of their exchanges. */
 export type ClientIdentity = readonly [
   key: string | undefined,
   address: string,
   connection: object | undefined,
 ];
 
-/** An exchange that may have to give way to others. */
+/** An exchange that may have to end in favour of others. */
 export interface OpenExchange {
   readonly client: ClientIdentity;
   /** When its request arrived, on the gateway's clock. */
   readonly since: number;
-  /** How its client sends and reads; undefined where the platform does not tell. */
+  /** The pace of its client; undefined if the platform does not tell. */
   readonly pace: ClientPace | undefined;
   /** True while it counts as in flight. */
   readonly holdsPlace: boolean;
   /** Bytes that it holds in the budget. */
   readonly reservedBytes: number;
-  /** True while its response is not read from its origin, because its client does not read it. */
+  /** True while its response is not read from its origin because its client does not read. */
   readonly isHeldBack: boolean;
-  /** True while a response that was held back is taken into memory whole. */
+  /** True while a paused response is read into memory whole. */
   readonly isTakenAhead: boolean;
-  /** True while no other exchange can use its connection to this upstream. */
+  /** True while it occupies its connection to this upstream. */
   holds(upstream: Upstream): boolean;
   /** True while it waits for a connection to this upstream. */
   awaits(upstream: Upstream): boolean;
-  /** Sets its place among those that wait for a connection: the lowest is the first. */
+  /** Sets its position in the queue for a connection: the lowest is served first. */
   setRank(rank: number): void;
-  /** Takes the rest of its response, or a part of unknown length, into memory; returns whether there is memory for it. */
+  /** Reads the rest of its response, or a part of unknown length, into memory; false if there is not enough memory. */
   takeAhead(): boolean;
   /** Ends at once: with a 503 if its response has not begun, else with a reset. */
   giveWay(shortage: Shortage): void;
 }
 
-/** What {@link SlowClients} needs of the gateway. */
+/** The data and functions of the gateway that {@link SlowClients} uses. */
 export interface SlowClientsParts {
   readonly exchanges: Iterable<OpenExchange>;
   readonly budget: BufferBudget;
@@ -48,25 +48,25 @@ export interface SlowClientsParts {
   readonly now: () => number;
 }
 
-/** Milliseconds between two measurements of all clients that are waited for. */
+/** Milliseconds between two measurements of all clients that the gateway waits for. */
 const LOOK_MS = 90;
-/** Milliseconds over which the rate of a client has to be measured. */
+/** Minimum milliseconds for measuring the rate of a client. */
 const MEASURED_MS = 180;
-/** Age of an exchange in milliseconds below which little is known of its client. */
+/** Age of an exchange in milliseconds below which its client's rate is uncertain. */
 const YOUNG_MS = 250;
-/** Milliseconds for which an order of candidates is used, and after which one without a candidate is made anew. */
+/** Milliseconds for which an order of candidates is valid, and after which one without candidates is computed again. */
 const ORDER_MS = 250;
 const RETRY_MS = 10;
-/** A client is slow if its rest takes more seconds than this; a faster one soon frees its place by itself. */
+/** A client is slow if its rest takes more seconds than this; faster ones soon free their places themselves. */
 const SLOW_SECONDS = 1;
-/** Bytes that are assumed to be missing of a response of unknown length. */
+/** Assumed remaining bytes of a response of unknown length. */
 const UNKNOWN_REST_BYTES = 1024 * 1024;
-/** The share of places or connections beyond which a client gives way first. */
+/** The share of places or connections beyond which exchanges of a client end first. */
 const CLIENT_SHARE = 1 / 8;
-/** Weights that differ by less count as the same. */
+/** Weights that differ by less are treated as equal. */
 const SAME_WEIGHT = 9 / 8;
 
-/** Bytes that a client had moved when it was measured first and last. */
+/** Bytes that a client had moved at its first and last measurement. */
 interface Measurement {
   readonly at: number;
   readonly moved: number;
@@ -74,30 +74,30 @@ interface Measurement {
   lastMoved: number;
 }
 
-/** An exchange that only waits for its client, and would for long. */
+/** An exchange that only waits for its client, and would take long. */
 interface Candidate {
   readonly exchange: OpenExchange;
-  /** The weight of its client, or 0 within its share. */
+  /** The weight of its client, or 0 within the client's share. */
   readonly excess: number;
   readonly seconds: number;
-  /** True while the exchange is too new to have a rate: it then ends only to make room for a lighter client. */
+  /** True while the exchange is too new to have a rate: it then ends only in favour of a lighter client. */
   readonly isYoung: boolean;
 }
 
 /**
- * The one place that decides which exchanges end when places for requests, connections to an origin or memory are short. Only those end
- * that wait for nothing but their client: to read its response, or to send the rest of its body. First come those of clients with more than
- * their share, and then those that would take longest: the slowest readers of the largest responses.
+ * Decides which exchanges end when places for requests, connections to an origin or memory are scarce. Only exchanges end that wait just
+ * for their client: to read its response, or to send the rest of its body. Those of clients with more than their share end first, then
+ * those that would take longest: the slowest readers of the largest responses.
  *
- * While nothing is short, the class keeps nothing about exchanges. The weight of a client is the sum of its counts: exchanges with its key,
- * its address (a network of 64 bits with IPv6) and its HTTP/2 connection. So a client weighs much with many connections, with many keys at
- * one address, and with one key at many addresses; a client that only shares its address weighs less.
+ * While nothing is scarce, the class keeps no data about exchanges. The weight of a client is the sum of its counts: exchanges with its key,
+ * its address (a network of 64 bits with IPv6) and its HTTP/2 connection. So the weight is high for many connections, many keys at one
+ * address, or one key at many addresses, and lower for a client that only shares its address.
  */
 export class SlowClients {
   private readonly parts: SlowClientsParts;
   private readonly measurements = new WeakMap<OpenExchange, Measurement>();
   private weights = new Weights([]);
-  /** The candidates, the first to end at the end. */
+  /** The candidates; the last one ends first. */
   private order: Candidate[] = [];
   private orderedAt = Number.NEGATIVE_INFINITY;
   private lookedAt = Number.NEGATIVE_INFINITY;
@@ -106,18 +106,18 @@ export class SlowClients {
     this.parts = parts;
   }
 
-  /** Measures while places are nearly taken, so that it is known who is slow by the time when they are. */
+  /** Measures clients while places are nearly exhausted, so that the slow ones are known when they are. */
   watch(): void {
     const now = this.parts.now();
     if (now - this.lookedAt >= LOOK_MS) void this.look(now);
   }
 
-  /** Frees a place for a request of this client; false when everybody waits for more than a client. */
+  /** Frees a place for a request of this client; false if no exchange waits only for its client. */
   makePlace(client: ClientIdentity): boolean {
     return this.endOne('places', client, (exchange) => exchange.holdsPlace);
   }
 
-  /** Frees memory for so many bytes of an exchange; false when there are not as many that wait for slow clients. */
+  /** Frees memory for so many bytes of an exchange; false if slow clients do not hold that much. */
   makeMemory(exchange: OpenExchange, bytes: number): boolean {
     const { budget } = this.parts;
     while (!budget.fits(bytes, 1)) {
@@ -128,8 +128,8 @@ export class SlowClients {
   }
 
   /**
-   * Called now and then while `count` exchanges wait for a connection to an upstream. Takes responses that are held back into memory, the
-   * smallest rest first, and ends the slowest where that does not suffice. Those whose client has the fewest connections go first.
+   * Called regularly while `count` exchanges wait for a connection to an upstream. Reads paused responses into memory, those with the
+   * smallest rest first, and ends the slowest if that is not enough. Waiting exchanges of clients with the fewest connections go first.
    */
   relieve(upstream: Upstream, connections: number, count: number): void {
     const now = this.parts.now();
@@ -155,7 +155,7 @@ export class SlowClients {
     }
   }
 
-  /** Ends the first exchange in the order that is of use, unless the client for which it would end is the heavier one. */
+  /** Ends the first exchange in the order that helps, unless the client for which it would end is heavier. */
   private endOne(
     shortage: Shortage,
     client: ClientIdentity,
@@ -185,7 +185,7 @@ export class SlowClients {
     return this.parts.places * CLIENT_SHARE;
   }
 
-  /** Makes the order anew, unless that was just done: a gateway that is full of requests in work must not do it for each that comes. */
+  /** Computes the order again, unless that was just done: a busy gateway must not do it for every request. */
   private arrangeAgain(now: number): boolean {
     if (now - this.orderedAt < RETRY_MS) return false;
     this.arrange(now);
@@ -199,7 +199,7 @@ export class SlowClients {
     this.order = this.candidates(all, this.weights, this.share, now);
   }
 
-  /** The exchanges that may end, the first to do so at the end. */
+  /** The exchanges that may end; the last one ends first. */
   private candidates(
     exchanges: readonly OpenExchange[],
     weights: Weights,
@@ -219,7 +219,7 @@ export class SlowClients {
     );
   }
 
-  /** Seconds that a client takes for the rest, at the rate that was measured, or else at its mean. */
+  /** Seconds that a client needs for the rest, at its measured rate, or else at its average rate. */
   private secondsLeft(
     exchange: OpenExchange,
     pace: ClientPace,
@@ -234,7 +234,7 @@ export class SlowClients {
     return { seconds: (rest / Math.max(moved, 1)) * seconds, isYoung: !isMeasured && age < YOUNG_MS };
   }
 
-  /** Measures the clients that are waited for. */
+  /** Measures the clients that the gateway waits for. */
   private async look(now: number): Promise<void> {
     this.lookedAt = now;
     const { exchanges } = this.parts;
@@ -257,7 +257,7 @@ export class SlowClients {
   }
 }
 
-/** Takes held-back responses into memory, the smallest first; returns how many connections will be free without a client. */
+/** Reads paused responses into memory, the smallest first; returns how many connections that will free. */
 function takeAhead(holders: readonly OpenExchange[]): number {
   const isKnown = ({ pace }: OpenExchange): boolean => Number.isFinite(pace?.rest ?? Infinity);
   const restOfPace = ({ pace }: OpenExchange): number => pace?.rest ?? Infinity;
@@ -278,7 +278,7 @@ function restOf({ exchange }: Candidate): number {
   return Number.isFinite(rest) ? rest : UNKNOWN_REST_BYTES;
 }
 
-/** True when a candidate may end for a client of this excess. */
+/** True if a candidate may end in favour of a client with this excess. */
 function mayEnd({ excess, isYoung }: Candidate, other: number): boolean {
   return isYoung ? excess > other * SAME_WEIGHT : excess * SAME_WEIGHT >= other;
 }
@@ -287,7 +287,7 @@ function excessOf(weight: number, share: number): number {
   return weight > share ? weight : 0;
 }
 
-/** How many of some exchanges each client has. */
+/** The number of exchanges of each client, among some. */
 class Weights {
   private readonly counts: readonly [
     Map<string | undefined, number>,
@@ -308,7 +308,7 @@ class Weights {
   /** The weight of a client: the sum of its counts. */
   of([key, address, connection]: ClientIdentity): number {
     const [keys, addresses, connections] = this.counts;
-    // All clients without a key count as one key; with HTTP/1.1 each exchange has a connection, which counts one.
+    // All clients without a key count as one key; with HTTP/1.1 each exchange has its own connection, which counts one.
     const ofKey = keys.get(key) ?? 0;
     const ofConnection = connection === undefined ? 1 : (connections.get(connection) ?? 0);
     return ofKey + (addresses.get(address) ?? 0) + ofConnection;
@@ -319,10 +319,10 @@ function increment<Key>(counts: Map<Key, number>, key: Key): void {
   counts.set(key, (counts.get(key) ?? 0) + 1);
 }
 
-/** Low bits of an IPv6 address that do not tell clients apart, because each client has a network of 64 bits. */
+/** Low bits of an IPv6 address that do not distinguish clients, because each client has a network of 64 bits. */
 const HOST_BITS = 64n;
 
-/** The address of a client as it counts: the network, with IPv6. */
+/** The address of a client for counting: with IPv6, its network. */
 export function networkOf(address: string): string {
   if (!address.includes(':')) return address;
   const bits = addressBits(address);

@@ -12,18 +12,18 @@ export interface UpstreamRequest {
   readonly target: string;
   /** End-to-end fields in order, without `Host` and framing. */
   readonly headers: HeaderList;
-  /** The lines that most of the fields come from, where the platform reads lines. */
+  /** The lines that most of the fields come from, if the platform reads lines. */
   readonly lines?: RawHeaders | undefined;
-  /** The lines of all of these fields, in latin1, where they are known: they are checked. */
+  /** All lines of these fields in latin1, if known; they have been checked. */
   readonly fieldText?: string | undefined;
   readonly body: Body;
   /** Length in bytes of a streamed body, if the client declared it. */
   readonly length: number | undefined;
-  /** Milliseconds that an earlier attempt used of the time to the first byte. */
+  /** Milliseconds that an earlier attempt already waited for the first byte. */
   readonly spentMs?: number | undefined;
-  /** Aborts when the client has gone, on platforms that tell it by a signal. */
+  /** Aborts when the client has disconnected, on platforms with such a signal. */
   readonly signal?: AbortSignal | undefined;
-  /** True for a request that no client waits for: it takes no connection that others need, and is aborted when they do. */
+  /** True for a request that no client waits for: it takes no connection that others need, and is aborted if they need its own. */
   readonly isBackground?: boolean | undefined;
 }
 
@@ -36,12 +36,12 @@ export function withHeaders(request: UpstreamRequest, headers: HeaderList): Upst
 export interface UpstreamFault {
   /**
    * `unreachable`: no connection (refused, DNS, TLS). `timeout`: connecting, the first byte or the next byte took too long. `closed`: the
-   * connection closed. `invalid`: the response is not HTTP, or shorter than its declared length. `rejected`: the request cannot be written.
-   * `crowded`: too many others wait. `away`: the origin has been unreachable for so long that the upstream did not try; it keeps connecting
-   * by itself, and calls `onReached` when the origin is back.
+   * connection closed. `invalid`: the response is not HTTP, or shorter than its declared length. `rejected`: the request cannot be
+   * written. `crowded`: too many others wait. `away`: the origin has been unreachable for so long that the upstream did not try; it keeps
+   * connecting, and calls `onReached` when the origin is back.
    */
   readonly kind: 'unreachable' | 'timeout' | 'closed' | 'invalid' | 'rejected' | 'crowded' | 'away';
-  /** True when a byte of the request may have reached the origin; the gateway cannot know whether it did. */
+  /** True if a byte of the request may have reached the origin; whether it did is unknown. */
   readonly mayHaveArrived: boolean;
   /** The kernel's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`: for the log, never for the client. */
   readonly cause: string;
@@ -49,30 +49,30 @@ export interface UpstreamFault {
 
 /** Receives the response. Exactly one of `end` and `fail` is called, last, unless the request was aborted. */
 export interface UpstreamReceiver {
-  /** True when it keeps no part of the body once `data` returns: the upstream may use the memory again. */
+  /** True if it keeps no part of the body after `data` returns: the upstream may reuse the memory. */
   readonly borrowsParts?: boolean;
   information(status: number, headers: HeaderList): void;
   head(head: ResponseHead): void;
   /** With `isLast`, `end` follows at once. */
   data(chunk: Uint8Array, isLast?: boolean): void;
   /**
-   * Takes a body of `length` bytes as a stream of the platform, between `head` and `end`; the promise is settled when it is over, and
-   * `fail` follows where it rejects. Absent or undefined where somebody reads it: `data` then gets it.
+   * Takes a body of `length` bytes as a stream of the platform, between `head` and `end`; the promise settles at its end, and `fail`
+   * follows if it rejects. Absent or undefined if the gateway reads the body: `data` then gets it.
    */
   pass?(body: ReadableStream<Uint8Array>, length: number): Promise<void> | undefined;
   end(trailers: HeaderList): void;
   fail(fault: UpstreamFault): void;
-  /** Called before `end` when only the close of the connection marks the end of the body, which may thus be truncated. */
+  /** Called before `end` if only the close of the connection marks the end of the body, which may therefore be truncated. */
   endUnproven?(): void;
 }
 
 /** A request in flight. */
 export interface UpstreamCall {
-  /** False while nothing of the request is sent; undefined where that is not known. */
+  /** False while nothing of the request was sent; undefined if unknown. */
   readonly isSent?: boolean;
-  /** True while no other request can use its connection; undefined where that is not known. */
+  /** True while it occupies its connection; undefined if unknown. */
   readonly isHolding?: boolean;
-  /** Its place among those that wait for a connection: the lowest is the first. */
+  /** Its position in the queue for a connection: the lowest is served first. */
   rank?: number;
   /** Pauses the response body while the client reads slowly. */
   pause(): void;
@@ -82,27 +82,27 @@ export interface UpstreamCall {
 }
 
 /**
- * Sends requests to one origin, V1 or V2: the only way to it. It never sends twice, follows no redirect and decodes nothing.
- * While it knows that it sent nothing, it keeps trying until the timeout, so that such a fault is final.
+ * Sends requests to one origin, V1 or V2. It never sends a request twice, follows no redirect and decodes nothing. While nothing was
+ * sent, it keeps trying to connect until the timeout, so that such a fault is final.
  */
 export interface Upstream {
-  /** Called each time that an unreachable origin accepts a connection again; to be set by the gateway. Without it no fault is `away`. */
+  /** Called each time that an unreachable origin accepts a connection again; set by the gateway. If absent, no fault is `away`. */
   onReached?: (() => void) | undefined;
-  /** Called again and again while `count` requests have waited long for one of its `connections`; to be set by the gateway. */
+  /** Called regularly while `count` requests have waited long for one of its `connections`; set by the gateway. */
   onShort?: ((connections: number, count: number) => void) | undefined;
   send(request: UpstreamRequest, receiver: UpstreamReceiver): UpstreamCall;
 }
 
-/**
- * Maximum body size in bytes for which a closed connection counts as a failure of the server and not as its refusal of the body.
- */
+/** Maximum body size in bytes for which a closed connection counts as a failure of the server, and not as a refusal of the body. */
 const SMALL_BODY_BYTES = 16 * 1024;
 
-/** Maps the fault of all attempts to the client's failure. Never contains the origin's address or the kernel's error text. */
+/**
+ * Converts the fault of the last attempt to a failure for the client. It never contains the origin's address or the kernel's error text.
+ */
 export function failureForFault(fault: UpstreamFault): Failure {
   switch (fault.kind) {
     case 'unreachable':
-      // Of a retry: its first attempt reached the origin, which closed the connection.
+      // For a retry: its first attempt reached the origin, which closed the connection.
       return gatewayFailure(fault.mayHaveArrived ? 'upstream-closed' : 'upstream-unreachable');
     case 'timeout':
       return gatewayFailure('upstream-timeout');
@@ -132,7 +132,7 @@ export function failureForFault(fault: UpstreamFault): Failure {
  */
 export function isCounted(fault: UpstreamFault, body: UpstreamRequest['body']): boolean {
   if (fault.kind === 'rejected' || fault.kind === 'crowded' || fault.kind === 'away') return false;
-  // The gateway has no descriptor left for the connection.
+  // The gateway has no file descriptor left for the connection.
   if (fault.cause === 'EMFILE' || fault.cause === 'ENFILE') return false;
   if (fault.kind !== 'closed' || body === null) return true;
   return body instanceof Uint8Array && body.length <= SMALL_BODY_BYTES;

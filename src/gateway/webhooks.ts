@@ -27,10 +27,10 @@ import { ForwardedRequest } from './forwarded-request.ts';
 import { type Mode, PLAIN, ProxiedExchange } from './proxied-exchange.ts';
 import type { Origin } from './resilience.ts';
 
-/** The way to a subscriber, by scheme, host and port. */
+/** Opens the connection to a subscriber, by scheme, host and port. */
 export type OpenSubscriber = (origin: string) => OriginParts;
 
-/** The webhooks of a gateway: the secrets for their signatures, and the subscribers, each with a circuit of its own. */
+/** The webhooks of a gateway: the secrets for their signatures, and the subscribers, each with its own circuit. */
 export class SignedWebhooks implements Webhooks {
   readonly keys: WebhookKeys;
   private readonly open: OpenSubscriber;
@@ -68,7 +68,7 @@ export class SignedWebhooks implements Webhooks {
 
 /**
  * Delivers a webhook of V2 to a subscriber that was built for V1: checks the signature, applies the response rules to the body, signs it
- * anew and sends it once. The subscriber's response goes back to V2, which has its own retries: nothing is kept here.
+ * anew and sends it once. The subscriber's response goes back to V2, which retries itself: the gateway stores nothing.
  */
 class Delivery {
   private readonly exchange: ProxiedExchange;
@@ -110,7 +110,7 @@ class Delivery {
     this.exchange.refuse(gatewayFailure('bad-signature', why, ['WWW-Authenticate', 'StandardWebhooks']));
   }
 
-  /** Reads the body as JSON, where rules apply to it. */
+  /** Reads the body as JSON if rules apply to it. */
   private decode(head: SignedHead, body: Uint8Array): void {
     const { decision, exchange } = this;
     const { rules, entry, gateway, received, memory } = exchange;
@@ -140,7 +140,7 @@ class Delivery {
     memory.work((room, finish) =>
       gateway.parts.decode(coding, body, bodyLimit, room, (decoded) =>
         finish(() => {
-          // The decoder may still be at work on the body in its thread.
+          // The decoder may still be working on the body in its thread.
           if (typeof decoded === 'string') memory.abandon();
           if (exchange.isSettled) return;
           if (typeof decoded === 'string') exchange.refuse(undecoded(decoded, bodyLimit));
@@ -150,7 +150,7 @@ class Delivery {
     );
   }
 
-  /** Applies the rules to a decoded body; `original` is the one that V2 sent. */
+  /** Applies the rules to a decoded body; `original` is V2's. */
   private rewrite(head: SignedHead, decoded: Uint8Array, original: Uint8Array): void {
     const { exchange, decision } = this;
     const { rules, entry, gateway, received, memory, recorder } = exchange;
@@ -188,7 +188,7 @@ class Delivery {
     }, 1);
   }
 
-  /** Signs the body for the subscriber and sends it: with V2's id and time, so that a repeated delivery is known as one. */
+  /** Signs the body for the subscriber and sends it with V2's id and time, so that a repeated delivery can be recognised. */
   private send(head: SignedHead, body: Uint8Array, isRewritten: boolean): void {
     const { exchange, webhooks } = this;
     const { gateway, received } = exchange;
@@ -207,7 +207,7 @@ class Delivery {
     );
   }
 
-  /** Runs work with a copy of the body, which the budget has room for; what follows is skipped once V2 is answered or gone. */
+  /** Runs work with a copy of the body, within the budget; its callback is skipped once V2 has a response or has disconnected. */
   private compute<Result>(
     body: Uint8Array,
     start: () => Promise<Result>,
@@ -230,7 +230,7 @@ class Delivery {
   }
 }
 
-/** The fields of a delivery for the subscriber; those that describe V2's body are left out where it is another one. */
+/** The fields of a delivery for the subscriber, without those that describe V2's body if it was changed. */
 function signedFields(
   received: HeaderList,
   signed: Pick<SignedHead, 'id' | 'timestamp'> & { readonly signature: string },
@@ -240,7 +240,7 @@ function signedFields(
     const name = received[at - (at % 2)] ?? '';
     return !(isRewritten && BODY_KINDS.has(kindOfName(name)));
   });
-  // Also those that a Connection of the sender named, and that are left out for it.
+  // Including those that the sender's Connection lists, and that are removed for it.
   for (const part of ['id', 'timestamp', 'signature'] as const)
     setField(forwardedHeaders, WEBHOOK_FIELDS[part], signed[part]);
   return { forwardedHeaders, forwardedLines: undefined };

@@ -17,7 +17,7 @@ import type { ProxiedExchange } from '../proxied-exchange.ts';
 import { type LookupWay, V2Lookups } from './lookups.ts';
 import type { V1Exchange } from './v1-exchange.ts';
 
-// The work on bodies that may be done in another thread, for one exchange. What follows it is not called once the exchange is over.
+// The work on bodies that may be done in another thread, for one exchange. Its callback is not called once the exchange is over.
 
 /** Decodes a body, whose memory stays reserved until the exchange is over. */
 export function decodeBody(
@@ -32,7 +32,7 @@ export function decodeBody(
   );
 }
 
-/** Decodes a response; what could not be decoded as a whole may be sent for long, and holds no memory meanwhile. */
+/** Decodes a response. If it cannot be decoded whole, sending it may take long, and its memory is released. */
 export function decodeResponse(
   exchange: ProxiedExchange,
   coding: Coding,
@@ -47,7 +47,7 @@ export function decodeResponse(
   });
 }
 
-/** Gives a rewritten response the coding that V2 sent it in, if its client takes that; otherwise `done` gets undefined. */
+/** Gives a rewritten response V2's content coding again if its client accepts it; otherwise `done` gets undefined. */
 export function encodeResponse(
   exchange: V1Exchange,
   coding: Coding,
@@ -79,7 +79,7 @@ export function callTransform(
   }, 1);
 }
 
-/** Refuses a request or response whose transform has failed: no part of its body goes on. */
+/** Refuses a request or response whose transform has failed: no part of its body is forwarded. */
 export function failTransform(exchange: V1Exchange, { failure, cause }: RefusedMigration): void {
   if (cause !== undefined) {
     exchange.abort();
@@ -107,7 +107,7 @@ export function judgeDigests(
   }, 1);
 }
 
-/** Rewrites a decoded request body; when the rewriter has lost it, `lost` is called instead of `done`, or the exchange fails. */
+/** Rewrites a decoded request body; if the rewriter lost the body, calls `lost` instead of `done`, or the exchange fails. */
 export function rewriteRequest(
   exchange: V1Exchange,
   body: Uint8Array,
@@ -137,7 +137,7 @@ export function rewriteRequest(
   }, 1);
 }
 
-/** Allocates memory for a rewritten response; undefined where the adapter does not say when the client has read it. */
+/** Allocates memory for a rewritten response; undefined if the adapter does not tell when the client has read it. */
 function responseRoom(exchange: V1Exchange): ((bytes: number) => Uint8Array) | undefined {
   const { releasesChunks } = exchange.received.exchange;
   return releasesChunks === true ? (bytes) => exchange.memory.acquire(bytes) : undefined;
@@ -166,7 +166,7 @@ function rewriteResponse(
   }, 1);
 }
 
-/** Migrates a small response at once, in this thread; undefined for one that waits for a transform, for V2 or for another thread. */
+/** Migrates a small response at once, in this thread; undefined if it has to wait for a transform, for V2 or for another thread. */
 export function finishSmallResponse(exchange: V1Exchange, body: Uint8Array): ResponseOutcome | undefined {
   const { response } = exchange;
   // It waits for V2.
@@ -180,8 +180,8 @@ export function finishSmallResponse(exchange: V1Exchange, body: Uint8Array): Res
 }
 
 /**
- * Does the work of a response's migration; `done` also gets V2's own body, which may then be in other memory. `way` leads to V2, for what
- * rules look up.
+ * Does the work of a response's migration; `done` also gets V2's own body, possibly in other memory. `way` is the connection to V2 for
+ * lookups.
  */
 export function driveResponse(
   exchange: V1Exchange,
@@ -201,7 +201,7 @@ export function driveResponse(
         exchange,
         response,
         response.ruled(outcome, original),
-        // A transform has made another body, and V2's own stays where it was.
+        // A transform has made a new body; V2's own stays where it was.
         step.rules === body ? original : body,
         way,
         done,

@@ -4,18 +4,18 @@ import type { BodyCheck } from '../../rollout/body-checks.ts';
 import { type Comparison, ComparisonTally, type ShadowView } from '../../rollout/comparison-tally.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 
-// What a gateway keeps of reads that it compares, and of bodies that it checks: apart from the code that does so, which few load.
+// The state of comparisons of reads and checks of bodies, apart from the code that does them, which is rarely loaded.
 
 /** Maximum bytes of a body to check. The steps of one check are bounded by {@link BodySchemas}, all of them by the budget. */
 const MAX_BYTES = 16 * 1024;
 
-/** A body for V2, or the reason why there is none. */
+/** A body for V2, or the reason for its absence. */
 export type CheckableBody = Uint8Array | 'not-read' | 'too-large';
 
-/** Request schemas of V2; `unread` while its description could not be read yet, undefined when none is configured. */
+/** Request schemas of V2; `unread` until its description is read, undefined if none is configured. */
 export type V2Schemas = BodySchemas | 'unread' | undefined;
 
-/** Checks bodies that V2 did not get against V2's description, as many as the observation budget allows, failures first. */
+/** Checks bodies that were not sent to V2 against V2's description, within the observation budget, failures first. */
 export class BodyChecks {
   private readonly budget: ObservationBudget;
   private readonly schemas: () => V2Schemas;
@@ -26,18 +26,18 @@ export class BodyChecks {
     this.schemas = schemas;
   }
 
-  /** True when a description of V2 is configured. */
+  /** True if a description of V2 is configured. */
   get isOn(): boolean {
     return this.schemas() !== undefined;
   }
 
-  /** Sentences about what is not checked of the bodies of a rule book's operations. */
+  /** Warnings about bodies of a rule book's operations that are not checked. */
   warnings(operations: readonly Operation[]): readonly string[] {
     const schemas = this.schemas();
     return schemas === undefined || schemas === 'unread' ? [] : schemas.warnings(operations);
   }
 
-  /** What to keep of a body until it can be checked; undefined when there is nothing to check. */
+  /** The part of a body to keep until it can be checked; undefined if there is nothing to check. */
   keep(body: Uint8Array | 'not-read' | undefined): CheckableBody | undefined {
     if (body === undefined || body.length === 0 || !this.isOn) return undefined;
     return body !== 'not-read' && body.length > MAX_BYTES ? 'too-large' : body;
@@ -63,21 +63,21 @@ export class BodyChecks {
   }
 }
 
-/** Maximum characters of a pointer: its names are the client's. */
+/** Maximum characters of a pointer, whose names come from the client. */
 const MAX_POINTER = 256;
 
-/** The innermost place on the way to a pointer that is short enough. */
+/** The longest prefix of a pointer within the limit. */
 function shortened(pointer: string): string {
   if (pointer.length <= MAX_POINTER) return pointer;
   return pointer.slice(0, pointer.lastIndexOf('/', MAX_POINTER));
 }
 
-/** A comparison that says nothing, and why. */
+/** A comparison without a result, and the reason. */
 export function unknownComparison(reason: string, status: Pick<Comparison, 'status'> = {}): Comparison {
   return { verdict: 'unknown', ...status, differences: [], noise: 0, extra: 0, why: reason };
 }
 
-/** Comparisons of the responses of both origins: totals since the start, and what may be compared in a second. */
+/** Comparisons of the responses of both origins: totals since the start, and the budget per second. */
 export class Comparisons {
   /** Reads that are being verified. */
   verifying = 0;
@@ -89,7 +89,7 @@ export class Comparisons {
     this.budget = new ObservationBudget(now);
   }
 
-  /** Runs a comparison of so many bytes, within the budget per second; beyond it nothing is known. */
+  /** Runs a comparison of so many bytes, within the budget per second; beyond it the result is unknown. */
   run(bytes: number, isFailure: boolean, compare: () => Comparison): Comparison {
     return this.budget.run(bytes, isFailure, compare) ?? unknownComparison('budget');
   }

@@ -23,10 +23,9 @@ const REPEAT = 1;
 const V2 = 2;
 
 /**
- * Compares V2's response, after response rules, with V1's, field by field. Tolerates members of objects that only V2 has. A list
- * of another length, or in another order, is different, because a filter may be lost. Fields in which a second response of V1
- * differs from the first are noise: an age, a request id, a timestamp. The work is proportional to the bodies, whose size is
- * limited.
+ * Compares V2's response, after response rules, with V1's, field by field. Additional members of V2 are not differences. A list of
+ * another length, or in another order, is a difference, because a filter may have been lost. Fields that differ between two responses of
+ * V1 are noise: an age, a request id, a timestamp. The work is proportional to the size of the bodies, which is limited.
  */
 export function compareResponses(
   v1: ComparedResponse,
@@ -46,7 +45,7 @@ export function compareResponses(
   }
   const noise = noiseIn(tree.root);
   if (v1.status !== repeat.status) return { ...unknownComparison('noise', status), noise: noise.size };
-  // An error and a resource are no two forms of one thing: each field would only seem to be missing.
+  // An error and a resource cannot be compared: every field would seem to be missing.
   if (v1.status >= 400 !== v2.status >= 400)
     return { verdict: 'different', ...status, differences: [], noise: noise.size, extra: 0 };
   const found = differencesIn(tree.root, noise);
@@ -59,9 +58,7 @@ export function compareResponses(
   };
 }
 
-/**
- * Compares like `compareResponses`, within the budget per second: beyond it the verdict is `unknown`, with the reason `budget`.
- */
+/** Compares like `compareResponses`, within the budget per second: beyond it, the verdict is `unknown` with the reason `budget`. */
 export function compareWithin(
   comparisons: Comparisons,
   v1: ComparedResponse,
@@ -75,7 +72,7 @@ export function compareWithin(
 /** A kind of difference, or `extra`: a member that only the other body has. */
 type Kind = FieldDifference['kind'] | 'extra';
 
-/** Places at which V1 differs from itself, with the kinds of difference. */
+/** Places at which V1's two responses differ, with the kinds of difference. */
 type Noise = ReadonlyMap<FieldPlace, ReadonlySet<Kind>>;
 
 interface Found {
@@ -84,7 +81,7 @@ interface Found {
   readonly extra: number;
 }
 
-/** Differences of V1 from itself. What one of its responses has and the other has not is noise from both sides. */
+/** Differences between V1's two responses. A member that only one of them has is noise in both directions. */
 function noiseIn(root: Field): Noise {
   const noise = new Map<FieldPlace, Set<Kind>>();
   const add = (place: FieldPlace, kind: Kind): void => {
@@ -116,7 +113,7 @@ function differencesIn(root: Field, noise: Noise): Found {
   return { count, differences, extra: extra.size };
 }
 
-/** A list whose length or order is noise still has the type and the values that it has. */
+/** For a list whose length or order is noise, type and values still count. */
 function isNoise(noise: Noise, place: FieldPlace, kind: Kind): boolean {
   const kinds = noise.get(place);
   if (kinds === undefined) return false;
@@ -131,19 +128,19 @@ interface Element {
 }
 
 /**
- * Compares body number `one` with body number `other`. It pairs elements of lists by their content, and by their places only those that the
- * other list lacks: an element that is new at the front is then one finding, and does not shift all others.
+ * Compares body number `one` with body number `other`. It pairs equal elements of lists, and the remaining ones by their positions: a new
+ * element at the front is then one finding, and does not shift all others.
  */
 class Pairing {
   private readonly one: number;
   private readonly other: number;
   private readonly isLeftOut: (place: FieldPlace) => boolean;
   private readonly add: (place: FieldPlace, kind: Kind) => void;
-  /** Numbers of values: equal ones have the same. */
+  /** Numbers of values: the same for equal values. */
   private readonly identities = new Map<string, number>();
   private readonly known = new Map<Field, (number | undefined)[]>();
 
-  /** Elements are distinguished without the places that `isLeftOut`. */
+  /** `isLeftOut` tells which places are ignored when elements are compared. */
   constructor(
     one: number,
     other: number,
@@ -156,12 +153,12 @@ class Pairing {
     this.add = add;
   }
 
-  /** Compares a field with its counterpart, or with none. */
+  /** Compares a field with its counterpart, or with a missing one. */
   compare(field: Field, against: Field | undefined): void {
     const value = field.values[this.one];
     const counterpart = against?.values[this.other];
     if (value === undefined) {
-      // Only the whole body has no value: there is no object that it is a member of.
+      // Only the whole body is reported without a value: it is not a member of an object.
       if (counterpart !== undefined) this.add(field.place, 'type');
       return;
     }
@@ -194,7 +191,7 @@ class Pairing {
     const [elements, others] = [elementsOf(field, this.one), elementsOf(against, this.other)];
     if (elements.length !== others.length) this.add(field.place, 'length');
     const unused = new Map<number, Element[]>();
-    // The last first: elements are taken from the end.
+    // In reverse, because elements are taken from the end.
     for (const element of others.toReversed()) {
       const identity = this.identityOf(element.field, this.other);
       const alike = unused.get(identity);
@@ -217,7 +214,7 @@ class Pairing {
     if (!isInOrder) this.add(field.place, 'order');
     const left = others.filter(({ at }) => !taken.has(at));
     for (const [index, { field: element }] of unpaired.entries()) {
-      // The length is reported already.
+      // The length is already reported.
       if (left[index] !== undefined) this.compare(element, left[index].field);
     }
   }
@@ -257,7 +254,7 @@ function isSameValue({ kind, bytes }: FieldValue, against: FieldValue): boolean 
   return (kind === 'string' || kind === 'scalar') && normalized({ kind, bytes }) === normalized(against);
 }
 
-/** One text for all spellings: `1.0` and `1` are equal numbers; digits beyond the precision of a double are compared literally. */
+/** The same text for all spellings: `1.0` and `1` are equal numbers; digits beyond the precision of a double are compared literally. */
 function normalized({ kind, bytes }: FieldValue): string {
   const text = textOfBytes(bytes);
   // Services escape the same text differently.
@@ -327,7 +324,7 @@ class FieldPlace {
   }
 }
 
-/** The fields of several JSON bodies, merged by place: each value costs one look-up at any depth. */
+/** The fields of several JSON bodies, merged by place: one lookup for each value, at any depth. */
 class FieldTree {
   /** The value of each body as a whole. */
   readonly root: Field = newField(new FieldPlace());
@@ -337,7 +334,7 @@ class FieldTree {
     this.walker = walker;
   }
 
-  /** Adds the values of body number `number`; false when it cannot be walked. An empty body has no fields. */
+  /** Adds the values of body number `number`; false if it cannot be walked. An empty body has no fields. */
   add(number: number, body: Uint8Array): boolean {
     if (body.length === 0) return true;
     const open: Field[] = [];

@@ -14,10 +14,9 @@ import { OBSERVE } from './observe.ts';
 import type { BesideReader, V1Exchange, V1Mode } from './v1-exchange.ts';
 
 /**
- * Compares both origins on a read: the client gets V1's response; afterwards the gateway sends the request to V2, and to V1 once
- * more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other
- * requests: the exchange no longer counts as in flight, and both requests run in the background, within half of the connections
- * and of the bytes.
+ * Compares both origins on a read: the client gets V1's response; afterwards the gateway sends the request to V2, and to V1 again to find
+ * fields that change by themselves. Only the log entry waits for the comparison: the exchange no longer counts as in flight, and both
+ * requests run in the background, with at most half of the connections and of the memory.
  */
 export const SHADOW: V1Mode = {
   ...OBSERVE,
@@ -29,9 +28,9 @@ export const SHADOW: V1Mode = {
 };
 
 /**
- * Migrates a read, and compares the response that its client got with V1's: once the client has it, V1 gets the request as it came, and
- * once more to find the fields that differ by themselves. The log entry waits for the comparison; the client does not, nor do other
- * requests. If V1 fails, or its circuit is open, only the comparison is lost.
+ * Migrates a read, and compares the client's response with V1's: once the client has it, V1 gets the original request twice, to find
+ * fields that change by themselves. Only the log entry waits for the comparison. If V1 fails, or its circuit is open, only the comparison
+ * is lost.
  */
 export const VERIFY: V1Mode = {
   ...MIGRATE,
@@ -42,7 +41,7 @@ export const VERIFY: V1Mode = {
   after: ({ beside }) => beside?.after() === true,
 };
 
-/** A read that is compared: a copy of what its client gets, and the requests that run in the background for it. */
+/** A read that is compared: a copy of the client's response, and the background requests for it. */
 abstract class ComparedRead implements BesideReader {
   readonly copy: ResponseCopy;
   protected readonly exchange: V1Exchange;
@@ -55,18 +54,18 @@ abstract class ComparedRead implements BesideReader {
 
   abstract after(): boolean;
 
-  /** Ends the background requests: one whose response was too large to copy is still receiving it. */
+  /** Ends the background requests: one whose response was too large to copy may still be receiving it. */
   close(): void {
     for (const call of this.calls) call.abort();
   }
 
-  /** What the client got, if all of it was copied. */
+  /** The client's response, if all of it was copied. */
   protected get shown(): CollectedResponse | undefined {
     const { outcome } = this.copy;
     return typeof outcome === 'string' ? undefined : outcome;
   }
 
-  /** Sends a read in the background; a circuit that is not closed is left alone. */
+  /** Sends a read in the background, unless the circuit is open. */
   protected send(origin: Origin, request: UpstreamRequest, done: (outcome: CopyOutcome) => void): void {
     const copy = this.copied((outcome) => this.exchange.guarded(() => this.decode(outcome, done)));
     if (origin.breaker.state !== 'closed') {
@@ -91,7 +90,7 @@ abstract class ComparedRead implements BesideReader {
       });
   }
 
-  /** The request for V1, as it came. */
+  /** The request for V1, as received. */
   protected v1Request({ path }: Origin): UpstreamRequest {
     const { gateway, received, decision } = this.exchange;
     return new ForwardedRequest(gateway, received, received.head, path + decision.target.raw, null);
@@ -120,7 +119,7 @@ class ShadowedRead extends ComparedRead {
   private repeat: CopyOutcome | undefined = undefined;
   private v2: CopyOutcome | undefined = undefined;
   private isComparing = false;
-  /** The fields of the request for V2, as its lookups have them. */
+  /** The fields of the request for V2, for its lookups. */
   private headers: HeaderList = [];
 
   after(): boolean {
@@ -181,7 +180,7 @@ class ShadowedRead extends ComparedRead {
   }
 }
 
-/** Reads that are verified at once: a V1 that is slow holds no more of them. */
+/** Maximum reads that are verified at once, so that a slow V1 cannot hold more. */
 const MAX_VERIFYING = 64;
 
 /** A read that V2 answers, and V1 afterwards. */
@@ -213,7 +212,7 @@ class VerifiedRead extends ComparedRead {
     const { v1 } = this.exchange.gateway;
     if (v1 === undefined) return;
     this.send(v1, this.v1Request(v1), (outcome) => {
-      // One request after the other, to spare a V1 that is soon switched off; once it fails, the second is not sent.
+      // One request after the other, to spare a V1 that will soon be switched off; if the first fails, the second is not sent.
       if (typeof outcome === 'string') this.compared(unknownComparison(outcome), true);
       else if (this.v1.push(outcome) < 2) this.askV1();
       else this.compare();

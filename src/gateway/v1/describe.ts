@@ -21,10 +21,10 @@ import type { V1Exchange, V1Mode } from './v1-exchange.ts';
 /** Maximum time that clients without credentials share a description without asking V2, in milliseconds. */
 const SHARED_MS = 60_000;
 
-/** Fields for V2's own copy of the description, which is another text than the client's; and the codings that hide it. */
+/** Fields about V2's own copy of the description, a different text from the client's; and those that allow content codings. */
 const FIELDS_OF_THE_COPY = new FieldNames(['accept-encoding', ...CONDITIONAL_FIELDS]);
 
-/** Fields of V2's response that a shared description keeps. */
+/** Fields of V2's response that are kept in a shared description. */
 const SHARED_FIELDS = new FieldNames([
   'access-control-allow-origin',
   'cache-control',
@@ -63,14 +63,14 @@ export const DESCRIBE: V1Mode = {
   sends(request) {
     const headers = withoutFields(request.headers, FIELDS_OF_THE_COPY);
     setField(headers, 'accept-encoding', 'identity');
-    // The length and the tag of the description are known once it is derived, for which it is needed whole.
+    // The length and the tag are known once the description is derived, which needs all of V2's.
     return { ...withHeaders(request, headers), method: request.method === 'HEAD' ? 'GET' : request.method };
   },
 
   response: (exchange) => readBy(exchange, DERIVED),
 };
 
-/** V1's description, where V2 responds with its own. */
+/** V1's description in place of V2's. */
 const DERIVED: Answer = {
   begin(exchange, status, headers) {
     const step = MIGRATED.begin(exchange, status, headers);
@@ -124,7 +124,7 @@ function isAnonymous({ received, apiKey }: V1Exchange): boolean {
   return isKeyless && headerValue(forwardedHeaders, 'cookie') === undefined;
 }
 
-/** The text that V2's description depends on: rule book, release and target. */
+/** Everything that V2's description depends on: rule book, release and target. */
 function keyOf({ received, rules, decision, routing }: V1Exchange): string {
   return JSON.stringify([
     rules.ruleBook.hash,
@@ -148,7 +148,7 @@ function isKnownToClient({ received }: V1Exchange, { etag }: DescriptionText): b
   return tags.some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*');
 }
 
-/** How long a response may be shared, in milliseconds: V2's own word, and never longer than the limit. */
+/** How long a response may be shared, in milliseconds: as V2 allows, up to the limit. */
 function sharedMs(headers: HeaderList): number {
   const control = headerValues(headers, 'cache-control').join(',').toLowerCase();
   if (/\b(?:no-store|no-cache|private)\b/.test(control)) return 0;

@@ -10,14 +10,14 @@ import type { Rewrite } from '../../rewrite/records.ts';
 import type { Body } from '../exchange.ts';
 import type { CheckableBody } from './checks.ts';
 
-/** Receives the error of a rewriter that has lost the body. */
+/** Receives the error of a rewriter that lost the body. */
 type OnLost = (error: unknown) => void;
 
 /** Dependencies of a dry run. */
 export interface DryRunParts {
   /** Reserves bytes in the budget; false when they do not fit. */
   readonly take: (bytes: number) => boolean;
-  /** Judges the digests that came with a body, and calls `next`. */
+  /** Checks the digests of a body, and calls `next`. */
   readonly judge: (body: Uint8Array, next: () => void) => void;
   /** Decodes a body up to `limit` bytes. */
   readonly decode: (
@@ -26,37 +26,37 @@ export interface DryRunParts {
     limit: number,
     done: (decoded: DecodedBody) => void,
   ) => void;
-  /** Rewrites a decoded body, which may then be in other memory. */
+  /** Rewrites a decoded body, possibly into other memory. */
   readonly rewrite: (
     body: Uint8Array,
     done: (outcome: WithoutEdits<Rewrite>, body: Uint8Array) => void,
     lost: OnLost,
   ) => void;
   readonly transform: (job: TransformJob, done: (outcome: TransformOutcome) => void) => void;
-  /** Called once with the end of the migration and the decoded body, if it was read; never when the body could not be read. */
+  /** Called once with the end of the migration and the decoded body, if there was one; never if the body could not be read. */
   readonly done: (end: RequestEnd, read: Uint8Array | undefined) => void;
-  /** Called when a body that was read is forwarded, or was before. */
+  /** Called after a body that was read has been forwarded. */
   readonly over: () => void;
-  /** Called when the body is lost before it was forwarded. */
+  /** Called if the body is lost before it was forwarded. */
   readonly lost: OnLost;
-  /** Called when a copy of a body is lost. */
+  /** Called if a copy of a body is lost. */
   readonly copyLost: OnLost;
 }
 
-/** The verdict that a log has of a dry run. */
+/** The verdict of a dry run in the log. */
 export function wouldOf(end: RequestEnd): Would {
   if (end.verdict !== 'refused') return { verdict: end.verdict };
   const { code, pointer } = end.failure;
   return { verdict: 'refused', failure: code, ...(pointer === undefined ? {} : { pointer }) };
 }
 
-/** Forwards a body untouched and migrates a copy, which is all that delays the request; a transform does not. */
+/** Forwards a body untouched and migrates a copy. Only the copying delays the request, not a transform. */
 export class DryRun {
   private readonly migration: RequestMigration;
   private readonly parts: DryRunParts;
-  /** True while a whole body is judged, decoded, rewritten or transformed. */
+  /** True while a whole body is checked, decoded, rewritten or transformed. */
   isReading = false;
-  /** The body for V2, where it is to be checked against V2's description. */
+  /** The body for V2, if it will be checked against V2's description. */
   checkable: CheckableBody | undefined = undefined;
 
   constructor(migration: RequestMigration, parts: DryRunParts) {
@@ -64,7 +64,7 @@ export class DryRun {
     this.parts = parts;
   }
 
-  /** Runs on `body` and forwards it: at once when it is whole, chunk by chunk when it is streamed. */
+  /** Runs on `body` and forwards it: at once if it is complete, chunk by chunk if it is streamed. */
   run(body: Body, forward: (body: Body) => void): void {
     const { migration } = this;
     const step = migration.begin(body !== null);
@@ -95,7 +95,7 @@ export class DryRun {
         const isTooLarge = copy.length + chunk.length > bodyLimit;
         isCopying = !isTooLarge && this.hold(copy, chunk);
         if (!isCopying) copy.take();
-        // A migration would rewrite a body in this format while it arrives, of any size; the dry run then has no outcome.
+        // A migration would rewrite a body in this format while it arrives, of any size; the dry run then has no result.
         if (isTooLarge && streamedFormat(decided) === undefined) this.refused(bodyTooLarge(bodyLimit));
       }
       yield chunk;
@@ -103,13 +103,13 @@ export class DryRun {
     if (isCopying) this.read(copy.take(), () => {}, this.parts.copyLost);
   }
 
-  /** Copies a chunk, whose memory is used again once it is forwarded; false when the budget has no room for it. */
+  /** Copies a chunk, whose memory is reused after it is forwarded; false if the budget has no room for it. */
   private hold(copy: ByteCollector, chunk: Uint8Array): boolean {
     const taken = copy.add(chunk, true);
     return taken === 0 || this.parts.take(taken);
   }
 
-  /** Reads a whole body, and passes it on as it was received. */
+  /** Reads a whole body, and forwards it as received. */
   private read(body: Uint8Array, onDone: (body: Uint8Array) => void, onLost: OnLost): void {
     this.isReading = true;
     this.parts.judge(body, () => {
@@ -159,7 +159,7 @@ export class DryRun {
     }
   }
 
-  /** Goes on with a step. The client's request does not wait for a transform. */
+  /** Continues with a step. The client's request does not wait for a transform. */
   private goOn(step: Work | RequestEnd, read?: Uint8Array): void {
     if ('transform' in step) {
       this.isReading = true;
@@ -170,7 +170,7 @@ export class DryRun {
       });
       return;
     }
-    // Without memory the body was not read; at another time a migration would have read it, so there is no outcome.
+    // Without memory the body was not read. At another time a migration would have read it, so there is no result.
     const isUnknown = 'rules' in step || (step.verdict === 'refused' && step.failure.code === 'buffer-full');
     if (!isUnknown) this.parts.done(step, read);
   }

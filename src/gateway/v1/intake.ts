@@ -22,42 +22,42 @@ export interface Answer {
   /** Decides from its head how the response is read. */
   begin(exchange: V1Exchange, status: number, headers: HeaderList): ResponseStep;
   /**
-   * Makes the client's body of V2's, whole and decoded. `done` also gets V2's, which may then be in other memory, and what else changes in
-   * the head; it is not called when the exchange is over, or has failed.
+   * Converts V2's whole, decoded body to the client's. `done` also gets V2's, possibly in other memory, and further changes of the head;
+   * it is not called if the exchange is over, or has failed.
    */
   finish(
     exchange: V1Exchange,
     body: Uint8Array,
     done: (outcome: ResponseOutcome, body: Uint8Array, headOf?: (head: ResponseHead) => ResponseHead) => void,
   ): void;
-  /** True where the client gets a failure for want of memory; otherwise it gets V2's response unchanged. */
+  /** True if the client gets a failure when there is not enough memory; otherwise it gets V2's response unchanged. */
   mayRefuse(exchange: V1Exchange): boolean;
 }
 
 /** Why a response is not read whole. */
 type NotWhole = 'response-too-large' | 'response-buffer-full';
 
-/** One of the ways to read a response. It gets the parts without their coding where {@link Intake} decodes as they come. */
+/** One of the ways to read a response. It gets decoded parts if {@link Intake} decodes them while they arrive. */
 interface Way {
-  /** True where it keeps nothing of a part. */
+  /** True if it keeps no part. */
   readonly borrowsParts: boolean;
-  /** True while the client has nothing of the response, and can get a failure instead. */
+  /** True while the client has received nothing of the response, and can get a failure instead. */
   readonly isUnsent: boolean;
-  /** Takes a part as it came, before it is decoded. */
+  /** Takes a part as received, before it is decoded. */
   keep?(part: Uint8Array): void;
   data(part: Uint8Array, isLast: boolean): void;
   end(trailers: HeaderList): void;
   /** Called when V2 breaks off after the client got some bytes: sends the rest of what has arrived. */
   breakOff(): void;
-  /** The parts cannot be decoded. */
+  /** Called if the parts cannot be decoded. */
   undecodable(): void;
-  /** The exchange is over. */
+  /** Called when the exchange is over. */
   close(): void;
 }
 
 /**
- * The one place that reads V2's response for a V1 client. `begin` chooses a way by the head; a body that turns out to be too long, or not
- * JSON, changes to another way in the middle.
+ * Reads V2's response for a V1 client. `begin` chooses a way from the head; if the body turns out to be too long, or not JSON, it changes
+ * to another way.
  *
  *                     ┌─▶ forward   as it comes; its first bytes may tell that it hides JSON
  *     head ── begin ──┼─▶ whole     collected, decoded, rewritten and sent as one ──┐ too long, or no memory
@@ -70,10 +70,10 @@ interface Way {
 export class Intake implements UpstreamReceiver {
   readonly exchange: V1Exchange;
   readonly answer: Answer;
-  /** True once head and white space of a response that is collected were sent. */
+  /** True once the head and white space of a response that is read whole were sent. */
   hasBegun = false;
   private way: Way | undefined = undefined;
-  /** Decodes parts as they come. */
+  /** Decodes parts while they arrive. */
   private decoder: StreamDecoder | undefined = undefined;
   /** The trailers of a response that is still being decoded. */
   trailers: HeaderList | undefined = undefined;
@@ -136,7 +136,7 @@ export class Intake implements UpstreamReceiver {
     else this.decoder.end();
   }
 
-  /** A client that has nothing of a response which is read gets a failure, and no part of V2's. */
+  /** If nothing of the response was sent, the client gets a failure, and no part of V2's. */
   fail(fault: UpstreamFault): void {
     const { way, exchange } = this;
     if (way?.isUnsent === true && !this.hasBegun) {
@@ -172,7 +172,7 @@ export class Intake implements UpstreamReceiver {
     this.way = way;
   }
 
-  /** Decodes the parts that come from here on. */
+  /** Decodes the parts from here on. */
   decode(coding: Coding): StreamDecoder {
     const { exchange } = this;
     const open = exchange.gateway.parts.openDecoder ?? openWebDecoder;
@@ -200,13 +200,13 @@ export class Intake implements UpstreamReceiver {
     return this.exchange.rules.ruleBook.limits.response;
   }
 
-  /** True once the exchange is over; one whose head is sent ends by itself. */
+  /** True once the exchange is over; if its head was sent, it ends by itself. */
   get isOver(): boolean {
     return !this.hasBegun && this.exchange.isSettled;
   }
 
   /**
-   * Refuses a response that there is no memory to rewrite; false if the client already has some of it, or if the mode forwards it
+   * Refuses a response because there is no memory to rewrite it; false if the client already has some of it, or if the mode forwards it
    * unchanged.
    */
   refuse(): boolean {
@@ -218,13 +218,13 @@ export class Intake implements UpstreamReceiver {
     return true;
   }
 
-  /** Sends the head, unless white space has gone with it, and bytes behind it. */
+  /** Sends the head, unless it was already sent before white space, and then bytes. */
   send(head: ResponseHead, body: Uint8Array, isLast: boolean): void {
     if (!this.hasBegun) this.exchange.head(head);
     if (body.length > 0) this.exchange.data(body, isLast);
   }
 
-  /** Reads a long response by the elements of its list, or for its links alone; undefined where rules need the whole response. */
+  /** Reads a long response by the elements of its list, or only for its links; undefined if rules need the whole response. */
   openPieces(head: ResponseHead, isCoded: boolean, reason: NotWhole): Pieces | undefined {
     const opened: { pieces?: Pieces } = {};
     const work = this.exchange.response?.pieces((part) => opened.pieces?.emit(part));
@@ -246,14 +246,14 @@ const REFUSED: Way = {
   close: () => {},
 };
 
-/** Encoded bytes to collect for one decoded byte: a content coding may begin with its tables. */
+/** Encoded bytes needed for the first decoded byte: a content coding may begin with its tables. */
 const PEEKED_BYTES = 1024;
 
 /** Forwards a response unread, and notes in the log if it is JSON under another media type. */
 class Hidden implements Way {
   private readonly exchange: V1Exchange;
   private readonly coding: Coding | undefined;
-  /** The beginning of one with a coding. */
+  /** The beginning of a response with a content coding. */
   private begin: Uint8Array = NO_BYTES;
   private isKnown = false;
 
@@ -296,21 +296,21 @@ class Hidden implements Way {
   close(): void {}
 }
 
-/** Bytes of white space that keep a connection open: more of it is how a body begins that is all there. */
+/** Maximum bytes of white space that keep a connection open; more of it belongs to a complete body. */
 const MAX_BLANK_BYTES = 1024;
 
-/** A response that is collected and rewritten as a whole. */
+/** A response that is read and rewritten whole. */
 class Whole implements Way {
   private readonly intake: Intake;
   private readonly own: ResponseHead;
   private readonly coding: Coding | undefined;
-  /** Bytes of the body according to its head; 0 if that does not say. */
+  /** Bytes of the body according to its head; 0 if unknown. */
   private readonly length: number;
   private readonly body: ByteCollector;
-  /** True where its first byte decides whether it is rewritten. */
+  /** True if its first byte decides whether it is rewritten. */
   private readonly isGuess: boolean;
   private readonly holdsHead: boolean;
-  /** The memory that it was collected in. */
+  /** The memory into which it was read. */
   private collected: Uint8Array = NO_BYTES;
 
   constructor(intake: Intake, head: ResponseHead, step: Extract<ResponseStep, { action: 'collect' }>) {
@@ -389,18 +389,18 @@ class Whole implements Way {
     return true;
   }
 
-  /** Looks at the first bytes; false where they are sent at once. */
+  /** Looks at the first bytes; false if they are sent at once. */
   private isCollected(chunk: Uint8Array, isLast: boolean): boolean {
     const { intake, own, coding, length, isGuess, holdsHead } = this;
     const { exchange } = intake;
-    // The chunk is borrowed as long as a response is collected.
+    // The chunk is borrowed while a response is read whole.
     const copied = (): Uint8Array => (exchange.borrowsParts ? chunk : new Uint8Array(chunk));
     if (isGuess && looksLikeJson(chunk) === false) {
       intake.goOn(undefined);
       intake.send(own, copied(), isLast);
       return false;
     }
-    // Services send white space to keep clients and proxies from timing out: send it on at once, before what follows it arrives.
+    // Services send white space so that clients and proxies do not time out: forward it at once.
     const mayWait =
       isLast || length > 0 || coding !== undefined || holdsHead || chunk.length > MAX_BLANK_BYTES;
     if (mayWait || !chunk.every(isWhiteSpace)) return true;
@@ -409,7 +409,7 @@ class Whole implements Way {
     return false;
   }
 
-  /** Rewrites a small response that has arrived whole without copying it; false where it is to be collected. */
+  /** Rewrites a small response that arrived complete without copying it; false if it has to be collected. */
   private isRewrittenInPlace(body: Uint8Array, isLast: boolean): boolean {
     const { intake, coding, holdsHead } = this;
     const { exchange } = intake;
@@ -423,7 +423,7 @@ class Whole implements Way {
     return true;
   }
 
-  /** Rewrites a decoded response; `received` is the one with its content coding, if it has one. */
+  /** Rewrites a decoded response; `received` is the encoded one, if it has a content coding. */
   private rewrite(decoded: Uint8Array, received: Uint8Array | undefined, trailers: HeaderList): void {
     const { intake, coding } = this;
     intake.answer.finish(intake.exchange, decoded, (outcome, body, headOf) => {
@@ -447,7 +447,7 @@ class Whole implements Way {
     });
   }
 
-  /** Logs what became of the response; returns the head for the client. */
+  /** Logs the outcome of the response; returns the head for the client. */
   private noted(outcome: ResponseOutcome, body: Uint8Array): ResponseHead {
     const { own, intake } = this;
     const { exchange } = intake;
@@ -459,7 +459,7 @@ class Whole implements Way {
     return { ...head, headers: rewrittenResponseFields(own.headers, outcome.body.length) };
   }
 
-  /** Gives back the memory of a response that a rewritten one replaces, and of the one that a thread has `moved`. */
+  /** Releases the memory of a response that was replaced by a rewritten one, or `moved` by a thread. */
   private giveBack(moved: Uint8Array | undefined): void {
     const { bodyMemory } = this.intake.exchange.gateway;
     bodyMemory.release(this.collected);
@@ -484,7 +484,7 @@ class Whole implements Way {
   }
 }
 
-/** The head of a response whose body will have another length, which is not known yet. */
+/** The head of a response whose body will have another length, not yet known. */
 function withoutLength(head: ResponseHead): ResponseHead {
   return { ...head, headers: fieldsOfAnotherBody(head.headers), lines: undefined };
 }
@@ -493,30 +493,33 @@ function isWithoutMemory(outcome: ResponseOutcome): boolean {
   return outcome.verdict === 'unchanged' && outcome.note === 'response-buffer-full';
 }
 
-/** Those of a response without a list. */
+/** The edits of a response without a list. */
 const NO_EDITS: ListOutcome = { records: [], omitted: 0, patch: [], note: undefined };
 
-/** Bytes of a response by pieces that are not counted: those of a usual piece. */
+/** Uncounted bytes of a response in pieces: those of a typical piece. */
 const UNCOUNTED_BYTES = 128 * 1024;
 
-/** Bytes before a list, of which more are not waited for. */
+/** Maximum bytes before a list; beyond that, they are not held back. */
 const MAX_BYTES_BEFORE_LIST = 64 * 1024;
 
-/** Rewrites the elements of a long list, and links, while they arrive; forwards a response without the list of its rules as V2 sent it. */
+/**
+ * Rewrites the elements of a long list, and links, while they arrive; if there is no list for its rules, forwards the response as
+ * received.
+ */
 class Pieces implements Way {
   readonly borrowsParts = true;
   private readonly intake: Intake;
   private readonly own: ResponseHead;
   private readonly list: ResponsePieces['list'];
-  /** Gets what the list has made, or the response itself. */
+  /** Receives the output of the list, or the response itself. */
   private readonly links: LinkStream | undefined;
-  /** Why it is not collected. */
+  /** Why it is not read whole. */
   private readonly reason: NotWhole;
-  /** Bytes to send behind the head, which waits for the first piece; undefined once the head is sent. */
+  /** Bytes to send after the head, which waits for the first piece; undefined once the head was sent. */
   private waiting: Uint8Array[] | undefined = [];
-  /** The parts of a response with a content coding as V2 sent them, until the first edit: from then on the client gets other bytes. */
+  /** The parts of an encoded response as received, until the first edit: after that, the client gets other bytes. */
   private received: Uint8Array[] | undefined;
-  /** Bytes reserved for a piece whose rest has not arrived. */
+  /** Bytes reserved for an incomplete piece. */
   private reserved = UNCOUNTED_BYTES;
 
   constructor(
@@ -538,7 +541,7 @@ class Pieces implements Way {
     return this.waiting !== undefined;
   }
 
-  /** Takes what the list has made of its parts. */
+  /** Takes the list's output for its parts. */
   emit(part: Uint8Array): void {
     this.pass(this.links?.push(part) ?? part);
   }
@@ -549,7 +552,7 @@ class Pieces implements Way {
     else this.waiting.push(part);
   }
 
-  /** Begins with what was collected, whose memory is reserved. */
+  /** Begins with the bytes collected so far, whose memory is reserved. */
   begin(collected: Uint8Array, coding: Coding | undefined): void {
     if (coding === undefined) {
       this.data(collected);
@@ -566,7 +569,7 @@ class Pieces implements Way {
 
   data(part: Uint8Array): void {
     const { intake, list, waiting } = this;
-    // A slice of a Buffer would be the same memory, which the next part is read into.
+    // A slice of a Buffer would share the memory, into which the next part is read.
     if (list === undefined) this.emit(new Uint8Array(part));
     else list.push(part);
     const heldByList = list?.held ?? 0;
@@ -608,7 +611,7 @@ class Pieces implements Way {
 
   close(): void {}
 
-  /** Nothing of the list was sent yet: without memory for it, it is refused as any other response would be. */
+  /** Nothing of the list was sent yet: without memory, it is refused like any other response. */
   private giveUp(note: NotWhole): void {
     const { intake } = this;
     if (this.waiting !== undefined && note === 'response-buffer-full' && intake.refuse()) {
@@ -619,7 +622,7 @@ class Pieces implements Way {
     }
   }
 
-  /** Sends a response as V2 encoded it; false if it has no content coding, or if the client is getting other bytes already. */
+  /** Sends a response as encoded by V2; false if it has no content coding, or if the client is already getting other bytes. */
   private isPassedAsReceived(note: ResponseNote): boolean {
     const { intake, received, own } = this;
     if (received === undefined || this.waiting === undefined) return false;
@@ -636,7 +639,7 @@ class Pieces implements Way {
     return true;
   }
 
-  /** Sends the head, and what waits behind it. */
+  /** Sends the head and the waiting bytes. */
   private sendWaiting(): void {
     const { waiting, intake, own } = this;
     if (waiting === undefined) return;
@@ -653,13 +656,13 @@ function byteLength(parts: readonly Uint8Array[] | undefined): number {
   return bytes;
 }
 
-/** A response of several texts, each of which goes on as soon as it is complete. */
+/** A response of several texts, each of which is forwarded as soon as it is complete. */
 class Texts implements Way {
   readonly isUnsent = false;
   private readonly intake: Intake;
   private readonly own: ResponseHead;
   private readonly stream: BodyStream<ResponseRecord, TextNote>;
-  /** Of V2's own body, decoded, for people. */
+  /** The beginning of V2's own body, decoded, for people. */
   private readonly kept: KeptBody | undefined;
   private isOver = false;
 
@@ -709,7 +712,7 @@ class Texts implements Way {
     this.intake.exchange.breakResponse('undecodable');
   }
 
-  /** The edits of all texts are known once the exchange is over, however it ends. */
+  /** All edits are known when the exchange is over, however it ends. */
   close(): void {
     const { own, stream } = this;
     const { exchange } = this.intake;

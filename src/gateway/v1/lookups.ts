@@ -14,19 +14,19 @@ import type { Origin } from '../resilience.ts';
 import { type CollectedResponse, ResponseCopy } from '../response-copy.ts';
 import type { UpstreamFault, UpstreamReceiver, UpstreamRequest } from '../upstream.ts';
 
-/** The way to V2 for what rules look up: the one of the request itself. */
+/** The connection to V2 for lookups: that of the request itself. */
 export interface LookupWay {
   readonly origin: Origin;
-  /** The fields that the migrated request has for V2, with the credentials of its client. */
+  /** The fields of the migrated request for V2, with the credentials of its client. */
   readonly headers: () => HeaderList;
-  /** True where no client waits. */
+  /** True if no client waits. */
   readonly isBackground?: boolean;
 }
 
-/** Undoes the content coding of an answer. */
+/** Undoes the content coding of a response. */
 type Decode = (coding: Coding, body: Uint8Array, limit: number, done: (decoded: DecodedBody) => void) => void;
 
-/** What one response looks up: its requests take their turns, share one time, and end with the exchange. */
+/** The lookups of one response: its requests share a limit and a timeout, and end with the exchange. */
 export class V2Lookups {
   private readonly exchange: ProxiedExchange;
   private readonly way: LookupWay;
@@ -34,7 +34,7 @@ export class V2Lookups {
   private readonly decode: Decode;
   private readonly until: number;
   private open = new Set<LookupCall>();
-  /** Ends the work of the job under way. */
+  /** Ends the current work. */
   private finish: (() => void) | undefined = undefined;
 
   constructor(exchange: ProxiedExchange, way: LookupWay, timeMs: number, decode: Decode) {
@@ -49,7 +49,7 @@ export class V2Lookups {
   ask({ requests, parallel, limit }: LookupJob, done: (results: readonly LookupResult[]) => void): void {
     const { exchange } = this;
     const { now, after } = exchange.gateway.parts;
-    // The body that the answers are for stays in memory.
+    // The body that needs the lookups stays in memory.
     exchange.memory.work((_, finish) => {
       const results: (LookupResult | undefined)[] = requests.map(() => undefined);
       const timer: Timer = { expire: undefined };
@@ -104,14 +104,12 @@ export class V2Lookups {
   }
 }
 
-/** What a timer calls, which cannot be stopped: undefined once there is nothing to call. */
+/** A callback for a timer that cannot be stopped: undefined once there is nothing to call. */
 interface Timer {
   expire: (() => void) | undefined;
 }
 
-/**
- * Starts a timer. Outside of the class, so that a timer which has not fired does not hold a finished exchange, with its bodies, in memory.
- */
+/** Starts a timer. Outside the class, so that a pending timer does not keep a finished exchange with its bodies in memory. */
 function startTimer(
   after: (milliseconds: number, run: () => void) => void,
   milliseconds: number,
@@ -120,10 +118,10 @@ function startTimer(
   after(milliseconds, () => timer.expire?.());
 }
 
-/** The outcome of a request for which the time was too short. */
+/** The result of a request that was not sent because the time was over. */
 const LATE: LookupResult = { status: undefined, body: undefined, cause: 'timeout', ms: 0 };
 
-/** One request, with a retry where any other GET has one. */
+/** One request, with a retry like any other GET. */
 class LookupCall implements CallOwner, UpstreamReceiver {
   readonly borrowsParts = true;
   readonly origin: Origin;
@@ -169,7 +167,7 @@ class LookupCall implements CallOwner, UpstreamReceiver {
   start({ target }: LookupRequest, headers: HeaderList): void {
     const { origin, isBackground, exchange } = this;
     const { breaker } = origin;
-    // A background request is no probe: it is sent only if the circuit is closed.
+    // A background request cannot be a probe: it is sent only if the circuit is closed.
     const isAdmitted = isBackground ? breaker.state === 'closed' : breaker.admit();
     if (!isAdmitted) {
       this.settle(undefined, 'circuit-open');

@@ -37,7 +37,7 @@ export const MIGRATE: V1Mode = {
     const step = exchange.migration.begin(hasBody);
     switch (step.action) {
       case 'refuse': {
-        // A body of unknown length may turn out to be empty, and V2 gets an empty one even where its head would have it refused.
+        // A body of unknown length may turn out to be empty. V2 then gets an empty one, even if its head would have been refused.
         const isMeant = decision.refusal !== undefined || (received.head.contentLength ?? 0) > 0;
         if (isMeant) exchange.refuse(step.failure);
         else exchange.collect(0, (body) => forwardWithout(exchange, body), step.failure);
@@ -53,7 +53,7 @@ export const MIGRATE: V1Mode = {
         if (!hasBody) goOn(exchange, exchange.migration.finish(NO_BYTES));
         else if (streamedFormat(step) === undefined)
           exchange.collect(decision.bodyLimit, (body) => judgeDigests(exchange, body, migrateWhole));
-        // Fields and small files are read ahead, so that the body holds no connection to V2 while it arrives.
+        // Forms and small files are read ahead, so that the body holds no connection to V2 while it arrives.
         else
           exchange.open(
             (body) => migrateParts(exchange, body),
@@ -71,7 +71,7 @@ export const MIGRATE: V1Mode = {
     const { upload, recorder } = exchange;
     if (upload === undefined) return;
     if (exchange.attempts > 0) noteUpload(exchange);
-    // Of a body that broke off nothing is kept.
+    // Nothing is kept of a body that broke off.
     const kept = upload.body.isWhole ? upload.kept?.take() : undefined;
     if (kept !== undefined && kept.length > 0) recorder?.recordRequestBody(kept);
   },
@@ -95,19 +95,19 @@ export const MIGRATED: Answer = {
     });
   },
 
-  // Refuse a read, which the client can repeat, because V2's names would break it; unless the response needs so much memory that a
-  // repetition would fail as well. V2 has carried out a write: an error would say that it had not.
+  // Refuse a read, because V2's names would break the client, and it can repeat the request; unless the response needs so much memory
+  // that this would fail again. A write was carried out by V2: an error would say that it was not.
   mayRefuse: ({ memory, decision }) => !memory.needsTooMuch && isRead(decision.v2Method),
 };
 
-/** Has the response of this attempt read. */
+/** Makes `reader` read the response of this attempt. */
 export function readBy(exchange: V1Exchange, answer: Answer): UpstreamReceiver {
   const intake = new Intake(exchange, answer);
   exchange.reader = intake;
   return intake;
 }
 
-/** Migrates a body that is there whole. */
+/** Migrates a complete body. */
 function migrateWhole(exchange: V1Exchange, body: Uint8Array): void {
   const { migration, decision } = exchange;
   if (exchange.isSettled) return;
@@ -117,7 +117,7 @@ function migrateWhole(exchange: V1Exchange, body: Uint8Array): void {
     return;
   }
   decodeBody(exchange, coding, body, decision.bodyLimit, (decoded) => {
-    // The decoder may still be at work on the body in its thread.
+    // The decoder may still be working on the body in its thread.
     if (typeof decoded === 'string') exchange.memory.abandon();
     if (!exchange.isSettled) goOn(exchange, migration.finish(decoded), body);
   });
@@ -127,12 +127,12 @@ function forwardUnread(exchange: V1Exchange, body: Body): void {
   goOn(exchange, exchange.migration.finish(body === null ? undefined : 'unread'), body);
 }
 
-/** Forwards the request without the body that its client sent. */
+/** Forwards the request without its client's body. */
 function forwardWithout(exchange: V1Exchange, body: Uint8Array): void {
   goOn(exchange, exchange.migration.finish(body.length > 0 ? 'unread' : undefined), null);
 }
 
-/** Rewrites a body as it comes; one that came whole and is short enough is migrated whole. */
+/** Rewrites a body while it arrives; one that arrives complete and is short enough is migrated whole. */
 function migrateParts(exchange: V1Exchange, body: Body): void {
   const format = streamedFormat(exchange.decision.body);
   if (format === undefined || body === null) forwardUnread(exchange, body);
@@ -141,7 +141,7 @@ function migrateParts(exchange: V1Exchange, body: Body): void {
   else goOn(exchange, exchange.migration.finish(body));
 }
 
-/** A whole body that is larger than the limit of one text. */
+/** A complete body that is larger than the limit for one text. */
 async function* inOnePart(body: Uint8Array): AsyncGenerator<Uint8Array, void> {
   yield body;
 }
@@ -168,12 +168,12 @@ function migrateStream(exchange: V1Exchange, parts: BodyParts, format: StreamedF
         if (begun.outcome === 'refused') exchange.refuse(failureOf(begun.refusal));
         else goOn(exchange, migration.finish('unread'), begun.outcome === 'whole' ? begun.body : body);
       }),
-    // The client's side reports by itself why its body broke.
+    // The client's side itself reports why its body broke off.
     () => {},
   );
 }
 
-/** Ends a request whose body is at fault behind bytes that V2 has: V2 sees that it is incomplete. */
+/** Ends a request whose body has a fault after bytes that V2 already has: V2 sees that it is incomplete. */
 function breakRequest(exchange: V1Exchange, failed: Failure): void {
   const { entry, received } = exchange;
   exchange.abort();
@@ -194,7 +194,7 @@ function noteUpload(exchange: V1Exchange): void {
   if (upload !== undefined) note(exchange, migration.streamed(upload.stream.findings));
 }
 
-/** Does the next work of the migration, until the request can be sent: without a body of rules or a transform with `original`. */
+/** Does the next work of the migration, until the request can be sent; with `original` if neither rules nor a transform made a body. */
 function goOn(exchange: V1Exchange, step: Work | RequestEnd, original?: Body): void {
   const { entry, migration, upload, gateway } = exchange;
   if ('rules' in step) {
@@ -220,7 +220,7 @@ function goOn(exchange: V1Exchange, step: Work | RequestEnd, original?: Body): v
   }
 }
 
-/** Logs the verdict on the request, which a rewritten response may have changed, and its edits. */
+/** Logs the verdict on the request, which a rewritten response may change, and its edits. */
 function note(exchange: V1Exchange, message: MigratedMessage): void {
   if (message.verdict === 'rewritten') exchange.entry.verdict = message.verdict;
   exchange.noteEdits(message);
@@ -256,7 +256,7 @@ export function v2Request(
   return new ForwardedRequest(gateway, received, fields, target, body, decision.v2Method);
 }
 
-/** Keeps a copy of what passes. */
+/** Copies the parts that pass. */
 async function* keeping(parts: BodyParts, kept: KeptBody): AsyncGenerator<Uint8Array, void> {
   for await (const part of parts) {
     kept.add(part);

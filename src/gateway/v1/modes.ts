@@ -5,7 +5,7 @@ import { plainSpelling } from '../../rules/rule.ts';
 import type { Mode } from '../proxied-exchange.ts';
 import type { V1Mode } from './v1-exchange.ts';
 
-/** The modes that few requests are served in, so that an isolate at the edge does without their code until one is. */
+/** The rarely used modes, whose code an isolate at the edge loads on demand. */
 export interface OtherModes {
   readonly describe: V1Mode;
   readonly observe: V1Mode;
@@ -24,15 +24,15 @@ export const CONDITIONAL_FIELDS = [
   'range',
 ];
 
-/** Fields by which a client asks for less than the whole response: 304 and 206 say nothing about what V1 would send. */
+/** Fields with which a client asks for less than the whole response: a 304 or 206 does not show what V1 would send. */
 const CONDITIONAL = new FieldNames(CONDITIONAL_FIELDS);
 
-/** Requests that may be sent twice, to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
+/** True for requests that may be sent to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
 export function mayGoToBoth(method: string, hasBody: boolean, { v2Method }: MigrateDecision): boolean {
   return isRead(method) && isRead(v2Method) && !hasBody;
 }
 
-/** True for a read that may be sent to both services, and whose whole response its client asks for. */
+/** True for a read that may be sent to both services, and whose client asks for the whole response. */
 export function mayBeVerified(
   method: string,
   hasBody: boolean,

@@ -8,13 +8,13 @@ import { callTransform, decodeBody, judgeDigests, rewriteRequest } from './body-
 import { DryRun, wouldOf } from './dry-run.ts';
 import type { V1Exchange, V1Mode } from './v1-exchange.ts';
 
-/** Forwards a V1 request to V1 unchanged, and logs the outcome that a migration would have had. */
+/** Forwards a V1 request to V1 unchanged, and logs the result that a migration would have had. */
 export const OBSERVE: V1Mode = {
   ...PLAIN,
 
   request(exchange) {
     const { entry, gateway, recorder, memory } = exchange;
-    // Such modes are refused at startup and on reload: a request meant for V1 must not get V2 instead.
+    // Such modes are refused at startup and on reload: a request for V1 must not get V2 instead.
     if (gateway.v1 === undefined) {
       exchange.refuse(gatewayFailure('no-v1-origin'));
       return;
@@ -42,7 +42,7 @@ export const OBSERVE: V1Mode = {
     exchange.open((body) => dryRun.run(body, (forwarded) => forward(exchange, forwarded)));
   },
 
-  /** A copy may still be read when the client has its response: the log entry waits for it, the client does not. */
+  /** A copy may still be read when the client has its response: only the log entry waits for it. */
   after: ({ dryRun }) => dryRun?.isReading === true,
 
   /** Checks the body for V2 last, so that the client does not wait for it. */
@@ -52,7 +52,7 @@ export const OBSERVE: V1Mode = {
     if (checkable === undefined || entry.would === undefined) return;
     const { operation, v2Method } = decision;
     const { operations } = rules.ruleBook;
-    // A body that a module made is JSON without a type of its own.
+    // A body that a module made is JSON without its own media type.
     const mediaType = migration.isTransformed ? undefined : received.head.contentType;
     const request = { operations, operation, mediaType };
     const check = gateway.bodyChecks.check(
@@ -77,7 +77,7 @@ function forward(exchange: V1Exchange, body: Body): void {
   exchange.send(v1Request(exchange, body));
 }
 
-/** The request for V1: with the end-to-end fields unchanged. */
+/** The request for V1, with unchanged end-to-end fields. */
 function v1Request({ gateway, received, origin, decision }: V1Exchange, body: Body): UpstreamRequest {
   return new ForwardedRequest(gateway, received, received.head, origin.path + decision.target.raw, body);
 }

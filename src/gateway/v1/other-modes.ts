@@ -4,7 +4,7 @@ import { DESCRIBE } from './describe.ts';
 import type { OtherModes } from './modes.ts';
 import { OBSERVE } from './observe.ts';
 
-/** The modes that few requests are served in: an isolate at the edge imports this with its first one of them. */
+/** The rarely used modes: an isolate at the edge imports this for the first request in one of them. */
 export const OTHER_MODES: OtherModes = {
   describe: DESCRIBE,
   observe: OBSERVE,

@@ -18,12 +18,12 @@ import type { ResponseCopy } from '../response-copy.ts';
 
 /**
  * Maximum bytes of a response to keep, of a success and of an error: longer ones are lists of resources, which say nothing about a
- * request. With the limited number of exchanges per second that are captured, they limit the work.
+ * request. Together with the limited number of captured exchanges per second, this limits the work.
  */
 const MAX_BYTES = 32 * 1024;
 const MAX_ERROR_BYTES = 8 * 1024;
 
-/** Bytes of a JSON response that are kept as the service sent them; undefined for one that is longer by its head. */
+/** Maximum bytes to keep of a JSON response as the service sent it; undefined if its head declares more. */
 export function keptForFindings(status: number, headers: HeaderList): number | undefined {
   const limit = status >= 400 ? MAX_ERROR_BYTES : MAX_BYTES;
   return Number(headerValue(headers, 'content-length')) > limit ? undefined : limit;
@@ -64,7 +64,7 @@ export function addFindings(
     entry.responseWould = differences(rewrite.records);
 }
 
-/** V2 wraps the resource of a response as V1 does, so that only edits inside the wrapper are differences. */
+/** V2 wraps the resource of a response like V1, so that only edits inside the wrapper are differences. */
 function differences(records: readonly EditRecord[]): ResponseDifference[] {
   const { wrapper } = new MovedMembers(records);
   return records

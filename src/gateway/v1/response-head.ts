@@ -11,7 +11,7 @@ import type { OpenEntry } from '../../rewrite-log/observer.ts';
 import { gatewayAddress, type GatewayContext, type ReceivedRequest } from '../gateway-context.ts';
 import type { Origin } from '../resilience.ts';
 
-/** The exchange whose client reads the response. */
+/** The exchange of a response. */
 interface AnsweredExchange {
   readonly gateway: GatewayContext;
   readonly received: ReceivedRequest;
@@ -20,13 +20,13 @@ interface AnsweredExchange {
   readonly migration: RequestMigration;
   readonly decision: MigrateDecision;
   readonly origin: Origin;
-  /** True for a body that the gateway makes itself, such as V1's description, with its own tag. */
+  /** True for a body that the gateway itself makes, such as V1's description, with its own tag. */
   readonly hasOwnTag: boolean;
-  /** Whether a rewritten response gets the coding that V2 sent it in. */
+  /** Whether a rewritten response gets V2's content coding again. */
   keepsCoding(coding: Coding): boolean;
 }
 
-/** True if more fields of the response change than those of the hop. */
+/** True if more than hop-by-hop fields of the response change. */
 export function changesFields(exchange: AnsweredExchange, { status, headers, lines }: ResponseHead): boolean {
   const { gateway, received, rules, decision, migration, entry, origin } = exchange;
   const { ruleBook, linkFields, namesTypes } = rules;
@@ -39,12 +39,12 @@ export function changesFields(exchange: AnsweredExchange, { status, headers, lin
   return headerPlanOf(migration.facts, rules)?.hasResponseRules === true;
 }
 
-/** True if rules may rewrite what the client reads, even if they find nothing this time: the tag then also names the rules. */
+/** True if rules may rewrite the response, even if they change nothing this time: the tag then also names the rules. */
 function marksTags({ hasOwnTag, migration, rules }: AnsweredExchange): boolean {
   return !hasOwnTag && isRepresentationRead(migration.facts, rules);
 }
 
-/** The fields of V2's response in V1's words, and what header rules did; `status` is V2's, or a transform's. */
+/** V2's response fields translated for V1, and the effects of header rules; `status` is V2's, or a transform's. */
 export function fieldsFromV2(
   exchange: AnsweredExchange,
   status: number,
@@ -61,7 +61,7 @@ export function fieldsFromV2(
   });
 }
 
-/** Where the links lead that fields of a response have, as plain data. */
+/** The targets of links in response fields, as plain data. */
 function linksInFields({ gateway, received, rules, decision, origin }: AnsweredExchange): LinkRewriting {
   const { hosts, path, version } = origin;
   const isV2 = version === 'v2';
@@ -75,7 +75,7 @@ function linksInFields({ gateway, received, rules, decision, origin }: AnsweredE
   };
 }
 
-/** What turns links in a body of V2 back; undefined where the rule book leaves them. */
+/** The links in bodies of V2 to rewrite; undefined if the rule book leaves them. */
 export function linksInBodies(exchange: AnsweredExchange): BodyLinks | undefined {
   const { rules, migration, gateway } = exchange;
   if (!rules.ruleBook.followsBodyLinks) return undefined;
@@ -89,7 +89,7 @@ export function linksInBodies(exchange: AnsweredExchange): BodyLinks | undefined
   return { request: migration.facts, places };
 }
 
-/** Points the links in the fields of a response to V1 of the gateway, in place. */
+/** Rewrites the links in the fields of a response to V1's prefix at the gateway, in place. */
 export function translateLinks(exchange: AnsweredExchange, headers: string[]): void {
   const { rules, migration, origin } = exchange;
   if (!hasLinks(headers, rules.linkFields)) return;

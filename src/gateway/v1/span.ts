@@ -8,15 +8,15 @@ const TRACE_STATE = new FieldNames(['tracestate']);
 
 /** Sampler and id generator, while spans are exported. */
 interface TraceParts {
-  /** Whether to record a trace; `parent` is the decision of the client that began it, if one did. */
+  /** Whether to record a trace; `parent` is the decision of the client that began it, if there is one. */
   readonly isSampled: (traceId: string, parent: boolean | undefined) => boolean;
   /** 48 random hex digits. */
   readonly newTraceHex: () => string;
 }
 
 /**
- * Sets the span of the gateway in `entry`, called once per exchange: below the client's span where its trace is recorded, or the first of
- * a new trace where the client has none. A trace of the client that is not recorded stays unchanged.
+ * Sets the span of the gateway in `entry`, called once per exchange: as a child of the client's span if its trace is recorded, or the
+ * first of a new trace if the client has none. A trace of the client that is not recorded stays unchanged.
  */
 export function beginSpan(entry: OpenEntry, traceparent: string | undefined, parts: TraceParts): void {
   const hex = parts.newTraceHex();
@@ -32,8 +32,8 @@ export function beginSpan(entry: OpenEntry, traceparent: string | undefined, par
 }
 
 /**
- * The `traceparent` of a trace that begins here, with the sampler's flag; undefined where the client's own goes on. A client that traces
- * in another form, such as B3, gets none beside it: its service would find two parents.
+ * The `traceparent` of a trace that begins here, with the sampler's flag; undefined if the client's trace continues. There is none if the
+ * client traces in another form, such as B3: the service would find two parents.
  */
 export function begunTraceparent(entry: OpenEntry, head: RequestHead): string | undefined {
   const { traceId, spanId, spanOfClient, parentSpanId, isSampled } = entry;
@@ -43,8 +43,8 @@ export function begunTraceparent(entry: OpenEntry, head: RequestHead): string | 
 }
 
 /**
- * Returns a request with the span of `entry` as its parent where the trace is recorded: the service must not drop an exported trace. State
- * of a trace that does not go on is left out (W3C Trace Context §3.3).
+ * Returns a request with the span of `entry` as its parent if the trace is recorded: the service must not drop an exported trace. The
+ * state of a trace that ends here is left out (W3C Trace Context §3.3).
  */
 export function withSpan(request: UpstreamRequest, entry: OpenEntry, head: RequestHead): UpstreamRequest {
   const { traceId, spanId, parentSpanId, isSampled } = entry;

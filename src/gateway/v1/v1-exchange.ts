@@ -37,17 +37,17 @@ import { beginSpan, withSpan } from './span.ts';
 
 /** A mode of V1 traffic. */
 export interface V1Mode extends Mode<V1Exchange> {
-  /** Changes a request for V2, where another one is sent than the client's. */
+  /** Changes a request for V2, if V2 gets another one than the client's. */
   readonly sends?: (request: UpstreamRequest) => UpstreamRequest;
 }
 
-/** The routing of a V1 request; there is none while neither the rule book nor an operator has set a mode. */
+/** The routing of a V1 request; absent while neither the rule book nor an operator has set a mode. */
 export interface V1Routing {
   readonly subject: RolloutSubject;
   readonly routed: RoutedMode;
 }
 
-/** A body that is rewritten as it comes. */
+/** A body that is rewritten while it arrives. */
 interface Upload {
   readonly body: RewrittenBody;
   readonly stream: BodyStream;
@@ -55,42 +55,42 @@ interface Upload {
   readonly kept: KeptBody | undefined;
 }
 
-/** What reads the response instead of the exchange, and passes on what its client gets. */
+/** Reads the response instead of the exchange, and writes the client's. */
 interface ResponseReader extends UpstreamReceiver {
-  /** The client does not read, or reads again. */
+  /** Called when the client stops reading, or continues. */
   pause(): void;
   resume(): void;
   /** The exchange is over. */
   close(): void;
 }
 
-/** What reads the response beside the client, and what follows from it. */
+/** Reads the response in addition to the client, with work after it. */
 export interface BesideReader {
   readonly copy: ResponseCopy;
-  /** Called when the client has its response; true where the log entry waits for what follows. */
+  /** Called when the client has its response; true if the log entry waits for the work after it. */
   after(): boolean;
   /** The exchange is over. */
   close(): void;
 }
 
-/** A V1 exchange: its response is one that a V1 client can read. Its mode decides which service gets the request, and in what form. */
+/** A V1 exchange, whose response is for a V1 client. Its mode decides which service gets the request, and in which form. */
 export class V1Exchange extends ProxiedExchange implements QueuedRequest {
   declare mode: V1Mode;
   readonly migration: RequestMigration;
   readonly routing: V1Routing | undefined;
-  /** The migration of V2's response, once its head has come. */
+  /** The migration of V2's response, once its head has arrived. */
   response: ResponseMigration | undefined = undefined;
-  /** What reads the response for its client; undefined for one that the exchange forwards unread. */
+  /** Reads the response for its client; undefined if the exchange forwards it unread. */
   reader: ResponseReader | undefined = undefined;
-  /** What reads it beside the client. */
+  /** Reads the response in addition to the client. */
   beside: BesideReader | undefined = undefined;
-  /** What its rules look up at V2 for the response. */
+  /** The lookups at V2 for the response. */
   lookups: V2Lookups | undefined = undefined;
-  /** The body of the request, where it is rewritten as it comes. */
+  /** The body of the request, if it is rewritten while it arrives. */
   upload: Upload | undefined = undefined;
   /** The dry run of a request that goes to V1: the migration of a copy. */
   dryRun: DryRun | undefined = undefined;
-  /** True for a body that the gateway makes itself, such as V1's description, with its own tag. */
+  /** True for a body that the gateway itself makes, such as V1's description, with its own tag. */
   hasOwnTag = false;
   /** V2's status, or a transform's, before it is mapped. */
   private v2Status = 0;
@@ -98,7 +98,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
   /** True once V2's status is mapped to one whose responses have no content. */
   private dropsContent = false;
   private sample: ResponseCopy | undefined = undefined;
-  /** Set for a client that is not known to have used V1. */
+  /** Set for a client that may be new to V1. */
   private newcomer: Newcomer | undefined = undefined;
   /** True once the sampling decision for the trace is made. */
   private isTraceDecided = false;
@@ -119,12 +119,12 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
     this.entry.operation = operation?.id;
   }
 
-  /** What was decided about the request; a transform may have made another query of it. */
+  /** The decision about the request; a transform may have changed its query. */
   get decision(): MigrateDecision {
     return this.migration.decision;
   }
 
-  /** Values that tell what the client sent are left out of the log, unless capture is on. */
+  /** Values that reveal what the client sent are not logged, unless capture is on. */
   private get patchValues(): PatchValues | undefined {
     return this.recorder?.logsValues === true ? undefined : FEW_VALUES;
   }
@@ -135,7 +135,10 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
 
   // Before it is served.
 
-  /** Notes that the client may be new to V1; where a service takes its key before the day, the gateway learns it. */
+  /**
+   * Records that the client may be new to V1; before the day from which newcomers are refused, the gateway learns its key if a service
+   * accepts it.
+   */
   judge(newcomer: Newcomer): void {
     this.entry.newcomer = newcomer.note;
     this.newcomer = newcomer;
@@ -144,7 +147,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
   /** Refuses the request because V1 is being retired. */
   retire(refusal: RetirementRefusal): void {
     this.entry.note = refusal.note;
-    // In observe and shadow, V1 does not get it either.
+    // In observe and shadow mode, V1 does not get it either.
     this.entry.origin = undefined;
     this.refuse(new Failure(refusal));
   }
@@ -258,7 +261,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
     super.drained();
   }
 
-  /** The verdict describes the whole exchange: it is `rewritten` once the response is, even if the request was not. */
+  /** The verdict describes the whole exchange: a rewritten response makes it `rewritten`. */
   noteResponseOutcome(outcome: ResponseOutcome): void {
     const { entry } = this;
     if (outcome.note !== undefined) this.noteResponse(outcome.note);
@@ -291,7 +294,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
     const ruled = this.isFromV2 ? this.fieldsFromV2(received) : [...received];
     if (!this.isFromV2) translateLinks(this, ruled);
     this.addSignals(ruled);
-    // A service exposes its own fields to scripts, and knows nothing of these.
+    // A service exposes its own fields to scripts, but not these.
     if (
       this.received.head.origin !== undefined &&
       this.gateway.signals(this.rules.ruleBook) !== undefined &&
@@ -301,19 +304,19 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
     return ruled;
   }
 
-  /** The fields of V2's response in V1's words; logs what header rules did. */
+  /** V2's response fields translated for V1; logs the effects of header rules. */
   private fieldsFromV2(received: HeaderList): string[] {
     const { headers, records } = fieldsFromV2(this, this.v2Status, received);
     if (records.length > 0) this.noteResponseRecords(records);
     return headers;
   }
 
-  /** Whether a rewritten response gets the coding that V2 sent it in. */
+  /** Whether a rewritten response gets V2's content coding again. */
   keepsCoding(coding: Coding): boolean {
     return this.gateway.parts.encode !== undefined && takesCoding(this.received.head.acceptEncoding, coding);
   }
 
-  /** What V2 allows pages of another origin, in V1's words: the gateway answers from it while V2 is away. */
+  /** V2's permissions for pages of another origin, in V1's names: the gateway uses them while V2 is unavailable. */
   protected override permissions(headers: HeaderList): HeaderList {
     const { preflight } = this.decision;
     return preflight === undefined || !this.isFromV2 ? headers : preflight.response(headers).headers;
@@ -343,7 +346,7 @@ export class V1Exchange extends ProxiedExchange implements QueuedRequest {
     if (this.sample !== undefined) addFindings(entry, this.sample, this.rules, this.decision);
     if (isPreflight(entry)) return;
     if (this.attempts > 0 && entry.sent !== false) gateway.rollout.requests[routed?.origin ?? 'v2'] += 1;
-    // Without a canary only V1's answers count: what V1 refuses a client now is no failure of V2 once the client is in a canary.
+    // Without a canary only V1's responses count: a request that V1 refuses now must not count as a failure of V2 in a later canary.
     const isCounted = routed !== undefined && (routed.canary !== undefined || routed.origin === 'v1');
     if (isCounted && subject !== undefined)
       gateway.rollout.countAnswer(routed, status, {
