@@ -8,9 +8,8 @@ const SIZES = [16, 32, 64, 128, 256, 512].map((kibibytes) => kibibytes * 1024);
 const FREE_BYTES = 8 * 1024 * 1024;
 
 /**
- * A pool of buffers for bodies in flight; larger buffers go back to the kernel as soon as they are released. Allocating one for each
- * body and leaving it to V8 costs more than reading and writing it: V8 searches its whole heap after every twenty megabytes or so of
- * new buffers.
+ * A pool of buffers for bodies in flight; larger buffers go back to the kernel as soon as they are released. Allocating one for each body
+ * takes longer than reading and writing the body: V8 searches its whole heap after about twenty megabytes of new buffers.
  */
 export class BodyMemory implements CollectorMemory {
   private readonly free = new Map<number, Buffer[]>(SIZES.map((size) => [size, []]));
@@ -28,7 +27,7 @@ export class BodyMemory implements CollectorMemory {
     return buffer;
   }
 
-  /** Takes back a buffer that is no longer in use. Ignores buffers of other origin, and those moved to another thread. */
+  /** Takes back a buffer that is no longer in use. Ignores other buffers, and those moved to another thread. */
   release(buffer: Uint8Array): void {
     if (!Buffer.isBuffer(buffer) || !this.acquired.delete(buffer) || buffer.length === 0) return;
     const sameSize = this.free.get(buffer.length);
@@ -55,8 +54,8 @@ let room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);
 
 /**
  * Writes two latin1 texts and the bytes between them in one write; returns the result of `socket.write`. Small writes share memory,
- * because the kernel takes nearly all of them at once; a new buffer for each would be garbage outside V8's heap, and much of that makes
- * V8 search the whole heap.
+ * because the kernel takes nearly all of them at once; new buffers would be garbage outside V8's heap, which makes V8 search the whole
+ * heap.
  */
 export function writeTogether(
   socket: Socket,

@@ -6,7 +6,7 @@ import { errorCode, inFormOf, readText, replaceFileSync } from '../files.ts';
 /** Why the file of client names cannot be used, as a sentence. */
 export interface NamesFault {
   readonly fault: string;
-  /** True if the file is readable but has something other than names. */
+  /** True if the file is readable but does not contain names. */
   readonly isJunk?: boolean;
 }
 
@@ -31,7 +31,7 @@ export function readClientNames(path: string): ReadonlyMap<string, string> | Nam
   for (const [hash, name] of Object.entries(names)) {
     if (!/^(?:[0-9a-f]{16}|-)$/i.test(hash) || typeof name !== 'string') {
       return {
-        fault: `The file of client names, ${path}, has ${hash}, which is not 16 hex digits with a name.`,
+        fault: `The file of client names, ${path}, has ${hash}: write 16 hex digits and a name, such as 3fa9c1d2e4b50617: Harcourts.`,
         isJunk: true,
       };
     }

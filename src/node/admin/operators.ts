@@ -116,7 +116,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   const books = new RecentRuleBooks();
   const run = randomBytes(4).toString('hex');
   const startedAt = Date.now();
-  // Known once there is a gateway whose state can be told.
+  // Known once there is a gateway whose state can be shown.
   let said: (() => string) | undefined;
   const fleet =
     parts.fleetStore && fleetTotals(parts, parts.fleetStore, view, { run, said: () => said?.() ?? '' });
@@ -190,7 +190,7 @@ interface OperatorState {
   readonly history: LogHistory | undefined;
   readonly gaps: OwnGaps;
   readonly books: RecentRuleBooks;
-  /** Differs after each start. */
+  /** A new value after each start. */
   readonly run: string;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
@@ -201,7 +201,7 @@ interface OperatorState {
   readonly namesFile: NamesFile;
 }
 
-/** Milliseconds for which the log is read. */
+/** Maximum milliseconds for reading the log. */
 const HISTORY_MS = 60_000;
 
 function logHistory(
@@ -239,7 +239,7 @@ function ownTotals(
   });
 }
 
-/** Creates the totals of all replicas; the process log says when the store is lost and found again. */
+/** Creates the totals of all replicas; logs when the store is lost and found again. */
 function fleetTotals(
   parts: OperatorParts,
   state: SharedState,
@@ -432,7 +432,7 @@ async function resendThrough(
   origin: string,
   { method, target, headers, body }: RequestToResend,
 ): Promise<number | undefined> {
-  // Loaded late: a large library for a rare button.
+  // Loaded on demand: a large library for a rarely used button.
   const { Agent, request } = await import('undici/index.js');
   const agent = new Agent({
     connect: { timeout: STEP_TIMEOUT_MS },

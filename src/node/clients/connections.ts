@@ -25,10 +25,13 @@ export interface ConnectionProtocol {
  *
  * | state | held in | at the limit of connections | when the server drains | ends |
  * |---|---|---|---|---|
- * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | goes on for two seconds | after the headers timeout from accept, whatever arrives |
- * | idle: no request, or part of a head | `protocol`, not busy | closes for a new one | closes, a new one after half a second | after the headers or idle timeout |
+ * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | continues for two seconds | after the
+ * headers timeout from accept, even if bytes arrive |
+ * | idle: no request, or part of a head | `protocol`, not busy | closes for a new one | closes, a new one after half a second | after the
+ * headers or idle timeout |
  * | busy: a request is in flight | `protocol`, busy | stays, and queues behind the others | its response is the last | with the drain time |
- * | lingering: its last response is written, and bytes may come | `lingering` | closes before all others | goes on | after a silence of a second, or 30 s |
+ * | lingering: its last response is written, and bytes may come | `lingering` | closes before all others | goes on | after a silence of a
+ * second, or 30 s |
  *
  * It is in one of its server's two lists: lingering connections, or all others in the order of accept, except that `makeRoom` moves busy
  * ones to the end. Its `protocol` handles requests and responses.
@@ -39,7 +42,7 @@ export class ClientConnection {
   /** The socket for HTTP: the TLS socket once the handshake is over. */
   socket: Socket;
   protocol: ConnectionProtocol | undefined = undefined;
-  /** When its protocol began, and before that when it was accepted, by the clock of `performance`. */
+  /** When its protocol began, or before that, when it was accepted, by the clock of `performance`. */
   since = performance.now();
   /** Counts that its PROXY header or TLS handshake was not complete in time; the connection then closes. */
   onLate: (() => void) | undefined = undefined;
@@ -55,7 +58,7 @@ export class ClientConnection {
     this.socket = accepted;
   }
 
-  /** The client's address, which a load balancer may have set; empty if the client has gone before the first call. */
+  /** The client's address, possibly named by a load balancer; empty if the client disconnected before the first call. */
   get remote(): string {
     this.address ??= this.accepted.remoteAddress ?? '';
     return this.address;
@@ -97,7 +100,7 @@ class ConnectionList {
     this.size -= 1;
   }
 
-  /** Visits all connections; the one that is visited may leave the list. */
+  /** Visits all connections; the visited one may leave the list. */
   visit(visitor: (connection: ClientConnection) => void): void {
     for (let at = this.first; at !== undefined;) {
       const { next } = at;
@@ -185,8 +188,8 @@ export class ClientConnections {
 
   /**
    * Closes a connection whose last response is written. Closing with unread bytes from the client would reset the connection and lose the
-   * response (RFC 9112 §9.6), so only the writing side ends, and further bytes are read and dropped: at most `maxBytes`, as long as they
-   * arrive at a fair rate. If the client has closed its side already, Node closes the socket at once.
+   * response (RFC 9112 §9.6), so only the writing side ends, and further bytes are read and dropped: at most `maxBytes`, and while they
+   * arrive fast enough. If the client has already closed its side, Node closes the socket at once.
    */
   linger(connection: ClientConnection, maxBytes = DROPPED_BYTES): void {
     const { socket } = connection;
@@ -315,7 +318,7 @@ export class ClientConnections {
     this.timer = undefined;
   }
 
-  /** Closes a connection that is not open in time: bytes that trickle in buy it no more. */
+  /** Closes a connection that is not open in time, even while bytes arrive slowly. */
   private checkOpening({ accepted, since, onLate }: ClientConnection, now: number): void {
     const { openTimeout } = this.handler;
     if (openTimeout === 0 || now - since < openTimeout || accepted.destroyed) return;
@@ -329,7 +332,7 @@ export class ClientConnections {
   }
 }
 
-/** The socket's property with its record: a table, or a listener for each socket, would cost every new connection more. */
+/** The socket's property with its record: a table, or a listener for each socket, would take longer for every new connection. */
 const RECORD = Symbol('connection');
 
 /** The record of a socket that a client was accepted on. */
@@ -382,7 +385,7 @@ class Lingering {
     setImmediate(Lingering.readAndDrop, this);
   }
 
-  /** Goes on as long as the client sends at a fair rate. */
+  /** Continues while the client sends fast enough. */
   checkTimes(now: number): void {
     if (now < this.checkAt) return;
     const least = ((now - this.checkedAt) / 1000) * SLOWEST_RATE_BYTES;
@@ -397,7 +400,7 @@ class Lingering {
     if (this.bytes > this.maxBytes) this.socket.destroy();
   }
 
-  /** The bytes after the last request are none: whoever read those before gets no more. */
+  /** Further bytes after the last request are dropped, not parsed. */
   private static readAndDrop(this: void, lingering: Lingering): void {
     lingering.socket.removeAllListeners('data');
     lingering.socket.on('data', (chunk: Uint8Array) => lingering.drop(chunk.length));

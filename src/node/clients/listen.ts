@@ -21,7 +21,7 @@ const QUIET_TURN_MS = 0.05;
 interface ListenQueueOptions {
   /** Connections accepted so far. */
   readonly accepted: () => number;
-  /** True if nobody else listens on the port, and this is Node on a system where a connection to itself succeeds at once. */
+  /** True if no other socket listens on the port, and this is Node on a system where a connection to itself succeeds at once. */
   readonly isOwn: boolean;
   /** Runs when the port and the last connection are closed. */
   readonly onClosed: () => void;
@@ -130,8 +130,8 @@ async function wayInto(servers: readonly Server[], host: string): Promise<QueueW
 }
 
 /**
- * Fills a queue of length one with a connection of its own, and runs `close` in the same turn of the event loop. If somebody else had
- * the place, it sets the queue's length to `backlog` again and returns false.
+ * Fills a queue of length one with its own connection, and runs `close` in the same turn of the event loop. If another connection is in
+ * the queue, it sets the queue's length to `backlog` again and returns false.
  *
  *     without:  queue [ ]   last check: empty │ a client connects: [c]    │ close: c is reset
  *     with:     queue [own] full              │ a client's SYN is ignored │ close: own is reset, the client tries again and is refused
@@ -190,9 +190,9 @@ function isBindable(host: string): Promise<boolean> {
 const LISTEN_BACKLOG = 1024;
 
 /**
- * Listening sockets for one port in one process. libuv accepts one connection from each in a turn of the event loop, and a turn under load
- * takes milliseconds, so with one socket hundreds of 1,000 clients that come at once wait for seconds. With more than eight, the new
- * connections of one turn take too much of it from the others (`npm run bench -- clients --row burst`).
+ * Listening sockets for one port in one process. libuv accepts one connection from each in a turn of the event loop, and a turn under
+ * load takes milliseconds, so with one socket hundreds of 1,000 clients that come at once wait for seconds. With more than eight, the new
+ * connections of one turn take too much time from the others (`npm run bench -- clients --row burst`).
  */
 export const ACCEPT_QUEUES = process.platform === 'linux' && IS_NODE ? 8 : 1;
 
@@ -217,7 +217,7 @@ export async function listen(
 }
 
 /**
- * Binds several servers to one port, and resolves to their origin. It rejects if somebody else listens on the port, unless `isShared`
+ * Binds several servers to one port, and resolves to their origin. It rejects if another program listens on the port, unless `isShared`
  * says that other processes of this gateway do. If the kernel cannot have several sockets, the first server listens alone.
  */
 export async function listenTogether(
@@ -246,10 +246,10 @@ const TAKE_AGAIN_MS = 5;
 const TAKES = 200;
 
 /**
- * Runs `bind`, which binds with `SO_REUSEPORT`, if nobody listens on the port; rejects otherwise. With that option a socket could share
- * the port with another program of the same user, such as a second gateway started by mistake. So a socket without the option tries the
- * port first; it never listens, and no client is lost with it. Two gateways that start at once would both find the port free, so they take
- * turns: a name in Linux's abstract namespace has one owner in the network namespace, and disappears with its process.
+ * Runs `bind`, which binds with `SO_REUSEPORT`, if no program listens on the port; rejects otherwise. With that option a socket could
+ * share the port with another program of the same user, such as a second gateway started by mistake. So a socket without the option tries
+ * the port first; it never listens, and no client is lost with it. Two gateways that start at once would both find the port free, so they
+ * take turns: a name in Linux's abstract namespace has one owner in the network namespace, and disappears with its process.
  */
 async function bindFree<Result>(address: ListenAddress, bind: () => Promise<Result>): Promise<Result> {
   const turn = createServer();
@@ -259,7 +259,7 @@ async function bindFree<Result>(address: ListenAddress, bind: () => Promise<Resu
       () => false,
     );
     if (isMine) break;
-    // After a second, start anyway: whoever holds the name must not be able to prevent that.
+    // After a second, start anyway: a program that holds the name must not be able to prevent that.
     await pause(TAKE_AGAIN_MS);
   }
   try {
@@ -271,7 +271,7 @@ async function bindFree<Result>(address: ListenAddress, bind: () => Promise<Resu
   }
 }
 
-/** Rejects with the kernel's error if somebody listens on an address, which worker processes that share it would not notice. */
+/** Rejects with the kernel's error if a program listens on an address, which worker processes that share it would not notice. */
 export async function requireFree(address: ListenAddress): Promise<void> {
   if (ACCEPT_QUEUES === 1 || address.port === 0) return;
   const { address: host } = await lookup(await boundHost(address.host));

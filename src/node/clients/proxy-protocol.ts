@@ -39,7 +39,7 @@ export function readProxied(connection: ClientConnection, options: ProxiedOption
     socket.on('error', ignore);
     socket.destroy();
   };
-  // The server allows half-open connections, so nobody else would close this one.
+  // The server allows half-open connections, so this one has to be closed explicitly.
   const end = (): void => {
     if (received === undefined) socket.destroy();
     else malformed();
@@ -62,7 +62,7 @@ export function readProxied(connection: ClientConnection, options: ProxiedOption
     socket.pause();
     if (received.length > header.end) socket.unshift(received.subarray(header.end));
     serve();
-    // A reader of the socket itself needs this; TLS reads below it.
+    // Code that reads the socket directly needs this; TLS reads below it.
     if (socket.listenerCount('data') > 0) socket.resume();
   };
   socket.on('data', take);

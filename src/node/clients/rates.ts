@@ -19,7 +19,7 @@ export interface RatedTransfer {
   tooSlow(): void;
 }
 
-/** Maximum credit in milliseconds that fast bytes earn: a burst must not buy an hour of silence. */
+/** Maximum credit in milliseconds for fast bytes: a burst must not allow an hour of silence. */
 const MAX_CREDIT_MS = 300_000;
 /** Minimum grace in milliseconds: late timers and busy turns are not the client's fault. */
 const MIN_GRACE_MS = 100;
@@ -257,9 +257,9 @@ const LINE = /:([0-9A-F]{4}) ([0-9A-F]+:[0-9A-F]{4}) [0-9A-F]{2} ([0-9A-F]{8}):/
 let reading: Promise<ReadonlyMap<string, number>> | undefined;
 
 /**
- * Returns the bytes of a connection that the kernel has taken and the peer has not acknowledged, even under TLS; undefined if the
- * kernel does not report them. Reading the tables takes about a microsecond for each connection of the machine, in another thread, and
- * as long in this one, however many ask at a time.
+ * Returns the bytes of a connection that the kernel has taken and the peer has not acknowledged, even under TLS; undefined if the kernel
+ * does not report them. Reading the tables takes about a microsecond for each connection of the machine in another thread, and the same
+ * in this one, shared by all concurrent callers.
  */
 export async function unacknowledgedBytes(socket: Socket): Promise<number | undefined> {
   const { localPort, remoteAddress, remotePort } = socket;

@@ -321,7 +321,7 @@ export class IncomingBody implements AsyncIterable<Uint8Array>, AsyncIterator<Ui
     else if (mode === 'stream') this.endStream();
   }
 
-  /** A body with trailers stays a sequence, because they follow its last chunk. */
+  /** A body with trailers stays a stream, because they follow its last chunk. */
   private readWhole(): Body {
     if (this.trailers.length > 0) return this;
     if (this.isWholeReused) this.inUse = this.parts.buffer;
@@ -415,7 +415,7 @@ export abstract class SocketBody implements BodySource {
   private readonly flow: Flow;
   private onData: ((part: Uint8Array) => void) | undefined = undefined;
   private onEnd: (() => void) | undefined = undefined;
-  /** Parts that arrived before anybody listened. */
+  /** Parts that arrived before a listener was set. */
   private early: Buffer[] = [];
 
   /** `flow` is its connection, or one of several streams there. */
@@ -444,7 +444,7 @@ export abstract class SocketBody implements BodySource {
     this.flow.resume();
   }
 
-  /** Reports the parts that arrived before anybody listened. */
+  /** Reports the parts that arrived before a listener was set. */
   private reportEarly(): void {
     const { early } = this;
     if (early.length === 0 || this.onEnd === undefined) return;
@@ -453,14 +453,14 @@ export abstract class SocketBody implements BodySource {
     for (const [at, part] of early.entries()) this.report(part, this.isComplete && at === early.length - 1);
   }
 
-  /** Takes the parts that arrived before anybody listened. */
+  /** Takes the parts that arrived before a listener was set. */
   protected takeEarly(): Buffer[] {
     const { early } = this;
     this.early = [];
     return early;
   }
 
-  /** Reports a part of the body, or keeps a copy until somebody listens; the last part if the body is complete. */
+  /** Reports a part of the body, or keeps a copy until a listener is set; the last part if the body is complete. */
   protected deliver(part: Buffer): void {
     if (this.onEnd !== undefined && this.early.length === 0) {
       this.report(part, this.isComplete);
@@ -507,7 +507,7 @@ export class SizedBody extends SocketBody {
 /** Maximum bytes of a body that is copied into Node's shared pool. */
 const SMALL_BYTES = 4 * 1024;
 
-/** A request body that has arrived whole. At first it may be borrowed: in the memory of a read, which the next read overwrites. */
+/** A complete request body. At first it may be borrowed: in the memory of a read, which the next read overwrites. */
 export class WholeBody {
   bytes: Uint8Array;
   private isBorrowed: boolean;

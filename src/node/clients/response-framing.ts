@@ -14,8 +14,8 @@ interface FramedRequest {
 }
 
 /**
- * The framing of one response, the same on every kind of connection: the fields of its head, and the length of its body. The client would
- * read bytes beyond V2's length as the next response.
+ * The framing of one response, for every kind of connection: the fields of its head, and the length of its body. The client would read
+ * bytes beyond V2's length as the next response.
  */
 export class ResponseFraming {
   readonly kind: Framing;
@@ -71,7 +71,7 @@ export class ResponseFraming {
   }
 }
 
-/** True for a status that a final response can have. HTTP has no class beyond 5 (RFC 9110 §15), but old services have statuses beyond. */
+/** True for a status that a final response can have. HTTP has no class beyond 5 (RFC 9110 §15), but old services use higher statuses. */
 export function isFinalStatus(status: number): boolean {
   return Number.isInteger(status) && status >= 200 && status <= 999;
 }

@@ -62,7 +62,7 @@ const PROTOCOLS = ['h2', 'http/1.1', 'http/1.0', 'http/0.9'];
 const NO_TIMEOUT_MS = 2 ** 31 - 1;
 /** Options for TLS sessions that clients resume. */
 const SESSIONS = {
-  // Node's default is a hash of the command line: a gateway restarted with other flags would resume none.
+  // Node's default is a hash of the command line: after a restart with other flags, no session could be resumed.
   sessionIdContext: 'capture-gateway',
   // Node's default is five minutes, and some scripts run once an hour.
   sessionTimeout: TICKET_KEYS_MS / 1000,

@@ -25,7 +25,7 @@ export class ChunkedBody extends SocketBody {
   private state: State = 'size';
   /** Bytes of the chunk that have not arrived. */
   private left = 0;
-  /** Where the data of the chunks already read is, moved together into one part. */
+  /** The position of the data of the chunks read so far, moved together into one part. */
   private start = 0;
   private end = 0;
 
@@ -71,7 +71,8 @@ export class ChunkedBody extends SocketBody {
 
   private size(bytes: Buffer, at: number): number {
     const { plainSize } = this;
-    // Nearly every line is a size and CRLF within one read, and is read at once. Lines that are cut or have extensions take a state machine.
+    // Nearly every line is a size and CRLF within one read, and takes the fast path. Incomplete lines and extensions take a state
+    // machine.
     if (plainSize.read(bytes, at)) {
       this.sized(plainSize.value);
       return plainSize.next;
@@ -123,7 +124,7 @@ export class ChunkedBody extends SocketBody {
 
 /** Maximum bytes of the names and values of a chunk's extensions, as in Node's server. */
 const EXTENSION_BYTES = 16 * 1024;
-/** Maximum bytes of the whole line: separators and leading zeros count nowhere else, and each costs a step (CVE-2024-22019). */
+/** Maximum bytes of the whole line: separators and leading zeros have no other limit, and each takes a step (CVE-2024-22019). */
 const LINE_BYTES = 2 * EXTENSION_BYTES;
 /** Significant digits that a size of 64 bits can have. */
 const SIZE_DIGITS = 16;
@@ -149,8 +150,8 @@ type ChunkLineState =
 /**
  * The line before a chunk, read byte by byte: its size, and extensions, which are dropped (RFC 9112 §7.1.1). It accepts the same lines as
  * Node's parser, which a differential fuzzer checks: extension names and values may be empty, though the grammar asks for a token.
- * Refusing those would gain nothing: extensions are dropped, and every reader ends their line at the CRLF. Only the limit on the line's
- * length is the gateway's own.
+ * Refusing those would gain nothing: extensions are dropped, and every reader ends their line at the CRLF. Only the gateway limits the
+ * line's length.
  */
 class ChunkLine {
   /** The size of the chunk in bytes, once the line is read. */
@@ -169,7 +170,7 @@ class ChunkLine {
     this.extensionBytes = 0;
   }
 
-  /** Reads the next byte of the line; true at its end, undefined when it is not the line of a chunk. */
+  /** Reads the next byte of the line; true at its end, undefined if it is not the line of a chunk. */
   read(code: number): boolean | undefined {
     const next = this.next(code);
     this.length += 1;
@@ -182,7 +183,8 @@ class ChunkLine {
 
   private next(code: number): ChunkLineState | 'end' | undefined {
     switch (this.state) {
-      // At least one digit, no sign, no `0x`, no white space in front or behind (§7.1): `BWS` is for extensions, and Node takes none.
+      // At least one digit, without a sign, `0x` or white space before or after (§7.1): `BWS` is for extensions, and Node accepts none
+      // here.
       case 'first-digit':
         return this.digit(code);
       case 'digits':

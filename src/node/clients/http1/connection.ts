@@ -36,7 +36,7 @@ export interface H1Server extends IncomingBodyOptions {
   readonly answersHalfClosed: boolean;
   /** Serves a request that has arrived. */
   serve(exchange: Exchange): void;
-  /** Writes the gateway's own response to bytes that are no request, and closes the connection. The response to HEAD has no body. */
+  /** Writes the gateway's own response to bytes that are not a request, and closes the connection. The response to HEAD has no body. */
   refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void;
   /** Closes a connection whose last response is written, once the peer has read it. */
   linger(connection: ClientConnection): void;
@@ -65,15 +65,18 @@ const nothing = Buffer.alloc(0);
  * | idle: kept alive | nothing, `isUsed` true | read as a head | closes | closes after the idle timeout |
  * | head: part of one has come | `partialHead` | added | 400, closes | 408 after the headers timeout |
  * | small body: part of one has come | `partialRequest`, `unparsed` | added | logs the request as disconnected | becomes `body` after 25 ms |
- * | body: its exchange has begun | `exchange`, `body` | given to the body | the exchange is disconnected | 408 after the body timeout, or below the minimum rate |
+ * | body: its exchange has begun | `exchange`, `body` | given to the body | the exchange is disconnected | 408 after the body timeout, or
+ * below the minimum rate |
  * | busy: the request is whole | `exchange` | wait, up to 16 KiB, in `unparsed` | the exchange is disconnected, or `hasEnded` | V2's timeouts |
  * | early: responded before its body was whole | `body` | dropped | the rest never comes | 30 s |
  * | yielding: more requests than a turn may have | `isYielding`, `unparsed` | wait | closes, and drops the waiting requests | next turn |
- * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most; closes at once after a request that nothing follows (`hasNoRest`) |
+ * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most; closes at once after a request
+ * that nothing follows (`hasNoRest`) |
  *
  * Requests run one after the other, because the second may depend on the effect of the first and responses must keep the order of their
  * requests (§9.3.2); further requests wait unparsed. A client that closes its side before its response has begun counts as gone (§9.6),
- * since one that gave up sends the same FIN, unless the rule book says `half-close: answer`. After the last response the connection reads
+ * because a client that gave up sends the same FIN, unless the rule book says `half-close: answer`. After the last response the
+ * connection reads
  * and drops any further bytes: closing with unread bytes would reset it, and the client would lose the response (§9.6).
  */
 class H1Connection implements ConnectionProtocol, ExchangeConnection {
@@ -99,10 +102,10 @@ class H1Connection implements ConnectionProtocol, ExchangeConnection {
   private isReading = false;
   /** True while further requests wait so that other connections get their turn. */
   private isYielding = false;
-  /** True once the client has closed its side while responses to its requests are due. */
+  /** True once the client has closed its side while it still waits for responses. */
   private hasEnded = false;
   private isClosing = false;
-  /** True when no bytes follow the request in flight, so that its connection can close without lingering. */
+  /** True if no bytes follow the request in flight: the connection can then close without lingering. */
   private hasNoRest = false;
   /** True once bytes were put back, to be read in a later turn of the event loop. */
   private hasTurn = false;
@@ -113,7 +116,7 @@ class H1Connection implements ConnectionProtocol, ExchangeConnection {
     this.socket = socket;
     this.shared = shared;
     this.readBuffer = ReusedReadBuffer.begin(socket, this.readBorrowed);
-    // With a reused buffer, `data` has only bytes that were read before and put back; without one, all bytes.
+    // With a reused buffer, `data` only has bytes that were read before and put back; without one, all bytes.
     socket.on('data', this.read);
     socket.on('end', this.ended);
     socket.on('close', this.closed);
@@ -331,14 +334,14 @@ class H1Connection implements ConnectionProtocol, ExchangeConnection {
       }
       this.partialHead = undefined;
       if (request instanceof RefusedHead) {
-        // The responses to earlier requests are written by now, so none of those requests is matched with the refusal (§9.3.2).
+        // The responses to earlier requests have been written, so none of those requests is matched with the refusal (§9.3.2).
         this.refuse(request.failure, request.isHead);
         break;
       }
       if (isLong(request)) {
         this.unparsed = this.beginLong(request, unparsed);
       } else if (request.end > unparsed.length) {
-        // A small body comes with its head or right after it: waiting for it is cheaper than a streamed exchange.
+        // A small body comes with its head or right after it: waiting for it takes less time than a streamed exchange.
         if (this.partialRequest === undefined) shared.awaitBody(this);
         this.partialRequest = request;
         break;
@@ -439,7 +442,7 @@ class H1Connection implements ConnectionProtocol, ExchangeConnection {
       this.begin(partialRequest, unparsed.subarray(partialRequest.bodyAt));
   }
 
-  /** The client closed its side. It counts as gone, unless its response is already on the way. */
+  /** Called when the client has closed its side. It counts as gone, unless its response is already being sent. */
   private readonly ended = (): void => {
     const { socket } = this;
     const isWhole = this.body === undefined && this.partialRequest === undefined;
@@ -452,7 +455,7 @@ class H1Connection implements ConnectionProtocol, ExchangeConnection {
     if (this.partialHead !== undefined) this.refuse(failure('bad-request'));
     else if (this.exchange === undefined) {
       this.stopReading();
-      // After the last response this side has ended already.
+      // After the last response, this side has already ended.
       if (socket.writable) socket.end();
     } else if (this.exchange.isResponded) this.stopReading();
     else socket.destroy();

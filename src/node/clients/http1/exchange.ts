@@ -102,7 +102,7 @@ export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedR
     return this.lines.fields;
   }
 
-  /** The kernel is asked for it, and remembered by the connection. */
+  /** Asks the kernel once; the connection caches the address. */
   get remote(): string {
     return this.connection.remote;
   }
@@ -183,7 +183,7 @@ export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedR
     const fields = fieldText === undefined ? head.headers : (received?.first('content-length') ?? []);
     const framing = new ResponseFraming(this, status, fields);
     const lines = fieldText ?? writeFieldLines(framing.fields, received);
-    // A line break in a value from V2 would begin a second response of an attacker's choice (response splitting: RFC 9112 §11.1).
+    // A line break in a value from V2 would begin a second response that an attacker chooses (response splitting: RFC 9112 §11.1).
     if (lines === undefined || !isFieldValue(reason ?? '') || !isFinalStatus(status))
       throw new UnwritableHead(status);
     this.framing = framing;
@@ -214,7 +214,7 @@ export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedR
   end(trailers: HeaderList): void {
     const { framing } = this;
     if (framing === undefined || this.isWritten || this.isGone) return;
-    // Fewer bytes than the length says: only a reset shows the client that the response is incomplete (RFC 9112 §8).
+    // Fewer bytes than the length: only a reset shows the client that the response is incomplete (RFC 9112 §8).
     if (!framing.isWhole) {
       this.reset();
       return;
@@ -249,7 +249,7 @@ export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedR
     return this.secure ? this.connection.flushed : undefined;
   }
 
-  /** The whole response is written; with `willFlush` its last write calls `flushed`. */
+  /** Called when the whole response is written; with `willFlush` its last write calls `flushed`. */
   private written(willFlush: boolean): void {
     const { connection } = this;
     if (connection.socket.writableLength > 0) this.awaitReader();
@@ -284,7 +284,7 @@ export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedR
     return this.isWritten;
   }
 
-  /** The kernel has taken the response. */
+  /** Called when the kernel has taken the response. */
   flushed(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -293,7 +293,7 @@ export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedR
     this.leave();
   }
 
-  /** The connection is closed. */
+  /** Called when the connection is closed. */
   disconnected(): void {
     if (this.isOver) return;
     this.isOver = true;
@@ -302,7 +302,7 @@ export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedR
     this.leave();
   }
 
-  /** Drops references: objects that refer to an exchange may outlive it for long. */
+  /** Drops references: objects that refer to the exchange may outlive it for a long time. */
   private leave(): void {
     this.handler = undefined;
     if (this.bodyBuffer !== undefined) this.connection.memory.release(this.bodyBuffer);
@@ -346,7 +346,7 @@ export class SocketExchange implements Exchange, ClientPace, SlowReader, QueuedR
     const { memory } = this.connection;
     const room = memory.acquire(length);
     fill(room, front, bytes, back);
-    // By then the kernel has taken the bytes, or never will.
+    // By then, the kernel has taken the bytes, or never will.
     return socket.write(room.subarray(0, length), () => {
       memory.release(room);
       done?.();
@@ -419,7 +419,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
       this.timer = setTimeout(LongBodyExchange.expire, options.requestTimeout, this);
   }
 
-  /** The rest of the body comes after an early response. */
+  /** The rest of the body arrives after an early response. */
   protected override get mayQueue(): boolean {
     return false;
   }
@@ -432,7 +432,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
     return super.awaitsClient || (!this.isGone && this.incoming.isWaitingForClient);
   }
 
-  /** The kernel need not be asked while nothing of a response is written. */
+  /** The kernel does not have to be asked before any of a response is written. */
   override transferred(): Promise<number> {
     return super.awaitsClient ? super.transferred() : Promise.resolve(this.moved);
   }
@@ -516,7 +516,7 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
 
   private writeContinue(): void {
     if (!this.expectsContinue || this.hasContinued) return;
-    // Only once somebody reads the body: the client of a refused request need not send it (RFC 9110 §10.1.1).
+    // Only once the body is read: the client of a refused request does not have to send it (RFC 9110 §10.1.1).
     this.hasContinued = true;
     this.writeInterim(CONTINUE);
   }
@@ -602,7 +602,7 @@ function writeAll(): void {
 
 /** A response whose head waits for the first part of its body, so that both are one write. */
 interface HeldHead {
-  /** Writes the head, unless that is done. */
+  /** Writes the head, unless it was already written. */
   flushHeld(): void;
 }
 

@@ -27,7 +27,7 @@ export interface H1Request {
   readonly hasNoRest: boolean;
 }
 
-/** The beginning of a refused request. Nobody knows where its body would end, so the bytes after it are not read. */
+/** The beginning of a refused request. The end of its body is unknown, so the bytes after it are not read. */
 export class RefusedHead {
   readonly failure: Failure;
   /** True for HEAD, whose response has no body (RFC 9110 §9.3.2). */
@@ -53,7 +53,7 @@ const VERSION = /^HTTP\/\d\.\d$/;
 const ABSOLUTE = /^[a-z][a-z\d+.-]*:\/\//i;
 /** A list of transfer codings in which chunked is not the last one. */
 const CHUNKED_INSIDE = /(?:^|,)[\t ]*chunked[\t ]*,/i;
-/** Bytes of the longest method: no registered one has more than 17, and what is longer is no request (RFC 9112 §3). */
+/** Maximum bytes of a method: the longest registered one has 17, and anything longer is not a request (RFC 9112 §3). */
 const METHOD_BYTES = 256;
 const CR = 0x0d;
 const LF = 0x0a;
@@ -64,7 +64,7 @@ const DELETE = 0x7f;
 export function emptyLinesAt(bytes: Uint8Array): number {
   let at = 0;
   for (;;) {
-    // A bare LF may end a line (§2.2), and for an empty one that is harmless. A bare CR may not.
+    // A bare LF may end a line (§2.2), which is harmless for an empty one. A bare CR may not.
     if (bytes[at] === LF) at += 1;
     else if (bytes[at] === CR && bytes[at + 1] === LF) at += 2;
     else return at;
@@ -72,9 +72,9 @@ export function emptyLinesAt(bytes: Uint8Array): number {
 }
 
 /**
- * Reads the request that `bytes` begin with; undefined while its head is incomplete. It refuses violations of RFC 9112 in which another
- * reader could see another request; `headerBytes` is the maximum size of a head. `decide` judges the rest with the whole head, such as
- * a second `Host`, a coding other than chunked, or an expectation.
+ * Reads the request that `bytes` begin with; undefined while its head is incomplete. It refuses violations of RFC 9112 that another
+ * server could read as another request; `headerBytes` is the maximum size of a head. `decide` checks the rest of the head, such as a
+ * second `Host`, a coding other than chunked, or an expectation.
  */
 export function readRequest(bytes: Buffer, headerBytes: number): H1Request | RefusedHead | undefined {
   const headEnd = findHeadEnd(bytes, 0);
@@ -136,7 +136,7 @@ const SLASH = 0x2f;
 
 /**
  * True for a target in one of the forms of RFC 9112 §3.2, without control characters and spaces; only CONNECT may use the authority form.
- * `decide` judges bytes beyond ASCII.
+ * `decide` checks bytes beyond ASCII.
  */
 function isTarget(method: string, target: string): boolean {
   for (let at = 0; at < target.length; at += 1) {
@@ -176,23 +176,23 @@ function readFraming(
       closes ||= hasCloseOption(lines.value(index));
       keepsAlive ||= version === '1.0' && hasKeepAliveOption(lines.value(index));
     } else if (use === 'content-length') {
-      // Two lengths, even equal ones, or a list of them: two readers may take different ones (§6.3, rule 5).
+      // Two lengths, even equal ones, or a list of them: servers may use different ones (§6.3, rule 5).
       if (length !== undefined) return refused(bytes, failure('bad-request'));
       length = readDecimal(lines.value(index));
       if (length === undefined) return refused(bytes, failure('bad-request'));
     } else if (use === 'transfer-encoding') {
       const isPlain = !hasCoding && lines.value(index).toLowerCase() === 'chunked';
       isChunked = isPlain;
-      // A coding behind chunked leaves the end open for some readers and not for others (§6.3, rule 4).
+      // A coding after chunked leaves the end unknown for some servers only (§6.3, rule 4).
       if (CHUNKED_INSIDE.test(lines.value(index))) return refused(bytes, failure('bad-request'));
       isUnknown ||= !isPlain;
       hasCoding = true;
     }
-    // `Proxy-Connection` is no `Connection` (RFC 9112 appendix C.2.2).
+    // `Proxy-Connection` is not `Connection` (RFC 9112 appendix C.2.2).
   }
-  // One end by the length, another by the chunks: request smuggling (§6.1, §11.2).
+  // The length gives one end, the chunks another: request smuggling (§6.1, §11.2).
   if (hasCoding && length !== undefined) return refused(bytes, failure('bad-request'));
-  // HTTP/1.0 has no transfer codings (§6.1), and any but chunked leaves the end open (§6.3, rule 4): the decision refuses both.
+  // HTTP/1.0 has no transfer codings (§6.1), and any but chunked leaves the end unknown (§6.3, rule 4): the decision refuses both.
   isUnknown ||= hasCoding && version === '1.0';
   // The bytes after a CONNECT belong to a tunnel (RFC 9110 §9.3.6).
   isUnknown ||= method === 'CONNECT';
@@ -212,13 +212,13 @@ function readFraming(
   };
 }
 
-/** Judges the beginning of a head: undefined when there may be more of it. */
+/** Checks the beginning of a head; undefined if more bytes are needed. */
 function readPartial(bytes: Buffer, headerBytes: number): RefusedHead | undefined {
   const lineEnd = bytes.indexOf(LF);
   if (lineEnd < 0) {
     if (!isPartialLine(bytes)) return refused(bytes, failure('bad-request'));
   } else {
-    // Every LF must follow a CR (§2.2). No further bytes could mend a bare one, so the refusal need not wait.
+    // Every LF must follow a CR (§2.2). Further bytes cannot fix a bare one, so it is refused at once.
     for (let at = lineEnd; at >= 0; at = bytes.indexOf(LF, at + 1)) {
       if (bytes[at - 1] !== CR) return refused(bytes, failure('bad-request'));
     }
@@ -260,7 +260,7 @@ export class PartialHead {
   private readonly limit: number;
   private bytes: Buffer;
   private length: number;
-  /** True once its request line is complete and was judged. */
+  /** True once its request line is complete and checked. */
   private hasLine: boolean;
 
   /** `limit` is the maximum size of a head in bytes. */

@@ -54,7 +54,7 @@ const BLOCK_BYTES_PER_FRAME = 32;
 const LAST_BYTES = 2 * WINDOW_BYTES;
 /** Maximum runs of skipped streams to remember: a client may skip some between any two streams. */
 const MAX_SKIPPED = 256;
-/** Maximum streams reset by the gateway to remember: frames that the client sent before it saw the reset are no error. */
+/** Maximum streams reset by the gateway to remember: frames that the client sent before it received the reset are not errors. */
 const MAX_RESET = 1024;
 /** The largest frame that a client may take (RFC 9113 §6.5.2). */
 const MAX_FRAME_BYTES = 0xff_ffff;
@@ -73,7 +73,7 @@ class H2Connection
   readonly remote: string;
   readonly options: H2Shared;
   readonly output: H2Output;
-  /** False, because frames mark the end of a response (RFC 9113 §8.1): closing the connection cannot be mistaken for it. */
+  /** False, because frames mark the end of a response (RFC 9113 §8.1): closing the connection cannot look like it. */
   readonly isResponding = false;
   private readonly client: ClientConnection;
   private readonly responses: H2Responses<H2Exchange>;
@@ -89,8 +89,8 @@ class H2Connection
   private starting: H2Exchange[] = [];
   private lastStream = 0;
   /**
-   * First and last of each run of streams that the client has skipped: later streams have closed them, and no frame may use them (RFC
-   * 9113 §5.1.1).
+   * First and last number of each run of streams that the client has skipped: later streams have closed them, and no frame may use them
+   * (RFC 9113 §5.1.1).
    */
   private readonly skipped: [first: number, last: number][] = [];
   /** See `MAX_RESET`; few connections have any. */
@@ -163,8 +163,8 @@ class H2Connection
   }
 
   /**
-   * Asks the client for no further requests; those already on their way are served. Not before the first request: many clients
-   * then do not send it, or fail it.
+   * Asks the client for no further requests; those already on their way are served. Not sent before the first request, which many clients
+   * would then not send, or report as failed.
    */
   drain(): void {
     if (this.isClosed || this.isEnding || !this.isUsed) return;
@@ -259,7 +259,7 @@ class H2Connection
       this.receiveWindow += this.pendingCredit;
       this.pendingCredit = 0;
     }
-    // A smaller part is hardly content.
+    // A smaller part hardly counts as content.
     if (part.length >= FRAME_HEAD_BYTES) this.flood.receive(part.length);
     const exchange = this.streams.get(stream);
     if (exchange !== undefined) exchange.receive(part, frameBytes, isEnd);
@@ -267,7 +267,7 @@ class H2Connection
     else if (this.resetStreams?.has(stream) !== true) this.rejectStream(stream, ERROR.streamClosed);
   }
 
-  /** Reads the fields of a new request, or trailers. Every block is decoded, because later ones depend on it. */
+  /** Reads the fields of a new request, or trailers. Every block is decoded, because later blocks depend on it. */
   onBlock(stream: number, isEnd: boolean, bytes: Buffer, from: number, to: number): void {
     this.flood.receive(to - from);
     // A single byte may be a whole field.
@@ -415,7 +415,8 @@ class H2Connection
   }
 
   refuseStream(exchange: H2Exchange, code: ErrorCode): void {
-    // MadeYouReset, CVE-2025-8671: a client that makes the gateway reset its streams costs as much as one that resets them itself.
+    // MadeYouReset, CVE-2025-8671: a client that makes the gateway reset its streams takes as much of its time as one that resets them
+    // itself.
     if (code !== ERROR.internal && code !== ERROR.none) this.flood.countControlFrame();
     this.resetStream(exchange.id, code);
     this.leave(exchange);

@@ -2,7 +2,7 @@ import { copyOf } from '../../node-internals.ts';
 
 /** Bytes of a frame's head: length, type, flags and stream (RFC 9113 §4.1). */
 export const FRAME_HEAD_BYTES = 9;
-/** The largest frame payload in bytes that every peer must take (RFC 9113 §4.2); the gateway takes no larger ones either. */
+/** The largest frame payload in bytes that every peer must accept (RFC 9113 §4.2); the gateway also accepts no larger ones. */
 export const FRAME_BYTES = 16_384;
 /** The largest flow-control window in bytes, and the largest stream number (RFC 9113 §5.1.1, §6.9). */
 export const MAX_31_BITS = 0x7fff_ffff;
@@ -277,7 +277,7 @@ export class FrameRules implements FrameReceiver {
   frame(type: number, flags: number, stream: number, bytes: Buffer, from: number, to: number): void {
     if (!this.mayFollow(type, stream)) return;
     switch (type) {
-      // §6.1. Padding counts against the windows: otherwise nothing would bound it.
+      // §6.1. Padding counts against the windows: otherwise it would be unlimited.
       case FRAME.data:
         this.readPaddedData(flags, stream, bytes, from, to);
         return;
@@ -301,12 +301,12 @@ export class FrameRules implements FrameReceiver {
       case FRAME.settings:
         this.readSettings(flags, stream, bytes, from, to);
         return;
-      // §6.7. Acknowledgements are ignored, since the gateway sends no pings.
+      // §6.7. Acknowledgements are ignored, because the gateway sends no pings.
       case FRAME.ping:
         if (this.check(stream === 0, to - from === PING_BYTES) && (flags & FLAG.ack) === 0)
           this.consumer.onPing(bytes, from, to);
         return;
-      // §6.8. A client that goes away may still finish its streams before it closes the connection.
+      // §6.8. A client that sends GOAWAY may still finish its streams.
       case FRAME.goAway:
         this.check(stream === 0, to - from >= 2 * NUMBER_BYTES);
         return;
@@ -441,8 +441,8 @@ const CONTROL_FRAMES = 1000;
 const CONTROL_FRAMES_PER_SECOND = 33;
 
 /**
- * Bounds frames without content and frames that cost the gateway more than the client (RFC 9113 §10.5): window updates, priorities, unknown
- * frames, empty or tiny bodies, requests that are reset at once. Each is legal, but costs more to read than to send.
+ * Bounds frames without content and frames that cost the gateway more than the client (RFC 9113 §10.5): window updates, priorities,
+ * unknown frames, empty or tiny bodies, requests that are reset at once. Each is legal, but takes more time to read than to send.
  */
 export class FrameBudget {
   private bytesIn = 0;

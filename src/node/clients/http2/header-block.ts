@@ -71,13 +71,13 @@ export class RequestHeaderBlock implements FieldReceiver {
     if (authority !== undefined && authority !== this.host) fields.push('host', authority);
   }
 
-  /** True once further fields can be dropped: with those so far the request is refused already. */
+  /** True once further fields can be dropped, because the request is already refused for its size. */
   private get isTooLarge(): boolean {
     return this.bytes > this.limits.headerBytes || this.fields.length > this.limits.headerCount * 2;
   }
 
   private pseudoField(name: string, value: string): void {
-    // They must come before all other fields, and once (RFC 9113 §8.3): two readers could choose different ones.
+    // They must come before all other fields, and only once (RFC 9113 §8.3): servers could choose different ones.
     if (this.fields.length > 0) this.isMalformed = true;
     switch (name) {
       case ':method':
@@ -135,7 +135,7 @@ export class RequestHeaderBlock implements FieldReceiver {
   }
 }
 
-/** Drops the fields of a block that is only read because later ones depend on it. */
+/** Drops the fields of a block that is read only because later blocks depend on it. */
 export const noFields: FieldReceiver = { field(): void {} };
 
 /** The trailer section of a request over HTTP/2, from its decoded fields (RFC 9113 §8.1). */

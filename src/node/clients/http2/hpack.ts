@@ -151,12 +151,12 @@ export class HpackDecoder {
     receiver.field(name, value, isValid);
   }
 
-  /** Reads a number whose first bits, those of `mask`, share a byte with other bits (RFC 7541 §5.1). */
+  /** Reads a number whose first bits, in `mask`, share a byte with other bits (RFC 7541 §5.1). */
   private readNumber(mask: number): number {
     let value = (this.bytes[this.at] ?? 0) & mask;
     this.at += 1;
     if (value < mask) return value;
-    // Four more bytes at most (RFC 7541 §5.1 allows a limit): otherwise zeros could go on for ever, or the sum could overflow.
+    // Four more bytes at most (RFC 7541 §5.1 allows a limit): otherwise zeros could be endless, or the sum could overflow.
     for (let shift = 0; this.at < this.end && shift <= 21; shift += 7) {
       const byte = this.bytes[this.at] ?? 0;
       this.at += 1;
@@ -170,7 +170,7 @@ export class HpackDecoder {
     return 0;
   }
 
-  /** Reads a string (RFC 7541 §5.2) and checks it as a name or value. One for the table must not keep the block's text alive. */
+  /** Reads a string (RFC 7541 §5.2) and checks it as a name or value. A string for the table must not keep the block's text in memory. */
   private readText(isOfName: boolean, isRemembered: boolean): string {
     const isCoded = (this.bytes[this.at] ?? 0) >= 0x80;
     const length = this.readNumber(0x7f);
@@ -319,12 +319,12 @@ const CODE_BITS = [
 ];
 /** The end of the string, which no string may contain. */
 const END_OF_TEXT = 256;
-/** Bits of the pieces in which codes are read; the shortest code has five, so a piece ends one at most. */
+/** Bits of the pieces in which codes are read; the shortest code has five, so a piece completes at most one. */
 const PIECE_BITS = 4;
 const PIECES = 1 << PIECE_BITS;
 /** Maximum bits of padding (RFC 7541 §5.2). */
 const MAX_PADDING_BITS = 7;
-/** A transition has the byte that it ends, a flag if it ends one, the next node, and a flag if no code begins like this. */
+/** A transition contains the completed byte, a flag if there is one, the next node, and a flag if the bits are not a code. */
 const ENDS_BYTE = 1 << 8;
 const NODE_SHIFT = 9;
 const FAILS = 1 << 18;

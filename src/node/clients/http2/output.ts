@@ -37,9 +37,7 @@ export interface WrittenResponse {
   disconnected(): void;
 }
 
-/**
- * Writes one connection's frames, those of one turn of the event loop together: each write costs as much as a thousand bytes.
- */
+/** Writes one connection's frames, those of one turn of the event loop together: each write takes as long as a thousand bytes. */
 export class H2Output {
   private readonly socket: Socket;
   private readonly memory: BodyMemory;

@@ -137,7 +137,7 @@ export class H2Exchange
     return this.body.bytes;
   }
 
-  /** At most the first window: the client takes more only once it has read that. */
+  /** At most the first window: the client sends window updates only once it has read that. */
   unacknowledged(): Promise<number> {
     return Promise.resolve(Math.min(this.firstWindow, this.bytesFlushed));
   }
@@ -159,7 +159,7 @@ export class H2Exchange
     return this.isWaiting || this.isEndWritten || (this.isOpen && this.incoming?.isWaitingForClient === true);
   }
 
-  /** Once its last frame is written, all that its connection still has for the client. */
+  /** Once its last frame is written, everything that its connection still has to send to the client. */
   get rest(): number {
     if (this.isEndWritten) return this.connection.output.waitingBytes;
     if (!this.isWaiting && this.incoming?.complete === false)
@@ -431,7 +431,7 @@ export class H2Exchange
     else this.fault('bad-framing');
   }
 
-  /** Grows the client's window by the bytes read, unless nobody reads the body. */
+  /** Grows the client's window by the bytes read, unless the body is not being read. */
   private maybeSendCredit(): void {
     if (!this.isPaused && !this.body.isComplete && this.isOpen) this.sendCredit();
   }
@@ -572,7 +572,7 @@ class H2Body extends SocketBody {
     this.receive(Buffer.alloc(0), true);
   }
 
-  /** Takes the whole body before anybody listens; undefined if it is incomplete or has trailers. */
+  /** Takes the whole body before a listener is set; undefined if it is incomplete or has trailers. */
   takeWhole(): Buffer | undefined {
     if (!this.isComplete || this.rawTrailers.length > 0) return undefined;
     const parts = this.takeEarly();
@@ -648,8 +648,8 @@ let block = Buffer.allocUnsafeSlow(16 * 1024);
 
 /**
  * Writes the fields of a response, or of trailers without a status, as a block (RFC 7541) that never uses the dynamic table, which would
- * cost more than it saves. Names become lower case, and connection-specific fields are left out. The block is valid until the next call;
- * undefined when a field cannot be written.
+ * take more time than it saves. Names become lower case, and connection-specific fields are left out. The block is valid until the next
+ * call; undefined when a field cannot be written.
  */
 export function writeBlock(status: number | undefined, fields: HeaderList): Buffer | undefined {
   let at = status === undefined ? 0 : writeStatus(String(status));
@@ -658,7 +658,7 @@ export function writeBlock(status: number | undefined, fields: HeaderList): Buff
     let value = fields[field + 1] ?? '';
     if (!isFieldValue(value)) {
       if (!isWritableValue(value)) return undefined;
-      // Readers of HTTP/2 drop a field with a control character (RFC 9113 §8.2.1); those of HTTP/1.1 read it.
+      // Clients of HTTP/2 drop a field with a control character (RFC 9113 §8.2.1); those of HTTP/1.1 accept it.
       value = value.replaceAll(CONTROLS, ' ').trim();
     }
     if (!isFieldName(given)) return undefined;
