@@ -6,7 +6,7 @@ import { namedMembers } from './kinds/words.ts';
 /** The facts that hold for a body after the rules so far; starts empty and grows with each rule. */
 export class BodyKnowledge implements BodyFacts {
   private root: Facts = unknown();
-  /** The change of the rule that is learned, and whether it rewrites bodies without the wrapper. */
+  /** The change of the current rule, and whether bodies without the wrapper are rewritten. */
   private of = { change: '', migratesFlat: false };
 
   /**
@@ -21,7 +21,7 @@ export class BodyKnowledge implements BodyFacts {
     return stale;
   }
 
-  /** True where nothing can be at `path` after the rules so far. */
+  /** True if nothing can be at `path` after the rules so far. */
   isEmptyAt(path: Path): boolean {
     return obstacleOn(this.root, path) !== undefined;
   }
@@ -31,7 +31,7 @@ export class BodyKnowledge implements BodyFacts {
     const inside = 'in' in rule ? rule.in : [];
     const reason = this.reason(inside, change);
     if (reason !== undefined) return [{ part: 'inside', reason }];
-    // What is absent is what these rules are for.
+    // These rules are about absent members.
     if (makes === true) return [];
     const stale: StalePart[] = [];
     const seen = new Set<string>();
@@ -53,7 +53,7 @@ export class BodyKnowledge implements BodyFacts {
 
   closedBy(inside: Path, members: ReadonlySet<string>): string | undefined {
     const { closed, members: known } = reach(this.root, inside);
-    // To the author, an unwrapped member is gone, but the wrapper may have contained a member with its own name.
+    // An unwrapped member is gone for the author, but the wrapper may have contained a member with the same name.
     const remaining = [...known].filter(
       ([name, { loss }]) => (loss === undefined || loss.does === 'unwraps') && !members.has(name),
     );
@@ -81,7 +81,7 @@ export class BodyKnowledge implements BodyFacts {
     const { change, migratesFlat } = this.of;
     const wrapped = factsOf(this.root, member);
     if (wrapped?.loss !== undefined) return;
-    // A body that is an array has no wrapper: what is known of its elements stays, and an array in the wrapper is not the body.
+    // A body that is an array has no wrapper: the facts about its elements stay, and an array in the wrapper is not the body.
     const elements = this.root.members.get('*');
     this.root = either(wrapped, migratesFlat ? this.root : wrapped);
     if (elements === undefined) this.root.members.delete('*');
@@ -181,7 +181,7 @@ export class BodyKnowledge implements BodyFacts {
       holder.members.set(member, lost({ ...loss, change: this.of.change }));
   }
 
-  /** A member with what is known of it, `placed`, is at `to` of the objects `base`. */
+  /** Puts a member with the facts `placed` at `to` of the objects `base`. */
   private place(base: Facts, to: Path, placed: Facts | undefined): void {
     let target = base;
     for (const step of to.slice(0, -1)) {
@@ -210,18 +210,18 @@ function effectOf({ does, change }: Loss): string {
 
 /** Why a member is no longer in its place. */
 interface Loss {
-  /** What the change does to the member that ends the sentence. */
+  /** The change's effect on the member: the verb before its name at the end of the sentence. */
   readonly does: 'strips' | 'renames' | 'moves' | 'leaves' | 'unwraps';
   readonly change: string;
-  /** Its new path, from the object that held it; undefined when it was removed. */
+  /** Its new path, from the object that contained it; undefined if it was removed. */
   readonly now: Path | undefined;
-  /** The levels above that object from which the path leads; 0 when absent. */
+  /** The levels above that object from which the path starts; 0 if absent. */
   readonly up?: number;
 }
 
 /**
- * The facts that hold at a place in any body after some rules, whatever the body was before them: none, as long as no rule
- * removed anything. A member that is not listed may be present, unless `closed` says that only the listed ones may.
+ * The facts about a place that hold for all bodies after some rules: none, as long as no rule removed anything. An unlisted member may be
+ * present, unless `closed` says that only the listed ones may.
  */
 interface Facts {
   readonly loss: Loss | undefined;
@@ -233,29 +233,29 @@ interface Facts {
   readonly replaced?: ReadonlyMap<string, string>;
 }
 
-/** Facts of a place about which nothing is known. */
+/** The facts about a place of which nothing is known. */
 function unknown(): Facts {
   return { loss: undefined, closed: undefined, madeBy: undefined, members: new Map() };
 }
 
-/** Facts of a place where certainly nothing is left. */
+/** The facts about a place that is certainly empty. */
 function lost(loss: Loss): Facts {
   return { ...unknown(), loss };
 }
 
-/** True for an element of an array, or any depth: what is certain of the members of an object says nothing of them. */
+/** True for an element of an array, or any depth: facts about the members of an object do not apply to them. */
 function isElsewhere(name: string): boolean {
   return name === '*' || name === '**';
 }
 
-/** The facts of the member `name`. A closed object does not rule out an element of an array, `*`. */
+/** The facts about the member `name`. In a closed object, an element of an array, `*`, is still possible. */
 function factsOf(holder: Facts, name: string): Facts | undefined {
   const known = holder.members.get(name);
   if (known !== undefined || holder.closed === undefined || isElsewhere(name)) return known;
   return lost(holder.closed);
 }
 
-/** The facts of a place that is either `one` or `other`; `undefined` knows nothing. The result is a copy. */
+/** The facts common to `one` and `other`, as a copy; `undefined` has no facts. */
 function either(one: Facts | undefined, other: Facts | undefined): Facts {
   if (one === undefined || other === undefined) return unknown();
   if (one.loss !== undefined) return copy(other);
@@ -268,7 +268,7 @@ function either(one: Facts | undefined, other: Facts | undefined): Facts {
   return { loss: undefined, closed, madeBy: other.madeBy === undefined ? undefined : one.madeBy, members };
 }
 
-/** Returns the facts of the place at `path`, adding empty ones where there are none; only for places that may be present. */
+/** Returns the facts about the place at `path`, adding empty ones if needed; only for places that may be present. */
 function reach(root: Facts, path: Path): Facts {
   let facts = root;
   for (const name of path) {
@@ -279,20 +279,20 @@ function reach(root: Facts, path: Path): Facts {
   return facts;
 }
 
-/** The reason why nothing can be at a path. */
+/** Why nothing can be at a path. */
 interface Obstacle {
   /** The part of the path up to the obstacle. */
   readonly path: Path;
   readonly loss: Loss | undefined;
-  /** The change that made the place before a `*` an object. */
+  /** The change that made an object of the place before a `*`. */
   readonly madeBy: string | undefined;
 }
 
-/** Returns the reason why nothing can be at `path`, or `undefined`. */
+/** Returns why nothing can be at `path`, or `undefined`. */
 function obstacleOn(root: Facts, path: Path): Obstacle | undefined {
   let facts: Facts | undefined = root;
   for (const [depth, name] of path.entries()) {
-    // Whatever becomes of an object, a body may also be an array.
+    // Regardless of objects, a body may also be an array.
     if (name === '*' && depth > 0 && facts.madeBy !== undefined) {
       return { path: path.slice(0, depth), loss: undefined, madeBy: facts.madeBy };
     }

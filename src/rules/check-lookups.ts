@@ -9,8 +9,8 @@ import { printAddress } from './rule.ts';
 type LookupSource = Partial<Readonly<Record<'get' | 'many' | 'by', unknown>>>;
 
 /**
- * The faults of what response rules look up: an address that is none, or is that of the operation itself, a response that fails although V2 has
- * carried its request out, and a webhook, which has no client to ask for.
+ * The faults of lookups: an invalid address, or that of the operation itself; `fail` for a request that V2 has carried out; and a
+ * webhook, which has no client with credentials.
  */
 export function lookupFaults(
   source: RuleBookSource,
@@ -31,7 +31,7 @@ export function lookupFaults(
       const shape = shapeOfAddress(rule.address);
       const own = on.find((one) => methodAtV2(one) === 'GET' && shapeAtV2(one) === shape);
       if (own !== undefined)
-        fault(undefined, `asks for what operation "${own.id}" itself answers; look up another address`);
+        fault(undefined, `has the address of operation "${own.id}" itself; look up another address`);
       const write = change.on === 'every' ? 'every' : on.find((one) => !isReadAtV2(one))?.id;
       if (rule.absent === 'fail' && write !== undefined)
         fault(

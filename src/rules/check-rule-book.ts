@@ -49,10 +49,10 @@ import { ERROR_FORMS, type ErrorForm } from './kinds/errors.ts';
 import { beginsWith, isSamePath, mayBeSame } from './kinds/paths.ts';
 import { keepsMember, namedMembers, whyWords } from './kinds/words.ts';
 
-/** Levels of nesting that a body may have where a rule is for any depth: what it changes is printed level by level. */
+/** Maximum levels of nesting of a body with a rule for any depth, whose changes are printed level by level. */
 const MAX_LEVELS_ANYWHERE = 1000;
 
-/** Rules for any depth need a limit of it. */
+/** Rules for any depth need a limit on it. */
 export function depthFaults(
   changes: readonly DeclaredChange[],
   { depth }: RuleBookLimits,
@@ -67,7 +67,7 @@ export function depthFaults(
   return [{ path: ['limits', 'depth'], message }];
 }
 
-/** Checks each change on its own; the checks of stale rules cover how rules fit together. */
+/** Checks each change on its own; the checks for stale rules cover how rules interact. */
 export function checkChanges(
   changes: readonly DeclaredChange[],
   operations: ReadonlyMap<string, Operation>,
@@ -82,10 +82,7 @@ export function checkChanges(
   for (const declared of changes) {
     const { change, path } = declared;
     if (seen.has(change.id)) {
-      fault(
-        [...path, 'id'],
-        `another change is called "${change.id}" already; give this one a name of its own`,
-      );
+      fault([...path, 'id'], `another change has the id "${change.id}" already; give this one another id`);
     }
     seen.set(change.id, path);
     if (!declared.hasRules)
@@ -104,7 +101,7 @@ export function checkChanges(
   return faults;
 }
 
-/** `inverse` undoes request rules of its own change, all at once. */
+/** `inverse` undoes the request rules of its own change, all at once. */
 function checkInverse({ change, request, response }: DeclaredChange, fault: Report): void {
   const [inverse, again] = response.filter(({ rule }) => rule.rule === 'inverse');
   if (inverse === undefined) return;
@@ -128,7 +125,7 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
   fault(inverse.path, `inverse has nothing to undo: ${why}; remove it`);
 }
 
-/** The webhooks of a source, with names of secrets as lists. */
+/** The webhooks of a source, with the names of secrets as lists. */
 export function readWebhooks(source: RuleBookSource['webhooks']): RuleBook['webhooks'] {
   if (source === undefined) return undefined;
   return Object.fromEntries(
@@ -138,7 +135,7 @@ export function readWebhooks(source: RuleBookSource['webhooks']): RuleBook['webh
   );
 }
 
-/** The prefixes of both versions, which a rule book writes with a slash for the root. */
+/** The prefixes of both versions; a rule book writes the root as a slash. */
 export function readPrefixes({
   from = DEFAULT_PREFIXES.v1,
   to = DEFAULT_PREFIXES.v2,
@@ -147,7 +144,7 @@ export function readPrefixes({
   return { from: first, ...(others.length === 0 ? {} : { alsoFrom: others }), to: readPrefix(to) };
 }
 
-/** Prefixes that are in the list twice, and what is for requests under neither prefix where there are none. */
+/** Reports repeated prefixes, and settings for requests without a prefix if there are none. */
 export function prefixFaults({ from, other }: RuleBookSource, prefixes: Prefixes): readonly SourceFault[] {
   const list = typeof from === 'object' ? from : [];
   const twice = list.flatMap((prefix, at): readonly SourceFault[] =>
@@ -162,8 +159,8 @@ export function prefixFaults({ from, other }: RuleBookSource, prefixes: Prefixes
 }
 
 /**
- * The faults of webhooks: an operation that is not there, or one whose module would not be called, and a path of a version. At the root
- * the webhook comes first, unless an operation has its path.
+ * The faults of webhooks: an unknown operation, or one with a module, which deliveries do not call, and a path of a version. Under the
+ * root, the path of a webhook must not be that of an operation.
  */
 export function webhookFaults(
   { webhooks = {} }: RuleBookSource,
@@ -223,10 +220,10 @@ function checkOn(
     const { method, gone } = operations.get(id) ?? {};
     if (method === undefined) continue;
     if (gone !== undefined) {
-      fault(at, `${label} is gone, so that no rule concerns it; remove it`);
+      fault(at, `${label} is gone, so no rule applies to it; remove it`);
       continue;
     }
-    // Query rules take effect there, so the operation is not in the list for nothing.
+    // Query rules apply to it, so it is not listed in vain.
     if (
       change.request.length > 0 &&
       change.query === undefined &&
@@ -241,7 +238,7 @@ function checkOn(
   }
 }
 
-/** A policy takes effect only if the change has a rule that uses it. */
+/** A policy has an effect only if the change has a rule that uses it. */
 function checkPolicies({ change, path }: DeclaredChange, fault: Report): void {
   for (const policy of Object.keys(change.policies)) {
     const rules = rulesWith(policy);
@@ -265,7 +262,7 @@ function rulesWith(policy: string): readonly string[] {
   return users.map(([rule]) => rule);
 }
 
-/** Reads the operations of a source, in order; those with a faulty template are left out. */
+/** Reads the operations of a source, in order, without those with a faulty template. */
 export function checkOperations(
   source: RuleBookSource['operations'] = {},
   prefixes: Prefixes = DEFAULT_PREFIXES,
@@ -326,7 +323,7 @@ export function checkOperations(
 
 type OperationEntry = Exclude<NonNullable<RuleBookSource['operations']>[string], string>;
 
-/** What an operation that V2 does not have cannot have either. */
+/** Keys that have no effect for an operation that V2 does not have. */
 function goneFaults(id: string, entry: OperationEntry): readonly SourceFault[] {
   if (entry.gone === undefined) return [];
   return (['to', 'parameters', 'status', 'resource', 'embeds', 'transform'] as const).flatMap((key) =>
@@ -342,7 +339,7 @@ function goneFaults(id: string, entry: OperationEntry): readonly SourceFault[] {
   );
 }
 
-/** Where V2 has an operation, and its statuses; a faulty part is left out. */
+/** V2's place of an operation, and its statuses, without faulty parts. */
 function moveOf(
   id: string,
   { to, status, parameters = [] }: OperationEntry,
@@ -398,14 +395,14 @@ function readStep(source: NonNullable<OperationEntry['parameters']>[number]): Pa
 }
 
 function statusFault({ from, to }: StatusMapping): string | undefined {
-  if (from === to) return 'maps the status to itself; leave it out';
-  // It says that the copy of the client is good (RFC 9110 §15.4.5), or has no body to stand for one.
+  if (from === to) return 'maps the status to itself; remove it';
+  // 304 says that the client's copy is current (RFC 9110 §15.4.5), and has no body.
   if (from === 304 || to === 304)
-    return 'concerns 304, which is about the copy that the client has; leave it out';
+    return 'concerns 304, which is about the copy that the client has; remove it';
   return undefined;
 }
 
-/** Reads the form of V2's errors; undefined for that of a book that names none. */
+/** Reads the form of V2's errors; undefined if the book names none. */
 export function readErrorForm(source: RuleBookSource['errors']): ErrorForm | undefined {
   if (source === undefined) return undefined;
   if (typeof source === 'string') return ERROR_FORMS[source];
@@ -416,7 +413,7 @@ export function readErrorForm(source: RuleBookSource['errors']): ErrorForm | und
   return { list: readPath(list), pointer: readPath(pointer), text: names, about: [], ...as };
 }
 
-/** Reads the form of the gateway's own errors; undefined for that of a book that names none. */
+/** Reads the form of the gateway's own errors; undefined if the book names none. */
 export function readRefusalForm(source: RuleBookSource['refusals']): RefusalForm | undefined {
   if (source === undefined || source === 'json-api') return undefined;
   return typeof source === 'string' ? source : { type: 'application/json', ...source };
@@ -437,13 +434,13 @@ export function corsFaults(source: RuleBookSource['cors']): readonly SourceFault
   return [...faults, { path: ['cors', 'credentials'], message }];
 }
 
-/** Reads where clients have their keys; undefined for that of a book that names none. */
+/** Reads the place of clients' keys; undefined if the book names none. */
 export function readClientField(source: RuleBookSource['client']): ClientField | undefined {
   if (source === undefined) return undefined;
   return 'header' in source && source.header.toLowerCase() === 'authorization' ? undefined : source;
 }
 
-/** A key in a field that never reaches V2, or that other clients share, would name nobody. */
+/** A key in a field that never reaches V2, or that clients share, would not identify a client. */
 export function clientFieldFaults(source: RuleBookSource['client']): readonly SourceFault[] {
   if (source === undefined || !('header' in source)) return [];
   const lower = source.header.toLowerCase();
@@ -465,7 +462,7 @@ export function readResource(text: string): Path {
   return text === '' ? [] : readPath(text);
 }
 
-/** What a V1 client may notice of V2 although the rule book is sound: one sentence each, with the remedy. */
+/** What a V1 client may notice although the rule book is valid: one sentence each, with the remedy. */
 export function ruleBookWarnings(book: RuleBook): readonly string[] {
   const { changes, operations, policies } = book;
   const contexts = operationContexts(
@@ -492,15 +489,15 @@ export function ruleBookWarnings(book: RuleBook): readonly string[] {
   ];
 }
 
-/** What a module makes of a body, nobody can derive from the rules. */
+/** The bodies that a module returns cannot be derived from the rules. */
 function opaqueShapes({ id, transform }: Operation): readonly string[] {
   if (transform === undefined) return [];
   return [
-    `operation "${id}": no tool can derive the bodies that ${transform} returns, so V1's description has the shapes that the rules alone give; test it with cases`,
+    `operation "${id}": the bodies that ${transform} returns cannot be derived, so V1's description has the shapes that the rules alone give; test it with cases`,
   ];
 }
 
-/** What rules for queries may miss. */
+/** Warnings about queries that rules may miss. */
 function queryWarnings({ id, query = [] }: Change): readonly string[] {
   return query.flatMap((rule) => {
     const warning = bookOf(rule).query?.warning?.(rule);
@@ -508,7 +505,7 @@ function queryWarnings({ id, query = [] }: Change): readonly string[] {
   });
 }
 
-/** Values that nobody has said to be V1's, where the value alone tells the versions apart. */
+/** Warnings about values that are not declared as V1's, if only the value distinguishes the versions. */
 function versionWarnings(book: RuleBook): readonly string[] {
   const { from, alsoFrom, to, version = '', versionField } = book;
   const { isShared } = new Prefixes(from, to, alsoFrom);
@@ -526,7 +523,7 @@ function versionWarnings(book: RuleBook): readonly string[] {
   ];
 }
 
-/** What clients may notice of moved operations: bodies that V2 does not read, and links that lead elsewhere, or nowhere. */
+/** What clients may notice of moved operations: bodies that V2 does not read, and links that lead elsewhere or nowhere. */
 function moveWarnings(operations: readonly Operation[]): readonly string[] {
   const byShape = new Map<string, string>();
   return operations.flatMap(({ id, method, template, query, to }) => {
@@ -560,15 +557,15 @@ function moveWarnings(operations: readonly Operation[]): readonly string[] {
   });
 }
 
-/** What becomes of the bodies of a change in responses; `losses` says why they are not quite as V1 had them. */
+/** What responses get back of a change of bodies; `losses` says how they may differ from V1's. */
 export interface Undoing {
   readonly inverse: 'exact' | 'inexact' | 'one-way';
   readonly losses: readonly string[];
 }
 
 /**
- * Says whether responses get back what the request rules of a change do to bodies; undefined where it has none, or response rules
- * of its own. An exact one undoes all that V1 bodies can have: V2's new names and values are none of V1's.
+ * Returns whether responses get back what the request rules of a change do to bodies; undefined if it has none, or has response rules. An
+ * exact inverse restores all V1 bodies: V2's new names and values do not occur in V1.
  */
 export function undoingOf(change: Change): Undoing | undefined {
   if (change.request.every((rule) => kindOf(rule).unwraps !== undefined)) return undefined;
@@ -578,14 +575,14 @@ export function undoingOf(change: Change): Undoing | undefined {
   return { inverse: losses.length === 0 ? 'exact' : 'inexact', losses };
 }
 
-/** V1 returned what it stored; V2 never got these members, so that no response rule can bring them back. */
+/** V1 returned these members as stored; V2 never got them, so that no response rule can restore them. */
 function withoutInverse({ id, request }: Change): readonly string[] {
   return request.flatMap((rule) => {
     return (requestBookOf(rule).lost?.(rule) ?? []).map((loss) => `change "${id}": ${loss}`);
   });
 }
 
-/** What a response may have otherwise than V1 had it, although the change is undone: every other rule is exact. */
+/** How a response may differ from V1's although the change is undone: all other rules are exact. */
 function inexactInverses(change: Change): readonly string[] {
   if (!isInverse(change)) return [];
   return change.request.flatMap((rule) => {
@@ -593,7 +590,7 @@ function inexactInverses(change: Change): readonly string[] {
   });
 }
 
-/** A PATCH changes what it names (RFC 5789 §2), but a value made from a part of the members replaces the whole one. */
+/** A PATCH changes only what it names (RFC 5789 §2), but a joined value made from some of the members replaces the whole value. */
 function partialJoins({ id, on, request }: Change, operations: readonly Operation[]): readonly string[] {
   const patch = operations.find((one) => one.method === 'PATCH' && (on === 'every' || on.includes(one.id)));
   if (patch === undefined) return [];
@@ -625,11 +622,11 @@ function unreadResource(
   ];
 }
 
-/** Response rules that tell of the request, or of errors that quote it: other requests have nothing for them. */
+/** Response rules about the request, or about errors that quote it: other responses contain nothing for them. */
 const OF_REQUEST: ReadonlySet<string> = new Set(['inverse', 'errors', 'deprecations']);
 const MAX_NAMED = 3;
 
-/** Response rules `on: every` of a book whose other operations have responses as well: these rules only reach those to POST and PATCH. */
+/** Response rules `on: every` of a book in which other operations have responses as well: these rules apply only to POST and PATCH. */
 function unreachedResponses(
   { id, on, response }: Change,
   operations: readonly Operation[],
@@ -643,7 +640,7 @@ function unreachedResponses(
   ];
 }
 
-/** A rename whose new name the body may have had already, and where that name is now. */
+/** A rename whose new name the body may already have had, and where that name is now. */
 interface GivenName {
   readonly change: string;
   readonly how: string;
@@ -653,8 +650,8 @@ interface GivenName {
 }
 
 /**
- * Renames into a name that a later rule takes: a member that a V1 body has by that name itself is replaced by the rename, and by
- * the later rule it is clear that the two were not meant to be one. A name that an earlier rule has freed is no loss.
+ * Finds renames to a name that a later rule handles. The rename would replace a V1 member with that name, but the later rule shows that
+ * the two are different members. A name that an earlier rule has freed is fine.
  */
 function lossyChains(changes: readonly Change[], policies: Policies): readonly string[] {
   const knowledge = new BodyKnowledge();
@@ -675,7 +672,7 @@ function lossyChains(changes: readonly Change[], policies: Policies): readonly s
   return warnings;
 }
 
-/** The names that a rule gives, where a body may have both the old and the new one. */
+/** The names that a rule gives, if a body may have both the old and the new one. */
 function givenNames(change: string, rule: RequestRule, knowledge: BodyKnowledge): readonly GivenName[] {
   const { gives: how } = requestBookOf(rule);
   if (how === undefined) return [];
@@ -687,12 +684,12 @@ function givenNames(change: string, rule: RequestRule, knowledge: BodyKnowledge)
     .map((to) => ({ change, how, from, to, at: to }));
 }
 
-/** Paths from the objects of a rule as paths from the body. */
+/** The paths from a rule's objects, as paths from the body. */
 function pathsIn(rule: RequestRule, paths: readonly Path[]): readonly Path[] {
   return 'in' in rule ? paths.map((path) => [...rule.in, ...path]) : paths;
 }
 
-/** What a rule does to the member at `path`; undefined when it leaves the name to it. */
+/** What a rule does to the member at `path`; undefined if it does not change its name. */
 function fateOf(rule: RequestRule, path: Path): string | undefined {
   if (!('in' in rule)) return undefined;
   const { fate, gives, keepsNamed } = requestBookOf(rule);
@@ -718,7 +715,7 @@ function lossWords({ change, how, from: old, to: given }: GivenName, fate: strin
   return `change "${change}": ${from} is ${how} to ${to}, which ${fate}: a request that has ${to} as well loses it; ${remedy}`;
 }
 
-/** Lets the names move with the objects that they are in. */
+/** Updates the names with the objects that contain them. */
 function follow(rule: RequestRule, given: readonly GivenName[]): void {
   const wrapper = kindOf(rule).unwraps?.(rule);
   const placed = pathsIn(rule, placedMembers(rule));

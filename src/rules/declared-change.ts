@@ -19,7 +19,7 @@ export type DeclaredQueryRule = DeclaredNames<QueryRule>;
 
 /** A header rule of a request or a response, and its position in the source. */
 export interface DeclaredHeaderRule extends DeclaredNames<HeaderRule> {
-  /** The statuses of responses that it is for; undefined for all, and for requests. */
+  /** The statuses of responses that it applies to; undefined for all, and for requests. */
   readonly status: readonly StatusPattern[] | undefined;
 }
 
@@ -37,7 +37,7 @@ export interface DeclaredChange {
   readonly headers: readonly DeclaredHeaderRule[];
   readonly responseHeaders: readonly DeclaredHeaderRule[];
   readonly response: readonly DeclaredResponseRule[];
-  /** False when the source has no rules of any kind, not even an empty list. */
+  /** False if the source has no rules of any kind, not even an empty list. */
   readonly hasRules: boolean;
 }
 
@@ -45,7 +45,7 @@ type ChangeSource = RuleBookSource['changes'][number];
 
 const INVERSE: InverseRule = { rule: 'inverse', status: ['2xx'] };
 
-/** The source of a rule book as it is written, and the forms of rules in it. */
+/** The source of a rule book as written, and the forms of its rules. */
 export interface Written extends Pick<Place, 'json' | 'number'> {
   readonly forms: RuleForms;
 }
@@ -79,7 +79,7 @@ export function declareChange(source: ChangeSource, index: number, written: Writ
   return { change, path, request, query, headers, responseHeaders, response, hasRules };
 }
 
-/** The rules of a list, each read as the form that its name has. */
+/** The rules of a list, each read by the form for its name. */
 function declared<Rule>(
   sources: readonly object[] = [],
   path: SourcePath,
@@ -96,7 +96,7 @@ function read<Rule>(source: object, forms: WrittenForms<Rule>, place: Place): re
   return form?.read(source, place) ?? [];
 }
 
-/** The word `inverse` may be the whole value, or in the list. */
+/** `inverse` may be the whole value, or an element of the list. */
 function declareResponse(
   source: ChangeSource['response'] = [],
   path: SourcePath,
@@ -140,7 +140,7 @@ function declareResponseHeaders(
   });
 }
 
-/** The statuses that a response rule has in the source; undefined where it names none. */
+/** The statuses of a response rule in the source; undefined if it names none. */
 function statusesOf(source: object): readonly StatusPattern[] | undefined {
   const status: unknown = Reflect.get(source, 'status');
   return status === undefined ? undefined : [status].flat().filter(isStatus);
@@ -150,14 +150,14 @@ function isStatus(value: unknown): value is StatusPattern {
   return typeof value === 'number' || value === '2xx' || value === '4xx' || value === '5xx';
 }
 
-/** No rule of a response is for a query: the schema has none. */
+/** No response rule is for a query: the schema allows none. */
 function ofResponse({ rule, status }: DeclaredHeaderRule): readonly ResponseHeaderRule[] {
   return 'parameter' in rule ? [] : [{ rule, status }];
 }
 
-/** Requests that the same changes apply to: those of some operations, or all that only `every` applies to. */
+/** Requests to which the same changes apply: those of some operations, or all others, to which only `every` applies. */
 export interface OperationContext<Declared> {
-  /** Empty for requests that only `every` applies to. */
+  /** Empty for requests to which only `every` applies. */
   readonly operations: readonly string[];
   /** In the order of the rule book. */
   readonly changes: readonly Declared[];

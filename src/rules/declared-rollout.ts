@@ -17,7 +17,7 @@ import {
 import { didYouMean, type SourceFault, type SourcePath, unknownOperation } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
 
-/** Rollback criteria of a canary if the rule book sets none. */
+/** Default rollback criteria of a canary. */
 export const DEFAULT_ROLLBACK = {
   window: 60_000,
   margin: 5,
@@ -27,8 +27,8 @@ export const DEFAULT_ROLLBACK = {
 } as const;
 
 /**
- * Reads the rollout part of a source; undefined if there is none. `ids` are those of the operations, `indexes` the positions of
- * the changes if some are left out.
+ * Reads the rollout part of a source; undefined if there is none. `ids` are those of the operations, `indexes` the positions of the
+ * remaining changes.
  */
 export function declareRollout(
   source: RuleBookSource,
@@ -109,7 +109,7 @@ class RolloutReader {
     if (since !== undefined && at !== undefined && at < since) {
       this.fault(
         ['sunset'],
-        'sunset is before deprecation; V1 cannot end before it is deprecated (RFC 9745 §4)',
+        'sunset is before deprecation; choose a later day: V1 cannot end before it is deprecated (RFC 9745 §4)',
       );
     }
     const targets = targetsOf(links);
@@ -132,7 +132,7 @@ class RolloutReader {
     if (end !== undefined && begin >= end)
       this.fault(
         ['newcomers', 'from'],
-        'newcomers begin after the sunset, when V1 no longer serves anybody; choose an earlier day',
+        'newcomers are refused from a day after the sunset, when V1 serves no client any more; choose an earlier day',
       );
     return {
       newcomers: {
@@ -184,7 +184,7 @@ class RolloutReader {
     };
   }
 
-  /** The position of a change in the whole source, of which parts may be left out. */
+  /** The position of a change in the whole source, some parts of which may be missing here. */
   private changeAt(at: number): number {
     return this.indexes?.[at] ?? at;
   }
@@ -197,10 +197,7 @@ class RolloutReader {
     }
     const others = this.source.brownouts?.filter((other) => other.id === id) ?? [];
     if (others.length > 1 && others[0] !== source) {
-      this.fault(
-        [...path, 'id'],
-        `another brownout is called "${id}" already; give this one a name of its own`,
-      );
+      this.fault([...path, 'id'], `another brownout has the id "${id}" already; give this one another id`);
     }
     return {
       id,
@@ -259,8 +256,8 @@ class RolloutReader {
   private client(text: string, path: SourcePath, blame?: 'key'): string {
     const hash = this.hashes.get(text);
     if (hash !== undefined || /^[0-9a-f]{16}$/.test(text)) return hash ?? text;
-    const hint = didYouMean(text, this.hashes.keys()) || '; name it under clients';
-    this.fault(path, `client "${text}" is not among clients, and is not a client hash${hint}`, blame);
+    const hint = didYouMean(text, this.hashes.keys()) || '; add it under clients';
+    this.fault(path, `client "${text}" is neither a name under clients nor a client hash${hint}`, blame);
     return text;
   }
 
@@ -297,7 +294,7 @@ function shieldOf({ requests, per, wait, queue }: NonNullable<RuleBookSource['sh
   };
 }
 
-/** The schema has already accepted it as a time. */
+/** The schema has already checked the time. */
 function timeOf<Text extends string | undefined>(
   text: Text,
 ): number | (Text extends string ? never : undefined);

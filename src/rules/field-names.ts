@@ -14,7 +14,7 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-/** Fields of conditions and parts, which the gateway keeps in step with the bodies that it rewrites, in lower case. */
+/** Conditional and range fields, which the gateway adapts to the bodies that it rewrites, in lower case. */
 const STEERED_FIELDS: ReadonlySet<string> = new Set([
   'accept-encoding',
   'etag',
@@ -40,13 +40,13 @@ export function fieldFault(name: string): string | undefined {
   if (lower.startsWith('content-') || BODY_KINDS.has(kindOfName(lower)))
     return 'describes the body, which the gateway reads and writes; remove it';
   if (STEERED_FIELDS.has(lower) || kindOfName(lower) === 'method-override')
-    return 'is a field that the gateway itself turns back; remove it';
+    return 'is a field that the gateway itself translates; remove it';
   if (kindOfName(lower) === 'alias' || kindOfName(lower) === 'claimed-alias')
     return `is read as ${lower.replaceAll('_', '-')} by some services, and V2 never gets it; remove it`;
   return undefined;
 }
 
-/** True for a valid value of one header field, which loses nothing on the way (RFC 9110 §5.5). */
+/** True for a valid value of one header field that is forwarded unchanged (RFC 9110 §5.5). */
 export function isOneValue(text: string): boolean {
   return text !== '' && text === text.trim() && isFieldValue(text);
 }

@@ -69,9 +69,9 @@ function lookupMeaning(limits: RuleBookLimits): readonly unknown[] {
   return set.every((limit) => limit === undefined) ? [] : [{ lookups: set.map((limit) => limit ?? null) }];
 }
 
-/** The names of parameters have a meaning here: they say which goes where. */
+/** The names of parameters matter here: they say which one goes where. */
 function moveMeaning({ template, query, to, status }: Operation): readonly unknown[] {
-  // With a query or steps, names stand in several places.
+  // With a query or steps, names occur in several places.
   if (query !== undefined || to?.steps !== undefined) return [{ template, query, to, status }];
   if (to === undefined && status === undefined) return [];
   const names = parametersIn(template);
@@ -85,7 +85,7 @@ function moveMeaning({ template, query, to, status }: Operation): readonly unkno
   return [[to?.method, places, to?.query.map(({ name }) => name), status]];
 }
 
-/** Nothing for a book with the usual prefixes: its hash is what it was before a book could name them. */
+/** Nothing for a book with the default prefixes, so that its hash is the same as before prefixes could be configured. */
 function targetMeaning({
   from,
   alsoFrom = [],
@@ -98,7 +98,7 @@ function targetMeaning({
 }: Omit<RuleBook, 'hash'>): readonly unknown[] {
   const isUsual =
     from === DEFAULT_PREFIXES.v1 && alsoFrom.length === 0 && to === DEFAULT_PREFIXES.v2 && other === 'refuse';
-  // Which operation a link leads back to may depend on their order.
+  // The operation that a link leads back to may depend on their order.
   const order = operations.some((operation) => operation.to !== undefined) && operations.map(({ id }) => id);
   const drops = override === 'drop' ? [{ override }] : [];
   const links =
@@ -165,7 +165,7 @@ const RESPONSE_PARTS =
     ' ',
   );
 
-/** The parts of a rule, in this order, as far as it has them, and then any others. The decoded value says no more than `json`. */
+/** The parts of a rule that it has, in this order, and then any others. The decoded value adds nothing to `json`. */
 function partsOf(
   rule: {
     readonly rule: string;
@@ -207,7 +207,7 @@ function responseMeaning(rule: ResponseRule): unknown {
   if ('details' in rule) return [rule.rule, Object.entries(rule.details).toSorted(byFirst), rule.status];
   if ('from' in rule)
     return [rule.rule, [...rule.path, ...rule.from], [...rule.path, ...rule.to], rule.status];
-  // A sub-object whose members all move says so.
+  // Marks a sub-object whose members all move.
   if ('members' in rule && !('to' in rule)) return [rule.rule, rule.path, rule.members ?? null, rule.status];
   return partsOf(rule, RESPONSE_PARTS);
 }

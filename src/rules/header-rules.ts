@@ -5,7 +5,7 @@ import type { RuleBookSource } from './rule-book-source.ts';
 import { mediaReleaseFault, mediaTemplateFault } from './release-place.ts';
 import { isReleaseDate, VERSION_HEADER, type VersionField } from './rule-book.ts';
 
-/** Fields that requests use for something else, so none of them can name a release. */
+/** Request fields with another meaning, which cannot name a release. */
 const TAKEN_FIELDS: ReadonlySet<string> = new Set(['accept', 'authorization', 'cookie', 'user-agent']);
 
 /** Reads `version`, in its short or long form, and checks what depends on it. */
@@ -63,7 +63,7 @@ export function declareVersion(
     lower === VERSION_HEADER || place.header === undefined
       ? undefined
       : TAKEN_FIELDS.has(lower)
-        ? 'has a meaning of its own; name another field'
+        ? 'already has another meaning; name another field'
         : fieldFault(header);
   if (reason !== undefined)
     fault(['version', 'header'], `version.header ${JSON.stringify(header)} ${reason}`);

@@ -12,8 +12,8 @@ export interface InvertedRule {
 }
 
 /**
- * Finds the rules that `inverse` stands for, by operation. A change applies wherever the resource that its operations write is in
- * a response: to other operations of the resource, and to those of resources that embed it. One on `every` applies to all.
+ * Finds the rules of `inverse` changes, by operation. A change applies wherever the resource that its operations write is in a response:
+ * to other operations of the resource, and to those of resources that embed it. One on `every` applies to all.
  */
 export class InverseIndex {
   private readonly changes: readonly Change[];
@@ -23,7 +23,7 @@ export class InverseIndex {
   private readonly hasInverse: boolean;
   private readonly resource: Path;
 
-  /** `resource` is where responses carry the resource, unless an operation says otherwise. */
+  /** `resource` is the place of the resource in responses, unless an operation names another. */
   constructor(
     operations: readonly Operation[],
     changes: readonly Change[],
@@ -36,7 +36,7 @@ export class InverseIndex {
     this.hasInverse = changes.some(isInverse);
   }
 
-  /** The rules for responses to `operation`, in the order in which they apply: they undo the last request rule first. */
+  /** The rules for responses to `operation`, in order: the last request rule is undone first. */
   of(operation: Operation | undefined): readonly InvertedRule[] {
     if (!this.hasInverse) return [];
     const at = resourcePath(operation, this.resource);
@@ -51,7 +51,7 @@ export class InverseIndex {
     return this.changesOf(keyOf(operation));
   }
 
-  /** The places of resources in a resource: its own, and those of the resources that it embeds. */
+  /** The places of resources within a resource: its own, and those of the resources that it embeds. */
   private placesOf(
     operation: Operation | undefined,
     prefix: Path,
@@ -59,7 +59,7 @@ export class InverseIndex {
   ): readonly ResourcePlace[] {
     const resource = keyOf(operation);
     const own: ResourcePlace = { resource, prefix };
-    // A resource that embeds itself would never end.
+    // Following a resource that embeds itself would never end.
     if (around.includes(resource)) return [];
     const embeds = (this.resources.get(resource) ?? []).flatMap((one) => one.embeds ?? []);
     const inner = embeds.flatMap(({ path, operation: id }) => {
@@ -75,15 +75,15 @@ export class InverseIndex {
   }
 }
 
-/** Where a response carries the resource, unless the rule book says otherwise. */
+/** The default place of the resource in a response. */
 const DEFAULT_RESOURCE: Path = ['data'];
 
-/** The path to the resource in responses to an operation; that of the rule book is `general`. Empty for the body itself. */
+/** The path to the resource in responses to an operation; `general` is that of the rule book. Empty for the body itself. */
 export function resourcePath(operation: Operation | undefined, general: Path = DEFAULT_RESOURCE): Path {
   return operation?.resource ?? general;
 }
 
-/** The key of a resource; no path has a space, as that of requests without an operation. */
+/** The key of a resource. Requests without an operation have a space, which no path has. */
 function keyOf(operation: Operation | undefined): string {
   return operation === undefined ? ' ' : resourceOf(operation);
 }
@@ -93,17 +93,17 @@ interface ResourcePlace {
   readonly prefix: Path;
 }
 
-/** The key of the resource of an operation: its path at V2, whose resources responses have, without a parameter at the end. */
+/** The key of an operation's resource: its path at V2, whose resources are in responses, without a parameter at the end. */
 export function resourceOf(operation: Pick<Operation, 'template' | 'to'>): string {
   return shapeAtV2(operation).replace(/\/\{\}$/, '');
 }
 
-/** True for a change that undoes its request rules in responses. */
+/** True for a change whose request rules are undone in responses. */
 export function isInverse({ response }: Change): boolean {
   return response.some(({ rule }) => rule === 'inverse');
 }
 
-/** Why nothing undoes a request rule in a response; undefined where something does. */
+/** Why a request rule cannot be undone in a response; undefined if it can. */
 export function whyNoInverse(rule: RequestRule): NoInverse | undefined {
   const found = inverseOf(rule, [], { inside: (path) => path, hasNulls: false });
   return typeof found === 'string' ? found : undefined;
@@ -128,7 +128,7 @@ function inverseOf(
 /** Undoes `changes`, the last first, on the resource at `base`. */
 function undo(changes: readonly Change[], base: Path): readonly InvertedRule[] {
   const undone: InvertedRule[] = [];
-  /** The member with the parameters, for rules before the unwrap: their paths begin with it. */
+  /** The member that contains the parameters, for rules before the unwrap: their paths begin with it. */
   let wrapper: string | undefined;
   for (const change of changes.toReversed()) {
     for (const rule of change.request.toReversed()) {
@@ -142,7 +142,7 @@ function undo(changes: readonly Change[], base: Path): readonly InvertedRule[] {
   return undone;
 }
 
-/** True where V1 had every member that a `nest` moves, with null for those that have no value. */
+/** True if V1 always had the members that a `nest` moves, with null for those without a value. */
 function hasNulls({ response }: Change): boolean {
   return response.some((rule) => rule.rule === 'inverse' && rule.members === 'null');
 }

@@ -1,25 +1,25 @@
 import { isUnder } from '../http/target.ts';
 import { literalFault, plainSpelling, readTemplate, templateShape } from './rule.ts';
 
-/** A text with one parameter of `match` in it, or with none. */
+/** A text with at most one parameter of `match` in it. */
 export interface PatternText {
   readonly before: string;
   readonly parameter: string | undefined;
   readonly after: string;
 }
 
-/** A parameter of the query for V2; its name has the characters that are sent. */
+/** A query parameter for V2; its name has the characters that are sent. */
 export interface DestinationParameter {
   readonly name: string;
   readonly value: PatternText;
 }
 
-/** What a parameter of `match` becomes for `to`; links turn it back. */
+/** How a parameter of `match` is converted for `to`; links are converted back. */
 export type ParameterStep =
   | {
       readonly rule: 'split';
       readonly parameter: string;
-      /** The parameters that `to` has instead, in the order of the parts. */
+      /** The parameters that replace it in `to`, in the order of the parts. */
       readonly to: readonly string[];
       readonly with: string;
       readonly at: 'first' | 'last';
@@ -34,15 +34,15 @@ export type ParameterStep =
 /** The place at V2 of a V1 operation that moved: `PATCH /invoices/inv_{id}`, or `GET /lines?invoice={id}`. */
 export interface Destination {
   readonly method: string;
-  /** The path below V2's prefix, as it is written. */
+  /** The path below V2's prefix, as written. */
   readonly template: string;
   readonly path: readonly PatternText[];
   readonly query: readonly DestinationParameter[];
-  /** What parameters become first, in order; absent for none. */
+  /** Conversions of parameters, in order; absent if there are none. */
   readonly steps?: readonly ParameterStep[];
 }
 
-/** A status of V2, and the one that V1 clients get instead. */
+/** A status of V2, and V1's for it. */
 export interface StatusMapping {
   readonly from: number;
   readonly to: number;
@@ -66,7 +66,7 @@ export function printDestination({ method, template, query }: Destination): stri
   return `${method} ${template}${parts.length === 0 ? '' : `?${parts.join('&')}`}`;
 }
 
-/** A key that is equal for destinations that make the same requests, whatever the names of their parameters. */
+/** A key that is equal for destinations with the same requests, ignoring the names of their parameters. */
 export function destinationShape({ method, path, query }: Destination): string {
   const shape = ({ before, parameter, after }: PatternText): string =>
     plainSpelling(`${before}${parameter === undefined ? '' : '{}'}${after}`);
@@ -90,7 +90,7 @@ export function printMatch({
   return printDestination({ method, template, query, path: [] });
 }
 
-/** A key that is equal for the queries of matches that the same requests have. */
+/** A key that is equal for queries that match the same requests. */
 export function matchQueryShape(query: readonly DestinationParameter[]): string {
   const parts = query.map(
     ({ name, value }) =>
@@ -104,7 +104,7 @@ function plainName(name: string): string {
   return plainSpelling(name.replaceAll('+', '%20'));
 }
 
-/** The path of an operation at V2, whatever the names of its parameters, without its query. */
+/** The path of an operation at V2, ignoring the names of its parameters, without its query. */
 export function shapeAtV2({
   to,
   template,
@@ -132,7 +132,7 @@ export function parametersOf({
   return [...parametersIn(template), ...query.flatMap(({ value }) => value.parameter ?? [])];
 }
 
-/** The names that `to` can have, once the steps are done. */
+/** The parameters that `to` can use, after the steps. */
 export function parametersAfter(
   names: readonly string[],
   steps: readonly ParameterStep[],
@@ -144,10 +144,9 @@ export function parametersAfter(
   );
 }
 
-/** Returns what is wrong with the query of a `match`, and how to fix it; undefined without any fault. */
+/** Returns what is wrong with the query of a `match`, and how to fix it; undefined if nothing is. */
 export function matchQueryFault(query: string, template: string): string | undefined {
-  if (!PARAMETER.test(query))
-    return 'contains a query or a fragment; only the path is matched, so leave it out';
+  if (!PARAMETER.test(query)) return 'contains a query or a fragment; only the path is matched, so remove it';
   const names = new Set<string>();
   const parameters = [...parametersIn(template)];
   for (const { name, value } of partsOfQuery(query)) {
@@ -156,7 +155,7 @@ export function matchQueryFault(query: string, template: string): string | undef
     if (name === '' || value === '')
       return 'has a query that is not made of name=value; write GET /runs?project_id={id}, for example';
     if (parameter === undefined ? /[{}]/.test(value) : before + after !== '')
-      return `has "${value}" in its query; a value there is a whole parameter, such as {id}, or has none`;
+      return `has "${value}" in its query; a value must be a whole parameter, such as {id}, or contain none`;
     const fault = queryFault(name) ?? (parameter === undefined ? queryFault(value) : undefined);
     if (fault !== undefined) return fault;
     if (names.has(decoded)) return `has the query parameter ${decoded} twice; write it once`;
@@ -181,12 +180,14 @@ export function stepFaults(
       return [
         [
           at,
-          `has no parameter {${step.parameter}} there: it has ${before.map((name) => `{${name}}`).join(', ') || 'none'}`,
+          `has no parameter {${step.parameter}} at this step; known: ${before.map((name) => `{${name}}`).join(', ') || 'none'}`,
         ],
       ];
     const twice =
       'to' in step ? step.to.find((name) => name !== step.parameter && before.includes(name)) : undefined;
-    return twice === undefined ? [] : [[at, `has the parameter {${twice}} already; call the part otherwise`]];
+    return twice === undefined
+      ? []
+      : [[at, `already has the parameter {${twice}}; give the part another name`]];
   });
 }
 
@@ -196,7 +197,7 @@ export function destinationFaults(text: string, match: MatchedRequest, prefix: s
   const faults: string[] = [];
   if (method === 'HEAD' && match.method !== 'HEAD')
     faults.push(`HEAD has no content for a client that sends ${match.method}; write GET`);
-  if (text.includes('#')) return [...faults, 'contains a fragment, which is never sent; leave it out'];
+  if (text.includes('#')) return [...faults, 'contains a fragment, which is never sent; remove it'];
   const fault = pathFault(path, prefix);
   if (fault !== undefined) return [...faults, fault];
   for (const { name, value } of partsOfQuery(query)) {
@@ -209,7 +210,7 @@ export function destinationFaults(text: string, match: MatchedRequest, prefix: s
   return [...faults, ...parameterFaults(readDestination(text), match)];
 }
 
-/** What of an operation a destination is for. */
+/** The parts of an operation that its destination depends on. */
 interface MatchedRequest {
   readonly method: string;
   readonly template: string;
@@ -226,7 +227,7 @@ function parameterFaults(destination: Destination, match: MatchedRequest): reado
     const names = known.map((name) => `{${name}}`).join(', ');
     if (!known.includes(parameter))
       faults.push(
-        `has the parameter {${parameter}}, which ${match.template} lacks: ${known.length === 0 ? 'it has none' : `it has ${names}`}`,
+        `has the parameter {${parameter}}, which ${match.template} does not have: ${known.length === 0 ? 'it has none' : `it has ${names}`}`,
       );
     else if (used.has(parameter)) faults.push(`has the parameter {${parameter}} twice; use it once`);
     used.add(parameter);
@@ -242,11 +243,11 @@ function parameterFaults(destination: Destination, match: MatchedRequest): reado
     destination.query.length + match.query.length + match.steps.length === 0 &&
     destination.path.length === readTemplate(match.template).length &&
     `/${destination.path.map(printPattern).join('/')}` === match.template;
-  if (isSame) faults.push('leads where the operation goes anyway; leave it out');
+  if (isSame) faults.push('is where the operation goes without it; remove it');
   return faults;
 }
 
-/** Returns what is wrong with the address of a lookup of the member `member`, and how to fix it; undefined without any fault. */
+/** Returns what is wrong with the address of a lookup of the member `member`, and how to fix it; undefined if nothing is. */
 export function addressFault(address: string, member: string, prefix: string): string | undefined {
   const named = address.replaceAll(/\{[^{}]*\}/g, '{key}');
   const { path, query } = partsOf(`GET ${named}`);
@@ -256,7 +257,8 @@ export function addressFault(address: string, member: string, prefix: string): s
   const braces = address.match(/\{[^{}]*\}/g) ?? [];
   const own = `{${member}}`;
   const [only, more] = braces;
-  if (only === undefined || more !== undefined) return `has not one place for the key; write ${own} once`;
+  if (only === undefined || more !== undefined)
+    return `must have exactly one place for the key; write ${own} once`;
   return only === own || only === '{}' ? undefined : `names ${only}; write ${own} or {} for the key`;
 }
 
@@ -269,7 +271,7 @@ function addressQueryFault(query: string | undefined): string | undefined {
   return undefined;
 }
 
-/** The path of a lookup's address at V2, whatever the key. */
+/** The path of a lookup's address at V2, without the key. */
 export function shapeOfAddress({
   before,
   after,
@@ -287,10 +289,10 @@ function pathFault(path: string, prefix: string): string | undefined {
   if (prefix !== '' && isUnder(path, prefix))
     return `contains the prefix; write only the part after ${prefix}`;
   if (path === '/') return undefined;
-  if (path.endsWith('/')) return 'ends with a slash; leave it out: that of the request is kept';
-  if (path.endsWith('.json')) return 'ends with .json; leave it out: that of the request is kept';
+  if (path.endsWith('/')) return 'ends with a slash; remove it: the slash of a request is kept';
+  if (path.endsWith('.json')) return 'ends with .json; remove it: the .json of a request is kept';
   for (const segment of path.slice(1).split('/')) {
-    if (segment === '') return 'contains an empty segment; services merge slashes, so leave it out';
+    if (segment === '') return 'contains an empty segment; services merge slashes, so remove it';
     if (segment === '.' || segment === '..') return 'contains a dot segment; servers resolve it';
     const fault = textFault(segment);
     if (fault !== undefined) return fault;

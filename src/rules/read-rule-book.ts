@@ -55,8 +55,8 @@ const DEFAULT_POLICIES: Policies = {
 const DEFAULT_LIMITS: RuleBookLimits = { depth: 512, body: 10_485_760, response: 10_485_760 };
 
 /**
- * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. Reports all faults at once, in the order of the
- * text. YAML and zod are loaded by the first call only. Never throws, whatever the text is.
+ * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. Reports all faults at once, in the order of the text. YAML
+ * and zod are loaded by the first call only. Never throws, for any text.
  */
 export async function readRuleBook(text: string, file: string): Promise<RuleBookReading> {
   const [{ ruleBookForm, validSubset, wordsOf }, { schemaFaults, SourceDocument }] = await Promise.all([
@@ -90,7 +90,7 @@ export async function readRuleBook(text: string, file: string): Promise<RuleBook
 
 interface Findings {
   readonly faults: readonly SourceFault[];
-  /** Undefined when a part of the source does not match the schema. */
+  /** Undefined if a part of the source does not match the schema. */
   readonly meaning: Omit<RuleBook, 'hash'> | undefined;
 }
 

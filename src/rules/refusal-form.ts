@@ -13,27 +13,27 @@ export interface RefusalTemplate {
 
 /** The placeholders of a template. */
 export const REFUSAL_PLACEHOLDERS = [
-  // A number where nothing stands beside it.
+  // A number if nothing is beside it.
   'status',
   'status-text',
-  // As x-gateway-error has it.
+  // As in x-gateway-error.
   'code',
   // The name of the status.
   'title',
   // One sentence about this case.
   'detail',
-  // Into V1's body.
+  // The pointer into V1's body.
   'pointer',
   // The same as a name: items[0].name.
   'field',
-  // That of the request, as the log has it.
+  // The id of the request in the log.
   'id',
 ] as const;
 
 /** A placeholder of a template, without its braces. */
 export type RefusalPlaceholder = (typeof REFUSAL_PLACEHOLDERS)[number];
 
-/** A text that is split around its placeholders, whose names are at odd places. */
+/** A text split at its placeholders, whose names are at odd positions. */
 export function splitPlaceholders(text: string): readonly string[] {
   return text.split(/\{([A-Za-z][\w-]*)\}/);
 }

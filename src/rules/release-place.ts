@@ -1,14 +1,14 @@
-/** A media type, or a range of them, between commas that stand in no quotes. */
+/** A media type or range in a list, between commas outside quotes. */
 const ELEMENT = /(?:[^",]|"(?:[^"\\]|\\.)*"?)+/g;
 
 const REFUSED = /;[ \t]*q[ \t]*=[ \t]*0(?:\.0*)?[ \t]*(?:;|$)/i;
 
-/** What a release in a media type is made of: a part of a token. */
+/** The characters of a release in a media type: a part of a token. */
 const RELEASE = /^[\w.-]+$/;
 
 const TEMPLATE = /^[\w!#$&^.+{}-]+\/[\w!#$&^.+{}-]+(?:; ?[\w-]+=\{\})?$/;
 
-/** Returns why a text is no template of media types that name a release, and how to fix it; undefined for one that is. */
+/** Returns why a text is not a template of media types with a release, and how to fix it; undefined if it is one. */
 export function mediaTemplateFault(template: string): string | undefined {
   if (
     template.split('{}').length !== 2 ||
@@ -29,7 +29,7 @@ export function mediaReleaseFault(release: string): string | undefined {
 /** The media types that name a release, as `application/vnd.acme.v{}+json` says: in Accept, and as the type of bodies. */
 export class ReleaseMedia {
   private readonly template: string;
-  /** What stands before the release in one media type, and the release. */
+  /** The text before the release in one media type, and the release. */
   private readonly named: RegExp;
 
   constructor(template: string) {
@@ -40,7 +40,7 @@ export class ReleaseMedia {
     const [type = '', parameter] = before.split(String.raw`\;`);
     const name = parameter?.replaceAll(/\\[ =]/g, '');
     const start = name === undefined ? type : String.raw`${type}(?=[ \t;])[^]*?;[ \t]*${name}[ \t]*=[ \t]*"?`;
-    // Not proven linear: what repeats stands between semicolons, which only the lazy part passes, and a field has 64 KiB at most.
+    // Not proven linear: repetitions are between semicolons, which only the lazy part passes, and a field has 64 KiB at most.
     this.named = new RegExp(String.raw`^([ \t]*${start})([\w.-]+?)${after}"?(?=[ \t;]|$)`, 'i');
   }
 
@@ -68,8 +68,8 @@ export class ReleaseMedia {
   }
 
   /**
-   * Accept for V2: each release becomes V2's. A client that names none gets that of V2 in front of what it accepts, if that has JSON of
-   * any type; without Accept, it takes everything.
+   * Converts Accept for V2: each release becomes V2's. If the client names none, V2's is added first, if the client accepts any type of
+   * JSON; without Accept, it accepts everything.
    */
   accepted(accept: string | undefined, release: string): string {
     if (accept === undefined) return `${this.of(release)}, */*;q=0.8`;
@@ -77,7 +77,7 @@ export class ReleaseMedia {
     return takes(accept, ANY_JSON) ? `${this.of(release)}, ${accept}` : accept;
   }
 
-  /** The type of a body without a release, as JSON is called without one; unchanged where it names none. */
+  /** The media type of a body without its release, like that of plain JSON; unchanged if it names none. */
   plain(mediaType: string): string {
     return this.template.includes('json') ? mediaType.replace(this.named, 'application/json') : mediaType;
   }
@@ -86,7 +86,7 @@ export class ReleaseMedia {
 const ANY_JSON = /^[ \t]*(?:\*\/\*|application\/(?:\*|json))[ \t]*(?:;|$)/i;
 const PLAIN_JSON = /^[ \t]*application\/json[ \t]*(?:;|$)/i;
 
-/** True for an Accept that has JSON of no release, by name. */
+/** True for an Accept that names JSON without a release. */
 export function takesPlainJson(accept: string): boolean {
   return takes(accept, PLAIN_JSON);
 }

@@ -57,19 +57,19 @@ export interface Mode {
   readonly share?: number;
 }
 
-/** Criteria for the automatic rollback of a canary, and of an operation that is migrated. */
+/** Criteria for the automatic rollback of a canary, and of a migrated operation. */
 export interface RollbackRule {
   /** Length of the observed window in milliseconds. */
   readonly window: number;
-  /** Percentage points by which V2 must fail more often than V1 to count as harm; at least half of it must have been seen. */
+  /** Percentage points by which V2 must fail more often than V1 to count as harmful; at least half of them must have been observed. */
   readonly margin: number;
-  /** The multiple of V1's median and 99 % latency that V2's may reach; false if latencies roll nothing back. */
+  /** The multiple of V1's median and 99 % latency that V2's may reach; false if latencies cause no rollback. */
   readonly slower: number | false;
   /** Minimum number of requests to a service for a decision. */
   readonly requests: number;
-  /** Percentage of harmless canaries that are never rolled back, however long they run and however often somebody looks. */
+  /** Percentage of harmless canaries that are never rolled back, however long they run. */
   readonly certainty: number;
-  /** Present where an operation that is migrated goes back to `observe` by itself once it fails more often than it did. */
+  /** Present if a migrated operation goes back to `observe` automatically once it fails more often than before. */
   readonly migrated?: 'observe';
 }
 
@@ -105,7 +105,7 @@ export interface Rollout {
   readonly signals?: Signals;
   /** The requests that get 410 after the sunset. */
   readonly gone?: Scope;
-  /** Operations and changes with an end of their own; absent for none. */
+  /** Operations and changes with their own end; absent for none. */
   readonly ends?: Ends;
   /** Minimum days between the announcement of the sunset and the sunset, while clients still use V1. */
   readonly leadDays?: number;
@@ -118,12 +118,12 @@ export interface Rollout {
 
 /** Treatment of clients that first use V1 after a day. */
 export interface Newcomers {
-  /** Milliseconds since 1970; before, they are only counted. */
+  /** Milliseconds since 1970; before that, newcomers are only counted. */
   readonly from: number;
   readonly answer: 'refuse' | 'warn';
   /** Client hashes that are not newcomers, besides those with a name. */
   readonly except: readonly string[];
-  /** Address of a page that tells a refused client what to do; absent for its own guide, or the pages about the end of V1. */
+  /** Address of a page with instructions for a refused client; absent for the client's own guide, or the pages about the end of V1. */
   readonly guide?: string;
 }
 

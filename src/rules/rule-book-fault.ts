@@ -5,7 +5,7 @@ export type { SourcePath } from './kinds/book.ts';
 /** A fault located by its path in the source. */
 export interface SourceFault {
   readonly path: SourcePath;
-  /** `key` where the key at `path` is wrong, not its value. */
+  /** `key` if the key at `path` is wrong instead of its value. */
   readonly blame?: 'key' | undefined;
   readonly message: string;
 }
@@ -35,14 +35,14 @@ export function printFault(fault: RuleBookFault): string {
   return `${fault.file}:${fault.line}:${fault.column} ${fault.message}`;
 }
 
-/** What a name that is not among the operations needs. */
+/** The remedy for a name that is not among the operations. */
 export function unknownOperation(id: string, ids: ReadonlySet<string>, otherwise = 'remove it'): string {
   return `is not among the operations${didYouMean(id, ids) || `; declare it there, or ${otherwise}`}`;
 }
 
 /** Returns `; did you mean "…"?` when one of the known words is close to `written`, and an empty string otherwise. */
 export function didYouMean(written: string, known: Iterable<string>): string {
-  // A longer word is not a typing error, and the distance costs the product of the lengths.
+  // A longer word is not a typing error, and comparing takes time proportional to the product of the lengths.
   if (written.length > 64) return '';
   let best: string | undefined;
   let shortest = Math.max(2, Math.floor(written.length / 3)) + 1;
@@ -56,7 +56,7 @@ export function didYouMean(written: string, known: Iterable<string>): string {
   return best === undefined ? '' : `; did you mean "${best}"?`;
 }
 
-/** The number of insertions, removals, replacements and swaps of neighbours. */
+/** The number of insertions, removals, replacements and swaps of adjacent characters. */
 function editDistance(a: string, b: string): number {
   let previousRow: number[] = [];
   let row = Array.from({ length: b.length + 1 }, (_, index) => index);
@@ -76,15 +76,15 @@ function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** Begins with a consonant's sound, although with a vowel's letter: `a user`, `a URL`, `a one-off`. */
+/** Begins with a consonant's sound but a vowel's letter: `a user`, `a URL`, `a one-off`. */
 const SPOKEN_CONSONANT =
   /^(?:eu|ewe|one(?![a-z])|once|uni(?![dmn])|us[aeu]|ur[il]|uuid|utili|(?:ui|us|utc|utm)$)/;
-/** Begins with a vowel's sound, although with a consonant's letter. */
+/** Begins with a vowel's sound but a consonant's letter. */
 const SPOKEN_VOWEL = /^(?:[aeiou]|8|hour|honou?r|honest|heir)/;
-/** An abbreviation that is spelled, since it has no vowel: `an SMS`, `an XML body`. */
+/** An abbreviation that is pronounced letter by letter, because it has no vowel: `an SMS`, `an XML body`. */
 const SPELLED = /^[B-DF-HJ-NP-TV-Z]{2,}$/;
 
-/** A noun with its article, as it is spoken: `an object`, `a user`, `an hour`, `an XML body`. */
+/** A noun with its article, by pronunciation: `an object`, `a user`, `an hour`, `an XML body`. */
 export function withArticle(noun: string): string {
   const [word = ''] = /[A-Za-z\d]+/.exec(noun) ?? [];
   const lower = word.toLowerCase();
@@ -99,6 +99,6 @@ export function valueWords(value: unknown): string {
   if (value === undefined) return 'nothing';
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'a list';
-  // Without `withArticle`, which the library's bundles need not carry.
+  // Without `withArticle`, which the library's bundles do not need.
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -25,7 +25,7 @@ function optional<Schema extends z.core.SomeType>(
   return z.exactOptional(schema).describe(description);
 }
 
-/** A text in which `faultOf` finds nothing wrong; its sentence is that of the fault. */
+/** A text in which `faultOf` finds no fault; its sentence becomes the message. */
 function checked(faultOf: (text: string) => string | undefined): z.ZodString {
   return z.string().refine((text) => faultOf(text) === undefined, {
     error: ({ input }) => faultOf(String(input)),
@@ -38,7 +38,7 @@ const PATH_PATTERN = /^(?:[^.\\]|\\[.\\])+(?:\.(?:[^.\\]|\\[.\\])+)*$/;
 /** The syntax of one member name: a path of one name that is not `*`. */
 const NAME_PATTERN = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
 
-/** True for a name of the IANA database that the runtime knows: an offset has no daylight saving. */
+/** True for an IANA time zone that the runtime knows: an offset has no daylight saving. */
 function isZoneName(zone: string): boolean {
   try {
     return !/^[+-]/.test(zone) && new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
@@ -85,7 +85,7 @@ const address = z
 
 const links = strict({ deprecation: address, sunset: address, 'successor-version': address }).exactOptional();
 
-/** Settings that an operation and a change can have of their own. */
+/** Settings that an operation or a change can override. */
 const ownEnd = {
   deprecation: optional(
     instant,
@@ -141,7 +141,7 @@ const rolloutSource = {
   newcomers: optional(
     strict({
       from: instant.describe(
-        'The day from which it holds; before that, the gateway only counts such requests.',
+        'The day from which newcomers are treated this way; before that, the gateway only counts their requests.',
       ),
       answer: optional(
         z.enum(['refuse', 'warn']),
@@ -216,9 +216,9 @@ const rolloutSource = {
   ),
 };
 
-/** What is wrong with a path for any depth in another place. */
+/** The message for a path with any depth in another place. */
 const ANY_DEPTH =
-  "has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there";
+  "has a **, which means any depth and must stand alone: write in: '**' and the name of a member";
 
 const name = z
   .string()
@@ -237,10 +237,10 @@ const memberPath = path
 
 const inside = optional(
   anyPath.refine((text) => text === '**' || !readPath(text).includes('**'), ANY_DEPTH),
-  'The path of the object with the member; ** is each object with it at any depth, and the body itself is meant when absent.',
+  'The path of the object with the member; ** means each object with it at any depth; when absent, the body itself.',
 );
 
-const insideOne = optional(path, 'The path of the object with the member; the body itself when absent.');
+const insideOne = optional(path, 'The path of the object with the member; when absent, the body itself.');
 
 /** No query can contain half of a surrogate pair. */
 const wellFormed = z.string().refine((text) => text.isWellFormed(), 'has half of a surrogate pair');
@@ -299,19 +299,21 @@ const status = optional(
 
 const inverse = z
   .literal('inverse')
-  .describe('Undoes the request rules of the change wherever the resource that they wrote is in a response.');
+  .describe(
+    'Undoes the request rules of the change wherever a response contains the resource that they wrote.',
+  );
 
 const inverseWith = strict({
   inverse: z.literal(true),
   members: optional(
     z.union([z.literal('present'), z.null()], { error: 'present or null' }),
-    "V1's form of members of a nest that V2 lacks: present leaves them out, null sends them all.",
+    "V1's form of members of a nest that V2 lacks: present omits them, null adds them as null.",
   ),
 }).describe('The same as the word inverse.');
 
 const assumed = optional(
   z.boolean(),
-  'True when neither the specification nor the documentation shows this; check lists it.',
+  'True if neither the specification nor the documentation shows this; check lists it.',
 );
 
 const parameterName = z
@@ -353,7 +355,7 @@ const parameterSteps = optional(
       ),
     )
     .min(1),
-  'What parameters of match become before to has them: split, map, prefix and unprefix; links turn them back.',
+  'How parameters of match are converted for to: split, map, prefix and unprefix; links are converted back.',
 );
 
 const destination = optional(
@@ -389,7 +391,7 @@ const embeds = optional(
 const field = checked(fieldFault);
 
 const linkField = checked((name) =>
-  kindOfName(name) === 'link' ? 'leads back to V1 without being named; remove it' : fieldFault(name),
+  kindOfName(name) === 'link' ? 'is converted to V1 without being named; remove it' : fieldFault(name),
 );
 
 const fieldValue = z
@@ -420,7 +422,7 @@ const resource = z
   .exactOptional();
 
 const BLOCKS: Blocks = {
-  // Not all of zod, which a bundle would then have.
+  // Not all of zod, which would then be in a bundle.
   z: {
     array: z.array,
     enum: z.enum,
@@ -452,26 +454,26 @@ const BLOCKS: Blocks = {
   resource,
 };
 
-/** The kinds of rules, and how a rule book has them, by name. */
+/** The kinds of rules by name, with their forms in a rule book. */
 export type Books = ReadonlyMap<string, Book<RequestRule, ExplicitResponseRule, QueryRule, HeaderRule>>;
 
-/** How a rule book writes rules in one place, by their names, in the order of the schema. */
+/** The forms of rules in one place of a rule book, by name, in the order of the schema. */
 export type WrittenForms<Rule> = ReadonlyMap<
   string,
   Form<Rule> & { readonly usual?: readonly StatusPattern[] }
 >;
 
-/** How a rule book writes the rules of a change. */
+/** The forms of the rules of a change. */
 export interface RuleForms {
   readonly request: WrittenForms<Declared<RequestRule>>;
   readonly query: WrittenForms<DeclaredNames<QueryRule>>;
   readonly headers: WrittenForms<DeclaredNames<HeaderRule>>;
-  /** Those of header fields of responses. */
+  /** The forms for header fields of responses. */
   readonly responseHeaders: WrittenForms<DeclaredNames<HeaderRule>>;
   readonly response: WrittenForms<DeclaredBack<ExplicitResponseRule>>;
 }
 
-/** The schema of a rule book, and how it writes rules. */
+/** The schema of a rule book, and the forms of its rules. */
 export interface RuleBookForm {
   readonly schema: ReturnType<typeof ruleBookSchema>;
   readonly forms: RuleForms;
@@ -500,7 +502,7 @@ export function ruleBookForm(books: Books): RuleBookForm {
   return made;
 }
 
-/** The form of a response rule, which names paths from the body, with a key for members at any depth. */
+/** The form of a response rule with paths from the body, and a key for members at any depth. */
 function anywhere(
   form: Form<DeclaredBack<ExplicitResponseRule>>,
   mayBe: boolean,
@@ -581,7 +583,7 @@ function changeSchema(forms: RuleForms) {
   }).describe('Rules for the header fields of a response.');
   return strict({
     id: id.describe('The id of the change in log, metrics and inspector.'),
-    summary: z.string().min(1).describe('One sentence for people.'),
+    summary: z.string().min(1).describe('What changes, in one sentence.'),
     on: z
       .union([z.literal('every'), nameList], {
         error: 'the word every or a list of operation ids',
@@ -621,7 +623,7 @@ function changeSchema(forms: RuleForms) {
     ...ownEnd,
     sunset: optional(
       instant,
-      'The date on which the form that it translates ends, before V1 as a whole; responses to requests that it edits carry it.',
+      'The date on which the V1 form of this change ends, before V1 as a whole; responses to requests that it edits carry it.',
     ),
     assumed,
   });
@@ -650,7 +652,7 @@ const webhook = strict({
     .describe('The address of the subscriber, which was built for V1.'),
   as: optional(
     z.string(),
-    'The operation as whose response, with status 200, the gateway rewrites the body of a delivery; when absent, the body stays as V2 wrote it.',
+    'The operation whose rules for a response with status 200 rewrite the body of a delivery; when absent, the body stays as V2 wrote it.',
   ),
   gateway: optional(
     z
@@ -687,7 +689,7 @@ const version = z.union(
     strict({
       header: optional(
         z.string(),
-        'The header field that names it; x-api-version when neither header, query nor accept is there.',
+        'The header field that names it; x-api-version when header, query and accept are absent.',
       ),
       query: optional(parameter, 'The query parameter that names it.'),
       accept: optional(
@@ -697,7 +699,7 @@ const version = z.union(
       value: z.string().describe('The release.'),
       form: optional(
         z.enum(['date', 'text']),
-        'Values that a client may send: a day, or any text. When absent, a day; but a text where value is none and there is v1, query or accept.',
+        'Values that a client may send: a day, or any text. When absent, a day; but a text if value is not a day and there is v1, query or accept.',
       ),
       v1: optional(
         z.array(z.string()).nonempty(),
@@ -709,8 +711,8 @@ const version = z.union(
 );
 
 const errorsAs = optional(
-  strict({ type: mediaType.describe('Their media type at V1.') }),
-  "What V2's errors are for V1's clients.",
+  strict({ type: mediaType.describe("The media type of V1's errors.") }),
+  "How V2's errors are converted for V1's clients.",
 );
 
 /** A rule book as people write it. The JSON Schema for editors is generated from this. */
@@ -743,9 +745,9 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
         .nonempty()
         .refine(
           (names) => new Set(names.map((name) => name.toLowerCase())).size === names.length,
-          'names a field twice; name it once',
+          'names a field twice; remove one of them',
         ),
-      "The service's own response fields whose value is an address or a path of V2; they lead back to V1 as Location does.",
+      "The service's own response fields whose value is an address or a path of V2; they are converted to V1 like Location.",
     ),
     override: optional(
       z.enum(['follow', 'drop']),
@@ -761,8 +763,8 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
           z.enum(['json-api', 'problem', 'rails']),
           strict({
             list: path.describe('The path to the list of errors.'),
-            pointer: path.describe('The path from an error to the pointer or name of the faulty member.'),
-            text: optional(z.array(name), 'Members of an error whose text may have names.'),
+            pointer: path.describe('The path from an error to the pointer or name of the invalid member.'),
+            text: optional(z.array(name), 'Members of an error whose text may contain names.'),
             as: errorsAs,
           }),
           strict({
@@ -772,7 +774,7 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
         ],
         { error: 'json-api, problem, rails, or a mapping with list, pointer and text' },
       ),
-      "The form of V2's errors, which turns V2's names back in those of all operations. When absent, only errors rules turn them back, in json-api and any other shape.",
+      "The form of V2's errors, in which V1's names are restored for all operations. When absent, only errors rules restore them, in json-api and any other shape.",
     ),
     cors: optional(
       strict({
@@ -783,8 +785,8 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
             }),
           )
           .min(1)
-          .describe('Origins as browsers write them, such as https://app.example:8443, or * for every one.'),
-        credentials: optional(z.boolean(), 'Their requests may have cookies; false when absent.'),
+          .describe('Origins as browsers write them, such as https://app.example:8443, or * for all.'),
+        credentials: optional(z.boolean(), 'Whether their requests may have cookies; false when absent.'),
       }),
       "Pages that can read the gateway's own responses before V2 has allowed it.",
     ),
@@ -794,7 +796,7 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
           z.enum(['json-api', 'problem', 'rails']),
           strict({
             body: jsonValue.describe(
-              `A value of JSON; texts and names may have ${REFUSAL_PLACEHOLDERS.map(
+              `A JSON value; texts and names may contain ${REFUSAL_PLACEHOLDERS.map(
                 (name) => `{${name}}`,
               ).join(', ')}.`,
             ),
@@ -813,10 +815,10 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
         ],
         { error: '{ header: X-Api-Key } or { query: api_key }' },
       ),
-      'Where V1 requests have the key that identifies their client; Authorization when absent.',
+      'The place in V1 requests of the key that identifies their client; Authorization when absent.',
     ),
     resource: resource.describe(
-      "Where responses carry the resource: the path to an object or a list, data when absent; '' is the body itself.",
+      "The path in responses to the resource, an object or a list: data when absent; '' is the body itself.",
     ),
     operations: optional(
       z.record(
@@ -833,7 +835,7 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
               status: statusMap,
               gone: optional(
                 text,
-                'What V1 clients read with 410, where V2 does not have the operation any more: Use GET /reports.',
+                'The message of the 410 for V1 clients, if V2 does not have the operation any more: Use GET /reports.',
               ),
               ...ownEnd,
               sunset: optional(
@@ -847,7 +849,7 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
                 'The date on which it ends, before V1 as a whole; its responses carry it. With after: gone, its requests get 410 from then on.',
               ),
               resource: resource.describe(
-                'Where its responses carry the resource; that of the rule book when absent.',
+                'The path in its responses to the resource; when absent, that of the rule book.',
               ),
               transform: optional(
                 z
@@ -885,19 +887,19 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
         ),
         forms: optional(
           z.enum(['rewrite', 'forward']),
-          'application/x-www-form-urlencoded and multipart/form-data: rewritten by the request rules as JSON is, or forwarded.',
+          'application/x-www-form-urlencoded and multipart/form-data: rewritten by the request rules like JSON, or forwarded.',
         ),
         media: optional(
           z.enum(['strict', 'known', 'sniff']),
-          'JSON from V2 under another media type: strict leaves it, known rewrites text/json, text/plain or no type, sniff any type, by its first byte. JSON that a client sends as a form: strict leaves it.',
+          'JSON from V2 under another media type: strict does not rewrite it; known rewrites text/json, text/plain or no type; sniff any type, by its first byte. JSON that a client sends as a form: strict does not rewrite it.',
         ),
         'half-close': optional(
           z.enum(['abort', 'answer']),
-          'A client that closes its side of the connection after its request: treated as gone, or answered.',
+          'A client that closes its side of the connection after its request: abort treats it as gone, answer sends it the response.',
         ),
         signed: optional(
           z.enum(['forward', 'refuse']),
-          'A request that its client has signed; at V2 the signature will not match.',
+          'A signed request, whose signature does not match at V2.',
         ),
         future: optional(z.enum(['forward', 'replace']), 'x-api-version is a day in the future.'),
       }),
@@ -948,7 +950,7 @@ export interface ValidSubset {
   readonly ids: ReadonlySet<string>;
 }
 
-/** Leaves out the operations, changes and other parts that `issues` refer to; undefined when nothing is left. */
+/** Leaves out the operations, changes and other parts that `issues` refer to; undefined if nothing is left. */
 export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[]): ValidSubset | undefined {
   if (!isMapping(value)) return undefined;
   const source = { ...value };

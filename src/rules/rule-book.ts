@@ -23,13 +23,13 @@ export interface Operation {
   readonly template: string;
   /** Parameters of the query that a request must have to be this operation; absent for none. */
   readonly query?: readonly DestinationParameter[];
-  /** Where V2 has it, if it moved; absent when V2 has it at the same path. */
+  /** V2's place of the operation, if it moved; absent if V2 has it at the same path. */
   readonly to?: Destination;
   /** Statuses that V1 clients get instead of V2's; absent for none. */
   readonly status?: readonly StatusMapping[];
-  /** Why V1 clients get 410 where V2 has nothing for it; absent when V2 has it. */
+  /** The message of the 410 for V1 clients, if V2 does not have the operation; absent if V2 has it. */
   readonly gone?: string;
-  /** True when neither the specification nor the documentation shows it. */
+  /** True if neither the specification nor the documentation shows it. */
   readonly assumed: boolean;
   /** The path to the resource in its responses, empty for the body itself; absent for that of the rule book. */
   readonly resource?: Path;
@@ -51,7 +51,7 @@ export interface Embedding {
 export interface TransformSource {
   /** The functions that it exports. */
   readonly exports: readonly TransformDirection[];
-  /** Its text; absent where it is linked or bundled. */
+  /** Its text; absent if it is linked or bundled. */
   readonly text?: string;
 }
 
@@ -64,11 +64,13 @@ export interface Policies extends RulePolicies {
   readonly malformed: 'refuse' | 'forward';
   /** A charset or content coding that the gateway cannot read. */
   readonly unsupported: 'refuse' | 'forward';
-  /** Forms: rewritten by the request rules as JSON is, or forwarded unchanged. */
+  /** Forms: rewritten by the request rules like JSON, or forwarded unchanged. */
   readonly forms: 'rewrite' | 'forward';
-  /** JSON of V2 under another media type: left, rewritten under names that usually hide it, or under any name, by its first byte. */
+  /**
+   * JSON of V2 under another media type: not rewritten, rewritten under names that usually hide it, or under any name, by its first byte.
+   */
   readonly media: 'strict' | 'known' | 'sniff';
-  /** A request that its client signed reaches V2 changed, or is refused. */
+  /** A request that its client signed is forwarded, although V2 gets it changed, or is refused. */
   readonly signed: 'forward' | 'refuse';
   /** A client that closes its side after its request counts as gone, or gets its response. */
   readonly 'half-close': 'abort' | 'answer';
@@ -86,7 +88,7 @@ export interface RuleBookLimits {
   readonly response: number;
   /** Maximum milliseconds of a transform; 50 when absent. */
   readonly transform?: number;
-  /** Maximum requests to V2 for what one response looks up, at a time and all together, and milliseconds for all; see `LOOKUP_LIMITS`. */
+  /** Limits of the lookups of one response: requests in total and at a time, and milliseconds for all; see `LOOKUP_LIMITS`. */
   readonly 'lookup-requests'?: number;
   readonly 'lookup-parallel'?: number;
   readonly 'lookup-time'?: number;
@@ -95,16 +97,16 @@ export interface RuleBookLimits {
 /** A named change from V1 to V2: the unit of the log, the inspector, the metrics and the docs. */
 export interface Change {
   readonly id: string;
-  /** One sentence for people. */
+  /** What changes, in one sentence. */
   readonly summary: string;
   /** `every` is any POST or PATCH with a JSON body, whether or not its operation is listed; otherwise operation ids. */
   readonly on: 'every' | readonly string[];
   readonly request: readonly RequestRule[];
   /** Absent without query rules. */
   readonly query?: readonly QueryRule[];
-  /** Absent without header rules. `every` is any V1 request for them, whatever its method. */
+  /** Absent without header rules. Here, `every` means any V1 request, with any method. */
   readonly headers?: readonly HeaderRule[];
-  /** Absent without header rules for responses; without those that `inverse` stands for. */
+  /** Absent without header rules for responses; does not contain the inverse ones. */
   readonly responseHeaders?: readonly ResponseHeaderRule[];
   readonly response: readonly ResponseRule[];
   /** Policies for the rules of this change only, which override those of the rule book. */
@@ -116,15 +118,15 @@ export interface Change {
 export interface Webhook {
   /** The address of the subscriber. */
   readonly to: string;
-  /** The id of the operation as whose response the gateway rewrites the body; absent if it stays as V2 wrote it. */
+  /** The id of the operation whose rules for responses rewrite the body; absent if it stays as V2 wrote it. */
   readonly as?: string;
   /** Scheme and host at which the subscriber reaches V1; absent for the one that V2 posts to. */
   readonly gateway?: string;
   readonly sign: {
     readonly scheme: 'standard-webhooks';
-    /** Names of environment variables with the secrets with which V2 may sign. */
+    /** Names of environment variables with the secrets of V2's signatures. */
     readonly verify: readonly string[];
-    /** The same for the subscriber, which gets a signature with each. */
+    /** The same for the subscriber, which gets one signature for each. */
     readonly with: readonly string[];
   };
 }
@@ -137,22 +139,22 @@ export const VERSION_HEADER = 'x-api-version';
 
 /** How requests to V2 name its release. */
 export interface VersionField {
-  /** The name of the header field, in lower case; absent where something else names it. */
+  /** The name of the header field, in lower case; absent if the release is named elsewhere. */
   readonly header?: string;
-  /** The query parameter, decoded; absent where something else names it. */
+  /** The query parameter, decoded; absent if the release is named elsewhere. */
   readonly query?: string;
-  /** The media types in Accept and Content-Type, with {} for the release; absent where something else names it. */
+  /** The media types in Accept and Content-Type, with {} for the release; absent if the release is named elsewhere. */
   readonly accept?: string;
-  /** `date` for a day; for a `text` any value of the client is valid. */
+  /** `date` for a day; with `text`, any value of the client is valid. */
   readonly form: 'date' | 'text';
-  /** The values that V1's clients send: none of them is V2's own, and V2 gets none. Absent where the book lists none. */
+  /** The values that V1's clients send: V2's own clients send none of them, and V2 gets none. Absent if the book lists none. */
   readonly v1?: readonly string[];
 }
 
 /** The place of a client's key in V1 requests: a header field, as the book spells it, or a query parameter, decoded. */
 export type ClientField = { readonly header: string } | { readonly query: string };
 
-/** True where V2's links are not V1's: the prefix or a path changes. */
+/** True if V2's links differ from V1's: the prefix or a path changes. */
 export function movesLinks({
   from,
   alsoFrom,
@@ -162,19 +164,19 @@ export function movesLinks({
   return from !== to || alsoFrom !== undefined || operations.some((operation) => operation.to !== undefined);
 }
 
-/** A complete, checked rule book: every declaration in it can take effect. */
+/** A complete, checked rule book: every rule in it can take effect. */
 export interface RuleBook {
   /** V1's prefix, such as `/api/v1`, the first of several: no slash at its end, and empty at the root. */
   readonly from: string;
   /** V1's other prefixes; absent for none. */
   readonly alsoFrom?: readonly string[];
-  /** V2's prefix, empty at the root; one of V1's where only a header field tells the versions apart. */
+  /** V2's prefix, empty at the root; one of V1's if only a header field tells the versions apart. */
   readonly to: string;
-  /** How to handle requests under neither prefix: 404, or on to V2 unchanged. */
+  /** How to handle requests under neither prefix: with a 404, or by forwarding them to V2 unchanged. */
   readonly other: 'refuse' | 'pass';
-  /** True if the gateway turns links in the bodies of responses back, as it does those in header fields. */
+  /** True if the gateway converts links in the bodies of responses to V1, like those in header fields. */
   readonly followsBodyLinks: boolean;
-  /** The service's own response fields that the gateway leads back as it does `Location`. */
+  /** The service's own response fields that the gateway converts to V1 like `Location`. */
   readonly linkFields?: readonly string[];
   /** How to handle a POST that asks for another method: apply the rules for that method, as V2 does, or hide it from V2. */
   readonly override: 'follow' | 'drop';
@@ -188,7 +190,7 @@ export interface RuleBook {
   readonly refusals?: RefusalForm;
   /** Pages that can read the gateway's own responses before V2 has allowed it. */
   readonly cors?: CorsOrigins;
-  /** Where V1 requests have the key that identifies their client; absent for Authorization. */
+  /** The place in V1 requests of the key that identifies their client; absent for Authorization. */
   readonly client?: ClientField;
   /** The path to the resource in responses, empty for the body itself; absent for `data`. */
   readonly resource?: Path;
@@ -210,7 +212,7 @@ export interface RuleBook {
 
 const SLASH = 0x2f;
 
-/** The first dated release that `x-api-version` can name is that of the first day of this year. */
+/** The year of the first day that `x-api-version` can name. */
 const FIRST_YEAR = 2025;
 
 /** Finds the operation of a request. The cost grows with the segments of the path, not with the number of operations. */
@@ -252,11 +254,11 @@ function matchPlain(root: Branch, plain: string, query: string): Operation | und
 }
 
 interface Branch {
-  /** Absent at the last segment: most branches are leaves, and an empty map is large. */
+  /** Absent at the last segment: most branches are leaves, and an empty map takes much memory. */
   literals: Map<string, Branch> | undefined;
   parameter: Branch | undefined;
   operation: Operation | undefined;
-  /** Operations that name parameters of the query, those with most of them first. */
+  /** Operations that name query parameters, those with the most first. */
   byQuery: readonly Operation[] | undefined;
 }
 
@@ -264,7 +266,7 @@ function moreOfQuery(one: Operation, other: Operation): number {
   return (other.query?.length ?? 0) - (one.query?.length ?? 0);
 }
 
-/** True for a query that has each parameter of an operation once, with its value, or one that a segment of a path can be. */
+/** True for a query that has each parameter of an operation once, with its value, or with one that a path segment can contain. */
 function isAsked({ query = [] }: Operation, received: string): boolean {
   return query.every(({ name, value }) => {
     const [text, other] = valuesInQuery(received, decodeQueryText(name));
@@ -285,7 +287,7 @@ function addSegment(branch: Branch, segment: string | undefined): Branch {
   return next;
 }
 
-/** Descends from `at`, where a slash must be; at most as deep as the deepest template, however long the path is. */
+/** Descends from `at`, where a slash must be; never deeper than the deepest template, for a path of any length. */
 function findBelow(
   branch: Branch,
   path: string,
@@ -335,8 +337,8 @@ export class ChangeIndex {
 }
 
 /**
- * True for a method that changes `on: every` apply to, named as an operation or not. The rules promise this; it is not a fact of
- * HTTP, where PUT has a body as well. It is here so that every folder that applies rules can read it.
+ * True for a method that changes `on: every` apply to, named as an operation or not. That is a promise of the rules and not a property of
+ * HTTP, where PUT has a body as well.
  */
 export function isRewritten(method: string): boolean {
   return method === 'POST' || method === 'PATCH';
@@ -362,19 +364,19 @@ export function isTransformed(
 }
 
 /**
- * True for a method whose bodies can have request rules if a change names an operation with it: services read bodies of DELETE and GET,
- * though HTTP gives them no meaning, and of QUERY.
+ * True for a method whose bodies can have request rules if a change names an operation with it: some services read bodies of DELETE and
+ * GET, although HTTP does not define their meaning, and of QUERY.
  */
 export function mayHaveRules(method: string): boolean {
   return method !== 'HEAD' && method !== 'OPTIONS' && method !== 'TRACE';
 }
 
-/** True for a method whose body is what is written. */
+/** True for a method whose body is written to a resource. */
 export function canBeRewritten(method: string): boolean {
   return isRewritten(method) || method === 'PUT';
 }
 
-/** The header field, in lower case, whose value is V2's release in requests; undefined if none is. */
+/** The header field, in lower case, with V2's release in requests; undefined if there is none. */
 export function versionHeader({
   version,
   versionField,
@@ -384,7 +386,7 @@ export function versionHeader({
   return versionField?.header ?? VERSION_HEADER;
 }
 
-/** What names V2's release in requests, for people and logs: a header field in lower case, or a query parameter behind a question mark. */
+/** The place of V2's release in requests, for people and logs: a header field in lower case, or a query parameter after a question mark. */
 export function versionPlace({ versionField }: Pick<RuleBook, 'versionField'>): string {
   const { header = VERSION_HEADER, query, accept } = versionField ?? {};
   if (query !== undefined) return `?${query}`;
@@ -404,12 +406,12 @@ export function isReleaseDate(text: string, field = VERSION_HEADER): boolean {
   return year >= firstYear && month >= 1 && month <= 12 && day >= 1 && day <= daysIn(year, month);
 }
 
-/** What of a rule book decides about the releases that requests name. */
+/** The parts of a rule book that decide about the releases in requests. */
 export type ReleaseParts = Pick<RuleBook, 'from' | 'alsoFrom' | 'to' | 'version' | 'versionField'>;
 
 /**
- * True for a release that V1's clients name: one that the book lists for V1. Under one prefix for both versions, and without a list, all
- * but V2's release itself, and days from that on, because a V1 client's request must never reach V2 unmigrated.
+ * True for a release that V1's clients name: one that the book lists for V1. If both versions have one prefix and there is no list, any
+ * release except V2's, and days from V2's on: a V1 client's request must never reach V2 unmigrated.
  */
 export function isReleaseOfV1(
   release: string,
@@ -419,13 +421,13 @@ export function isReleaseOfV1(
   if (v1 !== undefined) return release === '' || v1.includes(release);
   const isShared = from === to || alsoFrom?.includes(to) === true;
   const place = versionField === undefined ? VERSION_HEADER : versionPlace({ versionField });
-  // Nothing but the version is the business of such a parameter or media type: under V1's prefix, it is one of V1's.
+  // The parameter or media type only names a version: under V1's prefix, that is one of V1's.
   const isOwn = query !== undefined || accept !== undefined;
   if (!(isShared || isOwn) || version === undefined) return false;
   return form === 'text' ? release !== version : !isReleaseDate(release, place) || release < version;
 }
 
-/** The number that the text writes in decimal digits there; `NaN` when anything else is among them. */
+/** The number in decimal digits there; `NaN` if there is any other character. */
 function digits(text: string, from: number, to: number): number {
   let value = 0;
   for (let at = from; at < to; at += 1) {
@@ -436,7 +438,7 @@ function digits(text: string, from: number, to: number): number {
   return value;
 }
 
-/** The number of days in a month, which counts from 1. */
+/** The number of days in a month; months count from 1. */
 function daysIn(year: number, month: number): number {
   if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
   return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
@@ -446,11 +448,11 @@ function daysIn(year: number, month: number): number {
 export interface CorsOrigins {
   /** As browsers write them, or `*`. */
   readonly origins: readonly string[];
-  /** True where their requests may have cookies. */
+  /** True if their requests may have cookies. */
   readonly credentials: boolean;
 }
 
-/** The names of clients by hash, for all who show a client: those of the rule book, and `given` ones, which win. */
+/** The names of clients by hash: those of the rule book, and `given` ones, which take precedence. */
 export function clientNames(
   { rollout }: Pick<RuleBook, 'rollout'>,
   given: Iterable<readonly [hash: string, name: string]> = [],

@@ -14,10 +14,10 @@ const PARAMETER = /^\{[A-Za-z_][\w-]*\}$/;
 
 const LITERAL = /^(?:[\w.~!$&'()*+,=:@-]|%[0-9a-fA-F]{2})+$/;
 
-/** Undoes the request rules of its change wherever a response has the resource that they wrote. */
+/** Undoes the request rules of its change wherever a response contains the resource that they wrote. */
 export interface InverseRule {
   readonly rule: 'inverse';
-  /** V1's value where V2's object of a `nest` lacks a member: null, or nothing when absent. */
+  /** V1's value if V2's object of a `nest` lacks a member: null; if absent, the member is omitted. */
   readonly members?: 'null';
   readonly status: readonly StatusPattern[];
 }
@@ -37,19 +37,19 @@ export function readTemplate(template: string): readonly Segment[] {
     .map((segment) => (PARAMETER.test(segment) ? undefined : plainSpelling(segment)));
 }
 
-/** A key that is equal for templates that match the same paths, whatever the names of their parameters. */
+/** A key that is equal for templates that match the same paths, ignoring the names of their parameters. */
 export function templateShape(template: string): string {
   return `/${readTemplate(template)
     .map((segment) => segment ?? '{}')
     .join('/')}`;
 }
 
-/** A prefix as it stands before paths: nothing at the root. */
+/** The text of a prefix before paths: empty for the root. */
 export function readPrefix(text: string): string {
   return text === '/' ? '' : text;
 }
 
-/** A prefix as a rule book and people write it: the root is a slash. */
+/** A prefix as a rule book writes it: the root is a slash. */
 export function printPrefix(prefix: string): string {
   return prefix === '' ? '/' : prefix;
 }
@@ -63,7 +63,7 @@ export function prefixFault(prefix: string): string | undefined {
   if (segments.includes('')) return 'must not have an empty segment: services merge slashes';
   if (segments.some((segment) => segment === '.' || segment === '..')) return 'must not have a dot segment';
   if (!/^[\w.~/-]+$/.test(prefix))
-    return 'must have only letters, digits and -._~ in its segments: everything else has several spellings';
+    return 'must have only letters, digits and -._~ in its segments: all other characters have several spellings';
   return undefined;
 }
 
@@ -78,14 +78,13 @@ export function templateFault(template: string, prefixes = DEFAULT_PREFIXES): st
   const other = own.map((prefix) => prefixes.find(prefix + template));
   if (other.every((prefix) => prefix?.version === 'v2'))
     return `is under ${other[0]?.text ?? ''}, V2's prefix, whose requests are V2's own`;
-  if (/[?#]/.test(template))
-    return 'contains a query or a fragment; only the path is matched, so leave it out';
+  if (/[?#]/.test(template)) return 'contains a query or a fragment; only the path is matched, so remove it';
   if (template === '/') return undefined;
-  if (template.endsWith('/')) return 'ends with a slash; leave it out: both spellings match';
-  if (template.endsWith('.json')) return 'ends with .json; leave it out: both spellings match';
+  if (template.endsWith('/')) return 'ends with a slash; remove it: both spellings match';
+  if (template.endsWith('.json')) return 'ends with .json; remove it: both spellings match';
   for (const segment of template.slice(1).split('/')) {
     if (PARAMETER.test(segment)) continue;
-    if (segment === '') return 'contains an empty segment; services merge slashes, so leave it out';
+    if (segment === '') return 'contains an empty segment; services merge slashes, so remove it';
     if (segment === '.' || segment === '..') return 'contains a dot segment; such requests are refused';
     if (/[{}]/.test(segment)) {
       return `contains "${segment}"; a parameter is a whole segment, such as {id}`;

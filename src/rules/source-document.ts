@@ -55,8 +55,8 @@ const EXAMPLES: ReadonlyMap<unknown, string> = new Map([
 ]);
 
 /**
- * The text of a rule book, YAML 1.2 or JSON, as plain values with their positions. `value` is undefined when the text cannot be
- * read at all. Every key is a string, whatever it looks like; no key is `__proto__`.
+ * The text of a rule book, YAML 1.2 or JSON, as plain values with their positions. `value` is undefined if the text cannot be read at
+ * all. Every key is a string, even one that looks like a number; no key is `__proto__`.
  */
 export class SourceDocument {
   readonly value: unknown;
@@ -71,7 +71,7 @@ export class SourceDocument {
       schema: 'core',
       merge: false,
       stringKeys: true,
-      // The parser's own check compares each key with each other: quadratic in the number of operations.
+      // The parser's own check compares each key with all others, which takes quadratic time.
       uniqueKeys: false,
       prettyErrors: false,
       lineCounter: this.lines,
@@ -102,12 +102,12 @@ export class SourceDocument {
     return this.at(offsetOf(located));
   }
 
-  /** The value at a path as JSON text; a number keeps its digits, where they are also JSON's. */
+  /** The value at a path as JSON text; a number keeps its digits if JSON allows them. */
   jsonAt(path: SourcePath): string {
     return this.json(this.nodeAt(path));
   }
 
-  /** The number at a path as it is written. */
+  /** The number at a path as written. */
   numberAt(path: SourcePath): string {
     const node = this.nodeAt(path);
     const target = this.targets.get(node) ?? node;
@@ -148,7 +148,7 @@ export class SourceDocument {
 /** Converts nodes to plain values, limits the values that aliases add, and reports content that no rule book may have. */
 class Values {
   readonly faults: TextFault[] = [];
-  /** True when a part could not be read; faults caused by the gap are not reported. */
+  /** True if a part could not be read; faults that result from the gap are not reported. */
   hasGaps = false;
   /** The target of each alias. */
   readonly targets = new Map<unknown, Node>();
@@ -207,8 +207,13 @@ class Values {
   /** A few lines of nested aliases can expand to more values than fit into memory. */
   private copy(alias: Node, name: string, depth: number): unknown {
     const target = this.anchors.get(name);
-    if (target === undefined) return this.gap(alias, `no anchor "&${name}" precedes this alias`);
-    if (this.open.has(target)) return this.gap(alias, `"*${name}" is inside its own anchor`);
+    if (target === undefined)
+      return this.gap(
+        alias,
+        `the alias "*${name}" has no anchor "&${name}" before it; add the anchor, or write the value out`,
+      );
+    if (this.open.has(target))
+      return this.gap(alias, `the alias "*${name}" is inside its own anchor; write the value out`);
     if (this.copied > 100_000) {
       if (this.copied < Infinity) this.gap(alias, 'aliases add more than 100,000 values; write them out');
       this.copied = Infinity;
@@ -245,7 +250,7 @@ function syntaxFaults(
   const { directives, errors, warnings } = document;
   const exhausted = errors.find((error) => error.code === 'RESOURCE_EXHAUSTION');
   if (exhausted !== undefined) {
-    return [{ offset: exhausted.pos[0], message: 'nested too deep to be read' }];
+    return [{ offset: exhausted.pos[0], message: 'nested too deep to be read; the limit is 64 levels' }];
   }
   const faults = [...errors, ...warnings].map(({ code, message, pos }) => ({
     offset: pos[0],
@@ -282,7 +287,7 @@ export function schemaFaults(
 
 type Issue = z.core.$ZodIssue;
 
-/** A source, and the names that rules have in it. */
+/** A source, and the names of rules in it. */
 interface Written {
   readonly source: unknown;
   readonly words: RuleWords;
@@ -314,7 +319,7 @@ function faultsOf(issue: Issue, base: SourcePath, written: Written): readonly So
       return [{ path, message: `${label} ${sizeSentence(issue, value)}` }];
     case 'invalid_format':
     case 'custom': {
-      // A secret, or an address with one, may be in a webhook by mistake, and faults are logged.
+      // A webhook may contain a secret, or an address with one, by mistake, and faults are logged.
       const isHidden = typeof value === 'object' || path[0] === 'webhooks';
       const shown = isHidden ? label : `${label} ${show(value)}`;
       return [{ path, message: `${shown} ${issue.message}` }];
@@ -338,7 +343,7 @@ function unionFaults(
     const [word, other] = words.filter((candidate) => Object.hasOwn(value, candidate));
     if (word === undefined) return [missingRuleFault(path, value, words)];
     if (other !== undefined) {
-      const message = `${printSourcePath(path)} is two rules, ${word} and ${other}; give each an entry of its own`;
+      const message = `${printSourcePath(path)} is two rules, ${word} and ${other}; write them as two entries of the list`;
       return [{ path, message }];
     }
     return (alternatives[words.indexOf(word)] ?? []).flatMap((issue) => faultsOf(issue, path, written));
@@ -408,7 +413,7 @@ function typeFault(path: SourcePath, value: unknown, expected: string): SourceFa
   return { path, message: `${label} must be ${expected}, not ${show(value)}${hint}` };
 }
 
-/** Limits are numbers alone; settings take units. */
+/** Limits are plain numbers; settings have units. */
 function unitHint(path: SourcePath, value: unknown): string | undefined {
   const [holder, key] = path;
   if (holder !== 'limits' || key === 'depth' || typeof value !== 'string') return undefined;
@@ -419,8 +424,8 @@ function unitHint(path: SourcePath, value: unknown): string | undefined {
 
 function sizeSentence(issue: z.core.$ZodIssueTooSmall | z.core.$ZodIssueTooBig, value: unknown): string {
   const bound = issue.code === 'too_small' ? issue.minimum : issue.maximum;
-  if (Array.isArray(value)) return 'is an empty list; name at least one, or leave the line out';
-  if (typeof value === 'string') return 'is empty; write something';
+  if (Array.isArray(value)) return 'is an empty list; name at least one, or remove the line';
+  if (typeof value === 'string') return 'is empty; write a value, or remove the line';
   return `must be ${issue.code === 'too_small' ? 'at least' : 'at most'} ${bound}, not ${show(value)}`;
 }
 

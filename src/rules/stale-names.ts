@@ -5,7 +5,7 @@ import type { SourceFault } from './rule-book-fault.ts';
 import type { Operation } from './rule-book.ts';
 import type { HeaderRule, QueryRule } from './rule.ts';
 
-/** Finds query rules that can never take effect, because an earlier one took their parameter or their value away. */
+/** Finds query rules that can never take effect, because an earlier rule removed their parameter or their value. */
 export function staleQueryRules(
   changes: readonly DeclaredChange[],
   operations: readonly Operation[],
@@ -18,7 +18,7 @@ export function staleQueryRules(
     for (const { change, query } of context.changes)
       for (const declared of query) {
         const stale = names.apply(declared, change.id, bookOf(declared.rule).query, release);
-        // A change on every is stale only in the context where no other changes apply.
+        // A rule on every is stale only if it has no effect on requests to which no other change applies.
         if (change.on !== 'every' || context.operations.length === 0)
           addFaults(declared, change.id, stale, faults);
       }
@@ -27,9 +27,9 @@ export function staleQueryRules(
 }
 
 /**
- * Finds header rules that can never take effect: on the field that names V2's release, or after a rule that removes their field
- * or value. A change `on: every` is stale only if it is so where no other change applies; a change for operations, if it is so
- * for any of them.
+ * Finds header rules that can never take effect: on the field that names V2's release, or after a rule that removes their field or value.
+ * A rule of a change `on: every` is stale only if it has no effect on requests to which no other change applies; a rule for operations,
+ * if it has no effect on any one of them.
  */
 export function staleHeaderRules(
   changes: readonly DeclaredChange[],
@@ -52,7 +52,7 @@ export function staleHeaderRules(
       const names = new KnownNames((name) => name.toLowerCase());
       for (const { change, [side]: rules } of applied)
         for (const declared of rules) {
-          // A rule for some statuses changes nothing for certain.
+          // A rule for some statuses has no certain effect.
           const isCertain = declared.status === undefined;
           const stale = names.apply(
             declared,
@@ -90,19 +90,19 @@ function subjectOf(rule: QueryRule | HeaderRule, part: number): string {
   return value === undefined ? name : `${name} from "${value.from.text}"`;
 }
 
-/** What is certain of any query or header section after some rules, whatever it was before them. */
+/** The facts that hold for all queries or header sections after some rules. */
 class KnownNames implements NameFacts {
   private readonly plain: (name: string) => string;
-  /** The names that are gone: the sentence that says why. */
+  /** The removed names, each with the sentence that says why. */
   private readonly gone = new Map<string, string>();
-  /** The names that are there for certain, and the change that sees to it. */
+  /** The names that are certainly present, and the change that ensures that. */
   private readonly present = new Map<string, string>();
-  /** By name: the values that are gone, and the change that replaced them. */
+  /** By name: the values that cannot occur any more, and the change that replaced them. */
   private readonly replaced = new Map<string, Map<string, string>>();
-  /** The change of the rule that is learned. */
+  /** The change of the current rule. */
   private of = '';
 
-  /** `plain` returns one spelling of a name. */
+  /** `plain` returns the same spelling for all spellings of a name. */
   constructor(plain: (name: string) => string) {
     this.plain = plain;
   }
@@ -118,7 +118,7 @@ class KnownNames implements NameFacts {
     const named = namesOf(rule).find((name) => this.plain(name) === release);
     if (named !== undefined)
       return [
-        { part: 0, reason: `"${named}" names V2's release; set it with version, and remove this rule` },
+        { part: 0, reason: `"${named}" names V2's release; set version instead, and remove this rule` },
       ];
     const names = book?.looksFor(rule) ?? [];
     const plain = names.map(this.plain);
@@ -170,12 +170,12 @@ class KnownNames implements NameFacts {
   }
 }
 
-/** All names that a rule is about, those that it gives included. */
+/** All names that a rule reads or writes. */
 function namesOf(rule: QueryRule | HeaderRule): readonly string[] {
   const to = 'to' in rule ? [rule.to] : [];
   if ('fields' in rule) return rule.fields;
   if ('parameters' in rule) return rule.parameters;
   if ('field' in rule) return [rule.field, ...to];
-  // The parameter of a rule for fields is none of them.
+  // Excluding the parameter of a rule for fields.
   return 'as' in rule ? to : [rule.parameter, ...to];
 }

@@ -24,8 +24,8 @@ import {
 } from './rule.ts';
 
 /**
- * Finds request rules that can never take effect because of earlier rules for the same bodies. In a change for listed operations,
- * every rule must take effect for each of them; in one on `every`, for some request.
+ * Finds request rules that can never take effect because of earlier rules for the same bodies. Every rule of a change for listed
+ * operations must take effect for each of them; a rule on `every`, for some request.
  */
 export function staleRules(
   changes: readonly DeclaredChange[],
@@ -39,9 +39,9 @@ export function staleRules(
 
 interface Finding {
   readonly declared: DeclaredChange;
-  /** The number of contexts that the rule applies to. */
+  /** The number of contexts in which the rule applies. */
   applied: number;
-  /** For each reason and part: the number of contexts in which it holds, and their operations. */
+  /** For each reason and part: the number of contexts in which it is stale, and their operations. */
   readonly stale: Map<string, { readonly part: StalePart; times: number; readonly operations: string[] }>;
 }
 
@@ -97,8 +97,8 @@ function listOperations(operations: readonly string[]): string {
 }
 
 /**
- * Finds response rules that can never take effect: an earlier one does the same to the same responses, or `inverse` has taken away
- * the member that they name.
+ * Finds response rules that can never take effect: an earlier one does the same to the same responses, or `inverse` has removed the
+ * member that they name.
  */
 export function staleResponseRules(
   changes: readonly DeclaredChange[],
@@ -124,14 +124,14 @@ function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults):
       const { rule } = declared;
       if (rule.rule === 'inverse') continue;
       const { isRepeatable, same } = responseBookOf(rule);
-      // What is converted twice is converted further.
+      // Converting a value twice converts it further.
       if (isRepeatable?.(rule) === true) continue;
       const key = JSON.stringify([rule.rule, 'path' in rule ? rule.path : [], ...(same?.(rule) ?? [])]);
       const earlier = applied.get(key) ?? [];
       applied.set(key, earlier);
       const covering = earlier.find(({ status }) => rule.status.every((one) => covers(status, one)));
       earlier.push({ change: change.id, status: rule.status });
-      // A change on every is stale only in the context where no other changes apply.
+      // A rule on every is stale only if it has no effect on requests to which no other change applies.
       if (covering === undefined || (change.on === 'every' && context.operations.length > 0)) continue;
       const message = `change "${change.id}": this ${rule.rule} has no effect: change "${covering.change}" ${effectText(rule)} already; remove one of the two`;
       faults.set(declared, { path: declared.path, message });
@@ -160,7 +160,7 @@ function addUndone(
   }
 }
 
-/** True if the rule names a member that is no longer there once `inverted` was applied. */
+/** True if the rule names a member that `inverted` has removed. */
 function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']): boolean {
   if (rule.rule === 'inverse' || responseBookOf(rule).adds === true) return false;
   const path = 'path' in rule ? [...rule.path, ...('from' in rule ? rule.from : [])] : [];
@@ -180,7 +180,7 @@ function covers(patterns: readonly StatusPattern[], one: StatusPattern): boolean
   return patterns.some((pattern) => pattern === one || pattern === `${String(one).slice(0, 1)}xx`);
 }
 
-/** Finds what `inverse` cannot undo because of other changes, and resources that are embedded although nothing of them is undone. */
+/** Finds changes that `inverse` cannot undo because of other changes, and embedded resources with nothing to undo. */
 export function staleInverse(
   changes: readonly DeclaredChange[],
   operations: readonly Operation[],
@@ -192,7 +192,7 @@ export function staleInverse(
   ];
 }
 
-/** A later change that is not undone leaves a member where the inverse of an earlier one does not look. */
+/** A later change that is not undone moves a member to a place where the inverse of an earlier change does not look. */
 function hidden(
   { change, response }: DeclaredChange,
   later: readonly DeclaredChange[],
@@ -218,7 +218,7 @@ function concernSame(one: Change, other: Change): boolean {
   return other.on.some((id) => ids.has(id));
 }
 
-/** The paths that a rule takes members away from. */
+/** The paths from which a rule removes members. */
 function movedFrom(rule: RequestRule): readonly Path[] {
   const placed = placedMembers(rule).map((path) => path.join('.'));
   if (placed.length === 0 || keepsMember(rule.rule)) return [];
@@ -227,7 +227,7 @@ function movedFrom(rule: RequestRule): readonly Path[] {
     .map((path) => [...rulePath(rule), ...path]);
 }
 
-/** The paths that the inverse of a rule looks for: where members are, or those whose value is another. */
+/** The paths where the inverse of a rule looks for members, or for changed values. */
 function writtenTo(rule: RequestRule): readonly Path[] {
   if (whyNoInverse(rule) !== undefined) return [];
   const placed = placedMembers(rule);
@@ -249,7 +249,7 @@ function staleEmbeds(
       isInverse(change) && change.on !== 'every' ? change.on.map((id) => resources.get(id)) : [],
     ),
   );
-  // What is embedded may embed in turn, and a change on every concerns all resources.
+  // An embedded resource may embed others, and a change on every concerns all resources.
   const embedding = new Set(
     operations.flatMap(({ id, embeds }) => (embeds === undefined ? [] : resources.get(id))),
   );
@@ -265,8 +265,8 @@ function staleEmbeds(
 }
 
 /**
- * Finds rules before an unwrap that name members outside of the wrapper: V1 never read those, and the unwrap drops them. Such
- * rules belong after the unwrap, or must name the wrapper. Rules that create the wrapper are valid.
+ * Finds rules before an unwrap that name members outside the wrapper: V1 never read those, and the unwrap drops them. Such rules must
+ * come after the unwrap, or name the wrapper. Rules that create the wrapper are valid.
  */
 function unseenParts(
   changes: readonly DeclaredChange[],
@@ -303,11 +303,11 @@ function unseenParts(
   return unseen;
 }
 
-/** The members of `rule` that are outside of everything in `feeding`, before and after the rule. */
+/** The members of `rule` outside everything in `feeding`, before and after the rule. */
 function outside(rule: RequestRule, feeding: ReadonlySet<string>): readonly number[] {
   const [first] = rulePath(rule);
   const names = namedMembers(rule).map(([name = '']) => name);
-  // A body that is an array has no wrapper, and any depth is in it as well.
+  // A body that is an array has no wrapper, and `**` also applies to it.
   if (first === '*' || first === '**') return [];
   if (first !== undefined) return feeding.has(first) ? [] : [0];
   if (placedMembers(rule).some(([name = '']) => feeding.has(name))) return [];

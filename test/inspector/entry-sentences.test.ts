@@ -401,7 +401,7 @@ describe('the reason of an edit', () => {
       edit({ rule: 'nest', from: '/data/p/suburb', path: '/p/address/suburb', note: 'conflict' }),
       'suburb moves into address. The V2 name is there as well; the V1 value wins.',
     ],
-    [edit({ rule: 'only', from: '/data/x' }), 'x is not an attribute that V2 accepts; it goes.'],
+    [edit({ rule: 'only', from: '/data/x' }), 'x is not an attribute that V2 accepts; it is removed.'],
     [edit({ rule: 'strip', from: '/data/x' }), 'x goes.'],
     [
       edit({ rule: 'rename', from: '?b', note: 'conflict' }),

@@ -380,7 +380,7 @@ describe('check', () => {
       );
       return reading.ok ? '' : reading.faults.map(({ message }) => message).join('\n');
     };
-    expect(await of('[one]', "get: '/users/{}'")).toContain('what operation "one" itself answers');
+    expect(await of('[one]', "get: '/users/{}'")).toContain('the address of operation "one" itself');
     expect(await of('[list]', "get: '/users/{}'")).toBe('');
     expect(await of('[add]', "get: '/users/{}', absent: fail")).toContain('"add" cannot fail');
     expect(await of('every', "get: '/users/{}', absent: fail")).toContain('"every" cannot fail');

@@ -536,7 +536,10 @@ test.each([
     '{ date: a, from: datetime, to: epoch }',
     /date of "a" is not exact: epoch keeps the time, but not the zone/,
   ],
-  ['{ date: a, from: epoch, to: date }', /date of "a" is not exact: date has less of a date than epoch/],
+  [
+    '{ date: a, from: epoch, to: date }',
+    /date of "a" is not exact: date has fewer parts of a date than epoch/,
+  ],
   ['{ join: [a, b], to: c, with: " " }', /join to "c" is not exact: a text with more of " " is split/],
   ['{ default: { a: 1 } }', /default of "a" is not exact/],
   ['{ default: { a: {} } }, { rename: b, to: c }', /default of "a" has no inverse/],

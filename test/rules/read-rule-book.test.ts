@@ -235,8 +235,16 @@ describe('YAML', () => {
       '2:11 cannot be read as YAML: Flow sequence in block collection must be sufficiently indented and end with a ]',
     ],
     ['a key that is a list', '? [version]\n: 2025-01-01', '1:3 a key must be a plain name'],
-    ['an alias of nothing', 'version: *day\nchanges: []', '1:10 no anchor "&day" precedes this alias'],
-    ['an alias of itself', 'version: 2025-01-01\nchanges: &c [*c]', '2:14 "*c" is inside its own anchor'],
+    [
+      'an alias of nothing',
+      'version: *day\nchanges: []',
+      '1:10 the alias "*day" has no anchor "&day" before it; add the anchor, or write the value out',
+    ],
+    [
+      'an alias of itself',
+      'version: 2025-01-01\nchanges: &c [*c]',
+      '2:14 the alias "*c" is inside its own anchor; write the value out',
+    ],
     [
       'an object that poisons others',
       'version: 2025-01-01\nchanges: []\n__proto__: { limits: 1 }',
@@ -263,7 +271,7 @@ describe('YAML', () => {
     const messages = await messagesIn(`version: ${'['.repeat(levels)}${']'.repeat(levels)}`);
     expect(messages).toEqual([
       expect.stringMatching(
-        /^nested (?:deeper than 64 levels, the limit for rule books|too deep to be read)$/,
+        /^nested (?:deeper than 64 levels, the limit for rule books|too deep to be read; the limit is 64 levels)$/,
       ),
     ]);
   });
@@ -296,7 +304,7 @@ limits: { depth: 0 }
       '2:1 unknown key "opperations"; did you mean "operations"? known here: $schema, format, from, to, other, body-links, link-fields, override, version, errors, cors, refusals, client, resource, operations, changes, webhooks, policies, limits, zone, clients, deprecation, sunset, links, newcomers, brownouts, modes, pins, shield',
       '5:15 operations.b.match "post /x" must be a method and a path, such as "POST /clients"',
       '5:24 unknown key "asumed" in operations.b; did you mean "assumed"? known here: match, assumed, embeds, to, parameters, status, gone, deprecation, links, sunset, resource, transform',
-      '6:6 operation "c": the path "/clients/" ends with a slash; leave it out: both spellings match',
+      '6:6 operation "c": the path "/clients/" ends with a slash; remove it: both spellings match',
       '9:14 changes[0].summary must be a text, not 5; put it in quotes',
       `12:9 changes[0].request[0] is not a rule: it needs ${kindsOf('request')}; did you mean "strip"?`,
       '15:18 change "second": operation "creat" is not among the operations; did you mean "create"?',
@@ -314,17 +322,17 @@ limits: { depth: 0 }
     from: /api//v1 → from "/api//v1" must not have an empty segment: services merge slashes
     from: /api/../v1 → from "/api/../v1" must not have a dot segment
     from: /api/v%31
-      from "/api/v%31" must have only letters, digits and -._~ in its segments: everything else has several spellings
+      from "/api/v%31" must have only letters, digits and -._~ in its segments: all other characters have several spellings
     other: drop → other must be refuse or pass, not "drop"
     link-fields: X-Poll-Url → link-fields must be a list, not "X-Poll-Url"
-    link-fields: [] → link-fields is an empty list; name at least one, or leave the line out
+    link-fields: [] → link-fields is an empty list; name at least one, or remove the line
     link-fields: [a b] → link-fields[0] "a b" is not the name of a header field; write a name such as X-Account
     link-fields: [Operation-Location]
-      link-fields[0] "Operation-Location" leads back to V1 without being named; remove it
+      link-fields[0] "Operation-Location" is converted to V1 without being named; remove it
     link-fields: [Date] → link-fields[0] "Date" is a field that the gateway itself sends; remove it
     link-fields: [Content-Digest]
       link-fields[0] "Content-Digest" describes the body, which the gateway reads and writes; remove it
-    link-fields: [X-A, x-a] → link-fields names a field twice; name it once
+    link-fields: [X-A, x-a] → link-fields names a field twice; remove one of them
     zone: Sydney → zone "Sydney" is not a time zone; write a name such as Australia/Sydney or UTC
     zone: '' → zone "" is not a time zone; write a name such as Australia/Sydney or UTC
     zone: '+10:00' → zone "+10:00" is not a time zone; write a name such as Australia/Sydney or UTC
@@ -338,9 +346,9 @@ limits: { depth: 0 }
     operations: { a: { match: GET /a, to: HEAD /b } }
       operation "a": to "HEAD /b" HEAD has no content for a client that sends GET; write GET
     operations: { a: { match: 'GET /a/{id}', to: 'GET /b/{key}' } }
-      operation "a": to "GET /b/{key}" has the parameter {key}, which /a/{id} lacks: it has {id}
+      operation "a": to "GET /b/{key}" has the parameter {key}, which /a/{id} does not have: it has {id}
     operations: { a: { match: GET /a, to: 'GET /b?x={id}' } }
-      operation "a": to "GET /b?x={id}" has the parameter {id}, which /a lacks: it has none
+      operation "a": to "GET /b?x={id}" has the parameter {id}, which /a does not have: it has none
     operations: { a: { match: 'GET /a/{id}', to: 'GET /b/{id}?x={id}' } }
       operation "a": to "GET /b/{id}?x={id}" has the parameter {id} twice; use it once
     operations: { a: { match: 'GET /a/{b}/{c}', to: 'GET /d/{b}{c}' } }
@@ -354,23 +362,23 @@ limits: { depth: 0 }
     operations: { a: { match: 'GET /a', to: 'GET /d?x=a;b' } }
       operation "a": to "GET /d?x=a;b" contains ";" in the query; percent-encode it
     operations: { a: { match: GET /a, to: 'GET /b#c' } }
-      operation "a": to "GET /b#c" contains a fragment, which is never sent; leave it out
+      operation "a": to "GET /b#c" contains a fragment, which is never sent; remove it
     operations: { a: { match: GET /a, to: GET /api/v2/b } }
       operation "a": to "GET /api/v2/b" contains the prefix; write only the part after /api/v2
     operations: { a: { match: GET /a, to: GET /b/ } }
-      operation "a": to "GET /b/" ends with a slash; leave it out: that of the request is kept
+      operation "a": to "GET /b/" ends with a slash; remove it: the slash of a request is kept
     operations: { a: { match: GET /a, to: GET /b/../c } }
       operation "a": to "GET /b/../c" contains a dot segment; servers resolve it
     operations: { a: { match: GET /a, to: GET /a } }
-      operation "a": to "GET /a" leads where the operation goes anyway; leave it out
+      operation "a": to "GET /a" is where the operation goes without it; remove it
     operations: { a: { match: GET /a, status: { 99: 200 } } }
       operations.a.status.99 must be a status of V2, from 200 to 599
     operations: { a: { match: GET /a, status: { 200: 600 } } }
       operations.a.status.200 must be at most 599, not 600
     operations: { a: { match: GET /a, status: { 204: 204 } } }
-      operation "a": status 204: 204 maps the status to itself; leave it out
+      operation "a": status 204: 204 maps the status to itself; remove it
     operations: { a: { match: GET /a, status: { 304: 200 } } }
-      operation "a": status 304: 200 concerns 304, which is about the copy that the client has; leave it out
+      operation "a": status 304: 200 concerns 304, which is about the copy that the client has; remove it
     version: 2024-12-31 → version "2024-12-31" must be a real day, not before 2025-01-01
     version: 2025-1-1 → version "2025-1-1" must be a day, YYYY-MM-DD
     version: 20250101
@@ -388,7 +396,7 @@ limits: { depth: 0 }
     version: { header: Host, value: 2025-01-01 }
       version.header "Host" is the service's host; set it with GATEWAY_UPSTREAM, and remove it here
     version: { header: accept, value: 2025-01-01 }
-      version.header "accept" has a meaning of its own; name another field
+      version.header "accept" already has another meaning; name another field
     version: { header: Via, value: 2025-01-01 }
       version.header "Via" is a field that the gateway itself sends; remove it
     policies: { future: replace } → the policy future is for version, and this rule book has none; remove it
@@ -402,11 +410,11 @@ limits: { depth: 0 }
     operations: { a: POST /api/v1/clients }
       operation "a": the path "/api/v1/clients" contains the prefix; write only the part after /api/v1
     operations: { a: POST /clients?x=1 }
-      operation "a": the path "/clients?x=1" contains a query or a fragment; only the path is matched, so leave it out
+      operation "a": the path "/clients?x=1" contains a query or a fragment; only the path is matched, so remove it
     operations: { a: POST /clients.json }
-      operation "a": the path "/clients.json" ends with .json; leave it out: both spellings match
+      operation "a": the path "/clients.json" ends with .json; remove it: both spellings match
     operations: { a: POST /a//b }
-      operation "a": the path "/a//b" contains an empty segment; services merge slashes, so leave it out
+      operation "a": the path "/a//b" contains an empty segment; services merge slashes, so remove it
     operations: { a: POST /a/../b }
       operation "a": the path "/a/../b" contains a dot segment; such requests are refused
     operations: { a: "POST /a/x{id}" }
@@ -531,20 +539,23 @@ limits: { depth: 0 }
     ],
     [
       "version: { query: v, value: '2' }\nchanges: [{ id: c, summary: S., on: every, query: [{ strip: v }] }]",
-      'change "c": strip of the query parameter "v" has no effect: "v" names V2\'s release; set it with version, and remove this rule',
+      'change "c": strip of the query parameter "v" has no effect: "v" names V2\'s release; set version instead, and remove this rule',
     ],
     [
       "version: { accept: 'a/b{}', value: '2' }\nchanges: [{ id: c, summary: S., on: every, headers: [{ strip: Accept }] }]",
-      'change "c": strip of the header field "Accept" has no effect: "Accept" names V2\'s release; set it with version, and remove this rule',
+      'change "c": strip of the header field "Accept" has no effect: "Accept" names V2\'s release; set version instead, and remove this rule',
     ],
     [
       'operations: { a: { match: GET /a, gone: No., to: GET /b } }',
       'operation "a": to has no effect beside gone: V2 never gets its requests; remove one of the two',
     ],
-    ["operations: { a: { match: GET /a, gone: '' } }", 'operations.a.gone is empty; write something'],
+    [
+      "operations: { a: { match: GET /a, gone: '' } }",
+      'operations.a.gone is empty; write a value, or remove the line',
+    ],
     [
       'operations: { a: { match: POST /a, gone: No. } }\nchanges: [{ id: c, summary: S., on: [a], request: [{ strip: x }] }]',
-      'change "c": operation "a" is gone, so that no rule concerns it; remove it',
+      'change "c": operation "a" is gone, so no rule applies to it; remove it',
     ],
     ...(
       [
@@ -555,7 +566,7 @@ limits: { depth: 0 }
         ["{ match: 'GET /a/{c}?b={c}' }", 'the path "/a/{c}?b={c}" has the parameter {c} twice; use it once'],
         [
           "{ match: 'GET /a?b=x{c}' }",
-          'the path "/a?b=x{c}" has "x{c}" in its query; a value there is a whole parameter, such as {id}, or has none',
+          'the path "/a?b=x{c}" has "x{c}" in its query; a value must be a whole parameter, such as {id}, or contain none',
         ],
         [
           "{ match: 'GET /a?{c}' }",
@@ -563,7 +574,7 @@ limits: { depth: 0 }
         ],
         [
           "{ match: 'GET /a?b={c}', to: 'GET /a/{d}' }",
-          'to "GET /a/{d}" has the parameter {d}, which /a lacks: it has {c}',
+          'to "GET /a/{d}" has the parameter {d}, which /a does not have: it has {c}',
         ],
         [
           "{ match: 'GET /a/{c}', parameters: [{ prefix: c, with: x }] }",
@@ -571,11 +582,11 @@ limits: { depth: 0 }
         ],
         [
           "{ match: 'GET /a/{c}', to: 'GET /b/{c}', parameters: [{ prefix: d, with: x }] }",
-          'parameters[0] has no parameter {d} there: it has {c}',
+          'parameters[0] has no parameter {d} at this step; known: {c}',
         ],
         [
           "{ match: 'GET /a/{c}/{d}', to: 'GET /b/{d}/{e}', parameters: [{ split: c, with: x, to: [d, e] }] }",
-          'parameters[0] has the parameter {d} already; call the part otherwise',
+          'parameters[0] already has the parameter {d}; give the part another name',
         ],
       ] as const
     ).map(([operation, message]): [string, string] => [
@@ -587,7 +598,7 @@ limits: { depth: 0 }
       'operation "b": GET /a?b={d} matches the same requests as "a"; remove one of them',
     ],
     ['from: 7', 'from must be a path prefix, such as /api/v1, or a list of them, not 7'],
-    ['from: []', 'from is an empty list; name at least one, or leave the line out'],
+    ['from: []', 'from is an empty list; name at least one, or remove the line'],
     ['from: [v1]', 'from[0] "v1" must begin with a slash, such as /api/v1'],
     [
       'from: /\nto: /',
@@ -617,7 +628,7 @@ limits: { depth: 0 }
     ...rows`
     on: evry, request: []
       changes[0].on must be the word every or a list of operation ids, not "evry"; write on: every, or on: and a list of operation ids
-    on: [], request: [] → changes[0].on is an empty list; name at least one, or leave the line out
+    on: [], request: [] → changes[0].on is an empty list; name at least one, or remove the line
     on: [every], request: [] → change "c": "every" cannot be in a list; write on: every
     on: [a, a], request: [] → change "c": operation "a" is in the list already; remove it
     on: [nothing_near], request: []
@@ -649,7 +660,7 @@ limits: { depth: 0 }
       change "c": default of the header field "X-A" has no effect: change "c" sets it already; remove one of the two
     on: every, request: [ 5 ] → changes[0].request[0] must be a rule, not 5
     on: every, request: [ { strip: x, rename: y, to: z } ]
-      changes[0].request[0] is two rules, rename and strip; give each an entry of its own
+      changes[0].request[0] is two rules, rename and strip; write them as two entries of the list
     on: every, request: [ { rename: y } ] → changes[0].request[0].to is missing; write to: and the new name
     on: every, request: [ { scale: y } ]
       changes[0].request[0].by is missing; write by: and the factor, such as 100
@@ -658,7 +669,7 @@ limits: { depth: 0 }
     on: every, request: [ { rename: p.y, to: y } ]
       change "c": rename gives "y" the name it has; write the V2 name in to
     on: every, request: [ { nest: [], under: y } ]
-      changes[0].request[0].nest is an empty list; name at least one, or leave the line out
+      changes[0].request[0].nest is an empty list; name at least one, or remove the line
     on: every, request: [ { nest: [x, y], under: y } ]
       change "c": nest would move "y" into itself; remove it from the list
     on: every, request: [ { move: "lines.*.a", to: a } ]
@@ -668,25 +679,25 @@ limits: { depth: 0 }
     on: every, request: [ { move: p.a, to: p.a } ]
       change "c": move leaves the member where it is; write another path
     on: every, request: [ { copy: a, to: a } ]
-      change "c": copy puts the copy where the member is; write another path
+      change "c": copy leads to the member itself; write another path
     on: every, request: [ { copy: a, to: a.b } ]
-      change "c": copy needs two places of which none is in the other, and both are in "a"; write another path
+      change "c": copy cannot put a member into itself, and both places are in "a"; write another path
     on: every, response: [ { copy: p.a.b, to: p.a } ]
-      change "c": copy needs two places of which none is in the other, and both are in "p.a"; write another path
+      change "c": copy cannot put a member into itself, and both places are in "p.a"; write another path
     on: every, request: [ { copy: "lines.*.a", to: a } ]
       change "c": each * of to must be that of copy, at the same place
     on: every, request: [ { rename: a, to: b, in: "**.x" } ]
-      changes[0].request[0].in "**.x" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+      changes[0].request[0].in "**.x" has a **, which means any depth and must stand alone: write in: '**' and the name of a member
     on: every, request: [ { rename: "**.a", to: b } ]
-      changes[0].request[0].rename "**.a" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+      changes[0].request[0].rename "**.a" has a **, which means any depth and must stand alone: write in: '**' and the name of a member
     on: every, request: [ { rename: a, to: "**" } ]
-      changes[0].request[0].to "**" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+      changes[0].request[0].to "**" has a **, which means any depth and must stand alone: write in: '**' and the name of a member
     on: every, request: [ { move: a, to: "**.b", in: "**" } ]
-      changes[0].request[0].to "**.b" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+      changes[0].request[0].to "**.b" has a **, which means any depth and must stand alone: write in: '**' and the name of a member
     on: every, request: [ { set: { a: 1 }, in: "**" } ]
-      changes[0].request[0].in "**" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+      changes[0].request[0].in "**" has a **, which means any depth and must stand alone: write in: '**' and the name of a member
     on: every, response: [ { rename: "**.a", to: b } ]
-      changes[0].response[0].rename "**.a" has a **, which is for any depth and stands alone: write in: '**' beside the name of a member that is there
+      changes[0].response[0].rename "**.a" has a **, which means any depth and must stand alone: write in: '**' and the name of a member
     on: every, response: [ { rename: a, in: x, to: b } ]
       changes[0].response[0].in must be **, not "x"
     on: every, request: [ { list: a, with: ",", of: b } ]
@@ -704,7 +715,7 @@ limits: { depth: 0 }
     on: every, request: [ { entries: a, name: k, value: v, with: "," } ]
       unknown key "with" in changes[0].request[0]; known here: entries, in, to, name, value
     on: every, request: [ { list: a, with: "" } ]
-      changes[0].request[0].with is empty; write something
+      changes[0].request[0].with is empty; write a value, or remove the line
     on: every, request: [ strip: [null] ]
       changes[0].request[0].strip[0] must be a text, not nothing; put it in quotes
     on: every, request: [ strip: a..b ]
@@ -746,7 +757,7 @@ limits: { depth: 0 }
     on: every, query: [ { rename: a } ] → changes[0].query[0].to is missing; write to: and the new name
     on: every, query: [ { rename: a, to: a } ]
       change "c": rename gives "a" the name it has; write the V2 name in to
-    on: every, query: [ { strip: "" } ] → changes[0].query[0].strip is empty; write something
+    on: every, query: [ { strip: "" } ] → changes[0].query[0].strip is empty; write a value, or remove the line
     on: every, query: [ { rename: a, to: "b\nc" } ]
       changes[0].query[0].to "b\nc" must be a name without control characters
     on: every, query: [ { map: { 1: a, '"1"': b }, of: x } ]
@@ -776,7 +787,7 @@ limits: { depth: 0 }
       ...words`
         Accept-Encoding ETag If-Match If-None-Match If-Range Link Location Range Set-Cookie
         X-HTTP-Method-Override
-      `.map((name): [string, string] => [name, 'is a field that the gateway itself turns back; remove it']),
+      `.map((name): [string, string] => [name, 'is a field that the gateway itself translates; remove it']),
       ...['Digest', 'Accept-Ranges'].map((name): [string, string] => [
         name,
         'describes the body, which the gateway reads and writes; remove it',
@@ -821,7 +832,7 @@ limits: { depth: 0 }
   test('a change that has the id of another', async () => {
     const change = '- { id: c, summary: s, on: every, request: [] }\n';
     expect(await faultsIn(withChanges(change + change))).toEqual([
-      '5:9 another change is called "c" already; give this one a name of its own',
+      '5:9 another change has the id "c" already; give this one another id',
     ]);
   });
 

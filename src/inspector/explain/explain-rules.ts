@@ -369,7 +369,7 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
   if (rule === 'transform')
     return `The module of the operation gives ${name.charAt(0).toLowerCase()}${name.slice(1)} another value.`;
   if (changesValue(rule))
-    return `A value of ${name.charAt(0).toLowerCase()}${name.slice(1)} becomes the one that V2 has for it.`;
+    return `A value of ${name.charAt(0).toLowerCase()}${name.slice(1)} becomes V2's value for it.`;
   return `${name} is now called ${path.slice(1)}.${note === 'conflict' ? ' The V2 name is there as well; the V1 value wins.' : ''}`;
 }
 

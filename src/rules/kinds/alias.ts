@@ -13,16 +13,16 @@ export interface AliasRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Its work on the bytes of responses. */
+/** How it changes the bytes of responses. */
 export const kind: ResponseKind<AliasRule> = { compile };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ResponseWords<AliasRule> = {
   of: 'responses',
   say: ({ as }, name) => `alias ${name} as ${as}`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<never, AliasRule> = {
   response: {
     mayBeAnywhere: true,

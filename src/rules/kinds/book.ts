@@ -3,15 +3,12 @@ import type { Path, RulePolicies } from '../../edits/run.ts';
 import { memberAt, type StatusPattern } from './kind.ts';
 import { readName, readPath } from './paths.ts';
 
-/*
- * How a rule book has rules of a kind, and what `check` finds out about them. A bundle that only migrates has nothing of it; zod comes as an
- * argument.
- */
+/* How a rule book writes rules of a kind, and how `check` validates them. A bundle that only migrates contains none of it; zod is passed as an argument. */
 
 /** A path in a rule book's source: keys and indexes from the root. */
 export type SourcePath = readonly (string | number)[];
 
-/** Reports a fault at a path of the source; `key` where the key there is wrong, not its value. */
+/** Reports a fault at a path of the source; `key` if the key itself is wrong instead of its value. */
 export type Report = (path: SourcePath, message: string, blame?: 'key') => void;
 
 /** A request rule and its position in the source. */
@@ -23,7 +20,7 @@ export interface Declared<Rule> {
   readonly members: readonly SourcePath[];
 }
 
-/** A response rule, and where its values are in the source: empty where it has none. */
+/** A response rule, and the paths of its values in the source; empty if it has none. */
 export interface DeclaredBack<Rule> {
   readonly rule: Rule;
   readonly values?: readonly SourcePath[];
@@ -36,7 +33,7 @@ export interface DeclaredNames<Rule> {
   readonly parts: readonly SourcePath[];
 }
 
-/** Where a rule stands in the source of a rule book. */
+/** The position of a rule in the source of a rule book. */
 export interface Place {
   readonly path: SourcePath;
   /** The statuses that a response rule is for. */
@@ -47,13 +44,13 @@ export interface Place {
   readonly number: (path: SourcePath) => string;
 }
 
-/** How a rule book writes a rule, and how that is read. The first key of the schema names the rule. */
+/** The schema of a rule in a rule book, and its reader. The first key of the schema names the rule. */
 export interface Form<Rule> {
   readonly schema: zod.ZodObject;
   read(source: object, place: Place): readonly Rule[];
 }
 
-/** A form whose reader gets what its schema lets through. */
+/** A form whose reader gets the parsed value of its schema. */
 export function formOf<Schema extends zod.ZodObject, Rule>(
   schema: Schema,
   read: (source: zod.output<Schema>, place: Place) => readonly Rule[],
@@ -61,7 +58,7 @@ export function formOf<Schema extends zod.ZodObject, Rule>(
   return { schema, read };
 }
 
-/** What schemas of rules are made of. */
+/** The building blocks of schemas for rules. */
 export interface Blocks {
   readonly z: Pick<
     typeof zod,
@@ -74,7 +71,7 @@ export interface Blocks {
     schema: Schema,
     description: string,
   ) => zod.ZodExactOptional<Schema>;
-  /** A text in which `faultOf` finds nothing wrong; its sentence is that of the fault. */
+  /** A text in which `faultOf` finds no fault; its sentence becomes the message. */
   readonly checked: (faultOf: (text: string) => string | undefined) => zod.ZodString;
   /** One text or a list of them. */
   readonly oneOrMore: <Schema extends zod.core.SomeType>(
@@ -85,7 +82,7 @@ export interface Blocks {
   readonly memberPath: zod.ZodString;
   /** The path of the object with the member. */
   readonly inside: zod.ZodExactOptional<zod.ZodString>;
-  /** The same, which is no object at any depth. */
+  /** The same without `**`. */
   readonly insideOne: zod.ZodExactOptional<zod.ZodString>;
   readonly text: zod.ZodString;
   readonly wellFormed: zod.ZodString;
@@ -95,7 +92,7 @@ export interface Blocks {
   readonly parameter: zod.ZodString;
   readonly field: zod.ZodString;
   readonly fieldValue: zod.ZodString;
-  /** A value of a field with room for another. */
+  /** A field value with a placeholder for another. */
   readonly template: zod.ZodExactOptional<zod.ZodString>;
   /** The path to an object or a list; an empty text is the body itself. */
   readonly resource: zod.ZodExactOptional<zod.ZodType<string>>;
@@ -104,7 +101,7 @@ export interface Blocks {
 /** A value of a map, or of a parameter. */
 export type Scalar = string | number | boolean | null;
 
-/** How a rule book has the rules of a kind, wherever it has them. */
+/** The forms of a kind of rule, in all the places of a rule book that allow it. */
 export interface Book<Rule = never, Back = never, Query = never, Fields = never> {
   /** For bodies of requests. */
   readonly request?: RequestBook<Rule>;
@@ -119,54 +116,54 @@ export interface Book<Rule = never, Back = never, Query = never, Fields = never>
 /** Rules for bodies of requests. */
 export interface RequestBook<Rule> {
   form(this: void, blocks: Blocks): Form<Declared<Rule>>;
-  /** The policies that they use; any rule uses `duplicate`. */
+  /** The policies that they use; all rules use `duplicate`. */
   readonly policies?: readonly (keyof RulePolicies)[];
-  /** Reports what is wrong with one on its own. */
+  /** Reports what is wrong with a single rule. */
   faults?(this: void, declared: Declared<Rule>, fault: Report): void;
-  /** Tells what is certain of any body after it, whatever the body was before. */
+  /** Records the facts that hold for all bodies after it. */
   learn(this: void, rule: Rule, facts: Facts): void;
-  /** The parts of it that can have no effect, in a place that may be there with members that may be there. */
+  /** The parts of it that can have no effect, if its objects and members may be present. */
   stale?(this: void, rule: Rule, facts: Facts): readonly StalePart[];
-  /** True if they are for members that are absent. */
+  /** True if they apply to absent members. */
   readonly makes?: true;
-  /** The part of it that can have no effect, in words; that of a member when absent. */
+  /** The part of it that can have no effect, in words; if absent, a member. */
   subject?(this: void, rule: Rule, part: number): string | undefined;
-  /** What is done to a member that gets another name in its object. */
+  /** The verb for a member that gets another name in its object. */
   readonly gives?: string;
-  /** What happens to a member that it names, where that is not a move; to those that it does not name for `keepsNamed`. */
+  /** What happens to a named member, unless it moves; with `keepsNamed`, to an unnamed one. */
   fate?(this: void, rule: Rule): string;
-  /** True if members that it does not name go. */
+  /** True if it removes members that it does not name. */
   readonly keepsNamed?: true;
-  /** True if an `inverse` can say what becomes of members that V2 lacks. */
+  /** True if an `inverse` can say what to do about members that V2 lacks. */
   readonly hasMembers?: true;
-  /** What no response can bring back. */
+  /** What no response can restore. */
   lost?(this: void, rule: Rule): readonly string[];
-  /** What a response may have otherwise than V1 had it, although the rule is undone. */
+  /** How a response may differ from V1's although the rule is undone. */
   inexact?(this: void, rule: Rule): readonly string[];
-  /** What a PATCH loses that has a part of the members, behind the operation's name. */
+  /** What a PATCH with some of the members loses; follows the operation's name. */
   patched?(this: void, rule: Rule): string | undefined;
 }
 
 /** Rules for bodies of responses. */
 export interface ResponseBook<Rule> {
   form(this: void, blocks: Blocks): Form<DeclaredBack<Rule>>;
-  /** The statuses that they are for, unless they say so; 2xx when absent. */
+  /** The statuses that they apply to by default; 2xx if absent. */
   readonly usual?: readonly StatusPattern[];
-  /** Reports what is wrong with one on its own; `at` is its path. */
+  /** Reports what is wrong with a single rule; `at` is its path. */
   faults?(this: void, declared: DeclaredBack<Rule>, at: SourcePath, fault: Report): void;
-  /** What is done to the member at the path of a rule, around its name: `gives`, and ` a value`. */
+  /** The effect on the member at the path of a rule, around its name: `gives`, and ` a value`. */
   readonly effect: readonly [before: string, after?: string];
-  /** The members that the effect is on, without a name for none; that at the path when absent. */
+  /** The members with the effect; empty for an unnamed one; if absent, the one at the path. */
   effectOn?(this: void, rule: Rule): readonly Path[];
-  /** What a rule with the same effect has the same, beside its path. */
+  /** What two rules with the same effect have in common, in addition to the path. */
   same?(this: void, rule: Rule): readonly unknown[];
-  /** True if the same rule has an effect each time. */
+  /** True if repeating the rule has an effect each time. */
   isRepeatable?(this: void, rule: Rule): boolean;
-  /** True if they add what they name. */
+  /** True if they add the members that they name. */
   readonly adds?: true;
-  /** True if they may be about members at any depth. */
+  /** True if they may apply to members at any depth. */
   readonly mayBeAnywhere?: true;
-  /** True if a member at `path` is no longer there after the rule; `members` are those inside of it that are meant. */
+  /** True if the rule removes a member at `path`; `members` are the members in it that are meant. */
   takes?(this: void, rule: Rule, path: Path, members: readonly string[] | undefined): boolean;
 }
 
@@ -178,13 +175,13 @@ export interface NamesBook<Rule> {
   /** True if they use the policy `conflict`. */
   readonly hasConflict?: true;
   faults?(this: void, declared: DeclaredNames<Rule>, fault: Report): void;
-  /** The names that must be there for it to have an effect. */
+  /** The names that must be present for it to have an effect. */
   looksFor(this: void, rule: Rule): readonly string[];
-  /** The values that it looks for, and cannot find any more. */
+  /** The values that it replaces although none can occur any more. */
   stale?(this: void, rule: Rule, names: NameFacts): readonly StaleName[];
-  /** Tells what is certain of all parameters or fields after it. */
+  /** Records the facts that hold for all parameters or fields after it. */
   learn?(this: void, rule: Rule, names: NameFacts): void;
-  /** What a client may notice although nothing is wrong. */
+  /** What a client may notice although the rule is valid. */
   warning?(this: void, rule: Rule): string | undefined;
 }
 
@@ -195,13 +192,13 @@ export interface StalePart {
   readonly reason: string;
 }
 
-/** The same of a rule about names: a parameter or a field, or a value of a map (from 1 on). */
+/** The same for a rule about names: a parameter or a field, or a value of a map (from 1 on). */
 export interface StaleName {
   readonly part: number;
   readonly reason: string;
 }
 
-/** What is certain of any body after the rules so far: a rule of one change adds to it. */
+/** The facts that hold for all bodies after the rules so far; the rules of one change add to them. */
 export interface Facts {
   /** The object in a member is the body. */
   unwrap(member: string): void;
@@ -210,37 +207,37 @@ export interface Facts {
   move(inside: Path, from: Path, to: Path): void;
   copy(inside: Path, from: Path, to: Path): void;
   strip(inside: Path, members: readonly string[]): void;
-  /** An object has none but these members. */
+  /** An object has only these members. */
   close(inside: Path, members: readonly string[]): void;
-  /** A member has none of these values, as JSON texts, and may have the others. */
+  /** A member has none of these values, as JSON texts, but may have the others. */
   replace(inside: Path, member: string, from: readonly string[], to: readonly string[]): void;
-  /** A member is there whose value is not known; where it was gone, or in any case. */
+  /** A member is present with an unknown value; if it was absent, or always. */
   add(inside: Path, member: string, isAlways: boolean): void;
-  /** The value of a member, if it is there, is another. */
+  /** The value of a member, if present, has changed. */
   change(inside: Path, member: string): void;
-  /** Members become others, whose values are not known. */
+  /** Members become others, with unknown values. */
   become(inside: Path, from: readonly string[], to: readonly string[]): void;
-  /** The change that replaces a value of a member, a JSON text; undefined if it may be there. */
+  /** The change that replaces a value of a member, a JSON text; undefined if the value may occur. */
   replacedBy(path: Path, json: string): string | undefined;
-  /** The change that leaves nothing but these members in an object; undefined if there may be others. */
+  /** The change that leaves only these members in an object; undefined if there may be others. */
   closedBy(inside: Path, members: ReadonlySet<string>): string | undefined;
 }
 
-/** What is certain of all parameters, or of all header fields, after the rules so far. */
+/** The facts that hold for all parameters, or all header fields, after the rules so far. */
 export interface NameFacts {
-  /** Nothing has the name any more: the change `does` it already. */
+  /** Nothing has the name any more, because the change `does` something to it. */
   take(name: string, does: string): void;
-  /** The name may be there again. */
+  /** The name may be present again. */
   add(name: string): void;
-  /** The name is there for certain. */
+  /** The name is certainly present. */
   set(name: string): void;
-  /** The change that sees to it that the name is there; undefined if it may be absent. */
+  /** The change that ensures that the name is present; undefined if it may be absent. */
   setBy(name: string): string | undefined;
-  /** The values of a name are not known. */
+  /** The values of a name are unknown. */
   change(name: string): void;
-  /** A name has none of these values, and may have the others. */
+  /** A name has none of these values, but may have others. */
   replace(name: string, from: readonly string[], to: readonly string[]): void;
-  /** The change that replaces a value of a name; undefined if it may be there. */
+  /** The change that replaces a value of a name; undefined if the value may occur. */
   replacedBy(name: string, value: string): string | undefined;
 }
 
@@ -269,7 +266,7 @@ export function declareMembers<Rule>(
   return [{ rule, inside: at, members: of.map((_, index) => [...path, key, index]) }];
 }
 
-/** The path that `in` has; that of the body when absent. */
+/** The path in `in`; if absent, that of the body. */
 export function objectsAt(inside: string | undefined): Path {
   return inside === undefined ? [] : readPath(inside);
 }
@@ -286,7 +283,7 @@ export function listed(
     : { names: source, parts: source.map((_, index) => [...at, index]) };
 }
 
-/** The text of a scalar, for a place without types; a number is as it is written, also where JSON has no such number: 007. */
+/** The text of a scalar, for a place without types; a number keeps its spelling, even if JSON does not allow it: 007. */
 export function textAt(value: unknown, path: SourcePath, { number }: Place): string {
   return typeof value === 'number' ? number(path) : String(value);
 }

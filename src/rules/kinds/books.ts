@@ -46,12 +46,12 @@ import * as unnest from './unnest.ts';
 import * as unwrap from './unwrap.ts';
 import { lossOf, whyWords } from './words.ts';
 
-/** How a rule book has rules of any kind. */
+/** The book of any kind of rule. */
 type AnyBook = Book<RequestRule, ExplicitResponseRule, QueryRule, HeaderRule>;
 
 type AnyRule = RequestRule | ExplicitResponseRule | QueryRule | HeaderRule;
 
-/** How a rule book has each kind of rule that is no conversion, in the order in which people read of them. */
+/** The book of each kind of rule except conversions, in the order of the documentation. */
 const BOOKS: ByName<Exclude<AnyRule, { readonly conversion: Conversion }>, AnyBook> = {
   unwrap: unwrap.book,
   nest: nest.book,
@@ -88,27 +88,27 @@ export const ALL_BOOKS: ReadonlyMap<string, AnyBook> = /* @__PURE__ */ new Map(
   ),
 );
 
-/** How a rule book has the kind of a rule. */
+/** The book of a rule's kind. */
 export function bookOf(rule: AnyRule): AnyBook {
   return known(ALL_BOOKS.get(rule.rule), rule);
 }
 
-/** The same of a request rule. */
+/** The book of a request rule. */
 export function requestBookOf(rule: RequestRule): RequestBook<RequestRule> {
   return known(bookOf(rule).request, rule);
 }
 
-/** The same of a response rule. */
+/** The book of a response rule. */
 export function responseBookOf(rule: ExplicitResponseRule): ResponseBook<ExplicitResponseRule> {
   return known(bookOf(rule).response, rule);
 }
 
 function known<Own>(book: Own | undefined, { rule }: AnyRule): Own {
-  if (book === undefined) throw new TypeError(`No rule book has ${rule} there.`);
+  if (book === undefined) throw new TypeError(`A rule book cannot have ${rule} there.`);
   return book;
 }
 
-/** A conversion has one form wherever there is a value. */
+/** A conversion has the same form in every place with a value. */
 function bookOfConversion(
   word: string,
   { description, keys, read, isOfTexts }: ConversionBook<Conversion>,

@@ -6,7 +6,7 @@ import type { NoInverse } from './kind.ts';
 /** Converts the JSON text of a string or a scalar; undefined for a value that cannot be converted. */
 export type Converter = (json: string) => string | undefined;
 
-/** A kind of rules that convert the value of one member or parameter: their work on it. */
+/** A kind of rule that converts the value of one member or parameter. */
 export interface ConversionKind<Own, Back = Own> {
   /** Returns the function that carries out a conversion, once for each plan. */
   converter(conversion: Own): Converter;
@@ -14,36 +14,36 @@ export interface ConversionKind<Own, Back = Own> {
   inverse(conversion: Own): Back | NoInverse;
   /** The values that a conversion accepts, as in "must be a number". */
   accepts(conversion: Own): string;
-  /** True where a text without a type, such as that of a query, is read as a number. */
+  /** True if a text without a type, such as that of a query, is read as a number. */
   isOfNumbers?(conversion: Own): boolean;
 }
 
-/** What people read of a conversion. */
+/** How messages and guides describe a conversion. */
 export interface ConversionWords<Own> {
-  /** The conversion of what is called `name`: `scale price by 100`. */
+  /** The conversion of the member `name`: `scale price by 100`. */
   say(conversion: Own, name: string): string;
-  /** Why a value may not be the same again after the conversion and its inverse; undefined where it always is. */
+  /** Why a value may differ after the conversion and its inverse; undefined if it never does. */
   loss?(conversion: Own): string | undefined;
-  /** What people do who change a client: `multiply the number by 100`. */
+  /** The instruction for changing a client: `multiply the number by 100`. */
   remark(this: void, conversion: Own): string;
-  /** What a guide says of the value in V2 where it does not know which of several rules applied: `the number is in another unit`. */
+  /** How a guide describes the value in V2 if it does not know which of several rules applied: `the number is in another unit`. */
   readonly remarkOfAny: string;
-  /** Why a conversion has no inverse: what goes on after "since". */
+  /** Why a conversion has no inverse: the words after "since". */
   readonly why?: string;
 }
 
 /** The keywords of a schema. */
 export type Keywords = Readonly<Record<string, unknown>>;
 
-/** What a conversion makes of the schema of a value. What it does not tell is left out: a looser schema refuses nobody. */
+/** The effect of a conversion on the schema of a value. Unknown keywords are left out: a looser schema refuses no value. */
 export interface ConversionSchema<Own> {
   /** The type of the values, and their lengths and pattern. */
   made(this: void, conversion: Own, keywords: Keywords): Keywords;
-  /** Of a conversion without an inverse: what V1's clients may send, which no schema of V2 tells; any value when absent. */
+  /** For a conversion without an inverse: the values that V1's clients may send, which V2's schema does not tell; any value if absent. */
   readonly taken?: Keywords;
-  /** True where numbers stay numbers, in their order. */
+  /** True if numbers stay numbers, in the same order. */
   keepsOrder?(this: void, conversion: Own): boolean;
-  /** True where multiples of a number become those of another. */
+  /** True if multiples of a number stay multiples of one. */
   readonly keepsSteps?: true;
 }
 
@@ -52,15 +52,15 @@ export function typeIn({ type }: Keywords): unknown {
   return Array.isArray(type) ? type.find((one) => one !== 'null') : type;
 }
 
-/** How a rule book has a conversion, beside its member or parameter. */
+/** How a rule book writes a conversion, in addition to its member or parameter. */
 export interface ConversionBook<Own> {
-  /** What it does, for editors. */
+  /** Its description, for editors. */
   readonly description: string;
-  /** The keys of the rule beside those of its place; none when absent. */
+  /** The keys of the rule in addition to those of its place; none if absent. */
   keys?(this: void, blocks: Blocks): zod.core.$ZodShape;
-  /** Reads the rule that has these keys. */
+  /** Reads a rule with these keys. */
   read(this: void, source: object): Own;
-  /** True if a parameter of a query, whose values have no types, can have it as well. */
+  /** True if it can also be used for query parameters, whose values have no types. */
   readonly isOfTexts?: true;
 }
 
@@ -77,7 +77,7 @@ export function textOf(json: string): string | undefined {
   return isString(json) ? stringText(json.slice(1, -1)) : undefined;
 }
 
-/** The index in a spelled string of the unit that has the index `unit` once escapes are decoded. */
+/** Converts an index in a decoded string to one in its spelling. */
 export function rawIndex(raw: string, unit: number): number {
   if (!raw.includes('\\')) return unit;
   let at = 0;

@@ -10,12 +10,9 @@ import type { ScaleConversion } from './scale.ts';
 import * as unprefix from './unprefix.ts';
 import * as unquote from './unquote.ts';
 
-/*
- * The only list of the conversions of values. There are several tables, because a bundle has whole ones: one that only migrates has
- * neither the words nor the forms of a rule book.
- */
+/* The list of all conversions of values. There are several tables, because a bundle contains whole tables: one that only migrates has neither the descriptions nor the forms of a rule book. */
 
-/** What is done to the value of one member. A closed union. */
+/** A conversion of the value of one member. A closed union. */
 export type Conversion = ScaleConversion | QuoteConversion | PrefixConversion | DateConversion;
 
 /** The name of a conversion. */
@@ -33,7 +30,7 @@ export const CONVERSIONS: Table<ConversionKind<Conversion>> = {
   date: date.conversion,
 };
 
-/** What people read of them. */
+/** Their descriptions for people. */
 export const CONVERSION_WORDS: Table<ConversionWords<Conversion>> = {
   scale: scale.words,
   quote: quote.words,
@@ -43,7 +40,7 @@ export const CONVERSION_WORDS: Table<ConversionWords<Conversion>> = {
   date: date.words,
 };
 
-/** How a rule book has them. */
+/** Their forms in a rule book. */
 export const CONVERSION_BOOKS: Table<ConversionBook<Conversion>> = {
   scale: scale.book,
   quote: quote.book,
@@ -53,7 +50,7 @@ export const CONVERSION_BOOKS: Table<ConversionBook<Conversion>> = {
   date: date.book,
 };
 
-/** What they make of schemas. */
+/** Their effects on schemas. */
 export const CONVERSION_SCHEMAS: Table<ConversionSchema<Conversion>> = {
   scale: scale.schema,
   quote: quote.schema,

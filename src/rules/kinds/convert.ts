@@ -41,7 +41,7 @@ export interface ConvertRule {
   readonly member: string;
   readonly in: Path;
   readonly conversion: Conversion;
-  /** True where every value is a text, as in a form. */
+  /** True if every value is a text, as in a form. */
   readonly isOfTexts?: true;
 }
 
@@ -60,7 +60,7 @@ export interface QueryConvertRule {
   readonly conversion: Conversion;
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<ConvertRule> = { compile };
 
 /** The value is converted back. */
@@ -74,7 +74,7 @@ export const lens: Lens<ConvertRule, ResponseConvertRule> = {
   },
 };
 
-/** Its work on queries. A value that cannot be converted stays, with a note. */
+/** How it changes queries. A value that cannot be converted stays, with a note. */
 export const query: QueryKind<QueryConvertRule> = {
   compile: ({ parameter, conversion }) => {
     const convert = textConverterOf(conversion);
@@ -103,7 +103,7 @@ export const query: QueryKind<QueryConvertRule> = {
   },
 };
 
-/** Converts the value of the named member; null is no value, and stays. */
+/** Converts the value of the named member; null counts as no value, and stays. */
 function compile(rule: ConvertRule, base: RuleBase, names: NameTable): CompiledRule {
   const expected = CONVERSIONS[rule.conversion.rule].accepts(rule.conversion);
   const ofText = rule.isOfTexts === true ? textConverterOf(rule.conversion) : undefined;
@@ -125,7 +125,7 @@ function compile(rule: ConvertRule, base: RuleBase, names: NameTable): CompiledR
   });
 }
 
-/** A form says null by an empty text. */
+/** In a form, an empty text represents null. */
 function convertText(json: string, convert: (text: string) => string | undefined): string | undefined {
   const text = textOf(json);
   if (text === undefined || text === '') return text === undefined ? undefined : json;

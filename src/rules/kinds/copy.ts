@@ -5,10 +5,10 @@ import type { Kind, Lens, QueryKind, StatusPattern, Words } from './kind.ts';
 import { compilePlaced, placesFault, placesOf } from './move.ts';
 import type { ResponseStripRule } from './strip.ts';
 
-/** Copies the member at `from` of each object at `in` to `to` in the same object; the objects on the way there are made. */
+/** Copies the member at `from` of each object at `in` to `to` in the same object; missing objects on the path are created. */
 export interface CopyRule {
   readonly rule: 'copy';
-  /** The objects that both paths have in common, up to the last `*`. */
+  /** The objects on both paths, up to the last common `*`. */
   readonly in: Path;
   readonly from: Path;
   readonly to: Path;
@@ -17,21 +17,21 @@ export interface CopyRule {
 /** Copies the member at `from` of each object at `path` of a response to `to`. */
 export interface ResponseCopyRule {
   readonly rule: 'copy';
-  /** The objects that both paths have in common, up to the last `*`. */
+  /** The objects on both paths, up to the last common `*`. */
   readonly path: Path;
   readonly from: Path;
   readonly to: Path;
   readonly status: readonly StatusPattern[];
 }
 
-/** Adds every query parameter `parameter` of a V1 request under the name `to` as well. */
+/** Adds every query parameter `parameter` of a V1 request also under the name `to`. */
 export interface QueryCopyRule {
   readonly rule: 'copy';
   readonly parameter: string;
   readonly to: string;
 }
 
-/** Its work on queries. V1 had no parameter of the second name: one that is there goes, and so does that of a link. */
+/** How it changes queries. V1 had no parameter with the second name: an existing one is dropped, also in links. */
 export const query: QueryKind<QueryCopyRule> = {
   compile: ({ parameter, to }) => ({
     apply: (run) => {
@@ -43,10 +43,10 @@ export const query: QueryKind<QueryCopyRule> = {
   }),
 };
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<CopyRule> = { compile: compilePlaced };
 
-/** V1 had no such member: the copy goes, whatever its value, and so do the objects around it that it leaves empty. */
+/** V1 had no such member: the copy is removed with any value, and so are the objects around it that become empty. */
 export const lens: Lens<CopyRule, ResponseStripRule> = {
   moves: ({ from, to }) => [{ from, to }],
   inverse: (rule, path, { inside }) => {
@@ -59,7 +59,7 @@ export const lens: Lens<CopyRule, ResponseStripRule> = {
   leadsIn: true,
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<CopyRule, ResponseCopyRule> = {
   of: 'both',
   keeps: true,
@@ -73,15 +73,15 @@ export const words: Words<CopyRule, ResponseCopyRule> = {
   done: ({ name, place }) => `${name} is copied to ${place}.`,
 };
 
-const COPIED_TO = 'The path of the copy; makes objects on the way. Each * is the one in copy.';
+const COPIED_TO = 'The path of the copy; missing objects on it are created. Each * is the one in copy.';
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<CopyRule, ResponseCopyRule, QueryCopyRule> = {
   request: {
     form: ({ strict, memberPath, inside }) =>
       formOf(
         strict({ copy: memberPath, in: inside, to: memberPath.describe(COPIED_TO) }).describe(
-          'Copies a member to another name or another object; both have the same bytes.',
+          'Copies a member to another name or another object; the copy has the same bytes.',
         ),
         (source, { path }) => {
           const { path: objects, ...ends } = placesOf(source.copy, source.to, source.in);
@@ -135,12 +135,12 @@ export const book: Book<CopyRule, ResponseCopyRule, QueryCopyRule> = {
   },
 };
 
-/** No member can be copied into itself. */
+/** A member cannot be copied into itself. */
 function faultOf({ from, to }: Pick<CopyRule, 'from' | 'to'>): string | undefined {
   const why = placesFault('copy', from, to);
   if (why !== undefined) return why;
-  if (isSamePath(from, to)) return 'copy puts the copy where the member is; write another path';
+  if (isSamePath(from, to)) return 'copy leads to the member itself; write another path';
   if (!beginsWith(from, to) && !beginsWith(to, from)) return undefined;
   const outer = printPath(from.length < to.length ? from : to);
-  return `copy needs two places of which none is in the other, and both are in ${outer}; write another path`;
+  return `copy cannot put a member into itself, and both places are in ${outer}; write another path`;
 }

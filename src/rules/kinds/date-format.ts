@@ -13,20 +13,20 @@ import {
   writeParts,
 } from './date-pattern.ts';
 
-/** A point in time: whole seconds since 1970, rounded down, and the digits of the rest, without zeros at their end. */
+/** A point in time: whole seconds since 1970, rounded down, and the digits of the fraction without trailing zeros. */
 interface Instant {
   readonly seconds: number;
   readonly fraction: string;
 }
 
-/** How dates are written: one of the words, or a pattern such as `dd/MM/yyyy`. */
+/** The form of a date: one of the words, or a pattern such as `dd/MM/yyyy`. */
 export interface DateForm {
   /**
    * `date` (RFC 3339 full-date), `datetime` (read as ISO 8601, written as RFC 3339), `rfc-1123` (as in the field Date), `epoch`,
-   * `epoch-ms`, or a pattern in the letters of Unicode, such as `d MMM yyyy`.
+   * `epoch-ms`, or a pattern with Unicode's date letters, such as `d MMM yyyy`.
    */
   readonly format: string;
-  /** The time zone of a form that has none in its text: `UTC`, an offset such as `+10:00`, or a name such as `Australia/Sydney`. */
+  /** The time zone for a form whose texts have none: `UTC`, an offset such as `+10:00`, or a name such as `Australia/Sydney`. */
   readonly zone: string;
   /** The time of a date without one, in seconds of the day. */
   readonly at: number;
@@ -34,23 +34,23 @@ export interface DateForm {
   readonly writes: readonly DatePart[];
 }
 
-/** Longer texts are not dates. */
+/** Maximum length of a date. */
 const MAX_CHARACTERS = 128;
 
 const DAY = 86_400;
 
-/** The first second of the year 1, and the last of 9999: other years have no four digits. */
+/** The first second of the year 1, and the last of 9999: the years with four digits. */
 const FIRST_SECOND = -62_135_596_800;
 const LAST_SECOND = 253_402_300_799;
 
 /**
- * A date and a time of ISO 8601, extended or basic, as services write them: a blank or a small letter for T, no seconds, a comma, an
- * offset in any of its forms or none, and a zone in brackets (RFC 9557) behind it.
+ * A date and a time in ISO 8601, extended or basic, as services write them: with a blank or a small letter for T, no seconds, a comma,
+ * any form of offset or none, or a zone in brackets (RFC 9557).
  */
 const DATETIME =
   /^(?<y>\d{4})(-?)(?<M>\d\d)\2(?<d>\d\d)[Tt ](?<H>\d\d)(?:(:?)(?<m>\d\d)(?:\6(?<s>\d\d)(?:[.,](?<S>\d{1,30}))?)?)?(?<z> ?Z| UTC| GMT| ?[+\u2212-]\d\d(?::?\d\d)?)?(?<tags>(?:\[[!\w/:+=-]{1,40}\])*)$/i;
 
-/** The words that stand for a pattern, as it is written. */
+/** The names of patterns. */
 const WORDS: ReadonlyMap<string, string> = new Map([
   ['date', 'yyyy-MM-dd'],
   ['datetime', 'yyyy-MM-ddTHH:mm:ssFXXX'],
@@ -73,18 +73,18 @@ export function isZone(zone: string): boolean {
   return zone === 'UTC' || OFFSET.test(zone) || zoneName(zone) !== undefined;
 }
 
-/** The one spelling of a zone's name, so that a client's spellings of it do not each get a clock; undefined for an unknown name. */
+/** The canonical spelling of a zone's name, so that several spellings share a clock; undefined for an unknown name. */
 function zoneName(zone: string): string | undefined {
   const key = zone.toLowerCase();
   const known = zoneNames.get(key) ?? nameInRuntime(zone);
-  // To ask the runtime costs as much as a hundred dates: a list of them asks once.
+  // Asking the runtime takes as long as converting a hundred dates, so the result is cached.
   if (zoneNames.size < MAX_ZONES) zoneNames.set(key, known);
   return known === '' ? undefined : known;
 }
 
 const zoneNames = new Map<string, string>();
 
-/** More than there are zones. */
+/** More than the number of time zones. */
 const MAX_ZONES = 1000;
 
 /** Empty for an unknown name. */
@@ -102,10 +102,10 @@ export function secondsOfDay(text: string): number | undefined {
   return hour === '' ? undefined : timeOf(Number(hour), Number(minute), Number(second));
 }
 
-/** What a date in one form loses on the way to the other form and back; undefined where it is the same again. */
+/** What a date loses on the way to another form and back; undefined if nothing. */
 export function dateLoss(from: string, to: string): 'zone' | 'time' | undefined {
   if (precision(from) > precision(to)) return 'time';
-  // The offset that was written, and its zeros, are in no other form.
+  // No other form keeps the offset as written, and its zeros.
   return from !== to && (from === 'rfc-1123' || hasZone(partsOf(patternOf(from)))) ? 'zone' : undefined;
 }
 
@@ -113,7 +113,7 @@ function precision(format: string): number {
   return isNumeric(format) || format === 'datetime' ? Infinity : precisionOf(patternOf(format));
 }
 
-/** The dates in a form that are texts, as a regular expression of JSON Schema. */
+/** A regular expression of JSON Schema for the dates in a text form. */
 export function dateSchemaPattern({ reads }: CompiledDate): string {
   return reads.replaceAll(/\?<\w+>/g, '?:');
 }
@@ -123,7 +123,7 @@ export function isNumeric(format: string): boolean {
   return format === 'epoch' || format === 'epoch-ms';
 }
 
-/** Writes the date `text`, which has the form `from`, in the form `to`; undefined if it is not a date. */
+/** Converts the date `text` from one form to another; undefined if it is not a date. */
 export function convertDate(text: string, from: DateForm, to: DateForm): string | undefined {
   if (text.length > MAX_CHARACTERS) return undefined;
   const instant = read(text, from);
@@ -136,9 +136,12 @@ function patternOf(format: string): string {
   return WORDS.get(format) ?? format;
 }
 
-/** What a form takes to be read and written, as plain data: a rule book that is read has it, so that no bundle that runs one makes it. */
+/**
+ * The compiled form of a date, as plain data: it is made when a rule book is read, so that bundles that only run one do not need the
+ * compiler.
+ */
 export interface CompiledDate {
-  /** A regular expression, for any case; empty for a form of numbers. */
+  /** A case-insensitive regular expression; empty for a numeric form. */
   readonly reads: string;
   readonly writes: readonly DatePart[];
 }
@@ -164,7 +167,7 @@ function read(text: string, { format, zone, at, reads }: DateForm): Instant | un
   const month = Number(M) || MONTHS.findIndex((name) => name.toLowerCase().startsWith(M.toLowerCase())) + 1;
   const day = dayOf(year, month, Number(d));
   const hour = h === undefined ? H : hourOf(Number(h), a);
-  // ISO 8601 calls midnight at the end of a day 24:00.
+  // ISO 8601 allows 24:00 for midnight at the end of a day.
   const isEnd = hour === '24' && /^0*$/.test(m + s + fraction);
   const time = hour === undefined ? at : isEnd ? DAY : timeOf(Number(hour), Number(m), Number(s));
   const place = zoneOf(z, tags) ?? zone;
@@ -173,12 +176,12 @@ function read(text: string, { format, zone, at, reads }: DateForm): Instant | un
   return seconds === undefined ? undefined : { seconds, fraction: withoutZeros(fraction) };
 }
 
-/** The hour of the day for one of 12, as digits; one that there is not for another number. */
+/** The hour of the day for one of a 12-hour clock, as digits; invalid for an invalid one. */
 function hourOf(hour: number, half: string): string {
   return String(hour < 1 || hour > 12 ? 99 : (hour % 12) + (/^p/i.test(half) ? 12 : 0));
 }
 
-/** The zone that a text names: its offset, or else the name in brackets; undefined where it names none, and empty for an impossible one. */
+/** The zone in a text: its offset, or else the name in brackets; undefined if there is none, empty if it is impossible. */
 function zoneOf(text: string | undefined, tags: string): string | undefined {
   if (text === undefined) {
     const [, name] = /^\[!?([^\]=]+)\]/.exec(tags) ?? [];
@@ -188,7 +191,7 @@ function zoneOf(text: string | undefined, tags: string): string | undefined {
   if (place !== '') return `-0${'ECMP'.indexOf(place.toUpperCase()) + (/s/i.test(half) ? 5 : 4)}:00`;
   const [, sign, hours = '', minutes = '00'] = /([+\u2212-])(\d\d?):?(\d\d)?$/.exec(text) ?? [];
   if (hours === '') return 'UTC';
-  // No clock is a day ahead: such an offset is a mistake.
+  // No offset is a day long: it is a mistake.
   if (timeOf(Number(hours), Number(minutes), 0) === undefined) return '';
   return `${sign === '+' ? '+' : '-'}${hours.padStart(2, '0')}:${minutes}`;
 }
@@ -210,7 +213,7 @@ function print(instant: Instant, { format, zone, writes }: DateForm): string | u
   if (isNumeric(format)) return printEpoch(instant, format === 'epoch' ? 0 : 3);
   const place = format === 'rfc-1123' ? 'UTC' : zone;
   const clock = offsetAt(seconds, place);
-  // Clocks that went by the sun were ahead by seconds, which no text of a zone has.
+  // Clocks with local solar time were ahead by seconds, which no zone text expresses.
   const offset = clock % 60 !== 0 && hasZone(writes) ? 0 : clock;
   const local = seconds + offset;
   if (local < FIRST_SECOND || local > LAST_SECOND) return undefined;
@@ -224,7 +227,7 @@ function print(instant: Instant, { format, zone, writes }: DateForm): string | u
   });
 }
 
-/** A zone's short name, where it is one that is read; undefined for others. */
+/** A zone's short name, if that can be read; undefined otherwise. */
 function shortName(seconds: number, zone: string): string | undefined {
   if (zone === 'UTC') return zone;
   if (OFFSET.test(zone)) return undefined;
@@ -251,7 +254,7 @@ function withoutZeros(digits: string): string {
   return digits.slice(0, end);
 }
 
-/** Days since 1970 of a real calendar day; undefined for another. */
+/** Days since 1970 for a valid calendar day; undefined for any other. */
 function dayOf(year: number, month: number, date: number): number | undefined {
   if (year < 1 || month < 1 || month > 12 || date < 1) return undefined;
   const time = new Date(0);
@@ -271,14 +274,14 @@ function dateOf(day: number): Pick<ClockTime, 'year' | 'month' | 'date' | 'weekd
   };
 }
 
-/** Seconds of the day; a leap second is in no other form. */
+/** Seconds of the day; no other form has a leap second. */
 function timeOf(hour: number, minute: number, second: number): number | undefined {
   return hour > 23 || minute > 59 || second > 59 ? undefined : hour * 3600 + minute * 60 + second;
 }
 
 /**
- * The instant of a local time: the first of two, where clocks are set back. Where they are set forward, a local time that was skipped
- * is none, unless only its day was written.
+ * The instant of a local time: the first of two when clocks are set back. A time that was skipped when they are set forward is invalid,
+ * unless only the day was written.
  */
 function instantOf(local: number, zone: string, isDay: boolean): number | undefined {
   const before = offsetAt(local - DAY, zone);
@@ -299,9 +302,9 @@ function offsetAt(seconds: number, zone: string): number {
 
 const clocks = new Map<string, Intl.DateTimeFormat>();
 
-/** The clock on the wall of a zone, in numbers; throws a RangeError for a name that the runtime does not know. */
+/** The wall clock of a zone, in numbers; throws a RangeError for a name that the runtime does not know. */
 export function wallClock(zone: string): Intl.DateTimeFormat {
-  // One for each zone: to create one costs a thousand times as much as to ask it.
+  // One for each zone: creating one takes a thousand times as long as using it.
   const clock =
     clocks.get(zone) ??
     new Intl.DateTimeFormat('en-US', {

@@ -7,7 +7,7 @@ export interface ClockTime {
   readonly weekday: number;
   /** Seconds of the day. */
   readonly time: number;
-  /** The digits of parts of a second, without zeros at their end. */
+  /** The digits of the fraction of a second, without trailing zeros. */
   readonly fraction: string;
   /** Seconds by which the clock is ahead of UTC. */
   readonly offset: number;
@@ -28,12 +28,12 @@ export const WEEKDAYS: readonly string[] = 'Sunday Monday Tuesday Wednesday Thur
 );
 
 /**
- * A zone in a text: an offset, UTC, or a name of RFC 822 (EST is always five hours behind), in every spelling whatever letter stands
- * for it: services write `+0100` where their pattern says `XXX`.
+ * A zone in a text: an offset, UTC, or a name of RFC 822 (EST is always five hours behind), in every spelling for each letter, because
+ * services write `+0100` although their pattern says `XXX`.
  */
 const ZONE = String.raw`(?:UTC?|GMT)?[+\u2212-]\d\d?(?::?\d\d)?|UTC?|GMT|Z|[ECMP][SD]T`;
 
-/** True for the short name of a zone that is read. */
+/** True for a zone's short name that can be read. */
 export function isZoneWord(name: string): boolean {
   return ZONE_NAME.test(name);
 }
@@ -57,8 +57,8 @@ const NAME = '[A-Za-z]{3,9}';
 const BLANK = '[ \\u00a0\\u202f]';
 
 /**
- * The letters of LDML (Unicode TR 35) that are read and written, with their longest run; F is a fraction as long as it has to be, for
- * `datetime` alone. `YYYY` and `DD` stand for `yyyy` and `dd`: no service dates by the weeks and days of the year that LDML means.
+ * The letters of LDML (Unicode TR 35) that are read and written, with their longest run; F is a fraction of any length, only for
+ * `datetime`. `YYYY` and `DD` are read as `yyyy` and `dd`: no service means the week-based year and the day of the year, as in LDML.
  */
 const LONGEST: readonly (readonly [letters: string, longest: number])[] = [
   ['yME', 4],
@@ -68,7 +68,7 @@ const LONGEST: readonly (readonly [letters: string, longest: number])[] = [
   ['S', 9],
 ];
 
-/** Longer patterns are none: texts have a maximum length as well. */
+/** Maximum length of a pattern: texts are limited as well. */
 const MAX_PATTERN = 64;
 
 const KNOWN =
@@ -84,7 +84,7 @@ export function patternFault(pattern: string): string | undefined {
     const [, longest] = LONGEST.find(([letters]) => letters.includes(letter)) ?? [];
     const run = letter.repeat(count);
     if (longest === undefined)
-      return `has ${run}, which is no part of a date here; write ${KNOWN}, and text between quote marks`;
+      return `has ${run}, which is not a supported part of a date; write ${KNOWN}, and text between quote marks`;
     const lengths = letter === 'y' ? [1, 2, 4] : [];
     if (count > longest || (lengths.length > 0 && !lengths.includes(count)))
       return `has ${run}, which is not supported; write ${letter === 'y' ? 'yyyy' : letter.repeat(longest)}`;
@@ -92,19 +92,19 @@ export function patternFault(pattern: string): string | undefined {
   const has = (letters: string): boolean => runs.some(({ letter }) => letters.includes(letter));
   for (const same of ['y', 'M', 'd', 'E', 'Hh', 'm', 's', 'S', 'a', 'zZXx'])
     if (runs.filter(({ letter }) => same.includes(letter)).length > 1)
-      return 'names a part of the date twice; name it once';
+      return 'names a part of the date twice; remove one of them';
   if (!has('y') || !has('M') || !has('d')) return `lacks the year, the month or the day; write ${KNOWN}`;
-  if (has('h') && !has('a')) return 'has hours up to 12 without AM and PM; write HH, or add a';
-  if (has('a') && !has('h')) return 'has AM and PM without hours up to 12; write h, or leave a out';
+  if (has('h') && !has('a')) return 'has hours up to 12 without AM and PM; write HH, or add the letter a';
+  if (has('a') && !has('h')) return 'has AM and PM without hours up to 12; write h, or remove the letter a';
   if (has('S') && !has('s')) return 'has parts of a second without seconds; add ss';
   if (has('s') && !has('m')) return 'has seconds without minutes; add mm';
   if (has('m') && !has('Hh')) return 'has minutes without hours; add HH';
   if (parts.some((part, at) => isJoined(part, parts[at + 1])))
-    return 'has a part whose end nothing shows; write it with two digits, or put text between it and the next one';
+    return 'has a part of varying length directly before the next part; write it with two digits, or put text between them';
   return undefined;
 }
 
-/** True where a part of a varying length meets one that could go on with it: of one or two digits, a name, or a zone. */
+/** True if a part of varying length is followed by one that could continue it: of one or two digits, a name, or a zone. */
 function isJoined(part: DatePart, next: DatePart | undefined): boolean {
   if ('text' in part || next === undefined) return false;
   const isZone = 'zZXx'.includes(part.letter);
@@ -116,7 +116,7 @@ function isJoined(part: DatePart, next: DatePart | undefined): boolean {
   );
 }
 
-/** Any time: it tells whether a part begins with a digit or a letter. */
+/** Any time, to test whether a part begins with a digit or a letter. */
 const SAMPLE: ClockTime = {
   year: 2000,
   month: 1,
@@ -128,12 +128,12 @@ const SAMPLE: ClockTime = {
   zoneName: () => undefined,
 };
 
-/** The parts that a pattern has: from a day (0) to seconds (3), and one more for each digit of a second. */
+/** The precision of a pattern: 0 for a day, 3 for seconds, and one more for each digit of a second. */
 export function precisionOf(pattern: string): number {
   let precision = 0;
   for (const part of partsOf(pattern)) {
     if ('text' in part) continue;
-    // A year of two digits is in every other form, but not the other way round.
+    // Every other form can express a two-digit year, but not the other way round.
     if (part.letter === 'y' && part.count === 2) return -1;
     precision += 'Hhms'.includes(part.letter) ? 1 : part.letter === 'S' ? part.count : 0;
   }
@@ -150,7 +150,7 @@ export function partsOf(pattern: string): readonly DatePart[] {
   const parts: DatePart[] = [];
   let quoteEnd = -1;
   for (const { 0: run, 1: quoted, 2: letter, index } of pattern.matchAll(/'([^']*)'|([A-SU-Za-z])\2*|[^]/g)) {
-    // Two quote marks in a row are one of the text, inside of quoted text as well.
+    // Two quote marks in a row are a literal one, even inside quoted text.
     if (letter === undefined)
       parts.push({
         text: quoted === undefined ? run : index === quoteEnd ? `'${quoted}` : quoted || "'",
@@ -168,20 +168,17 @@ export function partsOf(pattern: string): readonly DatePart[] {
 function sourceOf({ letter, count }: { readonly letter: string; readonly count: number }): string {
   if ('zZXx'.includes(letter)) return `(?<z>${ZONE})?`;
   if (letter === 'a') return String.raw`(?<a>[AaPp]\.?[Mm]\.?)`;
-  // Names are told apart where the date is made: a day of the week says nothing that the day does not.
+  // Names distinguish dates only when written: a day of the week adds nothing to the date.
   if (letter === 'E') return NAME;
   if (letter === 'M' && count > 2) return `(?<M>${NAME})`;
   const isOpen = count === 1 && letter !== 'S' && letter !== 'y';
   return `(?<${letter}>\\d${isOpen ? '\\d?' : `{${letter === 'y' && count === 1 ? 4 : count}}`})`;
 }
 
-/**
- * A regular expression that reads the texts of a pattern, in any case: each group is named by the letter of its part, and that of the
- * zone by z.
- */
+/** A case-insensitive regular expression for the texts of a pattern: each group has the name of its letter, that of the zone is z. */
 export function readerOf(pattern: string): string {
   const source = partsOf(pattern).map((part) => ('text' in part ? literal(part.text) : sourceOf(part)));
-  // A zone may be absent, with the blank before it: the rule's own completes the text.
+  // A zone may be absent, with the blank before it: the rule's zone then applies.
   return `^${source.join('').replace(`${BLANK}(?<z>`, `${BLANK}?(?<z>`)}$`;
 }
 
@@ -189,7 +186,7 @@ function literal(text: string): string {
   return text.replaceAll(/[\\^$.*+?()[\]{}|/]/g, String.raw`\$&`).replaceAll(' ', BLANK);
 }
 
-/** Writes a time; undefined where a year of two digits would be read as another. */
+/** Writes a time; undefined if a two-digit year would be read as another one. */
 export function writeParts(writes: readonly DatePart[], time: ClockTime): string | undefined {
   const parts = writes.map((part) => ('text' in part ? part.text : written(part, time)));
   return parts.includes(undefined) ? undefined : parts.join('');
@@ -245,7 +242,7 @@ function writtenOffset(offset: number, count: number): string {
   return `${offset < 0 ? '-' : '+'}${digits(Math.floor(minutes / 60), 2)}${end}`;
 }
 
-/** The year that two digits stand for: from 1969 to 2068, as in POSIX. */
+/** The year of two digits: from 1969 to 2068, as in POSIX. */
 export function fullYear(year: number): number {
   return year + (year < 69 ? 2000 : 1900);
 }

@@ -25,7 +25,7 @@ export interface DateConversion {
   readonly rule: 'date';
   readonly from: string;
   readonly to: string;
-  /** How both are read and written. */
+  /** How both forms are read and written. */
   readonly forms: Readonly<
     Record<
       'from' | 'to',
@@ -38,7 +38,7 @@ export interface DateConversion {
       }
     >
   >;
-  /** The time zone of a form that has none in its text. */
+  /** The time zone for a form whose texts have none. */
   readonly zone: string;
   /** The time of a date without one, in seconds of the day. */
   readonly at: number;
@@ -58,7 +58,7 @@ export const conversion: ConversionKind<DateConversion> = {
   isOfNumbers: ({ from }) => isNumeric(from),
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ConversionWords<DateConversion> = {
   say: ({ from, to }, name) => `write the date ${name}, ${from}, as ${to}`,
   loss: ({ from, to }) => {
@@ -66,13 +66,13 @@ export const words: ConversionWords<DateConversion> = {
     if (loss === undefined) return undefined;
     return loss === 'zone'
       ? `${to} keeps the time, but not the zone that it was written in`
-      : `${to} has less of a date than ${from}`;
+      : `${to} has fewer parts of a date than ${from}`;
   },
   remark,
   remarkOfAny: 'the date is written in another form',
 };
 
-/** What it makes of a schema. */
+/** Its effect on a schema. */
 export const schema: ConversionSchema<DateConversion> = {
   made: ({ to, forms }) => {
     if (isNumeric(to)) return { type: 'integer' };
@@ -83,7 +83,7 @@ export const schema: ConversionSchema<DateConversion> = {
   keepsOrder: ({ from, to }) => isNumeric(from) && isNumeric(to),
 };
 
-/** With an example, since the names of the forms say little without the rule book. */
+/** With an example, because the names of forms say little without the rule book. */
 function remark(own: DateConversion): string {
   const start = dateConversion('datetime', own.from, own.zone, own.at);
   const before = conversion.converter(start)('"2026-12-24T00:00:00Z"');
@@ -92,12 +92,12 @@ function remark(own: DateConversion): string {
   return after === undefined ? forms : `${forms}, such as ${after}, not ${before}`;
 }
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: ConversionBook<DateConversion> = {
   description: 'Writes a date in another form.',
   keys: ({ z, optional, checked }) => {
     const format = checked(formatFault).describe(
-      'date, datetime (ISO 8601, written as RFC 3339), rfc-1123, epoch, epoch-ms, or a pattern in the letters of Unicode, such as dd/MM/yyyy or d MMM yyyy h:mm a.',
+      "date, datetime (ISO 8601, written as RFC 3339), rfc-1123, epoch, epoch-ms, or a pattern with Unicode's date letters, such as dd/MM/yyyy or d MMM yyyy h:mm a.",
     );
     return {
       from: format,
@@ -109,7 +109,7 @@ export const book: ConversionBook<DateConversion> = {
             isZone,
             'is not a time zone; write UTC, an offset such as +10:00, or a name such as Australia/Sydney',
           ),
-        'The time zone of a form that has none; UTC when absent.',
+        'The time zone for a form without one; UTC when absent.',
       ),
       at: optional(
         z
@@ -138,12 +138,12 @@ export function dateConversion(from: string, to: string, zone = 'UTC', at = 0): 
 }
 
 function formOf(format: string, { reads, writes }: CompiledDate, zone: string, at: number): DateForm {
-  // Not proven linear: each part of a form reads at most thirty characters, and none goes on with the next.
+  // Not proven linear: each part of a form reads at most thirty characters, and no part can continue the previous one.
   return { format, zone, at, reads: new RegExp(reads, 'i'), writes };
 }
 
 function convertJson(json: string, from: DateForm, to: DateForm): string | undefined {
-  // A service that reads the number reads its digits from a string as well.
+  // A service that reads the number also accepts its digits in a string.
   const text = isNumeric(from.format) && !isString(json) ? json : textOf(json);
   const converted = text === undefined ? undefined : convertDate(text, from, to);
   if (converted === undefined) return undefined;

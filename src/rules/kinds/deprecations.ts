@@ -14,16 +14,16 @@ export interface DeprecationsRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Its work on the bytes of responses. */
+/** How it changes the bytes of responses. */
 export const kind: ResponseKind<DeprecationsRule> = { compile };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ResponseWords<DeprecationsRule> = {
   of: 'responses',
   say: (_, name) => `list the deprecated attributes at ${name}`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<never, DeprecationsRule> = {
   response: {
     form: ({ strict, memberPath, status }) =>
@@ -39,7 +39,7 @@ export const book: Book<never, DeprecationsRule> = {
       ),
     faults: ({ rule }, at, fault) => {
       if (rule.path.includes('*'))
-        fault([...at, rule.rule], 'the list has exactly one place; name it without *');
+        fault([...at, rule.rule], 'the list has exactly one place; write the path without *');
     },
     effect: ['lists them at '],
     adds: true,
@@ -47,8 +47,8 @@ export const book: Book<never, DeprecationsRule> = {
 };
 
 /**
- * Adds the list of the deprecated attributes that the request used, and the objects around it where they are absent. An existing
- * member in its place is kept.
+ * Adds the list of the deprecated attributes that the request used, and missing objects on its path. An existing member in its place is
+ * kept.
  */
 function compile(rule: DeprecationsRule, base: RuleBase, names: NameTable): CompiledRule {
   const path = pathIds(rule.path, names);
@@ -65,7 +65,7 @@ function compile(rule: DeprecationsRule, base: RuleBase, names: NameTable): Comp
       let object = run.draft.root;
       for (const name of path.slice(0, -1)) {
         const member = find(object, name) ?? addObject(run, object, name);
-        // A value written by a rule is a list or a text.
+        // A value that a rule wrote is a list or a text.
         if (member.literal !== undefined) return undefined;
         const value = run.draft.open(member, member.node);
         if (!(value instanceof DraftObject)) return undefined;

@@ -3,15 +3,15 @@ import type { Reshape } from './schema-edits.ts';
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** Leads from a reference to its schema. */
+/** Resolves a reference to its schema. */
 type Follow = (schema: unknown) => unknown;
 
-/** The words of a schema that say the same of a value in another form. */
+/** The keywords of a schema that stay true for a value in another form. */
 const KEPT_WORDS: ReadonlySet<string> = new Set(
   'title description deprecated readOnly writeOnly nullable'.split(' '),
 );
 
-/** What a rule about a list makes of the schema and the examples of its member. */
+/** The effect of a rule about a list on the schema and the examples of its member. */
 export function shapeOfElements(rule: Pick<ResponseElementsRule, 'rule' | 'elements'>): Reshape {
   const { elements } = rule;
   const isList = makesList(rule);
@@ -62,10 +62,10 @@ function plainSchema(elements: Elements, list: JsonObject, follow: Follow): Type
   }
 }
 
-/** Levels of `allOf` in which a member is looked for: a schema may contain itself. */
+/** Maximum levels of `allOf` in which a member is searched: a schema may contain itself. */
 const MAX_PARTS = 8;
 
-/** The schema of a member of an object, whose parts may describe it. */
+/** The schema of a member of an object, possibly in one of its `allOf` parts. */
 function memberSchema(schema: unknown, name: string, follow: Follow, level: number): unknown {
   const { properties, allOf } = objectOf(follow(schema));
   const members = objectOf(properties);
@@ -76,7 +76,7 @@ function memberSchema(schema: unknown, name: string, follow: Follow, level: numb
     .find((found) => found !== undefined);
 }
 
-/** An example as a list; the same value where it is none that has one. */
+/** An example as a list; the same value if it cannot be converted. */
 function listValue(elements: Elements, value: unknown): unknown {
   switch (elements.are) {
     case 'texts':

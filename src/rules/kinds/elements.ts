@@ -32,22 +32,22 @@ import type { Kind, Lens, MovedMember, StatusPattern, Words } from './kind.ts';
 import { type ListRule, type ResponseListRule, settleNames } from './list.ts';
 
 /**
- * What a list has for what is one value without it: the texts between separators (`"a,b"` and `["a","b"]`), an object for each value of
- * a list (`["a"]` and `[{"value":"a"}]`), or one for each member of an object (`{"a":1}` and `[{"key":"a","value":1}]`).
+ * The elements of a list that replaces one value: the texts between separators (`"a,b"` and `["a","b"]`), an object for each value of a
+ * list (`["a"]` and `[{"value":"a"}]`), or a pair for each member of an object (`{"a":1}` and `[{"key":"a","value":1}]`).
  */
 export type Elements =
   | { readonly are: 'texts'; readonly with: string }
   | { readonly are: 'objects'; readonly of: string }
   | { readonly are: 'pairs'; readonly name: string; readonly value: string };
 
-/** Makes such a list of the member `member` of each object at `in` (`list`, `entries`), or the value of such a list (`unlist`). */
+/** Converts the member `member` of each object at `in` to such a list (`list`, `entries`), or such a list back to the value (`unlist`). */
 export interface ElementsRule {
   readonly rule: 'list' | 'entries' | 'unlist';
   readonly member: string;
   readonly in: Path;
   readonly to: string;
   readonly elements: Elements;
-  /** True where every value is a text, as in a form, which has no empty lists. */
+  /** True if every value is a text, as in a form, which has no empty lists. */
   readonly isOfTexts?: true;
 }
 
@@ -60,12 +60,12 @@ export interface ResponseElementsRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** True for a rule that makes a list; false for one that makes another value of a list. */
+/** True for a rule that makes a list; false for one that converts a list to another value. */
 export function makesList({ rule }: Pick<ElementsRule, 'rule'>): boolean {
   return rule !== 'unlist';
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<ElementsRule> = { compile };
 
 /** The list becomes the value again, and the value the list. */
@@ -77,12 +77,12 @@ export const lens: Lens<ElementsRule, ResponseElementsRule> = {
   ],
 };
 
-/** The rule that makes a list with such elements. */
+/** The name of the rule that makes a list with such elements. */
 function wordOf({ are }: Elements): 'list' | 'entries' {
   return are === 'pairs' ? 'entries' : 'list';
 }
 
-/** What is elsewhere in the value. The members of an object of V1 are not known by their indexes. */
+/** The places of nested members of the value. V1's members of an object cannot be addressed by index. */
 function insideOf(rule: ElementsRule): NonNullable<MovedMember['inside']> {
   const { elements } = rule;
   const isList = makesList(rule);
@@ -100,7 +100,7 @@ function insideOf(rule: ElementsRule): NonNullable<MovedMember['inside']> {
   }
 }
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<ElementsRule, ResponseElementsRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
@@ -119,7 +119,7 @@ const REMARKS: Readonly<Record<string, string>> = {
   unlist: 'now one value',
 } satisfies Record<Exclude<ElementsRule['rule'], 'list'>, string>;
 
-/** How a rule book has one of the rules about lists. */
+/** How a rule book writes one of the rules about lists. */
 export function bookOf(
   word: ElementsRule['rule'],
 ): Book<ElementsRule | ListRule, ResponseElementsRule | ResponseListRule> {
@@ -131,8 +131,8 @@ export function bookOf(
           to: blocks.optional(
             blocks.name,
             word === 'unlist'
-              ? 'The name of the value; that of the list when absent.'
-              : 'The name of the list; that of the member when absent.',
+              ? 'The name of the value; when absent, that of the list.'
+              : 'The name of the list; when absent, that of the member.',
           ),
         }),
         read: (source, place) => {
@@ -151,7 +151,9 @@ export function bookOf(
       inexact: (rule) => {
         if (!('elements' in rule) || rule.elements.are !== 'pairs' || rule.in[0] !== '**') return [];
         const of = printPath([...rule.in, rule.member]);
-        return [`the inverse of ${word} of ${of} is not exact: of one inside of another the name is a value`];
+        return [
+          `the inverse of ${word} of ${of} is not exact: inside another list, the name becomes a value`,
+        ];
       },
       patched: (rule) => {
         if (!('elements' in rule) || rule.elements.are !== 'pairs' || !makesList(rule)) return undefined;
@@ -190,7 +192,7 @@ const DESCRIPTIONS = {
     'Turns a list of texts into one text, a list of objects into one of values, or a list of pairs into an object.',
 };
 
-/** A rule about a list, whose elements have one form. */
+/** The schema of a rule about a list with one form of elements. */
 function schemaOf(
   word: ElementsRule['rule'],
   { strict, optional, memberPath, name, text }: Blocks,
@@ -222,13 +224,13 @@ function schemaOf(
     .describe(DESCRIPTIONS[word]);
 }
 
-/** How many forms a rule gives the elements of its list; a half of a pair is none, but too much beside another. */
+/** Returns how many forms of elements a rule has. Half a pair counts only in addition to another form. */
 function formsIn(rule: object): number {
   const halves = ['name', 'value'].filter((key) => key in rule).length;
   return ['with', 'of'].filter((key) => key in rule).length + halves / 2;
 }
 
-/** What the list has for the value without it; undefined where that is the one element. */
+/** The elements of the list for a value; undefined for a list with one element. */
 function elementsIn(source: object): Elements | undefined {
   const [separator, of, name, value] = ['with', 'of', 'name', 'value'].map((key) => textIn(source, key));
   if (separator !== undefined) return { are: 'texts', with: separator };
@@ -248,19 +250,19 @@ function wordsOfForms(elements: Elements): readonly [one: string, many: string] 
   }
 }
 
-/** Carries out what was found possible; returns the operations that say it in a patch, of a value at a path with a free one aside. */
+/** Does the planned work; returns the patch operations for a value at a path, with a free temporary place. */
 type Work = () => (path: string, aside: string) => readonly PatchOperation[] | undefined;
 
 /** One direction of a form, compiled. */
 interface Form {
   /** What the value must be. */
   readonly expected: string;
-  /** How a member takes the form; undefined where its value cannot. */
+  /** Plans the conversion of a member; undefined if its value cannot be converted. */
   readonly plan: (run: Run, member: DraftMember) => Work | Stop | undefined;
   readonly open?: (opened: MembersToOpen) => void;
 }
 
-/** Gives the value of the named member the other form; null is no value, and stays. */
+/** Converts the value of the named member; null counts as no value, and stays. */
 function compile(rule: ElementsRule, base: RuleBase, names: NameTable): CompiledRule {
   const { open, plan, expected } = formOf(rule, base, names);
   const to = names.add(rule.to);
@@ -309,7 +311,7 @@ function formOf(rule: ElementsRule, base: RuleBase, names: NameTable): Form {
   }
 }
 
-/** A text at its separators: an empty one has no parts, except in a form, which has no empty lists. */
+/** Splits a text at its separators: an empty text has no parts, except in a form, which has no empty lists. */
 function splitting(separator: string, isOfTexts: boolean): Form {
   return {
     expected: 'a string',
@@ -331,7 +333,7 @@ function splitting(separator: string, isOfTexts: boolean): Form {
   };
 }
 
-/** Texts to one, if it can be split into them again. */
+/** Joins texts, if the result can be split again. */
 function joining(separator: string, id: number, isOfTexts: boolean): Form {
   return {
     expected: `a list of strings without ${JSON.stringify(separator)} in them`,
@@ -352,7 +354,7 @@ function joining(separator: string, id: number, isOfTexts: boolean): Form {
   };
 }
 
-/** Each element into an object with one member. */
+/** Puts each element into an object with one member. */
 function puttingIn(of: number, id: number): Form {
   return {
     expected: 'a list',
@@ -391,7 +393,7 @@ function putIn(element: DraftElement, of: number): void {
   markChanged(object);
 }
 
-/** Each element out of its object. */
+/** Takes each element out of its object. */
 function takingOut(name: string, of: number, id: number, to: number, base: RuleBase): Form {
   return {
     expected: `a list of objects with ${name}, and nothing else in them`,
@@ -425,7 +427,7 @@ function takeOut(draft: Draft, element: DraftElement, member: DraftMember | unde
   markChanged(element.array);
 }
 
-/** Gives an element another value, perhaps that of a member. */
+/** Gives an element another value, possibly that of a member. */
 function put(
   element: DraftElement,
   value: DraftObject | DraftArray | undefined,
@@ -443,12 +445,12 @@ interface PairIds {
   readonly id: number;
 }
 
-/** Each member into an object with its name and its value. */
+/** Converts each member to an object with its name and its value. */
 function pairing(pair: { readonly name: string; readonly value: string }, ids: PairIds): Form {
   return {
     expected: 'an object',
     open: (opened) => {
-      // What is in a value is in a member with any name.
+      // Contents of a value are in a member with any name.
       if (opened.objects[ids.value] === true || opened.arrays[ids.value] === true) opened.all = true;
       opened.objects[ids.id] = true;
     },
@@ -465,7 +467,7 @@ function pairing(pair: { readonly name: string; readonly value: string }, ids: P
         }
         if (recorder?.makesPatch !== true) return () => undefined;
         const texts = names.map((name) => decodeString(name, 0, name.length));
-        // A patch cannot tell one of two members with the same name.
+        // A patch cannot distinguish two members with the same name.
         if (new Set(texts).size < texts.length) return () => undefined;
         const [name, value] = [pointerToken(pair.name), pointerToken(pair.value)];
         return (path, aside) => [
@@ -504,7 +506,7 @@ function pairOf(
   return element;
 }
 
-/** Each pair to a member of one object; of several with the same name, a response has the first. */
+/** Converts each pair to a member of one object; of several with the same name, a response keeps the first. */
 function unpairing(
   pair: { readonly name: string; readonly value: string },
   ids: PairIds & { readonly to: number },
@@ -536,7 +538,7 @@ function unpairing(
         const token = pointerToken(pair.value);
         return (path, aside) => [
           { op: 'move', from: path, path: aside },
-          // The names were values, which no patch of a response has.
+          // The names were values, which no patch of a response contains.
           { op: 'add', path, value: 0 },
           { op: 'replace', path, value: {} },
           ...named.map(({ at, json }): PatchOperation => ({
@@ -551,7 +553,7 @@ function unpairing(
   };
 }
 
-/** The pairs of which each has a name of its own; why a request is stopped where one has not. */
+/** The pairs with distinct names; or why a request is stopped if a name is repeated. */
 function onePerName<Pair extends { readonly json: string; readonly value: DraftMember }>(
   run: Run,
   { policies }: RuleBase,
@@ -593,14 +595,14 @@ function placeIn(object: DraftObject, member: DraftMember): void {
   object.members.push(member);
 }
 
-/** What the objects of a list have under some names. */
+/** The members of a list's objects with some names. */
 interface FoundMembers {
   readonly all: readonly { readonly element: DraftElement; readonly members: readonly DraftMember[] }[];
   /** True if they have other members. */
   readonly hasMore: boolean;
 }
 
-/** Returns the members with these names of each object of a list; a stop, or none for a list that has something else. */
+/** Returns the members with these names of each object of a list; a stop, or undefined if the list contains something else. */
 function membersOfAll(
   run: Run,
   { value: array }: DraftMember,
@@ -621,14 +623,14 @@ function membersOfAll(
       if (stop !== undefined) return { stop };
     }
     hasMore ||= object.members.length > ids.length;
-    // V1 had no place for more in a response; what a client sends is not to get lost.
+    // V1 had no place for more members in a response; those that a client sends must not be lost.
     if (hasMore && run.response === undefined) return { stop: undefined };
     all.push({ element, members });
   }
   return { all, hasMore };
 }
 
-/** A new list in the place of the value of `member`. */
+/** Replaces the value of `member` with a new list. */
 function madeArray(member: DraftMember): DraftArray {
   const array = new DraftArray(-1, member);
   array.isEntered = array.isWhole = true;
@@ -644,14 +646,14 @@ function replaceBy(member: DraftMember, value: DraftObject | DraftArray): void {
   markChanged(member.holder);
 }
 
-/** The parts of a JSON string between separators, as they are spelled. */
+/** The parts of a JSON string between separators, as spelled. */
 function splitAll(json: string, separator: string): readonly string[] {
   const raw = json.slice(1, -1);
   if (!raw.includes('\\')) return raw.split(separator).map((part) => `"${part}"`);
   const text = stringText(raw);
   const parts: string[] = [];
   let [unit, at, start] = [0, 0, 0];
-  /** The index in `raw` of the unit of the text with the index `to`. */
+  /** The index in `raw` of the character with the index `to` in the text. */
   const advance = (to: number): number => {
     for (; unit < to; unit += 1) at += raw[at] !== '\\' ? 1 : raw[at + 1] === 'u' ? 6 : 2;
     return at;
@@ -664,7 +666,10 @@ function splitAll(json: string, separator: string): readonly string[] {
   return [...parts, `"${raw.slice(start)}"`];
 }
 
-/** Joins JSON strings; undefined where one is none, or where splitting gives others. One empty text is `isLenient` no text. */
+/**
+ * Joins JSON strings; undefined if one is not a string, or if splitting would give other strings. With `isLenient`, one empty text counts
+ * as none.
+ */
 function joinAll(
   parts: readonly (string | undefined)[],
   separator: string,

@@ -15,16 +15,16 @@ import type { NameTable } from '../../json/names.ts';
 import { type ResponseKind, memberAt, type ResponseWords } from './kind.ts';
 import { type ResponseListRule, settleNames } from './list.ts';
 
-/** Its work on the bytes of responses. */
+/** How it changes the bytes of responses. */
 export const kind: ResponseKind<ResponseListRule> = { compile, changesValue: true };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ResponseWords<ResponseListRule> = {
   of: 'responses',
   say: ({ to }, name) => `take the first of ${name} as ${to}`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<never, ResponseListRule> = {
   response: {
     mayBeAnywhere: true,
@@ -44,7 +44,7 @@ export const book: Book<never, ResponseListRule> = {
   },
 };
 
-/** Puts the first element of the list in the named member in its place: null for an empty list; another value stays. */
+/** Replaces the list in the named member with its first element: null for an empty list; any other value stays. */
 function compile({ path, to: name }: ResponseListRule, base: RuleBase, names: NameTable): CompiledRule {
   const rule = memberAt(path);
   const [id, to] = [names.add(rule.member), names.add(name)];
@@ -85,7 +85,7 @@ function putFirst(rule: RuleBase, run: Run, member: DraftMember, array: DraftArr
   member.value = undefined;
   member.literal = undefined;
   const isListed = entered?.index === 0;
-  // An array that no rule has entered lists nothing yet.
+  // Elements of an array are not listed before a rule enters it.
   const first = isListed ? entered : node > 0 ? new DraftElement(array, 0, node) : undefined;
   const value = first === undefined || isMade || isListed ? first?.value : run.draft.open(first, node);
   const source = first?.from?.node ?? node;

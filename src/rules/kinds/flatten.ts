@@ -5,7 +5,7 @@ import { type CompiledRule, type Path, pathIds, readsOfObject, type RuleBase } f
 import type { NameTable } from '../../json/names.ts';
 import type { ResponseKind, ResponseWords, StatusPattern } from './kind.ts';
 
-/** Adds the members of the sub-object at `path` to the object around it, if absent there. */
+/** Adds the members of the sub-object at `path` to the surrounding object, if absent there. */
 export interface FlattenRule {
   readonly rule: 'flatten';
   readonly path: Path;
@@ -13,16 +13,16 @@ export interface FlattenRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Its work on the bytes of responses. */
+/** How it changes the bytes of responses. */
 export const kind: ResponseKind<FlattenRule> = { compile };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ResponseWords<FlattenRule> = {
   of: 'responses',
   say: ({ members }, name) => `flatten ${name}${members === undefined ? '' : `: ${members.join(', ')}`}`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<never, FlattenRule> = {
   response: {
     mayBeAnywhere: true,
@@ -32,7 +32,9 @@ export const book: Book<never, FlattenRule> = {
           flatten: memberPath,
           members: optional(z.array(name).min(1), 'The members to add; all when absent.'),
           status,
-        }).describe('Adds the members of a sub-object of a response to the object around it, where absent.'),
+        }).describe(
+          'Adds the members of a sub-object of a response to the surrounding object, where absent.',
+        ),
         (source, place) => {
           const members = source.members?.map(readName);
           return [
@@ -45,7 +47,7 @@ export const book: Book<never, FlattenRule> = {
   },
 };
 
-/** Adds each member of the sub-object after it, unless the object around it has that name; the last of a repeated name counts. */
+/** Adds each member of the sub-object after it, unless the surrounding object has that name; the last of a repeated name counts. */
 function compile(rule: FlattenRule, base: RuleBase, names: NameTable): CompiledRule {
   const id = names.add(rule.path.at(-1) ?? '');
   const members = rule.members && new Set(rule.members);

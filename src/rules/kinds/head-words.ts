@@ -9,15 +9,12 @@ import type { HeaderSetRule, QuerySetRule } from './set.ts';
 import type { HeaderStripRule, QueryStripRule } from './strip.ts';
 import { conversionWords } from './words.ts';
 
-/*
- * What people read of the rules for queries and header fields. It stands here and not in the modules of the kinds, because an edge
- * worker loads it only for its operators.
- */
+/* Descriptions of the rules for queries and header fields. They are here and not in the modules of the kinds, so that an edge worker loads them only for its operators. */
 
-/** What people read of a rule for queries. */
+/** How messages and guides describe a rule for queries. */
 interface QueryWords<Rule> {
   say(rule: Rule): string;
-  /** Why it had no effect on a query; when absent, that the query has none of its parameters. */
+  /** Why it had no effect on a query; if absent: the query has none of its parameters. */
   none?(rule: Rule): string;
 }
 
@@ -71,7 +68,7 @@ const QUERY_WORDS: ByName<Exclude<QueryRule, { conversion: unknown }>, QueryWord
   map: MAP,
 };
 
-/** A query rule in words, such as `rename ?sort to ?order`. */
+/** A query rule as a phrase, such as `rename ?sort to ?order`. */
 export function queryRuleWords(rule: QueryRule): string {
   if ('conversion' in rule) return conversionWords(rule.conversion, `?${rule.parameter}`);
   return QUERY_WORDS[rule.rule].say(rule);
@@ -84,21 +81,21 @@ export function noQueryEffectWords(rule: QueryRule): string {
   return words?.none?.(rule) ?? `The query has no ${names.join(', ')}.`;
 }
 
-/** The places of an edit of a field, as people read them. */
+/** The places of an edit of a field, as shown to people. */
 interface FieldPlaces {
   /** The field before: `The header field X-Account`. */
   readonly name: string;
-  /** The parameter of the query that it comes from. */
+  /** The query parameter that it comes from. */
   readonly from: string;
   readonly to: string;
 }
 
-/** What people read of a rule for header fields. */
+/** How messages and guides describe a rule for header fields. */
 interface HeaderWords<Rule> {
   say(rule: Rule): string;
-  /** What an edit did, in one sentence. */
+  /** The effect of an edit, as a sentence. */
   done(places: FieldPlaces): string;
-  /** True where V2 gets a field that the client did not send. */
+  /** True if V2 gets a field that the client did not send. */
   readonly adds?: true;
 }
 
@@ -109,7 +106,7 @@ const FIELD_RENAME: HeaderWords<HeaderRenameRule> = {
 
 const FIELD_SET: HeaderWords<HeaderSetRule> = {
   say: ({ field }) => `set ${field}`,
-  done: ({ name }) => `${name} gets the value that V2 needs.`,
+  done: ({ name }) => `${name} gets the value that the rule sets.`,
   adds: true,
 };
 
@@ -127,7 +124,7 @@ const FIELD_STRIP: HeaderWords<HeaderStripRule> = {
 const FIELD_MAP: HeaderWords<HeaderMapRule> = {
   say: ({ field, values }) =>
     `map ${field}: ${values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`).join(', ')}`,
-  done: ({ to }) => `The value of the header field ${to} becomes the one that V2 has for it.`,
+  done: ({ to }) => `The value of the header field ${to} becomes V2's value for it.`,
 };
 
 const FIELD_MOVE: HeaderWords<HeaderQueryRule> = {
@@ -136,7 +133,7 @@ const FIELD_MOVE: HeaderWords<HeaderQueryRule> = {
   adds: true,
 };
 
-/** By the names that records have. */
+/** By their names in records. */
 const HEADER_WORDS: Readonly<Record<ReturnType<typeof headerRuleName>, HeaderWords<HeaderRule>>> = {
   rename: FIELD_RENAME,
   set: FIELD_SET,
@@ -151,17 +148,17 @@ function headerWordsNamed(rule: string): HeaderWords<HeaderRule> | undefined {
   return Object.hasOwn(words, rule) ? words[rule] : undefined;
 }
 
-/** A header rule in words, such as `rename X-Account to X-Tenant-Id`. */
+/** A header rule as a phrase, such as `rename X-Account to X-Tenant-Id`. */
 export function headerRuleWords(rule: HeaderRule): string {
   return HEADER_WORDS[headerRuleName(rule)].say(rule);
 }
 
-/** What an edit of a field did, by the name of the rule in its record. */
+/** The effect of an edit of a field, by the name of the rule in its record. */
 export function doneToFieldWords(rule: string, places: FieldPlaces): string {
   return headerWordsNamed(rule)?.done(places) ?? `${places.name} is now called ${places.to}.`;
 }
 
-/** True for an edit that gives V2 a field which the client did not send, by the name of the rule in its record. */
+/** True for an edit that adds a field for V2, by the name of the rule in its record. */
 export function addsField(rule: string): boolean {
   return headerWordsNamed(rule)?.adds === true;
 }

@@ -15,7 +15,7 @@ interface Separated {
   readonly at: 'first' | 'last';
 }
 
-/** Joins the strings in `members` of each object at `in` to one, which is called `to`. */
+/** Joins the strings in `members` of each object at `in` to one member `to`. */
 export interface JoinRule extends Separated {
   readonly rule: 'join';
   readonly members: readonly string[];
@@ -23,7 +23,7 @@ export interface JoinRule extends Separated {
   readonly to: string;
 }
 
-/** Joins the strings in `members` of each object at `path` of a response to one, which is called `to`. */
+/** Joins the strings in `members` of each object at `path` of a response to one member `to`. */
 export interface ResponseJoinRule extends Separated {
   readonly rule: 'join';
   readonly members: readonly string[];
@@ -40,7 +40,7 @@ export interface ResponseSplitRule extends Separated {
   readonly status: readonly StatusPattern[];
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<JoinRule> = { compile };
 
 /** The string is split again. */
@@ -53,7 +53,7 @@ export const lens: Lens<JoinRule, ResponseSplitRule> = {
   ],
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<JoinRule, ResponseJoinRule> = {
   of: 'both',
   named: ({ members }) => members.map((member) => [member]),
@@ -62,7 +62,7 @@ export const words: Words<JoinRule, ResponseJoinRule> = {
   done: ({ name, to }) => `${name} becomes a part of ${to}.`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<JoinRule, ResponseJoinRule> = {
   request: {
     form: (blocks) =>
@@ -74,7 +74,7 @@ export const book: Book<JoinRule, ResponseJoinRule> = {
             to: blocks.name.describe('The member with the joined string.'),
             ...separation(blocks),
           })
-          .describe('Joins strings to one.'),
+          .describe('Joins strings into one.'),
         (source, place) =>
           declareMembers(place, 'join', { in: source.in, of: source.join }, (objects) => {
             return { rule: 'join', ...objects, to: readName(source.to), ...separatedBy(source) };
@@ -100,7 +100,7 @@ export const book: Book<JoinRule, ResponseJoinRule> = {
             ...separation(blocks),
             status: blocks.status,
           })
-          .describe('Joins strings to one.'),
+          .describe('Joins strings into one.'),
         (source, { status }) => {
           const members = source.join.map(readName);
           const path = objectsAt(source.in);
@@ -124,7 +124,7 @@ export function namesOfParts({ z, name }: Blocks): zod.ZodArray<zod.ZodString> {
     .refine((names) => new Set(names).size === names.length, 'has a name twice; remove one of them');
 }
 
-/** The keys that say what separates the parts of a string. */
+/** The keys for the separator of a string's parts. */
 export function separation({ z, optional, text }: Blocks): {
   readonly with: zod.ZodString;
   readonly at: zod.ZodExactOptional<zod.ZodEnum<{ first: 'first'; last: 'last' }>>;
@@ -138,7 +138,7 @@ export function separation({ z, optional, text }: Blocks): {
   };
 }
 
-/** What those keys say. */
+/** Reads those keys. */
 export function separatedBy({
   with: separator,
   at = 'last',
@@ -149,7 +149,7 @@ export function separatedBy({
   return { with: separator, at };
 }
 
-/** Joins the strings of the named members that are there; the joined one takes the place of the first of them. */
+/** Joins the strings of the named members that are present; the result takes the place of the first of them. */
 function compile(rule: JoinRule, base: RuleBase, names: NameTable): CompiledRule {
   const ids = rule.members.map((member) => names.add(member));
   const to = names.add(rule.to);
@@ -171,7 +171,7 @@ function compile(rule: JoinRule, base: RuleBase, names: NameTable): CompiledRule
       const joined = joinedOf(values, rule.with);
       const others = members.filter((member) => member !== first);
       const before = run.pointerOf(first);
-      // The place of the others is that of the joined one, which has its name by then.
+      // The others are recorded at the place of the joined member, which has its new name by then.
       const places = others.map((other) => run.pointerOf(other));
       takeAll(object, others);
       renameTo(first, to);
@@ -194,7 +194,7 @@ function firstStop(
   return undefined;
 }
 
-/** The members of `object` with these names that are there, and the one of them that comes first. */
+/** The members of `object` with these names, and the first of them in the object. */
 function membersOf(
   object: DraftObject,
   ids: readonly number[],

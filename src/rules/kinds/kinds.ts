@@ -58,10 +58,7 @@ import {
   type StatusPattern,
 } from './kind.ts';
 
-/*
- * The tables of kinds: with those of `words.ts` the only list of them. A kind has a row in each table that concerns it, and everything
- * else asks the tables. The conversions of values have a table of their own, in `convert.ts`. There are several, because a bundle has whole tables: one that only rewrites requests has no inverse.
- */
+/* The tables of kinds: with those of `words.ts` the only list of them. A kind has a row in each table that concerns it, and all other code uses the tables. Conversions of values have separate tables, in `conversions.ts`. There are several tables, because a bundle contains whole ones: one that only rewrites requests has no inverses. */
 
 /** A request rule: one declaration for the body of a V1 request. A closed union. */
 export type RequestRule =
@@ -93,7 +90,7 @@ export type QueryRule =
 /** A header rule: one declaration for the header fields of a V1 request, or of the response to one. A closed union. */
 export type HeaderRule = HeaderRenameRule | HeaderSetRule | HeaderStripRule | HeaderMapRule | HeaderQueryRule;
 
-/** A response rule that states its effect and its place, unlike `inverse`. */
+/** A response rule with its own effect and place, unlike `inverse`. */
 export type ExplicitResponseRule =
   | RenameBackRule
   | UnnestRule
@@ -119,7 +116,7 @@ export type KindOfResponseRule = Exclude<ExplicitResponseRule, ErrorsRule>;
 /** A value for each kind of rule. */
 export type ByName<Rule extends { readonly rule: string }, Kind> = Readonly<Record<Rule['rule'], Kind>>;
 
-/** The kinds of request rules. Most are for responses, too. */
+/** The kinds of request rules. Most are also for responses. */
 const REQUEST_KINDS: ByName<Exclude<RequestRule, ConvertRule>, Kind<RequestRule>> = {
   unwrap: unwrap.kind,
   nest: nest.kind,
@@ -138,7 +135,7 @@ const REQUEST_KINDS: ByName<Exclude<RequestRule, ConvertRule>, Kind<RequestRule>
   split: split.kind,
 };
 
-/** What the kinds of request rules do to names, and what undoes them. */
+/** How the kinds of request rules change names, and how they are undone. */
 const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOfResponseRule>> = {
   unwrap: unwrap.lens,
   nest: nest.lens,
@@ -179,7 +176,7 @@ const HEADER_KINDS: ByName<HeaderRule, HeaderKind<HeaderRule>> = {
   query: query.header,
 };
 
-/** The response rules that are not as those of requests are. */
+/** Response rules that differ from those of requests. */
 type OwnResponseRule =
   | UnnestRule
   | AliasRule
@@ -189,7 +186,7 @@ type OwnResponseRule =
   | ResponseStripRule
   | LookupRule;
 
-/** The kinds of response rules that are not as those of requests are. */
+/** The kinds of response rules that differ from those of requests. */
 const RESPONSE_KINDS: ByName<OwnResponseRule, ResponseKind<KindOfResponseRule>> = {
   unnest: unnest.kind,
   alias: alias.kind,
@@ -207,7 +204,7 @@ export function kindOf(rule: RequestRule): Kind<RequestRule> {
   return 'conversion' in rule ? convert.kind : REQUEST_KINDS[rule.rule];
 }
 
-/** What a request rule does to names, and what undoes it. */
+/** How a request rule changes names, and how it is undone. */
 export function lensOf(rule: RequestRule): Lens<RequestRule, KindOfResponseRule> {
   if ('elements' in rule) return elements.lens;
   return 'conversion' in rule ? convert.lens : LENSES[rule.rule];
@@ -228,33 +225,33 @@ export function headerRuleName({ rule }: HeaderRule): Exclude<HeaderRule['rule']
   return rule === 'query' ? 'move' : rule;
 }
 
-/** What the kind of this name does to names; undefined for a name that no request rule has. */
+/** The lens of the kind with this name; undefined if no request rule has it. */
 export function lensNamed(rule: string): Lens<RequestRule, KindOfResponseRule> | undefined {
   if (isConversionName(rule)) return convert.lens;
   const lenses: Readonly<Record<string, Lens<RequestRule, KindOfResponseRule> | undefined>> = LENSES;
   return Object.hasOwn(lenses, rule) ? lenses[rule] : undefined;
 }
 
-/** True for the name of the kind that puts a member in the place of the body. */
+/** True for the name of the kind that replaces the body with a member. */
 export function isUnwrapping(rule: string): boolean {
   const kinds: Readonly<Record<string, Kind<RequestRule> | undefined>> = REQUEST_KINDS;
   return Object.hasOwn(kinds, rule) && kinds[rule]?.unwraps !== undefined;
 }
 
-/** True for a rule that gives a member another value, because V2's values differ from V1's. */
+/** True for a rule that changes the value of a member, because V2's values differ from V1's. */
 export function changesValue(rule: string): boolean {
   const kinds: Readonly<Record<string, ChangesValue | undefined>> = { ...RESPONSE_KINDS, ...LENSES };
   return isConversionName(rule) || kinds[rule]?.changesValue === true;
 }
 
-/** The members that a rule gives a name or a place, as paths from its objects; none for a rule that leaves both. */
+/** The members that a rule renames or moves, as paths from its objects; empty for a rule that does neither. */
 export function placedMembers(rule: RequestRule): readonly Path[] {
   return lensOf(rule)
     .moves(rule)
     .map(({ to }) => to);
 }
 
-/** A rule for responses with one of some statuses, compiled. */
+/** A compiled rule for responses with certain statuses. */
 export interface CompiledResponseRule extends CompiledRule {
   readonly status: readonly StatusPattern[];
 }
@@ -272,7 +269,7 @@ export function compileResponseRule(
   return { ...kindOf(same).compile(same, base, names), status };
 }
 
-/** The kind of a response rule: its own, or that of the same rule in requests. */
+/** The kind of a response rule: its own, or that of the same rule for requests. */
 export function responseKindOf(
   rule: KindOfResponseRule,
 ): ResponseKind<KindOfResponseRule> | Kind<RequestRule> {
@@ -283,7 +280,7 @@ function isOwn(rule: KindOfResponseRule): rule is OwnResponseRule {
   return !('elements' in rule) && Object.hasOwn(RESPONSE_KINDS, rule.rule);
 }
 
-/** The same rule as a request has it: its path leads to objects, or to a member of them. */
+/** Converts a response rule to the form of requests: its path then leads to objects, or to a member of them. */
 function asInRequests(rule: Exclude<KindOfResponseRule, OwnResponseRule>): RequestRule {
   const { path } = rule;
   return 'from' in rule || 'members' in rule ? { ...rule, in: path } : { ...rule, ...memberAt(path) };

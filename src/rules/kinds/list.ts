@@ -21,7 +21,7 @@ import {
 import { jsonOf, NULL, renameTo } from '../../edits/values.ts';
 import { type Kind, type Lens, memberAt, type ResponseKind, type StatusPattern, type Words } from './kind.ts';
 
-/** Makes the value of the member `member` of each object at `in` the one element of a list, which is called `to`. */
+/** Wraps the value of the member `member` of each object at `in` in a list with one element, called `to`. */
 export interface ListRule {
   readonly rule: 'list';
   readonly member: string;
@@ -29,7 +29,7 @@ export interface ListRule {
   readonly to: string;
 }
 
-/** Makes the value of the member at `path` the one element of a list (`list`), or takes the first one of a list (`first`). */
+/** Wraps the value of the member at `path` in a list with one element (`list`), or replaces a list with its first element (`first`). */
 export interface ResponseListRule {
   readonly rule: 'list' | 'first';
   readonly path: Path;
@@ -37,22 +37,22 @@ export interface ResponseListRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<ListRule> = { compile };
 
-/** The first element comes back. */
+/** The first element is taken out of the list. */
 export const lens: Lens<ListRule, ResponseListRule> = {
   changesValue: true,
   moves: ({ member, to }) => [{ from: [member], to: [to], inside: [{ from: [], to: ['0'] }] }],
   inverse: ({ member, to }, objects) => [{ rule: 'first', path: [...objects, to], to: member }],
 };
 
-/** The bytes of responses. */
+/** How it changes the bytes of responses. */
 export const back: ResponseKind<ResponseListRule> = {
   compile: ({ path, to }, base, names) => compile({ rule: 'list', ...memberAt(path), to }, base, names),
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<ListRule, ResponseListRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
@@ -61,7 +61,7 @@ export const words: Words<ListRule, ResponseListRule> = {
   done: ({ name, to }) => `${name} becomes a list: ${to}.`,
 };
 
-/** Makes the value of the named member the one element of a list; null is no value, and becomes an empty one. */
+/** Wraps the value of the named member in a list with one element; null counts as no value, and becomes an empty list. */
 function compile(rule: ListRule, base: RuleBase, names: NameTable): CompiledRule {
   const [id, to] = [names.add(rule.member), names.add(rule.to)];
   const compiled = aboutMember(rule, base, names, (run, object, member) => {
@@ -76,14 +76,14 @@ function compile(rule: ListRule, base: RuleBase, names: NameTable): CompiledRule
     run.recorder?.enlist(base, member, before, isNull);
     return undefined;
   });
-  // The one element of a list is opened as an element of the list will be.
+  // The element is opened as elements of the list will be.
   const open = ({ objects, arrays }: MembersToOpen): void => {
     if (arrays[to] === true) objects[id] = arrays[id] = true;
   };
   return { ...compiled, reach: compiled.path.length + 2, open };
 }
 
-/** Settles what a member that gets the name `to` has beside it: others of its name, and of the new one. */
+/** Resolves conflicts of a member that gets the name `to`: with others of its old name, and of the new one. */
 export function settleNames(
   rule: RuleBase,
   run: Run,
@@ -95,7 +95,7 @@ export function settleNames(
   return stop ?? (to === member.id ? undefined : run.settleName(rule, object, to));
 }
 
-/** Puts the value of a member into an array of its own, which is empty for null. */
+/** Puts the value of a member into a new array, which is empty for null. */
 function enlist(draft: Draft, member: DraftMember, isNull: boolean): void {
   const value = draft.open(member, member.node);
   const array = new DraftArray(-1, member);

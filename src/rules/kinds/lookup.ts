@@ -16,23 +16,23 @@ import {
 import { decoded, jsonOf, NULL } from '../../edits/values.ts';
 import { memberAt, printAddress, type ResponseKind, type ResponseWords, type StatusPattern } from './kind.ts';
 
-/** Adds the members `take` of what V2 has for the key in the member at `path`, as the object `as` beside it. */
+/** Adds the members `take` of V2's object for the key in the member at `path`, as the object `as` beside it. */
 export interface LookupRule {
   readonly rule: 'lookup';
   readonly path: Path;
   readonly address: LookupAddress;
   readonly take: readonly string[];
-  /** May be the name of the member with the key, which it then replaces. */
+  /** May be the name of the member with the key, which is then replaced. */
   readonly as: string;
-  /** What V1 clients get where V2 has nothing for a key. */
+  /** What V1 clients get if V2 has no object for a key. */
   readonly absent: 'omit' | 'null' | 'fail';
   readonly status: readonly StatusPattern[];
 }
 
-/** Its work on the bytes of responses. */
+/** How it changes the bytes of responses. */
 export const kind: ResponseKind<LookupRule> = { compile };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ResponseWords<LookupRule> = {
   of: 'responses',
   keeps: true,
@@ -40,43 +40,45 @@ export const words: ResponseWords<LookupRule> = {
     `look ${name} up at ${printAddress(address)}, and take ${take.join(', ')} as ${as}`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<never, LookupRule> = {
   response: {
     form: ({ z, strict, optional, memberPath, insideOne, name, resource, status }) =>
       formOf(
         strict({
-          lookup: memberPath.describe('The path to the member with the key of what is looked up.'),
+          lookup: memberPath.describe('The path to the member with the key of the object to look up.'),
           in: insideOne,
           get: optional(
             z.string(),
-            "The address of one object, below V2's prefix: /users/{owner_id}. The member of lookup is in braces, or {} stands for it.",
+            "The address of one object, below V2's prefix: /users/{owner_id}. The key replaces the braces, which may contain the name of the member.",
           ),
           many: optional(
             z.string(),
             'The address for all keys of a response in one request, separated by commas: /users?ids={}.',
           ),
-          by: optional(name, 'With many: the member of the answered items that has the key; id when absent.'),
+          by: optional(name, 'With many: the member of each returned item that has the key; id when absent.'),
           resource: resource.describe(
-            "Where V2's answer has the object, or with many the list; that of the rule book when absent.",
+            "The path in V2's response to the object, or with many to the list; when absent, that of the rule book.",
           ),
           take: z
             .array(name)
             .min(1)
             .refine((names) => new Set(names).size === names.length, 'has a name twice; remove one of them')
             .describe('The members to take; each keeps its bytes.'),
-          as: name.describe('The member for them, in the same object; that of lookup itself is replaced.'),
+          as: name.describe(
+            'The member that gets them, in the same object; the member of lookup may be replaced.',
+          ),
           absent: optional(
             z.union([z.enum(['omit', 'null', 'fail']), z.null()], { error: 'omit, null or fail' }),
-            'What clients get where V2 has no such object, or does not say in time: no member (omit, when absent), null, or 502 for the whole response (fail).',
+            'What clients get where V2 has no such object, or does not respond in time: no member (omit, when absent), null, or 502 for the whole response (fail).',
           ),
           status,
         }).describe(
-          'Adds members of another object of V2, which the gateway asks for with the credentials of the client.',
+          'Adds members of another object of V2, which the gateway gets with the credentials of the client.',
         ),
         (source, place) => {
           const { many, get = many ?? '', by = 'id', resource: within, absent = 'omit', take, as } = source;
-          // An address without braces, or with several, is a fault of its own.
+          // An address without braces, or with several, is a separate fault.
           const [before = '', after = ''] = get.split(/\{[^{}]*\}/);
           const address = {
             before,
@@ -107,7 +109,7 @@ export const book: Book<never, LookupRule> = {
 
 const NULL_TEMPLATE: Template = { kind: 'literal', bytes: bytesOfText(NULL) };
 
-/** Most characters of a key: a longer one is none. */
+/** Maximum characters of a key. */
 const MAX_KEY = 256;
 
 function compile(rule: LookupRule, base: RuleBase, names: NameTable): CompiledRule {
@@ -115,7 +117,7 @@ function compile(rule: LookupRule, base: RuleBase, names: NameTable): CompiledRu
   const to = names.add(rule.as);
   const taken = rule.take.map((name) => [name, names.add(name)] as const);
   const prefix = JSON.stringify([address.before, address.after, address.by, address.resource]);
-  // One object is often in many places of a list.
+  // One object often occurs in many places of a list.
   const templates = new WeakMap<Uint8Array, Template>();
   const templateOf = (answer: Uint8Array): Template => {
     const known = templates.get(answer) ?? readTaken(answer, taken);
@@ -125,7 +127,7 @@ function compile(rule: LookupRule, base: RuleBase, names: NameTable): CompiledRu
   const compiled = aboutMember(memberAt(rule.path), base, names, (run, object, member) => {
     run.readsValues();
     const json = jsonOf(run.draft, member);
-    // V2 says itself that there is nothing.
+    // V2 itself says that there is no object.
     if (json === NULL)
       return absent === 'null' ? put(run, base, object, member, to, NULL_TEMPLATE) : undefined;
     const key = json === undefined ? undefined : keyOf(json, address);
@@ -139,7 +141,7 @@ function compile(rule: LookupRule, base: RuleBase, names: NameTable): CompiledRu
   return { ...compiled, looksUp: true };
 }
 
-/** Gives the object a member with what was looked up, or the member with the key that value. */
+/** Adds a member with the object that was looked up, or replaces the member with the key. */
 function put(
   run: Run,
   base: RuleBase,
@@ -157,7 +159,7 @@ function put(
   return undefined;
 }
 
-/** The members that a rule takes of an object of V2, each with its bytes. */
+/** The members of V2's object that a rule takes, each with its bytes. */
 function readTaken(answer: Uint8Array, taken: readonly (readonly [name: string, id: number])[]): Template {
   const document = JsonDocument.read(answer);
   if (!(document instanceof JsonDocument)) return NULL_TEMPLATE;
@@ -169,8 +171,8 @@ function readTaken(answer: Uint8Array, taken: readonly (readonly [name: string, 
 }
 
 /**
- * The key that a string or a number is, as it is written; undefined for a value that cannot be one. In a path it must be one segment for every
- * reader: services decode slashes and dots, drop what follows a semicolon, and may decode twice.
+ * The key in a string or a number, as written; undefined for any other value. In a path it must be one segment for every server: services
+ * decode slashes and dots, drop what follows a semicolon, and may decode twice.
  */
 function keyOf(json: string, { before }: LookupAddress): string | undefined {
   const value = decoded(json);

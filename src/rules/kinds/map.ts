@@ -41,9 +41,9 @@ export interface QueryMapRule {
   readonly rule: 'map';
   readonly parameter: string;
   readonly values: readonly MappedValue[];
-  /** The texts between the values, where a parameter has a list of them; absent where it has one. */
+  /** The separators of values, if a parameter contains a list; absent if it has one value. */
   readonly with?: readonly string[];
-  /** The texts that may stand before or after a value of a list, and stay: a minus sign, for example. */
+  /** The texts that may precede or follow a value of a list, and stay: a minus sign, for example. */
   readonly sign?: readonly string[];
 }
 
@@ -54,10 +54,10 @@ export interface HeaderMapRule {
   readonly values: readonly MappedValue[];
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<MapRule> = { compile };
 
-/** Each value comes back that only one value becomes. */
+/** Values that only one value maps to are restored. */
 export const lens: Lens<MapRule, ResponseMapRule> = {
   changesValue: true,
   moves: () => [],
@@ -68,7 +68,7 @@ export const lens: Lens<MapRule, ResponseMapRule> = {
   },
 };
 
-/** Its work on queries. Where a value is left among others, because the rule does not say that it is in a list, the record has a note. */
+/** How it changes queries. If a value stays among others, because the rule does not declare a list, the record has a note. */
 export const query: QueryKind<QueryMapRule> = {
   compile: (rule) => {
     const { parameter, values } = rule;
@@ -93,7 +93,7 @@ export const query: QueryKind<QueryMapRule> = {
   },
 };
 
-/** Its work on header fields. */
+/** How it changes header fields. */
 export const header: HeaderKind<HeaderMapRule> = {
   apply: ({ field, values }, run) => {
     let first: Field | undefined;
@@ -108,18 +108,18 @@ export const header: HeaderKind<HeaderMapRule> = {
   },
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<MapRule, ResponseMapRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
-  why: 'each value of V2 stands for several of V1',
+  why: 'each value of V2 represents several of V1',
   say: ({ values }, name, where) => `map ${name}${where}: ${mappedWords(values)}`,
   none: ({ member }, place) => `${place} has no ${member} with one of these values.`,
   remark: () => 'the value changes as well',
-  done: ({ name }) => `The value of ${name} becomes the one that V2 has for it.`,
+  done: ({ name }) => `The value of ${name} becomes V2's value for it.`,
 };
 
-/** How a rule book has it: for members, parameters and fields. */
+/** How a rule book writes it: for members, parameters and fields. */
 export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> = {
   request: {
     form: (blocks) =>
@@ -127,7 +127,7 @@ export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> =
         blocks
           .strict({
             map: valuesIn(blocks).describe(
-              'V2 values by V1 value. A key that is the text of a number, true, false or null is that; double quotes inside the key make it a text: \'"1"\'.',
+              'V2 values by V1 value. A key that is the text of a number, true, false or null is that value; double quotes inside the key make it a text: \'"1"\'.',
             ),
             of: blocks.memberPath,
             in: blocks.inside,
@@ -196,7 +196,7 @@ export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> =
         .string()
         .regex(
           /^[ !"$'-/:-@[-^`{-~]{1,4}$/,
-          'must be one to four ASCII characters that are no letters or digits',
+          'must be one to four ASCII characters without letters and digits',
         );
       const sign = z.string().regex(/^[ !"$'-~]{1,12}$/, 'must be one to twelve ASCII characters');
       const schema = strict({
@@ -204,11 +204,11 @@ export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> =
         of: parameter,
         with: optional(
           z.union([separator, z.array(separator).min(1).max(8)], { error: 'a separator or a list of them' }),
-          'What separates the values, where one parameter has a list of them: a comma, for example.',
+          'The separator of the values, if a parameter contains a list: a comma, for example.',
         ),
         sign: optional(
           z.union([sign, z.array(sign).min(1).max(8)], { error: 'a text or a list of texts' }),
-          'What may stand before or after a value of a list, and stays: - or :desc, for example. Needs with.',
+          'A text that may precede or follow a value of a list, and stays: - or :desc, for example. Needs with.',
         ),
       }).describe('Replaces the value of a query parameter that is listed; any other value stays.');
       return formOf(schema, (source, place) => {
@@ -226,11 +226,11 @@ export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> =
     faults: ({ rule, parts: [first = [], ...parts] }, fault) => {
       valueFaults(rule.values, (index) => parts[index] ?? first, fault);
       if (rule.sign === undefined || rule.with !== undefined) return;
-      const message = `sign has no effect without with; write what separates the values of "${rule.parameter}"`;
+      const message = `sign has no effect without with; add with and the separator of the values of "${rule.parameter}"`;
       fault(first, message);
     },
     looksFor: ({ parameter }) => [parameter],
-    // A list may have the values that an earlier map has replaced where they stand alone.
+    // A list may contain values that an earlier map has replaced only as whole values.
     stale: ({ parameter, values, with: separators }, names) => {
       if (separators !== undefined) return [];
       return staleValues(values, ({ from }) => names.replacedBy(parameter, from.text));
@@ -273,7 +273,7 @@ function valuesIn({ z, wellFormed, scalar }: Blocks): zod.ZodType<ValueSource> {
     .refine((values) => Object.keys(values).length > 0, 'has no values; write one value and its replacement');
 }
 
-/** A number keeps its digits, as those of a key do: 1.10 is not 1.1. */
+/** A number keeps its digits, as in a key: 1.10 differs from 1.1. */
 function valuesOf(source: ValueSource, { path, json }: Place): readonly MappedValue[] {
   return Object.entries(source).map(([from, to]) => ({
     from: readScalar(from),
@@ -317,10 +317,7 @@ function staleValues(
   });
 }
 
-/**
- * Returns the values of a map in the other direction. A value that several values map to has no inverse, so it is left out and
- * stays as it is.
- */
+/** Returns the values of a map in the other direction. A value that several values map to has no inverse, so it is left out, and stays. */
 export function inverseValues(values: readonly MappedValue[]): readonly MappedValue[] {
   const times = new Map<string, number>();
   for (const { to } of values) times.set(printScalar(to), (times.get(printScalar(to)) ?? 0) + 1);
@@ -348,25 +345,28 @@ function mappedWords(values: readonly MappedValue[]): string {
   return values.map(({ from, to }) => `${printScalar(from)} to ${printScalar(to)}`).join(', ');
 }
 
-/** A map of one direction, on raw values. */
+/** The values of a map in one direction, in their raw spelling. */
 class ValueMap {
   private readonly values: ReadonlyMap<string, string>;
-  /** Splits a list, and keeps the separators as they are spelled; undefined where a parameter has one value. */
+  /** Splits a list, and keeps the separators as spelled; undefined if a parameter has one value. */
   private readonly separators: RegExp | undefined;
-  /** What may stand before a value, and after it. */
+  /** The texts that may precede or follow a value. */
   private readonly affixes: readonly RegExp[] = [];
 
   constructor(rule: QueryMapRule, values: readonly MappedValue[]) {
     this.values = new Map(values.map(({ from, to }) => [from.text, to.text]));
     if (rule.with === undefined) return;
-    // Not proven linear: each is an alternative of fixed texts, tried once at each place at most.
+    // Not proven linear: each is an alternative of fixed texts, tried at most once at each position.
     this.separators = new RegExp(`(${rule.with.map(spellings).join('|')})`, 'i');
     const signs = [' ', ...(rule.sign ?? [])].map(spellings).join('|');
-    // Not proven linear: the same, at one end. The end of a percent-encoding is no sign.
+    // Not proven linear: the same, at one end. The end of a percent-encoding is not a sign.
     this.affixes = [new RegExp(`^(?:${signs})`, 'i'), new RegExp(`(?<!%[0-9a-f]?)(?:${signs})$`, 'i')];
   }
 
-  /** Returns the raw value with each listed one replaced, undefined where there is none; `isLeft` if one stands where the rule does not look. */
+  /**
+   * Returns the raw value with each listed value replaced, undefined if there is none; `isLeft` if one occurs in a place that the rule
+   * ignores.
+   */
   apply({ raw }: QueryPart): { readonly value: string | undefined; readonly isLeft: boolean } {
     const equals = raw.indexOf('=');
     if (equals === -1) return { value: undefined, isLeft: false };
@@ -384,7 +384,7 @@ class ValueMap {
     return { value: isMapped ? pieces.join('') : undefined, isLeft };
   }
 
-  /** One value of a list, without what stands before and after it. */
+  /** One value of a list, without the texts before and after it. */
   private mapped(piece: string): string | undefined {
     let [before, value, after] = ['', piece, ''];
     for (let round = 0; round < MAX_AFFIXES; round += 1) {
@@ -409,7 +409,7 @@ class ValueMap {
 const MAX_AFFIXES = 6;
 const MAX_SPELLED = 36;
 
-/** A pattern for an ASCII text as queries spell it: percent-encoded or not, a space also as a plus sign. */
+/** A pattern for an ASCII text in a query: percent-encoded or not, and a space also as a plus sign. */
 export function spellings(text: string): string {
   return text.replaceAll(/[^]/g, (character) => {
     const encoded = `%${character.charCodeAt(0).toString(16)}`;

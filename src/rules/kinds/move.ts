@@ -34,29 +34,29 @@ import {
 import { isNull } from '../../edits/values.ts';
 import type { Kind, Lens, StatusPattern, Words } from './kind.ts';
 
-/** Moves the member at `from` of each object at `in` to `to` in the same object; the objects on the way there are made. */
+/** Moves the member at `from` of each object at `in` to `to` in the same object; missing objects on the path are created. */
 export interface MoveRule {
   readonly rule: 'move';
-  /** The objects that both paths have in common, up to the last `*`. */
+  /** The objects on both paths, up to the last common `*`. */
   readonly in: Path;
   readonly from: Path;
   readonly to: Path;
 }
 
-/** Moves the member at `from` of each object at `path` of a response to `to`; an object that the move empties goes. */
+/** Moves the member at `from` of each object at `path` of a response to `to`; an object that becomes empty is removed. */
 export interface ResponseMoveRule {
   readonly rule: 'move';
-  /** The objects that both paths have in common, up to the last `*`. */
+  /** The objects on both paths, up to the last common `*`. */
   readonly path: Path;
   readonly from: Path;
   readonly to: Path;
   readonly status: readonly StatusPattern[];
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<MoveRule> = { compile: compilePlaced };
 
-/** The member moves back. Before the unwrap, the paths of a member that ends up in a response lead through the wrapper. */
+/** The member moves back. Before the unwrap, the paths of a member that occurs in a response lead through the wrapper. */
 export const lens: Lens<MoveRule, ResponseMoveRule> = {
   became: (place) => place && `is ${place.join('.')}`,
   moves: ({ from, to }) => [{ from, to }],
@@ -71,7 +71,7 @@ export const lens: Lens<MoveRule, ResponseMoveRule> = {
   leadsIn: true,
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<MoveRule, ResponseMoveRule> = {
   of: 'both',
   named: ({ from }) => [from],
@@ -83,9 +83,9 @@ export const words: Words<MoveRule, ResponseMoveRule> = {
   done: ({ name, place }) => `${name} moves to ${place}.`,
 };
 
-const MOVES_TO = 'The path that it moves to; makes objects on the way. Each * is the one in move.';
+const MOVES_TO = 'The new path; missing objects on it are created. Each * is the one in move.';
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<MoveRule, ResponseMoveRule> = {
   request: {
     form: ({ strict, memberPath, inside }) =>
@@ -106,17 +106,16 @@ export const book: Book<MoveRule, ResponseMoveRule> = {
       if (why !== undefined) fault(at, why);
       if (!beginsWith(rule.from, rule.to) || rule.to.length >= rule.from.length) return;
       const [from, to] = [printPath([...rule.in, ...rule.from]), printPath([...rule.in, ...rule.to])];
-      fault(
-        at,
-        `move puts ${from} in the place of ${to}, which has other members; move it out under another name`,
-      );
+      fault(at, `move replaces ${to}, which has other members, with ${from}; move it out under another name`);
     },
     learn: (rule, facts) => facts.move(rule.in, rule.from, rule.to),
     gives: 'moved',
     inexact: (rule) => {
       if (rule.in[0] !== '**' || (rule.from.length === 1 && rule.to.length === 1)) return [];
       const of = printPath([...rule.in, ...rule.from]);
-      return [`the inverse of move of ${of} is not exact: of one inside of another the place is not known`];
+      return [
+        `the inverse of move of ${of} is not exact: inside another member that moved, its place is unknown`,
+      ];
     },
   },
   response: {
@@ -124,7 +123,7 @@ export const book: Book<MoveRule, ResponseMoveRule> = {
     form: ({ strict, memberPath, status }) =>
       formOf(
         strict({ move: memberPath, to: memberPath.describe(MOVES_TO), status }).describe(
-          'Moves a member of a response to another object; an object that this empties goes.',
+          'Moves a member of a response to another object; an object that becomes empty is removed.',
         ),
         (source, place) => [
           { rule: { rule: 'move', ...placesOf(source.move, source.to), status: place.status } },
@@ -145,13 +144,13 @@ function staysFault({ from, to }: Pick<MoveRule, 'from' | 'to'>): string | undef
   return isSamePath(from, to) ? 'move leaves the member where it is; write another path' : undefined;
 }
 
-/** The paths of a move or a copy meet the same elements of arrays. */
+/** The paths of a move or a copy must use the same elements of arrays. */
 export function placesFault(rule: string, from: Path, to: Path): string | undefined {
   if (!from.includes('*') && !to.includes('*')) return undefined;
   return `each * of to must be that of ${rule}, at the same place`;
 }
 
-/** Splits two paths behind the last `*` that they have in common: what follows are the members of one object. */
+/** Splits two paths after their last common `*`: the rest are members of one object. */
 export function placesOf(
   from: string,
   to: string,
@@ -167,7 +166,7 @@ export function placesOf(
   };
 }
 
-/** What a move or a copy reads: both of its paths, and the member by its old name as by its new one. */
+/** What a move or a copy reads: both of its paths, and the contents of the member under its new name. */
 function readsOfMove(path: readonly number[], from: readonly number[], to: readonly number[]): RuleReads {
   return {
     path,
@@ -185,8 +184,8 @@ function readsOfMove(path: readonly number[], from: readonly number[], to: reado
 }
 
 /**
- * Moves the member, or a copy of it, to its place in another object; the objects on the way there are made. The other side had none of the objects that a
- * response is left with empty, or null: they go.
+ * Moves the member, or a copy of it, to its place in another object; missing objects on the path are created. Objects of a response that
+ * are left empty, or null, are removed: the other version did not have them.
  */
 export function compilePlaced(
   rule: Pick<MoveRule, 'in' | 'from' | 'to'>,
@@ -238,7 +237,7 @@ function move(
     }
     let before = run.pointerOf(member);
     let isConflict = false;
-    // A copy comes from an object that nobody sees.
+    // A copy is taken from an object that is not shown.
     const home = isCopy ? new DraftObject(-1, undefined) : holder;
     const placed = isCopy ? copyOf(home, member, member, 0) : member;
     if (isCopy) home.members.push(placed);
@@ -270,7 +269,7 @@ function move(
   return undefined;
 }
 
-/** Drops objects that are empty, the inner ones first; they are recorded if no member was moved out of them. */
+/** Drops empty objects, the inner ones first; records them if no member was moved out of them. */
 function dropEmptied(rule: RuleBase, run: Run, around: readonly DraftMember[], isRecorded: boolean): void {
   for (const emptied of around.toReversed()) {
     const { value, holder } = emptied;
@@ -283,7 +282,7 @@ function dropEmptied(rule: RuleBase, run: Run, around: readonly DraftMember[], i
   }
 }
 
-/** Where a patch puts a member that is in the place of an object made for it; undefined if it is elsewhere. */
+/** The temporary place in a patch of a member whose own place gets an object created for it; undefined if it moves elsewhere. */
 function asideOf(draft: Draft, before: string, target: DraftObject, made: DraftMember): string | undefined {
   const around = objectPointer(draft, target) ?? '';
   if (before !== `${around}/${pointerToken(draft.names.name(made.id))}`) return undefined;
@@ -298,19 +297,19 @@ interface Moved {
   readonly to: readonly number[];
 }
 
-/** What becomes of the members on the way. */
+/** How members on the path are handled. */
 interface OnTheWay<T> {
-  /** Called with the last of the members that have one name. */
+  /** Called with the last of the members with the same name. */
   repeated(member: DraftMember): T | undefined;
-  /** Called with a member whose place another takes: it must go. */
+  /** Called with a member that has to be removed because another takes its place. */
   inTheWay(member: DraftMember): T | undefined;
   /** Called after an object was made in `target`. */
   made(target: DraftObject, made: DraftMember): void;
 }
 
 /**
- * Puts a member where its path leads: at the end of an object that is there; one that is made for it stands where the member stood,
- * if it is in the same object.
+ * Puts a member at its path: at the end of an existing object. An object that is created for it takes the member's place, if it is in the
+ * same object.
  */
 function place<T>(draft: Draft, { object, holder, member, to }: Moved, way: OnTheWay<T>): T | undefined {
   let target = object;
@@ -353,7 +352,7 @@ function place<T>(draft: Draft, { object, holder, member, to }: Moved, way: OnTh
   return undefined;
 }
 
-/** Puts a new member in the place of `member`, which will be in its value. */
+/** Replaces `member` with a new member, whose value will contain it. */
 function encloser(object: DraftObject, member: DraftMember, id: number): DraftMember {
   const made = new DraftMember(id, -1, member.place, member.hasDelimiter, object);
   made.hasLead = member.hasLead;
@@ -371,12 +370,12 @@ function detach(holder: DraftObject, member: DraftMember): void {
   settle(holder);
 }
 
-/** True if the path `inner` leads into what is at `outer`. */
+/** True if the path `inner` leads into the value at `outer`. */
 function isWithin(inner: readonly number[], outer: readonly number[]): boolean {
   return inner.length > outer.length && outer.every((id, at) => id === inner[at]);
 }
 
-/** Puts a member in the place of the outermost member around it, and drops all others that are in there. */
+/** Replaces the outermost member around a member with it, and drops all others in there. */
 function replaceAround(rule: RuleBase, run: Run, member: DraftMember, around: readonly DraftMember[]): void {
   for (const [depth, { value }] of around.entries()) {
     if (!(value instanceof DraftObject)) continue;

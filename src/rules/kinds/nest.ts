@@ -27,10 +27,10 @@ export interface NestRule {
   readonly under: string;
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<NestRule> = { compile };
 
-/** The members come back to where they were, with null for those that V2 has not, where V1 had them all. */
+/** The members move back, with null for those that V2 does not have, if V1 always had them. */
 export const lens: Lens<NestRule, UnnestRule | ResponseSetRule> = {
   became: (place) => place && `belongs in the ${place.at(-2)} object`,
   moves: ({ members, under }) => members.map((member) => ({ from: [member], to: [under, member] })),
@@ -45,7 +45,7 @@ export const lens: Lens<NestRule, UnnestRule | ResponseSetRule> = {
   },
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<NestRule> = {
   of: 'requests',
   named: ({ members }) => members.map((member) => [member]),
@@ -53,7 +53,7 @@ export const words: Words<NestRule> = {
   done: ({ name, around }) => `${name} moves into ${around}.`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<NestRule> = {
   request: {
     form: ({ z, strict, name, inside }) =>
@@ -61,7 +61,7 @@ export const book: Book<NestRule> = {
         strict({
           nest: z.array(name).min(1).describe('The members to move.'),
           in: inside,
-          under: name.describe('The sub-object they move into.'),
+          under: name.describe('The sub-object that they move into.'),
         }).describe('Moves the named members of an object into a sub-object of it.'),
         (source, place) =>
           declareMembers(place, 'nest', { in: source.in, of: source.nest }, (objects) => {
@@ -187,7 +187,7 @@ function enclose(rule: Nest, run: Run, object: DraftObject, first: DraftMember):
     if (!isInPlace) member.isMoved = true;
     put(rule, run, created, member, before, false);
   }
-  // A loop, because setting `length` leaves the optimised code.
+  // A loop, because setting `length` leaves optimised code.
   while (members.length > length) members.pop();
   settle(created);
   settle(object);

@@ -26,7 +26,7 @@ export function printPath(path: Path): string {
   return `"${path.map((name) => name.replace(/[.\\]/g, (special) => `\\${special}`)).join('.')}"`;
 }
 
-/** True if `path` leads to what is at `start`, or into it. */
+/** True if `path` leads to the value at `start`, or into it. */
 export function beginsWith(path: Path, start: Path): boolean {
   return start.every((name, at) => name === path[at]);
 }
@@ -36,7 +36,7 @@ export function isSamePath(one: Path, other: Path): boolean {
   return one.length === other.length && beginsWith(one, other);
 }
 
-/** True for two paths that may lead to the same place: any depth may be that of the other. */
+/** True for two paths that may lead to the same place: `**` may match any depth of the other. */
 export function mayBeSame(one: Path, other: Path): boolean {
   if (one[0] === '**') return endsWith(other, one.slice(1));
   return other[0] === '**' ? endsWith(one, other.slice(1)) : isSamePath(one, other);
@@ -46,7 +46,7 @@ function endsWith(path: Path, end: Path): boolean {
   return end.length <= path.length && beginsWith(path.slice(path.length - end.length), end);
 }
 
-/** True for the name of a parameter whose value may list members of a resource, or say by which of them a list is sorted. */
+/** True for the name of a parameter whose value may list members of a resource, or name the one that a list is sorted by. */
 export function mayListMembers(parameter: string): boolean {
   return /^(?:sort|order|fields?|select|include|expand|only|except|columns?|group|attributes|properties)/i.test(
     parameter,

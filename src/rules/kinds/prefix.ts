@@ -7,7 +7,7 @@ import {
   isString,
 } from './conversion.ts';
 
-/** Puts a text in front of a string (`prefix`), or takes it away (`unprefix`). */
+/** Prepends a text to a string (`prefix`), or removes it (`unprefix`). */
 export interface PrefixConversion {
   readonly rule: 'prefix' | 'unprefix';
   readonly with: string;
@@ -23,14 +23,14 @@ export const conversion: ConversionKind<PrefixConversion> = {
   accepts: () => 'a string',
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `prefix ${name} with ${own.with}`,
   remark: (own) => `put ${own.with} in front of the text`,
   remarkOfAny: 'the text begins differently',
 };
 
-/** What it makes of a schema. */
+/** Its effect on a schema. */
 export const schema: ConversionSchema<PrefixConversion> = {
   made: (own, { minLength, maxLength, pattern }) => {
     // Lengths count code points (JSON Schema Validation §6.3.1).
@@ -47,7 +47,7 @@ export const schema: ConversionSchema<PrefixConversion> = {
   },
 };
 
-/** The pattern with the text in front, or without it; undefined where the pattern does not tell. */
+/** The pattern with the text in front, or without it; undefined if unknown. */
 function patternBehind(pattern: string, { rule, with: text }: PrefixConversion): string | undefined {
   // An alternative may have another beginning.
   if (!pattern.startsWith('^') || pattern.includes('|')) return undefined;
@@ -57,11 +57,11 @@ function patternBehind(pattern: string, { rule, with: text }: PrefixConversion):
   const start = [text, escaped].find((one) => rest.startsWith(one));
   if (start === undefined) return undefined;
   const behind = rest.slice(start.length);
-  // A quantifier would be about the last character of the prefix.
+  // A quantifier would apply to the last character of the prefix.
   return /^[*+?{]/.test(behind) ? undefined : `^${behind}`;
 }
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: ConversionBook<PrefixConversion> = {
   description: 'Puts a text in front of a string.',
   keys: ({ text }) => ({ with: text }),

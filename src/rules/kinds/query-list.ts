@@ -3,7 +3,7 @@ import { type Book, formOf } from './book.ts';
 import type { QueryKind } from './kind.ts';
 import { spellings } from './map.ts';
 
-/** Makes a parameter of each text in every query parameter `parameter` (`list`), or one text of all of them (`unlist`), called `to`. */
+/** Makes a parameter for each text in every query parameter `parameter` (`list`), or one text of all of them (`unlist`), called `to`. */
 export interface QueryListRule {
   readonly rule: 'list' | 'unlist';
   readonly parameter: string;
@@ -11,10 +11,10 @@ export interface QueryListRule {
   readonly with: string;
 }
 
-/** What stands for each of some parameters of one name, under another name; undefined where nothing can. */
+/** The replacements of each of several parameters with one name, under another name; undefined if there can be none. */
 type Regroup = (parts: readonly QueryPart[], name: string) => readonly (readonly QueryPart[])[] | undefined;
 
-/** Its work on queries. What links of V2 have is put back into V1's form. */
+/** How it changes queries. Links of V2 are converted back to V1's form. */
 export const query: QueryKind<QueryListRule> = {
   compile: ({ rule, parameter, to, with: separator }) => {
     const both = [splitting(separator), joining(separator)];
@@ -45,9 +45,9 @@ export const query: QueryKind<QueryListRule> = {
   renames: ({ parameter, to }) => ({ from: parameter, to }),
 };
 
-/** Every text at its separators, however they are spelled. */
+/** Splits every text at its separators, in any spelling. */
 function splitting(separator: string): Regroup {
-  // Not proven linear: a fixed text, tried once at each place.
+  // Not proven linear: a fixed text, tried once at each position.
   const pattern = new RegExp(spellings(separator), 'i');
   return (parts, name) =>
     parts.map((part) => {
@@ -62,11 +62,11 @@ function splitting(separator: string): Regroup {
     });
 }
 
-/** All texts as one, in the place of the first; not where a text has the separator, which would make more of it. */
+/** Joins all texts in the place of the first; not if a text contains the separator, which would add an element. */
 function joining(separator: string): Regroup {
-  // Not proven linear: a fixed text, tried once at each place.
+  // Not proven linear: a fixed text, tried once at each position.
   const pattern = new RegExp(spellings(separator), 'i');
-  // Readers of queries take a comma or a colon as it is, and people write it so.
+  // Servers accept an unencoded comma or colon in a query, and people write them that way.
   const between = encodeURIComponent(separator).replaceAll('%2C', ',').replaceAll('%3A', ':');
   return (parts, name) => {
     const [first] = parts;
@@ -79,7 +79,7 @@ function joining(separator: string): Regroup {
   };
 }
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export function bookOf(
   word: QueryListRule['rule'],
 ): Required<Pick<Book<never, never, QueryListRule>, 'query'>> {
@@ -90,7 +90,7 @@ export function bookOf(
           strict({
             [word]: parameter,
             with: text.describe('What separates the texts: a comma, for example.'),
-            to: optional(parameter, 'Its name at V2; the same when absent.'),
+            to: optional(parameter, 'Its name at V2; when absent, the same.'),
           }).describe(
             word === 'list'
               ? 'Makes a query parameter of each text in one: tags=a,b becomes tags=a&tags=b.'

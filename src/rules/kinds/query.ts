@@ -12,7 +12,7 @@ export interface HeaderQueryRule {
   readonly as: string;
 }
 
-/** Moves a credential out of the query, because other parties' logs would keep it there. */
+/** Moves a credential out of the query, because third-party logs would keep it there. */
 export const header: HeaderKind<HeaderQueryRule> = {
   apply: ({ parameter, to, as }, run) => {
     if (run.query === '') return undefined;
@@ -35,7 +35,7 @@ export const header: HeaderKind<HeaderQueryRule> = {
   moves: ({ parameter, to, as }) => [{ from: { query: parameter }, to, as }],
 };
 
-/** How a rule book has it: among the rules for header fields. */
+/** How a rule book writes it: among the rules for header fields. */
 export const book: Book<never, never, never, HeaderQueryRule> = {
   headers: {
     form: ({ strict, parameter, field, template }) =>

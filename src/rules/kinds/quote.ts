@@ -7,7 +7,7 @@ import {
   typeIn,
 } from './conversion.ts';
 
-/** Makes a string of the characters of a number (`quote`), or the number that a string is (`unquote`). */
+/** Makes a string of the characters of a number (`quote`), or a number of such a string (`unquote`). */
 export interface QuoteConversion {
   readonly rule: 'quote' | 'unquote';
 }
@@ -20,7 +20,7 @@ export const conversion: ConversionKind<QuoteConversion> = {
   isOfNumbers: () => true,
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ConversionWords<QuoteConversion> = {
   say: ({ rule }, name) => `${rule} ${name}`,
   remark: ({ rule }) =>
@@ -30,7 +30,7 @@ export const words: ConversionWords<QuoteConversion> = {
   remarkOfAny: 'now a text, with the same characters',
 };
 
-/** What it makes of a schema. */
+/** Its effect on a schema. */
 export const schema: ConversionSchema<QuoteConversion> = {
   made: (_, keywords) => ({
     type: 'string',
@@ -38,7 +38,7 @@ export const schema: ConversionSchema<QuoteConversion> = {
   }),
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: ConversionBook<QuoteConversion> = {
   description: 'Turns a number into a string of the same characters.',
   read: () => ({ rule: 'quote' }),

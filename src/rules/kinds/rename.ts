@@ -39,10 +39,10 @@ export interface HeaderRenameRule {
   readonly as?: string;
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<RenameRule> = { compile };
 
-/** The old name comes back. */
+/** The old name is restored. */
 export const lens: Lens<RenameRule, RenameBackRule> = {
   moves: ({ member, to }) => [{ from: [member], to: [to] }],
   isOfName: true,
@@ -50,7 +50,7 @@ export const lens: Lens<RenameRule, RenameBackRule> = {
   inverse: ({ member, to }, objects) => [{ rule: 'rename', path: [...objects, to], to: member }],
 };
 
-/** Its work on queries. V1 knew only the old name, so parameters with the new one are dropped. */
+/** How it changes queries. V1 had only the old name, so parameters with the new one are dropped. */
 export const query: QueryKind<QueryRenameRule> = {
   compile: ({ parameter, to }) => ({
     apply: (run) => {
@@ -65,13 +65,13 @@ export const query: QueryKind<QueryRenameRule> = {
   renames: ({ parameter, to }) => ({ from: parameter, to }),
 };
 
-/** Its work on header fields. V1 knew only the old name, so fields with the new one are dropped. */
+/** How it changes header fields. V1 had only the old name, so fields with the new one are dropped. */
 export const header: HeaderKind<HeaderRenameRule> = {
   apply: ({ field, to, as }, run) => {
     const renamed = run.named(field);
     const [first] = renamed;
     if (first === undefined) return undefined;
-    // Of these fields, two lines are two requests to two readers (RFC 9110 §5.3).
+    // For these fields, servers could read two lines as different requests (RFC 9110 §5.3).
     if (renamed.length > 1 && isNamed(to, 'authorization'))
       return badRequest(`The header ${first.name.toLowerCase()} occurs twice.`);
     const settled = run.settle(to, `The header field ${field}`);
@@ -86,7 +86,7 @@ export const header: HeaderKind<HeaderRenameRule> = {
   moves: ({ field, to, as }) => [{ from: { header: field }, to, as }],
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<RenameRule, RenameBackRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
@@ -95,7 +95,7 @@ export const words: Words<RenameRule, RenameBackRule> = {
   done: ({ name, to }) => `${name} is now called ${to}.`,
 };
 
-/** How a rule book has it: for members, parameters and fields. */
+/** How a rule book writes it: for members, parameters and fields. */
 export const book: Book<RenameRule, RenameBackRule, QueryRenameRule, HeaderRenameRule> = {
   request: {
     form: ({ strict, memberPath, inside, name }) =>
@@ -194,7 +194,7 @@ function learnRename(from: string, to: string, names: NameFacts): void {
   names.add(to);
 }
 
-/** Renames the named member; an existing member with the new name is dropped, because each side has only one such attribute. */
+/** Renames the named member; an existing member with the new name is dropped, because each version has only one such attribute. */
 function compile(rule: RenameRule, base: RuleBase, names: NameTable): CompiledRule {
   const [id, to] = [names.add(rule.member), names.add(rule.to)];
   return {

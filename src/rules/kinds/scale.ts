@@ -12,11 +12,11 @@ export interface ScaleConversion {
   readonly rule: 'scale';
   /** The decimal text of the factor. */
   readonly by: string;
-  /** Minimum number of decimals when the number becomes smaller: those of the larger unit. */
+  /** Minimum number of decimals if the number becomes smaller: those of the larger unit. */
   readonly digits: number;
 }
 
-/** Its work on a value. The text of the factor has an inverse: `inverseFactor` says so before there is a rule. */
+/** How it converts a value. Its factor has an inverse: `inverseFactor` checks that before there is a rule. */
 export const conversion: ConversionKind<ScaleConversion> = {
   converter: ({ by, digits }) => {
     const factor = readDecimal(by) ?? { coefficient: 1n, exponent: 0 };
@@ -28,14 +28,14 @@ export const conversion: ConversionKind<ScaleConversion> = {
   isOfNumbers: () => true,
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ConversionWords<ScaleConversion> = {
   say: ({ by }, name) => `scale ${name} by ${by}`,
   remark: ({ by }) => `multiply the number by ${by}`,
   remarkOfAny: 'the number is in another unit',
 };
 
-/** What it makes of a schema. */
+/** Its effect on a schema. */
 export const schema: ConversionSchema<ScaleConversion> = {
   made: ({ by }, keywords) => {
     const isWhole = typeIn(keywords) === 'integer' && Number.isInteger(Number(by));
@@ -46,7 +46,7 @@ export const schema: ConversionSchema<ScaleConversion> = {
   keepsSteps: true,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: ConversionBook<ScaleConversion> = {
   description: 'Multiplies a number exactly.',
   keys: ({ z, optional }) => ({
@@ -74,11 +74,11 @@ interface Decimal {
   readonly exponent: number;
 }
 
-/** Longer numbers, and larger exponents, cannot be converted. */
+/** Maximum characters of a number, and maximum exponent, that can be converted. */
 const MAX_NUMBER_CHARACTERS = 1024;
 const MAX_EXPONENT_DIGITS = 6;
 
-/** A number with an exponent keeps one if it would otherwise have more digits than this. */
+/** A number with an exponent keeps it if it would otherwise have more digits than this. */
 const MAX_PLAIN_DIGITS = 40;
 
 /** Maximum digits of a factor, which keep its inverse short. */
@@ -95,7 +95,7 @@ export function inverseFactor(by: string): string | undefined {
   }
   let inverse = 1n;
   exponent = -exponent;
-  // 1/2 is 5/10, and 1/5 is 2/10: any other factor has an inverse without an end.
+  // 1/2 is 5/10, and 1/5 is 2/10: any other factor has an infinite inverse.
   for (const [prime, other] of [
     [2n, 5n],
     [5n, 2n],

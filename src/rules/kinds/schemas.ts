@@ -21,12 +21,9 @@ import type { OnlyRule, ResponseStripRule, StripRule } from './strip.ts';
 import type { UnnestRule } from './unnest.ts';
 import type { UnwrapRule } from './unwrap.ts';
 
-/*
- * What each kind makes of the schemas of V2's description. It stands here and not in the modules of the kinds, because an edge worker
- * loads it only when it is asked for V1's description.
- */
+/* The effect of each kind on the schemas of V2's description. It is here and not in the modules of the kinds, so that an edge worker loads it only when V1's description is requested. */
 
-/** What a rule makes of the schemas of V2's objects: those of V1's. */
+/** Converts the schemas of V2's objects to V1's, as a rule converts the objects. */
 type SchemaKind<Rule> = {
   edits<Edit>(rule: Rule, make: SchemaEdits<Edit>): readonly PlacedEdit<Edit>[];
 }['edits'];
@@ -58,7 +55,7 @@ const DEPRECATIONS: SchemaKind<DeprecationsRule> = ({ path }, make) =>
   make.leavesOut ? forAny(ofMember(path, (member) => make.add(member, DEPRECATION_LIST))) : [];
 
 const STRIP: SchemaKind<ResponseStripRule> = ({ path, only, around }, make) => {
-  // The value that it removes is one of many.
+  // The value that it removes is only one of many.
   if (only !== undefined) return [];
   const end = path.length - 1 - (around ?? 0);
   const gone = path.slice(end);
@@ -125,7 +122,7 @@ const JOIN: SchemaKind<ResponseJoinRule> = ({ path, members, to }, make) => [
 const SPLIT: SchemaKind<ResponseSplitRule> = ({ path, to }, make) =>
   ofMember(path, (member) => make.replace([member], to));
 
-/** What V2 says of the members is described elsewhere. */
+/** The members are described by V2 in another place. */
 const LOOKUP: SchemaKind<LookupRule> = ({ path, take, as, absent }, make) => {
   const properties = Object.fromEntries(take.map((name) => [name, {}]));
   return ofMember(path, (member) => member).flatMap(({ in: objects, edit: member, of }) => {
@@ -136,7 +133,7 @@ const LOOKUP: SchemaKind<LookupRule> = ({ path, take, as, absent }, make) => {
   });
 };
 
-/** What each kind of response rule makes of V2's schemas. */
+/** The effect of each kind of response rule on V2's schemas. */
 const SCHEMAS: ByName<Exclude<KindOfResponseRule, ResponseConvertRule>, SchemaKind<KindOfResponseRule>> = {
   rename: RENAME,
   unnest: UNNEST,
@@ -162,7 +159,7 @@ const UNDONE_UNWRAP: SchemaKind<UnwrapRule> = ({ member }, make) => [
   { in: [], edit: make.wrap(member), of: undefined },
 ];
 
-/** Where V1 had a member at any depth, nobody knows. */
+/** The places of a member that V1 had at any depth are unknown. */
 const UNDONE_STRIP: SchemaKind<StripRule> = ({ in: objects, members }, make) =>
   (objects[0] === '**' ? [] : members).map((member) => ({
     in: objects,
@@ -175,7 +172,7 @@ const UNDONE_ONLY: SchemaKind<OnlyRule> = ({ in: objects }, make) => [
   { in: objects, edit: make.allowOthers(), of: undefined },
 ];
 
-/** A value of V2 stands for all of V1 that become it. */
+/** A value of V2 represents all values of V1 that map to it. */
 const UNDONE_MAP: SchemaKind<MapRule> = ({ in: objects, member, values }, make) => {
   const byV2 = Map.groupBy(values, ({ to }) => scalarValue(to));
   const old = [...byV2].map(([to, some]) => [to, some.map(({ from }) => scalarValue(from))] as const);
@@ -187,7 +184,7 @@ const UNDONE_SET: SchemaKind<SetRule> = ({ rule, in: objects, member }, make) =>
   return [{ in: objects, edit, of: undefined }];
 };
 
-/** What undoes rules of requests in V2's schemas where they have no inverse, or one that says less of them. */
+/** How request rules are undone in V2's schemas if they have no inverse, or one that covers less of them. */
 const UNDONE: Readonly<Record<string, SchemaKind<RequestRule> | undefined>> = {
   unwrap: UNDONE_UNWRAP,
   strip: UNDONE_STRIP,
@@ -206,7 +203,7 @@ export function responseSchemaEdits<Edit>(
   return 'conversion' in rule ? CONVERT(rule, make) : SCHEMAS[rule.rule](rule, make);
 }
 
-/** The edits that turn V2's schemas of a request into V1's: a rule undone. */
+/** The edits that turn V2's schemas of a request into V1's, by undoing rules. */
 export function requestSchemaEdits<Edit>(
   rule: RequestRule,
   make: SchemaEdits<Edit>,
@@ -222,13 +219,13 @@ export function requestSchemaEdits<Edit>(
   return inverse.flatMap((back) => responseSchemaEdits({ ...back, status: [] }, make));
 }
 
-/** One edit, of the objects with the member at a path. */
+/** One edit of the objects with the member at a path. */
 function ofMember<Edit>(path: Path, edit: (member: string) => Edit): readonly PlacedEdit<Edit>[] {
   const { in: objects, member } = memberAt(path);
   return [{ in: objects, edit: edit(member), of: path }];
 }
 
-/** The same edits, for a description that need not show their members. */
+/** The same edits, for descriptions that may not contain the members. */
 function forAny<Edit>(edits: readonly PlacedEdit<Edit>[]): readonly PlacedEdit<Edit>[] {
   return edits.map((edit) => ({ ...edit, of: undefined }));
 }

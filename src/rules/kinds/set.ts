@@ -31,45 +31,48 @@ import {
 } from './kind.ts';
 import type { ResponseStripRule } from './strip.ts';
 
-/** Gives the member `member` of each object at `in` the value `json`: in any case (`set`), or only where it is absent (`default`). */
+/** Gives the member `member` of each object at `in` the value `json`: always (`set`), or only if it is absent (`default`). */
 export interface SetRule {
   readonly rule: 'set' | 'default';
   readonly member: string;
   readonly in: Path;
-  /** The value as JSON text: a number has the digits that the rule book has. */
+  /** The value as JSON text: a number has its digits in the rule book. */
   readonly json: string;
-  /** The same, decoded: a number as close as a double comes to it. */
+  /** The decoded value; a number is rounded to a double. */
   readonly value: unknown;
 }
 
-/** Gives the member at `path` of a response the value `json`: in any case (`set`), or only where it is absent (`default`). */
+/** Gives the member at `path` of a response the value `json`: always (`set`), or only if it is absent (`default`). */
 export interface ResponseSetRule {
   readonly rule: 'set' | 'default';
   readonly path: Path;
   readonly json: string;
-  /** The same, decoded: a number as close as a double comes to it. */
+  /** The decoded value; a number is rounded to a double. */
   readonly value: unknown;
   readonly status: readonly StatusPattern[];
 }
 
-/** Gives the query parameter `parameter` the value `text`: in any case (`set`), or only where it is absent (`default`). */
+/** Gives the query parameter `parameter` the value `text`: always (`set`), or only if it is absent (`default`). */
 export interface QuerySetRule {
   readonly rule: 'set' | 'default';
   readonly parameter: string;
   readonly text: string;
 }
 
-/** Sets the field `field` to `value`: always, or for a `default` where it is absent. */
+/** Sets the field `field` to `value`: always, or for a `default` only if it is absent. */
 export interface HeaderSetRule {
   readonly rule: 'set' | 'default';
   readonly field: string;
   readonly value: string;
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<SetRule> = { compile, makesBody: (rule) => rule.in.length === 0 };
 
-/** V1 had no such member: it goes. Of a `default`, only where it has the value that the rule gives it, as a client may have sent another. */
+/**
+ * V1 had no such member, so it is removed. For a `default`, it is removed only if it has the rule's value, because a client may have sent
+ * another.
+ */
 export const lens: Lens<SetRule, ResponseStripRule> = {
   changesValue: true,
   isForAbsent: ({ rule }) => rule === 'default',
@@ -83,7 +86,7 @@ export const lens: Lens<SetRule, ResponseStripRule> = {
   },
 };
 
-/** Its work on queries. */
+/** How it changes queries. */
 export const query: QueryKind<QuerySetRule> = {
   compile: ({ rule, parameter, text }) => ({
     apply: (run) => {
@@ -100,7 +103,7 @@ export const query: QueryKind<QuerySetRule> = {
   keepsPresent: ({ rule }) => rule === 'default',
 };
 
-/** Its work on header fields. */
+/** How it changes header fields. */
 export const header: HeaderKind<HeaderSetRule> = {
   apply: ({ rule, field, value }, run) => {
     const [first, ...others] = run.named(field);
@@ -117,49 +120,48 @@ export const header: HeaderKind<HeaderSetRule> = {
   },
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<SetRule, ResponseSetRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
   say: ({ json }, name, where) => `set ${name}${where} to ${json}`,
   remark: () => 'V2 needs this value',
   done: ({ name, to, isAdded }) =>
-    isAdded ? `${to} is added: V1 has no such attribute.` : `${name} gets the value that V2 needs.`,
+    isAdded ? `${to} is added: V1 has no such attribute.` : `${name} gets the value that the rule sets.`,
 };
 
-/** What people read of `default`. */
+/** How messages and guides describe `default`. */
 export const wordsOfDefault: Words<SetRule, ResponseSetRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
-  why: 'its value is an object or a list, which V2 may write otherwise',
-  say: ({ json }, name, where) => `set ${name}${where} to ${json} where it is absent`,
-  none: ({ member }, place) => `${place} has ${member} already.`,
+  why: 'its value is an object or a list, which V2 may write differently',
+  say: ({ json }, name, where) => `set ${name}${where} to ${json} if it is absent`,
+  none: ({ member }, place) => `${place} already has ${member}.`,
   remark: () => 'V2 needs a value; this one is sent for you today',
   done: ({ to }) => `${to} is added, because it is absent.`,
 };
 
-/** How a rule book has it: for members, parameters and fields. */
+/** How a rule book writes it: for members, parameters and fields. */
 export const book: Book<SetRule, ResponseSetRule, QuerySetRule, HeaderSetRule> = {
   request: {
     form: (blocks) =>
       requestForm(
         'set',
         blocks,
-        'Gives members a value, whether or not they are there; makes no objects around them.',
+        'Gives members a value, even if they are present; does not create objects around them.',
       ),
     learn: ({ in: objects, member }, facts) => facts.add(objects, member, true),
     makes: true,
   },
   response: {
     form: (blocks) =>
-      responseForm('set', blocks, 'Gives members of a response a value, whether or not they are there.'),
+      responseForm('set', blocks, 'Gives members of a response a value, even if they are present.'),
     effect: ['gives ', ' a value'],
     same: ({ json }) => [json],
     adds: true,
   },
   query: {
-    form: (blocks) =>
-      queryForm('set', blocks, 'Gives query parameters a value, whether or not they are there.'),
+    form: (blocks) => queryForm('set', blocks, 'Gives query parameters a value, even if they are present.'),
     looksFor: () => [],
     learn: ({ parameter }, names) => names.set(parameter),
   },
@@ -176,15 +178,11 @@ export const book: Book<SetRule, ResponseSetRule, QuerySetRule, HeaderSetRule> =
   },
 };
 
-/** How a rule book has `default`. */
+/** How a rule book writes `default`. */
 export const bookOfDefault: Book<SetRule, ResponseSetRule, QuerySetRule, HeaderSetRule> = {
   request: {
     form: (blocks) =>
-      requestForm(
-        'default',
-        blocks,
-        'Gives members a value where they are absent; makes no objects around them.',
-      ),
+      requestForm('default', blocks, 'Gives absent members a value; does not create objects around them.'),
     learn: ({ in: objects, member }, facts) => facts.add(objects, member, false),
     makes: true,
     inexact: (rule) => {
@@ -192,18 +190,17 @@ export const bookOfDefault: Book<SetRule, ResponseSetRule, QuerySetRule, HeaderS
       return [
         scalarOf(rule) === undefined
           ? `default of ${of} has no inverse: responses keep the object or list, which V1 may not have`
-          : `the inverse of default of ${of} is not exact: responses lack it when it has this value, even if a client sent it`,
+          : `the inverse of default of ${of} is not exact: responses lack the member if it has this value, even if a client sent it`,
       ];
     },
   },
   response: {
-    form: (blocks) =>
-      responseForm('default', blocks, 'Gives members of a response a value where they are absent.'),
+    form: (blocks) => responseForm('default', blocks, 'Gives absent members of a response a value.'),
     effect: ['gives ', ' a value'],
     adds: true,
   },
   query: {
-    form: (blocks) => queryForm('default', blocks, 'Gives query parameters a value where they are absent.'),
+    form: (blocks) => queryForm('default', blocks, 'Gives absent query parameters a value.'),
     looksFor: () => [],
     stale: ({ parameter }, names) => staleDefault(parameter, names),
     learn: ({ parameter }, names) => names.set(parameter),
@@ -290,7 +287,7 @@ function scalarOf({ json, value }: SetRule): JsonScalar | undefined {
   return typeof value === 'string' ? { isString: true, text: value } : { isString: false, text: json };
 }
 
-/** Gives the named member its value: where it is, or at the end of the object. */
+/** Sets the named member in its place, or adds it at the end of the object. */
 function compile(rule: SetRule, base: RuleBase, names: NameTable): CompiledRule {
   const id = names.add(rule.member);
   const template = templateOf(rule.json, names);
@@ -317,10 +314,10 @@ function compile(rule: SetRule, base: RuleBase, names: NameTable): CompiledRule 
   };
 }
 
-/** The value of a JSON text that the rule book reader made; later rules can go into its objects and arrays. */
+/** The value of a JSON text from a rule book; later rules can change its objects and arrays. */
 function templateOf(json: string, names: NameTable): Template {
   const document = JsonDocument.read(bytesOfText(json));
-  // The texts come from a rule book that was read, so that a fault cannot occur.
+  // The texts come from a rule book that was parsed, so a fault cannot occur.
   if (!(document instanceof JsonDocument)) return { kind: 'literal', bytes: bytesOfText('null') };
   return templateAt(document, document.root, names);
 }

@@ -21,11 +21,11 @@ export interface SplitRule extends Pick<JoinRule, 'with' | 'at'> {
   readonly member: string;
   readonly in: Path;
   readonly to: readonly string[];
-  /** True where every value is a text, as in a form, which writes null as an empty text. */
+  /** True if every value is a text, as in a form, which writes null as an empty text. */
   readonly isOfTexts?: true;
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<SplitRule> = { compile };
 
 /** The parts are joined again. */
@@ -37,7 +37,7 @@ export const lens: Lens<SplitRule, ResponseJoinRule> = {
   ],
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<SplitRule, ResponseSplitRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
@@ -46,7 +46,7 @@ export const words: Words<SplitRule, ResponseSplitRule> = {
   done: ({ name, to }) => `A part of ${name} becomes ${to}.`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<SplitRule, ResponseSplitRule> = {
   request: {
     form: (blocks) =>
@@ -92,7 +92,7 @@ export const book: Book<SplitRule, ResponseSplitRule> = {
   },
 };
 
-/** Splits the string of the named member: the first part takes its place, the others come at the end; of null, each part is null. */
+/** Splits the string of the named member: the first part takes its place, the others are added at the end; for null, each part is null. */
 function compile(rule: SplitRule, base: RuleBase, names: NameTable): CompiledRule {
   const id = names.add(rule.member);
   const ids = rule.to.map((name) => names.add(name));
@@ -116,7 +116,7 @@ function compile(rule: SplitRule, base: RuleBase, names: NameTable): CompiledRul
   });
 }
 
-/** The parts of a string; each part of a value that is none, whose JSON text is `none`, is the same. */
+/** The parts of a string; for any other value, `count` times the JSON text `none`. */
 function partsOf(
   { to, with: separator, at }: Pick<SplitRule, 'to' | 'with' | 'at'>,
   json: string | undefined,
@@ -126,7 +126,7 @@ function partsOf(
   return json === undefined ? undefined : splitString(json, separator, to.length, at);
 }
 
-/** Puts the first part in the place of `member`, and returns the members of the others, at the end. */
+/** Puts the first part in place of `member`, adds members for the others at the end, and returns them. */
 function putParts(
   ids: readonly number[],
   object: DraftObject,

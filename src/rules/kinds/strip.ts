@@ -50,9 +50,9 @@ export interface OnlyRule {
 export interface ResponseStripRule {
   readonly rule: 'strip';
   readonly path: Path;
-  /** The only value that is removed; any, when absent. */
+  /** The only value that is removed; any if absent. */
   readonly only?: JsonScalar;
-  /** How many of the objects around it go as well, where it leaves them empty; none when absent. */
+  /** How many of the surrounding objects are also removed if they become empty; none if absent. */
   readonly around?: number;
   readonly status: readonly StatusPattern[];
 }
@@ -69,13 +69,13 @@ export interface HeaderStripRule {
   readonly fields: readonly string[];
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<StripRule | OnlyRule> = {
   compile,
   isIdle: ({ rule, members }) => rule === 'strip' && members.length === 0,
 };
 
-/** What is gone is gone. */
+/** A removed member cannot be restored. */
 export const lens: Lens<StripRule, never> = {
   moves: () => [],
   inverse: () => 'lost',
@@ -96,7 +96,7 @@ function became(place: Path | undefined): string | undefined {
   return place === undefined ? 'is gone' : undefined;
 }
 
-/** The bytes of responses. */
+/** How it changes the bytes of responses. */
 export const back: ResponseKind<ResponseStripRule> = {
   compile: ({ path, only, around = 0 }, base, names) => {
     if (only !== undefined) return compileValue({ path, only }, base, names);
@@ -106,7 +106,7 @@ export const back: ResponseKind<ResponseStripRule> = {
   },
 };
 
-/** Its work on queries. */
+/** How it changes queries. */
 export const query: QueryKind<QueryStripRule> = {
   compile: ({ parameters }) => ({
     apply: (run) => {
@@ -115,7 +115,7 @@ export const query: QueryKind<QueryStripRule> = {
   }),
 };
 
-/** Its work on header fields. */
+/** How it changes header fields. */
 export const header: HeaderKind<HeaderStripRule> = {
   apply: ({ fields }, run) => {
     for (const name of fields) run.drop(name);
@@ -124,7 +124,7 @@ export const header: HeaderKind<HeaderStripRule> = {
   moves: ({ fields }) => fields.map((field) => ({ from: { header: field }, to: undefined })),
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<StripRule, ResponseStripRule> = {
   of: 'both',
   named,
@@ -136,17 +136,17 @@ export const words: Words<StripRule, ResponseStripRule> = {
   done: ({ name }) => `${name} goes.`,
 };
 
-/** What people read of `only`, which no response has. */
+/** How messages and guides describe `only`, which is not for responses. */
 export const wordsOfOnly: Words<OnlyRule> = {
   of: 'requests',
   named,
   why: 'V2 never gets the value, so no response has it',
   say: ({ members }, _, where) => `keep only ${members.join(', ')}${where}`,
   none: (_, place) => `${place} has no other members.`,
-  done: ({ name }) => `${name} is not an attribute that V2 accepts; it goes.`,
+  done: ({ name }) => `${name} is not an attribute that V2 accepts; it is removed.`,
 };
 
-/** How a rule book has it: for members, parameters and fields. */
+/** How a rule book writes it: for members, parameters and fields. */
 export const book: Book<StripRule, ResponseStripRule, QueryStripRule, HeaderStripRule> = {
   request: {
     form: ({ strict, memberPath, inside, z }) =>
@@ -210,7 +210,7 @@ export const book: Book<StripRule, ResponseStripRule, QueryStripRule, HeaderStri
   },
 };
 
-/** How a rule book has `only`. */
+/** How a rule book writes `only`. */
 export const bookOfOnly: Book<OnlyRule> = {
   request: {
     form: ({ z, strict, name, insideOne }) =>
@@ -267,7 +267,7 @@ function named({ members }: StripRule | OnlyRule): readonly Path[] {
   return members.map((member) => [member]);
 }
 
-/** Removes the named members (`strip`), or all but them (`only`). */
+/** Removes the named members (`strip`), or all others (`only`). */
 function compile(rule: StripRule | OnlyRule, base: RuleBase, names: NameTable): CompiledRule {
   const places = placesOf(rule.members, names);
   const isStrip = rule.rule === 'strip';
@@ -279,7 +279,7 @@ function compile(rule: StripRule | OnlyRule, base: RuleBase, names: NameTable): 
       isAnyNamed ||= isNamed;
       if (isNamed === isStrip) (dropped ??= []).push(member);
     }
-    // A single member that is dropped by its name cannot be repeated.
+    // A single member that is dropped by name does not need a check for repetition.
     if (isAnyNamed && !(isStrip && dropped?.length === 1)) {
       const repeated = run.findRepeated(object, places);
       if (repeated !== undefined)
@@ -287,7 +287,7 @@ function compile(rule: StripRule | OnlyRule, base: RuleBase, names: NameTable): 
     }
     if (dropped === undefined) return undefined;
     if (!isStrip) run.readsValues();
-    // V1's messages about them have the order in which they are listed.
+    // V1's messages about them follow the order of the list.
     if (isStrip) dropped.sort((one, other) => (places[one.id] ?? 0) - (places[other.id] ?? 0));
     for (const member of dropped)
       run.step(base.code + (isStrip ? (places[member.id] ?? 0) : 0) * STEPS + PLAIN);
@@ -297,7 +297,7 @@ function compile(rule: StripRule | OnlyRule, base: RuleBase, names: NameTable): 
   return { ...base, path: pathIds(rule.in, names), apply };
 }
 
-/** Removes the objects around what a rule removes as well, where nothing else is in them. */
+/** Also removes the surrounding objects if they contain nothing else. */
 function withObjectsAround(rule: CompiledRule, base: RuleBase, around: number): CompiledRule {
   return {
     ...rule,
@@ -317,7 +317,7 @@ function withObjectsAround(rule: CompiledRule, base: RuleBase, around: number): 
   };
 }
 
-/** Removes the named member where it has one value: what undoes a `default`. */
+/** Removes the named member if it has a certain value: the inverse of a `default`. */
 function compileValue(
   { path, only }: { readonly path: Path; readonly only: JsonScalar },
   base: RuleBase,

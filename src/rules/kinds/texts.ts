@@ -5,14 +5,11 @@ import type { MapRule } from './map.ts';
 import type { SetRule } from './set.ts';
 import type { SplitRule } from './split.ts';
 
-/*
- * What rules are for a form, which has no types: they compare and write values as texts. It stands here and not in the modules of the
- * kinds, because an edge worker loads it with the first form.
- */
+/* The form of rules for forms, which have no types: they compare and write values as texts. It is here and not in the modules of the kinds, so that an edge worker loads it with the first form. */
 
 const QUOTE = 0x22;
 
-/** The rule for texts. */
+/** Converts a rule for texts. */
 type TextRule<Rule> = { inText(rule: Rule): RequestRule }['inText'];
 
 const SET: TextRule<SetRule> = (rule) => {
@@ -27,7 +24,7 @@ const MAP: TextRule<MapRule> = (rule) => ({
 
 const SPLIT: TextRule<SplitRule> = (rule) => ({ ...rule, isOfTexts: true });
 
-/** Those kinds for which types matter. */
+/** The kinds for which types matter. */
 const TEXT_RULES: Readonly<Record<string, TextRule<RequestRule> | undefined>> = {
   set: SET,
   default: SET,
@@ -35,13 +32,13 @@ const TEXT_RULES: Readonly<Record<string, TextRule<RequestRule> | undefined>> = 
   split: SPLIT,
 };
 
-/** The rule for a form. */
+/** Converts a rule for a form. */
 export function ruleInText(rule: RequestRule): RequestRule {
   if ('conversion' in rule || 'elements' in rule) return { ...rule, isOfTexts: true };
   return TEXT_RULES[rule.rule]?.(rule) ?? rule;
 }
 
-/** The same value with texts in the place of numbers, true, false and null: as JSON, and decoded. */
+/** The same value with texts in place of numbers, true, false and null: as JSON, and decoded. */
 function inTexts(document: JsonDocument, node: number): { readonly json: string; readonly value: unknown } {
   const children = [...document.childrenOf(node)].map((child) => ({
     name: document.nameOf(child),
@@ -72,7 +69,7 @@ export function formText(json: Uint8Array): string {
   return textOfScalar({ isString: false, text: textOfBytes(json) });
 }
 
-/** A form says null by an empty value. */
+/** In a form, an empty value represents null. */
 function textOfScalar({ isString, text }: JsonScalar): string {
   return !isString && text === 'null' ? '' : text;
 }

@@ -24,7 +24,7 @@ import {
 import { isNull } from '../../edits/values.ts';
 import type { ResponseKind, ResponseWords, StatusPattern } from './kind.ts';
 
-/** Moves the members of the sub-object at `path` to its place in the object around it; the sub-object goes once it is empty. */
+/** Moves the members of the sub-object at `path` to its place in the surrounding object; the sub-object is removed once it is empty. */
 export interface UnnestRule {
   readonly rule: 'unnest';
   readonly path: Path;
@@ -33,16 +33,16 @@ export interface UnnestRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Its work on the bytes of responses. */
+/** How it changes the bytes of responses. */
 export const kind: ResponseKind<UnnestRule> = { compile };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ResponseWords<UnnestRule> = {
   of: 'responses',
   say: ({ members }, name) => `unnest ${name}${members === undefined ? '' : `: ${members.join(', ')}`}`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<never, UnnestRule> = {
   response: {
     mayBeAnywhere: true,
@@ -52,7 +52,9 @@ export const book: Book<never, UnnestRule> = {
           unnest: memberPath,
           members: optional(z.array(name).min(1), 'The members to move; all when absent.'),
           status,
-        }).describe('Moves the members of a sub-object of a response to its place in the object around it.'),
+        }).describe(
+          'Moves the members of a sub-object of a response to its place in the surrounding object.',
+        ),
         (source, place) => {
           const members = source.members?.map(readName);
           return [{ rule: { rule: 'unnest', path: readPath(source.unnest), members, status: place.status } }];
@@ -136,7 +138,7 @@ function movedMembers(
   return moved.reverse();
 }
 
-/** Names of any members, decoded. */
+/** Decoded names of members. */
 class SeenTexts implements SeenNames {
   private readonly draft: Draft;
   private readonly texts = new Set<string>();
@@ -157,13 +159,13 @@ class SeenTexts implements SeenNames {
   }
 }
 
-/** A member with the name of the sub-object cannot be beside it. */
+/** A member with the name of the sub-object cannot move beside it. */
 function isMoved({ id, places }: Unnest, member: DraftMember): boolean {
   if (member.id === id) return false;
   return places === undefined || (places[member.id] ?? -1) >= 0;
 }
 
-/** Puts `moved` in the place of the sub-object, whose other bytes go. */
+/** Replaces the sub-object with `moved`, and drops its other bytes. */
 function dissolve(
   rule: RuleBase,
   run: Run,
@@ -195,7 +197,7 @@ function dissolve(
   run.recorder?.remove(object, nested);
 }
 
-/** Puts `moved` behind the sub-object, which keeps the members that the rule does not name. */
+/** Puts `moved` after the sub-object, which keeps the members that the rule does not name. */
 function moveBehind(
   rule: RuleBase,
   run: Run,

@@ -20,7 +20,7 @@ export const conversion: ConversionKind<PrefixConversion> = {
   accepts: (own) => `a string that begins with ${own.with}`,
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `take the prefix ${own.with} from ${name}`,
   remark: (own) => `remove ${own.with} from the start of the text`,
@@ -29,7 +29,7 @@ export const words: ConversionWords<PrefixConversion> = {
 
 export { schema } from './prefix.ts';
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: ConversionBook<PrefixConversion> = {
   description: 'Removes a text from the front of a string.',
   keys: ({ text }) => ({ with: text }),

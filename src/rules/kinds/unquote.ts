@@ -18,13 +18,13 @@ export const conversion: ConversionKind<QuoteConversion> = {
   accepts: () => 'a string that is a number',
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: ConversionWords<QuoteConversion> = {
   ...wordsOfQuote,
   remarkOfAny: 'now a number, with the same digits',
 };
 
-/** What it makes of a schema. */
+/** Its effect on a schema. */
 export const schema: ConversionSchema<QuoteConversion> = {
   made: (_, { pattern, format }) => {
     const isWhole = typeof pattern === 'string' && WHOLE.test(pattern);
@@ -32,10 +32,10 @@ export const schema: ConversionSchema<QuoteConversion> = {
   },
 };
 
-/** A pattern that only whole numbers have, such as `^[0-9]+$`. */
+/** A pattern that only matches whole numbers, such as `^[0-9]+$`. */
 const WHOLE = /^\^(?:-\?)?(?:\[[01]-9\]|\\d)(?:[*+]|\{\d+(?:,\d*)?\})?(?:(?:\[0-9\]|\\d)[*+])?\$$/;
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: ConversionBook<QuoteConversion> = {
   description: 'Turns a string that is a number into that number.',
   read: () => ({ rule: 'unquote' }),

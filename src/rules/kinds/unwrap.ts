@@ -15,38 +15,38 @@ import {
 } from '../../edits/run.ts';
 import type { Kind, Words, Lens } from './kind.ts';
 
-/** Replaces the body by the object in its member `member`. */
+/** Replaces the body with the object in its member `member`. */
 export interface UnwrapRule {
   readonly rule: 'unwrap';
   readonly member: string;
 }
 
-/** Its work on the bytes of requests. */
+/** How it changes the bytes of requests. */
 export const kind: Kind<UnwrapRule> = { compile, unwraps: ({ member }) => member };
 
-/** Responses have a wrapper of their own. */
+/** Responses have their own wrapper. */
 export const lens: Lens<UnwrapRule, never> = {
   moves: () => [],
   inverse: () => 'wrapped',
 };
 
-/** What people read of it. */
+/** How messages and guides describe it. */
 export const words: Words<UnwrapRule> = {
   of: 'requests',
   named: ({ member }) => [[member]],
   why: 'a response always has its wrapper',
   say: ({ member }) => `unwrap ${member}`,
   none: ({ member }) => `There is no member ${member}: the body is already flat.`,
-  done: ({ name }) => `The wrapper ${name} goes.`,
+  done: ({ name }) => `The wrapper ${name} is removed.`,
 };
 
-/** How a rule book has it. */
+/** How a rule book writes it. */
 export const book: Book<UnwrapRule> = {
   request: {
     form: ({ strict, name }) =>
       formOf(
         strict({ unwrap: name.describe('The member with the parameters.') }).describe(
-          'Replaces the body by the object in the named member.',
+          'Replaces the body with the object in the named member.',
         ),
         ({ unwrap }, { path }) => {
           const at = [...path, 'unwrap'];
@@ -59,7 +59,7 @@ export const book: Book<UnwrapRule> = {
   },
 };
 
-/** Replaces the body with the object in the named member, and drops members beside it, which V1 ignored. */
+/** Replaces the body with the object in the named member, and drops members beside that, which V1 ignored. */
 function compile(rule: UnwrapRule, base: RuleBase, names: NameTable): CompiledRule {
   const id = names.add(rule.member);
   return {

@@ -23,7 +23,7 @@ import * as unwrap from './unwrap.ts';
 import type { EditPlaces, ResponseWords, Words } from './kind.ts';
 import type { ByName, ExplicitResponseRule, RequestRule } from './kinds.ts';
 
-/** What people read of each kind of rule. */
+/** The descriptions of each kind of rule. */
 const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, ExplicitResponseRule>> &
   ByName<
     Exclude<ExplicitResponseRule, ResponseConvertRule>,
@@ -53,36 +53,36 @@ const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, Explic
   lookup: lookup.words,
 };
 
-/** What people read of a rule that converts a value. */
+/** How messages and guides describe a rule that converts a value. */
 const CONVERT_WORDS: Words<ConvertRule, ResponseConvertRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
   say: ({ conversion }, name, where) => conversionWords(conversion, name + where),
   none: ({ member }, place) => `${place} has no ${member} to convert.`,
-  done: ({ name, rule }) => `The value of ${name} is written as V2 has it (${rule}).`,
+  done: ({ name, rule }) => `The value of ${name} is converted to V2's form (${rule}).`,
 };
 
 /** The names of all conversions. */
 export const CONVERSION_NAMES: readonly string[] = /* @__PURE__ */ Object.keys(CONVERSION_WORDS);
 
-/** A conversion in words, as in `scale price by 100`. */
+/** A conversion as a phrase, such as `scale price by 100`. */
 export function conversionWords(conversion: Conversion, name: string): string {
   return CONVERSION_WORDS[conversion.rule].say(conversion, name);
 }
 
-/** What people do who change a client, as in `multiply the number by 100`. */
+/** The instruction for changing a client, such as `multiply the number by 100`. */
 export function conversionRemark(conversion: Conversion): string {
   return CONVERSION_WORDS[conversion.rule].remark(conversion);
 }
 
-/** What a guide says of the value that any rule called `name` wrote; undefined for one that leaves values as they are. */
+/** How a guide describes a value that a rule called `name` wrote; undefined for a rule that does not change values. */
 export function ruleRemark(name: string): string | undefined {
   if (isConversionName(name)) return CONVERSION_WORDS[name].remarkOfAny;
   const words: Readonly<Record<string, Pick<ResponseWords<never>, 'remark'> | undefined>> = WORDS;
   return Object.hasOwn(words, name) ? words[name]?.remark?.(name) : undefined;
 }
 
-/** Why a value may not be the same again after the conversion and its inverse; undefined where it always is. */
+/** Why a value may differ after the conversion and its inverse; undefined if it never does. */
 export function lossOf(conversion: Conversion): string | undefined {
   return CONVERSION_WORDS[conversion.rule].loss?.(conversion);
 }
@@ -126,7 +126,7 @@ function isNamed(text: string): text is keyof typeof WORDS {
   return Object.hasOwn(WORDS, text);
 }
 
-/** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap` from the body. */
+/** The members that a rule names, as paths from its objects, in the order of the rule book; for an `unwrap`, from the body. */
 export function namedMembers(rule: RequestRule): readonly Path[] {
   return wordsOf(rule).named(rule);
 }
@@ -136,13 +136,13 @@ function wordsOf(rule: RequestRule): Words<RequestRule, ExplicitResponseRule> {
   return 'conversion' in rule ? CONVERT_WORDS : WORDS[rule.rule];
 }
 
-/** A request rule in words, such as `nest street_address, suburb in property under address`. */
+/** A request rule as a phrase, such as `nest street_address, suburb in property under address`. */
 export function requestRuleWords(rule: RequestRule): string {
   const name = 'member' in rule ? rule.member : '';
   return wordsOf(rule).say(rule, name, 'in' in rule ? within(rule.in) : '');
 }
 
-/** A response rule in words. */
+/** A response rule as a phrase. */
 export function responseRuleWords(rule: ExplicitResponseRule): string {
   const words: ResponseWords<RequestRule | ExplicitResponseRule> =
     'elements' in rule ? elements.words : 'conversion' in rule ? CONVERT_WORDS : WORDS[rule.rule];
@@ -158,25 +158,25 @@ function within(path: Path): string {
   return names.length < path.length ? `${place} at any depth` : place;
 }
 
-/** Why a rule had no effect on the objects that are called `place`. */
+/** Why a rule had no effect on the objects called `place`. */
 export function noEffectWords(rule: RequestRule, place: string): string {
   const names = namedMembers(rule).flat().join(', ');
   return wordsOf(rule).none?.(rule, place) ?? `${place} has none of ${names}.`;
 }
 
-/** What an edit of a body did, in one sentence. */
+/** The effect of an edit of a body, as a sentence. */
 export function doneWords(rule: RequestRuleName, places: Omit<EditPlaces, 'rule'>): string {
   const words = isConversionName(rule) ? CONVERT_WORDS : WORDS[rule];
   return words.done({ rule, ...places });
 }
 
-/** True for a kind whose rules leave a member that they give a place where it is as well. */
+/** True for a kind whose rules copy a member, so that it also stays in its place. */
 export function keepsMember(rule: string): boolean {
   const words: Readonly<Record<string, { readonly keeps?: true } | undefined>> = WORDS;
   return words[rule]?.keeps === true;
 }
 
-/** Why a rule has no inverse: what goes on after "since". */
+/** Why a rule has no inverse: the words after "since". */
 export function whyWords(rule: RequestRule): string | undefined {
   return 'conversion' in rule ? CONVERSION_WORDS[rule.rule].why : WORDS[rule.rule].why;
 }

@@ -327,9 +327,9 @@ changes: []
     const summary = 'Styles have other names, and are numbered no longer.';
     expect(diff?.marks.map(({ reason }) => reason)).toEqual([
       `The query parameter look is now called filter[style]. ${summary}`,
-      `A value of the query parameter look becomes the one that V2 has for it. ${summary}`,
-      'The wrapper data goes. Parameters are no longer wrapped in a data object.',
-      `The value of style becomes the one that V2 has for it. ${summary}`,
+      `A value of the query parameter look becomes V2's value for it. ${summary}`,
+      'The wrapper data is removed. Parameters are no longer wrapped in a data object.',
+      `The value of style becomes V2's value for it. ${summary}`,
     ]);
     const { before = '', marks = [] } = diff ?? {};
     const [span] = marks.at(-1)?.before ?? [];
