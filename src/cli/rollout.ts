@@ -1,6 +1,6 @@
 import type { State } from '../inspector/api.ts';
 import { causeFilter, type Condition, rateLimitSentence } from '../inspector/conditions.ts';
-import { endSentences, goneWords } from '../inspector/operator-view.ts';
+import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
 import { errorCode } from '../node/files.ts';
 import { counted, jsonText, terminalLines } from '../report/text.ts';
 import {

@@ -1,13 +1,14 @@
 import { certificateSentence, count, counted, lengthWords, nameIn } from '../report/text.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import type { HourOfV2, OriginFailures } from '../rewrite-log/history.ts';
+import type { HourOfV2, IsAsked, OriginFailures, PastRequests } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/operation-health.ts';
-import { chooseMode } from '../rollout/modes-in-force.ts';
+import { isAsked } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { FleetFacts } from './fleet-facts.ts';
-import { commandTitle, defaultTarget, modesOf } from './rollout-effect.ts';
+import { hasEnded } from './end-of-v1.ts';
+import { commandTitle, defaultTarget, modesOf, operationOf } from './rollout-effect.ts';
 import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 
@@ -133,6 +134,12 @@ export function rateLimitSentence({
   return `Each client's rate limit of ${counted(requests, 'request')} in ${per / 1000} s is divided by ${processes} processes: ${each} in each.`;
 }
 
+/** Which services are asked for which operations in the modes in force; none after the end of V1. */
+export function askedIn(rollout: RolloutView, now: number): IsAsked {
+  const modes = modesOf(rollout);
+  return (service, call) => !hasEnded(rollout, now) && isAsked(modes, service, operationOf(call));
+}
+
 /** The conditions of V2, V1, the rule book, roll-backs, brownouts, replicas and the log, worst first. */
 export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   const { stats, rollout, now } = facts;
@@ -141,13 +148,15 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
     v2,
     ...(rollout?.v1Origin === undefined ? [] : [serviceCondition('v1', stats.v1Breaker ?? 'closed', facts)]),
   ];
-  const { outage, own } = byCause(facts);
+  const { outage, own } = byCause(facts, operationsNow(facts));
   const lasting = own.filter(({ until }) => until === undefined);
   // One operation that fails, or a service that only refuses, is better told by its operations; several that fail, by their service.
   const told = lasting.length === 0 ? own : lasting;
   const isOfOperations =
     stats.breaker === 'closed' &&
     outage.every(({ until }) => until !== undefined) &&
+    // What is over is no reason why V2 fails now.
+    (lasting.length > 0 || v2.level !== 'bad') &&
     (told.length === 1 || (told.length > 1 && told.every(({ isRefusal }) => isRefusal)));
   const operations = [
     ...own
@@ -178,11 +187,25 @@ function isOver({ until }: Condition): boolean {
   return until !== undefined;
 }
 
+/** Trouble of an operation; `isBack` where it is over because V2 is not asked any more, however few requests have shown it. */
+interface TroubleNow extends OperationTrouble {
+  readonly isBack?: true;
+}
+
+function operationsNow({ operations, rollout, now }: ConditionFacts): readonly TroubleNow[] {
+  const isAskedNow = rollout && askedIn(rollout, now);
+  return operations.flatMap((trouble): readonly TroubleNow[] => {
+    const { operation, last, until } = trouble;
+    if (until !== undefined || isAskedNow === undefined || isAskedNow('v2', operation)) return [trouble];
+    return now - last < SILENT_MS ? [{ ...trouble, until: last, isBack: true }] : [];
+  });
+}
+
 /** What troubles operations: a V2 that responds to none of several is to blame for it, and not the operations. */
-function byCause({
-  operations,
-  stats,
-}: ConditionFacts): Record<'outage' | 'own', readonly OperationTrouble[]> {
+function byCause(
+  { stats }: ConditionFacts,
+  operations: readonly TroubleNow[],
+): Record<'outage' | 'own', readonly TroubleNow[]> {
   const outage = operations.filter(
     ({ failed, unanswered }) => unanswered > 0 && failed - unanswered < ENOUGH,
   );
@@ -192,7 +215,7 @@ function byCause({
 }
 
 /** V2 did not respond to several operations: told once, and not for each of them. */
-function outageCondition(operations: readonly OperationTrouble[]): Condition {
+function outageCondition(operations: readonly TroubleNow[]): Condition {
   const unanswered = operations.reduce((sum, one) => sum + one.unanswered, 0);
   const since = new Date(Math.min(...operations.map((one) => one.since))).toISOString();
   const last = new Date(Math.max(...operations.map((one) => one.last))).toISOString();
@@ -200,11 +223,12 @@ function outageCondition(operations: readonly OperationTrouble[]): Condition {
     ? new Date(Math.max(...operations.map((one) => one.until ?? one.last))).toISOString()
     : undefined;
   const period = until === undefined ? `since ${since}, the last at ${last}` : `from ${since} until ${until}`;
+  const isServed = operations.every(({ isBack }) => isBack === true);
   return {
     about: 'v2',
     level: 'note',
     label: 'V2 did not respond',
-    sentence: `V2 did not respond to ${counted(unanswered, 'request')} for ${counted(operations.length, 'operation')}, ${period}.`,
+    sentence: `V2 did not respond to ${counted(unanswered, 'request')} for ${counted(operations.length, 'operation')}, ${period}.${isServed ? ' V1 serves them now.' : ''}`,
     place: { view: 'traffic', part: 'problems' },
     since,
     ...(until === undefined ? {} : { until }),
@@ -218,7 +242,7 @@ function serviceCondition(
 ): Condition {
   const { recent, fleet, now } = facts;
   const name = about.toUpperCase();
-  const { requests, failed, refused, inARow } = recent[about];
+  const { requests, failed, refused, inARow, past } = recent[about];
   const place = { view: 'traffic', part: 'problems' } as const;
   const isRefusal = failed > 0 && refused === failed;
   const how = isRefusal ? `, ${failed === 1 ? 'a refusal' : 'all of them refusals'}` : '';
@@ -228,7 +252,8 @@ function serviceCondition(
       : `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes${how}.`;
   const since = inARow.failed ? new Date(inARow.since).toISOString() : undefined;
   const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts.rollout) };
-  if (breaker !== 'closed' && now - inARow.last >= NOT_ASKED_MS)
+  const isLeft = requests === 0 && past !== undefined;
+  if (breaker !== 'closed' && (isLeft || now - inARow.last >= NOT_ASKED_MS))
     return notAskedCondition(about, breaker, facts);
   if (breaker !== 'closed') {
     const where =
@@ -243,6 +268,7 @@ function serviceCondition(
     const sentence = `${fails}, so ${meaning}. ${share}`;
     return { about, level: 'bad', label: `${name}: circuit ${breaker}`, sentence, place, ...failingSince };
   }
+  if (isLeft) return leftCondition(about, past, facts);
   if (requests === 0) {
     const sentence = `No request went to ${name} in the last two minutes, so its state is not known.`;
     return { about, level: 'unknown', label: `${name} idle`, sentence };
@@ -290,12 +316,51 @@ function notAskedCondition(
 ): Condition {
   const name = about.toUpperCase();
   const other = about === 'v1' ? 'v2' : 'v1';
-  const { last } = recent[about].inARow;
+  const { last, failed, since } = recent[about].inARow;
   const isServed = recent[other].requests > 0 && recent[other].inARow.last > last;
   const asked = last === 0 ? '' : ` when it was asked last, at ${new Date(last).toISOString()}`;
   const sentence = `${name} failed${asked}, so its circuit is still ${breaker}. No request has gone to it since${isServed ? `: ${other.toUpperCase()} serves the clients now` : ''}. The circuit closes once ${name} accepts a connection again, or responds to the next request.`;
   const place = { view: 'traffic', part: 'problems' } as const;
-  return { about, level: 'note', label: `${name}: circuit ${breaker}, not asked`, sentence, place };
+  return {
+    about,
+    level: 'note',
+    label: `${name}: circuit ${breaker}, not asked`,
+    sentence,
+    place,
+    ...(failed ? { since: new Date(since).toISOString() } : {}),
+  };
+}
+
+/** A service that is asked for nothing any more fails nobody, whatever it did until then. */
+function leftCondition(
+  about: 'v1' | 'v2',
+  { requests, failed, last }: PastRequests,
+  { recent, rollout, now }: ConditionFacts,
+): Condition {
+  const name = about.toUpperCase();
+  const other = about === 'v1' ? 'v2' : 'v1';
+  const at = new Date(last).toISOString();
+  const after =
+    rollout !== undefined && hasEnded(rollout, now)
+      ? 'V1 has ended since'
+      : recent[other].inARow.last > last
+        ? `${other.toUpperCase()} has served since`
+        : 'no request goes to it now';
+  if (failed * 100 < requests * TROUBLE)
+    return {
+      about,
+      level: 'unknown',
+      label: `${name} idle`,
+      sentence: `The last request went to ${name} at ${at}; ${after}.`,
+    };
+  return {
+    about,
+    level: 'note',
+    label: `${name} failed lately`,
+    sentence: `${name} failed ${count(failed)} of ${counted(requests, 'request')} until ${at}; ${after}.`,
+    place: { view: 'traffic', part: 'problems' },
+    until: at,
+  };
 }
 
 /** While V2 fails, V1 can serve the clients whose requests are migrated. */
@@ -312,27 +377,24 @@ function repeated(condition: Condition): Condition {
 }
 
 /** An operation that fails more than it did is bad; where nothing is known of before, a refusal may be as it always was. */
-function operationCondition(
-  trouble: OperationTrouble,
-  { names, now, modeBefore, rollout }: ConditionFacts,
-): Condition {
+function operationCondition(trouble: TroubleNow, { names, now, modeBefore }: ConditionFacts): Condition {
   const { operation, kind, requests, failed, isRefusal, unanswered, client, since, last, until, before } =
     trouble;
-  // A request that V1 serves does not fail for V2, however few have shown it.
-  const isBack = until === undefined && rollout !== undefined && isOnV1(rollout, operation);
+  const isBack = trouble.isBack === true;
   const isSilent = isBack || now - last >= SILENT_MS;
   const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
   const isMost = kind === 'always' || failed * 100 >= requests * FAILING;
   const verb = isRefusal ? 'is refused' : 'fails';
   const past = isRefusal ? 'was refused' : 'failed';
-  const isPast = until !== undefined || isBack;
+  const isPast = until !== undefined;
   const times = kind === 'always' || isPast ? '' : ' at times';
   const words = isPast ? past : `${verb}${times}`;
   const of = `${count(failed)} of ${counted(requests, 'request')}`;
   const from = new Date(since).toISOString();
   const period =
-    until === undefined ? `since ${from}` : `from ${from} until ${new Date(until).toISOString()}`;
-  const lately = until === undefined && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
+    until === undefined || isBack ? `since ${from}` : `from ${from} until ${new Date(until).toISOString()}`;
+  const lately =
+    (until === undefined || isBack) && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
   const whose = client === undefined ? '' : `, all of ${nameIn(names, client)}`;
   const toNone =
     unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
@@ -353,18 +415,10 @@ function operationCondition(
     operation,
     evidence: trouble.evidence,
     since: from,
-    ...(isBack ? { until: new Date(last).toISOString() } : {}),
     ...(until === undefined
       ? backAction(operation, modeBefore?.(operation))
       : { until: new Date(until).toISOString() }),
   };
-}
-
-/** True where no client's requests of an operation are migrated. */
-function isOnV1(rollout: RolloutView, operation: string): boolean {
-  if (Object.keys(rollout.clients).length > 0) return false;
-  const { mode } = chooseMode(modesOf(rollout), { client: undefined, operation }).mode;
-  return mode === 'observe' || mode === 'shadow';
 }
 
 function backAction(operation: string, mode: Mode | undefined): Pick<Condition, 'action'> {

@@ -31,7 +31,7 @@ export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
 }
 
 /** Version of the text: a replica of another version is not counted. */
-const FORMAT = 2;
+const FORMAT = 3;
 
 /** Prints facts for other replicas; `now` is this one's clock. */
 export function printFacts(facts: ReplicaFacts, now: number): string {
@@ -61,9 +61,10 @@ const DELAY_MS = 5_000;
 /** The same facts on a clock that is `ahead`. */
 function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   const { startedAt, recent, wellSince, operations, watched, refusal } = facts;
-  const row = ({ inARow, ...counts }: OriginFailures['v1']): OriginFailures['v1'] => ({
+  const row = ({ inARow, past, ...counts }: OriginFailures['v1']): OriginFailures['v1'] => ({
     ...counts,
     inARow: { ...inARow, since: inARow.since + ahead, last: inARow.last + ahead },
+    ...(past && { past: { ...past, last: past.last + ahead } }),
   });
   return {
     ...facts,
@@ -168,7 +169,17 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
   const rows = all.map(({ recent }) => recent[about].inARow).filter(({ requests }) => requests > 0);
   const last = Math.max(0, ...rows.map((row) => row.last));
   const isAlike = rows.every(({ failed }) => failed === rows[0]?.failed);
+  const past = all.flatMap(({ recent }) => recent[about].past ?? []);
   return {
+    ...(past.length === 0
+      ? {}
+      : {
+          past: {
+            requests: past.reduce((sum, { requests }) => sum + requests, 0),
+            failed: past.reduce((sum, { failed }) => sum + failed, 0),
+            last: Math.max(...past.map((one) => one.last)),
+          },
+        }),
     requests: sumOf(all, ({ recent }) => recent[about].requests),
     failed: sumOf(all, ({ recent }) => recent[about].failed),
     refused: sumOf(all, ({ recent }) => recent[about].refused),

@@ -16,7 +16,6 @@ import { TrafficSeries } from '../rewrite-log/traffic-series.ts';
 import { reasonIn } from './entries/search-entries.ts';
 import { ProblemTally } from './problems.ts';
 import { BodyCheckTally } from '../rollout/body-checks.ts';
-import type { RolloutView } from '../rollout/rollout-tally.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 
 /** Maximum clients that a running gateway counts separately; the command `report` counts more, from the log. */
@@ -104,67 +103,3 @@ export class OperatorView implements Observer {
 
 /** Maximum exchanges of a log that is read again each time its plan is requested. */
 export const SMALL_LOG = 10_000;
-
-/** The dates of V1's end, and the effect of the sunset on requests. */
-export type EndOfV1 = Pick<RolloutView, 'deprecation' | 'sunset' | 'gone' | 'ends'>;
-
-/** The dates of V1's end as of `now` (milliseconds since 1970), one sentence each. */
-export function endSentences(end: EndOfV1, now: number): readonly string[] {
-  const { deprecation, sunset, ends = [] } = end;
-  return [
-    ...(deprecation === undefined
-      ? []
-      : [
-          `V1 ${isPast(deprecation, now) ? 'has been deprecated since' : 'is deprecated from'} ${deprecation}, as its responses announce.`,
-        ]),
-    ...(sunset === undefined
-      ? []
-      : [
-          `V1 ${isPast(sunset, now) ? 'ended' : 'ends'} on ${sunset}, as its responses announce: ${goneWords(end, now)}.`,
-        ]),
-    ...ends.map((own) => {
-      const dates = [
-        ...(own.deprecation === undefined
-          ? []
-          : [`deprecated ${isPast(own.deprecation, now) ? 'since' : 'from'} ${own.deprecation}`]),
-        ...(own.sunset === undefined
-          ? []
-          : [
-              `${isPast(own.sunset, now) ? 'ended' : 'ends'} on ${own.sunset}: ${goneWords(own, now, ' for it')}`,
-            ]),
-      ];
-      return `${own.kind === 'operation' ? 'Operation' : 'Change'} ${own.id}: ${dates.length === 0 ? 'its responses link to pages about its end' : dates.join('; ')}.`;
-    }),
-  ];
-}
-
-/** The brownouts of the rule book, one sentence each. */
-export function brownoutSentences({ brownouts }: Pick<RolloutView, 'brownouts'>): readonly string[] {
-  return brownouts.map(
-    ({ id, state, share, status, from, until }) =>
-      `Brownout ${id} is ${state.replace('-', ' ')}: ${share} % ${state === 'over' ? 'got' : 'get'} ${status}${from === undefined ? '' : `, from ${from}`}${until === undefined ? '' : `, until ${until}`}.`,
-  );
-}
-
-/** Says which V1 requests get 410 from the sunset on, without a full stop. */
-export function goneWords(
-  { sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>,
-  now: number,
-  which = '',
-): string {
-  if (sunset === undefined || gone === undefined) return 'no request gets 410 for it';
-  const { clients, except } = gone;
-  const who = `V1 requests${which}${clients === undefined ? '' : ` of ${clients.join(', ')}`}`;
-  const but = except === undefined ? '' : `, except those of ${except.join(', ')}`;
-  return `${who} get 410 ${isPast(sunset, now) ? 'now' : 'from then on'}${but}`;
-}
-
-/** Whether V1 has ended for all clients: no mode applies to any of its requests. */
-export function hasEnded({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now: number): boolean {
-  if (sunset === undefined || gone === undefined || !isPast(sunset, now)) return false;
-  return gone.clients === undefined && gone.except === undefined;
-}
-
-function isPast(time: string, now: number): boolean {
-  return now >= Date.parse(time);
-}

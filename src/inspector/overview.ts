@@ -10,7 +10,7 @@ import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import type { Place, Verdict } from './conditions.ts';
-import { endSentences, hasEnded } from './operator-view.ts';
+import { endSentences, hasEnded } from './end-of-v1.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
 /** The facts behind an overview. */

@@ -32,8 +32,21 @@ export interface HistoryMinute {
 
 /** Requests that each service answered or failed to, and those of them that failed, as `AnswerJudge` decides. */
 export type OriginFailures = Readonly<
-  Record<'v1' | 'v2', Readonly<OriginCounts> & { readonly inARow: Readonly<InARow> }>
+  Record<
+    'v1' | 'v2',
+    Readonly<OriginCounts> & { readonly inARow: Readonly<InARow>; readonly past?: PastRequests }
+  >
 >;
+
+/** Requests of operations for which the service is not asked any more, and when the last one ended: milliseconds since 1970. */
+export interface PastRequests {
+  readonly requests: number;
+  readonly failed: number;
+  readonly last: number;
+}
+
+/** Whether a service is asked for a call now: an operation, or `-` for V1 requests that the rule book does not name. */
+export type IsAsked = (service: 'v1' | 'v2', call: string) => boolean;
 
 /** Requests of a service, those that failed, and of these the refusals (3xx, 4xx). */
 interface OriginCounts {
@@ -43,7 +56,7 @@ interface OriginCounts {
 }
 
 /** The latest requests for a service that all failed, or all did not, and when the first and the last ended: milliseconds since 1970. */
-interface InARow {
+export interface InARow {
   failed: boolean;
   requests: number;
   since: number;
@@ -98,10 +111,18 @@ interface Minute {
   readonly outcomes: Record<HourOutcome, number>;
   readonly faults: Record<'v1' | 'v2', number>;
   failed: number;
-  readonly origins: Record<'v1' | 'v2', OriginCounts>;
+  readonly origins: Record<'v1' | 'v2', CallCounts>;
   readonly total: DurationSteps;
   readonly v1: DurationSteps;
   readonly v2: DurationSteps;
+}
+
+/** Requests of a service by call; undefined for those that are not V1's, which go there in every mode. */
+type CallCounts = Map<string | undefined, OriginCounts & { last: number }>;
+
+/** The requests in a row by call, and when the first of each ended. */
+interface Row extends InARow {
+  readonly calls: Map<string | undefined, { requests: number; readonly since: number }>;
 }
 
 const MINUTE_MS = 60_000;
@@ -129,16 +150,17 @@ export class History {
     failed: 0,
     would: { ruleBook: '', ...NO_DRY_RUNS },
   };
-  private readonly inARow: Record<'v1' | 'v2', InARow> = {
-    v1: { failed: false, requests: 0, since: 0, last: 0 },
-    v2: { failed: false, requests: 0, since: 0, last: 0 },
+  private readonly inARow: Record<'v1' | 'v2', Row> = {
+    v1: { failed: false, requests: 0, since: 0, last: 0, calls: new Map() },
+    v2: { failed: false, requests: 0, since: 0, last: 0, calls: new Map() },
   };
   private second = 0;
   private countInSecond = 0;
   private countInLastSecond = 0;
 
   constructor(minutes = 60) {
-    this.ringOfMinutes = Array.from({ length: minutes }, () => emptyMinute(-1));
+    // Each is replaced before anything is counted in it.
+    this.ringOfMinutes = Array.from<Minute>({ length: minutes }).fill(emptyMinute(-1));
   }
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970), unless a client read its own report. */
@@ -155,16 +177,10 @@ export class History {
     if (answer === 'failed') minute.failed += 1;
     const asked = askedService(entry);
     if (asked !== undefined) {
-      const origin = minute.origins[asked];
-      const row = this.inARow[asked];
+      const call = entry.route === 'migrate' ? (entry.operation ?? '-') : undefined;
       const failed = answer === 'failed';
-      origin.requests += 1;
-      if (failed) origin.failed += 1;
-      if (failed && isRefusal(entry)) origin.refused += 1;
-      if (row.failed !== failed || row.requests === 0) row.since = time;
-      row.requests = row.failed === failed ? row.requests + 1 : 1;
-      row.failed = failed;
-      row.last = time;
+      addCall(minute.origins[asked], call, entry, failed, time);
+      addToRow(this.inARow[asked], call, failed, time);
     }
     this.sumUp(entry, isFault ? from : undefined, answer);
     minute.total.add(entry.totalMs);
@@ -205,20 +221,25 @@ export class History {
     return this.countInLastSecond;
   }
 
-  /** The failures of the services in the last `minutes` up to `time`, including the current one. */
-  recentFailures(time: number, minutes: number): OriginFailures {
-    const sums = noOrigins();
+  /** The failures of the services in the last `minutes` up to `time`, including the current one; what is over is apart. */
+  recentFailures(time: number, minutes: number, isAsked: IsAsked = () => true): OriginFailures {
     const first = (Math.floor(time / MINUTE_MS) - minutes + 1) * MINUTE_MS;
-    for (const { start, origins } of this.ringOfMinutes) {
-      if (start < first || start > time) continue;
-      for (const name of ['v1', 'v2'] as const) {
-        sums[name].requests += origins[name].requests;
-        sums[name].failed += origins[name].failed;
-        sums[name].refused += origins[name].refused;
+    const recent = this.ringOfMinutes.filter(({ start }) => start >= first && start <= time);
+    const failuresOf = (name: 'v1' | 'v2'): OriginFailures['v1'] => {
+      const isNow = (call: string | undefined): boolean => call === undefined || isAsked(name, call);
+      const sum = { requests: 0, failed: 0, refused: 0 };
+      const past = { requests: 0, failed: 0, last: 0 };
+      for (const [call, counts] of recent.flatMap(({ origins }) => [...origins[name]])) {
+        const part = isNow(call) ? sum : past;
+        part.requests += counts.requests;
+        part.failed += counts.failed;
+        if (part === sum) sum.refused += counts.refused;
+        else past.last = Math.max(past.last, counts.last);
       }
-    }
-    const { v1, v2 } = this.inARow;
-    return { v1: { ...sums.v1, inARow: { ...v1 } }, v2: { ...sums.v2, inARow: { ...v2 } } };
+      const inARow = rowOf(this.inARow[name], isNow);
+      return { ...sum, inARow, ...(past.requests === 0 ? {} : { past }) };
+    };
+    return { v1: failuresOf('v1'), v2: failuresOf('v2') };
   }
 
   /** What V2 was asked within the minutes up to `time`. */
@@ -257,6 +278,48 @@ export class History {
   }
 }
 
+function addCall(
+  calls: CallCounts,
+  call: string | undefined,
+  entry: Entry,
+  failed: boolean,
+  time: number,
+): void {
+  const counts = calls.get(call) ?? { requests: 0, failed: 0, refused: 0, last: 0 };
+  calls.set(call, counts);
+  counts.requests += 1;
+  counts.last = time;
+  if (!failed) return;
+  counts.failed += 1;
+  if (isRefusal(entry)) counts.refused += 1;
+}
+
+function addToRow(row: Row, call: string | undefined, failed: boolean, time: number): void {
+  if (row.failed !== failed || row.requests === 0) {
+    row.since = time;
+    row.requests = 0;
+    row.calls.clear();
+  }
+  row.failed = failed;
+  row.requests += 1;
+  row.last = time;
+  const known = row.calls.get(call);
+  if (known === undefined) row.calls.set(call, { requests: 1, since: time });
+  else known.requests += 1;
+}
+
+/** The row without the calls for which the service is not asked any more. */
+function rowOf({ failed, last, calls }: Row, isNow: (call: string | undefined) => boolean): InARow {
+  const now = [...calls].flatMap(([call, counts]) => (isNow(call) ? [counts] : []));
+  if (now.length === 0) return { failed: false, requests: 0, since: 0, last };
+  return {
+    failed,
+    requests: now.reduce((sum, { requests }) => sum + requests, 0),
+    since: Math.min(...now.map(({ since }) => since)),
+    last,
+  };
+}
+
 function isRefusal({ status, incomplete }: Entry): boolean {
   return status < 500 && incomplete !== true;
 }
@@ -267,7 +330,7 @@ function emptyMinute(start: number): Minute {
     outcomes: noOutcomes(),
     faults: { v1: 0, v2: 0 },
     failed: 0,
-    origins: noOrigins(),
+    origins: { v1: new Map(), v2: new Map() },
     total: new DurationSteps(),
     v1: new DurationSteps(),
     v2: new DurationSteps(),
@@ -276,11 +339,6 @@ function emptyMinute(start: number): Minute {
 
 function noOutcomes(): Record<HourOutcome, number> {
   return { rewritten: 0, unchanged: 0, refused: 0, passed: 0, v1: 0 };
-}
-
-function noOrigins(): Record<'v1' | 'v2', OriginCounts> {
-  const none = { requests: 0, failed: 0, refused: 0 };
-  return { v1: { ...none }, v2: { ...none } };
 }
 
 function hourOutcome(entry: Entry, verdict: Exclude<Verdict, 'served'>): HourOutcome {

@@ -99,6 +99,15 @@ export function chooseMode(modes: Modes, { client, operation }: RolloutSubject):
   return { mode, origin: originOf(mode, client), canary, modes };
 }
 
+/** Whether requests of an operation go to this service now, whoever of the V1 clients sends them. */
+export function isAsked(modes: Modes, service: 'v1' | 'v2', operation: string | undefined): boolean {
+  const { mode: stage } = chooseMode(modes, { client: undefined, operation });
+  return [stage, ...Object.values(modes.clients)].some(({ mode, share = 0 }) => {
+    if (mode === 'canary') return service === 'v2' ? share > 0 : share < 100;
+    return mode === 'verify' || (mode === 'migrate') === (service === 'v2');
+  });
+}
+
 function originOf({ mode, share = 0 }: Mode, client: string | undefined): RoutedMode['origin'] {
   if (mode === 'migrate' || mode === 'verify') return 'v2';
   if (mode !== 'canary') return 'v1';

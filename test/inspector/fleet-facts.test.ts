@@ -175,6 +175,18 @@ describe('the facts of replicas', () => {
     expect(recent.v2.inARow.requests).toBe(0);
   });
 
+  test('that went back to V1 are told with their end, by the clock of the reader', () => {
+    const facts = replica(times(500, 4));
+    const past = { requests: 4, failed: 4, last: START + 4000 };
+    const none = { failed: false, requests: 0, since: 0, last: START + 4000 };
+    const recent = { ...facts.recent, v2: { requests: 0, failed: 0, refused: 0, inARow: none, past } };
+    const left = { ...facts, recent, operations: [], watched: [] };
+    const other = readFacts(printFacts(left, START), START + 20_000) ?? expect.fail('read');
+    expect(told(left, other)).toEqual([
+      'note: V2 failed 8 of 8 requests until 2026-11-29T08:00:24.000Z; no request goes to it now.',
+    ]);
+  });
+
   test('are the same in whatever order they are added', () => {
     const statuses = fc.array(fc.constantFrom(201, 201, 201, 404, 422, 500), { maxLength: 60 });
     fc.assert(

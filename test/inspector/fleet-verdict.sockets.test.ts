@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Overview, Status } from '../../src/inspector/api.ts';
+import type { Overview, State, Status } from '../../src/inspector/api.ts';
 import { commandRuns } from '../support/command-runs.ts';
 import { inspectGateway, type InspectedGateway } from '../support/inspected-gateway.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
@@ -63,4 +63,26 @@ test('replicas that share a store say the same of all: on each page, in /status,
     expect(code).toBe(1);
     expect(out).toContain(one?.verdict.sentence ?? 'told');
   }
+});
+
+test('after a roll-back to V1 all is told as over at once: in /status, on the page and by the command', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"from":"v1"}')));
+  const v2 = await rawServer((socket) => socket.write('HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n'));
+  const gateway = await inspectGateway({ upstream: v2.origin, 'v1-upstream': v1.origin });
+  onTestFinished(() => gateway.stop());
+  const order = (): Promise<number> => gateway.send('POST', '/api/v1/clients', '{"data":{"name":"A"}}');
+  await gateway.postJson('/rollout', { mode: 'migrate', force: true });
+  for (let sent = 0; sent < 9; sent += 1) expect(await order()).toBeGreaterThanOrEqual(500);
+  await until(async () => (await gateway.readJson<Status>('/status')).verdict.level === 'bad');
+  await gateway.postJson('/rollout', { mode: 'observe' });
+  expect(await order()).toBe(200);
+  await until(async () => (await gateway.readJson<Status>('/status')).verdict.level !== 'bad');
+  const { verdict, conditions } = await gateway.readJson<Status>('/status');
+  expect(verdict.sentence).toMatch(/ V1 serves it now\.$/);
+  expect(conditions.filter(({ level }) => level === 'bad')).toEqual([]);
+  expect((await gateway.readJson<Overview>('/overview')).verdict).toEqual(verdict);
+  expect((await gateway.readJson<State>('/state')).verdict).toEqual(verdict);
+  const [told] = await commandRuns([['status', '--admin', gateway.adminOrigin]]);
+  expect(told).toMatchObject({ code: 0 });
+  expect(told?.out).toContain(verdict.sentence);
 });

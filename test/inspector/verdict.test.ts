@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  askedIn,
   type ConditionFacts,
   conditionsOf,
   RECENT_MINUTES,
@@ -56,7 +57,7 @@ class Watched extends WatchedTraffic {
     const { now } = this;
     const facts: ConditionFacts = {
       stats: { breaker: 'closed', droppedLogLines: 0 },
-      recent: this.history.recentFailures(now, RECENT_MINUTES),
+      recent: this.history.recentFailures(now, RECENT_MINUTES, more.rollout && askedIn(more.rollout, now)),
       operations: this.health.troubles(now),
       names: new Map([[ACME, 'acme']]),
       now,
@@ -87,7 +88,13 @@ const rollout = (more: Partial<RolloutView>): Partial<ConditionFacts> => ({
   rollout: { ...sampleRollout(), ...more },
 });
 
-const MIGRATED = rollout({ default: { mode: 'migrate', from: 'operator' }, rollbacks: [], brownouts: [] });
+const MIGRATED_ROLLOUT = sampleRollout({ default: { mode: 'migrate', from: 'operator' } });
+const MIGRATED: Partial<ConditionFacts> = { rollout: MIGRATED_ROLLOUT };
+
+const OBSERVE: RolloutView['default'] = { mode: 'observe', from: 'operator' };
+const OBSERVED = rollout({ default: OBSERVE });
+const stage = (mode: RolloutView['default']['mode'], share: number): Partial<ConditionFacts> =>
+  rollout({ default: { mode, share, from: 'operator' } });
 
 const { v1Origin: _v1Origin, ...WITHOUT_V1 } = sampleRollout({
   default: { mode: 'migrate', from: 'operator' },
@@ -182,7 +189,7 @@ describe('the verdict', () => {
           .see(60, ON_V1)
           .pass(MINUTE)
           .see(1, ON_V1)
-          .verdict({ ...MIGRATED, stats: { breaker: 'open', droppedLogLines: 0 } }),
+          .verdict({ ...OBSERVED, stats: { breaker: 'open', droppedLogLines: 0 } }),
       'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. The circuit closes once V2 accepts a connection again, or responds to the next request.',
     ],
     [
@@ -194,6 +201,142 @@ describe('the verdict', () => {
           .see(20, { operation: 'create_client' })
           .verdict(rollout({ rollbacks: [], brownouts: [] })),
       'note: order_floor_plan failed: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 serves it now.',
+    ],
+    [
+      'V2 failed for all, and V1 has served since a moment ago',
+      (all) => {
+        for (const operation of ['a', 'b', 'c']) all.see(20, { operation }).see(3, { operation, ...FAILS });
+        return all.see(3, { operation: 'a', ...ON_V1 }).verdict(OBSERVED);
+      },
+      'note: V2 failed 9 of 69 requests until 2026-11-29T08:01:09.000Z; V1 has served since.',
+    ],
+    [
+      'V2 failed for all, which were sent to V1, where nobody has asked yet',
+      (all) => all.see(9, { ...FAILS, operation: undefined }).verdict(OBSERVED),
+      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; no request goes to it now.',
+    ],
+    [
+      'V2 was well, and V1 serves since',
+      (all) => all.see(9).see(3, ON_V1).verdict(OBSERVED),
+      'good: All well for less than a minute.',
+    ],
+    [
+      'V2 is gone, and V1 has served since a moment ago',
+      (all) =>
+        all
+          .see(50)
+          .see(4, UNREACHABLE)
+          .see(3, ON_V1)
+          .verdict({ ...OBSERVED, stats: { breaker: 'open', droppedLogLines: 0 } }),
+      'note: V2 failed when it was asked last, at 2026-11-29T08:00:54.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. The circuit closes once V2 accepts a connection again, or responds to the next request.',
+    ],
+    [
+      'the only operation that V2 failed is on V1, and the others are well',
+      (all) =>
+        all
+          .see(20, { operation: 'create_client' })
+          .see(100)
+          .see(41, FAILS)
+          .see(3, { operation: 'create_client' })
+          .see(2, ON_V1)
+          .verdict({
+            rollout: { ...MIGRATED_ROLLOUT, operations: { order_floor_plan: OBSERVE } },
+          }),
+      'note: order_floor_plan failed: 41 of 41 requests since 2026-11-29T08:02:01.000Z, the last at 2026-11-29T08:02:41.000Z. Before that, 0 of 100 failed. V1 serves it now.',
+    ],
+    [
+      'an operation is on V1, and the others fail still',
+      (all) =>
+        all
+          .see(9, { ...FAILS, operation: undefined })
+          .see(9, ON_V1)
+          .verdict({
+            rollout: { ...MIGRATED_ROLLOUT, operations: { order_floor_plan: OBSERVE } },
+          }),
+      'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:01.000Z.',
+    ],
+    [
+      'all is on V1, and V2 fails its own clients',
+      (all) =>
+        all
+          .see(20, FAILS)
+          .see(9, { ...FAILS, route: 'pass', operation: undefined })
+          .verdict(OBSERVED),
+      'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
+    ],
+    [
+      'a canary without a share asks V2 for nothing',
+      (all) =>
+        all
+          .see(9, { ...FAILS, operation: undefined })
+          .see(1, ON_V1)
+          .verdict(stage('canary', 0)),
+      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has served since.',
+    ],
+    [
+      'a canary with a share asks V2 still',
+      (all) =>
+        all
+          .see(9, { ...FAILS, operation: undefined })
+          .see(1, ON_V1)
+          .verdict(stage('canary', 5)),
+      'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:01.000Z.',
+    ],
+    [
+      'V1 failed, and all is migrated since',
+      (all) =>
+        all
+          .see(9, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
+          .see(3)
+          .verdict(MIGRATED),
+      'note: V1 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V2 has served since.',
+    ],
+    [
+      'V1 failed, and some of its reads are verified still',
+      (all) =>
+        all
+          .see(9, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
+          .see(3)
+          .verdict(stage('verify', 5)),
+      'bad: 9 of 9 requests to V1 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:01.000Z.',
+    ],
+    [
+      'V2 failed until V1 ended',
+      (all) =>
+        all
+          .see(9, { ...FAILS, operation: undefined })
+          .see(9, { status: 410, failure: 'sunset', verdict: 'refused' })
+          .verdict(
+            rollout({
+              default: { mode: 'migrate', from: 'operator' },
+              sunset: '2026-11-29T08:00:10.000Z',
+              gone: {},
+            }),
+          ),
+      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has ended since.',
+    ],
+    [
+      'V2 was gone for several operations that V1 serves now, and is hardly asked for',
+      (all) => {
+        for (const operation of ['a', 'b']) all.see(30, { operation });
+        for (const operation of ['a', 'b']) all.see(6, { ...UNREACHABLE, operation });
+        return all
+          .pass(5 * MINUTE)
+          .see(2, { ...ON_V1, operation: 'a' })
+          .verdict(OBSERVED);
+      },
+      'note: V2 did not respond to 12 requests for 2 operations, from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now.',
+    ],
+    [
+      'an operation that failed an hour ago, and is on V1 since',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .pass(60 * MINUTE)
+          .see(1, ON_V1)
+          .verdict(OBSERVED),
+      'good: All well for 60 minutes.',
     ],
     [
       'refusals of several clients follow an outage',

@@ -36,7 +36,7 @@ import { makeDiff } from '../diff/diff.ts';
 import { layOutJson } from '../diff/json-layout.ts';
 import { curlCommand, decodeBase64 } from '../entries/curl.ts';
 import { compareHeaders, delivery } from '../entries/entry-detail.ts';
-import { goneWords } from '../operator-view.ts';
+import { goneWords } from '../end-of-v1.ts';
 import { type BodyOutcome, type ExplainedBody, policyViews, ruleOutcomes } from './explain-rules.ts';
 
 /** The parts of a gateway that an explanation needs. */

@@ -14,7 +14,7 @@ import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
 import { timelineOf } from '../timeline.ts';
 import type { EndPlan, HistoryView, Overview, SeriesView, State, Status } from '../api.ts';
-import { conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
+import { askedIn, conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
 import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorGroups, problemsAmong } from '../entries/search-entries.ts';
@@ -285,14 +285,15 @@ async function overview(parts: InspectorParts): Promise<Overview> {
 }
 
 /** What this replica knows by itself of what the verdict is made from. */
-function ownFacts({ view, startedAt, rules, time, stats }: InspectorParts): ReplicaFacts {
+function ownFacts({ view, startedAt, rules, time, stats, rollout }: InspectorParts): ReplicaFacts {
   const now = time();
+  const inForce = rollout?.view();
   const { breaker, v1Breaker, droppedLogLines, certificates, ruleBook } = stats();
   const { refusal } = rules();
   return {
     startedAt,
     sums: view.history.sums,
-    recent: view.history.recentFailures(now, RECENT_MINUTES),
+    recent: view.history.recentFailures(now, RECENT_MINUTES, inForce && askedIn(inForce, now)),
     lastHour: view.history.hourOfV2(now),
     wellSince: view.health.wellSince,
     operations: view.health.troubles(now),

@@ -4,7 +4,7 @@ import { countedClients } from '../../../report/text.ts';
 import { Zone } from '../../../report/plan/zone.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
-import { brownoutSentences, endSentences } from '../../operator-view.ts';
+import { brownoutSentences, endSentences } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
 import { counted, fullTime, shortTime } from '../format.ts';
 import { Card, classes, SentenceList } from '../parts.tsx';

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import type { ModeView, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import { listed, percentWords } from '../../../report/text.ts';
 import { count, counted, shortTime } from '../format.ts';
-import { hasEnded } from '../../operator-view.ts';
+import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget } from '../../rollout-effect.ts';
 import { classes, visibleText } from '../parts.tsx';
 

@@ -11,7 +11,7 @@ import { reasonSentence } from '../../../rollout/rollout-state.ts';
 import { listed } from '../../../report/text.ts';
 import type { RulesView } from '../../api.ts';
 import { type Condition, rateLimitSentence } from '../../conditions.ts';
-import { hasEnded } from '../../operator-view.ts';
+import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget, otherModes } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, clockTime, count, counted, dayTime } from '../format.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type EndOfV1, endSentences } from '../../src/inspector/operator-view.ts';
+import { type EndOfV1, endSentences } from '../../src/inspector/end-of-v1.ts';
 
 const DAY = '2026-11-24T00:00:00.000Z';
 const [BEFORE, AFTER] = [Date.parse(DAY) - 1, Date.parse(DAY)];
