@@ -2,6 +2,7 @@ import { type FoundRule, isProposed, localKey } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import {
   ANYWHERE,
+  BLANK,
   MAX_ANSWERED,
   noteKey,
   openNotes,
@@ -55,9 +56,6 @@ export interface GivenAnswer {
 
 /** The answers that a person has given, by the ids of the questions. */
 export type GivenAnswers = ReadonlyMap<string, GivenAnswer>;
-
-/** Stands where only a person knows the value: a text as YAML writes it, with quotes. */
-const BLANK = '"…"';
 
 /** The lists of a change that have rules. */
 const LISTS = ['rules', 'query', 'headers', 'response'] as const;

@@ -22,7 +22,8 @@ function errorsOf({ operation }: DescribedOperation, components: Components): re
     /^(?:[45]..|default)$/i.test(status)
       ? Object.entries(objectIn(followed(description, declared), 'content')).map(([media, content]) => ({
           status,
-          media,
+          // A range that has JSON is no type that an answer can have.
+          media: isJsonMedia(media) && media.includes('*') ? 'application/json' : media,
           shape: shapeOf(memberOf(content, 'schema'), components),
         }))
       : [],

@@ -93,16 +93,29 @@ export function printKeys(keys: readonly ProposedKey[], marks: Marks = 'marked')
       ...(evidence === undefined ? [] : [comment(evidence, '')]),
       ...lines,
     ]),
-    ...asked.flatMap((key) => ['', ...(marks === 'marked' ? keyQuestion(key) : key.lines)]),
+    ...asked.flatMap((key) => [
+      '',
+      ...(marks === 'marked'
+        ? keyQuestion(key)
+        : key.lines.map((line) => (lacksValue(line) ? `# ${line}` : line))),
+    ]),
   ];
 }
 
-/** A key that is a question: its lines are comments. */
+/** A key that is a question: its lines are comments, and one that lacks a value stays one once its mark is gone. */
 export function keyQuestion({ lines, question = '' }: ProposedKey): readonly string[] {
+  const what = lines.some(lacksValue) ? 'Write the value and remove the marks' : 'Remove the marks';
   return [
-    comment(`${TODO} ${question} Remove the marks, or delete these lines.`, ''),
-    ...lines.map((line) => `# ${line}`),
+    comment(`${TODO} ${question} ${what}, or delete these lines.`, ''),
+    ...lines.map((line) => (lacksValue(line) ? `# # ${line}` : `# ${line}`)),
   ];
+}
+
+/** Stands where only a person knows the value: a text as YAML writes it, with quotes. */
+export const BLANK = '"…"';
+
+function lacksValue(line: string): boolean {
+  return line.includes(BLANK);
 }
 
 function printOperation(
@@ -296,7 +309,7 @@ export function printRule(found: FoundRule): readonly string[] {
       return found.conversions.map((one) => printConversion(one, found.in, found.member));
     case 'default': {
       // Whoever answers the question knows the value.
-      const value = found.value === undefined ? '"…"' : scalar(found.value);
+      const value = found.value === undefined ? BLANK : scalar(found.value);
       return [`{ default: { ${scalar(pathText(found.in, found.member))}: ${value} } }`];
     }
     case 'strip':

@@ -88,6 +88,12 @@ test.each<[what: string, one: unknown, media: string, expected: string]>([
     'application/vnd.acme+json',
     "# refusals:\n#   type: \"application/vnd.acme+json\"\n#   body: { status: '{status}', msg: '{detail}' }\n",
   ],
+  ...['*/*', 'application/*'].map((range): [string, unknown, string, string] => [
+    `a range of media types, ${range}`,
+    objectOf({ message: text }),
+    range,
+    "# refusals:\n#   body: { message: '{detail}' }\n",
+  ]),
   [
     'a list',
     objectOf({ errors: listOf(objectOf({ message: text, field: text })) }),
