@@ -38,12 +38,24 @@ const MAX_DOCUMENTS = 1000;
 const MAX_TOLD = 5;
 
 /**
+ * Reads a description to compare: what refers to documents that cannot be read is told on stderr, and left out of the comparison, where
+ * each place of it is a question.
+ */
+export async function readToCompare(source: string): Promise<Description | CommandFault> {
+  return readDescription(source, new Set(), (words) => {
+    process.stderr.write(`${words} It is compared without them.\n`);
+  });
+}
+
+/**
  * Reads an OpenAPI description from a file, an http or https address, or stdin (`-`), in JSON or YAML, with the documents that it
- * refers to. `others` collects the files and addresses of these, even if they cannot be read.
+ * refers to. `others` collects the files and addresses of these, even if they cannot be read. References that lead nowhere are a fault,
+ * or a sentence for `tell`.
  */
 export async function readDescription(
   source: string,
   others: Set<string> = new Set(),
+  tell?: (words: string) => void,
 ): Promise<Description | CommandFault> {
   const name = source === '-' ? 'stdin' : source;
   const allowance: Allowance = { left: MAX_FETCHED_BYTES };
@@ -57,7 +69,7 @@ export async function readDescription(
   }
   const value = valueOf(text);
   if (isDescription(value) || isSwagger(value)) {
-    const whole = await joinedFrom(source, value, others, allowance);
+    const whole = await joinedFrom(source, value, others, allowance, tell);
     return !isFault(whole) && isSwagger(whole) ? fromSwagger(whole) : whole;
   }
   const why = value instanceof UnreadableText ? value.why : descriptionFault(value);
@@ -74,6 +86,7 @@ async function joinedFrom(
   value: JsonObject,
   others: Set<string>,
   allowance: Allowance,
+  tell: ((words: string) => void) | undefined,
 ): Promise<JsonObject | CommandFault> {
   const root = addressOf(source);
   const documents = new Map<string, unknown>([[root, value]]);
@@ -86,7 +99,13 @@ async function joinedFrom(
         ({ target }) => withoutFragment(target),
       );
       const missing = [...unread].filter(([address]) => !causes.has(address));
-      if (missing.length === 0) return dead.length === 0 ? description : deadFault(source, dead, causes);
+      if (missing.length === 0) {
+        if (dead.length === 0) return description;
+        const fault = deadFault(source, dead, causes);
+        if (tell === undefined) return fault;
+        tell(fault.fault);
+        return description;
+      }
       if (documents.size + missing.length > MAX_DOCUMENTS)
         return { fault: `${source} refers to more than ${MAX_DOCUMENTS} documents.`, isJunk: true };
       const texts = await Promise.all(

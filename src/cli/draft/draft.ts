@@ -42,7 +42,7 @@ import {
   type RecordingSource,
   takeRead,
 } from '../explain/requests.ts';
-import { readDescription, referenceDescription } from './description-file.ts';
+import { readDescription, readToCompare, referenceDescription } from './description-file.ts';
 
 /** The parts of two descriptions to draft. */
 export interface DraftParts {
@@ -67,11 +67,11 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
     return { fault: 'Give either --out or --into.' };
   const present = options.into === undefined ? undefined : await readPresent(options.into);
   if (present !== undefined && isFault(present)) return present;
-  const v2 = await readDescription(options.v2);
+  const v2 = await readToCompare(options.v2);
   if (isFault(v2)) return v2;
   const { har, postman, log, admin } = options;
   const isRecorded = [har, postman, log, admin].some((source) => source !== undefined);
-  const v1 = options.v1 === undefined ? undefined : await readDescription(options.v1);
+  const v1 = options.v1 === undefined ? undefined : await readToCompare(options.v1);
   if (v1 !== undefined && isFault(v1)) return v1;
   const prefixes = v1 && describedPrefixes(v1, v2, options);
   const read = isRecorded ? await readRecordedRequests(options, undefined, prefixes) : readOnly([]);

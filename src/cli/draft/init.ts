@@ -9,6 +9,7 @@ import {
   type Description,
   elementsOf,
   memberOf,
+  objectIn,
   operationsBelow,
 } from '../../openapi/description.ts';
 import { isAddress } from '../../openapi/join-documents.ts';
@@ -27,7 +28,7 @@ import { casePlayer, readTextCases, type TextMessage, updatedLines } from '../ca
 import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
 import { DescribedService } from './described-service.ts';
-import { readDescription } from './description-file.ts';
+import { readToCompare } from './description-file.ts';
 import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
 import { saidMoves } from './merge-rule-book.ts';
 import { sampleOf } from './samples.ts';
@@ -49,7 +50,7 @@ const NO_UPSTREAM = 'http://127.0.0.1:9000';
 /** Writes a settings file, a drafted rule book and a first text case. */
 export async function runInit(options: InitOptions): Promise<CommandFault | undefined> {
   const { dir, har, force } = options;
-  const [v1, v2] = [await readDescription(options.v1), await readDescription(options.v2)];
+  const [v1, v2] = [await readToCompare(options.v1), await readToCompare(options.v2)];
   if (isFault(v1)) return v1;
   if (isFault(v2)) return v2;
   const recorded =
@@ -63,7 +64,7 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   const used = usedWishes(wishes, v1, v2, requests);
   if (used.left !== undefined) process.stderr.write(`${used.left}\n`);
   const proposed = withLeft(await soundDraft(proposeRuleBook(v1, v2, used.wishes)), used);
-  if (proposed.operations.length === 0)
+  if (isEmpty(v2))
     return {
       fault:
         'No operation of V1 was found in V2, so there is nothing to write. Compare the paths and servers of the descriptions.',
@@ -94,6 +95,11 @@ ${nextCommands(dir, options)
   );
   if (faults.length > 0) process.exitCode = FAILURE;
   return undefined;
+}
+
+/** True for a description without operations. */
+export function isEmpty(description: Description): boolean {
+  return Object.keys(objectIn(description, 'paths')).length === 0;
 }
 
 /** The commands that follow once the files are written. */
@@ -190,8 +196,16 @@ admin-listen: 127.0.0.1:${admin}
 ${origin === undefined ? '# Where V2 is: write its address here.' : '# Where V2 is: the first server of its description. Write the address of a test system here while you try the rules.'}
 upstream: ${origin ?? NO_UPSTREAM}
 rules: rules.yaml
-v2-openapi: ${JSON.stringify(description)}
+${hasForeign(v2) ? '# The description refers to documents that could not be read: without them it cannot be checked against.\n# ' : ''}v2-openapi: ${JSON.stringify(description)}
 `;
+}
+
+/** True for a description with references to other documents, which were not read. */
+function hasForeign(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const reference = memberOf(value, '$ref');
+  if (typeof reference === 'string' && !reference.startsWith('#')) return true;
+  return Object.values(value).some(hasForeign);
 }
 
 /** The header fields or query parameters that an operation requires, with sample values; names of fields are in lower case. */

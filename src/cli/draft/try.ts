@@ -16,10 +16,10 @@ import { liveUntilSignal, refuseStart, stderrLog } from '../life-cycle.ts';
 import { type Serving, startServing } from '../serve/serving.ts';
 import { terminalOf, wrapLines } from '../terminal.ts';
 import { startDescribedService } from './described-service.ts';
-import { readDescription } from './description-file.ts';
+import { readToCompare } from './description-file.ts';
 import { type DraftParts, wishesOf } from './draft.ts';
 import { Desk } from './draft-desk.ts';
-import { spelling } from './init.ts';
+import { isEmpty, spelling } from './init.ts';
 
 /** Options of `try`. */
 export interface TryOptions extends DraftParts {
@@ -36,13 +36,13 @@ export interface TryOptions extends DraftParts {
  * is written but a temporary rule book, until a person saves on the page.
  */
 export async function runTry(options: TryOptions, command: Command): Promise<CommandFault | undefined> {
-  const [v1, v2] = [await readDescription(options.v1), await readDescription(options.v2)];
+  const [v1, v2] = [await readToCompare(options.v1), await readToCompare(options.v2)];
   if (isFault(v1)) return v1;
   if (isFault(v2)) return v2;
   const wishes = wishesOf(options, v1, v2);
   if (isFault(wishes)) return wishes;
   const proposed = await soundDraft(proposeRuleBook(v1, v2, wishes));
-  if (proposed.operations.length === 0)
+  if (isEmpty(v2))
     return {
       fault:
         'No operation of V1 was found in V2, so there is nothing to try. Compare the paths and servers of the descriptions.',

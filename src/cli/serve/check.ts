@@ -129,9 +129,9 @@ async function coverageBetween(
   if (old === undefined && young === undefined && only === undefined) return undefined;
   if (old === undefined || young === undefined)
     return { fault: 'Coverage needs both descriptions: give --v1 and --v2.' };
-  const { readDescription } = await import('../draft/description-file.ts');
+  const { readToCompare } = await import('../draft/description-file.ts');
   const { coverageOf } = await import('../draft/coverage.ts');
-  const [v1, v2] = [await readDescription(old), await readDescription(young)];
+  const [v1, v2] = [await readToCompare(old), await readToCompare(young)];
   if (isFault(v1)) return v1;
   if (isFault(v2)) return v2;
   if (only === undefined) return coverageOf({ ruleBook, text, v1, v2 });

@@ -126,11 +126,36 @@ test.each([
 test('descriptions without a common operation', async () => {
   const other = join(folder, 'other.json');
   writeFileSync(other, '{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{}}');
-  const { code, err } = await commandRun(['init', '--v1', V1, '--v2', other, '--dir', join(folder, 'none')]);
+  const none = ['init', '--v1', V1, '--v2', other, '--dir', join(folder, 'none')];
+  const { code, err } = await commandRun(none);
   expect([code, err]).toEqual([
     1,
     'No operation of V1 was found in V2, so there is nothing to write. Compare the paths and servers of the descriptions.\n',
   ]);
+});
+
+test('where nothing of V1 is found in V2, what V1 has is asked about, and the book is sound', async () => {
+  const of = (name: string, path: string): string => {
+    const file = join(folder, name);
+    const paths = { [path]: { get: { responses: {} } } };
+    writeFileSync(file, JSON.stringify({ openapi: '3.1.0', info: { title: 'T', version: '1' }, paths }));
+    return file;
+  };
+  const [v1, v2] = [of('apart1.json', '/v1/deals'), of('apart2.json', '/v2/boats/{id}/sails')];
+  const dir = join(folder, 'apart');
+  const { code, out } = await commandRun(['init', '--v1', v1, '--v2', v2, '--dir', dir]);
+  expect([code, out]).toEqual([0, expect.stringContaining(': 0 operations, 1 open question.')]);
+  expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('# # GET /deals\n');
+  expect((await commandRun(['check', '--rules', join(dir, 'rules.yaml')])).code).toBe(0);
+});
+
+test('a description that cannot be read whole is compared, and no settings name it', async () => {
+  const young = join(folder, 'foreign.yaml');
+  writeFileSync(young, readFileSync(V2, 'utf8').replace(/#\/components\/schemas\/\w+/, 'none.yaml#/Part'));
+  const dir = join(folder, 'foreign');
+  const { code, err } = await commandRun(['init', '--v1', V1, '--v2', young, '--dir', dir]);
+  expect([code, err]).toEqual([0, expect.stringContaining('foreign.yaml cannot be read whole.')]);
+  expect(readFileSync(join(dir, 'gateway.yaml'), 'utf8')).toContain('\n# v2-openapi: ');
 });
 
 test('coverage: the shipped rule book leaves nothing open between both versions', async () => {
