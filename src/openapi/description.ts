@@ -198,13 +198,64 @@ export function describedVersions(
   const isSaid = said.from !== undefined || said.to !== undefined;
   const group = isSaid ? undefined : changedGroup(v1, v2);
   const { from = group?.from, to = group?.to } = said;
-  return {
+  const found: DescribedVersions = {
     v1: from === undefined ? describedOperations(v1, 'v1') : operationsBelow(v1, from, 'v1'),
     v2: to === undefined ? describedOperations(v2, 'v2') : operationsBelow(v2, to, 'v2'),
     from: from ?? describedPrefix(v1, 'v1'),
     to: to ?? describedPrefix(v2, 'v2'),
     notes: group?.notes ?? [],
   };
+  return isSaid || group !== undefined ? found : withLongerPrefix(found);
+}
+
+/** Operations that must match below a longer prefix: what few have in common is rather the word of a resource. */
+const MATCHING_BELOW = 4;
+
+/**
+ * The same below a longer prefix where all operations of one version have it and more of them match without it: the contacts of
+ * `/crm/v3/objects` are those of `/crm/objects/2026-03` in V2.
+ */
+function withLongerPrefix(found: DescribedVersions): DescribedVersions {
+  const { v1, v2, from, to } = found;
+  if (from === undefined || to === undefined) return found;
+  const longer: DescribedVersions[] = [
+    ...heads(v1).map((head) => ({ ...found, v1: withoutHead(v1, head), from: from + head })),
+    ...heads(v2).map((head) => ({ ...found, v2: withoutHead(v2, head), to: to + head })),
+  ];
+  const own = matching(found);
+  const [best] = longer
+    .filter((one) => isPlainPrefix(one.from ?? '') && isPlainPrefix(one.to ?? '') && !isNested(one))
+    .map((one) => ({ one, count: matching(one) }))
+    .toSorted((one, other) => other.count - one.count);
+  const isBetter = best !== undefined && best.count >= MATCHING_BELOW && best.count > 2 * own;
+  return isBetter && best.count * 2 >= Math.min(v1.length, v2.length) ? best.one : found;
+}
+
+function isNested({ from = '', to = '' }: DescribedVersions): boolean {
+  return below(from, to) !== undefined || below(to, from) !== undefined;
+}
+
+/** The operations of V1 that V2 has by method and path, with a word in it. */
+function matching({ v1, v2 }: DescribedVersions): number {
+  const key = ({ method, rest }: DescribedOperation): string =>
+    `${method} ${rest.replaceAll(/\{[^{}]*\}/g, '{}')}`;
+  const young = new Set(v2.map(key));
+  return v1.filter((operation) => /\/[^{}/]+(?:\/|$)/.test(operation.rest) && young.has(key(operation)))
+    .length;
+}
+
+/** What the paths of all operations begin with, but for the last segment of each: `/a`, `/a/b`. */
+function heads(operations: readonly DescribedOperation[]): readonly string[] {
+  const [first = [], ...others] = operations.map(({ rest }) => rest.split('/').slice(1, -1));
+  const end = first.findIndex(
+    (segment, at) => segment.includes('{') || others.some((other) => other[at] !== segment),
+  );
+  const common = end < 0 ? first : first.slice(0, end);
+  return common.map((_, at) => `/${common.slice(0, at + 1).join('/')}`);
+}
+
+function withoutHead(operations: readonly DescribedOperation[], head: string): readonly DescribedOperation[] {
+  return operations.map((operation) => ({ ...operation, rest: operation.rest.slice(head.length) }));
 }
 
 /** The operations of a description below a prefix, which its servers or its paths have; where none is, those of the version. */

@@ -75,6 +75,20 @@ function contentOf(declared: unknown, { description }: Components): JsonObject {
 
 /** The response of an operation that succeeded: the first one in JSON. Beside one of success, `default` is the others, which are errors. */
 export function successShape(described: DescribedOperation, components: Components): Shape | undefined {
+  const known = successes.get(described);
+  // Operations are compared with all of the other version.
+  if (known?.components === components) return known.shape;
+  const shape = findSuccess(described, components);
+  successes.set(described, { components, shape });
+  return shape;
+}
+
+const successes = new WeakMap<
+  DescribedOperation,
+  { readonly components: Components; readonly shape: Shape | undefined }
+>();
+
+function findSuccess(described: DescribedOperation, components: Components): Shape | undefined {
   const isOfSuccess = (status: string): boolean => status.startsWith('2');
   const hasSuccess = Object.keys(objectIn(described.operation, 'responses')).some(isOfSuccess);
   const [first] = responsesIn(

@@ -161,9 +161,8 @@ function possibleMoves(
   v1: DescribedOperation,
   candidates: readonly DescribedOperation[],
   versions: Versions,
-  words: readonly RenamedWord[],
+  { shown }: RenamedWords,
 ): readonly string[] {
-  const shown = words.filter(isShown);
   const found = candidates.flatMap((v2) => {
     if (!isSameKind(v1.method, v2.method) || answersOther(v1, v2, versions)) return [];
     const query = queryMove(v1, v2, versions);
@@ -482,7 +481,7 @@ function likelyMove(
   v1: DescribedOperation,
   v2: DescribedOperation,
   versions: Versions,
-  words: readonly RenamedWord[],
+  { byKey, ofOld, ofYoung }: RenamedWords,
 ): LikelyMove | undefined {
   const reasons: string[] = [];
   let likeness = 0;
@@ -499,14 +498,15 @@ function likelyMove(
     if (!isSameId && !(areWrites && plainPath(v1) === plainPath(v2))) return undefined;
   }
   const word = otherWord(v1, v2);
-  const known = words.find(({ from, to }) => from === word?.from && to === word.to);
+  const known = word && byKey.get(wordKey(word));
+  const mentioned = [...(ofOld.get(v1) ?? []), ...(ofYoung.get(v2) ?? [])];
   const query = queryMove(v1, v2, versions);
   if (
     v1.operation['operationId'] !== undefined &&
     v1.operation['operationId'] === v2.operation['operationId']
   )
     weigh(4, SAME_ID);
-  else if ([undefined, ...words.filter(isShown)].some((one) => saysTheSame(v1, v2, one)))
+  else if (saysTheSame(v1, v2) || mentioned.some((one) => saysTheSame(v1, v2, one)))
     weigh(2, 'their names or summaries say the same');
   const isSaid = likeness > 0;
   // One other operation with another word is one by chance, and so is the last word of two paths.
@@ -529,7 +529,9 @@ function likelyMove(
   // Whatever a summary says, the operations of a list and of one thing in it are others.
   const isSameId = reasons[0] === SAME_ID;
   if (!isSameId && answersOther(v1, v2, versions)) return undefined;
-  if (likeness < 2 * ASKED_FROM && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
+  // Where `fulfillmentOrders` are `orders` in several paths, bodies may be written anew.
+  const isSameNoun = known !== undefined && known.pairs.length > 1 && isRelatedName(known.from, known.to);
+  if (likeness < 2 * ASKED_FROM && !isSameNoun && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
   const [left] = 'left' in target ? target.left : [];
   // The list of all is not the one of a resource.
   if (left !== undefined && likeness < 2 * ASKED_FROM) return undefined;
@@ -600,6 +602,8 @@ function isInside(one: DescribedOperation, other: DescribedOperation): boolean {
 
 /** A word of V1's paths for which V2 has another one, and the operations that show it. */
 interface RenamedWord extends OtherWord {
+  /** What each of both says, in the singular. */
+  readonly words: { readonly from: readonly string[]; readonly to: readonly string[] };
   readonly pairs: (readonly [old: DescribedOperation, young: DescribedOperation])[];
   /** The pairs of which more than the path agrees: the words of their names, their summaries, or members of their bodies. */
   agreeing: number;
@@ -611,8 +615,11 @@ interface RenamedWord extends OtherWord {
 const MAX_RIVALS = 2;
 
 /** True for a word that more than paths alone show: any two resources have a list and one that is read by its id. */
-function isShown({ pairs, agreeing, rivals }: RenamedWord): boolean {
-  return (agreeing > 0 && agreeing * 2 >= pairs.length) || (rivals < MAX_RIVALS && pairs.length > 1);
+function isShown({ from, to, pairs, agreeing, rivals }: RenamedWord): boolean {
+  return (
+    (agreeing > 0 && agreeing * 2 >= pairs.length) ||
+    (pairs.length > 1 && (rivals < MAX_RIVALS || isRelatedName(from, to)))
+  );
 }
 
 /** The words in which paths of the same form differ: in one word only, wherever it stands. */
@@ -620,14 +627,14 @@ function renamedWords(
   old: readonly DescribedOperation[],
   young: readonly DescribedOperation[],
   versions: Versions,
-): readonly RenamedWord[] {
+): RenamedWords {
   const words = new Map<string, RenamedWord>();
   for (const v1 of old) {
     for (const v2 of young) {
       const word = otherWord(v1, v2);
       if (word === undefined) continue;
-      const key = JSON.stringify(word);
-      const known = words.get(key) ?? { ...word, pairs: [], agreeing: 0, rivals: 0 };
+      const key = wordKey(word);
+      const known = words.get(key) ?? { ...word, words: wordsIn(word), pairs: [], agreeing: 0, rivals: 0 };
       words.set(key, known);
       if (isSameKind(v1.method, v2.method)) known.pairs.push([v1, v2]);
       if (saysTheSame(v1, v2, word, staticWords(v1)) || hasOwnMembers(v1, v2, versions)) known.agreeing += 1;
@@ -637,10 +644,36 @@ function renamedWords(
   for (const word of all)
     word.rivals = Math.max(
       ...(['from', 'to'] as const).map(
-        (end) => all.filter((other) => other !== word && other[end] === word[end]).length,
+        (end) => all.filter((other) => other !== word && isRivalOf(other, word, end)).length,
       ),
     );
-  return all;
+  const shown = all.filter(isShown);
+  return {
+    byKey: new Map(all.map((word) => [wordKey(word), word])),
+    shown,
+    ofOld: mentions(old, shown, 'from'),
+    ofYoung: mentions(young, shown, 'to'),
+  };
+}
+
+/** True for a word in the place of another one, in nearly as many paths. */
+function isRivalOf(other: RenamedWord, word: RenamedWord, end: 'from' | 'to'): boolean {
+  return other[end] === word[end] && other.pairs.length * 2 > word.pairs.length;
+}
+
+/** The words in which paths differ, and those of them that more than paths alone show. */
+interface RenamedWords {
+  readonly byKey: ReadonlyMap<string, RenamedWord>;
+  readonly shown: readonly RenamedWord[];
+  /** The shown ones that each operation has in its name or its summary. */
+  readonly ofOld: ReadonlyMap<DescribedOperation, readonly RenamedWord[]>;
+  readonly ofYoung: ReadonlyMap<DescribedOperation, readonly RenamedWord[]>;
+}
+
+const wordKey = ({ from, to }: OtherWord): string => JSON.stringify([from, to]);
+
+function wordsIn({ from, to }: OtherWord): RenamedWord['words'] {
+  return { from: wordsOf(from).map(singular), to: wordsOf(to).map(singular) };
 }
 
 /** Names that members of any resource have. */
@@ -658,7 +691,9 @@ function hasOwnMembers(v1: DescribedOperation, v2: DescribedOperation, versions:
     [requestShape(v1, old), requestShape(v2, young)],
     [successShape(v1, old), successShape(v2, young)],
   ].some((shapes) => {
-    const [one = [], other = []] = shapes.map((shape) => (shape === undefined ? [] : ownNames(shape)));
+    const [first, second] = shapes;
+    const one = first === undefined ? [] : ownNames(first, versions.v1);
+    const other = second === undefined ? [] : ownNames(second, versions.v2);
     const common = one.filter((name) => other.includes(name)).length;
     return common > 1 && common >= FITTING * Math.min(one.length, other.length);
   });
@@ -666,10 +701,40 @@ function hasOwnMembers(v1: DescribedOperation, v2: DescribedOperation, versions:
 
 const knownNames = new WeakMap<Shape, readonly string[]>();
 
-function ownNames(shape: Shape): readonly string[] {
-  const known = knownNames.get(shape) ?? innerNames(shape).filter((name) => !ANY_NAMES.has(name));
+function ownNames(shape: Shape, version: Version): readonly string[] {
+  const common = commonNames(version);
+  const isOwn = (name: string): boolean => !ANY_NAMES.has(name) && !common.has(name);
+  const known = knownNames.get(shape) ?? innerNames(shape).filter(isOwn);
   knownNames.set(shape, known);
   return known;
+}
+
+const namesOfMost = new WeakMap<Version, ReadonlySet<string>>();
+
+/** Resources from which names that more than half of them have are those of any resource of the API. */
+const MANY_RESOURCES = 4;
+
+/** The names that most resources of a version have, such as the id of an account: they tell none of the others. */
+function commonNames(version: Version): ReadonlySet<string> {
+  const known = namesOfMost.get(version);
+  if (known !== undefined) return known;
+  const names = new Map<string, Set<string>>();
+  for (const operation of version.operations) {
+    const shape = successShape(operation, version.components);
+    const resource = staticWords(operation).at(-1) ?? '';
+    const own = names.get(resource) ?? new Set();
+    names.set(resource, own);
+    for (const name of shape === undefined ? [] : innerNames(shape)) own.add(name);
+  }
+  const resources = [...names.values()].filter((own) => own.size > 0);
+  const counts = Map.groupBy(
+    resources.flatMap((own) => [...own]),
+    (name) => name,
+  );
+  const most = [...counts].filter(([, all]) => all.length * 2 > resources.length);
+  const common = new Set(resources.length < MANY_RESOURCES ? [] : most.map(([name]) => name));
+  namesOfMost.set(version, common);
+  return common;
 }
 
 function otherWord(v1: DescribedOperation, v2: DescribedOperation): OtherWord | undefined {
@@ -705,19 +770,63 @@ function saysTheSame(
 ): boolean {
   const inPath = new Set(left);
   const isResource = (name: string): boolean => !VERBS.has(name) && !FILLERS.has(name) && !inPath.has(name);
-  return ['operationId', 'summary'].some((key) => {
-    const [first, second] = [wordSet(v1.operation[key], word?.from), wordSet(v2.operation[key], word?.to)];
-    return first.some(isResource) && first.join(' ') === second.join(' ');
+  return NAMING_KEYS.some((key) => {
+    const [first, second] = [saidWords(v1, key, word?.from), saidWords(v2, key, word?.to)];
+    return first.text === second.text && first.words.some(isResource);
   });
 }
 
-/** The words of a text, without those of `left`, in the singular. */
-function wordSet(text: unknown, left: string | undefined): readonly string[] {
+/** The words that names or summaries of operations have, by the operations: of most pairs there are none. */
+function mentions(
+  operations: readonly DescribedOperation[],
+  words: readonly RenamedWord[],
+  end: 'from' | 'to',
+): ReadonlyMap<DescribedOperation, readonly RenamedWord[]> {
+  return new Map(
+    operations.map((operation) => {
+      const said = new Set(NAMING_KEYS.flatMap((key) => saidWords(operation, key, undefined).words));
+      return [operation, words.filter((word) => word.words[end].some((one) => said.has(one)))] as const;
+    }),
+  );
+}
+
+/** The members of an operation that name it. */
+const NAMING_KEYS = ['operationId', 'summary'] as const;
+
+/** The words of a name or a summary, in the singular. */
+interface SaidWords {
+  readonly words: readonly string[];
+  readonly text: string;
+}
+
+/** Each operation is compared with all of the other version, by each word that V2 may have for another one. */
+const knownWords = new WeakMap<DescribedOperation, Map<string, SaidWords>>();
+
+/** The words of the name or the summary of an operation, without those of `left`. */
+function saidWords(
+  operation: DescribedOperation,
+  key: (typeof NAMING_KEYS)[number],
+  left: string | undefined,
+): SaidWords {
+  const all = knownWords.get(operation) ?? new Map<string, SaidWords>();
+  knownWords.set(operation, all);
+  const name = `${key} ${left ?? ''}`;
+  const known = all.get(name);
+  if (known !== undefined) return known;
+  const whole = left === undefined ? undefined : saidWords(operation, key, undefined);
+  const without = left === undefined ? [] : wordsOf(left).map(singular);
+  const words = (whole?.words ?? wordSet(operation.operation[key])).filter((word) => !without.includes(word));
+  const found = whole?.words.length === words.length ? whole : { words, text: words.join(' ') };
+  all.set(name, found);
+  return found;
+}
+
+/** The words of a text that tell something, in the singular. */
+function wordSet(text: unknown): readonly string[] {
   if (typeof text !== 'string') return [];
-  const without = new Set(left === undefined ? [] : wordsOf(left).map(singular));
   return wordsOf(text)
     .map(singular)
-    .filter((word) => !without.has(word) && !ARTICLES.has(word));
+    .filter((word) => !ARTICLES.has(word));
 }
 
 /** True for the name of V1 with V2's word in it: `bill_id` is `invoice_id` where `bills` are `invoices`. */
