@@ -243,6 +243,9 @@ describe('replay', () => {
     await run('replay', 'check', fixture, '--rules', changed, '--update');
     expect(await run('replay', 'check', fixture, '--rules', changed)).toMatchObject({ code: 0 });
     expect(await run('replay', 'check', file('broken', '{"a":1}\n'))).toMatchObject({ code: 1 });
+    // No request that changes is no proof where there is no request.
+    for (const text of ['', '\r\n'])
+      expect(await run('replay', 'check', file('empty', text))).toMatchObject({ code: 1, out: '' });
   });
 
   test('records what a running gateway has kept', async () => {

@@ -159,12 +159,13 @@ function readFixture(path: string): readonly Recording[] | CommandFault {
     const lines = readText(path).split('\n');
     const recordings: Recording[] = [];
     for (const [at, line] of lines.entries()) {
-      if (line === '') continue;
+      if (line.trim() === '') continue;
       const value: unknown = JSON.parse(line);
       if (!isRecording(value)) return { fault: `${path}:${at + 1} is not a recording.`, isJunk: true };
       recordings.push(value);
     }
-    return recordings;
+    if (recordings.length > 0) return recordings;
+    return { fault: `${path} has no recording: replay record writes them.`, isJunk: true };
   } catch (error) {
     return unreadable(path, error);
   }
