@@ -43,10 +43,13 @@ export class Prefixes {
     return this.find(path)?.version;
   }
 
-  /** V1's prefixes except `than`, the longest first, for links that are V1's already; without the root, which would match every link. */
-  othersOfV1(than: string): readonly string[] {
+  /**
+   * V1's prefixes below `within` except `than`, the longest first, for links that are V1's already; without the root, which would match
+   * every link.
+   */
+  othersOfV1(than: string, within = ''): readonly string[] {
     return this.longestFirst.flatMap(({ version, text }) =>
-      version === 'v1' && text !== than && text !== '' ? [text] : [],
+      version === 'v1' && text !== than && text !== '' && isUnder(text, within) ? [text] : [],
     );
   }
 }

@@ -93,9 +93,8 @@ export function linkPrefixes(
 ): Pick<LinkRewriting, 'prefix' | 'clientPrefix' | 'ownPrefixes'> {
   if (version === 'v1')
     return { prefix: clientPrefix, clientPrefix, ownPrefixes: prefixes.othersOfV1(clientPrefix) };
-  // If V2's prefix is the root, V1's own addresses would count as V2's.
-  const ownPrefixes = prefixes.v2 === '' ? prefixes.othersOfV1('') : undefined;
-  return { prefix: prefixes.v2, clientPrefix, ownPrefixes };
+  // Below V2's prefix, V1's own addresses would count as V2's.
+  return { prefix: prefixes.v2, clientPrefix, ownPrefixes: prefixes.othersOfV1(prefixes.v2, prefixes.v2) };
 }
 
 /** Returns the address for the client; unchanged unless it leads to the origin's API. */

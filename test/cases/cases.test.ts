@@ -24,6 +24,7 @@ const BOOKS: Readonly<Record<string, BookOf>> = {
   './': compiledShippedRuleBook,
   'prefixes/': ownBook('prefixes/'),
   'prefixes/shared/': ownBook('prefixes/shared/'),
+  'prefixes/within/': ownBook('prefixes/within/'),
   'root/': ownBook('root/'),
   'root/below/': ownBook('root/below/'),
   'release/media/': ownBook('release/media/'),
