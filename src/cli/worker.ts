@@ -69,6 +69,7 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
       v1Breaker: v1?.breaker.state,
       process: processStats(),
       dropped: link.dropped,
+      droppedAt: link.droppedAt,
       earlyEnds: running.server.earlyEnds ?? { handshakes: {}, proxyHeaders: {} },
       rollout: { requests: rollout.requests, shadows: comparisons.list },
     };

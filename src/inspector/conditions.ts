@@ -66,7 +66,10 @@ export interface StandingRollBack {
 
 /** The facts behind the conditions. */
 export interface ConditionFacts {
-  readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines' | 'certificates'>;
+  readonly stats: Pick<
+    GatewayStats,
+    'breaker' | 'v1Breaker' | 'droppedLogLines' | 'lastDroppedLine' | 'certificates'
+  >;
   /** Requests and failures of the services in the last `RECENT_MINUTES`. */
   readonly recent: OriginFailures;
   /** What troubles operations, or did within an hour. */
@@ -90,7 +93,7 @@ export interface ConditionFacts {
 }
 
 /** Several replicas that share a store. */
-export interface FleetOf extends Pick<FleetFacts, 'replicas' | 'broken' | 'ruleBooks'> {
+export interface FleetOf extends Pick<FleetFacts, 'replicas' | 'broken' | 'ruleBooks' | 'ruleBookSince'> {
   /** Those that say nothing any more; `at` is milliseconds since 1970. */
   readonly silent: readonly { readonly name: string; readonly at: number }[];
 }
@@ -120,6 +123,9 @@ const LONG_ALONE_MS = 60_000;
 
 /** Milliseconds without a failure after which an operation that failed does not count as failing now. */
 const SILENT_MS = 3_600_000;
+
+/** Milliseconds for which what is over is told. */
+const TOLD_MS = 3_600_000;
 
 /** Requests before trouble from which something is known of an operation's past. */
 const ENOUGH_BEFORE = 20;
@@ -175,7 +181,7 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
     ...certificateConditions(stats.certificates ?? [], now),
     ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica, facts.fleet, now)]),
     ...fleetConditions(facts.fleet),
-    ...(stats.droppedLogLines === 0 ? [] : [logCondition(stats.droppedLogLines)]),
+    ...logConditions(facts),
   ];
   return conditions.toSorted(
     (one, other) =>
@@ -197,7 +203,7 @@ function operationsNow({ operations, rollout, now }: ConditionFacts): readonly T
   return operations.flatMap((trouble): readonly TroubleNow[] => {
     const { operation, last, until } = trouble;
     if (until !== undefined || isAskedNow === undefined || isAskedNow('v2', operation)) return [trouble];
-    return now - last < SILENT_MS ? [{ ...trouble, until: last, isBack: true }] : [];
+    return now - last < TOLD_MS ? [{ ...trouble, until: last, isBack: true }] : [];
   });
 }
 
@@ -650,7 +656,7 @@ function replicaCondition(
 /** What is wrong among replicas: some do not speak, or have not read the same rule book. */
 function fleetConditions(fleet: FleetOf | undefined): readonly Condition[] {
   if (fleet === undefined) return [];
-  const { silent, ruleBooks } = fleet;
+  const { silent, ruleBooks, ruleBookSince } = fleet;
   const [about, level] = ['replicas', 'note'] as const;
   const place = { view: 'rollout' } as const;
   return [
@@ -666,18 +672,24 @@ function fleetConditions(fleet: FleetOf | undefined): readonly Condition[] {
             about,
             level,
             label: 'Different rule books',
-            sentence: `Replicas have different rule books in force: ${ruleBooks.join(', ')}.`,
+            sentence: `Replicas have had different rule books in force since ${new Date(ruleBookSince).toISOString()}: ${ruleBooks.join(', ')}.`,
             place: { view: 'rules' },
+            since: new Date(ruleBookSince).toISOString(),
           } as const,
         ]),
   ];
 }
 
-function logCondition(dropped: number): Condition {
-  return {
-    about: 'log',
-    level: 'note',
-    label: `${counted(dropped, 'log line')} dropped`,
-    sentence: `${counted(dropped, 'line')} of the rewrite log ${dropped === 1 ? 'was' : 'were'} lost since the start, because its reader was too slow; reports from it have gaps.`,
-  };
+/** Lines that were lost long ago are gaps of the reports, which say so themselves. */
+function logConditions({ stats, now }: ConditionFacts): readonly Condition[] {
+  const { droppedLogLines: dropped, lastDroppedLine: last } = stats;
+  if (dropped === 0 || last === undefined || now - last >= TOLD_MS) return [];
+  return [
+    {
+      about: 'log',
+      level: 'note',
+      label: `${counted(dropped, 'log line')} dropped`,
+      sentence: `${counted(dropped, 'line')} of the rewrite log ${dropped === 1 ? 'was' : 'were'} lost since the start, the last at ${new Date(last).toISOString()}, because its reader was too slow; reports from it have gaps.`,
+    },
+  ];
 }

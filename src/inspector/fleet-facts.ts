@@ -1,3 +1,4 @@
+import { clockAhead } from '../report/fleet/fleet-texts.ts';
 import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import { evidenceOf, type OperationTrouble, type WatchedOperation } from '../rewrite-log/operation-health.ts';
@@ -14,9 +15,13 @@ export interface ReplicaFacts {
   readonly operations: readonly OperationTrouble[];
   /** Its requests of operations that fail at other replicas. */
   readonly watched: readonly WatchedOperation[];
-  readonly stats: Pick<GatewayStats, 'breaker' | 'v1Breaker' | 'droppedLogLines' | 'certificates'>;
-  /** Hash of the rule book in force. */
+  readonly stats: Pick<
+    GatewayStats,
+    'breaker' | 'v1Breaker' | 'droppedLogLines' | 'lastDroppedLine' | 'certificates'
+  >;
+  /** Hash of the rule book in force, and since when. */
   readonly ruleBook: string;
+  readonly ruleBookSince: number;
   /** Number of faults in the rule book that was refused last, and when; absent once a valid one is read. */
   readonly refusal?: { readonly faults: number; readonly at: number } | undefined;
 }
@@ -48,19 +53,14 @@ export function readFacts(text: string, at: number): ReplicaFacts | undefined {
   }
   const { format, now, facts } = read ?? {};
   if (format !== FORMAT || now === undefined || facts === undefined) return undefined;
-  const ahead = at - now;
-  return Math.abs(ahead) < DELAY_MS ? facts : onClock(facts, ahead);
+  const ahead = clockAhead(at, now);
+  return ahead === 0 ? facts : onClock(facts, ahead);
 }
-
-/**
- * Milliseconds that a text may take from one replica to another: clocks that are not farther apart count as one, or replicas would tell one
- * failure by different times.
- */
-const DELAY_MS = 5_000;
 
 /** The same facts on a clock that is `ahead`. */
 function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   const { startedAt, recent, wellSince, operations, watched, refusal } = facts;
+  const { stats, ruleBookSince } = facts;
   const row = ({ inARow, past, ...counts }: OriginFailures['v1']): OriginFailures['v1'] => ({
     ...counts,
     inARow: { ...inARow, since: inARow.since + ahead, last: inARow.last + ahead },
@@ -78,6 +78,8 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
       until: one.until && one.until + ahead,
     })),
     watched: watched.map((one) => ({ ...one, since: one.since + ahead, last: one.last && one.last + ahead })),
+    stats: { ...stats, lastDroppedLine: stats.lastDroppedLine && stats.lastDroppedLine + ahead },
+    ruleBookSince: ruleBookSince + ahead,
     refusal: refusal && { ...refusal, at: refusal.at + ahead },
   };
 }
@@ -90,6 +92,7 @@ export function addFacts(
 ): FleetFacts {
   const all = [first, ...others];
   const wellSince = all.flatMap((one) => one.wellSince ?? []);
+  const drops = all.flatMap(({ stats }) => stats.lastDroppedLine ?? []);
   const refusals = all.flatMap(({ refusal }) => refusal ?? []);
   const ruleBooks = [...new Set(all.map(({ ruleBook }) => ruleBook))].sort();
   return {
@@ -101,6 +104,7 @@ export function addFacts(
       requests: sumOf(all, ({ lastHour }) => lastHour.requests),
       refused: sumOf(all, ({ lastHour }) => lastHour.refused),
       failed: sumOf(all, ({ lastHour }) => lastHour.failed),
+      asV2SentIt: sumOf(all, ({ lastHour }) => lastHour.asV2SentIt),
     },
     ...(wellSince.length === 0 ? {} : { wellSince: Math.max(...wellSince) }),
     operations: [
@@ -115,6 +119,7 @@ export function addFacts(
       breaker: worstOf(all.map(({ stats }) => stats.breaker)),
       v1Breaker: worstOf(all.map(({ stats }) => stats.v1Breaker ?? 'closed')),
       droppedLogLines: sumOf(all, ({ stats }) => stats.droppedLogLines),
+      ...(drops.length === 0 ? {} : { lastDroppedLine: Math.max(...drops) }),
       certificates: firstToEnd(all.flatMap(({ stats }) => stats.certificates ?? [])),
     },
     broken: {
@@ -122,6 +127,7 @@ export function addFacts(
       v2: sumOf(all, ({ stats }) => (stats.breaker === 'closed' ? 0 : 1)),
     },
     ruleBook: ruleBooks[0] ?? first.ruleBook,
+    ruleBookSince: Math.max(...all.map(({ ruleBookSince }) => ruleBookSince)),
     ruleBooks,
     ...(refusals.length === 0
       ? {}
@@ -146,7 +152,6 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
   return {
     all: one.all + other.all,
     migrated: one.migrated + other.migrated,
-    asV2SentIt: one.asV2SentIt + other.asV2SentIt,
     onV1: one.onV1 + other.onV1,
     passed: one.passed + other.passed,
     outside: one.outside + other.outside,

@@ -4,7 +4,7 @@ import type { Report } from '../report/report.ts';
 import { capital, count, counted, countedClients, listed, NO_KEY } from '../report/text.ts';
 import { AS_V2_SENT_IT, errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import type { RequestSums } from '../rewrite-log/history.ts';
+import type { HourOfV2, RequestSums } from '../rewrite-log/history.ts';
 import { wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
@@ -16,6 +16,7 @@ import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 /** The facts behind an overview. */
 export interface OverviewFacts {
   readonly sums: Readonly<RequestSums>;
+  readonly lastHour: Pick<HourOfV2, 'asV2SentIt'>;
   /** Replicas whose sums these are. */
   readonly replicas?: number;
   /** RFC 3339. */
@@ -42,20 +43,27 @@ const MOST = 3;
 /** Maximum names that a sentence lists. */
 const MAX_OTHERS = 5;
 
+/** Milliseconds for which what does not happen any more is something to know of. */
+const TOLD_MS = 3_600_000;
+
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 
 /** The overall state in sentences, worst first, besides the conditions and the problems. */
 export function overviewOf(facts: OverviewFacts): Overview {
-  const items = [
-    ...errorItems(facts),
-    ...responseItems(facts),
-    ...modeItems(facts),
-    ...comparisonItems(facts),
-    ...clientItems(facts),
-    ...dryRunItems(facts),
-    ...endItems(facts),
-    ruleBookItem(facts),
-  ];
+  const { rollout, now } = facts;
+  // After the end of V1 nothing is left to be migrated.
+  const ofMigration =
+    rollout !== undefined && hasEnded(rollout, now)
+      ? lateItems(rollout, facts)
+      : [
+          ...errorItems(facts),
+          ...modeItems(facts),
+          ...comparisonItems(facts),
+          ...clientItems(facts),
+          ...dryRunItems(facts),
+          ...endItems(facts),
+        ];
+  const items = [...responseItems(facts), ...ofMigration, ruleBookItem(facts)];
   return {
     verdict: facts.verdict,
     state: stateSentence(facts),
@@ -135,14 +143,15 @@ function errorItems({ errors: { groups }, rollout }: OverviewFacts): readonly Ov
 }
 
 /** V1 clients may be unable to read these responses, whose statuses do not show it. */
-function responseItems({ sums: { asV2SentIt: times } }: OverviewFacts): readonly OverviewItem[] {
+function responseItems({ lastHour: { asV2SentIt: times } }: OverviewFacts): readonly OverviewItem[] {
   if (times === 0) return [];
   const filter = printFilter([{ negated: false, field: 'note', values: AS_V2_SENT_IT }]);
-  const sentence = `${counted(times, 'response')} went to V1 clients as V2 sent ${times === 1 ? 'it' : 'them'}, although a response rule applies.`;
+  const sentence = `In the last hour ${counted(times, 'response')} went to V1 clients as V2 sent ${times === 1 ? 'it' : 'them'}, although a response rule applies.`;
   return [item('note', sentence, 'traffic', filter)];
 }
 
-function dryRunSentence({ error, count: times, clients, isKeyless, operations }: ErrorGroup): string {
+function dryRunSentence(group: ErrorGroup): string {
+  const { error, count: times, clients, isKeyless, operations, lastSeen } = group;
   const { by, code, pointer } = error;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
   const named = operations.filter((operation) => operation !== '-');
@@ -151,12 +160,12 @@ function dryRunSentence({ error, count: times, clients, isKeyless, operations }:
   const keyless = isKeyless === true ? (clients === 0 ? ' without a key' : ' and without a key') : '';
   const requests = `${counted(times, 'request')}${whose}${keyless}`;
   return by === 'would'
-    ? `A migration would have refused ${requests} with ${code}${at}${where}.`
-    : `V2's schema refuses the bodies of ${requests}${at}${where}. V2 itself was not asked.`;
+    ? `A migration would have refused ${requests} with ${code}${at}${where}, the last at ${lastSeen}.`
+    : `V2's schema refuses the bodies of ${requests}${at}${where}, the last at ${lastSeen}. V2 itself was not asked.`;
 }
 
-function modeItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {
-  if (rollout === undefined || hasEnded(rollout, now)) return [];
+function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] {
+  if (rollout === undefined) return [];
   return [
     item('good', modeSentence(rollout), 'rollout'),
     ...emptyCanaries(rollout, report).map((sentence) => item('note', sentence, 'rollout')),
@@ -206,21 +215,27 @@ function emptyCanaries(rollout: RolloutView, { clients }: Report): readonly stri
   });
 }
 
-function comparisonItems({ rollout }: OverviewFacts): readonly OverviewItem[] {
+function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem[] {
   const shadows = rollout?.shadows ?? [];
   const sum = (kind: 'same' | 'different'): number => shadows.reduce((all, each) => all + each[kind], 0);
   const different = sum('different');
   const compared = sum('same') + different;
   if (compared === 0) return [];
   const worst = shadows.filter((each) => each.different > 0).map(({ operation }) => operation ?? '(other)');
-  const where = worst.length === 0 ? '' : `, in ${listed(worst, MAX_OTHERS)}`;
+  const last = Math.max(0, ...shadows.map((each) => Date.parse(each.lastDifferent ?? '') || 0));
+  const where =
+    worst.length === 0
+      ? ''
+      : `, in ${listed(worst, MAX_OTHERS)}${last === 0 ? '' : `, the last at ${new Date(last).toISOString()}`}`;
   const sentence = `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${where}.`;
-  return [item(different > 0 ? 'note' : 'good', sentence, 'rollout')];
+  return [item(different > 0 && now - last < TOLD_MS ? 'note' : 'good', sentence, 'rollout')];
 }
 
-/** Clients for which a migration would fail, and members that no rule handles. */
+/** Clients for which a migration would fail, and members that no rule handles; those that are gone need nothing. */
 function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[] {
+  const gone = new Set(report.clients.flatMap((one) => (one.class === 'gone' ? [one.client] : [])));
   const failing = report.clients
+    .filter(({ client }) => !gone.has(client))
     .filter(({ client, operations }) =>
       operations.some((call) =>
         isOnV1(rollout, operationOf(call.operation), client === NO_KEY ? undefined : client),
@@ -230,10 +245,15 @@ function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[
     .filter(({ share }) => share > 0)
     .toSorted((one, other) => other.share - one.share);
   const rest = failing.length - MOST;
+  const strips = report.census.strips.filter(
+    ({ clients }) => clients.length === 0 || clients.some((client) => !gone.has(client)),
+  );
   const sentences = [
-    ...failing.slice(0, MOST).map(({ client }) => `${nameOf(client)}: ${clientWouldFail(client)}.`),
+    ...failing
+      .slice(0, MOST)
+      .map(({ client }) => `${nameOf(client)}: ${clientWouldFail(client)}, last seen at ${client.lastSeen}.`),
     ...(rest > 0 ? [`Requests of ${counted(rest, 'more client')} would fail after the migration.`] : []),
-    ...report.census.strips.slice(0, MOST).map(({ member, operation, clients }) => {
+    ...strips.slice(0, MOST).map(({ member, operation, clients }) => {
       const hashes = clients.length === 0 ? [NO_KEY] : clients;
       const whose = `${clients.length < MAX_ROW_CLIENTS ? '' : 'at least '}${countedClients(hashes, 'sends', 'send')}`;
       return `${capital(whose)} ${member} in ${operation ?? 'requests'}, which V2 does not take and no rule handles.`;
@@ -275,6 +295,22 @@ function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewIte
   const { sentence, conditions } = report.switchOff;
   const notMet = conditions.filter(({ state }) => state === 'not-met').map(({ text }) => text);
   return [...items, item('good', [sentence, ...notMet].join(' '), 'clients')];
+}
+
+/** Clients that have called V1 since its end. */
+function lateItems({ sunset = '' }: RolloutView, { report, now }: OverviewFacts): readonly OverviewItem[] {
+  const late = report.clients.filter(({ lastSeen }) => Date.parse(lastSeen) >= Date.parse(sunset));
+  if (late.length === 0) return [];
+  const last = Math.max(...late.map(({ lastSeen }) => Date.parse(lastSeen)));
+  const who = capital(
+    countedClients(
+      late.map(({ client }) => client),
+      'has',
+      'have',
+    ),
+  );
+  const sentence = `${who} called V1 after its end, the last at ${new Date(last).toISOString()}: ${listed(late.map(nameOf), MAX_OTHERS)}.`;
+  return [item(now - last < TOLD_MS ? 'note' : 'good', sentence, 'clients')];
 }
 
 function ruleBookItem({ rules }: OverviewFacts): OverviewItem {

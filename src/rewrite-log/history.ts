@@ -68,8 +68,6 @@ export interface RequestSums {
   all: number;
   /** Of V1 clients, sent to V2. */
   migrated: number;
-  /** Of those, responses that went on as V2 sent them, although a response rule applies. */
-  asV2SentIt: number;
   /** Of V1 clients, sent to V1. */
   onV1: number;
   /** Of V2 clients. */
@@ -99,11 +97,15 @@ export interface Quantiles {
   readonly p99: number;
 }
 
-/** V2's requests of the last hour, those of them that it refused and that did not fail, and those that failed, whoever got them. */
+/**
+ * V2's requests of the last hour, those of them that it refused and that did not fail, those that failed, whoever got them, and responses
+ * that went to V1 clients as V2 sent them, although a response rule applies.
+ */
 export interface HourOfV2 {
   readonly requests: number;
   readonly refused: number;
   readonly failed: number;
+  readonly asV2SentIt: number;
 }
 
 interface Minute {
@@ -111,6 +113,7 @@ interface Minute {
   readonly outcomes: Record<HourOutcome, number>;
   readonly faults: Record<'v1' | 'v2', number>;
   failed: number;
+  asV2SentIt: number;
   readonly origins: Record<'v1' | 'v2', CallCounts>;
   readonly total: DurationSteps;
   readonly v1: DurationSteps;
@@ -140,7 +143,6 @@ export class History {
   private readonly sinceStart: RequestSums = {
     all: 0,
     migrated: 0,
-    asV2SentIt: 0,
     onV1: 0,
     passed: 0,
     outside: 0,
@@ -175,6 +177,7 @@ export class History {
     const isFault = entry.status >= 400 && entry.status < 500 && answer !== 'failed';
     if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
     if (answer === 'failed') minute.failed += 1;
+    if (sentTo(entry) === 'v2' && AS_V2_SENT_IT.includes(entry.responseNote ?? '')) minute.asV2SentIt += 1;
     const asked = askedService(entry);
     if (asked !== undefined) {
       const call = entry.route === 'migrate' ? (entry.operation ?? '-') : undefined;
@@ -202,7 +205,6 @@ export class History {
     else if (entry.route === 'other') sums.outside += 1;
     else if (sentTo(entry) === 'v2') sums.migrated += 1;
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
-    if (sentTo(entry) === 'v2' && AS_V2_SENT_IT.includes(entry.responseNote ?? '')) sums.asV2SentIt += 1;
     // Each request counts once: what failed is neither refused nor answered.
     if (answer === 'failed') sums.failed += 1;
     else if (entry.verdict === 'refused') sums.refusedByGateway += 1;
@@ -244,13 +246,17 @@ export class History {
 
   /** What V2 was asked within the minutes up to `time`. */
   hourOfV2(time: number): HourOfV2 {
-    let [requests, refused, failed] = [0, 0, 0];
-    for (const { outcomes, faults, failed: failures } of this.minutes(time)) {
+    let [requests, refused, failed, asV2SentIt] = [0, 0, 0, 0];
+    const first = (Math.floor(time / MINUTE_MS) - this.ringOfMinutes.length + 1) * MINUTE_MS;
+    for (const minute of this.ringOfMinutes) {
+      if (minute.start < first || minute.start > time) continue;
+      const { outcomes, faults } = minute;
       requests += outcomes.rewritten + outcomes.unchanged + outcomes.passed;
       refused += faults.v2;
-      failed += failures;
+      failed += minute.failed;
+      asV2SentIt += minute.asV2SentIt;
     }
-    return { requests, refused, failed };
+    return { requests, refused, failed, asV2SentIt };
   }
 
   /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */
@@ -330,6 +336,7 @@ function emptyMinute(start: number): Minute {
     outcomes: noOutcomes(),
     faults: { v1: 0, v2: 0 },
     failed: 0,
+    asV2SentIt: 0,
     origins: { v1: new Map(), v2: new Map() },
     total: new DurationSteps(),
     v1: new DurationSteps(),

@@ -235,6 +235,8 @@ export interface GatewayStats {
   readonly inFlight: number;
   readonly bufferedBytes: number;
   readonly droppedLogLines: number;
+  /** The last of them, in milliseconds since 1970; undefined without any. */
+  readonly lastDroppedLine?: number | undefined;
   /** Exchanges whose spans were lost on their way to the collector. */
   readonly droppedSpans?: number | undefined;
   readonly earlyEnds?: EarlyEnds | undefined;

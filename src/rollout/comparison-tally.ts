@@ -7,6 +7,7 @@ interface Total {
   same: number;
   different: number;
   unknown: number;
+  lastDifferent: number;
   readonly fields: Map<string, { readonly difference: Finding; count: number }>;
 }
 
@@ -14,13 +15,16 @@ interface Total {
 export class ComparisonTally {
   private readonly totals = new Map<string, Total>();
 
+  /** `time` is that of the request, in milliseconds since 1970. */
   add(
     operation: string | undefined,
     { verdict, differences, status }: Comparison,
     isVerified: boolean,
+    time: number,
   ): void {
     const total = this.totalOf(operation, isVerified);
     total[verdict] += 1;
+    if (verdict === 'different') total.lastDifferent = Math.max(total.lastDifferent, time);
     if (verdict === 'different' && status !== undefined)
       addField(total, { path: `${status.v2} instead of ${status.v1}`, kind: 'status' }, 1);
     for (const difference of differences) addField(total, difference, 1);
@@ -28,23 +32,24 @@ export class ComparisonTally {
 
   /** Adds the totals of another tally. */
   merge(lists: readonly ShadowView[]): void {
-    for (const { operation, verified, same, different, unknown, fields } of lists) {
+    for (const { operation, verified, same, different, unknown, lastDifferent, fields } of lists) {
       const total = this.totalOf(operation, verified === true);
       total.same += same;
       total.different += different;
       total.unknown += unknown;
+      if (lastDifferent !== undefined)
+        total.lastDifferent = Math.max(total.lastDifferent, Date.parse(lastDifferent));
       for (const { path, kind, count } of fields) addField(total, { path, kind }, count);
     }
   }
 
   /** Results by operation. */
   get list(): readonly ShadowView[] {
-    return [...this.totals.values()].map(({ operation, isVerified, same, different, unknown, fields }) => ({
+    return [...this.totals.values()].map(({ operation, isVerified, lastDifferent, fields, ...counts }) => ({
       ...(operation === undefined ? {} : { operation }),
       ...(isVerified ? { verified: true as const } : {}),
-      same,
-      different,
-      unknown,
+      ...counts,
+      ...(lastDifferent === 0 ? {} : { lastDifferent: new Date(lastDifferent).toISOString() }),
       fields: [...fields.values()]
         .map(({ difference, count }) => ({ ...difference, count }))
         .sort((one, other) => other.count - one.count),
@@ -53,8 +58,8 @@ export class ComparisonTally {
 
   private totalOf(operation: string | undefined, isVerified: boolean): Total {
     const key = `${isVerified ? 'verify' : 'shadow'} ${operation ?? ''}`;
-    const none = { operation, isVerified, same: 0, different: 0, unknown: 0, fields: new Map() };
-    const total = this.totals.get(key) ?? none;
+    const none = { same: 0, different: 0, unknown: 0, lastDifferent: 0, fields: new Map() };
+    const total = this.totals.get(key) ?? { operation, isVerified, ...none };
     this.totals.set(key, total);
     return total;
   }
@@ -107,6 +112,8 @@ export interface ShadowView {
   readonly same: number;
   readonly different: number;
   readonly unknown: number;
+  /** RFC 3339: the last read that differed; absent without one. */
+  readonly lastDifferent?: string;
   /** Fields that differed, most frequent first. */
   readonly fields: readonly (Finding & { readonly count: number })[];
 }

@@ -25,13 +25,16 @@ export class RolloutTally {
   /** Adds a finished exchange; its request is counted elsewhere. */
   add(
     entry: DryRunResult & {
+      /** RFC 3339. */
+      readonly time: string;
       readonly comparison?: Comparison | undefined;
       readonly origin?: 'v1' | undefined;
     },
   ): void {
     // V2 served the read, and V1 got it as well.
     const isVerified = entry.origin !== 'v1';
-    if (entry.comparison !== undefined) this.comparisons.add(entry.operation, entry.comparison, isVerified);
+    if (entry.comparison !== undefined)
+      this.comparisons.add(entry.operation, entry.comparison, isVerified, Date.parse(entry.time));
     this.bodyChecks.add(entry);
   }
 

@@ -57,7 +57,7 @@ test('where all is well, every part says so', () => {
 test('whatever is worst, every part stands in the header', () => {
   const all = conditionsOf({
     ...QUIET,
-    stats: { breaker: 'open', v1Breaker: 'closed', droppedLogLines: 2 },
+    stats: { breaker: 'open', v1Breaker: 'closed', droppedLogLines: 2, lastDroppedLine: NOW },
     rollout: {
       ...ROLLOUT,
       brownouts: [{ id: 'one', state: 'on', share: 20, status: 503 }],
@@ -132,7 +132,16 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   ],
   ['V2 that nobody asked', v2(0, 0), 'unknown: V2 idle'],
   ['a refused rule book', { refusal: { faults: 2, at: 0 } }, 'bad: Rule book refused'],
-  ['lost lines', { stats: { breaker: 'closed', droppedLogLines: 1 } }, 'note: 1 log line dropped'],
+  [
+    'lost lines',
+    { stats: { breaker: 'closed', droppedLogLines: 1, lastDroppedLine: NOW - 1000 } },
+    'note: 1 log line dropped',
+  ],
+  [
+    'lines that were lost an hour ago',
+    { stats: { breaker: 'closed', droppedLogLines: 1, lastDroppedLine: NOW - 3_600_000 } },
+    'good: V2 responds',
+  ],
   [
     'a roll-back',
     {

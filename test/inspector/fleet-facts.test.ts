@@ -35,6 +35,7 @@ function replica(statuses: readonly number[], more: Partial<ReplicaFacts> = {}, 
     watched: health.watched,
     stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
     ruleBook: 'one',
+    ruleBookSince: START,
     refusal: undefined,
     ...more,
   };
@@ -135,14 +136,17 @@ describe('the facts of replicas', () => {
     ],
     [
       'one has another rule book',
-      [WELL, { ...WELL, ruleBook: 'another' }],
-      ['note: Replicas have different rule books in force: another, one.'],
+      [WELL, { ...WELL, ruleBook: 'another', ruleBookSince: START + 7000 }],
+      ['note: Replicas have had different rule books in force since 2026-11-29T08:00:07.000Z: another, one.'],
     ],
     [
       'both lost lines of their logs',
-      [2, 3].map((droppedLogLines) => ({ ...WELL, stats: { breaker: 'closed', droppedLogLines } })),
+      [2, 3].map((droppedLogLines) => ({
+        ...WELL,
+        stats: { breaker: 'closed', droppedLogLines, lastDroppedLine: START + droppedLogLines * 1000 },
+      })),
       [
-        'note: 5 lines of the rewrite log were lost since the start, because its reader was too slow; reports from it have gaps.',
+        'note: 5 lines of the rewrite log were lost since the start, the last at 2026-11-29T08:00:03.000Z, because its reader was too slow; reports from it have gaps.',
       ],
     ],
     [
@@ -169,7 +173,7 @@ describe('the facts of replicas', () => {
     const [one, other] = [replica([...times(201, 20), 404, ...times(500, 9)]), replica(times(201, 7))];
     const { sums, lastHour, recent, replicas } = added(one, other);
     expect(sums).toMatchObject({ all: 37, migrated: 37, failed: 9, refusedByV2: 1 });
-    expect([lastHour, replicas]).toEqual([{ requests: 37, refused: 1, failed: expect.any(Number) }, 2]);
+    expect([lastHour, replicas]).toEqual([{ requests: 37, refused: 1, failed: 9, asV2SentIt: 0 }, 2]);
     expect(recent.v2).toMatchObject({ requests: 37, failed: 9, refused: 0 });
     // Some of the last ones failed, and others did not.
     expect(recent.v2.inARow.requests).toBe(0);
@@ -198,11 +202,15 @@ describe('the facts of replicas', () => {
   });
 
   test('have the times of their reader, whatever the clock of their writer says', () => {
-    const facts = replica([...times(201, 20), ...times(500, 9)], { refusal: { faults: 1, at: START } });
+    const facts = replica([...times(201, 20), ...times(500, 9)], {
+      refusal: { faults: 1, at: START },
+      stats: { breaker: 'closed', droppedLogLines: 1, lastDroppedLine: START + 9 },
+    });
     const now = START + 60_000;
     const read = readFacts(printFacts(facts, now), now + HOUR);
     expect(read?.startedAt).toBe(START + HOUR);
     expect(read?.refusal?.at).toBe(START + HOUR);
+    expect([read?.ruleBookSince, read?.stats.lastDroppedLine]).toEqual([START + HOUR, START + HOUR + 9]);
     expect(read?.operations[0]?.since).toBe(START + 21_000 + HOUR);
     expect(read?.recent.v2.inARow.since).toBe(START + 21_000 + HOUR);
     // A text that took some seconds is no clock that differs: all replicas tell one failure by the same time.

@@ -5,11 +5,12 @@ import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
-import { overviewOf } from '../../src/inspector/overview.ts';
+import { type OverviewFacts, overviewOf } from '../../src/inspector/overview.ts';
 import { makeReport } from '../../src/report/report.ts';
 import { LineTally } from '../../src/report/tally/tally-lines.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import { inspected } from '../support/inspected.ts';
+import { ComparisonTally } from '../../src/rollout/comparison-tally.ts';
 import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { compiledTestRuleBook } from '../support/rule-book.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -78,7 +79,8 @@ test('the overview says how many responses V1 clients got as V2 sent them', asyn
   const said = items.find(({ sentence }) => sentence.includes('as V2 sent it'));
   expect(said).toMatchObject({
     level: 'note',
-    sentence: '1 response went to V1 clients as V2 sent it, although a response rule applies.',
+    sentence:
+      'In the last hour 1 response went to V1 clients as V2 sent it, although a response rule applies.',
   });
   const { entries } = await gateway.readJson<{ readonly entries: readonly unknown[] }>(
     `/entries?filter=${encodeURIComponent(said?.place.filter ?? '')}`,
@@ -87,6 +89,126 @@ test('the overview says how many responses V1 clients got as V2 sent them', asyn
 });
 
 const NOW = Date.UTC(2026, 10, 29);
+const HOUR = 3_600_000;
+
+/** The overview of a gateway that has seen nothing but these facts. */
+function overviewWith(facts: Partial<OverviewFacts>): Overview {
+  const history = new History();
+  return overviewOf({
+    sums: history.sums,
+    lastHour: history.hourOfV2(NOW),
+    startedAt: '1970-01-01T00:00:00Z',
+    now: NOW,
+    origin: 'http://g',
+    verdict: { level: 'good', label: 'All well', sentence: 'All well for 3 days.' },
+    errors: { exchanges: 0, groups: [], omitted: 0 },
+    report: makeReport(new Tally(), { now: new Date(NOW).toISOString() }),
+    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
+    rollout: undefined,
+    ...facts,
+  });
+}
+
+/** The report of one client whose last V1 request was so long ago. */
+function reportOfClient(ago: number): Report {
+  const tally = new Tally();
+  const time = new Date(NOW - ago).toISOString();
+  const would = { verdict: 'refused', failure: 'malformed-json' } as const;
+  const mode = { mode: 'observe', verdict: 'passed', status: 201, origin: 'v1', would } as const;
+  tally.add({ ...sampleEntry(1, 0), time, client: 'a'.repeat(16), operation: 'create_client', ...mode });
+  return makeReport(tally, { now: new Date(NOW).toISOString(), names: new Map([['a'.repeat(16), 'acme']]) });
+}
+
+/** A tally of a read that differed so long ago, and of one that did not. */
+function differing(ago: number): RolloutView['shadows'] {
+  const tally = new ComparisonTally();
+  const same = { verdict: 'same', differences: [], noise: 0, extra: 0 } as const;
+  tally.add('read_client', { ...same, verdict: 'different' }, false, NOW - ago);
+  tally.add('read_client', same, false, NOW);
+  // As it crosses from one isolate to another.
+  const merged = new ComparisonTally();
+  merged.merge(tally.list);
+  return merged.list;
+}
+
+const ENDED: Partial<RolloutView> = { sunset: '2026-11-01T00:00:00Z', gone: {} };
+
+test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined]>([
+  [
+    'reads that differed a moment ago',
+    { rollout: sampleRollout({ shadows: differing(1000) }) },
+    'note: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',
+  ],
+  [
+    'reads that differed an hour ago',
+    { rollout: sampleRollout({ shadows: differing(HOUR) }) },
+    'good: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:00:00.000Z.',
+  ],
+  [
+    'responses that went on as V2 sent them',
+    { lastHour: { asV2SentIt: 2 } },
+    'note: In the last hour 2 responses went to V1 clients as V2 sent them, although a response rule applies.',
+  ],
+  [
+    'a client that would fail',
+    { report: reportOfClient(HOUR), rollout: sampleRollout() },
+    'note: acme: 1 of 1 checked request would fail after the migration, last seen at 2026-11-28T23:00:00.000Z.',
+  ],
+  ['a client that would fail, and is gone', { report: reportOfClient(60 * 24 * HOUR) }, undefined],
+  [
+    'a client that has called since V1 ended',
+    { report: reportOfClient(HOUR / 2), rollout: sampleRollout(ENDED) },
+    'note: 1 client has called V1 after its end, the last at 2026-11-28T23:30:00.000Z: acme.',
+  ],
+  [
+    'a client that called after the end of V1, long ago',
+    { report: reportOfClient(3 * HOUR), rollout: sampleRollout(ENDED) },
+    'good: 1 client has called V1 after its end, the last at 2026-11-28T21:00:00.000Z: acme.',
+  ],
+  [
+    'an end of V1 that all clients keep',
+    { report: reportOfClient(60 * 24 * HOUR), rollout: sampleRollout(ENDED) },
+    undefined,
+  ],
+])('what is to know has an age, and goes when it is over: %s', (_, facts, item) => {
+  const { items } = overviewWith(facts);
+  const told = items
+    .filter(({ sentence }) => /reads|responses|would fail|end/.test(sentence))
+    .filter(({ sentence }) => !/dry run|migration would/.test(sentence))
+    .map(({ level, sentence }) => `${level}: ${sentence}`);
+  if (item === undefined) expect(told).toEqual([]);
+  else expect(told[0]).toBe(item);
+});
+
+test('a dry run that a migration would refuse is told with the time of the last one', () => {
+  const { items } = overviewWith({
+    errors: {
+      exchanges: 2,
+      omitted: 0,
+      groups: [
+        {
+          error: { by: 'schema', code: 'invalid', pointer: '/name' },
+          count: 2,
+          clients: 1,
+          operations: ['create_client'],
+          firstSeen: '2026-11-28T20:00:00.000Z',
+          lastSeen: '2026-11-28T22:00:00.000Z',
+        },
+      ],
+    },
+    rollout: sampleRollout(),
+  });
+  expect(items[0]?.sentence).toBe(
+    "V2's schema refuses the bodies of 2 requests of 1 client at /name, in create_client, the last at 2026-11-28T22:00:00.000Z. V2 itself was not asked.",
+  );
+});
+
+test('after the end of V1 nothing is said to be migrated, or to stand against it', () => {
+  const rollout = sampleRollout({ ...ENDED, default: { mode: 'migrate', from: 'default' } });
+  const { items } = overviewWith({ report: reportOfClient(60 * 24 * HOUR), rollout });
+  // The verdict says that V1 has ended.
+  expect(items.map(({ sentence }) => sentence)).toEqual([expect.stringMatching(/^The rule book h with /)]);
+});
 
 test.each<[name: string, end: Partial<RolloutView>, words: RegExp | undefined]>([
   ['V1 has no end', {}, /^V1 requests are migrated and go to V2\.$/],
@@ -104,15 +226,7 @@ test.each<[name: string, end: Partial<RolloutView>, words: RegExp | undefined]>(
   ],
   ['its end refuses nothing', { sunset: '2026-11-01T00:00:00Z' }, /^V1 requests are migrated/],
 ])('where %s, requests are said to be migrated, or not', (_, end, words) => {
-  const { items } = overviewOf({
-    sums: new History().sums,
-    startedAt: '1970-01-01T00:00:00Z',
-    now: NOW,
-    origin: 'http://g',
-    verdict: { level: 'good', label: 'All well', sentence: 'All well for 3 days.' },
-    errors: { exchanges: 0, groups: [], omitted: 0 },
-    report: makeReport(new Tally(), { now: '1970-01-01T00:00:00Z' }),
-    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
+  const { items } = overviewWith({
     rollout: { ...sampleRollout(), default: { mode: 'migrate', from: 'default' }, ...end },
   });
   const said = items.find(({ sentence }) => sentence.startsWith('V1 requests are'));
@@ -149,12 +263,8 @@ test.each<[name: string, modes: Partial<RolloutView>, told: number]>([
     would: { verdict: 'refused', failure: 'malformed-json' },
   };
   history.add(entry, 1, 'well');
-  const { items } = overviewOf({
+  const { items } = overviewWith({
     sums: history.sums,
-    startedAt: '1970-01-01T00:00:00Z',
-    now: NOW,
-    origin: 'http://g',
-    verdict: { level: 'good', label: 'All well', sentence: 'All well for 3 days.' },
     errors: {
       exchanges: 1,
       omitted: 0,
@@ -169,8 +279,6 @@ test.each<[name: string, modes: Partial<RolloutView>, told: number]>([
         },
       ],
     },
-    report: makeReport(new Tally(), { now: '1970-01-01T00:00:00Z' }),
-    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
     rollout: sampleRollout(modes),
   });
   expect(items.filter(({ level }) => level === 'note')).toHaveLength(told);
@@ -192,17 +300,7 @@ test.each([
     tally.add({ ...sent, client: `client ${client}`, status: 422, errorPointers: ['/data/floor_count'] });
   tally.add({ ...sent, client: 'client 0', status: 201, origin: 'v1' });
   tally.add({ ...sent, status: 201, attributes: ['/data'], unechoed: [] });
-  const { items } = overviewOf({
-    sums: new History().sums,
-    startedAt: '1970-01-01T00:00:00Z',
-    now: 0,
-    origin: 'http://g',
-    verdict: { level: 'good', label: 'All well', sentence: 'All well for 3 days.' },
-    errors: { exchanges: 0, groups: [], omitted: 0 },
-    report: makeReport(tally, { now: '1970-01-01T00:00:00Z' }),
-    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
-    rollout: undefined,
-  });
+  const { items } = overviewWith({ report: makeReport(tally, { now: '1970-01-01T00:00:00Z' }) });
   expect(items.map(({ sentence }) => sentence)).toContain(
     `${words} floor_count in create_client, which V2 does not take and no rule handles.`,
   );

@@ -422,7 +422,13 @@ describe('the verdict', () => {
           .pass(3 * DAY)
           .verdict({
             ...rollout({ replica: { name: 'b', waiting: 0, replicas: 3 }, brownouts: [], rollbacks: [] }),
-            fleet: { replicas: 3, broken: { v1: 0, v2: 0 }, ruleBooks: ['a'], silent: [] },
+            fleet: {
+              replicas: 3,
+              broken: { v1: 0, v2: 0 },
+              ruleBooks: ['a'],
+              ruleBookSince: START,
+              silent: [],
+            },
           }),
       'good: All well for 3 days at 3 replicas.',
     ],

@@ -259,6 +259,9 @@ export function openRewriteLog(
       get dropped() {
         return sink.dropped;
       },
+      get droppedAt() {
+        return sink.droppedAt;
+      },
       flush: (milliseconds) => sink.flush(milliseconds),
       reopen: () => sink.reopen(),
     };

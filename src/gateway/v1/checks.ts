@@ -94,9 +94,9 @@ export class Comparisons {
     return this.budget.run(bytes, isFailure, compare) ?? unknownComparison('budget');
   }
 
-  /** Adds the result of a shadowed, or of a verified, read. */
-  add(operation: string | undefined, comparison: Comparison, isVerified: boolean): void {
-    this.tally.add(operation, comparison, isVerified);
+  /** Adds the result of a shadowed, or of a verified, read of this time (milliseconds since 1970). */
+  add(operation: string | undefined, comparison: Comparison, isVerified: boolean, time: number): void {
+    this.tally.add(operation, comparison, isVerified, time);
   }
 
   /** Results by operation. */

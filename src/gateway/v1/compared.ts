@@ -97,9 +97,9 @@ abstract class ComparedRead implements BesideReader {
   }
 
   protected compared(comparison: Comparison, isVerified: boolean): void {
-    const { entry, gateway, decision } = this.exchange;
+    const { entry, gateway, decision, received } = this.exchange;
     entry.comparison = comparison;
-    gateway.comparisons.add(decision.operation?.id, comparison, isVerified);
+    gateway.comparisons.add(decision.operation?.id, comparison, isVerified, received.time);
     this.exchange.finish();
   }
 

@@ -267,6 +267,7 @@ async function overview(parts: InspectorParts): Promise<Overview> {
   const { verdict } = stateOf(parts, facts);
   return overviewOf({
     sums: facts.sums,
+    lastHour: facts.lastHour,
     replicas: facts.replicas,
     startedAt: new Date(facts.startedAt).toISOString(),
     now: time(),
@@ -288,8 +289,8 @@ async function overview(parts: InspectorParts): Promise<Overview> {
 function ownFacts({ view, startedAt, rules, time, stats, rollout }: InspectorParts): ReplicaFacts {
   const now = time();
   const inForce = rollout?.view();
-  const { breaker, v1Breaker, droppedLogLines, certificates, ruleBook } = stats();
-  const { refusal } = rules();
+  const { breaker, v1Breaker, droppedLogLines, lastDroppedLine, certificates, ruleBook } = stats();
+  const { refusal, since } = rules();
   return {
     startedAt,
     sums: view.history.sums,
@@ -298,8 +299,9 @@ function ownFacts({ view, startedAt, rules, time, stats, rollout }: InspectorPar
     wellSince: view.health.wellSince,
     operations: view.health.troubles(now),
     watched: view.health.watched,
-    stats: { breaker, v1Breaker, droppedLogLines, certificates },
+    stats: { breaker, v1Breaker, droppedLogLines, lastDroppedLine, certificates },
     ruleBook: ruleBook.hash,
+    ruleBookSince: since,
     refusal: refusal && { faults: refusal.faults.length, at: refusal.at },
   };
 }

@@ -41,7 +41,7 @@ import type { NamesFault } from './names.ts';
 export interface OperatorParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
-  readonly sink: Pick<LogQueue, 'dropped'>;
+  readonly sink: Pick<LogQueue, 'dropped' | 'droppedAt'>;
   /** Scheme, host and port of V2. */
   readonly origin: string;
   readonly gatewayOrigin: () => string;
@@ -379,6 +379,7 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
     inFlight: gateway.inFlight,
     bufferedBytes: gateway.budget.held,
     droppedLogLines: parts.sink.dropped,
+    lastDroppedLine: parts.sink.droppedAt,
     breaker: gateway.v2.breaker.state,
     v1Breaker: gateway.v1?.breaker.state,
     ruleBook: {

@@ -5,6 +5,8 @@ import { Socket } from 'node:net';
 export interface LogQueue {
   /** Lines lost since the start. */
   readonly dropped: number;
+  /** The last of them, in milliseconds since 1970; undefined without any. */
+  readonly droppedAt?: number | undefined;
   /** Waits until everything is written, at most for some milliseconds; lines not written by then are lost. */
   flush(milliseconds: number): Promise<void>;
   /**
@@ -145,6 +147,7 @@ class Page {
 
 class QueueSink implements LogSink {
   dropped = 0;
+  droppedAt: number | undefined = undefined;
   private target: Target;
   /** Replaces `target` once the write in progress is done, so that no batch is split over two files. */
   private renewed: Target | undefined = undefined;
@@ -319,8 +322,10 @@ class QueueSink implements LogSink {
   }
 
   private drop(count: number, why: string): void {
+    if (count === 0) return;
     this.dropped += count;
-    if (this.isTroubleReported || count === 0) return;
+    this.droppedAt = Date.now();
+    if (this.isTroubleReported) return;
     this.isTroubleReported = true;
     this.options.onNotice(`${why}; lines are dropped, and counted`);
   }

@@ -52,6 +52,8 @@ export interface WorkerStats {
   readonly process: ProcessStats;
   /** Log lines since the start that the first process did not take in time. */
   readonly dropped: number;
+  /** The last of them, in milliseconds since 1970. */
+  readonly droppedAt?: number | undefined;
   readonly earlyEnds: EarlyEnds;
   readonly rollout: WorkerRollout;
 }
@@ -324,6 +326,7 @@ const QUEUE_BYTES = 8 * 1024 * 1024;
  */
 export class WorkerLink implements LogQueue, Observer {
   dropped = 0;
+  droppedAt: number | undefined = undefined;
   readonly bodyLimit: number;
   readonly isSampled: Observer['isSampled'];
   readonly ownReport: WorkerLinkParts['ownReport'];
@@ -351,6 +354,7 @@ export class WorkerLink implements LogQueue, Observer {
     // If the first process does not keep up, messages to it must not pile up without limit.
     if (this.writer.size + this.underWay > QUEUE_BYTES) {
       this.dropped += 1;
+      this.droppedAt = Date.now();
       return;
     }
     this.unobserved.push(this.writer.add(entry));

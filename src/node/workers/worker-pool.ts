@@ -118,6 +118,11 @@ export class WorkerPool implements ClientListener {
     return this.stats.reduce((sum, { dropped }) => sum + dropped, this.ended.dropped);
   }
 
+  /** The last of them, in milliseconds since 1970. */
+  get droppedAt(): number | undefined {
+    return latest([this.ended.droppedAt, ...this.stats.map(({ droppedAt }) => droppedAt)]);
+  }
+
   /** The workers' rollout counts since the start. */
   get rollouts(): readonly WorkerRollout[] {
     return [this.ended.rollout, ...this.stats.map(({ rollout }) => rollout)];
@@ -339,13 +344,15 @@ function send(child: ChildProcess, message: ToWorker): void {
 class EndedWorkers {
   /** Log lines that the first process did not take in time. */
   dropped = 0;
+  droppedAt: number | undefined = undefined;
   cpuSeconds = 0;
   earlyEnds: EarlyEnds = summedEarlyEnds([]);
   rollout: WorkerRollout = mergedRollouts([]);
 
   /** Adds a worker's last report. */
-  add({ dropped, process, earlyEnds, rollout }: WorkerStats): void {
+  add({ dropped, droppedAt, process, earlyEnds, rollout }: WorkerStats): void {
     this.dropped += dropped;
+    this.droppedAt = latest([this.droppedAt, droppedAt]);
     this.cpuSeconds += process.cpuSeconds;
     this.earlyEnds = summedEarlyEnds([this.earlyEnds, earlyEnds]);
     this.rollout = mergedRollouts([this.rollout, rollout]);
@@ -358,12 +365,18 @@ interface PoolStats {
   readonly ended: Pick<EndedWorkers, 'cpuSeconds' | 'earlyEnds'>;
   /** Log lines lost between workers and this process. */
   readonly dropped: number;
+  readonly droppedAt?: number | undefined;
+}
+
+function latest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 /** Merges the stats of a gateway and of its workers, if it has any. */
 export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): GatewayStats {
   if (pool === undefined) return own;
-  const { stats: workers, ended, dropped } = pool;
+  const { stats: workers, ended, dropped, droppedAt } = pool;
   return {
     ...own,
     inFlight: own.inFlight + sum(workers.map(({ inFlight }) => inFlight)),
@@ -373,6 +386,7 @@ export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): Gat
       ...workers.map(({ earlyEnds }) => earlyEnds),
     ]),
     droppedLogLines: own.droppedLogLines + dropped,
+    lastDroppedLine: latest([own.lastDroppedLine, droppedAt]),
     bufferedBytes: own.bufferedBytes + sum(workers.map(({ bufferedBytes }) => bufferedBytes)),
     breaker: worstBreaker([own.breaker, ...workers.map(({ breaker }) => breaker)]) ?? 'closed',
     v1Breaker: worstBreaker([own.v1Breaker, ...workers.map(({ v1Breaker }) => v1Breaker)]),

@@ -137,7 +137,7 @@ export class Tally {
     this.census.add(operation, entry);
     if (entry.verdict === 'refused') day.refused += 1;
     if (entry.comparison !== undefined && entry.origin !== 'v1')
-      this.drift.add(entry.operation, entry.comparison, true);
+      this.drift.add(entry.operation, entry.comparison, true, Date.parse(entry.time));
     const summary = this.summaries.of(entry.edits);
     countUse(this.operations, operation, entry.time, MAX_NAMES);
     for (const { change, ruleNames } of summary.changes) {

@@ -103,7 +103,8 @@ describe('two responses differ', () => {
     const comparison = compareResponses(resource, resource, error);
     expect(comparison).toMatchObject({ verdict: 'different', status: { v1: 200, v2: 422 }, differences: [] });
     const tally = new ComparisonTally();
-    tally.add('read', comparison, false);
+    tally.add('read', comparison, false, Date.UTC(2026, 10, 29));
+    expect(tally.list[0]?.lastDifferent).toBe('2026-11-29T00:00:00.000Z');
     expect(tally.list[0]?.fields).toEqual([{ path: '422 instead of 200', kind: 'status', count: 1 }]);
   });
 

@@ -404,7 +404,13 @@ describe('shadow', () => {
     expect(v2.received.join('').match(/GET \/api\/v2\/clients\?page=1 /g)).toHaveLength(1);
     expect(v2.received[0]).toContain('x-api-version: 2025-01-01');
     expect(gateway.gateway.comparisons.list).toEqual([
-      { same: 0, different: 1, unknown: 0, fields: [{ path: '/data/*/name', kind: 'value', count: 1 }] },
+      {
+        same: 0,
+        different: 1,
+        unknown: 0,
+        lastDifferent: expect.any(String),
+        fields: [{ path: '/data/*/name', kind: 'value', count: 1 }],
+      },
     ]);
   });
 
@@ -555,6 +561,7 @@ describe('verify', () => {
     expect(gateway.gateway.comparisons.list).toEqual([
       {
         verified: true,
+        lastDifferent: expect.any(String),
         same: 0,
         different: 1,
         unknown: 0,

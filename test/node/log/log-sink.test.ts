@@ -50,11 +50,14 @@ test('parts are copied: their memory may be used again', async () => {
 
 test('lines beyond the limit are dropped, counted and reported once', async () => {
   const { sink, notices, text } = fileSink(10);
+  const start = Date.now();
   sink.writeEncoded(encoded('12345678', '\n'));
+  expect(sink.droppedAt).toBeUndefined();
   sink.writeEncoded(encoded('too much\n'));
   sink.write('too much\n');
   await sink.flush(5000);
   expect([text(), sink.dropped, notices.length]).toEqual(['12345678\n', 2, 1]);
+  expect(sink.droppedAt).toBeGreaterThanOrEqual(start);
 });
 
 test('lines that nobody read by the end of a flush are lost, and counted', async () => {

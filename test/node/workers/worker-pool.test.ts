@@ -254,6 +254,19 @@ test('connections that ended early are those of all processes, and of those that
   expect(earlyEnds).toEqual({ handshakes: { closed: 21 }, proxyHeaders: { malformed: 42 } });
 });
 
+test('the last lost line is that of all processes', () => {
+  const ended = { cpuSeconds: 0, earlyEnds: { handshakes: {}, proxyHeaders: {} } };
+  const lastOf = (own: number | undefined, droppedAt: number | undefined): number | undefined =>
+    mergedStats({ ...OWN, lastDroppedLine: own }, { stats: [], ended, dropped: 1, droppedAt })
+      .lastDroppedLine;
+  expect([lastOf(undefined, undefined), lastOf(3, undefined), lastOf(undefined, 4), lastOf(3, 4)]).toEqual([
+    undefined,
+    3,
+    4,
+    4,
+  ]);
+});
+
 test('where the system tells no files, none are told', () => {
   const own = { ...OWN, process: { cpuSeconds: 1, residentBytes: 1, heapBytes: 1, startSeconds: 1 } };
   const { process } = mergedStats(own, {
