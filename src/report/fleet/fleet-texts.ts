@@ -333,9 +333,21 @@ export function readRuns(text: string): FleetRuns | undefined {
   });
 }
 
+/**
+ * Milliseconds that a text may take from one replica to another: clocks that are not farther apart count as one, or replicas would tell one
+ * event by different times.
+ */
+const DELAY_MS = 5_000;
+
+/** Milliseconds by which the reader's clock, which said `at` when a text was written, is ahead of its writer's, which said `written`. */
+export function clockAhead(at: number, written: number): number {
+  const ahead = at - written;
+  return Math.abs(ahead) < DELAY_MS ? 0 : ahead;
+}
+
 /** The same processes on another clock, which said `at` when they were written, and says `now`. */
 export function atClock({ clock, first, runs }: FleetRuns, at: number, now: number): FleetRuns {
-  const ahead = at - clock;
+  const ahead = clockAhead(at, clock);
   return {
     clock: now,
     first: first + ahead,
