@@ -219,7 +219,8 @@ interface MatchedRequest {
 }
 
 function parameterFaults(destination: Destination, match: MatchedRequest): readonly string[] {
-  const known = parametersAfter(parametersOf(match), match.steps);
+  const own = parametersOf(match);
+  const known = parametersAfter(own, match.steps);
   const used = new Set<string>();
   const faults: string[] = [];
   for (const { parameter } of [...destination.path, ...destination.query.map(({ value }) => value)]) {
@@ -228,6 +229,10 @@ function parameterFaults(destination: Destination, match: MatchedRequest): reado
     if (!known.includes(parameter))
       faults.push(
         `has the parameter {${parameter}}, which ${match.template} does not have: ${known.length === 0 ? 'it has none' : `it has ${names}`}`,
+      );
+    else if (own.indexOf(parameter) !== own.lastIndexOf(parameter))
+      faults.push(
+        `has the parameter {${parameter}}, which ${match.template} has twice; give one of them another name`,
       );
     else if (used.has(parameter)) faults.push(`has the parameter {${parameter}} twice; use it once`);
     used.add(parameter);

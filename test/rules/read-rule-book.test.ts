@@ -351,6 +351,8 @@ limits: { depth: 0 }
       operation "a": to "GET /b?x={id}" has the parameter {id}, which /a does not have: it has none
     operations: { a: { match: 'GET /a/{id}', to: 'GET /b/{id}?x={id}' } }
       operation "a": to "GET /b/{id}?x={id}" has the parameter {id} twice; use it once
+    operations: { a: { match: 'GET /a/{id}/b/{id}', to: 'GET /b/{id}' } }
+      operation "a": to "GET /b/{id}" has the parameter {id}, which /a/{id}/b/{id} has twice; give one of them another name
     operations: { a: { match: 'GET /a/{b}/{c}', to: 'GET /d/{b}{c}' } }
       operation "a": to "GET /d/{b}{c}" contains "{b}{c}"; a segment or a value has room for one parameter, because two would be indistinguishable
     operations: { a: { match: 'GET /a/{b}', to: 'GET /d/{}' } }
@@ -712,6 +714,10 @@ limits: { depth: 0 }
       changes[0].response[0] needs one of with, of, or name and value
     on: every, response: [ { entries: a, name: k } ]
       changes[0].response[0].value is missing; write value: and the name of the member
+    on: every, request: [ { entries: a, name: k, value: k } ]
+      changes[0].request[0] has one member for name and value; write two
+    on: every, response: [ { unlist: a, name: k, value: k } ]
+      changes[0].response[0] has one member for name and value; write two
     on: every, request: [ { entries: a, name: k, value: v, with: "," } ]
       unknown key "with" in changes[0].request[0]; known here: entries, in, to, name, value
     on: every, request: [ { list: a, with: "" } ]

@@ -207,8 +207,11 @@ function schemaOf(
     name: name.describe('The member of a pair with the name.'),
     value: name.describe('The member of a pair with the value.'),
   };
+  const one = 'has one member for name and value; write two';
   if (word === 'entries')
-    return strict({ [word]: memberPath, ...place, ...pair, ...last }).describe(DESCRIPTIONS[word]);
+    return strict({ [word]: memberPath, ...place, ...pair, ...last })
+      .refine(hasTwoNames, one)
+      .describe(DESCRIPTIONS[word]);
   const hasPairs = word === 'unlist';
   const half = {
     name: optional(name, 'The member of a pair with the name.'),
@@ -221,7 +224,14 @@ function schemaOf(
         ? 'needs one of with, of, or name and value'
         : 'has with and of; write the one that the elements need',
     )
+    .refine(hasTwoNames, one)
     .describe(DESCRIPTIONS[word]);
+}
+
+/** False for pairs whose name and value would be one member. */
+function hasTwoNames(rule: object): boolean {
+  const name = textIn(rule, 'name');
+  return name === undefined || name !== textIn(rule, 'value');
 }
 
 /** Returns how many forms of elements a rule has. Half a pair counts only in addition to another form. */
