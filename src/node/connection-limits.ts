@@ -11,7 +11,7 @@ export interface ConnectionLimits {
   readonly upstream: number;
 }
 
-/** Files and sockets that a process opens besides these: ports, logs, threads, operators' connections. */
+/** Files and sockets that a process opens in addition: ports, logs, threads, operators' connections. */
 const OTHER_FILES = 64;
 
 /** Maximum number of files and sockets that this process may open; undefined except on Linux. */
@@ -26,7 +26,7 @@ export function openFilesLimit(): number | undefined {
 
 /**
  * Lowers the connection settings to the number of files that the process may open; otherwise idle clients could use up all files and
- * leave none for connections to V2. Connections to origins come first, with up to half of the files.
+ * leave none for connections to V2. Connections to origins take precedence, with up to half of the files.
  */
 export function connectionLimits(
   settings: Settings,

@@ -21,7 +21,7 @@ import { type Coding, isZlib } from '../http/content.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import type { DecodedBody, DecoderReceiver, StreamDecoder } from '../migrate/decode-web-body.ts';
 
-/** Bytes of zlib's output buffers: large, so that 10 MiB are not copied out of a thousand small ones. */
+/** Bytes of zlib's output buffers: large, so that 10 MiB are not assembled from a thousand small ones. */
 const OUTPUT_BYTES = 64 * 1024;
 
 /**
@@ -135,7 +135,7 @@ class ZlibDecoder implements StreamDecoder {
 
   end(): void {
     if (this.isOver) return;
-    // An empty body has no coding, whatever its head says.
+    // An empty body has no coding, even if its head declares one.
     if (this.decoder === undefined) this.receiver.end();
     else this.decoder.end();
   }
@@ -187,8 +187,8 @@ function decoderOf(coding: Coding, body: Uint8Array): Gunzip | BrotliDecompress 
 }
 
 /**
- * Qualities at which services encode while the client waits: the default of Brotli, 11, takes a hundred times as long as 4 for a fifth fewer
- * bytes.
+ * Qualities at which services encode while the client waits: Brotli's default, 11, takes a hundred times as long as 4 and saves a fifth
+ * of the bytes.
  */
 const GZIP_LEVEL = 5;
 const BROTLI_QUALITY = 4;

@@ -24,15 +24,18 @@ const FREE_PIECES = 256;
 const SMALL_PIECE_BYTES = 128;
 /** Tiny pieces of all bodies in one turn of the event loop; after that, all bodies wait for the next turn. */
 const PIECES_PER_TURN = 8192;
-/** Bytes of all bodies in one turn of the event loop. Each body may exceed its share by one read: Node follows a read that fills its buffer with up to 31 more. */
+/**
+ * Bytes of all bodies in one turn of the event loop. Each body may exceed its share by one read: after a read that fills its buffer, Node
+ * reads up to 31 times more.
+ */
 const BYTES_PER_TURN = 8 * 1024 * 1024;
 /** Milliseconds that all bodies wait for each tiny piece: reading one takes a quarter of that, so others get the rest. */
 const WAIT_PER_PIECE_MS = 0.004;
 
 /**
- * Reads bodies that arrive in tiny pieces one at a time, and leaves time for everything else in between: a piece of one byte costs
- * as much as one of a thousand, and one socket read brings ten thousand of them. However many clients send this way, together they
- * get a fixed share of the time and of each turn of the event loop.
+ * Reads bodies that arrive in tiny pieces one at a time, with time for other work in between: a piece of one byte takes as long as one of
+ * a thousand, and one read of a socket may contain ten thousand. All clients that send this way share a fixed part of the time and of
+ * each turn of the event loop.
  */
 export class TickBudget {
   private readonly waiting: { readonly flow: WaitingFlow; readonly milliseconds: number }[] = [];
@@ -238,7 +241,10 @@ export class ReadThrottle implements ThrottledFlow {
     this.slot = this.turns.begin(this);
   }
 
-  /** Counts a part of so many pieces. Tiny ones end reading for this turn: the kernel would deliver thirty times as many as fit into one read. */
+  /**
+   * Counts a part of so many pieces. After tiny ones, reading stops for this turn: the kernel would otherwise deliver thirty times as
+   * many as fit into one read.
+   */
   count(bytes: number, pieces = 1): void {
     this.pieces += pieces;
     this.bytes += bytes;
@@ -253,7 +259,7 @@ export class ReadThrottle implements ThrottledFlow {
     this.onTurnChange();
   }
 
-  /** Call it when the body is complete, or nobody reads it any more. */
+  /** Call it when the body is complete, or no longer read. */
   end(): void {
     if (this.slot !== undefined) this.turns.close(this.slot);
     this.slot = undefined;
@@ -329,7 +335,7 @@ function runAll(): void {
   waiting = [];
 }
 
-/** Throws an error in a turn of its own, so that it interrupts nothing else. */
+/** Throws an error in a separate turn, so that it interrupts no other code. */
 export function throwLater(error: unknown): void {
   setImmediate(() => {
     throw error;

@@ -19,7 +19,7 @@ import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { certificateSentence } from '../report/text.ts';
 import type { ProcessLine } from './log/process-log.ts';
 
-/** Bytes that are not valid text; the message ends a sentence. */
+/** Bytes that are not valid text; the message is the end of a sentence. */
 export class TextFault extends Error {}
 
 /** Reads a text file; throws the errors of `readFileSync` and `decodeText`. */
@@ -53,8 +53,8 @@ export function decodeText(bytes: Uint8Array): string {
 const UNMARKED = 'it has NUL characters, like UTF-16 without a byte order mark: save it as UTF-8';
 
 /**
- * A new text for an existing file in the form of the old one: its encoding, its byte order mark and, if all its lines end with CR LF, its
- * line ends. A file that does not exist takes the text as it is.
+ * Converts a new text for an existing file to the old one's form: its encoding, its byte order mark and, if all its lines end with CR LF,
+ * its line ends. For a new file, returns the text unchanged.
  */
 export function inFormOf(path: string, text: string): Uint8Array {
   if (!existsSync(path)) return Buffer.from(text);
@@ -108,8 +108,8 @@ export interface WatchedGroup {
 /** Milliseconds between two checks. */
 const POLL_MS = 1000;
 /**
- * Checks for which faults may go away before they are reported: certificate and key are written one after the other, and a file that
- * is rewritten in place is empty for a moment.
+ * Number of checks in which faults may go away before they are reported: certificate and key are written one after the other, and a file
+ * that is rewritten in place is empty for a moment.
  */
 const GRACE_CHECKS = 3;
 
@@ -201,17 +201,17 @@ async function stampOf(file: string): Promise<{ readonly text: string; readonly 
 interface Replacement {
   /** Mode of a new file, before the umask; an existing file keeps its own. */
   readonly mode?: number;
-  /** False for a file that may be lost when the machine crashes. */
+  /** False for a file that may be lost if the machine crashes. */
   readonly isDurable?: boolean;
 }
 
-/** The group's rights: removed where the group cannot be kept, since another group would get them. */
+/** The group's rights: removed if the file cannot keep its group, because another group would get them. */
 const GROUP_RIGHTS = 0o070;
 
 /**
- * Replaces a file: a reader sees the old one or the new one, and after a crash one of them exists. It keeps its mode and, where
- * the process has the right, its owner; a link to a file stays a link. The temporary file has an unpredictable name and is created
- * exclusively (`O_EXCL`), so that no link put in its place is followed.
+ * Replaces a file: a reader sees the old one or the new one, and after a crash one of them exists. It keeps its mode and, if the process
+ * has the right, its owner; a link to a file stays a link. The temporary file has an unpredictable name and is created exclusively
+ * (`O_EXCL`), so that no link put in its place is followed.
  */
 export async function replaceFile(path: string, text: string, how: Replacement = {}): Promise<void> {
   const { mode = 0o600, isDurable = true } = how;
@@ -243,7 +243,7 @@ export async function replaceFile(path: string, text: string, how: Replacement =
   }
 }
 
-/** `replaceFile` for text that was just read, with nothing running in between. */
+/** `replaceFile` for text that was just read, with no other code running in between. */
 export function replaceFileSync(
   path: string,
   text: string | Uint8Array,
@@ -280,12 +280,12 @@ function draftPath(target: string): string {
 /** The end of a draft's name: `randomUUID` and the ending, nothing else. */
 const DRAFT = /\.[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]{12}\.tmp$/;
 
-/** Milliseconds without a change after which nobody writes a draft any more: a file is a few kilobytes. */
+/** Milliseconds without a change after which a draft counts as abandoned: a file has only a few kilobytes. */
 const ABANDONED_MS = 10_000;
 
 /**
- * Removes the drafts of a file, and of others that are named after it, which a process left that was killed while it replaced them: the
- * old ones now, and younger ones if nobody has changed them `afterMs` later, because another process may be writing them.
+ * Removes the drafts of a file, and of others that are named after it, left by a process that was killed while it replaced them: old ones
+ * now, and newer ones if they have not changed `afterMs` later, because another process may be writing them.
  */
 export async function removeDrafts(target: string, afterMs = ABANDONED_MS): Promise<void> {
   const real = await realpath(target).catch(() => target);
@@ -302,7 +302,7 @@ export async function removeDrafts(target: string, afterMs = ABANDONED_MS): Prom
   }
 }
 
-/** No time of a clock is needed for that, which may be set at any moment. */
+/** This does not compare with the current time, because the clock may be changed at any moment. */
 async function removeUnchanged(path: string, changed: number): Promise<void> {
   if ((await changedAt(path)) === changed) await removeDraft(path);
 }
@@ -313,7 +313,7 @@ async function changedAt(path: string): Promise<number | undefined> {
   return found?.isFile() === true ? found.mtimeMs : undefined;
 }
 
-/** In a folder that may not be written to, such as that of a ConfigMap, it stays. */
+/** In a folder without write permission, such as that of a ConfigMap, the draft stays. */
 async function removeDraft(path: string): Promise<void> {
   await rm(path, { force: true }).catch(() => {});
 }
@@ -353,7 +353,7 @@ export interface NamedFile {
   readonly path: string | undefined;
 }
 
-/** Whose connections a certificate is for. */
+/** The connections that a certificate is for. */
 export type CertificateUse = 'clients' | 'v2';
 
 /** Milliseconds between two warnings of the process log. */
@@ -440,7 +440,7 @@ export function readTlsFiles(files: {
   return { tls: texts };
 }
 
-/** Node accepts authorities without any certificate, and then trusts nobody. */
+/** Node accepts authorities without any certificate, and then trusts no server. */
 function areCertificates(text: string): boolean {
   const starts = text.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----/g) ?? [];
   const blocks = text.match(/-----BEGIN (?:X509 |TRUSTED )?CERTIFICATE-----[^-]*-----END [^-]*-----/g) ?? [];
@@ -453,9 +453,8 @@ function areCertificates(text: string): boolean {
 }
 
 /**
- * Creates a file that only its owner can read, and leaves one alone that is there: to open and close it would take the locks from this
- * process that it holds on the file (fcntl(2): POSIX locks end with the first descriptor of the file that is closed).
- * Throws where it cannot be created.
+ * Creates a file that only its owner can read; leaves an existing file alone, because opening and closing it would release the locks that
+ * this process holds on it (fcntl(2): POSIX locks end when any descriptor of the file is closed). Throws if the file cannot be created.
  */
 export function createPrivateFile(path: string): void {
   try {

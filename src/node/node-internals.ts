@@ -5,36 +5,37 @@ import type { ProcessLine } from './log/process-log.ts';
 import { IS_NODE } from './runtime.ts';
 
 /**
- * The private parts of Node that the gateway uses, with what is lost where this Node does not have one: the public way is taken then.
- * No other file may name them. Two more things here are public: a method of one socket is replaced (`readOnceMore`), and a flag of V8 is
- * set (`allocateYoung`), which V8 ignores where it does not know it, without a way to ask.
+ * The private parts of Node that the gateway uses, and the disadvantage if this Node lacks one: the gateway then uses the public API. No
+ * other file may name them. Two more workarounds are here although they use public APIs: a method of one socket is replaced
+ * (`readOnceMore`), and a flag of V8 is set (`allocateYoung`), which V8 silently ignores if it does not know it.
  */
 const PARTS = {
-  // Symbols of `net.Socket` for its read buffer and callback. The option `onread` sets them, but only `net.connect` takes it.
-  kBuffer: 'each read of a client allocates memory of its own, which costs a request 1 to 3 µs',
-  kBufferCb: 'each read of a client allocates memory of its own, which costs a request 1 to 3 µs',
-  // The handle below a socket or server; the parts behind it are members of that.
-  _handle: 'all that the handles of sockets do is lost',
-  useUserBuffer: 'each read of a client allocates memory of its own, which costs a request 1 to 3 µs',
-  // `pause` and `resume` of a stream cost more than a read, and take effect too late: not before the next read.
+  // Symbols of `net.Socket` for its read buffer and callback. The option `onread` sets them, but only `net.connect` accepts it.
+  kBuffer: 'each read of a client allocates memory of its own, which takes 1 to 3 µs more for each request',
+  kBufferCb: 'each read of a client allocates memory of its own, which takes 1 to 3 µs more for each request',
+  // The handle below a socket or server; the following parts are its members.
+  _handle: 'everything that needs the handles of sockets is lost',
+  useUserBuffer:
+    'each read of a client allocates memory of its own, which takes 1 to 3 µs more for each request',
+  // `pause` and `resume` of a stream take longer than a read, and take effect too late: after the next read.
   readStop: 'one busy connection may delay the others by more than a turn of the event loop',
   readStart: 'one busy connection may delay the others by more than a turn of the event loop',
   reading:
     'one busy connection may delay the others, and clients that reset a connection while it is not read are noticed late',
   // Node cannot shorten a listen queue, and closing a port resets the connections in it.
   listen: 'a client that connects while the gateway stops may be reset',
-  // A port can be tried by listening only, and a client that connects meanwhile would be reset.
+  // Another API can test a port only by listening, and a client that connects meanwhile would be reset.
   _createServerHandle: 'the gateway listens with one socket, so bursts of new clients wait longer',
   getsockname: 'the gateway listens with one socket, so bursts of new clients wait longer',
-  // The public `remoteAddress` is remembered: it does not tell whether there is a peer now.
+  // The public `remoteAddress` is cached: it does not tell whether there is still a peer.
   getpeername:
     'stopping takes longer, and clients that reset a connection while it is not read are noticed late',
   // The public `bytesWritten` also counts bytes that wait in the process.
-  bytesWritten: 'a slow reader of a large response may be taken for one that does not read',
-  writeQueueSize: 'a slow reader of a large response may be taken for one that does not read',
-  // The socket, or the handle, below TLS: Node offers neither.
+  bytesWritten: 'a slow reader of a large response may be treated as one that does not read',
+  writeQueueSize: 'a slow reader of a large response may be treated as one that does not read',
+  // The socket or handle below TLS: Node exposes neither.
   _parent:
-    'over TLS, a broken response ends in order and not with a reset, slow readers are judged by plain bytes, and a body of V2 that TLS cut off looks whole',
+    'over TLS, a broken response ends without a reset, slow readers are measured by unencrypted bytes, and a truncated body of V2 looks complete',
 } as const;
 
 /** A private part of Node, by its name there. */
@@ -49,21 +50,21 @@ function isPart(name: string): name is PrivatePart {
 
 const hidden = new Set<PrivatePart>();
 
-/** Runs the process as if this Node lacked a part, until the returned function is called; for tests of each part. */
+/** Runs the process as if this Node lacked a part, until the returned function is called; for testing each part. */
 export function hidePart(part: PrivatePart): () => void {
   hidden.add(part);
   return () => void hidden.delete(part);
 }
 
-/** A part of a socket or handle; undefined where it is not there. */
+/** A part of a socket or handle; undefined if it is absent. */
 function partOf(owner: object, name: PrivatePart): unknown {
   return hidden.has(name) ? undefined : Reflect.get(owner, name);
 }
 
 /**
- * Looks for each private part, once, as soon as `server` listens; returns those that are missing or of another kind. Nothing connects
- * for that: the handle of a server is of the same class as that of a connection. Bun and Deno have none of the parts, by their nature,
- * and nothing is missing there.
+ * Looks for each private part, once, as soon as `server` listens; returns those that are missing or of another kind. That needs no
+ * connection: the handle of a server has the same class as that of a connection. On Bun and Deno, which have none of the parts, it
+ * returns none.
  */
 export function probe(server: object): readonly PrivatePart[] {
   if (!IS_NODE) return [];
@@ -101,7 +102,7 @@ export function probe(server: object): readonly PrivatePart[] {
   return missing;
 }
 
-/** The line of the process log about parts that are missing; undefined where none is. */
+/** The line of the process log about missing parts; undefined if there are none. */
 export function missingPartsLine(missing: readonly PrivatePart[]): ProcessLine | undefined {
   if (missing.length === 0) return undefined;
   const losses = new Set(missing.map((name) => PARTS[name]));
@@ -116,21 +117,21 @@ export function missingPartsLine(missing: readonly PrivatePart[]): ProcessLine |
 /** The buffer that all connections read into, one after the other. */
 const BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Bytes from which a read gets a buffer of its own: they may be the beginning of a large body, which is collected for a while. */
+/** Bytes from which a read gets its own buffer: they may be the beginning of a large body, which is collected for a while. */
 const POOLED_BYTES = 4096;
 
 /** Reads `length` bytes into the buffer; false ends the reading until it is resumed. */
 type OnRead = (length: number) => boolean;
 
-/** The parts of Node's socket behind the option `onread`, which only `net.connect` takes. */
+/** The private parts of Node's socket for the option `onread`, which only `net.connect` accepts. */
 interface UserBuffer {
   readonly buffer: symbol;
   readonly callback: symbol;
 }
 
 /**
- * Reads of an accepted socket into one shared buffer, as `onread` of `net.connect` has them for outgoing ones: Node otherwise
- * allocates 64 KiB for each read and shrinks them to the bytes that came. A request of 1 KB costs 1 to 3 µs less without that.
+ * Reads of an accepted socket into one shared buffer, as `onread` of `net.connect` allows for outgoing ones: Node otherwise allocates 64
+ * KiB for each read and shrinks them to the bytes that arrived. Avoiding that saves 1 to 3 µs for a request of 1 KB.
  */
 export class ReusedReadBuffer {
   private readonly socket: Socket;
@@ -142,8 +143,8 @@ export class ReusedReadBuffer {
   }
 
   /**
-   * Begins to pass the bytes of `socket` to `onBytes`, valid until it returns, instead of emitting `data`; undefined where this Node
-   * does not have what that takes.
+   * Begins to pass the bytes of `socket` to `onBytes`, valid until it returns, instead of emitting `data`; undefined if this Node lacks
+   * the parts for that.
    */
   static begin(socket: Socket, onBytes: (bytes: Buffer) => void): ReusedReadBuffer | undefined {
     const parts = userBufferOf(socket);
@@ -159,7 +160,7 @@ export class ReusedReadBuffer {
     return new ReusedReadBuffer(socket, parts.callback);
   }
 
-  /** Ends it: the socket emits `data` again. */
+  /** Ends that: the socket emits `data` again. */
   end(): void {
     const { socket } = this;
     const onRead: OnRead = (length) => socket.push(copyOf(BUFFER.subarray(0, length)));
@@ -167,7 +168,7 @@ export class ReusedReadBuffer {
   }
 }
 
-/** Copies borrowed bytes; a few go into a shared buffer, which nothing holds for long. */
+/** Copies borrowed bytes; small ones into a shared buffer, which is released soon. */
 export function copyOf(bytes: Buffer): Buffer {
   if (bytes.length < POOLED_BYTES) return Buffer.from(bytes);
   const own = Buffer.allocUnsafeSlow(bytes.length);
@@ -213,15 +214,15 @@ function handleBelowTls(socket: object): object | undefined {
   return tls && objectIn(tls, '_parent');
 }
 
-/** The socket below a TLS socket; undefined where it is unknown. */
+/** The socket below a TLS socket; undefined if unknown. */
 export function socketBelowTls(socket: Socket): Socket | undefined {
   const below: unknown = partOf(socket, '_parent');
   return below instanceof Socket ? below : undefined;
 }
 
 /**
- * Ends a connection in the middle of a response. Where the end of the connection ends the response (RFC 9112 §6.3, rule 8), only a reset
- * shows that the response is incomplete; many clients take the end of TLS without its alert for one in order, so the socket below is reset.
+ * Ends a connection in the middle of a response. If the end of the connection ends the response (RFC 9112 §6.3, rule 8), only a reset
+ * shows that the response is incomplete; many clients accept the end of TLS without its alert, so the socket below is reset.
  */
 export function resetConnection(socket: Socket): void {
   if (!('encrypted' in socket)) {
@@ -233,14 +234,14 @@ export function resetConnection(socket: Socket): void {
   socket.destroy();
 }
 
-/** Sets how many connections the kernel queues for a listening server: 0 is one. */
+/** Sets how many connections the kernel queues for a listening server: 0 means one. */
 export function setBacklog(server: Server, backlog: number): void {
   callHandle(server, 'listen', backlog);
 }
 
 /**
- * Binds an address without `SO_REUSEPORT`, and releases it without listening. Returns the kernel's objection, undefined if there
- * is none, and also a fault if this Node cannot ask.
+ * Binds an address without `SO_REUSEPORT`, and releases it without listening. Returns the kernel's error, undefined if there is none, and
+ * also a fault if this Node cannot do that.
  */
 export function bindFault(host: string, port: number): string | undefined {
   const create = serverHandle();
@@ -269,14 +270,14 @@ export function hasPeer(socket: Socket): boolean | undefined {
   return typeof fault === 'number' ? fault === 0 : undefined;
 }
 
-/** True while the kernel is asked for the bytes of a socket; undefined if nothing tells. */
+/** True while the socket is being read; undefined if unknown. */
 export function isReading(socket: Socket): boolean | undefined {
   const handle = systemHandle(socket);
   const isRead = handle && partOf(handle, 'reading');
   return typeof isRead === 'boolean' ? isRead : undefined;
 }
 
-/** Stops reading a socket at its handle, whose stream does not know of it. Only where `startReading` can undo that. */
+/** Stops reading a socket at its handle, without its stream noticing. Does so only if `startReading` can undo it. */
 export function stopReading(socket: Socket): void {
   const handle = systemHandle(socket);
   if (handle === undefined || typeof partOf(handle, 'readStart') !== 'function') return;
@@ -290,13 +291,13 @@ export function startReading(socket: Socket): void {
 
 /**
  * Watches how TLS ends on a socket, from now on. The returned function tells whether the other side closed it with `close_notify` (RFC
- * 8446 §6.1); undefined before the end, and where Node does not tell. To a stream that alert and the end of the connection below are the
- * same, but the alert comes while that connection is still read.
+ * 8446 §6.1); undefined before the end, and if unknown. A stream does not distinguish that alert from the end of the connection below,
+ * but the alert arrives while that connection is still being read.
  */
 export function watchTlsEnd(socket: Socket): () => boolean | undefined {
   let isNotified: boolean | undefined;
   const push = socket.push.bind(socket);
-  // Node pushes `null` at the moment itself; `end` may follow much later.
+  // Node pushes `null` at that moment; `end` may follow much later.
   socket.push = (chunk, encoding) => {
     if (chunk === null) isNotified = isReadBelowTls(socket);
     return push(chunk, encoding);
@@ -304,21 +305,21 @@ export function watchTlsEnd(socket: Socket): () => boolean | undefined {
   return () => isNotified;
 }
 
-/** True if the connection below the TLS of a socket has not ended; undefined if nothing tells. */
+/** True if the connection below the TLS of a socket has not ended; undefined if unknown. */
 function isReadBelowTls(socket: Socket): boolean | undefined {
   const below = handleBelowTls(socket);
   const isRead = isReading(socket);
   if (below === undefined || isRead === undefined) return undefined;
-  // What is not read cannot end: the alert came with the last bytes that were read.
+  // A socket that is not being read cannot end: the alert came with the last bytes that were read.
   if (!isRead) return true;
-  // libuv refuses to read what it already reads, with EALREADY, and stops reading by itself only at the end.
+  // libuv reports EALREADY for a socket that it is already reading, and stops reading by itself only at the end.
   const fault = callOf(below, 'readStart');
   return typeof fault === 'number' ? fault !== 0 : undefined;
 }
 
 type Method = 'listen' | 'getpeername' | 'readStart' | 'readStop';
 
-/** Calls a method of a socket's handle; undefined where it has none. */
+/** Calls a method of a socket's handle; undefined if it has none. */
 function callHandle(socket: object, name: Method, ...parameters: readonly unknown[]): unknown {
   const handle = systemHandle(socket);
   return handle && callOf(handle, name, ...parameters);
@@ -335,9 +336,9 @@ function objectIn(value: object, name: '_handle' | '_parent'): object | undefine
 }
 
 /**
- * Returns the bytes of a socket that the kernel has taken. `writableLength` counts a write until all of it is taken, and a
- * response of megabytes is one write; Node's own idle timer checks the queue of the handle for that reason, and so does this.
- * Under TLS the handle below counts encrypted bytes.
+ * Returns the bytes of a socket that the kernel has taken. `writableLength` counts a write until all of it is taken, and a response of
+ * megabytes is one write; so this checks the queue of the handle, as Node's own idle timer does. With TLS, the handle below counts
+ * encrypted bytes.
  */
 export function bytesFlushed(socket: Socket): number {
   const counts = countsOf(handleBelowTls(socket)) ?? countsOf(systemHandle(socket));
@@ -352,8 +353,8 @@ function countsOf(handle: object | undefined): number | undefined {
 }
 
 /**
- * Has a socket, plain or over TLS, read once more when a write to it fails. A V2 that refuses a body responds, closes, and resets
- * further bytes: its response is then unread, and Node would close the socket without it.
+ * Makes a socket, plain or over TLS, read once more if a write to it fails. A V2 that refuses a body responds, closes, and resets further
+ * bytes: its response is then unread, and Node would close the socket without it.
  */
 export function readOnceMore<Connection extends Socket>(socket: Connection): Connection {
   const destroy = socket.destroy.bind(socket);
@@ -373,9 +374,9 @@ function isWriteError(error: Error | undefined): boolean {
 }
 
 /**
- * Keeps V8 from allocating objects in its old generation because those of the same place in the code lived for some time. With hundreds
- * of requests in flight that holds for all that an exchange consists of: each object is then garbage until the whole heap is searched,
- * and keeps everything that it refers to. For the whole process, from now on.
+ * Keeps V8 from allocating objects directly in its old generation, which it does if earlier objects from the same code lived for some
+ * time. With hundreds of requests in flight that would apply to all objects of an exchange: each would stay in memory until a full
+ * garbage collection, with everything that it refers to. Applies to the whole process, from now on.
  */
 export function allocateYoung(): void {
   if (IS_NODE) setFlagsFromString('--no-allocation-site-pretenuring');

@@ -19,7 +19,7 @@ import {
 /** How the reference service runs. Without `listen` it uses a free port of the loopback interface. */
 export interface ReferenceOptions extends Omit<ReferenceParts, 'store' | 'now'> {
   readonly listen?: { readonly host: string; readonly port: number } | undefined;
-  /** A file; without one, memory. */
+  /** A file; in memory if absent. */
   readonly db?: string | undefined;
 }
 
@@ -58,10 +58,10 @@ export async function startReference(options: ReferenceOptions): Promise<Running
   }
 }
 
-/** Longer than proxies keep idle connections, so that they close them first. Milliseconds. */
+/** Milliseconds that idle connections are kept: longer than proxies do, so that they close them first. */
 const KEEP_ALIVE_MS = 65_000;
 
-/** Requests that the adapter cannot read, such as with a bad Host, also get a response in the envelope, and are never printed. */
+/** Requests that the adapter cannot read, for example with a bad Host, also get a response in the envelope, and are never printed. */
 function errorHandler(): Response {
   return toResponse(
     refusalResponse(new Refusal(400, 'The request has a target or a Host that cannot be read.')),
@@ -108,7 +108,7 @@ async function close(server: Server, store: Store): Promise<void> {
   const closed = new Promise((resolve) => {
     server.close(resolve);
   });
-  // Connections that are busy now become idle after their response, and nothing else would close them.
+  // Connections that are busy now become idle after their response, and would otherwise stay open.
   const idle = setInterval(() => server.closeIdleConnections(), 20);
   const deadline = setTimeout(() => server.closeAllConnections(), 5000);
   await closed;
@@ -138,9 +138,7 @@ export function openReferenceStore(path: string | undefined, busyTimeoutMs = 500
   }
 }
 
-/**
- * Creates the file before SQLite does, which would let every user of the machine read it. Where that fails, SQLite reports why.
- */
+/** Creates the file before SQLite does, which would let every user of the machine read it. If that fails, SQLite reports why. */
 function makePrivate(path: string): void {
   try {
     createPrivateFile(path);
@@ -149,10 +147,10 @@ function makePrivate(path: string): void {
   }
 }
 
-/** Marks a file as ours, in SQLite's own header: `cgw2`. */
+/** Marks a file as a reference service's, in SQLite's own header: `cgw2`. */
 const APPLICATION_ID = 0x63677732;
 
-/** The spelling of the attributes in a file: 1 was that of V2, 2 is that of V1. */
+/** The spelling of the attributes in a file: 1 is V2's, 2 is V1's. */
 const SPELLING_VERSION = 2;
 
 function prepareFile(db: DatabaseSync, busyTimeoutMs: number): void {
@@ -195,7 +193,7 @@ const LISTED = `FROM resource WHERE kind = ? AND NOT EXISTS (
   WHERE json_extract(attributes, '$."' || wanted.key || '"') IS NOT wanted.value
 )`;
 
-/** SQLite does not always wait for the lock that entering WAL takes: 1 of 360 opens failed when six came at once. */
+/** SQLite does not always wait for the lock that entering WAL needs: 1 of 360 opens failed with six at the same time. */
 function enterWal(db: DatabaseSync, busyTimeoutMs: number): void {
   const pause = new Int32Array(new SharedArrayBuffer(4));
   for (let waitedMs = 0; ; waitedMs += 20) {
@@ -294,7 +292,7 @@ function isRow(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
 }
 
-/** An option that prevents the start of the reference service. The message follows its name, and has its value and the remedy. */
+/** An option that prevents the start of the reference service. The message follows its name, and contains its value and the remedy. */
 export class ReferenceFault extends Error {
   override readonly name = 'ReferenceFault';
   readonly option: FaultyOption;

@@ -18,12 +18,12 @@ import { createClientHash, memoryLimit } from './runtime.ts';
 import { NODE_PARTS } from './start-gateway.ts';
 import { createSocketUpstream } from './upstream/pool.ts';
 
-// The first requests of a process are slow: V8 compiles each function on its first run, and a rule book compiles each plan on an operation's
-// first use. So a start plays such requests itself before it is ready, through a second gateway with the same rule book: they reach
-// neither V1 nor V2, and leave no trace in logs, metrics, reports or the rollout. The sockets are real, because most of the code that V8
-// compiles reads and writes them. A second round hardly helps, and costs the start as much as it saves later.
+// The first requests of a process are slow: V8 compiles each function on its first run, and a rule book compiles each plan on an
+// operation's first use. So the gateway rehearses such requests before it is ready, with a second gateway and the same rule book: they
+// reach neither V1 nor V2, and leave no trace in logs, metrics, reports or the rollout. The sockets are real, because most of the code
+// that V8 compiles reads and writes them. A second round hardly helps: it delays the start by as much as it saves later.
 
-/** Maximum operations played for each method: in a book of thousands, the rest compile little more than their own plans. */
+/** Maximum operations rehearsed for each method: in a book of thousands, the others compile little more than their own plans. */
 const MAX_OPERATIONS = 8;
 /** Maximum operations for each method that V2 also answers with an error. */
 const MAX_ERRORS = 2;
@@ -33,7 +33,7 @@ const LIMIT_MS = 3000;
 const TIMEOUT_MS = 2 * LIMIT_MS;
 const CONNECTIONS = 4;
 const HERE = { host: '127.0.0.1', port: 0 };
-/** The value of every invented name. In a target it asks the played service for an error. */
+/** The value of every invented name. In a target, it makes the played service return an error. */
 const NAME = 'rehearsed';
 
 /**
@@ -91,7 +91,7 @@ class Rehearsal {
       {
         rules: () => rules,
         v2: service,
-        // The played service is V1 as well, if the settings have one.
+        // The played service is also V1, if the settings have one.
         v1: settings.get(table.v1Upstream) === undefined ? undefined : service,
         record: (entry) => {
           // Writes it as the log would, to compile that code.
@@ -106,7 +106,7 @@ class Rehearsal {
           setTimeout(run, milliseconds).unref();
         },
         random: () => 1,
-        // A served request that hits the same bug reports it.
+        // A real request that hits the same bug reports it.
         onUnexpectedError: () => {},
       },
       gatewayOptions(settings, memoryShares(memoryLimit())),
@@ -200,7 +200,7 @@ interface PlayedRequest {
   readonly method: string;
   readonly target: string;
   readonly body: string;
-  /** The release of V2 that it asks for, which marks it as a V2 request where no prefix does. */
+  /** The release of V2 that it asks for, which marks it as a V2 request if no prefix does. */
   readonly release?: string | undefined;
 }
 
@@ -250,7 +250,7 @@ function placesOf(rule: RequestRule): readonly Path[] {
   return members.map((member) => [...objects, member]);
 }
 
-/** Puts a string at a path, and creates objects and lists on the way there. */
+/** Puts a string at a path, and creates the objects and lists on it. */
 function place(body: Record<string, unknown>, path: Path): void {
   let inside: Record<string, unknown> = body;
   for (const [at, name] of path.entries()) {
@@ -261,7 +261,7 @@ function place(body: Record<string, unknown>, path: Path): void {
       return;
     }
     const next = inside[key] ?? (below === '*' ? [] : {});
-    // Another rule has a string there.
+    // Another rule has put a string there.
     if (!isMade(next)) return;
     inside[key] = next;
     inside = next;

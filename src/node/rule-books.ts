@@ -15,7 +15,7 @@ import type { ModuleFault } from './threads/transform-thread.ts';
 export interface LoadedRuleBook {
   readonly rules: CompiledRuleBook;
   readonly text: string;
-  /** Path of the package's own rule book, where it replaces a missing default. */
+  /** Path of the package's own rule book, if it replaces a missing default. */
   readonly shippedAt?: string;
 }
 
@@ -168,7 +168,7 @@ export function secretReader(environment: Environment): ReadSecret {
     const path = environment[`${name}_FILE`];
     if (path === undefined || path === '') return text;
     if (text !== undefined && text !== '')
-      return { fault: `${name} and ${name}_FILE are both set; leave one of them out.` };
+      return { fault: `${name} and ${name}_FILE are both set; unset one of them.` };
     const read = known.get(name);
     const now = performance.now();
     if (read !== undefined && now - read.at < SECRET_MS) return read.text;
@@ -193,13 +193,13 @@ export function secretFiles({ webhooks = {} }: RuleBook, environment: Environmen
   return [...new Set(names)].flatMap((name) => environment[`${name}_FILE`] || []);
 }
 
-/** Returns a sentence about the rule book that the package ships, if that is the one in use. */
+/** Returns a sentence that says that the package's own rule book is in use, if it is. */
 export function shippedSentence({ shippedAt }: Pick<LoadedRuleBook, 'shippedAt'>): string | undefined {
   if (shippedAt === undefined) return undefined;
   return `There is no ${settings.rules.value} here, so capture-gateway uses the rule book that it ships, for the property-capture API (${shippedAt}). Name your own with --rules (GATEWAY_RULES).`;
 }
 
-/** The build's output: the rule book that ships, checked, and the SHA-256 of its text in hex digits. */
+/** Output of the build: the checked rule book of the package, and the SHA-256 of its text in hex digits. */
 interface ShippedRuleBook {
   readonly ruleBook: RuleBook;
   readonly sourceSha256: string;

@@ -73,7 +73,7 @@ export function createClientHash(secret: string): (authorization: string) => str
   );
 }
 
-/** Hashes a body; undefined where this Node has no such algorithm, as MD5 in FIPS mode. */
+/** Hashes a body; undefined if this Node lacks the algorithm, as MD5 in FIPS mode. */
 export function hashBody(algorithm: DigestAlgorithm, body: Uint8Array): Uint8Array | undefined {
   try {
     return createHash(algorithm.replace('-', '')).update(body).digest();

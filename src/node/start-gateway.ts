@@ -48,7 +48,7 @@ export interface NodeGatewayParts {
   readonly v1Origin?: OriginSetting | undefined;
   /** Routes V1 traffic; without it, the rule book's modes do. */
   readonly rollout?: RolloutControl | undefined;
-  /** The state shared with other processes; without it, this one is alone. */
+  /** The state shared with other processes; absent if this process is alone. */
   readonly store?: SharedState | undefined;
   /** This gateway among those that share a store. */
   readonly replica?: Replica | undefined;
@@ -65,16 +65,16 @@ export interface NodeGatewayParts {
   readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
   /** Called with bugs. */
   readonly onUnexpectedError: (error: unknown) => void;
-  /** Has the webhook secrets. */
+  /** Contains the webhook secrets. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
   readonly observer?: Observer | undefined;
   /** See `GatewayParts.ownReport`. */
   readonly ownReport?: GatewayParts['ownReport'];
-  /** Where clients connect, if not to a server in this process. */
+  /** The listener for clients, if it is not a server in this process. */
   readonly front?: ClientListener | undefined;
   /** True in a worker process, which shares the port and has no admin listener. */
   readonly isWorker?: boolean | undefined;
-  /** Routes of the admin listener beside health. */
+  /** Routes of the admin listener in addition to health. */
   readonly admin?: ((gateway: Gateway, rollout: RolloutControl) => Hono) | undefined;
 }
 
@@ -116,7 +116,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   parts.ruleBooks.prepare = transforms.warm;
   const memory = new BodyMemory();
   let clientHash = createClientHash(parts.clientSecret);
-  // With the system's authorities: those configured for V2 do not concern subscribers.
+  // With the system's authorities: those configured for V2 are not for subscribers.
   const subscriber: OpenSubscriber = (address) => {
     const made = upstreamOf(parts, { origin: address, path: '', socketPath: undefined }, undefined);
     subscribers.push(made);
@@ -202,7 +202,7 @@ export async function startGateway(parts: NodeGatewayParts): Promise<RunningGate
   }
 }
 
-/** Starts checking for exchanges older than all limits together. Without one of the limits an old exchange may be healthy. */
+/** Starts checking for exchanges older than all limits together. If one of the limits is off, an old exchange may be healthy. */
 function watch(gateway: Gateway, settings: Settings): NodeJS.Timeout | undefined {
   const limits = [
     table.clientBodyTimeout,
@@ -274,9 +274,7 @@ function upstreamOf(
   });
 }
 
-/**
- * Limits on requests that wait for an unreachable service: with two services, each leaves room to the other.
- */
+/** Limits on requests that wait for an unreachable service: with two services, each gets a part. */
 function waitingLimits({ settings, v1Origin }: NodeGatewayParts): UpstreamOptions['waiting'] {
   const share = v1Origin === undefined ? 1 : 0.5;
   return {
@@ -324,7 +322,7 @@ function gatewayOf(
   );
 }
 
-/** What every gateway on Node does in the same way. */
+/** Parts that are the same for every gateway on Node. */
 export const NODE_PARTS = {
   now: () => performance.now(),
   time: () => Date.now(),

@@ -16,11 +16,11 @@ export interface SettingSources {
   /** By setting name. */
   readonly flags: Readonly<Record<string, string | undefined>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** What the settings file says; without one, nothing. */
+  /** The content of the settings file; empty if there is none. */
   readonly file?: SettingsFile | undefined;
   /** Reads a secret from a file; throws when it cannot. */
   readonly readFile: (path: string) => string;
-  /** The way out for each setting that there was once, by name; absent where there was none of them, as at the edge. */
+  /** The remedy for each removed setting, by name; absent on runtimes that never had them, such as the edge. */
   readonly gone?: Readonly<Record<string, string>> | undefined;
   /** Other values of constants, in tests. */
   readonly constants?: Partial<Constants> | undefined;
@@ -28,9 +28,9 @@ export interface SettingSources {
 
 /** The content of a settings file, before its values are validated. */
 export interface SettingsFile {
-  /** Values by setting name; that of a secret may be `NAME-file` instead. */
+  /** Values by setting name; a secret may have the name `NAME-file` instead. */
   readonly values: ReadonlyMap<string, FileValue>;
-  /** What is wrong with the file itself, as sentences with its path, line and column. */
+  /** Faults of the file itself, as sentences with its path, line and column. */
   readonly faults: readonly string[];
 }
 
@@ -47,13 +47,13 @@ export const CONFIG_VARIABLE = 'GATEWAY_CONFIG';
 /** Validated settings: `get` never fails. */
 export interface Settings {
   get<Value>(setting: Setting<Value>): Value;
-  /** Those of `constants`, but for a test. */
+  /** The values of `constants`, except in a test. */
   readonly constants: Constants;
-  /** Values that the settings file decides, by setting name, as flags of another process. */
+  /** Values that come from the settings file, by setting name, as flags for another process. */
   readonly ofFile: Readonly<Record<string, string>>;
-  /** True when the default was not replaced. */
+  /** True if the default was not replaced. */
   isInitial(setting: Setting<unknown>): boolean;
-  /** The flag or the variable by which the setting is set, for sentences; the variable when it is not. */
+  /** The flag or the variable by which the setting is set, for sentences; the variable if it is not set. */
   nameOf(setting: Setting<unknown>): string;
   /** Files that secrets are read from. */
   readonly secretFiles: readonly string[];
@@ -61,7 +61,7 @@ export interface Settings {
   rereadSecrets(faultOf: FaultOfSecret): SecretsReading;
 }
 
-/** Returns what is wrong with a secret, as a sentence; `name` is how it is set. */
+/** Returns the fault of a secret, as a sentence; `name` is how it is set. */
 type FaultOfSecret = (
   setting: Setting<string | undefined>,
   secret: string | undefined,
@@ -76,9 +76,9 @@ interface SecretsReading {
   readonly faults: readonly string[];
 }
 
-/** Settings as far as they are valid. */
+/** Settings, as far as they are valid. */
 interface SettingsReading {
-  /** An invalid one counts as its default. */
+  /** Invalid ones have their defaults. */
   readonly settings: Settings;
   readonly faults: readonly string[];
   /** Names of the invalid ones. */
@@ -93,7 +93,7 @@ export function readSettings(
   return faults.length > 0 ? { faults } : { settings };
 }
 
-/** Reads every setting as `readSettings` does, for checks that need not wait until all are valid. */
+/** Reads every setting like `readSettings`, for checks that do not have to wait until all are valid. */
 export function readValidSettings(sources: SettingSources): SettingsReading {
   const invalid = new Set<string>();
   const texts = new Map<string, string | undefined>();
@@ -185,7 +185,10 @@ export function readSetting<Value>(
   return valueOf(setting, 'fault' in found ? undefined : found.text);
 }
 
-/** Reads one secret, from its variable or the file that `GATEWAY_NAME_FILE` names, the `name` of the outcome, and checks nothing else. */
+/**
+ * Reads one secret, from its variable or the file that `GATEWAY_NAME_FILE` names; `name` in the outcome is the one that is set. Checks
+ * nothing else.
+ */
 export function readSecret(
   setting: Setting<string | undefined>,
   sources: SettingSources,
@@ -203,18 +206,18 @@ function find(setting: Setting<unknown>, sources: SettingSources): Found {
   if (flag !== undefined) return { text: flag, from: `--${setting.name}` };
   const value = environment[name];
   if (setting.secret && value !== undefined && environment[`${name}_FILE`] !== undefined)
-    return { fault: `${name} and ${name}_FILE are both set; leave one of them out.` };
+    return { fault: `${name} and ${name}_FILE are both set; unset one of them.` };
   // Compose files and shells leave an unset variable empty.
   if (value !== undefined && value !== '') return { text: value, from: name };
   const secret = setting.secret ? secretPath(setting, sources) : undefined;
   const written = file?.values.get(setting.name);
   if (secret === undefined) return written ?? { text: setting.initial, from: name };
   if (written !== undefined && secret.isOfFile)
-    return { fault: `${written.from} and ${secret.from} are both set; leave one of them out.` };
+    return { fault: `${written.from} and ${secret.from} are both set; unset one of them.` };
   try {
     return { text: readFile(secret.path).replace(/\r?\n$/, ''), from: secret.from };
   } catch (error) {
-    // What the system says has the path again.
+    // The system's message repeats the path.
     const { message } = error instanceof Error ? error : { message: String(error) };
     const why = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : `: ${message}`;
     return { fault: `${secret.from} names a file that cannot be read: ${secret.path}${why}.` };
@@ -253,7 +256,7 @@ function goneFlags({ flags, gone = {} }: SettingSources): string[] {
   );
 }
 
-/** Says that a setting is gone, and what to do instead; `from` is how it is set. */
+/** Says that a setting was removed, and what to do instead; `from` is how it is set. */
 export function goneFault(from: string, wayOut: string): string {
   return `${from} is no longer a setting: ${wayOut}.`;
 }
@@ -294,14 +297,14 @@ export interface GatewayOptions {
   /** Maximum bytes held for rewriting, all requests together. */
   readonly bufferBytes: number;
   readonly forwarded: ForwardedMode;
-  /** The pseudonym of the gateway in `Via`; empty where there is no such field. */
+  /** The pseudonym of the gateway in `Via`; empty if the field is not sent. */
   readonly via: string;
   /** Number of consecutive upstream failures that open the circuit; 0 never opens it. */
   readonly breakerFailures: number;
   readonly breakerOpenMs: number;
-  /** Path at which a client gets its own report; undefined where none is given. */
+  /** Path at which a client gets its own report; undefined if there is none. */
   readonly selfService?: string | undefined;
-  /** The same path, where responses to V1 clients point to it. */
+  /** The same path, if responses to V1 clients link to it. */
   readonly selfServiceLink?: string | undefined;
 }
 
@@ -354,12 +357,12 @@ export function captureOptions(
   };
 }
 
-/** Returns the largest body that is kept for the inspector, of the bytes for all exchanges. */
+/** Returns the size of the largest body that is kept for the inspector, given the bytes for all exchanges. */
 export function captureBodyLimit(captureMemory: number): number {
   return Math.floor(captureMemory / BODIES_IN_MEMORY);
 }
 
-/** One body takes at most this part of the memory for exchanges: a few large ones must not drive out all others. */
+/** A body takes at most this part of the memory for exchanges: a few large ones must not displace all others. */
 const BODIES_IN_MEMORY = 256;
 
 const MEBIBYTE = 2 ** 20;
@@ -379,10 +382,10 @@ interface MemoryShares {
 }
 
 /**
- * Divides the available memory, such as the limit of a container in bytes: a quarter for bodies, a sixteenth for the inspector,
- * and at most 256 and 64 MiB. The rest is for the runtime and for garbage that is not collected yet. `processes` share the memory
- * for bodies. Each process has at least 32 MiB for them, which the largest response that is rewritten by default needs. Without them
- * it would get 503 each time.
+ * Divides the available memory, such as the limit of a container in bytes: a quarter for bodies, a sixteenth for the inspector, and at
+ * most 256 and 64 MiB. The rest is for the runtime and for garbage that is not collected yet. `processes` share the memory for bodies.
+ * Each process has at least 32 MiB for them, because the largest response that is rewritten by default would otherwise get a 503 each
+ * time.
  */
 export function memoryShares(limit: number = Number.POSITIVE_INFINITY, processes = 1): MemoryShares {
   return {
@@ -395,7 +398,7 @@ export function memoryShares(limit: number = Number.POSITIVE_INFINITY, processes
 const RESERVE_MS = 1000;
 
 /**
- * Returns the time for which a stopping gateway goes on accepting, in milliseconds: less of a short drain time, most of which the
+ * Returns the time for which a stopping gateway still accepts connections, in milliseconds: less of a short drain time, most of which
  * requests in flight need.
  */
 export function drainDelay(settings: Settings): number {
@@ -427,7 +430,7 @@ export function settingConflicts(settings: Settings): readonly string[] {
   return CONFLICTS.flatMap((check) => check(settings, (path) => path));
 }
 
-/** The checks of `settingConflicts`, each of one matter. */
+/** The checks of `settingConflicts`, each about one subject. */
 const CONFLICTS: readonly ConflictCheck[] = [shortSecrets];
 
 function shortSecrets(settings: Settings): readonly string[] {
@@ -436,7 +439,7 @@ function shortSecrets(settings: Settings): readonly string[] {
   );
 }
 
-/** Secrets that someone could guess; the password of a store is what its server wants. */
+/** Secrets that could be guessed; the password of a store is chosen by its server. */
 const GUESSABLE: readonly Setting<string | undefined>[] = [table.clientSecret, table.adminToken];
 
 /** Returns the fault of a secret that is too short for its setting, as a sentence; `name` is how it was set. */
@@ -455,7 +458,7 @@ export function shortSecret(secret: string | undefined, name: string): string | 
 }
 
 /**
- * The checks of settings of a gateway on Node that are valid alone but conflict with each other: each is of one matter, and returns its
+ * The checks of settings of a gateway on Node that are valid alone but conflict with each other: each covers one subject, and returns its
  * faults as sentences with their names and the remedy.
  */
 export const NODE_CONFLICTS: readonly ConflictCheck[] = /* @__PURE__ */ CONFLICTS.concat([
@@ -482,7 +485,9 @@ function loops(settings: Settings): readonly string[] {
   return [table.upstream, table.v1Upstream].flatMap((setting) => {
     const origin = settings.get(setting);
     if (origin === undefined || !listeners.some((listener) => isOwn(origin, listener))) return [];
-    return [`${settings.nameOf(setting)} is ${origin.origin}, where the gateway itself listens.`];
+    return [
+      `${settings.nameOf(setting)} is ${origin.origin}, where the gateway itself listens; set the address of the service.`,
+    ];
   });
 }
 
@@ -540,8 +545,8 @@ function sharedFiles(settings: Settings, resolve: (path: string) => string): rea
 function sharedFile(settings: Settings, one: NamedFile, other: NamedFile): string {
   const [first, second] = [one, other].map(({ setting }) => settings.nameOf(setting));
   return one.path === other.path
-    ? `${first} and ${second} are both ${one.path}; give each a file of its own.`
-    : `${first} (${one.path}) and ${second} (${other.path}) are the same file; give each a file of its own.`;
+    ? `${first} and ${second} are both ${one.path}; name two different files.`
+    : `${first} (${one.path}) and ${second} (${other.path}) are the same file; name two different files.`;
 }
 
 function unusedTls(settings: Settings): readonly string[] {
@@ -551,7 +556,7 @@ function unusedTls(settings: Settings): readonly string[] {
     .filter((setting) => settings.get(setting) !== undefined)
     .map(
       (setting) =>
-        `${settings.nameOf(setting)} is for TLS, but no upstream is an https address; set an https address, or leave it out.`,
+        `${settings.nameOf(setting)} is for TLS, but no upstream is an https address; set an https address, or unset it.`,
     );
 }
 
@@ -559,11 +564,13 @@ function store(settings: Settings): readonly string[] {
   const address = settings.get(table.store);
   const faults: string[] = [];
   if (address.kind !== 'redis' && settings.get(table.storePassword) !== undefined)
-    faults.push(`${settings.nameOf(table.storePassword)} is for a Redis store; set one, or leave it out.`);
-  // A server with an open default user would take such a gateway for that one, without a word.
+    faults.push(
+      `${settings.nameOf(table.storePassword)} is for a Redis store; set one, or unset the password.`,
+    );
+  // A server with an open default user would silently treat the gateway as that user.
   if (address.kind === 'redis' && hasUser(address.url) && settings.get(table.storePassword) === undefined)
     faults.push(
-      `${settings.nameOf(table.store)} names a user, but ${settings.nameOf(table.storePassword)} is unset, and no user can log in without a password. Set it, even for a user that any password lets in, or leave the user out.`,
+      `${settings.nameOf(table.store)} names a user, but ${settings.nameOf(table.storePassword)} is unset, and no user can log in without a password. Set it, even for a user that accepts any password, or remove the user.`,
     );
   return faults;
 }

@@ -68,7 +68,7 @@ export const file: SettingKind<string> = {
   placeholder: '<file>',
 };
 
-/** A file for lines, or none: `off`. A file of that name is `./off`. */
+/** A file for lines, or `off` for none. A file of that name is `./off`. */
 export const logTarget: SettingKind<string> = {
   ...file,
   placeholder: '<file|off>',
@@ -76,13 +76,13 @@ export const logTarget: SettingKind<string> = {
 
 /** How a client gets its own report. */
 export interface SelfServiceSetting {
-  /** Below V1's prefix, read in the same way by every parser, without a query; undefined where no client gets it. */
+  /** Below V1's prefix, read the same way by every parser, without a query; undefined if no client gets it. */
   readonly path: string | undefined;
   /** True when responses to V1 clients point to it. */
   readonly isLinked: boolean;
 }
 
-/** `off`; `on` or `link`, each with another path behind a colon. */
+/** `off`; `on` or `link`, each optionally with another path after a colon. */
 export const selfService: SettingKind<SelfServiceSetting> = {
   placeholder: '<off|on|link>',
   unit: '',
@@ -100,7 +100,7 @@ export const selfService: SettingKind<SelfServiceSetting> = {
   },
 };
 
-/** True for a path of at least one segment, under no prefix of its own. */
+/** True for a path of at least one segment, without a prefix of the API. */
 function isPlainPath(input: string): boolean {
   const target = readTarget(input, DEFAULT_PREFIXES);
   const isPath =
@@ -178,7 +178,7 @@ export const bytes: SettingKind<number> = {
   },
 };
 
-/** The name of the gateway in `Via`, a token (RFC 9110 §7.6.3); empty where there is none. */
+/** The name of the gateway in `Via`, a token (RFC 9110 §7.6.3); empty if there is none. */
 export const pseudonym: SettingKind<string> = {
   placeholder: '<name|off>',
   unit: '',
@@ -201,7 +201,7 @@ export const onOff: SettingKind<boolean> = {
   },
 };
 
-/** The host of a listener that everybody reaches, by IPv6 and by IPv4, as far as the machine has them. */
+/** The host of a listener that can be reached at every address of the machine, with IPv6 and IPv4 as far as available. */
 export const EVERYWHERE = '*';
 
 /** Host and port of a listener; `*:8080` and `:8080` are every address of the machine. */
@@ -244,7 +244,7 @@ export const origin: SettingKind<OriginSetting> = {
   },
 };
 
-/** Stands at the end of the address of a service that does not end TLS as it must. */
+/** Ends the address of a service that does not end TLS correctly. */
 const NO_CLOSE_NOTIFY = '?close-notify=off';
 
 /** Formats the address of a service as in its setting: for display, and for another process. */

@@ -1,16 +1,18 @@
 import { constants, type Setting, settings } from './settings.ts';
 
-/** What each setting is, in one sentence, and the meaning of an unset value: `--help` and the docs have them, a worker at the edge has not. */
+/**
+ * Each setting in one sentence, with the meaning of an unset value: for `--help` and the docs; a worker at the edge does not contain it.
+ */
 const SENTENCES = {
   listen: 'Address for clients; `*:8080` is every address, IPv6 and IPv4.',
   adminListen: 'Address for health, page and metrics.',
   upstream:
-    'URL of V2, or unix: and the path of a socket. Append ?close-notify=off for a service that ends TLS without that alert. Unset: the embedded reference V2.',
+    'URL of V2, or unix: and the path of a socket. Append ?close-notify=off for a service that ends TLS without its close_notify alert. Unset: the embedded reference V2.',
   v1Upstream: 'URL of V1, for all modes but migrate. Unset: the gateway migrates every V1 request.',
   v2Openapi:
-    'OpenAPI description of V2: while V1 serves, the gateway checks against it what a migration would send. Unset: no checks, but for the embedded reference.',
+    'OpenAPI description of V2: while V1 serves, the gateway checks bodies that a migration would send against it. Unset: no checks, except with the embedded reference.',
   store:
-    'Place of modes chosen at run time, and of what replicas share: memory (until the gateway stops), file: and a path (one machine), or redis:// for Redis or Valkey (rediss:// for TLS). After ? and joined by &: prefix=NAME for the keys of one fleet, ca=FILE for authorities, copy=FILE for a start without the server.',
+    'Store for modes chosen at run time, and for the state that replicas share: memory (until the gateway stops), file: and a path (one machine), or redis:// for Redis or Valkey (rediss:// for TLS). After ? and joined by &: prefix=NAME for the keys of one fleet, ca=FILE for authorities, copy=FILE for a start without the server.',
   storePassword: 'Password of the Redis store.',
   rules: 'Path of the rule book.',
   logLevel: 'Minimum level of the process log, on stderr.',
@@ -19,7 +21,7 @@ const SENTENCES = {
   clientSecret: 'Secret key of the client hashes. Unset: random, so each start renames all clients.',
   maxInFlight: 'Maximum number of requests in flight; beyond it, 503.',
   bufferBytes:
-    'Maximum memory for bodies being rewritten, every copy counted; beyond it, 503. Unset: a quarter of the memory limit, from 32MiB to 256MiB.',
+    'Maximum memory for bodies being rewritten, counting every copy; beyond it, 503. Unset: a quarter of the memory limit, from 32MiB to 256MiB.',
   responseCoding:
     "Content coding of rewritten responses: keep is V2's if the client accepts it, identity none.",
   headerBytes: 'Maximum size of a request head; beyond it, 431.',
@@ -75,14 +77,14 @@ export function sentenceOf(setting: Setting<unknown>): string {
   return bySetting.get(setting) ?? '';
 }
 
-/** The way out for each setting that there was once, by name. */
+/** The remedy for each removed setting, by name. */
 export const goneSettings: Readonly<Record<string, string>> = {
   'rollout-file':
-    'set store to file: and its path; beside a Redis store, put ?copy= and its path at the end of the address of store',
-  'store-name': 'put ?prefix= and the name at the end of the address of store',
-  'store-ca': 'put ?ca= and its path at the end of the address of store',
+    'set store to file: and its path; for a Redis store, append ?copy= and the path to its address',
+  'store-name': 'append ?prefix= and the name to the address in store',
+  'store-ca': 'append ?ca= and its path to the address in store',
   'report-keep': `clients are kept for ${constants.reportKeepDays} days`,
-  'rewrite-log-level': 'set log-file to off for no rewrite log; a part of it would make the report wrong',
+  'rewrite-log-level': 'set log-file to off for no rewrite log; a partial log would make the report wrong',
   'body-limit': 'set limits.body in the rule book',
   'header-count': `there may be ${constants.headerCount} header fields; header-bytes limits their size`,
   'client-request-timeout': 'min-data-rate, client-headers-timeout and client-body-timeout end slow requests',
@@ -90,7 +92,7 @@ export const goneSettings: Readonly<Record<string, string>> = {
   'upstream-header-count': `there may be ${constants.upstreamHeaderCount} header fields; upstream-header-bytes limits their size`,
   'upstream-max-requests': 'upstream-max-age replaces connections to V2',
   'breaker-failures': `${constants.breakerFailures} failures in a row open the circuit; set breaker to off for none`,
-  'breaker-open': `an open circuit is probed every ${constants.breakerOpen} ms at least; set breaker to off for none`,
+  'breaker-open': `an open circuit is probed at least every ${constants.breakerOpen} ms; set breaker to off for none`,
   'drain-delay': `the gateway accepts for ${constants.drainDelay} ms after SIGTERM; for a longer time, delay the signal, as preStop does`,
   'capture-entries': 'set capture-memory',
   'capture-bytes': 'set capture-memory',

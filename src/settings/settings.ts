@@ -29,7 +29,7 @@ export interface Setting<Value> {
   readonly initial: string | undefined;
   /** Default value. */
   readonly value: Value;
-  /** True when its value may be in a file named by `GATEWAY_NAME_FILE`, and is never printed. */
+  /** True if its value may be in a file named by `GATEWAY_NAME_FILE`, and is never printed. */
   readonly secret: boolean;
 }
 
@@ -96,7 +96,7 @@ export const settings = {
 /** All settings, in the order of the table. */
 export const allSettings: readonly Setting<unknown>[] = Object.values(settings);
 
-/** Those whose values may be in files. */
+/** Settings whose values may be in files. */
 export const secretSettings: readonly Setting<string | undefined>[] = [
   settings.storePassword,
   settings.clientSecret,
@@ -124,13 +124,11 @@ function secret(name: string): Setting<string | undefined> {
   return { name, kind: text, initial: undefined, value: undefined, secret: true };
 }
 
-/**
- * Values that nobody who runs a gateway can choose better than we can. They are no settings; tests replace them, and the tour does.
- */
+/** Values that no operator can choose better than the defaults, so they are not settings; tests and the tour replace them. */
 export const constants = {
-  /** Header fields of a request: `header-bytes` bounds their size, and this the work for each. Apache has the same. */
+  /** Header fields of a request: `header-bytes` limits their size, this their number. Apache has the same limit. */
   headerCount: 100,
-  /** Header fields of a response: V2 is trusted with more than a stranger, and is bounded by `upstream-header-bytes`. */
+  /** Header fields of a response: more than of a request, because V2 is trusted; `upstream-header-bytes` limits their size. */
   upstreamHeaderCount: 1000,
   /** Milliseconds for a whole request; 0 is no limit, because `min-data-rate` ends slow ones without ending long ones. */
   clientRequestTimeout: 0,
@@ -138,19 +136,19 @@ export const constants = {
   minDataRateGrace: 5000,
   /** Requests after which a connection to V2 is replaced; 0 is no limit, because `upstream-max-age` spreads connections by time. */
   upstreamMaxRequests: 0,
-  /** Requests in a row that V2 fails before the circuit opens: more than one bad endpoint, less than a second of traffic. */
+  /** Failed requests to V2 in a row until the circuit opens: more than one bad endpoint causes, less than a second of traffic. */
   breakerFailures: 20,
-  /** Longest pause between probes of an open circuit, in milliseconds: what a recovered V2 costs at most. */
+  /** Maximum milliseconds between probes of an open circuit: how long a recovered V2 may stay unused. */
   breakerOpen: 200,
-  /** Milliseconds in which a stopping gateway still accepts, so that connections on their way are not reset; at most a fifth of `drain`. */
+  /** Milliseconds in which a stopping gateway still accepts, so that new connections are not reset; at most a fifth of `drain`. */
   drainDelay: 500,
-  /** Exchanges kept for the inspector: more than anybody looks through; `capture-memory` bounds their size. */
+  /** Exchanges kept for the inspector: more than an operator looks at; `capture-memory` limits their size. */
   captureEntries: 1000,
-  /** Exchanges a second whose structure is recorded, beside all that fail: enough for samples of each kind, 1 % of a core. */
+  /** Exchanges per second whose structure is recorded, in addition to all failures: enough for samples of each kind, 1 % of a core. */
   structureRate: 50,
   /** Log entries that the inspector can search: about 10 MB. */
   inspectorEntries: 10_000,
-  /** Days after which a client that no replica sees any more leaves the totals of a shared store: two quarterly jobs. */
+  /** Days after which a client that no replica has seen is removed from the totals of a shared store: enough for two quarterly jobs. */
   reportKeepDays: 180,
 } as const;
 

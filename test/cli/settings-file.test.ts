@@ -164,7 +164,7 @@ webhooks: { orders: { to: 'https://x.test/', sign: { scheme: standard-webhooks, 
   expect(
     await preflight(await givenSettings({ rules }, { ...sound, OWN_FILE: join(folder, 'secret') })),
   ).toEqual({
-    faults: ['The rule book has the webhook "orders": OWN and OWN_FILE are both set; leave one of them out.'],
+    faults: ['The rule book has the webhook "orders": OWN and OWN_FILE are both set; unset one of them.'],
   });
 });
 
@@ -173,7 +173,7 @@ test('a secret stands in the file or in a file that it names, not in both', asyn
   const path = join(folder, 'gateway.yaml');
   expect(await read(path)).toEqual({
     faults: [
-      `admin-token in ${path}:1:14 and admin-token-file in ${path}:2:19 are both set; leave one of them out.`,
+      `admin-token in ${path}:1:14 and admin-token-file in ${path}:2:19 are both set; unset one of them.`,
     ],
   });
   // The environment wins, as over any other value.

@@ -236,7 +236,7 @@ describe('settings that cannot hold together are faults like all others', () => 
       /STORE names a user, but \S+STORE_PASSWORD is unset, and no user can log in without a password/,
     ],
     [{ 'log-file': 'config/rules.yaml' }, /LOG_FILE and GATEWAY_RULES are both/],
-    [{ store: 'file:config/rules.yaml' }, /STORE and GATEWAY_RULES are both config\/rules\.yaml; give each/],
+    [{ store: 'file:config/rules.yaml' }, /STORE and GATEWAY_RULES are both config\/rules\.yaml; name two/],
     [{ store: 'file:a', 'log-file': 'a' }, /LOG_FILE and GATEWAY_STORE are both a;/],
     [{ 'log-file': 'v2.json', 'v2-openapi': 'v2.json' }, /LOG_FILE and GATEWAY_V2_OPENAPI are both/],
     [{ 'client-names': 'config/rules.yaml' }, /CLIENT_NAMES and GATEWAY_RULES are both/],

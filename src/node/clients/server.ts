@@ -152,7 +152,7 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
   renew(tls: TlsTexts): void {
     if (!('setSecureContext' in this.server)) return;
     this.server.setSecureContext({ ...tls, ...SESSIONS });
-    // The new context has its own keys, but clients return with tickets from the old one.
+    // The new context has its own keys, but clients return with tickets of the old one.
     this.setTicketKeys();
   }
 
@@ -169,8 +169,8 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
 
   /**
    * Accepts connections for the drain delay, until load balancers have noticed, then stops, lets requests in flight finish, and closes
-   * the rest after `milliseconds`. Each response closes its connection. Idle connections stay open for a while after the port closes,
-   * so that few requests cross with a close; when no connection is left, the drain is over.
+   * the rest after `milliseconds`. Each response closes its connection. Idle connections stay open for a while after the port closes, so
+   * that few requests arrive at a connection that is closing; the drain ends when no connection is left.
    */
   async drain(milliseconds: number): Promise<void> {
     this.draining = true;
@@ -253,14 +253,14 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     return isH2 ? this.h2.begin(connection) : this.h1.begin(connection);
   }
 
-  /** Not half open: the server would wait for a client that closes in the middle of a handshake, and count it as slow. */
+  /** Not half-open: the server would wait for a client that closes in the middle of a handshake, and count it as slow. */
   private secureServer(tls: TlsTexts): TlsServer {
     const server = createTlsServer({
       ...tls,
       // Other runtimes take a list instead; Deno then refuses a client that offers only HTTP/1.0.
       ...(IS_NODE ? { ALPNCallback: chooseProtocol } : { ALPNProtocols: PROTOCOLS }),
       noDelay: true,
-      // Each byte would start Node's timeout anew, and it only reports: `ClientConnections` counts from accept.
+      // Every byte would restart Node's timeout, which also only reports: `ClientConnections` counts from accept.
       handshakeTimeout: NO_TIMEOUT_MS,
       ...SESSIONS,
     });
@@ -269,11 +269,11 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
     return server;
   }
 
-  /** Responds without a request, and closes the connection; `isHead` sends no body, as to HEAD. */
+  /** Responds without a request, and closes the connection; `isHead` sends no body, as for HEAD. */
   refuse(connection: ClientConnection, refused: Failure, isHead: boolean): void {
     const { parts } = this.gateway;
     const requestId = parts.newRequestId();
-    // Nobody knows its version: the response is written for V1's clients.
+    // Its version is unknown, so the response is written for V1's clients.
     const { type, body } = refused.content(parts.rules().ruleBook.refusals, requestId);
     const length = Buffer.byteLength(body);
     this.logUnread(refused, requestId, isHead ? 0 : length);
@@ -418,7 +418,7 @@ class HandshakeFailures {
    * port, is not counted.
    */
   readFirstByte(socket: Socket, { onPlain, onHandshake }: FirstByteHandler): void {
-    // The client ended its side without a byte; a half-open server would wait for ever.
+    // The client ended its side without sending a byte; a half-open server would wait forever.
     const end = (): void => void socket.destroy();
     const take = (chunk: Buffer): void => {
       socket.off('data', take).off('end', end).off('error', ignore);

@@ -3,7 +3,7 @@ import type { SharedState } from '../../rollout/shared-state.ts';
 
 /** Bytes of Node's TLS ticket keys. */
 const TICKET_KEY_BYTES = 48;
-/** Milliseconds for which keys are used: whoever steals them can only decrypt recorded TLS 1.2 sessions from that time. */
+/** Milliseconds for which keys are used: an attacker who steals them can only decrypt recorded TLS 1.2 sessions from that time. */
 export const TICKET_KEYS_MS = 12 * 3_600_000;
 /** Milliseconds between two reads of the store. */
 const TICKET_LOOK_MS = 60_000;
@@ -36,7 +36,7 @@ export class TicketKeys {
   /** Takes the store's keys, or stores its own; makes new ones if both are too old. Never rejects. */
   async look(): Promise<void> {
     const own = this.isUsable(this.text) ? this.text : this.make();
-    // While the store is unreachable, its own keys serve.
+    // While the store is unreachable, the gateway uses its own keys.
     const text = await this.shared(own).catch(() => own);
     if (text === this.text) return;
     this.text = text;

@@ -21,7 +21,10 @@ import {
 } from './request-body.ts';
 import { rewriteResponse } from './rewritten-response.ts';
 
-/** A request listener that is middleware as well: with `next`, as Connect and Express call it. It returns what V2's listener does, or a promise of it. */
+/**
+ * A request listener that can also be used as middleware: with `next`, as Connect and Express call it. It returns the result of V2's
+ * listener, or a promise of it.
+ */
 export type MigratingListener = (
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -39,7 +42,7 @@ export function migrateListener(
   v2?: (...given: Parameters<RequestListener>) => unknown,
 ): MigratingListener {
   const serve: MigratingListener | undefined = v2;
-  /** Requests that `v2` has: where it hands one back to this listener, the rest of its middleware goes on. */
+  /** Requests that were passed to `v2`: if it calls this listener again, the rest of its middleware continues. */
   const handedOn = new WeakSet<IncomingMessage>();
   const listener: MigratingListener = (incoming, outgoing, next) => {
     if (next !== undefined && (serve === undefined || isUsedIn(serve, listener, incoming)))
@@ -68,7 +71,7 @@ export function migrateListener(
   return listener;
 }
 
-/** Calls `go` if a request is ready for V2, at once if that is known; `fail` gets what the migration throws. */
+/** Calls `go` if a request is ready for V2, at once if that is known; `fail` gets errors of the migration. */
 function whenReady(
   ready: boolean | Promise<boolean>,
   go: () => unknown,
@@ -82,14 +85,14 @@ function rethrow(error: unknown): never {
   throw error;
 }
 
-/** True if `app` runs the listener as its middleware: then a migrated request goes on there, and does not begin again. */
+/** True if `app` uses the listener as its middleware: a migrated request then continues there, instead of starting again. */
 function isUsedIn(app: object, listener: unknown, incoming: object): boolean {
   if ('app' in incoming && incoming.app === app) return true;
   const stack: unknown = 'stack' in app ? app.stack : undefined;
   return Array.isArray(stack) && stack.some((layer) => Object(layer).handle === listener);
 }
 
-/** Makes a V1 request one for V2; false for one that has its response, or whose client has gone. */
+/** Converts a V1 request to one for V2; false if it already has its response, or its client has disconnected. */
 function migrateInPlace(
   migration: Migration,
   incoming: IncomingMessage,
@@ -104,7 +107,7 @@ function migrateInPlace(
   const hasBody = headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
   const isRead = hasBody && wasRead(incoming);
   if (isRead && isBeingRead(incoming)) {
-    // Others began to read it: what they make of it is complete at its end.
+    // Other code began to read the body: its result is complete at the end of the body.
     const { promise, resolve } = Promise.withResolvers<boolean>();
     incoming.once('end', () => setImmediate(() => resolve(migrateInPlace(migration, incoming, outgoing))));
     incoming.once('close', () => resolve(false));
@@ -144,7 +147,7 @@ function migrateInPlace(
   }
 }
 
-/** Rewrites the body, and the head with it; undefined if the client goes away before it is known what to do. */
+/** Rewrites the body and the head; undefined if the client disconnects before that is possible. */
 async function receiveBody(
   started: CollectedRequest | StreamedRequest,
   incoming: IncomingMessage,
@@ -165,7 +168,7 @@ async function receiveBody(
   return outcome;
 }
 
-/** Passes a body on as it arrives. */
+/** Forwards a body while it arrives. */
 async function streamBody(
   started: StreamedRequest,
   incoming: IncomingMessage,
@@ -203,14 +206,14 @@ function finish(started: CollectedRequest, whole: Uint8Array): Promise<MigratedR
 
 /** Sends a refusal; returns false, because V2 does not get the request. */
 function refuse(outgoing: ServerResponse, { status, headers, body }: RefusedRequest): false {
-  // After a body that is too large, the connection closes: before another request, the server would read the whole body.
+  // After a body that is too large, the connection closes: the server would otherwise read the whole body before the next request.
   const closing = status === 413 ? ['Connection', 'close'] : [];
   outgoing.writeHead(status, [...headers.flat(), ...closing]);
   outgoing.end(body);
   return false;
 }
 
-/** Replaces a body that was read or dropped, on the stream and where a parser has left it. */
+/** Replaces a body that was read or dropped, in the stream and in the property of a body parser. */
 function replaceBody(incoming: IncomingMessage, sent: MigratedRequest, body: Uint8Array): void {
   putWhole(incoming, sent, body);
   putParsedBody(incoming, body);
@@ -221,7 +224,7 @@ function putWhole(incoming: IncomingMessage, sent: MigratedRequest, body: Uint8A
   replaceHead(incoming, sent, ['Content-Length', String(body.length)]);
 }
 
-/** Replaces method, target and header fields; the framing stays, if the body does. */
+/** Replaces method, target and header fields; the framing stays if the body does. */
 function replaceHead(incoming: IncomingMessage, sent: MigratedRequest, framing?: Field): void {
   const { url = '' } = incoming;
   const isFramed = framing === undefined;
@@ -235,7 +238,7 @@ function replaceHead(incoming: IncomingMessage, sent: MigratedRequest, framing?:
   if (queryOf(url) !== queryOf(sent.target)) replaceQuery(incoming, queryOf(sent.target));
 }
 
-/** Express 4 and others have read the query before. */
+/** Express 4 and others have already parsed the query. */
 function replaceQuery(incoming: IncomingMessage, query: string): void {
   if (!Object.hasOwn(incoming, 'query')) return;
   const app: unknown = 'app' in incoming ? incoming.app : undefined;

@@ -7,27 +7,27 @@ import type { HeaderList } from '../../http/header-list.ts';
 import { headerListOf } from '../../library/verdicts.ts';
 import { isStream } from './request-body.ts';
 
-/** A body as a body parser, or the platform, has left it on a request. */
+/** The body that a body parser, or the platform, has put on a request. */
 export interface ParsedBody {
-  /** The fields of the request, as they describe the bytes. */
+  /** The fields of the request, adapted to the bytes. */
   readonly fields: HeaderList;
   readonly bytes: () => Uint8Array;
 }
 
 /**
- * Returns the body of a request whose stream was read: from `rawBody`, which has the client's bytes, otherwise from `body`. A parsed value
- * is written again. Undefined if nobody kept it.
+ * Returns the body of a request whose stream was read: from `rawBody`, which has the client's bytes, otherwise from `body`, by
+ * serializing a parsed value. Undefined if neither is set.
  */
 export function parsedBody(incoming: IncomingMessage): ParsedBody | undefined {
   const { rawBody, body } = propertiesOf(incoming);
   const kept = isKept(rawBody) ? rawBody : body;
   if (kept instanceof Uint8Array) {
-    // Parsers decode it, and leave the name of the coding.
+    // Parsers decode it, but leave the name of the coding.
     const isCoded = kept[0] === 0x1f && kept[1] === 0x8b;
     return { fields: fieldsFor(incoming, isCoded, false), bytes: () => kept };
   }
   if (typeof kept === 'string') return textBody(incoming, () => kept);
-  // Parsers make an empty value of a body that turns out to be empty.
+  // Parsers convert a body that turns out to be empty to an empty value.
   const isEmpty = isStream(incoming) && incoming.readableEnded && !incoming.readableDidRead;
   if (isEmpty && incoming.headers['content-length'] === undefined)
     return { fields: fieldsOf(incoming), bytes: () => new Uint8Array() };
@@ -39,7 +39,7 @@ function textBody(incoming: IncomingMessage, text: () => string): ParsedBody {
   return { fields: fieldsFor(incoming, false, true), bytes: () => Buffer.from(text()) };
 }
 
-/** Puts V2's body where a parser has left V1's, in the same form. */
+/** Replaces V1's body where the parser put it with V2's, in the same form. */
 export function putParsedBody(incoming: IncomingMessage, bytes: Uint8Array): void {
   const { rawBody, body } = propertiesOf(incoming);
   const whole = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -72,10 +72,7 @@ function inForm(form: Uint8Array | string, bytes: Buffer): Buffer | string {
   return typeof form === 'string' ? bytes.toString() : bytes;
 }
 
-/**
- * The fields without a coding that a parser has removed, and in UTF-8 if the body is text by now. A digest of other bytes than these goes
- * with them.
- */
+/** The fields without a coding that a parser has removed, and with UTF-8 if the body is now a text. A digest of other bytes is removed. */
 function fieldsFor(incoming: IncomingMessage, isCoded: boolean, isText: boolean): string[] {
   const list = fieldsOf(incoming);
   const isReceived = !isText && (isCoded || incoming.headers['content-encoding'] === undefined);
@@ -93,7 +90,7 @@ function fieldsFor(incoming: IncomingMessage, isCoded: boolean, isText: boolean)
 
 const charset = /;[ \t]*charset=[^;]*/gi;
 
-/** Writes what a parser made of a body of this type; undefined for a type whose text cannot be had back, such as multipart. */
+/** Serializes a parser's result for a body of this type; undefined for a type that cannot be restored, such as multipart. */
 function printed(type: string | undefined, value: unknown): (() => string) | undefined {
   if (value === undefined) return undefined;
   if (isJson(type)) return () => JSON.stringify(value);
@@ -101,7 +98,7 @@ function printed(type: string | undefined, value: unknown): (() => string) | und
   return () => printFields(value, '').join('&');
 }
 
-/** Reads a body as the parser that made `former` does. */
+/** Parses a body like the parser that made `former`. */
 function parsed(type: string | undefined, former: unknown, bytes: Buffer): unknown {
   if (bytes.length === 0) return typeof former === 'object' && former !== null ? {} : undefined;
   if (isJson(type)) {
@@ -118,7 +115,7 @@ function isJson(type: string | undefined): boolean {
   return reading === 'json' || reading === 'charset';
 }
 
-/** True for the result of a parser that gives brackets in names no meaning. */
+/** True for the result of a parser that treats brackets in names as plain characters. */
 function isFlat(fields: unknown): boolean {
   if (typeof fields !== 'object' || fields === null) return false;
   return Object.getPrototypeOf(fields) === null || Object.keys(fields).some((name) => name.includes('['));
@@ -128,7 +125,7 @@ function printFields(value: object, name: string): string[] {
   return Object.entries(value).flatMap(([key, member]: [string, unknown]) => {
     const path = name === '' ? key : `${name}[${key}]`;
     if (Array.isArray(member) && member.every((element) => typeof element !== 'object')) {
-      // A parser that gives brackets no meaning has them in the name.
+      // A parser that treats brackets as plain characters keeps them in the name.
       const repeated = path.endsWith('[]') ? path : `${path}[]`;
       return member.map((element) => printField(repeated, element));
     }
@@ -142,10 +139,10 @@ function printField(name: string, value: unknown): string {
   return `${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`;
 }
 
-/** Levels of brackets in a name, at most. */
+/** Maximum levels of brackets in a name. */
 const MAX_LEVELS = 32;
 
-/** Makes objects and lists of names with brackets. */
+/** Converts names with brackets to objects and lists. */
 function nestedFields(flat: Readonly<Record<string, unknown>>): object {
   const root: FieldObject = {};
   for (const [name, value] of Object.entries(flat)) {
@@ -182,7 +179,7 @@ function isFieldObject(value: unknown): value is FieldObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Turns objects below the root whose names are all numbers into lists. */
+/** Converts objects below the root whose names are all numbers to lists. */
 function asLists(fields: FieldObject): FieldObject {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {

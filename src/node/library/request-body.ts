@@ -3,24 +3,24 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { ByteCollector } from '../../http/byte-collector.ts';
 
-/** True for a body of which something was read, or all, before the migration. */
+/** True for a body that was read, at least in part, before the migration. */
 export function wasRead(incoming: IncomingMessage): boolean {
   return !isStream(incoming) || incoming.readableDidRead || incoming.readableEnded;
 }
 
-/** True for a body that others are still reading. */
+/** True for a body that other code is still reading. */
 export function isBeingRead(incoming: IncomingMessage): boolean {
   return isStream(incoming) && incoming.readableFlowing === true && !incoming.readableEnded;
 }
 
-/** False for the requests of platforms that have a body, and no stream: adapters of cloud functions. */
+/** False for the requests of platforms that have a body but no stream: adapters of cloud functions. */
 export function isStream(incoming: object): boolean {
   return incoming instanceof Readable;
 }
 
 /**
- * Reads a body to its end, also beside others that read it; `too-large` from `limit` bytes on, and undefined if the client goes away
- * before.
+ * Reads a body to its end, even if other code reads it as well; `too-large` from `limit` bytes on, undefined if the client disconnects
+ * first.
  */
 export function collectBody(
   incoming: IncomingMessage,
@@ -42,15 +42,15 @@ export function collectBody(
   incoming.once('end', () => resolve(body.take()));
   incoming.once('close', () => resolve(undefined));
   incoming.on('error', () => {});
-  // One that was paused, such as by middleware that waited for something.
+  // A paused stream, for example by middleware that waited for something.
   incoming.resume();
   return promise;
 }
 
-/** Gives a request whose body was read a new one, which the handlers after it read. */
+/** Gives a request whose body was read a new one for the following handlers. */
 export function putBody(incoming: IncomingMessage, body: Uint8Array): void {
   if (!isStream(incoming)) return;
-  // They have seen the client's body and its end.
+  // They have already received the client's body and its end.
   for (const event of ['data', 'end', 'readable']) incoming.removeAllListeners(event);
   renew(incoming, () => {});
   incoming.complete = true;
@@ -58,7 +58,7 @@ export function putBody(incoming: IncomingMessage, body: Uint8Array): void {
   fill(incoming, null);
 }
 
-/** Gives a request an empty body, and drops the client's as it arrives. */
+/** Gives a request an empty body, and drops the client's while it arrives. */
 export function dropBody(incoming: IncomingMessage): void {
   if (!isStream(incoming)) return;
   const receive = divert(incoming, () => true);
@@ -67,7 +67,7 @@ export function dropBody(incoming: IncomingMessage): void {
   receive();
 }
 
-/** Takes the client's body out of a request, as it arrives. The request then has the body that `putBody` or `putStream` gives it. */
+/** Takes the client's body out of a request while it arrives. The request then has the body of `putBody` or `putStream`. */
 export function takeStream(incoming: IncomingMessage): Readable {
   const source: Readable = new Readable({ read: () => receive() });
   const receive = divert(incoming, (chunk) => source.push(chunk));
@@ -81,7 +81,7 @@ export function takeStream(incoming: IncomingMessage): Readable {
   return source;
 }
 
-/** Gives a request a body that is made as it is read; where that fails, the body breaks as if the client had gone. */
+/** Gives a request a body that is produced on demand; if that fails, the body breaks off as if the client had disconnected. */
 export function putStream(incoming: IncomingMessage, body: AsyncIterable<Uint8Array>): void {
   const parts = body[Symbol.asyncIterator]();
   renew(incoming, () => {
@@ -92,17 +92,17 @@ export function putStream(incoming: IncomingMessage, body: AsyncIterable<Uint8Ar
   });
 }
 
-/** Sends what arrives from now on to `take` instead of the readers; returns a function that asks for it. */
+/** Sends bytes that arrive from now on to `take` instead of the stream's readers; returns a function that requests more. */
 function divert(incoming: IncomingMessage, take: (chunk: unknown) => boolean): () => void {
   const read = incoming._read.bind(incoming);
-  // An own property: Node's parser and the platforms that make requests of their own push what they receive.
+  // An own property: Node's parser and platforms with their own requests push received bytes through it.
   incoming.push = take;
   return () => read(incoming.readableHighWaterMark);
 }
 
 /**
- * Makes the stream of a request a new one that nothing was read from. The request stays the same object, with everything that middleware
- * has added to it, because frameworks hand on none but the one that they began with.
+ * Replaces the stream of a request with a new one that was not read. The request stays the same object, with all properties that
+ * middleware has added, because frameworks pass on only the object that they received.
  */
 function renew(incoming: IncomingMessage, read: () => void): void {
   const { readableHighWaterMark, readableEncoding } = incoming;
@@ -111,11 +111,11 @@ function renew(incoming: IncomingMessage, read: () => void): void {
 }
 
 function fill(incoming: IncomingMessage, chunk: Uint8Array | null): void {
-  // oxlint-disable-next-line typescript/unbound-method -- bound here; the request's own may lead what arrives elsewhere.
+  // oxlint-disable-next-line typescript/unbound-method -- bound here; the request's own method may divert what arrives.
   Reflect.apply(Readable.prototype.push, incoming, [chunk]);
 }
 
-/** The bytes of a chunk, which is text after `setEncoding`. */
+/** The bytes of a chunk, which is a text after `setEncoding`. */
 function bytesOf(incoming: IncomingMessage, chunk: Uint8Array | string): Uint8Array {
   return typeof chunk === 'string' ? Buffer.from(chunk, incoming.readableEncoding ?? 'utf8') : chunk;
 }

@@ -10,7 +10,7 @@ import type { BodyStream, TextNote } from '../../rewrite/text-stream.ts';
 import { decodeBodySync } from '../decode-body.ts';
 
 /**
- * Turns everything that a V2 service writes to `outgoing` into the V1 client's response. Like compression middleware, it replaces the
+ * Converts everything that a V2 service writes to `outgoing` to the V1 client's response. Like compression middleware, it replaces the
  * methods of this one object, so that any framework can write to it.
  */
 export function rewriteResponse(
@@ -40,7 +40,7 @@ export function rewriteResponse(
     });
   }
   rewriteInformation(migration, request, outgoing);
-  // To the service, the head counts as sent once the service can no longer change it.
+  // For the service, the head counts as sent once the service can no longer change it.
   Object.defineProperty(outgoing, 'headersSent', { configurable: true, get: () => rewritten.headersSent });
 }
 
@@ -156,11 +156,11 @@ class RewrittenOutgoing {
     }
     const whole = body.take();
     const { coding, limit } = started;
-    // Synchronously: to the service, a response has ended when `end` returns.
+    // Synchronously: for the service, a response has ended when `end` returns.
     const isCoded = coding !== undefined && whole.length > 0;
     const outcome = started.settle(isCoded ? decodeBodySync(coding, whole, limit) : whole, whole);
     if (outcome instanceof Promise) {
-      // To the service it has ended, since its head and body are written.
+      // For the service it has ended, because its head and body are written.
       void outcome.then((late) => this.send(late, callback));
       return this.outgoing;
     }
@@ -208,7 +208,7 @@ class RewrittenOutgoing {
   /** Replaces all fields but the hop-by-hop ones, which belong to the service's connection; the framing changes with the body. */
   private replaceFields({ verdict, status, headers }: SentHead): void {
     const { outgoing } = this;
-    // A reason belongs to the status that it came with.
+    // A reason phrase belongs to its status.
     if (outgoing.statusCode !== status) outgoing.statusMessage = '';
     outgoing.statusCode = status;
     const fields = headers.filter(([name]) => !isHopByHop(name));
@@ -232,14 +232,14 @@ function headersSent(action: string): Error {
   });
 }
 
-/** Points the links of informational responses (RFC 9110 §15.2), such as early hints, to V1. */
+/** Rewrites the links of informational responses (RFC 9110 §15.2), such as early hints, to V1. */
 function rewriteInformation(
   migration: Migration,
   request: RequestOfResponse,
   outgoing: ServerResponse,
 ): void {
   const inV1 = (fields: unknown): unknown => {
-    // Arguments without pairs of fields are for Node to take or refuse.
+    // Node accepts or refuses arguments other than pairs of fields.
     const pairs = typeof fields === 'object' && fields !== null ? pairsOf(fields) : undefined;
     if (pairs === undefined) return fields;
     const rewritten = pairs.map(([name, value]) => [name, valueInV1(migration, request, name, value)]);

@@ -6,7 +6,7 @@ import { parseEntry, readLogFile } from './log-files.ts';
 import { LogLines } from './log-lines.ts';
 
 const CHUNK_BYTES = 1024 * 1024;
-/** Maximum bytes to read from all files together, uncompressed: a second's work. */
+/** Maximum bytes to read from all files together, uncompressed: about a second of work. */
 const MAX_BYTES = 256 * CHUNK_BYTES;
 
 /**
@@ -97,8 +97,8 @@ class EntrySearch {
 }
 
 /**
- * Finds a request's last entry in a compressed log, which can only be read forwards; `maxBytes` limits the uncompressed bytes. If the file
- * is longer or damaged, the part that was read counts.
+ * Finds a request's last entry in a compressed log, which can only be read forwards; `maxBytes` limits the uncompressed bytes. If the
+ * file is longer or damaged, only the part that was read counts.
  */
 async function findInPacked(path: string, search: EntrySearch, maxBytes: number): Promise<SearchResult> {
   let size = 0;

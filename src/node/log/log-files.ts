@@ -14,8 +14,9 @@ const CHUNK_BYTES = 1024 * 1024;
 const MAX_LINE_BYTES = 16 * 1024 * 1024;
 
 /**
- * Reads a log file in chunks and decompresses gzip and Zstandard, which it detects by their first bytes. `-` is stdin, packed or not.
- * Lines are the gateway's own, whatever a collector wrote around them (`LogLines`). `start` is the byte of a plain file to begin at, which may be within a line.
+ * Reads a log file in chunks and decompresses gzip and Zstandard, which it detects by their first bytes. `-` is stdin, compressed or not.
+ * Lines are the gateway's own, without text that a collector added (`LogLines`). `start` is the byte of a plain file to begin at, which
+ * may be within a line.
  */
 export function readLogFile(path: string, chunkBytes = CHUNK_BYTES, start = 0): AsyncGenerator<LogPiece> {
   return unwrapLog(readPacked(path, chunkBytes, start));
@@ -160,7 +161,7 @@ async function firstBytes(path: string): Promise<Uint8Array> {
   }
 }
 
-/** Takes the gateway's lines out of what collectors wrote around them. */
+/** Extracts the gateway's lines from the records of collectors. */
 async function* unwrapLog(pieces: AsyncIterable<LogPiece>): AsyncGenerator<LogPiece> {
   const lines = new LogLines();
   let read = 0;
@@ -179,12 +180,12 @@ export interface LogPiece {
   readonly read: number;
 }
 
-/** Log files in the order of their arguments, or why an argument names none. */
+/** Log files in the order of their arguments, or why an argument matches none. */
 type LogSources = { readonly files: readonly string[] } | { readonly fault: string };
 
 /**
- * Lists the log files that arguments name: files, `-` for stdin, folders with the logs below them, and glob patterns; stdin without any, unless that is a terminal. A file that
- * several arguments name, or a link to it, is listed once.
+ * Lists the log files that arguments name: files, `-` for stdin, folders with the logs below them, and glob patterns; stdin without
+ * arguments, unless that is a terminal. A file that several arguments name, or a link to it, is listed once.
  */
 export async function logSources(
   given: readonly string[],

@@ -19,7 +19,7 @@ const MAX_RECORD = 64 * 1024 * 1024;
 /** Maximum characters of a record in YAML, whose parser is slow; a longer one is read line by line. */
 const MAX_YAML = 1024 * 1024;
 
-/** Maximum characters of a line that a collector cut into pieces, and maximum lines that wait for their next piece. */
+/** Maximum characters of a line that a collector split, and maximum lines that wait for their next piece. */
 const MAX_CUT = 1024 * 1024;
 const MAX_WAITING = 64;
 
@@ -32,8 +32,8 @@ const TIME = 24;
 const LAST = TAIL.length + 16 + 2;
 
 /**
- * Turns what collectors, containers and export commands write into the gateway's own lines, the same for every reader of a log. Each line
- * is judged by itself, because one file may have lines of several forms. A text before an entry stays where it names a replica. A line
+ * Converts the output of collectors, containers and export commands to the gateway's own lines, for all readers of logs. Each line is
+ * examined separately, because one file may have lines in several forms. A text before an entry stays if it names a replica. A line
  * without an entry is passed on, and counts as unreadable; records of other programs are left out.
  */
 export class LogLines {
@@ -43,9 +43,9 @@ export class LogLines {
   private length = 0;
   /** Lines of a record in YAML. */
   private yaml: string[] = [];
-  /** The last line that was taken out of another form, which a collector may have written under several names. */
+  /** The last line that was extracted from another form: a collector may have written it under several names. */
   private latest = '';
-  /** Beginnings of lines whose next piece has not come, by what comes before them. */
+  /** Beginnings of lines whose next piece has not arrived, by the text before them. */
   private readonly waiting = new Map<string, string>();
 
   /** Returns the lines in whole lines of a file: the given bytes where all of them are entries. */
@@ -69,7 +69,7 @@ export class LogLines {
     return from === 0 ? bytes : Buffer.concat([...parts, bytes.subarray(from)]);
   }
 
-  /** Returns what is left at the end of a file. */
+  /** Returns the remaining lines at the end of a file. */
   end(): Buffer {
     const cut = [...this.waiting].map(([key, text]) => `${key.includes('\0') ? '' : key}${text}\n`).join('');
     this.waiting.clear();
@@ -86,12 +86,12 @@ export class LogLines {
     return beginsYaml(text) ? this.inYaml(text) : this.whole(text);
   }
 
-  /** Reads a line that is no part of a record in YAML. */
+  /** Reads a line that is not part of a record in YAML. */
   private whole(text: string): string {
     if (text === '') return '\n';
     const opened = /^(\s*)([[{])$/.exec(text);
     if (opened !== null) {
-      // The elements of a list are records of their own.
+      // The elements of a list are separate records.
       if (opened[2] === '[') return '';
       this.indent = opened[1] ?? '';
       return this.inRecord(text);
@@ -157,7 +157,7 @@ export class LogLines {
     return wait(this.waiting, text.slice(0, start), text.slice(start));
   }
 
-  /** Adds a text to the line that it continues: its beginning had the same text before it, but for numbers. */
+  /** Appends a text to the line that it continues, whose beginning had the same text before it, apart from numbers. */
   private continued(text: string): string | undefined {
     for (const [before, start] of [...this.waiting].reverse()) {
       const length = before.includes('\0') ? undefined : lengthLike(before, text);
@@ -170,7 +170,7 @@ export class LogLines {
     return undefined;
   }
 
-  /** Returns lines that were taken out of another form: each once, also where a record has its text under several names. */
+  /** Returns extracted lines, each only once, even if a record contains its text under several names. */
   private taken(lines: readonly string[], prefix = ''): string {
     let text = '';
     for (const line of lines) {
@@ -181,7 +181,7 @@ export class LogLines {
   }
 }
 
-/** True for a collector's record of another program. journald leaves out long texts unless it is asked for all: these may be entries. */
+/** True for a collector's record of another program. journald omits long texts unless told to print all: those may be entries. */
 function isOfOthers(record: unknown): boolean {
   if (typeof record !== 'object' || record === null || timeOf(record) === undefined) return false;
   return !('MESSAGE' in record && record.MESSAGE === null);
@@ -200,7 +200,7 @@ function wait(waiting: Map<string, string>, key: string, text: string): string {
   return `${oldest[1]}\n`;
 }
 
-/** Joins pieces of lines in a record's texts, by their place and by what wrote them. */
+/** Joins pieces of lines in a record's texts, by their place and their source. */
 class RecordCuts implements CutLines {
   hasPiece = false;
   private readonly waiting: Map<string, string>;
@@ -231,7 +231,7 @@ class RecordCuts implements CutLines {
   }
 }
 
-/** The length of the beginning of `text` that is like `before`: numbers may differ, and CRI's mark of a last piece. */
+/** The length of the common beginning of `text` and `before`: numbers may differ, and CRI's mark of a last piece. */
 function lengthLike(before: string, text: string): number | undefined {
   let at = 0;
   for (let index = 0; index < before.length; index += 1) {
@@ -253,7 +253,7 @@ function isDigit(text: string, at: number): boolean {
   return unit >= 0x30 && unit <= 0x39;
 }
 
-/** True for an entry as the gateway writes it, with nothing before, behind or after it. */
+/** True for an entry as the gateway writes it, with nothing added. */
 function isOwn(bytes: Buffer, start: number, end: number): boolean {
   if (end - start < LAST + HEAD.length || bytes[end - 1] !== 0x7d) return false;
   if (!isAt(bytes, start, HEAD) || !isAt(bytes, start + HEAD.length + TIME, LEVEL)) return false;

@@ -10,7 +10,7 @@ export interface LogQueue {
   /** Waits until everything is written, at most for some milliseconds; lines not written by then are lost. */
   flush(milliseconds: number): Promise<void>;
   /**
-   * Reopens the file after it was renamed (logrotate's `create`); no line is lost. False if it is no regular file. If the path cannot
+   * Reopens the file after it was renamed (logrotate's `create`); no line is lost. False if it is not a regular file. If the path cannot
    * be opened, it throws the kernel's error and keeps the old file.
    */
   reopen(): boolean;
@@ -39,7 +39,7 @@ const GATHER_MS = 10;
 const FILE_BATCH_BYTES = 128 * 1024;
 /** The same for a pipe: it holds 64 KiB on Linux, so that this fits into one write. */
 const PIPE_BATCH_BYTES = 48 * 1024;
-/** Room on a page of lines for the one that completes a batch. */
+/** Room on a page for the line that completes a batch. */
 const LAST_LINE_BYTES = 32 * 1024;
 /** Milliseconds before writing to a full disk is retried. */
 const RETRY_MS = 1000;
@@ -56,7 +56,7 @@ interface Target {
   readonly writer: Writer;
   /** Bytes that are written at once without gathering more. */
   readonly batch: number;
-  /** Opens the same path again; undefined for other than regular files. */
+  /** Opens the same path again; undefined for anything but a regular file. */
   readonly openAgain: (() => Target) | undefined;
   readonly close: () => void;
 }
@@ -75,7 +75,7 @@ function openTarget(target: string | number): Target {
   };
 }
 
-/** Ends a line that a full disk or a killed process cut, so that the next one is not lost with it. */
+/** Ends a line that was cut off by a full disk or a killed process, so that the next line is not lost with it. */
 function endLastLine(path: string, descriptor: number, size: number): void {
   try {
     const reader = openSync(path, 'r');
@@ -87,7 +87,7 @@ function endLastLine(path: string, descriptor: number, size: number): void {
     }
     if (last[0] !== FEED) writeSync(descriptor, '\n');
   } catch {
-    // A file that may only be written, or a disk that is still full: only the next line is at risk.
+    // For a file without read permission, or while the disk is full, only the next line is at risk.
   }
 }
 
@@ -99,7 +99,7 @@ function fileWriter(descriptor: number): Writer {
 }
 
 /**
- * Writes to a pipe without a thread: with a stuck reader, a write would block a thread of the pool for ever, and with it the exit of the
+ * Writes to a pipe without a thread: with a stuck reader, a write would block a thread of the pool forever, and so the exit of the
  * process. Files and terminals have no alternative.
  */
 function pipeWriter(descriptor: number): Writer {
@@ -124,7 +124,7 @@ class Page {
     this.bytes = Buffer.allocUnsafeSlow(size);
   }
 
-  /** True when a line fits, whatever characters it contains. */
+  /** True if a line fits with any characters. */
   hasRoom(line: string): boolean {
     return this.used + line.length * 3 <= this.bytes.length;
   }
@@ -149,7 +149,7 @@ class QueueSink implements LogSink {
   dropped = 0;
   droppedAt: number | undefined = undefined;
   private target: Target;
-  /** Replaces `target` once the write in progress is done, so that no batch is split over two files. */
+  /** Replaces `target` after the current write, so that no batch is split over two files. */
   private renewed: Target | undefined = undefined;
   private readonly options: LogSinkOptions;
   /** Full pages, the oldest first. */
@@ -264,13 +264,13 @@ class QueueSink implements LogSink {
     }
   }
 
-  /** Waits for more lines, unless there are enough or `flush` waits: a write costs more than many lines. */
+  /** Waits for more lines, unless there are enough or `flush` waits: a write takes longer than many lines. */
   private gather(): void {
     if (this.size >= this.target.batch || this.waiting.length > 0) this.next();
     else if (this.size > 0) this.timer ??= setTimeout(QueueSink.writeNext, GATHER_MS, this);
   }
 
-  /** Writes the current pages from an offset on; after a line that broke off it begins a new line. */
+  /** Writes the current pages from an offset on; begins a new line after one that broke off. */
   private put(bytes: Buffer, from: number): void {
     const isContinued = from === 0 && this.isWithinLine;
     const rest = bytes.subarray(from);
@@ -305,7 +305,7 @@ class QueueSink implements LogSink {
 
   private fail(code: string, count: number): void {
     this.drop(count, isGone(code) ? 'the reader of the log is gone' : `the log cannot be written (${code})`);
-    // A broken pipe never gets another reader; a full disk may have room later.
+    // A broken pipe never gets another reader; a full disk may have space later.
     if (isGone(code)) this.abandon('');
     for (const done of this.waiting.splice(0)) done();
     if (this.size > 0) this.timer ??= setTimeout(QueueSink.writeNext, RETRY_MS, this);

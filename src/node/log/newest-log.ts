@@ -3,12 +3,12 @@ import type { LineTally } from '../../report/tally/tally-lines.ts';
 import { rotatedLogs } from './find-entry.ts';
 import { readLogFile } from './log-files.ts';
 
-/** Newest bytes of a log that operators have read: some 2 s of work. */
+/** Maximum bytes of a log that are read for operators, the newest ones: about 2 s of work. */
 export const LOG_BYTES = 256 * 1024 * 1024;
 
 /** Assumed ratio of a packed file's unpacked size to its own. One that may exceed the rest of the limit is unpacked to find its size. */
 const PACKING = 10;
-/** Multiple of the limit beyond which even that is not worth it. */
+/** Multiple of the limit beyond which a file is not even unpacked. */
 const UNPACKED = 4;
 
 /** Reads the newest lines of a log file and the rotated ones beside it, at most `most` bytes of them, the oldest first. */
@@ -30,7 +30,7 @@ export async function readNewest(
   return { bytesRead, isWhole };
 }
 
-/** Returns the newest files that fit into `most` bytes, the oldest first, and the end of the one that does not. */
+/** Returns the newest files that fit into `most` bytes, the oldest first, and the end of the next one. */
 async function newestParts(
   files: readonly string[],
   most: number,

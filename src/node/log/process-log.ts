@@ -11,9 +11,11 @@ import type { LogSink } from './log-sink.ts';
  * | `started` | info | the gateway serves clients | `version`, `node`, `clients`, `admin`, `upstream`, `ruleBook` |
  * | `shipped-rule-book` | warn; info with the embedded V2 | no rule book is set, and none is here: the shipped one is in force | |
  * | `start-refused` | error | settings, rule book or addresses are invalid: a line for each error, then exit code 2 | |
- * | `few-files` | warn | the limit of open files is below `GATEWAY_CLIENT_CONNECTIONS` or `GATEWAY_UPSTREAM_CONNECTIONS`, which the gateway lowers (Linux) | `files`, `clients`, `upstream` |
- * | `not-rehearsed` | info | the gateway played no exchanges to itself before it was ready, so the first requests take longer; the line says why | |
- * | `node-internals` | warn | this Node lacks private parts that the gateway uses, which goes on, slower. Bun and Deno have none, which is no fault | `missing` |
+ * | `few-files` | warn | the limit of open files is below `GATEWAY_CLIENT_CONNECTIONS` or `GATEWAY_UPSTREAM_CONNECTIONS`, which the
+ * gateway lowers (Linux) | `files`, `clients`, `upstream` |
+ * | `not-rehearsed` | info | the gateway did not rehearse requests before it was ready, so the first ones take longer; the line says why | |
+ * | `node-internals` | warn | this Node lacks private parts that the gateway uses, so the gateway is slower. Not logged on Bun and Deno,
+ * which have none | `missing` |
  * | `rule-book-in-force` | info | a rule book was read again: it takes effect, or is in force again after a refused one | `ruleBook` |
  * | `rule-book-refused` | error | a rule book is invalid; the old one stays in force | `ruleBook` |
  * | `certificate-in-use` | info | new connections use a renewed certificate | |
@@ -24,21 +26,27 @@ import type { LogSink } from './log-sink.ts';
  * | `client-names-refused` | error | the file of client names is invalid; the earlier names stay | |
  * | `v2-openapi-in-use` | info | a changed description of V2 is in use | |
  * | `v2-openapi-unread` | warn | V2's description cannot be read; the earlier one stays, and an address is tried again each minute | |
- * | `v2-openapi-unchecked` | warn | V2's description has no JSON body for the rule book's operations, so each check is `unknown`; or has a keyword that is skipped. One line each | |
+ * | `v2-openapi-unchecked` | warn | V2's description has no JSON body for the rule book's operations, so each check is `unknown`; or has
+ * a keyword that is skipped. One line each | |
  * | `rollout-changed` | info | an operator changed a mode, here or at another replica; the line has name and reason | |
  * | `rollout-rolled-back` | error | a canary was rolled back, or a migrated operation where the rule book allows it | |
- * | `rollout-overtaken` | warn | a mode that was set here without the store gave way to one set elsewhere | |
+ * | `rollout-overtaken` | warn | a mode that was set here without the store was replaced by one set at another replica | |
  * | `rollout-damaged` | error | the stored rollout is damaged; the last known one stays in force | |
  * | `rollout-file` | error | the copy of the rollout cannot be written | |
  * | `rollout-without-v1` | error | the stored modes need V1, but none is configured here; the rule book's modes hold | |
  * | `rate-limit-divided` | info | processes joined or left, so each has another part of each client's rate limit | |
- * | `newcomers-served` | warn | the rule book refuses newcomers, but the gateway had learned clients for less than 14 days before, so it serves them | `since`, `from` |
- * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again, for modes and canaries or for the report's counts | |
- * | `store-stranger` | warn | a key in the store has something that no gateway of this version wrote; it is passed over. One line for each key | |
+ * | `newcomers-served` | warn | the rule book refuses newcomers, but the gateway had learned clients for less than 14 days before, so it
+ * serves them | `since`, `from` |
+ * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again, for modes and canaries or for the report's
+ * counts | |
+ * | `store-stranger` | warn | a key in the store has content that no gateway of this version wrote; the gateway ignores it. One line for
+ * each key | |
  * | `binding-failed` | warn | at the edge, a binding that no response depends on fails; once a minute at most | `binding` |
  * | `client-secret-random` | warn | the rollout needs `GATEWAY_CLIENT_SECRET`, because client names must outlive the process | |
- * | `circuit-opened`, `circuit-closed` | error, info | the circuit of an origin opened or closed | `origin`; `host` of a subscriber of webhooks |
- * | `upstream-fault` | warn | an origin sent no response, or only part of one; `repeated` counts repetitions | `origin`, `host`, `kind`, `cause`, `sent`, `repeated` |
+ * | `circuit-opened`, `circuit-closed` | error, info | the circuit of an origin opened or closed | `origin`; `host` of a subscriber of
+ * webhooks |
+ * | `upstream-fault` | warn | an origin sent no response, or only part of one; `repeated` counts repetitions | `origin`, `host`, `kind`,
+ * `cause`, `sent`, `repeated` |
  * | `worker-ended` | error | a worker process ended, or hung and was ended, and is started again | |
  * | `log-trouble` | warn | lines of the rewrite log are lost | `dropped` |
  * | `log-reopened` | info | SIGHUP reopened the file of the rewrite log | |
@@ -47,7 +55,8 @@ import type { LogSink } from './log-sink.ts';
  * | `unexpected-error` | error | a bug in the gateway; `repeated` counts repetitions | `stack`, `repeated` |
  * | `runtime-warning` | warn | a warning from Node | `name` |
  * | `draining` | info | a signal arrived; the gateway finishes requests in flight | `inFlight` |
- * | `drain-ended` | warn | `GATEWAY_DRAIN` is over, and requests in flight ended with their connections; not known for `GATEWAY_WORKERS` | `inFlight` |
+ * | `drain-ended` | warn | `GATEWAY_DRAIN` is over, and requests in flight ended with their connections; not known for `GATEWAY_WORKERS`
+ * | `inFlight` |
  * | `stopped` | info | the last line | |
  */
 export type ProcessEvent =

@@ -73,7 +73,7 @@ export async function openTraces(
       import('@opentelemetry/resources'),
     ]);
   const loss = new LossCount(onNotice);
-  // Set before an exporter is made, since it warns of variables that it does not understand.
+  // Set before an exporter is created, because it warns of variables that it does not support.
   const tell = (message: string, ...details: readonly unknown[]): void =>
     loss.told([message, ...details].join(' '));
   api.diag.setLogger(
@@ -85,7 +85,7 @@ export async function openTraces(
   const processor = new sdk.BatchSpanProcessor(exporter, { maxQueueSize: loss.queueLength });
   const own = resourceFromAttributes({ 'service.name': 'capture-gateway', 'service.version': version });
   const provider = new sdk.BasicTracerProvider({
-    // The sampler has decided when the exchange began.
+    // The sampler decided when the exchange began.
     sampler: new sdk.AlwaysOnSampler(),
     idGenerator: ids,
     resource: defaultResource()
@@ -177,7 +177,7 @@ export async function openSampler(): Promise<TraceSampler> {
 
 const SOME_SPAN = '0000000000000001';
 
-/** Gives spans the ids that an exchange had when it began: V2 received them in `traceparent`. */
+/** Gives spans the ids that their exchange got when it began: V2 received them in `traceparent`. */
 class GivenIds implements IdGenerator {
   next: { readonly traceId: string; readonly spanId: string | undefined } = {
     traceId: '',
@@ -196,7 +196,7 @@ class GivenIds implements IdGenerator {
 /** 1 is a server span, 2 a client span (OpenTelemetry's `SpanKind`). */
 const [SERVER, CLIENT] = [1, 2] as const;
 
-/** Counts the exchanges whose spans were lost, by their server spans, and tells the first loss until an export succeeds. */
+/** Counts the exchanges whose spans were lost, by their server spans, and reports the first loss after each successful export. */
 class LossCount {
   dropped = 0;
   /** Maximum spans that wait, also read by OpenTelemetry's processor. */
@@ -212,7 +212,7 @@ class LossCount {
     this.#onNotice = onNotice;
   }
 
-  /** Counts a span that ends; false where the queue has no room for it. */
+  /** Counts a span that ends; false if the queue has no room for it. */
   ended(span: ReadableSpan): boolean {
     const isFull = this.#waiting >= this.queueLength;
     const exchanges = exchangesOf([span]);
@@ -224,7 +224,7 @@ class LossCount {
     return !isFull;
   }
 
-  /** An exporter that counts what it could not deliver. */
+  /** An exporter that counts undelivered spans. */
   counting(exporter: SpanExporter): SpanExporter {
     return {
       export: (spans, done) => {
@@ -242,7 +242,9 @@ class LossCount {
     };
   }
 
-  /** Takes a warning of OpenTelemetry's packages: of spans that a collector rejected (OTLP/HTTP, "Partial Success"), or another. */
+  /**
+   * Handles a warning of OpenTelemetry's packages: about spans that a collector rejected (OTLP/HTTP, "Partial Success"), or another one.
+   */
   told(warning: string): void {
     const rejected = /"rejectedSpans":"?(\d+)/.exec(warning)?.[1];
     // Each exchange has at most two spans.
@@ -251,7 +253,7 @@ class LossCount {
     this.#warned = warning;
   }
 
-  /** Counts what was not exported in time. */
+  /** Counts spans that were not exported in time. */
   close(): void {
     this.#lost(this.#exchangesWaiting, 'the collector is too slow');
     this.#exchangesWaiting = 0;
@@ -265,7 +267,7 @@ class LossCount {
   }
 }
 
-/** Counts the server spans, which alone have a verdict. */
+/** Counts the server spans: only these have a verdict. */
 function exchangesOf(spans: readonly ReadableSpan[]): number {
   return spans.filter(({ attributes }) => attributes['gateway.verdict'] !== undefined).length;
 }
@@ -283,9 +285,9 @@ interface SpanOfExchange {
 }
 
 /**
- * The spans of a sampled exchange: the server span is a child of the client's span, and the client span of the request to V2, if one
- * was sent, is a child of the server span. V2 receives the latter as the parent of its own spans. Requests of V2's clients are
- * forwarded unchanged, including `traceparent`: the gateway takes no part in their traces.
+ * The spans of a sampled exchange: the server span is a child of the client's span, and the client span of the request to V2, if one was
+ * sent, is a child of the server span. V2 receives the latter as the parent of its own spans. Requests of V2's clients are forwarded
+ * unchanged, including `traceparent`: the gateway is not part of their traces.
  */
 function spansOf(entry: Entry, prefixes: Prefixes): readonly SpanOfExchange[] {
   const { traceId, spanId, isSampled } = entry;

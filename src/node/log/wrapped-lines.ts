@@ -2,10 +2,10 @@ import { gunzipSync } from 'node:zlib';
 import { parse, type Tags } from 'yaml';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 
-/** Maximum nesting at which lines are found; a queue's messages are at seven, and a text counts as two. */
+/** Maximum nesting at which lines are found; a queue's messages are at level seven, and a text counts as two levels. */
 const MAX_DEPTH = 20;
 
-/** Maximum characters of a text to search for objects; no entry is that long. */
+/** Maximum characters of a text to search for objects; entries are shorter. */
 const MAX_TEXT = 1024 * 1024;
 
 /** Maximum objects that are tried in one text: a cut entry has one for each of its edits. */
@@ -22,7 +22,7 @@ const COLOUR = /(?:\u001B|#033|\^\[)\[[\d;]*[Km]/g;
 // oxlint-disable-next-line no-control-regex -- these characters are what it removes.
 const PADDING = /[\u0000\u001E\uFEFF]/g;
 
-/** An object's beginning: also in a text that is escaped once more, or in a CSV cell, which doubles quotation marks. */
+/** An object's beginning, also in a text that is escaped once more, or in a CSV cell, which doubles quotation marks. */
 const OBJECT = /\{\s{0,16}(?:\\{0,7}"){1,2}/g;
 
 /** The beginning of an entry or of a process log line. */
@@ -31,7 +31,7 @@ const OWN_BEGINNING = /^\{\s{0,16}"(?:time|level)"\s{0,4}:\s{0,4}"/;
 /** `2026-11-22T07:00:00.123Z`, with any number of decimal places, a space for the T, or another zone. */
 const STAMP = /\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d{1,9})?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?/;
 
-/** Names of a record's time, in small letters without marks: `@timestamp`, `__REALTIME_TIMESTAMP`, `timeUnixNano`. */
+/** Names of a record's time, in lower case without punctuation: `@timestamp`, `__REALTIME_TIMESTAMP`, `timeUnixNano`. */
 const TIME_NAMES: ReadonlySet<string> = new Set([
   'time',
   'timestamp',
@@ -47,7 +47,7 @@ const TIME_NAMES: ReadonlySet<string> = new Set([
   'realtimetimestamp',
 ]);
 
-/** Names of what wrote a record. Pieces of one line have the same ones. */
+/** Names of a record's source. Pieces of one line have the same source. */
 const SOURCE_NAMES: ReadonlySet<string> = new Set([
   'stream',
   'source',
@@ -66,9 +66,12 @@ const SOURCE_NAMES: ReadonlySet<string> = new Set([
   'path',
 ]);
 
-/** The pieces of a line that a collector cut, as a record's texts. */
+/** The pieces of a line that a collector split, as a record's texts. */
 export interface CutLines {
-  /** Adds the text at a place of a record; returns the whole line with its last piece, an empty text while pieces lack, undefined for a text that is no piece. */
+  /**
+   * Adds the text at a place of a record; returns the whole line after its last piece, an empty text while pieces are missing, undefined
+   * for a text that is not a piece.
+   */
   add(place: string, text: string): string | undefined;
 }
 
@@ -80,7 +83,7 @@ export function plainText(text: string): string {
 
 /**
  * Finds the gateway's lines anywhere within a value: as objects, as members of OTLP, in texts, in Base64, in lists of bytes. `time` is
- * that of an enclosing record, for collectors that take a line's time out of it.
+ * that of an enclosing record, for collectors that remove the time from a line.
  */
 export function linesWithin(value: unknown, time?: string, cuts?: CutLines): readonly string[] {
   const found: string[] = [];
@@ -95,7 +98,7 @@ export function linesInText(text: string): readonly string[] {
   return found;
 }
 
-/** The offset at which a text's last object begins if the text ends within it; undefined where none does. */
+/** The offset at which a text's last object begins if the text ends within it; undefined if it does not. */
 export function cutObject(text: string): number | undefined {
   for (const { index } of text.slice(0, MAX_TEXT).matchAll(OBJECT))
     if (OWN_BEGINNING.test(text.slice(index, index + 64)) && objectEnd(text, index) === undefined)
@@ -193,7 +196,7 @@ class Search {
   }
 }
 
-/** Returns a line of the gateway with its time, and with the list of edits that some collectors leave out when it is empty. */
+/** Returns a line of the gateway with its time, and with the list of edits that some collectors omit if it is empty. */
 function ownLine(value: object, outer: string | undefined): string | undefined {
   if (!isLine(value)) return undefined;
   const members: Readonly<Record<string, unknown>> = { ...value };
@@ -221,7 +224,7 @@ function attributesOf(value: object): object | undefined {
   );
 }
 
-/** The value that an `AnyValue` of OTLP stands for. */
+/** The value in an `AnyValue` of OTLP. */
 function plainValue(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const list = attributesOf(value);
@@ -242,7 +245,7 @@ function memberOf(value: unknown, name: string): unknown {
   return member;
 }
 
-/** True for a list of bytes, as journald's JSON has texts with control characters. */
+/** True for a list of bytes: journald's JSON for texts with control characters. */
 function isBytes(list: readonly unknown[]): list is readonly number[] {
   return (
     list.length > 8 &&
@@ -290,7 +293,7 @@ function timeOfText(value: unknown): string | undefined {
   return isoTime(Date.parse(/(?:Z|[+-]\d\d:?\d\d)$/.test(text) ? text : `${text}Z`));
 }
 
-/** The least number that is not in seconds, milliseconds, microseconds: each from 1973 on. */
+/** The least numbers that are milliseconds, microseconds and nanoseconds: each from 1973 on. */
 const UNITS = [
   [1e11, 1000],
   [1e14, 1],
@@ -298,7 +301,7 @@ const UNITS = [
   [Number.POSITIVE_INFINITY, 1e-6],
 ] as const;
 
-/** Milliseconds by which a fraction of a second may be off as a number of 64 bits. */
+/** Milliseconds of rounding error for a fraction of a second in a 64-bit number. */
 const ROUNDING = 0.01;
 
 function timeOfNumber(value: number): string | undefined {
@@ -311,7 +314,7 @@ function isoTime(milliseconds: number): string | undefined {
   return Math.abs(milliseconds) < 1e14 ? new Date(milliseconds).toISOString() : undefined;
 }
 
-/** Names what wrote a record: all texts and numbers with names of sources. */
+/** Names a record's source: all texts and numbers with names of sources. */
 export function sourceOf(record: unknown, depth = 0): string {
   if (typeof record !== 'object' || record === null || depth > 4) return '';
   let source = '';
@@ -322,7 +325,7 @@ export function sourceOf(record: unknown, depth = 0): string {
   return source;
 }
 
-/** The offset after the object that begins at `start`; undefined when the text ends in it. */
+/** The offset after the object that begins at `start`; undefined if the text ends within it. */
 function objectEnd(text: string, start: number): number | undefined {
   let depth = 0;
   for (let at = start; at < text.length; at += 1) {
@@ -338,7 +341,7 @@ function objectEnd(text: string, start: number): number | undefined {
   return undefined;
 }
 
-/** The offset of the quotation mark that ends the text which begins at `start`; the text's length when none does. */
+/** The offset of the quotation mark that ends the text which begins at `start`; the text's length if there is none. */
 function stringEnd(text: string, start: number): number {
   let at = text.indexOf('"', start + 1);
   while (at !== -1) {
@@ -356,7 +359,7 @@ const DOCUMENT = '---';
 /** An item of a list, as `aws --output yaml` and `az --output yaml` print records. */
 const ITEM = /^- [A-Z_a-z@][\w.@/-]{0,80}:(?: |$)/;
 
-/** A member of a document. What is in it is indented, but for the items of a list. */
+/** A member of a document. Its contents are indented, except the items of a list. */
 const MEMBER = /^[A-Z_a-z@][\w.@/-]{0,80}:(?: |$)/;
 
 /** True for a line that begins a record in YAML. */
@@ -364,13 +367,13 @@ export function beginsYaml(line: string): boolean {
   return line === DOCUMENT || ITEM.test(line);
 }
 
-/** True for a line that belongs to the record which `first` begins. */
+/** True for a line that belongs to the record that begins with `first`. */
 export function continuesYaml(first: string, line: string): boolean {
   if (line === '' || /^\s/.test(line)) return true;
   return first === DOCUMENT && (MEMBER.test(line) || line.startsWith('- '));
 }
 
-/** Reads a record in YAML; undefined for a text that is none, or not an object or a list of objects. */
+/** Reads a record in YAML; undefined if it is not valid, or not an object or a list of objects. */
 export function yamlValue(text: string): object | undefined {
   try {
     const value: unknown = parse(text, {
@@ -385,8 +388,8 @@ export function yamlValue(text: string): object | undefined {
 }
 
 /**
- * Python, in which these tools are written, takes `51e28812` for a text and leaves it without quotation marks; YAML 1.2 has it as a
- * number. Names of clients and rule books are such texts.
+ * These tools are written in Python, which treats `51e28812` as a text and prints it without quotation marks; in YAML 1.2 it is a number.
+ * Names of clients and rule books are such texts.
  */
 function withoutExponents(tags: Tags): Tags {
   return tags.filter((tag) => typeof tag === 'string' || !('format' in tag) || tag.format !== 'EXP');

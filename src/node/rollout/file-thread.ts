@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import type { StateCall, StateNews } from '../../rollout/shared-state.ts';
 
-/** What the main thread asks of the thread; `id` numbers the requests. */
+/** The main thread's requests to the thread; `id` numbers them. */
 export type FileRequest = { readonly id: number } & (
   | { readonly kind: 'lock'; readonly path: string }
   | { readonly kind: 'release'; readonly lock: number }
@@ -22,7 +22,7 @@ interface Asked {
 }
 
 /**
- * Locks and shared states in files that SQLite keeps, in a thread of its own: its calls wait for the disk, and on a slow one they would hold up
+ * Locks and shared states in files that SQLite keeps, in a separate thread: its calls wait for the disk, and a slow disk would delay
  * every request. The thread starts with the first call.
  */
 export class FileThread {
@@ -43,7 +43,7 @@ export class FileThread {
     return reply.news;
   }
 
-  /** Ends the thread after what was asked before; a later call starts another. */
+  /** Ends the thread after the earlier requests; a later call starts another one. */
   async close(): Promise<void> {
     const { worker } = this;
     if (worker === undefined) return;
@@ -64,7 +64,7 @@ export class FileThread {
   }
 
   private start(): Worker {
-    // Options of a script that a process got with `--eval` are not for a module.
+    // Options for a script that a process got with `--eval` do not suit a module.
     const worker = new Worker(new URL(`./file-worker.${END}`, import.meta.url), { execArgv: [] });
     worker.on('message', (reply: FileReply) => {
       const asked = this.asked.get(reply.id);

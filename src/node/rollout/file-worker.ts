@@ -3,7 +3,7 @@ import { errorCode } from '../files.ts';
 import type { FileReply, FileRequest } from './file-thread.ts';
 import { lockFile, StateFile } from './state-file.ts';
 
-// The thread of the file store: takes locks and keeps shared states, and waits for the disk where nobody else has to.
+// The thread of the file store: takes locks and keeps shared states, and waits for the disk so that no other thread has to.
 
 const locks = new Map<number, () => void>();
 const all = new Map<string, StateFile>();
@@ -34,7 +34,7 @@ async function respond(request: FileRequest): Promise<FileReply> {
   return { kind: 'done', id };
 }
 
-/** One connection for each file: to close a second one would take the locks from the first (fcntl(2)). */
+/** One connection for each file: closing a second one would release the locks of the first (fcntl(2)). */
 function stateOf(path: string): StateFile {
   const state = all.get(path) ?? new StateFile(path, Date.now);
   all.set(path, state);

@@ -141,7 +141,7 @@ async function share(
     await copy?.close();
   };
   const last = copy?.read();
-  // A file that is another's gets no state of ours beside it.
+  // No state is created beside a file of another program.
   const unusable = isLocal && last === undefined ? await faultOfFile(store, place) : undefined;
   if (unusable !== undefined) {
     await close();
@@ -165,7 +165,7 @@ async function share(
   return { replica, close };
 }
 
-/** Returns a sentence that says why a file is no store, before anything is written to it; undefined for one that is, or that is missing. */
+/** Returns a sentence that says why a file is not a store, before anything is written to it; undefined if it is one, or is missing. */
 async function faultOfFile(store: SharedState, place: string): Promise<string | undefined> {
   try {
     const text = await store.read(ROLLOUT_KEY);

@@ -10,7 +10,7 @@ import {
   type StateNews,
 } from '../../rollout/shared-state.ts';
 
-/** Where a Redis or Valkey server is, and how to log in. */
+/** The address of a Redis or Valkey server, and its credentials. */
 interface RedisAddress {
   /** `redis:` or `rediss:` (TLS), user, host, port and database number, without a password. */
   readonly url: string;
@@ -20,7 +20,7 @@ interface RedisAddress {
   readonly ca: string | undefined;
   /** Prefix of all keys. */
   readonly name: string;
-  /** Called with a sentence when something is in the store that no gateway wrote, once for each of its keys. */
+  /** Called with a sentence if the store contains something that no gateway wrote, once for each of its keys. */
   readonly onStranger: (sentence: string) => void;
 }
 
@@ -165,7 +165,7 @@ export class RedisStore implements SharedState {
       client.on('error', (error) => {
         this.onError(connections, error);
       });
-    // Subscribes again after a broken connection. The client ignores a listener that it has already.
+    // Subscribes again after a broken connection. The client ignores a listener that it already has.
     connections.subscriptions.on('ready', () => {
       if (this.connections !== connections) return;
       for (const [listener, channel] of this.listeners) this.listen(channel, listener);
@@ -234,18 +234,18 @@ export class RedisStore implements SharedState {
     }
   }
 
-  /** Tells of what a script found under a key, if anything. */
+  /** Reports foreign content that a script found under a key, if any. */
   private tell(key = '', stranger = ''): void {
     if (stranger === '' || this.strangers.has(key) || this.strangers.size >= MAX_STRANGERS) return;
     this.strangers.add(key);
     const what =
-      stranger === NO_HASH ? 'was no hash' : `has a field that cannot be read, ${quoted(stranger)}`;
+      stranger === NO_HASH ? 'was not a hash' : `has a field that cannot be read, ${quoted(stranger)}`;
     this.address.onStranger(
-      `${key} in the store ${what}; no gateway of this version wrote it, and it is passed over. See who else may write to these keys.`,
+      `${key} in the store ${what}; no gateway of this version wrote it, so the gateway ignores it. Check which other programs write to these keys.`,
     );
   }
 
-  /** Replaces the client's error about a missing connection by the reason for that. */
+  /** Replaces the client's error about a missing connection with the reason for it. */
   private async told<Value>(reply: Promise<Value>): Promise<Value> {
     const { connections } = this;
     try {
@@ -307,7 +307,7 @@ function destroy({ commands, subscriptions }: Connections): void {
   for (const client of [commands, subscriptions]) if (client.isOpen) client.destroy();
 }
 
-/** Maximum keys whose strangers are told, and characters of a field's name. */
+/** Maximum keys whose foreign content is reported, and characters of a field's name. */
 const MAX_STRANGERS = 20;
 const MAX_NAME = 64;
 
@@ -369,10 +369,10 @@ redis.call('PUBLISH', ARGV[4], '')
 return 1
 `);
 
-/** What a script says of a key that was no hash, and was deleted: no field has this name. */
+/** A script's word for a key that was not a hash, and was deleted: no field has this name. */
 const NO_HASH = '=type';
 
-/** True for a reply that says that a key is no hash. Any other error is one of the server, and ends the script. */
+/** True for a reply that says that a key is not a hash. Any other error comes from the server, and ends the script. */
 const IS_NO_HASH = `
 local function is_no_hash(reply)
   return type(reply) == 'table' and reply.err ~= nil and string.find(reply.err, '^WRONGTYPE') ~= nil
@@ -382,8 +382,8 @@ end
 /**
  * `carryOut` of shared-state.ts in the server. KEYS are hashes of texts, of their revisions and of the processes, then the keys that say
  * that the caller, and each of the other processes of the arguments, was ended. A field of a text is its owner and its key; its revision
- * has the time at which it was set, and a third word where the text is gone. The script deletes what nobody can read, and what has lost
- * its other half: the topic then begins another life, in which each process sets its texts again.
+ * has the time at which it was set, and a third word where the text is gone. The script deletes invalid content, and fields whose
+ * counterpart is missing: the topic then begins another life, in which each process sets its texts again.
  */
 const EXCHANGE: RedisScript = script(`${IS_NO_HASH}
 local time = redis.call('TIME')

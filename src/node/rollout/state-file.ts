@@ -18,9 +18,9 @@ const LOCK_PATIENCE_MS = 10_000;
 
 /**
  * Takes an exclusive lock on a file; resolves to the function that releases it. It uses the kernel's lock through SQLite, since Node has
- * no other: it ends with its process, however that ends, and a slow process keeps it. A lock file would have to be taken from dead
- * processes by age, and two processes could take it at once. Rejects if the file cannot be created, or another process holds the lock for
- * ten seconds.
+ * no other: it ends with its process, even if that is killed, and a slow process keeps it. A lock file of a dead process would have to be
+ * recognised by age, and two processes could take it at the same time. Rejects if the file cannot be created, or another process holds
+ * the lock for ten seconds.
  */
 export async function lockFile(path: string): Promise<() => void> {
   createPrivateFile(path);
@@ -49,7 +49,7 @@ const TABLES = `
 `;
 
 /**
- * A shared state in an SQLite file, for replicas on one machine. It leaves it to the kernel when the file reaches the disk: a killed process
+ * A shared state in an SQLite file, for replicas on one machine. The kernel decides when the file reaches the disk: a killed process
  * loses nothing; a power cut may damage the file, and the gateway then reports it.
  */
 export class StateFile {
@@ -129,7 +129,7 @@ const STATEMENTS = {
   processes: 'SELECT id, number, at FROM process WHERE topic = ? AND has_ended = 0',
 } as const;
 
-/** Milliseconds between two looks for what may be forgotten. */
+/** Milliseconds between two searches for rows to delete. */
 const FORGET_MS = 60_000;
 
 /** The rows of a topic in a database. */

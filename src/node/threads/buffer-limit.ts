@@ -1,7 +1,7 @@
 import { getHeapStatistics, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 
-/** Bytes from which a new buffer is checked: asking for the memory in use costs more than a small one. */
+/** Bytes from which a new buffer is checked: getting the memory in use takes longer than allocating a small one. */
 const CHECKED_BYTES = 2 ** 20;
 
 const TYPED_ARRAYS = [
@@ -22,8 +22,8 @@ const TYPED_ARRAYS = [
 const PAGE_BYTES = 64 * 1024;
 
 /**
- * True if this thread has more bytes than that in buffers and other memory outside its heap, which `resourceLimits` does not limit. Memory
- * that is no longer used does not count, so it is collected first: the engine does that late, because it sees how small the objects are.
+ * True if this thread has more than that in buffers and other memory outside its heap, which `resourceLimits` does not limit. Unused
+ * memory does not count, so it is collected first: the engine collects it late, because it only sees that the objects are small.
  */
 export function hasOutsideHeap(bytes: number): boolean {
   if (getHeapStatistics().external_memory <= bytes) return false;
@@ -34,22 +34,22 @@ export function hasOutsideHeap(bytes: number): boolean {
 
 let collect: (() => void) | undefined;
 
-/** Node has no other way to collect garbage now; a runtime without it collects when it likes. */
+/** Node has no other API for collecting garbage now; other runtimes collect when they choose. */
 function garbageCollector(): () => void {
   try {
     setFlagsFromString('--expose-gc');
     const collectNow: unknown = runInNewContext('gc');
     if (typeof collectNow === 'function') return () => void Reflect.apply(collectNow, undefined, []);
   } catch {
-    // Not this engine.
+    // Another engine.
   }
   return () => {};
 }
 
 /**
- * Has this thread refuse large buffers that would take its memory outside the heap beyond a limit, as the engine does when there is no
- * memory: with a `RangeError`. One buffer of a gigabyte is filled in a single step, which nobody outside can interrupt; many small ones
- * are counted by whoever watches the thread. For the accidents of a module, not against one that means to.
+ * Makes this thread refuse large buffers that would exceed a limit of memory outside the heap, with a `RangeError` like the engine's when
+ * there is no memory. A buffer of a gigabyte is filled in a single step that no other thread can interrupt; many small ones are counted
+ * by the thread that watches this one. It prevents accidents of a module, not attacks.
  */
 export function limitBuffers(maxBytes: number): void {
   const check = (bytes: number): void => {
@@ -69,7 +69,7 @@ export function limitBuffers(maxBytes: number): void {
   guardCall(WebAssembly.Memory.prototype, 'grow', (pages) => check(Number(pages) * PAGE_BYTES));
 }
 
-/** The elements of a new typed array; 0 for one that only shows a buffer, or that is made from what an iterator yields. */
+/** The number of elements of a new typed array; 0 for a view of a buffer, or an array made from an iterator. */
 function elementsOf(source: unknown): number {
   if (typeof source === 'number') return source;
   if (typeof source !== 'object' || source === null || source instanceof ArrayBuffer) return 0;
@@ -95,7 +95,7 @@ function guardConstructor(owner: object, name: string, check: CheckFirst): void 
     },
   });
   Reflect.set(owner, name, guarded);
-  // Methods such as `slice` make their result by it.
+  // Methods such as `slice` create their result with it.
   Reflect.set(original.prototype, 'constructor', guarded);
 }
 

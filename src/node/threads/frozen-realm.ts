@@ -1,4 +1,4 @@
-/** The constructors and namespaces whose objects a transform meets; what they lead to is frozen as well. */
+/** The constructors and namespaces whose objects a transform uses; everything they refer to is frozen as well. */
 const ROOTS: readonly unknown[] = `
   Object Function Array Number Boolean String Symbol BigInt Math JSON Reflect Promise RegExp Date Map Set WeakMap WeakSet WeakRef
   FinalizationRegistry Iterator Intl Error AggregateError EvalError RangeError ReferenceError SyntaxError TypeError URIError
@@ -9,7 +9,7 @@ const ROOTS: readonly unknown[] = `
   .split(/\s+/)
   .map((name) => Reflect.get(globalThis, name));
 
-/** What modules set to read stacks; the engine takes nothing but a number and a function there. */
+/** Properties that modules set for reading stacks; the engine only accepts a number and a function there. */
 const SETTINGS: ReadonlySet<string | symbol> = new Set(['stackTraceLimit', 'prepareStackTrace']);
 
 function* generated(): Generator<undefined> {
@@ -21,9 +21,9 @@ async function* generatedLater(): AsyncGenerator<undefined> {
 }
 
 /**
- * Freezes the prototypes and constructors of this realm, so that a module that merges naively can add nothing to what the next
- * client's values inherit. To assign a name that an object inherits still makes a member of its own, as everywhere else: a plain
- * `Object.freeze` would refuse `error.name = 'x'` and `object.toString = …` (the "override mistake" of JavaScript).
+ * Freezes the prototypes and constructors of this realm, so that a module with a prototype pollution bug cannot change what the next
+ * client's values inherit. Assigning an inherited name still creates an own property, as usual: a plain `Object.freeze` would refuse
+ * `error.name = 'x'` and `object.toString = …` (the "override mistake" of JavaScript).
  */
 export function freezeRealm(): void {
   for (const key of SETTINGS)
@@ -61,7 +61,7 @@ export function freezeRealm(): void {
   for (const object of seen) freeze(object);
 }
 
-/** What an iterator's `map` returns: its prototype has no name either. */
+/** The result of an iterator's `map`, whose prototype also has no name. */
 function helperOf(iterator: object): unknown {
   const map: unknown = Reflect.get(iterator, 'map');
   return typeof map === 'function' ? Reflect.apply(map, iterator, [() => undefined]) : undefined;
@@ -83,7 +83,7 @@ function freeze(object: object): void {
   Object.preventExtensions(object);
 }
 
-/** Reads as the property does, and becomes a property of each other object that it is assigned to. */
+/** Reads like the property, and becomes an own property of any other object when assigned there. */
 function inherited(
   holder: object,
   key: string,

@@ -15,23 +15,23 @@ const IDLE_MS = 10_000;
 
 /** Limits of a thread for operators. */
 interface OperatorLimits {
-  /** Milliseconds for one piece of work, and for its wait before that. The largest kept body takes some 2 s. */
+  /** Maximum milliseconds for a piece of work, and for its wait before that. The largest kept body takes about 2 s. */
   readonly deadlineMs: number;
-  /** MiB of its values; what it reads and sends as bytes comes on top. */
+  /** MiB for its values; the bytes that it reads and sends are added. */
   readonly memoryMib: number;
 }
 
 const LIMITS: OperatorLimits = { deadlineMs: 20_000, memoryMib: 512 };
 
-/** MiB for new values in each thread of operators. More would be faster, and stay with the process. */
+/** MiB for new values in each thread of operators. More would be faster, but the process would keep the memory. */
 const NEW_MIB = 16;
 
-/** Part of a container's memory for the values of one thread: two may work at once, beside bodies and captured exchanges. */
+/** Part of a container's memory for the values of one thread: two may work at once, in addition to bodies and captured exchanges. */
 const MEMORY_PART = 6;
-/** MiB that a thread has in the smallest container: the largest kept body is explained with less. */
+/** MiB for a thread in the smallest container: the largest kept body can be explained with less. */
 const LEAST_MIB = 64;
 
-/** The limits of a thread where the memory has a limit in bytes. */
+/** The limits of a thread if the memory has a limit in bytes. */
 export function operatorLimits(memoryBytes = Number.POSITIVE_INFINITY): OperatorLimits {
   const part = Math.floor(memoryBytes / MEMORY_PART / 2 ** 20);
   return { ...LIMITS, memoryMib: Math.min(LIMITS.memoryMib, Math.max(LEAST_MIB, part)) };
@@ -80,7 +80,7 @@ export class OperatorThread {
   readonly hold = (warmUp: () => OperatorWork): (() => void) => {
     this.holders += 1;
     clearTimeout(this.idle);
-    // Neither its result nor its fault matters.
+    // Its result and its fault do not matter.
     if (this.worker === undefined) this.run(warmUp()).catch(() => undefined);
     let isHeld = true;
     return () => {
@@ -131,7 +131,7 @@ export class OperatorThread {
 
   private start(): Worker {
     const { memoryMib } = this.limits;
-    // A thread without limits takes what the machine has, and a container is killed with its clients' requests.
+    // A thread without limits could use all memory of the machine, and the container would be killed with its clients' requests.
     const resourceLimits = { maxOldGenerationSizeMb: memoryMib, maxYoungGenerationSizeMb: NEW_MIB };
     const worker = new Worker(this.path, { resourceLimits });
     // A gateway that stops does not wait for the thread.
@@ -176,10 +176,10 @@ export class OperatorThread {
   }
 }
 
-/** Bytes from which a description is derived in a thread: a smaller one takes some milliseconds. */
+/** Bytes from which a description is derived in a thread: a smaller one takes a few milliseconds. */
 const MIN_THREAD_BYTES = 16 * 1024;
 
-/** MiB of a thread's memory beside that for the source: for its own objects, and for new ones. */
+/** MiB of a thread's memory in addition to the source: for its own objects, and for new ones. */
 const FIXED_MIB = 16;
 const YOUNG_MIB = 8;
 
@@ -198,7 +198,7 @@ export class DescriptionThread {
 }
 
 function inThread({ source, rules, v2 }: DescriptionJob): Promise<DescriptionText | undefined> {
-  // Only data crosses to the thread.
+  // Only plain data can be sent to the thread.
   const workerData: DescriptionJob = { source, rules, v2: { hosts: v2.hosts, path: v2.path } };
   const resourceLimits = {
     maxOldGenerationSizeMb: Math.ceil(FIXED_MIB + (source.length * DERIVATION_BYTES_PER_BYTE) / 2 ** 20),

@@ -27,7 +27,7 @@ async function respond(work: OperatorWork): Promise<void> {
     decode: decodeBody,
     hash: hashBody,
     transform: transforms.run,
-    // Loaded late, because few operators plan.
+    // Loaded on demand, because few operators plan.
     plan: async (plan) => (await import('../log/plan-of-log.ts')).planOfLog(plan),
     history: async (history) => (await import('../log/history-of-log.ts')).historyOfLog(history),
     now,
@@ -43,7 +43,7 @@ function now(): number {
   return performance.now();
 }
 
-/** No pause, because nobody else needs this thread. */
+/** No pause, because the thread has no other work. */
 function pause(): Promise<void> {
   return Promise.resolve();
 }

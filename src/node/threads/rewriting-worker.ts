@@ -5,7 +5,7 @@ import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 import { ASKED, type FromThread, GRANTED, type ToThread } from './thread-messages.ts';
 
-// The rewriting thread: rewrites large bodies, one after the other, while the main thread serves everybody else.
+// The rewriting thread: rewrites large bodies, one after the other, while the main thread serves all other requests.
 
 let rules: CompiledRuleBook | undefined;
 let grant = new Int32Array(new SharedArrayBuffer(4));

@@ -34,11 +34,11 @@ export type FromThread =
 export interface TransformModules {
   /** Their sources, by path. */
   readonly texts: Readonly<Record<string, string>>;
-  /** Bytes that they may have outside the heap. */
+  /** Maximum bytes that they may keep outside the heap. */
   readonly bufferBytes: number;
 }
 
-/** What a thread has used; undefined where the runtime does not report it. */
+/** The resources that a thread has used; undefined if the runtime does not report them. */
 interface Used {
   /** Milliseconds of processor time. */
   readonly workedMs: number | undefined;
@@ -58,7 +58,7 @@ export type FromTransforms =
   | (Used & {
       readonly kind: 'outcome';
       readonly outcome: TransformOutcome;
-      /** True if modules keep more outside the heap than leaves room for another call. */
+      /** True if modules keep so much outside the heap that there is no room for another call. */
       readonly isFull: boolean;
     });
 
@@ -75,9 +75,9 @@ export function threadPath(
 }
 
 /**
- * Resolves to the message of a thread that does one job, once the thread has ended by itself; rejects if it ends without one. Such a thread
- * may not be ended from outside while its module still runs, as with `terminate()` on its message: Node 24.21 then ends the whole process
- * now and then ("Check failed: (location_) != nullptr"), in the package one start in four.
+ * Resolves to the message of a thread that does one job, once the thread has ended by itself; rejects if it ends without one. Such a
+ * thread may not be ended from outside while its module still runs, as with `terminate()` on its message: Node 24.21 then sometimes ends
+ * the whole process ("Check failed: (location_) != nullptr"): in one of four starts of the package.
  */
 export function threadResult<Message>(worker: Worker): Promise<Message> {
   return new Promise((resolve, reject) => {

@@ -10,7 +10,7 @@ import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import { DENIED, type FromThread, GRANTED, threadPath, type ToThread } from './thread-messages.ts';
 
-/** Bytes from which a body is rewritten in the thread: the slowest body of this size takes some 20 ms. */
+/** Bytes from which a body is rewritten in the thread: the slowest body of this size takes about 20 ms. */
 const MIN_THREAD_BYTES = 128 * 1024;
 /** Milliseconds without a body after which the thread ends. */
 const IDLE_MS = 60_000;
@@ -28,8 +28,8 @@ type QueuedJob =
     };
 
 /**
- * Rewrites large bodies in a thread, so that none holds up the event loop; small ones are faster at once. The thread starts with the
- * first large body and rewrites one at a time, so that only one needs working memory.
+ * Rewrites large bodies in a thread, so that they do not block the event loop; small ones are faster in this thread. The thread starts
+ * with the first large body and rewrites one at a time, so that only one needs working memory.
  */
 export class ThreadedRewriter implements BodyRewriter {
   private worker: Worker | undefined = undefined;

@@ -16,16 +16,16 @@ import type { RuleBook, TransformDirection, TransformSource } from '../../rules/
 import { decodeText, TextFault, errorCode } from '../files.ts';
 import { type FromTransforms, threadPath, type TransformModules } from './thread-messages.ts';
 
-/** MiB of the thread's memory: a body of `limits.body` takes some ten times its bytes as a value, and a transform makes another. */
+/** MiB of the thread's memory: a body of `limits.body` takes about ten times its bytes as a value, and a transform makes another one. */
 const MEMORY_MIB = 256;
 
-/** MiB of the thread's memory outside its heap, beside two copies of the largest body: what a call gets and what it returns. */
+/** MiB of the thread's memory outside its heap, in addition to two copies of the largest body: a call's argument and its result. */
 const BUFFERS_MIB = 64;
 
-/** Times that memory which a call may have before it is ended: with what is not collected yet. */
+/** Multiple of that memory at which a call is ended, because some of it may not have been collected yet. */
 const GARBAGE = 2;
 
-/** Milliseconds between two looks at a call: at its time, and at its memory outside the heap. */
+/** Milliseconds between two checks of a call: of its time, and of its memory outside the heap. */
 const LOOK_MS = 5;
 
 const TOOK_MEMORY = 'ended its thread, or took too much memory';
@@ -33,13 +33,13 @@ const TOOK_MEMORY = 'ended its thread, or took too much memory';
 /** Milliseconds that loading the modules, with their top-level code, may take. */
 const START_MS = 5000;
 
-/** Threads that may be lost to what other calls left running before a call begins. */
+/** Maximum threads that may be lost, because earlier calls left something running, before a call begins. */
 const MOST_THREADS = 3;
 
 interface QueuedJob {
   readonly job: TransformJob;
   readonly done: (outcome: TransformOutcome) => void;
-  /** Number of threads that it was given to. */
+  /** Number of threads to which it was given. */
   threads: number;
 }
 
@@ -47,9 +47,9 @@ interface QueuedJob {
 interface RunningCall {
   readonly call: QueuedJob;
   readonly worker: Worker;
-  /** False while the thread has not taken it up. */
+  /** False until the thread has started it. */
   readonly hasBegun: boolean;
-  /** When it began; before that, when the thread got it. */
+  /** The time when it began; before that, the time when the thread got it. */
   readonly since: {
     readonly at: number;
     /** Milliseconds of processor time that the thread had used before. */
@@ -59,9 +59,9 @@ interface RunningCall {
 }
 
 /**
- * Runs one rule book's transforms in a thread, one call after the other. A call beyond the budget ends the thread, because nothing else
- * ends a loop, and a new one runs the waiting calls. So it does with a call that has not begun, because a call before it left something
- * running: a call that has begun is never repeated, since it may be what ends each thread.
+ * Runs one rule book's transforms in a thread, one call after the other. A call beyond the budget ends the thread, because a loop cannot
+ * be ended otherwise, and a new thread runs the waiting calls. That also applies to a call that could not begin because an earlier one
+ * left something running. A call that has begun is never repeated, because it may end every thread.
  */
 class TransformThread {
   private readonly modules: TransformModules;
@@ -72,7 +72,7 @@ class TransformThread {
   private readonly waiting: (() => void)[] = [];
   private current: QueuedJob | undefined = undefined;
   private hasBegun = false;
-  /** Processor time of the thread when it last had nothing to do. */
+  /** Processor time of the thread when it last became idle. */
   private workedMs: number | undefined = undefined;
   private deadline: NodeJS.Timeout | undefined = undefined;
 
@@ -158,7 +158,7 @@ class TransformThread {
         const { current, worker } = this;
         if (current === undefined || worker === undefined) return;
         this.hasBegun = true;
-        // The budget begins with the call, not with a thread that waits for a processor.
+        // The budget begins with the call, not while the thread waits for a processor.
         const since = { at: performance.now(), workedMs: message.workedMs, loop: loopOf(worker) };
         this.watch({ call: current, worker, hasBegun: true, since }, Math.min(LOOK_MS, this.budgetMs));
         return;
@@ -168,14 +168,14 @@ class TransformThread {
         return;
       case 'outcome':
         this.workedMs = message.workedMs;
-        // What modules keep between calls would only grow.
+        // State that modules keep between calls would keep growing.
         if (message.isFull) this.end();
         this.settle(message.outcome);
         this.next();
     }
   }
 
-  /** Judges a call after some milliseconds, and ends the thread if the call has used up its time or its memory outside the heap. */
+  /** Checks a call after some milliseconds, and ends the thread if the call has used up its time or its memory outside the heap. */
   private watch(running: RunningCall, milliseconds: number): void {
     const { call, worker, hasBegun } = running;
     const isCurrent = (): boolean =>
@@ -190,7 +190,7 @@ class TransformThread {
       else this.lose('did not begin');
     };
     clearTimeout(this.deadline);
-    // In the check phase, so that an outcome that came while this thread was busy is taken first.
+    // In the check phase, so that an outcome that arrived while this thread was busy is handled first.
     this.deadline = setTimeout(() => setImmediate(() => void judge()), milliseconds);
   }
 
@@ -229,7 +229,7 @@ class TransformThread {
   }
 }
 
-/** Runs the transforms of the rule books in force: an exchange finishes with the one that it began with. */
+/** Runs the transforms of the rule books in force: an exchange ends with the rule book that it began with. */
 export class TransformThreads {
   private readonly threads = new Map<string, TransformThread>();
 
@@ -244,7 +244,7 @@ export class TransformThreads {
   private threadOf(book: RuleBook): TransformThread {
     const known = this.threads.get(book.hash);
     if (known !== undefined) return known;
-    // The last one is still in force while the next one starts.
+    // The previous one is still in force while the next one starts.
     for (const [hash, other] of [...this.threads].slice(0, -1)) {
       if (other.isBusy) continue;
       other.end();
@@ -269,9 +269,9 @@ function loopOf({ performance: own }: Worker): EventLoopUtilization | undefined 
 
 /**
  * Returns the milliseconds of its budget that a call has used: its thread's processor time, and the time in which it waited. On a busy
- * machine or in a throttled container a thread does neither for a while, which is not the module's fault; a 502 would be wrong, since V2
- * may have carried out the request by then. After `START_MS` the whole budget counts as used, and where the runtime does not report times,
- * all time since the call began. Before it began, only the work of others counts: the thread waits for nothing.
+ * machine or in a throttled container a thread may be idle for a while, which is not the module's fault; a 502 would be wrong, because V2
+ * may have carried out the request. After `START_MS` the whole budget counts as used; if the runtime does not report times, all time
+ * since the call began does. Before it began, only the time of other work in the thread counts.
  */
 async function usedBy({ worker, hasBegun, since }: RunningCall, budgetMs: number): Promise<number> {
   const { at, workedMs, loop } = since;
@@ -288,7 +288,7 @@ async function usedBy({ worker, hasBegun, since }: RunningCall, budgetMs: number
   }
 }
 
-/** Bytes that a thread has outside its heap; 0 where the runtime does not report them, and of a thread that has ended. */
+/** Bytes of a thread outside its heap; 0 if the runtime does not report them, or the thread has ended. */
 async function bytesOutsideHeapOf(worker: Worker): Promise<number> {
   if (typeof worker.getHeapStatistics !== 'function') return 0;
   return worker.getHeapStatistics().then(
@@ -303,7 +303,7 @@ function startWorker(modules: TransformModules): Worker {
     // Transforms must not see the gateway's settings.
     env: {},
     resourceLimits: { maxOldGenerationSizeMb: MEMORY_MIB },
-    // Its output would end up in the rewrite log. Nobody reads these streams, since that would keep the process alive.
+    // Its output would end up in the rewrite log. These streams are not read, because that would keep the process alive.
     stdout: true,
     stderr: true,
   });
@@ -354,7 +354,7 @@ async function readModule(module: string, book: string): Promise<TransformSource
   const file = resolve(folder, module);
   let text: string;
   try {
-    // A link may lead out of the folder.
+    // A link may lead outside the folder.
     const [real, around] = await Promise.all([realpath(file), realpath(folder)]);
     if (!real.startsWith(around + sep) && !(await isSwappedFolder(real, book)))
       return ofBook(`${module} is a link that leads out of the rule book's folder; put the file there`);
@@ -420,7 +420,7 @@ async function firstMessage(modules: TransformModules): Promise<Loaded> {
   return loaded;
 }
 
-/** The line of a syntax error, which V8 only reports when it prints: so another process checks the text. */
+/** The line of a syntax error, which V8 reports only when printing it: so another process checks the text. */
 function syntaxLine(text: string): number | undefined {
   const checked = spawnSync(process.execPath, ['--check', '--input-type=module', '-'], {
     input: text,

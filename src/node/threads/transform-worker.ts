@@ -9,7 +9,7 @@ import type { FromTransforms, TransformModules } from './thread-messages.ts';
 // Drops the output of transforms, which would otherwise fill the memory unread.
 for (const stream of [process.stdout, process.stderr]) stream.write = () => true;
 
-// What a module leaves running may fail while another call runs, which is not that call's fault. A call's own errors are its outcome.
+// Code that a module leaves running may fail during another call, which is not that call's fault. A call's own errors are its outcome.
 process.on('uncaughtException', () => {});
 process.on('unhandledRejection', () => {});
 
@@ -19,7 +19,7 @@ const modules = new Map<string, TransformModule>();
 
 parentPort?.on('message', (job: TransformJob) => void respond(job));
 await warmUp();
-// Behind the gateway's own modules, and before those of the rule book.
+// After the gateway's own modules, and before those of the rule book.
 freezeRealm();
 await start();
 
@@ -27,7 +27,7 @@ async function start(): Promise<void> {
   const exports: Record<string, readonly string[]> = {};
   for (const [path, text] of Object.entries(texts)) {
     try {
-      // The text and not the file, which may have changed since.
+      // The text instead of the file, which may have changed since.
       const module: Readonly<Record<string, unknown>> = await import(addressOf(text));
       modules.set(path, module);
       exports[path] = Object.keys(module).filter((name) => typeof module[name] === 'function');

@@ -131,7 +131,7 @@ class Service {
   }
 }
 
-/** How to put requests on the wire. */
+/** How requests are sent. */
 export interface SenderOptions {
   /** Sends bodies in chunks, without a length. */
   readonly isChunked?: boolean;

@@ -32,7 +32,7 @@ export interface PendingRequest {
 
 /** The pool that owns connections. */
 export interface ConnectionHandler {
-  /** A clock in milliseconds that is updated now and then: it may be behind, but never ahead. */
+  /** A clock in milliseconds that is updated regularly: it may be behind, but never ahead. */
   readonly now: number;
   /** Turns for responses in tiny chunks. */
   readonly turns: TickBudget;
@@ -46,7 +46,7 @@ export interface ConnectionHandler {
   quarantine(): void;
   /** The server closed a connection that had been idle for `age` milliseconds. */
   closedIdle(age: number): void;
-  /** The socket of an established connection is closed, for whatever reason. */
+  /** The socket of an established connection is closed, for any reason. */
   closed(connection: UpstreamConnection): void;
 }
 
@@ -191,7 +191,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
 
   /** Cancels a request without a client. */
   endBackground(): void {
-    // Nobody waits for its response.
+    // No client waits for its response.
     if (this.request?.isBackground === true)
       this.fail({ kind: 'crowded', mayHaveArrived: true, cause: 'others need the connection' });
   }
@@ -213,7 +213,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
       this.moved = true;
       this.writtenUntil = now + options.headersTimeout;
     }
-    // While V2 takes the body, its head is not late: many servers respond only once they have the whole body.
+    // While V2 reads the body, its head is not late: many servers respond only after the whole body.
     if (!this.hasHead) {
       if (now >= request.due && now >= this.writtenUntil)
         this.fail({ kind: 'timeout', mayHaveArrived: true, cause: 'no response head in time' });
@@ -264,7 +264,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     if (keepAliveMs <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
-    // The last client's pause must not hold up the next one.
+    // A pause for the last client must not delay the next one.
     if (this.isPaused) this.resume();
     this.idleUntil = now + Math.min(options.idleTimeout, keepAliveMs);
     if (socket.writableLength === 0) {
@@ -302,7 +302,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     this.handler.released(this);
   }
 
-  /** Fails the request without blaming V2: the client broke its body. */
+  /** Fails the request without counting it against V2: the client broke off its body. */
   bodyBroke(cause: string): void {
     this.fail({ kind: 'rejected', mayHaveArrived: true, cause });
   }
@@ -326,7 +326,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
         this.writer = new BodyWriter(socket, request.parts, request.length, this);
       return;
     }
-    // One `writev`: copying a large body next to its head would cost more than a second buffer.
+    // One `writev`: copying a large body next to its head would take longer than a second buffer.
     socket.cork();
     socket.write(request.head, 'latin1');
     socket.write(request.body);
@@ -377,7 +377,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     }
     const isNotified = this.tlsEnd?.();
     if (isNotified === false && this.options.needsCloseNotify === true) {
-      // Anybody on the way can end a connection, only V2 can close its TLS: the body may have lost its end (RFC 9112 §9.8).
+      // Any hop can end a connection, but only V2 can close its TLS: the body may be truncated (RFC 9112 §9.8).
       this.fail({ kind: 'closed', mayHaveArrived: true, cause: 'TLS ended without close_notify' });
       return;
     }
@@ -394,8 +394,8 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
       handler.failed(this, this.fault());
       return;
     }
-    // V2 closed a used connection, which shows how long V2 keeps idle ones. An unused one shows nothing, since many servers wait less for
-    // a first request.
+    // V2 closed a used connection, which shows how long V2 keeps idle ones. An unused one does not, because many servers wait less for a
+    // first request.
     if (request === undefined && !this.isGivenUp && this.requests > 0)
       handler.closedIdle(performance.now() - this.idleSince);
     this.fail(this.fault());
@@ -411,7 +411,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     const { error, connected } = this;
     if (this.isLate) return { kind: 'timeout', mayHaveArrived: false, cause: 'no connection in time' };
     const cause = error === undefined ? 'other side closed' : causeOf(error);
-    // `mayHaveArrived` although perhaps no byte did: nobody can know, so only a request that may be carried out twice is sent again (RFC
+    // `mayHaveArrived` although perhaps no byte did: that is unknown, so only a request that may be carried out twice is sent again (RFC
     // 9110 §9.2.2).
     if (connected) return { kind: 'closed', mayHaveArrived: true, cause };
     return { kind: cause === 'ETIMEDOUT' ? 'timeout' : 'unreachable', mayHaveArrived: false, cause };
@@ -433,7 +433,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Receives the failure of a body. */
 interface BodyWriterHandler {
-  /** The body broke or differs from its length; the part already written must never look complete. */
+  /** The body broke off or differs from its length; the part already written must never look complete. */
   bodyBroke(cause: string): void;
 }
 
@@ -479,7 +479,7 @@ export class BodyWriter {
     if (this.isStopped) return;
     this.isStopped = true;
     this.socket.off('drain', this.drained);
-    // Not awaited: that could take as long as the client does. It ends a generator; a client's body is dropped by its receiver.
+    // Not awaited: that could take as long as the client does. It ends a generator; the receiver drops a client's body.
     void this.parts.return?.().catch(ignore);
   }
 

@@ -43,7 +43,7 @@ export class Origin {
     this.secure = this.isSecure
       ? {
           secureContext: createSecureContext(tls),
-          // So that a server with HTTP/2 need not guess the protocol (RFC 7301 §3.1).
+          // So that a server with HTTP/2 does not have to guess the protocol (RFC 7301 §3.1).
           ALPNProtocols: ['http/1.1'],
           ...(servername !== undefined && { servername }),
         }
@@ -236,7 +236,7 @@ export interface UpstreamOptions {
   readonly headerBytes: number;
   /** Maximum number of fields in the response's header section. */
   readonly headerCount: number;
-  /** True for V1, which nobody mends: its sloppy responses are read as nginx and HAProxy do; false by default. */
+  /** True for V1, which is no longer maintained: its malformed responses are read as nginx and HAProxy do; false by default. */
   readonly isLenient?: boolean;
   /** True if a response that only the end of TLS ends is broken without `close_notify`; false by default. */
   readonly needsCloseNotify?: boolean;

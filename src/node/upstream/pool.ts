@@ -26,8 +26,8 @@ export function createSocketUpstream(options: UpstreamOptions): NodeUpstream {
  * Milliseconds for which no connection is reused after V2 sent unsolicited bytes: a moment later they would have been the response to
  * another client's request, which HTTP/1.1 cannot tell from the right one (RFC 9112 §9.2). The cause (an attack, a bug in V2, a balancer
  * in between) usually affects other connections that have not shown it yet. A minute, because common balancers (nginx, AWS) keep idle
- * connections to their servers for 60 s by default: by then those are new as well. Connecting each time costs a millisecond meanwhile; an
- * order in the wrong hands costs more.
+ * connections to their servers for 60 s by default: by then those are new as well. Connecting each time takes a millisecond meanwhile,
+ * which matters less than sending a response to the wrong client.
  */
 const QUARANTINE_MS = 60_000;
 
@@ -35,10 +35,10 @@ const QUARANTINE_MS = 60_000;
  * Milliseconds after which another address is tried in parallel with one that has not accepted the connection yet (RFC 8305 §5).
  */
 const NEXT_ADDRESS_MS = 250;
-/** Maximum attempts in progress for each address while V2 is unreachable: if all hang, one more begins now and then. */
+/** Maximum attempts in progress for each address while V2 is unreachable: if all hang, another begins from time to time. */
 const MAX_ATTEMPTS = 32;
 const GOLDEN_RATIO = 0.618_034;
-/** Milliseconds that a request waits for a connection until others that hold one may have to give way. */
+/** Milliseconds that a request waits for a connection until exchanges that occupy one may have to end. */
 const SHORT_MS = 100;
 /** Milliseconds that responses wait for each tiny chunk: four times what reading it takes. */
 const WAIT_PER_CHUNK_MS = 0.0005;
@@ -151,7 +151,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
   /**
    * Dispatches calls to connections once all readable sockets have been read. A connection is reused a turn after its response at the
    * earliest, and never in the turn in which V2 sent unsolicited bytes or closed: bytes after a response would become the response to
-   * another request, and a POST on a closed connection a 502.
+   * another request, and a POST on a closed connection would get a 502.
    */
   private dispatch(): void {
     this.isDispatchScheduled = false;
@@ -252,7 +252,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     return this.held.count > 0 || (this.waiting.count > 0 && !this.hasRoom());
   }
 
-  /** Asks the gateway for connections, and lets those wait first whose clients have the fewest. */
+  /** Asks the gateway to free connections, and moves requests of clients with the fewest connections to the front. */
   private relieve(): void {
     this.shortTimer = undefined;
     if (!this.isShort) return;
@@ -358,7 +358,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
       if (idle.serves(next.isRepeatable, this.now)) return;
       const connection = idle.removeOldest();
       if (connection === undefined) return;
-      // It closed before it became idle, and so makes no room.
+      // It closed before it became idle, so it makes no room.
       if (!this.all.has(connection)) continue;
       evicting.add(connection);
       connection.destroy();
@@ -392,7 +392,7 @@ class SocketPool implements ConnectionHandler, NodeUpstream, ReconnectionHandler
     const hasUsableAddress = this.origin.addresses.hasUsableAddress(this.now);
     this.reconnection.failed(began, fault, this.now, hasUsableAddress);
     if (hasUsableAddress) return;
-    // Waiting does not mend a certificate.
+    // A certificate does not become valid by waiting.
     if (isLasting(fault)) this.failWaiting(() => fault);
     this.failExpired();
     this.reconnection.next(this.now);
@@ -578,7 +578,7 @@ export class IdleLimit {
 }
 
 const nothing = Buffer.alloc(0);
-/** Largest body in bytes that is copied next to its head: beyond it, new memory costs more than a second buffer. */
+/** Largest body in bytes that is copied next to its head: beyond it, new memory takes longer than a second buffer. */
 const SMALL_BODY_BYTES = 4 * 1024;
 
 /** When a call arrived, and deadline for the first byte of its response, on the queue's clock; `Infinity` for none. */
@@ -629,7 +629,7 @@ export class PooledCall implements UpstreamCall, PendingRequest {
     this.isBackground = isBackground;
   }
 
-  /** True where it may be sent on a connection that V2 may be about to close; a body in parts can be read only once. */
+  /** True if it may be sent on a connection that V2 may be about to close; a body in parts can be read only once. */
   get isRepeatable(): boolean {
     return mayRepeat(this.method, this.parts === undefined);
   }
@@ -818,8 +818,8 @@ const MAX_DELAY_MS = 100;
 const HANGING_MS = 200;
 
 /**
- * Reconnects to an unreachable V2 after 20 ms, doubling to 100, even while no request waits, because requests that fail at once do not.
- * Times are milliseconds.
+ * Reconnects to an unreachable V2 after 20 ms, doubling to 100, even while no request waits, because requests that fail at once do not
+ * wait. Times are milliseconds.
  */
 class Reconnection {
   /** Set while V2 is unreachable. */
@@ -840,7 +840,7 @@ class Reconnection {
     return this.outage !== undefined && connectTimeout > 0 && now >= this.outage.since + connectTimeout;
   }
 
-  /** A connection was made: true where that ends an outage. */
+  /** A connection was established: true if that ends an outage. */
   reached(): boolean {
     this.failingSince = undefined;
     if (this.outage === undefined) return false;

@@ -29,7 +29,7 @@ export interface ResponseEvents {
 export interface ResponseLimits {
   readonly headerBytes: number;
   readonly headerCount: number;
-  /** True for a service that nobody mends, whose sloppy responses are read as nginx and HAProxy do; false by default. */
+  /** True for a service that is no longer maintained, whose malformed responses are read as nginx and HAProxy do; false by default. */
   readonly isLenient?: boolean;
 }
 
@@ -71,9 +71,9 @@ const TIMEOUT_PARAMETER = /(?:^|[,\t ])timeout=(\d{1,6})(?:$|[,\t ])/i;
 const CHUNK_LINE_BYTES = 4096;
 
 /**
- * Reads the responses on one connection, one request at a time (RFC 9112): as strictly as the gateway reads requests and, of a lenient
- * service, then as nginx and HAProxy do. A response that only the lenient readers take is the last one on its connection: nothing behind
- * it can become the response to another request, and its client gets it framed anew.
+ * Reads the responses on one connection, one request at a time (RFC 9112): as strictly as the gateway reads requests and, for a lenient
+ * service, otherwise as nginx and HAProxy do. A response that only the lenient readers accept is the last one on its connection: no bytes
+ * after it can become the response to another request, and its client gets it with new framing.
  */
 export class ResponseReader {
   /** True when the response ends with the connection. */
@@ -93,7 +93,7 @@ export class ResponseReader {
   private readonly plainSize = new PlainChunkSize();
   /** Missing bytes of the body or chunk. */
   private left = 0;
-  /** Where the data of the chunks already read is, moved together into one part. */
+  /** The position of the data of the chunks read so far, moved together into one part. */
   private runStart = 0;
   private runEnd = 0;
   private trailerList: HeaderList = NO_HEADERS;
@@ -209,7 +209,7 @@ export class ResponseReader {
     return this.readLeniently(bytes, at, fault);
   }
 
-  /** Skips empty lines before a response, such as those behind the body of the last one; they count towards the limit for a head. */
+  /** Skips empty lines before a response, such as those after the previous body; they count towards the limit for a head. */
   private emptyLine(next: number): number | ResponseFault {
     if (this.limits.isLenient !== true) return 'not HTTP';
     this.isLenient = true;
@@ -226,7 +226,7 @@ export class ResponseReader {
     return lines === undefined ? 'not HTTP' : this.take(line, lines, end - at);
   }
 
-  /** Reads a head that `readHead` refuses with `fault`; its end may be an earlier one. */
+  /** Reads a head that `readHead` refuses with `fault`; its end may be earlier. */
   private readLeniently(bytes: Buffer, at: number, fault: ResponseFault): number | ResponseFault {
     if (this.limits.isLenient !== true) return fault;
     const end = findLenientEnd(bytes, at);
@@ -257,7 +257,7 @@ export class ResponseReader {
     return undefined;
   }
 
-  /** Finds the first byte behind a header or trailer section and its empty line; -1 while it has not arrived. */
+  /** Finds the first byte after a header or trailer section and its empty line; -1 if it has not arrived. */
   private sectionEnd(bytes: Buffer, at: number): number | ResponseFault {
     const { headerBytes } = this.limits;
     const from = at + Math.max(0, this.scanned - 3);
@@ -282,7 +282,7 @@ export class ResponseReader {
    * 6. a valid Content-Length: that many bytes;
    * 7. concerns requests;
    * 8. neither: until the connection closes.
-   * A 205 may have a body here, whatever RFC 9110 §15.3.6 says: a reader that does not expect one would read it as the next response. For
+   * A 205 may have a body here, although RFC 9110 §15.3.6 forbids it: otherwise it would be read as the next response. For
    * HTTP/2 clients, where frames end the response, the gateway drops that body.
    */
   private frame(status: number, isKept: boolean, lines: RawHeaders): ResponseFault | undefined {
@@ -364,7 +364,7 @@ export class ResponseReader {
     const line = bytes.toString('latin1', at, hasReturn ? end - 1 : end);
     const strict = hasReturn ? CHUNK_SIZE.exec(line)?.[1] : undefined;
     if (strict !== undefined) return this.sized(Number.parseInt(strict, 16), end + 1);
-    // LF alone ends no extension: other readers take it for a part of that, and find another chunk behind it.
+    // A bare LF does not end an extension: other parsers treat it as part of the extension, and find another chunk after it.
     const mayRead = this.limits.isLenient === true && (hasReturn || !line.includes(';'));
     const lenient = mayRead ? readLenientChunkSize(line) : undefined;
     if (lenient === undefined) return 'invalid chunk';
@@ -372,14 +372,14 @@ export class ResponseReader {
     return this.sized(lenient, end + 1);
   }
 
-  /** Skips the line end behind a chunk. A reader that skips other bytes here loses count (RFC 9112 §7.1). */
+  /** Skips the line end after a chunk. A parser that skips other bytes here loses its position (RFC 9112 §7.1). */
   private chunkEnd(bytes: Buffer, at: number): number | ResponseFault {
     const length = this.lineEnd(bytes, at);
     if (length > 0) this.state = 'chunk-size';
     return length === 0 ? 'invalid chunk' : length < 0 ? -1 : at + length;
   }
 
-  /** Bytes of the line end at `at`; 0 where there is none, -1 where it is not whole. */
+  /** Bytes of the line end at `at`; 0 if there is none, -1 if it is incomplete. */
   private lineEnd(bytes: Buffer, at: number): number {
     if (bytes[at] === LF && this.limits.isLenient === true) {
       this.isLenient = true;
@@ -407,7 +407,7 @@ export class ResponseReader {
     const end = this.sectionEnd(bytes, at);
     if (typeof end === 'string' || end < 0) return end;
     const lines = readFieldLines(bytes.toString('latin1', at, end - 2), 0, bytes, at);
-    // A downstream reader could find another end of the body in a field that frames it (RFC 9110 §6.5.1).
+    // A downstream parser could find another end of the body in a framing field (RFC 9110 §6.5.1).
     const fault =
       lines === undefined ? 'not HTTP' : lines.kinds.some(isFraming) ? 'invalid framing' : undefined;
     if (lines !== undefined && fault === undefined) return this.takeTrailers(lines.fields, end);
@@ -430,7 +430,7 @@ export class ResponseReader {
   }
 }
 
-/** False when the bytes so far cannot begin a response, which then fails at once and not by a timeout. */
+/** False if the bytes so far cannot begin a response, which then fails at once instead of after a timeout. */
 function isBeginning(bytes: Buffer, at: number): boolean {
   const length = Math.min(bytes.length - at, HTTP.length);
   return bytes.compare(HTTP, 0, length, at, at + length) === 0;

@@ -60,9 +60,9 @@ const SETTLED_MS = 60_000;
 /** Milliseconds between two checks of the workers, which report about as often. */
 const CHECK_MS = 1000;
 /**
- * Checks in a row without a word from a worker until it does not count as ready, and until it is replaced: the kernel gives it new
- * connections all the while. Checks, not time: after a standstill of the whole machine nobody has been silent. One that starts may take
- * long on a busy machine.
+ * Checks in a row without a message from a worker until it no longer counts as ready, and until it is replaced: meanwhile, the kernel
+ * still gives it new connections. They count checks instead of time, so that a pause of the whole machine does not count as silence. A
+ * starting worker may take long on a busy machine.
  */
 const UNREADY_CHECKS = 3;
 const HUNG_CHECKS = 8;
@@ -227,7 +227,7 @@ export class WorkerPool implements ClientListener {
       });
       const end = (reason: string): void => {
         const isHung = worker.silent >= limitOf(worker);
-        const how = isHung ? `it hung: nothing was heard of it for ${worker.silent} s` : reason;
+        const how = isHung ? `it hung: it sent no message for ${worker.silent} s` : reason;
         reject(new WorkerFault(`A worker ended while it started (${how}).`));
         this.handleEnd(worker, how);
       };
@@ -414,7 +414,7 @@ function mergedProcesses(all: readonly ProcessStats[], endedCpuSeconds: number):
     // The limit is per process, so these are from the one that is nearest to it.
     openFiles: fullest?.openFiles,
     maxFiles: fullest?.maxFiles,
-    // The slowest event loop delays its own clients, however punctual the others are.
+    // The slowest event loop delays its own clients, even if the others are fast.
     loopDelaySeconds: Math.max(...all.map(({ loopDelaySeconds }) => loopDelaySeconds ?? 0)),
   };
 }

@@ -14,7 +14,7 @@ test('an empty variable for the rule book is not set', async () => {
 
 test('a file is the same however its path is written', async () => {
   expect(await faultsOf({ GATEWAY_LOG_FILE: './config/../config/rules.yaml' })).toEqual([
-    'GATEWAY_LOG_FILE (./config/../config/rules.yaml) and GATEWAY_RULES (config/rules.yaml) are the same file; give each a file of its own.',
+    'GATEWAY_LOG_FILE (./config/../config/rules.yaml) and GATEWAY_RULES (config/rules.yaml) are the same file; name two different files.',
   ]);
 });
 

@@ -80,7 +80,7 @@ test('a worker that hangs is not ready, then replaced and told; the others stay'
   await until(() => pool.pids.length === 2);
   expect(pool.pids).toContain(other);
   expect(pool.pids).not.toContain(hung);
-  expect(lost).toEqual([expect.stringMatching(/^1 it hung: nothing was heard of it for \d+ s$/)]);
+  expect(lost).toEqual([expect.stringMatching(/^1 it hung: it sent no message for \d+ s$/)]);
   expect(lines).toEqual([
     expect.stringMatching(/^worker-ended worker 1 ended \(it hung: .+\); another one starts in 100 ms\.$/),
   ]);
