@@ -14,11 +14,11 @@ export interface Census {
   readonly exchanges: number;
   /** By operation, the least accepted first. */
   readonly rows: readonly CensusRow[];
-  /** `strip` rules for names that V2 does not take. */
+  /** `strip` rules for names that V2 does not accept. */
   readonly strips: readonly StripProposal[];
-  /** Names for which some evidence says that V2 does not take them, and why it is not enough for a rule. */
+  /** Names that V2 may not accept, by some evidence, and why it is not enough for a rule. */
   readonly suspects: readonly Suspect[];
-  /** `strips` as YAML to paste into the rule book; empty when there are none. */
+  /** `strips` as YAML to paste into the rule book; empty if there are none. */
   readonly proposal: string;
   /** Occurrences of names that are not listed, because there are too many. */
   readonly omitted: number;
@@ -61,14 +61,14 @@ interface Place {
   omitted: number;
 }
 
-/** Maximum names of one operation, and of all together: names that are data would grow without limit. */
+/** Maximum names of one operation, and of all together: names that contain data would grow without limit. */
 const MAX_NAMES = 1000;
 const MAX_ROWS = 5000;
 
 /** Share of rows to keep when there are too many: the most frequent ones. */
 const KEPT_SHARE = 0.5;
 
-/** Maximum unechoed names in an entry: where it lists as many, there may be more. */
+/** Maximum unechoed names in an entry: if it lists that many, there may be more. */
 const MAX_UNECHOED = 16;
 
 export const NO_COUNTS = {
@@ -83,7 +83,7 @@ export const NO_COUNTS = {
   namedByV1: 0,
 };
 
-/** Maximum clients listed for a name: where it has as many, there may be more. */
+/** Maximum clients listed for a name: if it has that many, there may be more. */
 export const MAX_ROW_CLIENTS = 10;
 
 /** Display names by client hash. */
@@ -94,7 +94,7 @@ const NO_NAMES: ClientNames = new Map();
 /** Summary of a change that holds proposed rules. */
 const CHANGE_SUMMARY = 'Attributes that V2 does not take.';
 
-/** Minimum number of 422 responses that point at a name before they count as V2's opinion of the name. */
+/** Minimum number of 422 responses that point at a name before they count as evidence that V2 refuses it. */
 const MIN_NAMED = 3;
 
 /** Counts the names that V1 clients send, by operation and outcome. */
@@ -113,7 +113,7 @@ export class CensusTally {
 
   add(operation: string, entry: TallyEntry): void {
     this.exchanges += 1;
-    // The names of a refused body say nothing: nobody knows which of them are inside the wrapper.
+    // The names in a refused body say nothing: it is unknown which of them are inside the wrapper.
     if (entry.attributes === undefined || refusalOf(entry) !== undefined) return;
     this.sampled += 1;
     const place = this.placeOf(operation, entry.attributes, entry.edits);
@@ -122,7 +122,7 @@ export class CensusTally {
   }
 
   /**
-   * Returns the counts so far. `schema` says which names V2's OpenAPI has; `rules` says which a rule handles now, since requests from
+   * Returns the counts so far. `schema` says which names V2's OpenAPI has; `rules` says which names a rule handles now: requests from
    * before that rule do not show it.
    */
   /** `names` are those of clients by their hashes. */
@@ -176,7 +176,7 @@ export class CensusTally {
     const rows = this.operations.get(operation) ?? new Map<string, CensusCounts>();
     if (rows.size >= MAX_NAMES) this.dropRows([rows], MAX_NAMES * KEPT_SHARE);
     if (this.rowCount >= MAX_ROWS) this.dropRows([...this.operations.values()], MAX_ROWS * KEPT_SHARE);
-    // Not before: operations that are left without a row are deleted.
+    // Not earlier: operations that are left without a row are deleted.
     this.operations.set(operation, rows);
     return rows;
   }
@@ -207,7 +207,7 @@ function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
   const { client, status, failure, origin } = entry;
   row.count += 1;
   if (client !== undefined && row.clients.size < MAX_ROW_CLIENTS) row.clients.add(client);
-  // No service responded, so none has judged the name.
+  // No service responded, so the response says nothing about the name.
   if (failure !== undefined) return;
   const isAccepted = status >= 200 && status < 300;
   if (origin === 'v1') {
@@ -241,7 +241,7 @@ function changesFor(operation: string, { changes, operations }: CensusRules): re
   );
 }
 
-/** The row with the change and rule that handle its member now; a change that the rule book has lost handles nothing. */
+/** The row with the change and rule that handle its member now; none if the rule book no longer has the change. */
 function handledNow(
   pointer: string,
   row: CensusCounts,
@@ -283,7 +283,7 @@ function handlerOf(
   return undefined;
 }
 
-/** The objects on a path that a rule for any depth is about: those around the first member that it names. */
+/** The objects on a path that a rule for any depth applies to: those around the first member that it names. */
 function placeOf(rule: RequestRule, path: Path): Path {
   const first = new Set(namedMembers(rule).map(([name]) => name));
   const at = path.findIndex((name) => first.has(name));
@@ -325,7 +325,7 @@ export interface CensusRow {
   readonly count: number;
   /** Number of those to which V2 itself responded with 2xx. */
   readonly accepted: number;
-  /** Number of those 2xx that echoed it, and that did not; the others were not compared. */
+  /** Number of those 2xx responses that echoed it, and of those that did not; others were not compared. */
   readonly echoed: number;
   readonly unechoed: number;
   /** Number of exchanges to which V2 itself responded with 422. */
@@ -337,7 +337,7 @@ export interface CensusRow {
   readonly deprecated: number;
   /** Number of exchanges that V1 refused with errors that point at it. */
   readonly namedByV1: number;
-  /** Whether V2's OpenAPI has it; absent without one, or where it is open to any member. */
+  /** Whether V2's OpenAPI has it; absent without one, or if it allows any member. */
   readonly inSchema?: boolean;
   /** The first ten clients that sent it. */
   readonly clients: readonly string[];
@@ -350,18 +350,18 @@ export interface CensusRow {
 export interface StripProposal {
   /** Operation id; absent for every operation without a name. */
   readonly operation?: string;
-  /** Member names joined by dots, of the object that has the member; absent for the body itself. */
+  /** Member names joined by dots, of the object that contains the member; absent for the body itself. */
   readonly in?: string;
   readonly member: string;
   /** The counts of each source. */
   readonly why: string;
   /** Clients whose requests the rule would change, the first ten. */
   readonly clients: readonly string[];
-  /** What people call them; absent where none has a name. */
+  /** Their display names; absent if none has one. */
   readonly names?: readonly string[];
 }
 
-/** An attribute that V2 perhaps does not take, without enough evidence for a rule. */
+/** An attribute that V2 may not accept, without enough evidence for a rule. */
 interface Suspect {
   readonly operation: string;
   readonly pointer: string;
@@ -374,7 +374,7 @@ interface Proposals {
   readonly suspects: readonly Suspect[];
 }
 
-/** Proposes `strip` rules for names that no rule handles and that V2 does not take, with the evidence of every source. */
+/** Proposes `strip` rules for names that no rule handles and that V2 does not accept, with the evidence of each source. */
 function proposeStrips(rows: readonly CensusRow[], names: ClientNames): Proposals {
   const judged = judgeRows(rows);
   const places = new Set(
@@ -461,7 +461,7 @@ function printName(name: string): string {
     : terminalText(JSON.stringify(name));
 }
 
-/** The judgement on one attribute: V2 does not take it, or perhaps does not. */
+/** The verdict on an attribute: V2 does not accept it, or may not. */
 interface Judgement {
   readonly row: CensusRow;
   readonly verdict: 'strip' | 'unknown';
@@ -469,7 +469,7 @@ interface Judgement {
   readonly why: string;
 }
 
-/** Judges the attributes that no rule handles; one without evidence against it gets no judgement. */
+/** Evaluates the attributes that no rule handles; one without evidence against it gets no verdict. */
 function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
   const moves = new Map<string, CensusRow>();
   const accepted = new Set<string>();
@@ -487,7 +487,7 @@ function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
   });
 }
 
-/** True for a kind that gives members another name or place, and leaves their values. */
+/** True for a kind that renames or moves members, and leaves their values. */
 function isMoving(rule: string): boolean {
   const lens = lensNamed(rule);
   return lens?.became !== undefined && lens.drops === undefined;
@@ -515,19 +515,19 @@ function judge(
   if (inSchema === true) return unknown("V2's OpenAPI has it");
   if (inSchema === false || deprecated > 0) {
     return accepted > unechoed
-      ? unknown('V2 accepted it; whether V2 reads it is not known')
+      ? unknown('V2 accepted it; whether V2 uses it is unknown')
       : { verdict: 'strip', why: counts };
   }
-  if (accepted > 0) return unechoed > 0 ? unknown('V2 may read it without echoing it') : undefined;
+  if (accepted > 0) return unechoed > 0 ? unknown('V2 may use it without echoing it') : undefined;
   const doubt = doubtOf(row, isDispensable);
   if (doubt !== undefined) return unknown(doubt);
   return { verdict: 'strip', why: `${counts}, V2 accepted requests without it` };
 }
 
-/** Why V2's refusals do not show that it does not take the name; undefined when they do. */
+/** Why V2's refusals do not show that it does not accept the name; undefined if they do. */
 function doubtOf({ named, acceptedByV1, namedByV1 }: CensusRow, isDispensable: boolean): string | undefined {
   if (named === 0) return "V2's errors do not say which member they are about";
-  const doubt = 'whether V2 refuses the name or its value is not known';
+  const doubt = 'V2 may refuse the value and not the name';
   if (acceptedByV1 === 0) return `${doubt}: V1 was not seen to accept it`;
   if (namedByV1 > 0) return `${doubt}: V1 refused it as well`;
   if (!isDispensable) return `${doubt}: V2 was not seen to accept a request without it`;
@@ -587,7 +587,7 @@ export class OpenApiNames {
     this.paths = new Map(paths.map(([path, item]) => [plainPath(path), item]));
   }
 
-  /** Whether the body of an operation has the member at `pointer` (`*` for elements); undefined where that is left open. */
+  /** Whether the body of an operation has the member at `pointer` (`*` for elements); undefined if the schema leaves that open. */
   has(operation: string, pointer: string): boolean | undefined {
     const described = this.operations.get(operation);
     if (described === undefined) return undefined;
@@ -616,7 +616,7 @@ export class OpenApiNames {
     return all.length === 0 || all.includes(undefined) ? undefined : false;
   }
 
-  /** Looks up a step in the schema's own members; `none` when it has none and leaves it to its alternatives. */
+  /** Looks up a step in the schema's own members; `none` if it has none and its alternatives decide. */
   private own(schema: object, step: string, rest: readonly string[]): boolean | undefined | 'none' {
     const type = memberOf(schema, 'type');
     const types = type === undefined ? [] : [type].flat();

@@ -23,7 +23,7 @@ import type { ClientTally } from './tally/tally.ts';
  */
 export type ClientClass = 'gone' | 'unknown' | Work;
 
-/** Names of the classes for people; JSON and CSV have the classes themselves. */
+/** Display names of the classes; JSON and CSV contain the classes themselves. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
   'field-work': 'field work',
   'unwrap-only': 'unwrap only',
@@ -32,10 +32,10 @@ export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
   gone: 'gone',
 };
 
-/** Members of responses that a cell of a table names; other formats have all. */
+/** Maximum members of responses in a cell of a table; other formats list all. */
 export const CELL_MEMBERS = 3;
 
-/** What each class has to do before V2 can be used, for whoever reads a table. */
+/** What each class has to do before V2 can be used, for readers of a table. */
 export const CLASS_MEANINGS: Readonly<Record<Exclude<ClientClass, 'unknown' | 'gone'>, string>> = {
   'field-work': 'members of requests or responses have to change',
   'unwrap-only': "only the wrapper around the requests' parameters has to go",
@@ -51,7 +51,7 @@ export interface Usage {
 
 /** One kind of response that a client received. */
 export interface Outcome extends Usage {
-  /** What responded; where the client disconnected first, the service that its request was sent to, or the gateway if it was not sent. */
+  /** Who responded; if the client disconnected first, the service to which its request was sent, or the gateway if it was not sent. */
   readonly by: 'v1' | 'v2' | 'gateway';
   /** Status that the client received; 0 when it disconnected before. */
   readonly status: number;
@@ -66,9 +66,9 @@ export interface ResponseMember extends Usage {
   readonly change: string;
   /** Pointer in the response that the client reads today. */
   readonly v1: string;
-  /** Pointer in V2's response; absent when it is not there. */
+  /** Pointer in V2's response; absent if the member is not there. */
   readonly v2?: string;
-  /** True where V2 has the member with values of its own. */
+  /** True if V2 has other values for the member. */
   readonly hasOtherValues?: true;
 }
 
@@ -78,7 +78,7 @@ export interface BodyChecks {
   readonly valid: number;
   /** Bodies that V1 accepted and V2's schema refuses. */
   readonly invalid: number;
-  /** Requests that V2's schema, or the gateway itself, refuses as V1 did. */
+  /** Requests that V2's schema or the gateway refuses, and V1 refused as well. */
   readonly refusedByBoth: number;
   /** Bodies that were not checked, that no schema describes, or that V1 refused and V2's schema accepts. */
   readonly unknown: number;
@@ -116,7 +116,9 @@ export interface ClientReport {
   readonly lastV2?: string;
   /** Whole days since the last V1 request. */
   readonly silentDays: number;
-  /** Days of silence after which it counts as gone: more than `goneAfterDays` if it has paused for long before, or is hardly known. */
+  /**
+   * Days of silence after which it counts as gone: more than `goneAfterDays` if it has paused for a long time before, or is hardly known.
+   */
   readonly goneAfterDays: number;
   readonly operations: readonly (Usage & { readonly operation: string })[];
   readonly changes: readonly (Usage & { readonly change: string; readonly rules: readonly string[] })[];
@@ -140,14 +142,14 @@ interface ReportClock {
   readonly goneAfterDays: number;
   /** V1 requests of all clients. */
   readonly allV1: number;
-  /** Hash of the rule book whose dry runs count; absent: the one of the client's latest dry run. */
+  /** Hash of the rule book whose dry runs count; if absent, that of the client's latest dry run. */
   readonly ruleBook?: string | undefined;
 }
 
-/** A client is expected to pause again, for half as long again. */
+/** A client is expected to pause again, for up to one and a half times as long. */
 const PAUSE_FACTOR = 1.5;
 
-/** A client that was seen for less time than the silence that makes it gone gets longer: its rhythm is not known. */
+/** A client that was seen for less time than the silence that makes it gone gets more time: its rhythm is unknown. */
 const UNKNOWN_RHYTHM_FACTOR = 3;
 
 const MAX_SHOWN = 5;
@@ -201,7 +203,7 @@ export function clientReport(
   };
 }
 
-/** Whole days from `time` to `now`; 0 for text that is no time, as another program's log may have. */
+/** Whole days from `time` to `now`; 0 if the text is not a time, as in another program's log. */
 function daysSince(time: string, now: number): number {
   const days = Math.floor((now - Date.parse(time)) / DAY_MS);
   return Number.isNaN(days) ? 0 : Math.max(0, days);
@@ -248,7 +250,7 @@ function unknownParts(tally: ClientTally, from: string): string[] {
   return sentences;
 }
 
-/** Returns the time `days` days earlier; empty for text that is no time, as another program's log may have. */
+/** Returns the time `days` days earlier; empty if the text is not a time, as in another program's log. */
 export function dayBefore(time: string, days: number): string {
   const date = new Date(Date.parse(time) - days * DAY_MS);
   return Number.isNaN(date.valueOf()) ? '' : date.toISOString();
@@ -330,7 +332,7 @@ export function bodyCheckWords({ bodyChecks }: Pick<ClientReport, 'bodyChecks'>)
     .join('; ');
 }
 
-/** How many requests of a client would fail after the migration; empty where no dry run came to a verdict. */
+/** How many requests of a client would fail after the migration; empty if no dry run had a verdict. */
 export function clientWouldFail({ bodyChecks }: Pick<ClientReport, 'bodyChecks'>): string {
   return wouldFailWords(wouldFail(bodyChecks));
 }
@@ -376,7 +378,7 @@ export function bodyCheckCounts({
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** Whether a client counts as gone only after more days than others: it has paused for long before, or is hardly known. */
+/** Whether a client counts as gone only after more days than others: it has paused for a long time before, or is hardly known. */
 export function isWaitedFor(
   { class: work, goneAfterDays }: Pick<ClientReport, 'class' | 'goneAfterDays'>,
   usualDays: number,
@@ -384,7 +386,7 @@ export function isWaitedFor(
   return work !== 'gone' && goneAfterDays > usualDays;
 }
 
-/** Why a client's work is not done, or not known, in sentences; none for a client that is gone. */
+/** Why a client's work is not done, or unknown, in sentences; none for a client that is gone. */
 export function reasonsOf({
   class: kind,
   refusals,
@@ -395,8 +397,8 @@ export function reasonsOf({
 }
 
 /**
- * Describes the members of responses that differ in V2, such as `/data/transition_type is /data/highlight_type 3×`: each once, however many
- * changes it has, and at most so many.
+ * Describes the members of responses that differ in V2, such as `/data/transition_type is /data/highlight_type 3×`: each once, even with
+ * several changes, up to a maximum.
  */
 export function responseWords(
   { responses }: Pick<ClientReport, 'responses'>,
@@ -410,7 +412,7 @@ export function responseWords(
         : v2 === undefined
           ? 'is gone'
           : `is ${v2}`;
-    // The changes of one member met the same responses, but for those that the rules of one left as they were.
+    // The changes of one member occur in the same responses, except those that a rule left unchanged.
     words.set(`${v1} ${what}`, Math.max(times, words.get(`${v1} ${what}`) ?? 0));
   }
   const shown = [...words].slice(0, most).map(([member, times]) => `${member} ${count(times)}×`);

@@ -7,14 +7,14 @@ import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 export interface Ending {
   readonly kind: 'operation' | 'change';
   readonly id: string;
-  /** RFC 3339; absent where it has no date of its own. */
+  /** RFC 3339; absent if it has no date of its own. */
   readonly deprecation?: string;
   readonly sunset?: string;
-  /** True where its requests get 410 from the sunset on. */
+  /** True if its requests get 410 from the sunset on. */
   readonly isRefused: boolean;
-  /** Clients that still use it, most requests first; not those that count as gone by their last use of it. */
+  /** Clients that still use it, most requests first; without those that count as gone by their last use of it. */
   readonly clients: readonly EndingClient[];
-  /** All of it, in a sentence. */
+  /** A summary in one sentence. */
   readonly sentence: string;
 }
 
@@ -61,7 +61,7 @@ export interface MetByBrownout {
   readonly brownout: string;
   /** Most refusals first. */
   readonly clients: readonly EndingClient[];
-  /** All of it, in a sentence. */
+  /** A summary in one sentence. */
   readonly sentence: string;
 }
 
@@ -96,7 +96,7 @@ function namesOf(clients: readonly EndingClient[]): string {
   return names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${counted(more, 'other')}` : '');
 }
 
-/** What `endingsOf` reads of a client. */
+/** The parts of a client that `endingsOf` uses. */
 interface PartUser extends Pick<ClientReport, 'client' | 'name' | 'goneAfterDays'> {
   readonly operations: readonly EndingUse[];
   readonly changes: readonly EndingUse[];
@@ -110,8 +110,8 @@ interface EndingUse {
 }
 
 /**
- * Says what ends and when, such as `Operation create_order ends on 2027-01-01T00:00:00Z; 2 clients still use it: acme, globex.` `timeText`
- * writes a time in RFC 3339: as it is, for a page that shows it in the reader's zone, or in the zone of a plan.
+ * Says what ends and when, such as `Operation create_order ends on 2027-01-01T00:00:00Z; 2 clients still use it: acme, globex.`
+ * `timeText` formats a time in RFC 3339: unchanged, for a page that shows it in the reader's zone, or in the zone of a plan.
  */
 export function endingSentence(
   { kind, id, sunset, deprecation, clients }: Omit<Ending, 'sentence'>,
@@ -151,12 +151,12 @@ export interface NewClient {
   readonly firstSeen: string;
   readonly refused: number;
   readonly warned: number;
-  /** Requests that were served before the day that closes V1 to newcomers, and because nobody could tell whether the client is new. */
+  /** Requests that were served before the day that closes V1 to newcomers, or because it was unknown whether the client is new. */
   readonly would: number;
   readonly notKnown: number;
-  /** The key that this one seems to replace, because a client rotated it; absent without one. */
+  /** The key that this one seems to replace, because a client rotated it; absent if there is none. */
   readonly replaces?: string;
-  /** All of it, in a sentence. */
+  /** A summary in one sentence. */
   readonly sentence: string;
 }
 
@@ -195,7 +195,7 @@ function newClient(
   const pair =
     rotated === undefined
       ? ''
-      : `; its key ${rotated.isSettled ? 'seems to' : 'may'} be the rotated one of ${nameIn(names, rotated.old)}: name it under clients, or in except`;
+      : `; its key ${rotated.isSettled ? 'seems to' : 'may'} be the rotated one of ${nameIn(names, rotated.old)}: add it under clients, or to except`;
   return {
     client: client.client,
     ...(name === undefined ? {} : { name }),
@@ -209,7 +209,7 @@ function newClient(
   };
 }
 
-/** A key that seems to have taken the place of another. */
+/** A key that seems to replace another. */
 export interface RotatedKey {
   /** Client hash of the key that is no longer used. */
   readonly old: string;
@@ -218,7 +218,7 @@ export interface RotatedKey {
   /** Last use of the old key and first use of the young one, milliseconds since 1970. */
   readonly last: number;
   readonly first: number;
-  /** False where the old key may only pause, or either is hardly known: they may belong to two clients. */
+  /** False if the old key may only pause, or either key is hardly known: they may belong to two clients. */
   readonly isSettled: boolean;
 }
 
@@ -228,7 +228,7 @@ const OVERLAP_MS = 2 * DAY_MS;
 /** The longest time between both keys, for a client that comes often; a rare one may take its longest pause. */
 const LEAST_GAP_MS = 2 * DAY_MS;
 
-/** Least share of operations in common. */
+/** Minimum share of operations in common. */
 const LEAST_OPERATIONS = 0.75;
 
 /** How much more often one key may come than the other, how much more it may send on a day, and the days below which neither is known. */
@@ -239,10 +239,10 @@ const LEAST_DAYS = 4;
 /** The rhythm of a key without a day. */
 const ONCE: DayRhythm = { count: 0, span: 0, longestPause: 0 };
 
-/** Requests of each key below which it is hardly known. */
+/** Requests of a key below which it is hardly known. */
 const LEAST_REQUESTS = 5;
 
-/** Keys that may begin when another one ends; among more, nobody can tell which replaces it. Attack: invented keys. */
+/** Maximum keys that may begin when another one ends: among more, a replacement cannot be identified. Attack: invented keys. */
 const MAX_CANDIDATES = 200;
 
 /** The use of one key. Times are milliseconds since 1970. */
@@ -253,7 +253,7 @@ interface KeyUse {
   readonly requests: number;
   readonly operations: ReadonlySet<string>;
   readonly days: DayRhythm;
-  /** Silence after which the key is taken to be used no more. */
+  /** Silence after which the key counts as no longer used. */
   readonly gap: number;
 }
 
@@ -301,14 +301,14 @@ function keyUse({ client, firstSeen, lastSeen, v1, operations }: ClientReport, d
 
 function seemsRotated(old: KeyUse, young: KeyUse): boolean {
   if (young.first <= old.first) return false;
-  // The old key is still in use, or the young one was hardly used since: it is somebody else's.
+  // The old key is still in use, or the new one was hardly used since: it belongs to another client.
   if (young.last <= old.last || young.last - old.last < old.last - young.first) return false;
   if (operationsInCommon(old, young) < LEAST_OPERATIONS) return false;
   if (!comesAsOften(old.days, young.days) || !comesAsOften(young.days, old.days)) return false;
   return sendsAsMuch(old, young);
 }
 
-/** Whether a client with the days of one key may come as often as the other; true for a key with few days. */
+/** Whether a client with the days of one key may call as often as the other; true for a key with few days. */
 function comesAsOften({ count, span }: DayRhythm, other: DayRhythm): boolean {
   if (count < LEAST_DAYS) return true;
   const expected = ((count - 1) / span) * (other.span + 1);
@@ -317,7 +317,7 @@ function comesAsOften({ count, span }: DayRhythm, other: DayRhythm): boolean {
   return !isMore && !isLess;
 }
 
-/** Whether both keys send about as many requests on each of their days; true where one is hardly known. */
+/** Whether both keys send about as many requests on each of their days; true if one is hardly known. */
 function sendsAsMuch(...keys: readonly [KeyUse, KeyUse]): boolean {
   if (keys.some(({ days }) => days.count < LEAST_DAYS)) return true;
   const [one, other] = keys.map(({ requests, days }) => requests / days.count);

@@ -5,7 +5,7 @@ import { isOfBody } from '../rewrite/records.ts';
 import { isRewritten } from '../rules/rule-book.ts';
 import { changesValue } from '../rules/kinds/kinds.ts';
 
-/** A request like an entry's: `…` for each value, since the log has none, and only the names that it recorded. */
+/** A request like an entry's, with `…` for each value and only the recorded names, because the log contains no values. */
 interface LikeRequest {
   readonly method: string;
   readonly target: string;
@@ -13,13 +13,13 @@ interface LikeRequest {
   readonly body?: string;
 }
 
-/** Why no request like an entry's can be made. */
+/** Why such a request cannot be made. */
 export type Unlike = keyof typeof UNLIKE;
 
 /** The same in words that follow a number of requests. */
 export const UNLIKE = {
   'not-v1': 'of V2 clients, of reports, or never routed',
-  refused: 'refused, and the log has nothing of the body that was',
+  refused: 'refused, and the log contains nothing of the body',
   duplicate: 'with a member that occurs twice, of which the log has one name',
   mark: 'with a byte order mark, which no name shows',
   value: 'with a value that a rule replaced, which the log does not have',
@@ -34,7 +34,7 @@ export function requestLike(entry: Entry): LikeRequest | Unlike {
   if (entry.edits.some((edit) => edit.note === 'byte-order-mark')) return 'mark';
   const head = { method: entry.method, target: entry.path.replaceAll('=…', '=') };
   const edits = entry.edits.filter((edit) => isOfBody(edit));
-  // A map says that the value was one that it lists, but not which one; a rule that computes a value says nothing of it.
+  // A map implies that the value was one of its list, but not which one; a rule that computes a value implies nothing.
   if (entry.edits.some((edit) => changesValue(edit.rule) && edit.from !== undefined)) return 'value';
   const pointers = [...(entry.attributes ?? []), ...edits.map((edit) => edit.from ?? '')].filter(
     (pointer) => pointer !== '',

@@ -1,7 +1,7 @@
 import { DAY_MS, type Silence, SLOT_MS, TimeSlots } from './tally/time-slots.ts';
 import { lengthWords } from './text.ts';
 
-/** A time for which one replica's log has nothing, although other logs, or the same hours of other weeks, have entries. */
+/** A time without entries in one replica's log, although other logs, or the same hours of other weeks, have entries. */
 export interface LogGap {
   /** The replica, by the name of its log. */
   readonly log: string;
@@ -12,10 +12,10 @@ export interface LogGap {
   readonly sentence: string;
 }
 
-/** Least slots of a gap in which the replica would have entries, by its usual share of the others' slots. */
+/** Minimum slots of a gap in which the replica would have entries, by its usual share of the others' slots. */
 const MISSED_SLOTS = 6;
 
-/** The same for a single log: no other shows that there was traffic. */
+/** The same for a single log: no other log shows that there was traffic. */
 const MISSED_OF_RHYTHM = 18;
 
 /** Time within which one replica follows another, as in a deployment, or a start or stop explains a gap. */
@@ -226,7 +226,7 @@ class LogRhythm {
 
   /**
    * Number of slots between two times, in milliseconds since 1970, that would have entries as in the weeks before and after `silence`.
-   * The side with fewer counts, and where the nearest week has none, none is expected: traffic that begins or ends is no gap.
+   * The side with fewer entries counts, and if the nearest week has none, none is expected: the beginning or end of traffic is not a gap.
    */
   expected(from: number, until: number, silence: Silence): number {
     let sum = 0;
@@ -266,7 +266,7 @@ export class ReplicaLog {
   since = Number.POSITIVE_INFINITY;
   until = Number.NEGATIVE_INFINITY;
   entries = 0;
-  /** Whether it has an entry of level `info`, which is of a request that succeeded. */
+  /** Whether it has an entry of level `info`, for a request that succeeded. */
   hasInfo = false;
   /** Times at which the replica started, and stopped, according to the process log. */
   readonly starts: number[] = [];
@@ -276,7 +276,7 @@ export class ReplicaLog {
     this.name = name;
   }
 
-  /** Adds the time of an entry; text that is no time is ignored. */
+  /** Adds the time of an entry; ignores text that is not a time. */
   add(time: string, isInfo = true): void {
     if (isInfo) this.hasInfo = true;
     const at = Date.parse(time);
@@ -302,7 +302,7 @@ export function replicaOfFile(path: string): string {
   return name === '' ? path : name;
 }
 
-/** The replica that a collector names before a line; undefined when it names none. */
+/** The replica that a collector names before a line; undefined if it names none. */
 export function replicaOfPrefix(text: string): string | undefined {
   const match = PREFIX.exec(text);
   return match?.[1] ?? match?.[2];
@@ -315,7 +315,7 @@ export interface LogCoverage {
   readonly since?: string;
   readonly until?: string;
   readonly entries: number;
-  /** Lines that may be parts of entries, and are none. */
+  /** Lines that look like parts of entries, but are not. */
   readonly unreadable: number;
   /** Lines of other programs. */
   readonly others: number;
@@ -323,15 +323,15 @@ export interface LogCoverage {
   readonly events: number;
 }
 
-/** Says that a file has no entry; `lines` are those that it has, but for the process log's. `-` is stdin. */
+/** Says that a file has no entry; `lines` is the number of its lines, without those of the process log. `-` is stdin. */
 export function noEntry(file: string, lines: number): string {
   const name = file === '-' ? 'stdin' : file;
   if (lines === 0) return `${name} has no entry of the rewrite log, so it does not show who uses V1.`;
   const which = lines === 1 ? 'its only line is not' : `none of its ${lines} lines is`;
-  return `${name} is no rewrite log: ${which} an entry.`;
+  return `${name} is not a rewrite log: ${which} an entry.`;
 }
 
-/** Says which log has no line of the gateway's, or that all have no entry; undefined where the logs can be read. */
+/** Says which log has no line of the gateway, or that none has an entry; undefined if the logs can be read. */
 export function faultOfLogs(logs: readonly LogCoverage[]): string | undefined {
   const empty = logs.filter(({ entries }) => entries === 0);
   const foreign = empty.find(
@@ -341,7 +341,7 @@ export function faultOfLogs(logs: readonly LogCoverage[]): string | undefined {
   return log && noEntry(log.file, log.unreadable + log.others);
 }
 
-/** The gaps that a running gateway knows in its own counts: its clock was set, or a worker ended with counts of its own. */
+/** The gaps in its own counts that a running gateway knows: its clock was set, or a worker ended with unreported counts. */
 export class OwnGaps {
   private readonly time: () => number;
   private readonly monotonic: () => number;
@@ -349,7 +349,7 @@ export class OwnGaps {
   /** The time at which the monotonic clock was 0. */
   private origin: number;
 
-  /** `time` is the clock in milliseconds since 1970; `monotonic` is one that nobody sets, in milliseconds. */
+  /** `time` is the clock in milliseconds since 1970; `monotonic` is one that is never set, in milliseconds. */
   constructor(time: () => number, monotonic: () => number) {
     this.time = time;
     this.monotonic = monotonic;
@@ -374,7 +374,7 @@ export class OwnGaps {
     this.add('clock', from, until, `The clock was ${words} at ${timeText(now)}.`);
   }
 
-  /** Adds the end of a worker that was not asked to end; what it counted since `from` may be lost. */
+  /** Adds the unexpected end of a worker; its counts since `from` may be lost. */
   addWorkerEnd(number: number, from: number, how: string): void {
     const now = this.time();
     const sentence = `Worker ${number} ended at ${timeText(now)} (${how}), perhaps with counts that it had not reported.`;

@@ -24,16 +24,16 @@ interface LoggedTotalsParts {
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly time: () => number;
-  /** Milliseconds after which a client that is not seen is forgotten. */
+  /** Milliseconds after which a client that was not seen is dropped. */
   readonly keepMs: number;
-  /** Reads the log, once; resolves to undefined where there is nothing of before. */
+  /** Reads the log, once; resolves to undefined if there is nothing from before the start. */
   readonly read: () => Promise<LoggedCounts | undefined>;
 }
 
-/** Time between the last entry and the start from which nobody knows whether the gateway ran. */
+/** Time between the last entry and the start from which on it is unknown whether the gateway ran. */
 const UNKNOWN_MS = 3_600_000;
 
-/** Totals of one gateway without a store: what it counted since its start, and its log from before. */
+/** Totals of one gateway without a store: its counts since the start, and its log from before. */
 export class LoggedTotals implements ReportTotals {
   private readonly parts: LoggedTotalsParts;
   private readonly alone: GatewayTotals;
@@ -83,7 +83,7 @@ export class LoggedTotals implements ReportTotals {
     };
   }
 
-  /** Undefined while nothing of before is known. */
+  /** Undefined while nothing from before is known. */
   private get tallyParts(): TallyParts | undefined {
     const { before } = this;
     if (before === undefined || before.entries === 0) return undefined;

@@ -5,15 +5,15 @@ import type { ReportCoverage } from './report-totals.ts';
 import { count, counted, htmlText } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
-/** A client's report about itself: it has nothing about other clients, and no name that the operator gave it. */
+/** A client's report about itself: without anything about other clients, and without the name that the operator gave it. */
 export interface OwnReport {
   /** Time of the report, and the time since which the gateway has counted: RFC 3339. */
   readonly at: string;
   readonly since: string;
-  /** Whether the counts are those of one gateway, of all replicas, or of all as one last knew them. */
+  /** Whether the counts are those of one gateway, of all replicas, or of all as last known to one. */
   readonly coverage: ReportCoverage['kind'];
   readonly report: Omit<ClientReport, 'name' | 'share'>;
-  /** Rows that are not listed: the least frequent ones. */
+  /** Number of rows that are not listed: the least frequent ones. */
   readonly omitted: number;
   readonly guide: GuideDocument;
 }
@@ -21,7 +21,7 @@ export interface OwnReport {
 /** The forms of a report. */
 export type OwnReportType = 'application/json' | 'text/html';
 
-/** The outcome of a client's request for its report; `busy` when too many others wait for theirs. */
+/** The outcome of a client's request for its report; `busy` if too many others wait for theirs. */
 export type OwnReportOutcome =
   | { readonly kind: 'report'; readonly text: string }
   | { readonly kind: 'not-seen'; readonly since: string }
@@ -40,7 +40,7 @@ const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
     'The instances of the gateway cannot reach each other: requests that others received lately may be missing.',
 };
 
-/** Makes the report that the client with this hash gets; times are RFC 3339. */
+/** Makes the report for the client with this hash; times are RFC 3339. */
 export function makeOwnReport(
   hash: string,
   tally: ClientTally,
@@ -70,7 +70,7 @@ export function makeOwnReport(
   return { at, since, coverage: coverage.kind, report, omitted, guide };
 }
 
-/** Prints the report: as JSON, in `data` as the service prints its resources, or as one HTML page that loads and runs nothing. */
+/** Prints the report: as JSON, in `data` like the service's resources, or as one HTML page that loads and runs nothing. */
 export function printOwnReport(own: OwnReport, type: OwnReportType): string {
   return type === 'text/html' ? ownReportHtml(own) : JSON.stringify({ data: own });
 }

@@ -16,8 +16,8 @@ const MAX_PLACE = 300;
 const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
 
 /**
- * Returns a sentence when V2's schema, or the gateway itself, refuses more bodies that V1 accepted, and that a command would migrate,
- * than the roll-back rule allows. Undefined otherwise.
+ * Returns a sentence if V2's schema, or the gateway itself, refuses more of the bodies that V1 accepted, and that a command would
+ * migrate, than the rollback rule allows. Undefined otherwise.
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],
@@ -36,7 +36,7 @@ export function bodyCheckFault(
     if (part === 0 || (part / whole) * 100 <= margin) return;
     const they = part === 1 ? 'it' : 'them';
     faults.push(
-      `${what}, although V1 accepted ${they}: more than the ${margin} % that a roll-back allows. ${namedPairs(concerned, kind, nameOf)}.`,
+      `${what}, although V1 accepted ${they}: more than the ${margin} % that the rollback rule allows. ${namedPairs(concerned, kind, nameOf)}.`,
     );
   };
   const sent = `${invalid} of ${checked} checked ${noun(checked)} that a migration would send`;
@@ -76,7 +76,7 @@ function namedPairs(
   return pairs.slice(0, MAX_NAMED).join('; ') + more;
 }
 
-/** A command for everything does not change operations and clients that have modes of their own. */
+/** A command for all traffic does not affect operations and clients with their own modes. */
 function isConcerned(
   { operation, client }: BodyCheckCount,
   target: RolloutTarget,
@@ -92,12 +92,12 @@ function sum(counts: readonly BodyCheckCount[], name: 'valid' | 'invalid' | 'ref
   return counts.reduce((total, count) => total + count[name], 0);
 }
 
-/** Requests that V1 accepted and that would fail after the migration: page, report, guide and command line share this figure. */
+/** Requests that V1 accepted and that would fail after the migration: page, report, guide and command line show the same figure. */
 export interface WouldFail {
   readonly failing: number;
-  /** Requests whose dry run came to a verdict. */
+  /** Requests with a verdict of a dry run. */
   readonly judged: number;
-  /** Those of them that V1 refused as well, so they fail before and after. */
+  /** Those that V1 also refused, so they fail before and after. */
   readonly both: number;
 }
 
@@ -114,7 +114,7 @@ export function wouldFail(
   return { failing, judged, both };
 }
 
-/** Says how many of the checked requests would fail after the migration; empty without a verdict. */
+/** Says how many of the checked requests would fail after the migration; empty if no verdict is known. */
 export function wouldFailWords({ failing, judged, both }: WouldFail): string {
   if (judged === 0) return '';
   if (judged === both)
@@ -127,7 +127,7 @@ export function wouldFailWords({ failing, judged, both }: WouldFail): string {
 
 /** Explains to readers of `wouldFailWords` which requests are checked. */
 export const CHECKED_WORDS =
-  "Checked are requests whose body V2's schema judged, and those that the gateway would refuse; others have no body, or no schema describes it.";
+  "Requests count as checked if V2's schema covers their body, or if the gateway would refuse them; others have no body, or one without a schema.";
 
 /** The dry run of a finished exchange. */
 export interface DryRunResult {
@@ -156,7 +156,7 @@ export interface BodyCheckCount {
   readonly valid: number;
   /** Bodies that V1 accepted and V2's schema refuses. */
   readonly invalid: number;
-  /** Requests that V2's schema, or the gateway itself, refuses as V1 did. */
+  /** Requests that V2's schema or the gateway refuses, and V1 refused as well. */
   readonly refusedByBoth: number;
   /** Bodies that were not checked, or that V1 refused and V2's schema accepts: V2 itself may refuse those. */
   readonly unknown: number;
@@ -178,12 +178,12 @@ type Count = { -readonly [Name in Counter]: number } & {
   readonly refusals: Map<string, number>;
 };
 
-/** Counts dry runs under the rule book in force; begins anew with another one, which makes other bodies. */
+/** Counts dry runs under the rule book in force; starts again under another one, which makes other bodies. */
 export class BodyCheckTally {
   private readonly counts = new Map<string, Count>();
   private ruleBook = '';
 
-  /** Adds an exchange, unless V1's status says nothing about the body (0, 5xx). */
+  /** Adds an exchange, unless V1's status (0, 5xx) says nothing about the body. */
   add({ ruleBook, client, operation, status, bytesIn, would }: DryRunResult): void {
     if (would === undefined || (bytesIn === 0 && would.verdict !== 'refused')) return;
     this.begin(ruleBook);
@@ -278,7 +278,7 @@ function byCount(places: ReadonlyMap<string, number>): (readonly [place: string,
   return [...places].sort(([, one], [, other]) => other - one);
 }
 
-/** Whether V2's schema accepts the body that a migration would have sent; nothing was sent to V2 for it. */
+/** Whether V2's schema accepts the body that a migration would have sent; nothing was sent to V2. */
 export interface BodyCheck {
   readonly v2: 'valid' | 'invalid' | 'unknown';
   /** RFC 6901 pointer into the body for V2, of the first fault; `invalid` only. */

@@ -1,16 +1,13 @@
 import type { OwnText } from './shared-state.ts';
 import type { TextSums } from './shared-texts.ts';
 
-/** Parts into which every window is divided. */
+/** Number of parts of a window. */
 export const WINDOW_PARTS = 12;
 
-/**
- * Counts of a canary's stage: of the whole, and of the last parts of its window, by number of the part on the clock of the process that
- * counted.
- */
+/** Counts of a canary's stage: in total, and for the last parts of its window, numbered by the clock of the counting process. */
 export interface StageCounts {
   readonly windowMs: number;
-  /** The part in which the last of them was counted. */
+  /** The part of the latest count. */
   readonly at: number;
   readonly parts: ReadonlyMap<number, readonly number[]>;
   readonly stage: readonly number[];
@@ -21,7 +18,9 @@ export function partOf(now: number, windowMs: number): number {
   return Math.floor((now / windowMs) * WINDOW_PARTS);
 }
 
-/** Prints counts as lines of numbers: the window and its part, then each part, then the whole stage, as places and counts that are not 0. */
+/**
+ * Prints counts as lines of numbers: the window and its part, then each part, then the whole stage, as positions and counts other than 0.
+ */
 export function printCounts({ windowMs, at, parts, stage }: StageCounts): string {
   return [
     `${windowMs} ${at}`,
@@ -73,7 +72,7 @@ export function addSums(one: readonly number[], other: readonly number[]): reado
   return long.map((count, index) => count + (short[index] ?? 0));
 }
 
-/** The sums of the parts that belong to a window in whose part `now` it ends. */
+/** The sums of the parts of a window that ends in part `now`. */
 export function windowSums({ parts }: StageCounts, now: number): readonly number[] {
   let sums: readonly number[] = [];
   for (const [part, counts] of parts) if (part > now - WINDOW_PARTS) sums = addSums(sums, counts);
@@ -88,7 +87,7 @@ export function currentPart({ at, windowMs }: StageCounts, ageMs: number): numbe
 /** Keys of the counts of canaries. */
 export const CANARY = 'canary/';
 
-/** How the counts of canaries add up; `time` is the clock of this process, in milliseconds. Other texts end with their process. */
+/** How the counts of canaries add up; `time` is the clock of this process, in milliseconds. Other texts are removed with their process. */
 export function canarySums(time: () => number): TextSums {
   return {
     add: (own, added) => new Map([...added].map(([key, text]) => [key, sumOf(own(key), text)])),

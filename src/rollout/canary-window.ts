@@ -35,7 +35,7 @@ export const NEUTRAL_FAILURES: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Statuses that clients can cause, with their key, their rate, their address, or a resource that has moved. They count against V2 where it
+ * Statuses that clients can cause, with their key, their rate, their address, or a resource that has moved. They count against V2 if it
  * responds with them more often than V1, the control group.
  */
 const SHARED_FAILURES = ['301', '302', '303', '307', '308', '3xx', '401', '403', '404', '429'] as const;
@@ -62,10 +62,13 @@ const OWN_FAILURES = {
   '5xx': ['500', '501', '502', '503', '504', '5xx'],
 } as const;
 
-/** Failures with a count of their own, each compared with V1's share of the same; `3xx`, `4xx` and `5xx` are the others of their class. */
+/**
+ * Failures that are counted separately and compared with V1's share of the same failure; `3xx`, `4xx` and `5xx` are the others of their
+ * class.
+ */
 export const FAILURES = [...SHARED_FAILURES, ...OWN_FAILURES['4xx'], ...OWN_FAILURES['5xx']] as const;
 
-/** True for a failure that clients can cause, so that it counts against V2 only where V1 has less of it. */
+/** True for a failure that clients can cause: it counts against V2 only if it is less frequent on V1. */
 export function isSharedFailure(outcome: CanaryOutcome): boolean {
   return SHARED_FAILURES.some((shared) => shared === outcome);
 }
@@ -88,22 +91,22 @@ export type Sums = readonly number[];
 
 type Failure = (typeof FAILURES)[number];
 
-/** Milliseconds of the window that holds a whole stage: longer than anybody watches a canary. */
+/** Milliseconds of the window for a whole stage: longer than any canary is watched. */
 export const STAGE_MS = 84 * 86_400_000;
 
 /**
- * V1's share of a status, in percent, while V1 serves too few requests to know it. A canary of all clients has no control group; there
- * a client with an old key is no fault of V2, but refusals of most requests are.
+ * V1's share of a status, in percent, while V1 serves too few requests to know it. A canary of all clients has no control group: a client
+ * with an old key is then not V2's fault, but refusals of most requests are.
  */
 const UNKNOWN_SHARE = 50;
 
-/** Milliseconds by which V2 must be slower to do harm; people do not notice less. */
+/** Milliseconds by which V2 must be slower to count as harmful; people do not notice less. */
 const NOTICED_MS = 50;
 
 /** The quantiles of latencies that are compared. */
 const QUANTILES = { median: 0.5, p99: 0.99 } as const;
 
-/** The failures of each class that count against an origin by themselves. */
+/** The failures of each class that always count against an origin. */
 export const OWN_CLASSES: readonly (readonly Failure[])[] = Object.values(OWN_FAILURES);
 
 /** Failures that are compared together, with their part of the probability of a false alarm. */
@@ -113,8 +116,8 @@ interface Comparison {
 }
 
 /**
- * The parts sum up to 1, with an eighth for latencies. Each class is compared as a whole, since five different errors are five errors,
- * and each of its statuses by itself, since V1's 422 would otherwise hide V2's 400.
+ * The parts sum up to 1, with an eighth for latencies. Each class is compared as a whole, because different errors add up, and each of
+ * its statuses separately, because V1's 422 would otherwise hide V2's 400.
  */
 const COMPARISONS: readonly Comparison[] = [
   { failures: OWN_CLASSES.flat(), weight: 1 / 4 },
@@ -130,7 +133,7 @@ const COMPARISONS: readonly Comparison[] = [
 /** The part for each bound of a quantile. */
 const LATENCY_WEIGHT = 1 / 8 / 4;
 
-/** The smallest part, for which a promise must hold. */
+/** The smallest part, with which a guarantee must still hold. */
 const LEAST_WEIGHT = Math.min(...COMPARISONS.map(({ weight }) => weight));
 
 interface Part {
@@ -149,7 +152,7 @@ interface CauseCount {
   count: number;
 }
 
-/** Maximum causes of a stage that are told apart. */
+/** Maximum causes of a stage that are counted separately. */
 const MAX_CAUSES = 200;
 
 /** Counts of a window: migrated requests, and those that V1 served. */
@@ -161,10 +164,10 @@ export interface CanaryCount {
 /** Why a canary is to be rolled back. */
 export interface CanaryHarm {
   readonly count: CanaryCount;
-  /** The failures in the count; others are as frequent on V1, or the clients' own. */
+  /** The failures that count; others are as frequent on V1, or caused by clients. */
   readonly failures: readonly (typeof FAILURES)[number][];
   readonly latency?: LatencyHarm;
-  /** The most frequent of these failures; absent where other replicas counted them all. */
+  /** The most frequent of these failures; absent if other replicas counted all of them. */
   readonly cause?: RollbackCause;
 }
 
@@ -181,16 +184,16 @@ export interface CountedOutcome {
 }
 
 /**
- * Sums up the outcomes of one canary stage, since its beginning and over a sliding window, so that earlier successes do not hide a V2
- * that breaks late. V1 is the control group. A request costs a few additions. The evidence is judged when the window's requests have
- * grown by a sixteenth, or, among replicas, when their sums come in: the test allows a look at any time, and needs none at each.
+ * Sums up the outcomes of one canary stage, since its beginning and over a sliding window, so that earlier successes do not hide later
+ * failures of V2. V1 is the control group. A request takes only a few additions. The evidence is evaluated when the window's requests
+ * have grown by a sixteenth, or, with replicas, when their sums arrive: the test is valid at any time, and does not need each request.
  */
 export class CanaryWindow {
   private readonly rule: RollbackRule;
   private readonly parts: Part[] = [];
   private readonly stage: number[] = noSums();
   private readonly causes: Causes = new Map();
-  /** What the others do not have yet: parts by number, and the whole. */
+  /** Counts that the other replicas do not have yet: by part, and for the whole stage. */
   private unsharedParts = new Map<number, number[]>();
   private unshared: number[] | undefined;
   private sharedWindow: Sums | undefined;
@@ -229,7 +232,7 @@ export class CanaryWindow {
     return this.untilLook <= 0;
   }
 
-  /** Returns the counts that the other replicas do not have yet, as a text; undefined without any. */
+  /** Returns the counts that the other replicas do not have yet, as a text; undefined if there are none. */
   takeUnshared(now: number): string | undefined {
     const { unshared, unsharedParts: parts } = this;
     if (unshared === undefined) return undefined;
@@ -245,7 +248,7 @@ export class CanaryWindow {
     this.sharedStage = stage;
   }
 
-  /** Returns the harm that V2 does at `now` (milliseconds), by the counts of this replica or of all; undefined without any. */
+  /** Returns the harm that V2 does at `now` (milliseconds), by the counts of this replica or of all; undefined if there is none. */
   judge(now: number, isShared: boolean): CanaryHarm | undefined {
     const { window, stage } = this.known(now, isShared);
     this.dropBefore(this.partAt(now));
@@ -292,7 +295,7 @@ export class CanaryWindow {
     return partOf(now, this.rule.window);
   }
 
-  /** Forgets parts that a window ending with the part `at` no longer has. */
+  /** Drops parts that are before a window ending with the part `at`. */
   private dropBefore(at: number): void {
     while ((this.parts[0]?.at ?? at) <= at - WINDOW_PARTS) this.parts.shift();
     for (const old of this.unsharedParts.keys()) if (old <= at - WINDOW_PARTS) this.unsharedParts.delete(old);
@@ -307,13 +310,13 @@ function countCause(causes: Causes, key: string, failure: Omit<CauseCount, 'coun
 }
 
 /**
- * Names the most frequent error in the count of a harm, with its client and its operation if one of them has most of it: when V2 fails
- * everybody, no client is to blame.
+ * Names the most frequent error in the count of a harm, with its client and its operation if one of them has most of it; if V2 fails for
+ * all clients, none is named.
  */
 function withCause(harm: CanaryHarm, all: readonly Causes[]): CanaryHarm {
   if (harm.latency !== undefined) return harm;
   const { failures, count } = harm;
-  // A status with which V1 responds as often, such as 401 to an old key, is no cause.
+  // A status that V1 responds with as often, such as 401 to an old key, is not the cause.
   const counted = all
     .flatMap((causes) => [...causes.values()])
     .filter(({ outcome }) => failures.some((failure) => failure === outcome));
@@ -348,7 +351,7 @@ function mostOf(
   return groups.toSorted((one, other) => sumOf(other) - sumOf(one))[0] ?? [];
 }
 
-/** True for three quarters: a smaller part is no reason to look only there. */
+/** True for at least three quarters: a smaller part would not justify looking only there. */
 function isMost(some: readonly CauseCount[], all: readonly CauseCount[]): boolean {
   return sumOf(some) * 4 >= sumOf(all) * 3;
 }
@@ -376,9 +379,9 @@ function before(window: Sums, stage: Sums): number {
 }
 
 /**
- * Looks for harm in sums that begin after `begun` requests of the stage. Each beginning is a test of its own; the one after n requests
- * has 1 / ((n + 1)(n + 2)) of the probability of a false alarm, and these sum up to 1 over a stage of any length. If the sums have too
- * few requests to V1, the whole stage is the control group.
+ * Looks for harm in sums that begin after `begun` requests of the stage. Each beginning is a separate test; the one after n requests has
+ * 1 / ((n + 1)(n + 2)) of the probability of a false alarm, and these sum up to 1 over a stage of any length. If the sums have too few
+ * requests to V1, the whole stage is the control group.
  */
 function harmIn(sums: Sums, stage: Sums, begun: number, rule: RollbackRule): CanaryHarm | undefined {
   if (numberAt(sums, V2) < rule.requests) return undefined;
@@ -400,7 +403,7 @@ function harmIn(sums: Sums, stage: Sums, begun: number, rule: RollbackRule): Can
 }
 
 /**
- * The share of own failures that V2 may have without a control group: the margin once V2 has many requests and V1 none, as in a canary of
+ * The share of own failures that V2 may have without a control group: the margin, if V2 has many requests and V1 none, as in a canary of
  * all clients. While V1 has a few, the limit is higher, until there are enough to compare.
  */
 function limitAlone(control: Sums, sums: Sums, { requests, margin }: RollbackRule): number {
@@ -414,8 +417,8 @@ function neededFor({ certainty }: RollbackRule): number {
 }
 
 /**
- * Harm needs an observed difference of half the margin: if it needed the whole margin, only every other canary would find a V2 that
- * fails by exactly the margin more. While the control group is small, V2 is also compared with a limit.
+ * Harm needs an observed difference of half the margin: with the whole margin, only every second canary would detect a V2 that fails more
+ * often by exactly the margin. While the control group is small, V2 is also compared with a limit.
  */
 function failsTooOften(
   v1: Sample,
@@ -452,7 +455,7 @@ function latenciesOf(sums: Sums, from: number): Sums {
 
 /**
  * Returns the quantile in which V2 is `slower` times as slow as V1, with its bounds by the evidence; undefined if it is not. Known
- * clients must have been quicker on V1 before: a client with slow calls is no fault of V2.
+ * clients must have been faster on V1 before: slow calls of a client are not V2's fault.
  */
 function latencyHarm(
   control: Sums,
@@ -482,7 +485,7 @@ export function boundedShare(sample: Sample, rule: RollbackRule): FailedShare {
 
 /** The evidence of a stage, and the requests that it still needs. */
 function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
-  // Any failure may become more frequent; the more there are, the more requests it takes to see.
+  // Any failure may become more frequent; detecting that takes more requests the more failures there are.
   const [v1, v2] = [sampleOf(sums, V1, FAILURES), sampleOf(sums, V2, FAILURES)];
   const measured = (name: LatencyHarm['quantile']): CanaryEvidence['latency']['median'] => ({
     v1Ms: finite(quantileOf(latenciesOf(sums, V1_LATENCY), QUANTILES[name])),
@@ -509,7 +512,7 @@ function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
     return total === undefined ? undefined : Math.max(0, total - v2.requests);
   };
   const forMargin = sees(rule.margin);
-  // A finer difference needs more requests than the margin did.
+  // A smaller difference needs more requests than the margin did.
   const finer =
     forMargin === 0 ? FINER.find((points) => points < rule.margin && sees(points) !== 0) : undefined;
   return {
@@ -519,7 +522,7 @@ function evidenceOf(sums: Sums, rule: RollbackRule): CanaryEvidence {
   };
 }
 
-/** Differences, in percent, to look for once a canary has seen none of the margin. */
+/** Differences, in percent, to look for after a canary has shown no difference of the margin. */
 const FINER = [5, 2, 1, 0.5, 0.2, 0.1] as const;
 
 function finite(milliseconds: number | undefined): number | undefined {
@@ -530,14 +533,14 @@ function indexOf(failure: Failure): number {
   return 1 + FAILURES.indexOf(failure);
 }
 
-/** The counts of `failures` of both origins, for people. */
+/** The counts of `failures` of both origins, for display. */
 function countOf(sums: Sums, failures: readonly Failure[]): CanaryCount {
   return { migrated: sampleOf(sums, V2, failures), v1: sampleOf(sums, V1, failures) };
 }
 
 /**
- * The failures that people see in the counts: those of both origins, without clients' statuses that are as frequent on V1. If V2 fails
- * too often, only those that are more frequent on V2, so that the numbers show why.
+ * The failures in the displayed counts: those of both origins, without clients' statuses that are as frequent on V1. If V2 fails too
+ * often, only those that are more frequent on V2, so that the numbers show why.
  */
 function countedOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): readonly Failure[] {
   return FAILURES.filter((failure) => {
@@ -546,7 +549,7 @@ function countedOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): readonl
   });
 }
 
-/** Percentage points by which a failure is more frequent on V2 than on V1; at most 0 where it may be the clients' own. */
+/** Percentage points by which a failure is more frequent on V2 than on V1; at most 0 if clients may cause it. */
 function excessOf(sums: Sums, failure: Failure, { requests }: RollbackRule): number {
   const least = isSharedFailure(failure) && numberAt(sums, V1) < requests ? UNKNOWN_SHARE : 0;
   const percent = (origin: number): number => 100 * share(sampleOf(sums, origin, [failure]));
@@ -554,8 +557,8 @@ function excessOf(sums: Sums, failure: Failure, { requests }: RollbackRule): num
 }
 
 /**
- * Outcome of a finished exchange, for comparing migrated traffic with V1's: by its status, and the code of its failure, if any.
- * Undefined when it says nothing about the origin. 304 is a success, since the client's condition asks for it (RFC 9110 §15.4.5).
+ * Outcome of a finished exchange, for comparing migrated traffic with V1's: by its status, and the code of its failure, if any. Undefined
+ * if it says nothing about the origin. A 304 is a success, because the client's condition asked for it (RFC 9110 §15.4.5).
  */
 export function canaryOutcome(status: number, failure: string | undefined): CanaryOutcome | undefined {
   if (failure === 'upstream-broken') return '5xx';

@@ -96,7 +96,7 @@ export interface Comparison {
   readonly status?: { readonly v1: number; readonly v2: number };
   /** At most 32. */
   readonly differences: readonly FieldDifference[];
-  /** Number of fields in which V1 differs from itself, which are ignored. */
+  /** Number of fields that differ between two responses of V1, and are ignored. */
   readonly noise: number;
   /** Number of members of objects that only V2 has, and that a V1 client does not read. */
   readonly extra: number;
@@ -107,7 +107,7 @@ export interface Comparison {
 /** Results of shadowed, or of verified, reads for one operation. */
 export interface ShadowView {
   readonly operation?: string;
-  /** Present for reads that V2 served and V1 got as well: their differences are drift. */
+  /** Present for reads that V2 served and the gateway also sent to V1: their differences are drift. */
   readonly verified?: true;
   readonly same: number;
   readonly different: number;

@@ -1,14 +1,15 @@
 /**
- * Evidence that V2 does worse than V1, which one may look at as often as one likes. A usual test, looked at after each request, sooner
- * or later finds a difference where there is none (Johari, Koomen, Pekelis and Walsh, "Always Valid Inference: Continuous Monitoring
+ * Evidence that V2 does worse than V1, which may be evaluated any number of times. An ordinary test, evaluated after each request, sooner
+ * or later finds a difference although there is none (Johari, Koomen, Pekelis and Walsh, "Always Valid Inference: Continuous Monitoring
  * of A/B Tests", Operations Research 2022, and their "Peeking at A/B Tests", KDD 2017).
  *
  * Here the likelihood of what was seen, mixed over all shares that V1 and V2 may have, is divided by its largest likelihood under any
  * shares of the hypothesis "V2 is no worse". Under the true shares the quotient is at most a martingale of mean 1, so by Ville's
- * inequality it ever exceeds 1 / alpha with a probability of at most alpha, whatever the shares are, however the requests are
- * divided, and whenever somebody looks (Wasserman, Ramdas and Balakrishnan, "Universal inference", PNAS 2020, §7; Howard, Ramdas,
+ * inequality it ever exceeds 1 / alpha with a probability of at most alpha, for any shares, any division of the requests, and any times
+ * of evaluation (Wasserman, Ramdas and Balakrishnan, "Universal inference", PNAS 2020, §7; Howard, Ramdas,
  * McAuliffe and Sekhon, "Time-uniform, nonparametric, nonasymptotic confidence sequences", Annals of Statistics 2021). The mixture
- * sequential ratio test of Johari et al. takes shares for normal, which those of rare failures are not. This test assumes that requests
+ * sequential ratio test of Johari et al. assumes normally distributed shares, which those of rare failures are not. This test assumes
+ * that requests
  * fail independently of each other.
  */
 
@@ -92,7 +93,7 @@ function logGamma(argument: number): number {
   return (x - 0.5) * Math.log(x) - x + Math.log(2 * Math.PI) / 2 + series - Math.log(product);
 }
 
-/** Buckets of latencies: the first ends at 1 ms, each further one at √2 times the end of the one before, the last never. */
+/** Buckets of latencies: the first ends at 1 ms, each further one at √2 times the end of the previous one, the last has no end. */
 export const BUCKETS = 31;
 
 /** Returns the bucket of a latency in milliseconds. */
@@ -101,7 +102,7 @@ export function bucketOf(milliseconds: number): number {
   return Math.min(BUCKETS - 1, Math.ceil(2 * Math.log2(milliseconds)));
 }
 
-/** End of a bucket in milliseconds; of the last one, infinity. */
+/** End of a bucket in milliseconds; infinity for the last one. */
 export function endOf(bucket: number): number {
   return bucket >= BUCKETS - 1 ? Number.POSITIVE_INFINITY : 2 ** (bucket / 2);
 }
@@ -146,10 +147,10 @@ export function quantileOf(counts: readonly number[], quantile: number): number 
   return undefined;
 }
 
-/** Standard deviations by which 99 of 100 samples do not fall short. */
+/** Standard deviations that 99 of 100 samples reach. */
 const DEVIATIONS = 2.4;
 
-/** More requests than anybody waits for. */
+/** More requests than any canary waits for. */
 const MAX_REQUESTS = 1e9;
 
 /** The purpose of a planned sample. */
@@ -165,8 +166,8 @@ export interface SamplePlan {
 }
 
 /**
- * Returns how many requests to V2 show a difference in 99 of 100 samples; undefined where no number does. Each request adds evidence:
- * the divergence from the shares under which V2 is no worse, less the cost of the mixture over unknown shares.
+ * Returns how many requests to V2 show a difference in 99 of 100 samples; undefined if no number does. Each request adds evidence: the
+ * divergence from the shares under which V2 is no worse, minus a term for the mixture over unknown shares.
  */
 export function requestsToSee(plan: SamplePlan): number | undefined {
   let [low, high] = [1, 2];

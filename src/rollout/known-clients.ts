@@ -1,7 +1,7 @@
 import type { SharedCounts } from './replica.ts';
 import type { SharedTexts, TextSums } from './shared-texts.ts';
 
-/** Whether a client used V1 before: `not-known` if the store is out of reach, or the list is full or too young. */
+/** Whether a client used V1 before: `not-known` if the store is unreachable, or the list is full or too recent. */
 export type Standing = 'known' | 'new' | 'not-known';
 
 /** Parts of a list of known clients. */
@@ -15,29 +15,29 @@ interface KnownClientsParts {
 /** The texts that processes share, as far as a list needs them. */
 type ClientTexts = Pick<SharedTexts, 'add' | 'keys' | 'otherTexts' | 'ownTexts' | 'readAt'>;
 
-/** Most clients with the same first two digits: the 256 texts of a list hold some 100,000 clients, in 7 kB each at most. */
+/** Maximum clients with the same first two digits: the 256 texts of a list hold about 100,000 clients, in at most 7 kB each. */
 const MAX_CLIENTS = 400;
 
-/** Milliseconds after the last reading of what others learned in which it shows that a client is new. */
+/** Milliseconds after the last read of other processes' texts within which a client counts as new. */
 const FRESH_MS = 10_000;
 
-/** Least age of a list on the day from which it decides: by then it has the clients that come twice a month. */
+/** Minimum age of a list on the day from which it decides: it then has all clients that call twice a month. */
 export const LEARNING_MS = 14 * 86_400_000;
 
 /** The key whose hash names the list; no client has it. */
 const LIST_KEY = 'capture-gateway: known clients';
 
-/** Keys of the texts of all lists begin with it; the name of the list, a slash, and two digits follow, or `since`. */
+/** Prefix of the keys of all lists; followed by the name of the list, a slash, and two digits or `since`. */
 export const CLIENTS = 'clients/';
 
 const SINCE = 'since';
 
 /**
- * The clients that used V1, for all processes. Each process has texts of its own with those that it learned, by the first two digits of
- * their hashes, and a client is known if any of these texts has it. A known client stays known. A process that could not read what others
- * learned for ten seconds takes no client for new, so that a store that fails has no client refused. The list is as old as the oldest time
- * that a process set. A store that lost its texts gets them back from the processes that run; if none did, the list begins anew and is too
- * young to refuse anyone.
+ * The clients that used V1, for all processes. Each process has its own texts with the clients that it learned, by the first two digits
+ * of their hashes, and a client is known if it is in any of these texts. A known client stays known. A process that could not read the
+ * others' texts for ten seconds treats no client as new, so that no client is refused because the store fails. The list begins at the
+ * earliest time that a process has set. If the store loses its texts, the running processes set them again; if none is running, the list
+ * starts again, and is too recent to refuse any client.
  */
 export class KnownClients implements SharedCounts {
   readonly prefix = CLIENTS;
@@ -47,7 +47,7 @@ export class KnownClients implements SharedCounts {
   /** The texts of each key when they were last read. */
   private readonly seen = new Map<string, readonly string[]>();
   private texts: ClientTexts | undefined;
-  /** What the keys of the list begin with; undefined until its name is known. */
+  /** The prefix of the list's keys; undefined until its name is known. */
   private keys: string | undefined;
   private since: number | undefined;
 
@@ -67,7 +67,7 @@ export class KnownClients implements SharedCounts {
     return this.since;
   }
 
-  /** The standing of a client (a hash). A promise only while the name of the list is not known, which never rejects. */
+  /** The standing of a client (a hash). A promise only until the name of the list is known; it never rejects. */
   standing(client: string): Standing | Promise<Standing> {
     if (this.keys !== undefined) return this.judge(client);
     const name = this.parts.clientOf(LIST_KEY);
@@ -78,7 +78,7 @@ export class KnownClients implements SharedCounts {
     );
   }
 
-  /** Adds a client: here at once, and for the other processes with the next exchange. */
+  /** Adds a client: in this process at once, in the others with the next exchange. */
   learn(client: string): void {
     const known = this.knownLike(client);
     if (known.has(client) || known.size >= MAX_CLIENTS) return;
@@ -87,7 +87,7 @@ export class KnownClients implements SharedCounts {
       this.texts.add(new Map([[this.keys + shardOf(client), client]]));
   }
 
-  /** Reads what other processes learned, and shares what none of the texts has. Call it after each exchange. */
+  /** Reads the texts of other processes, and shares clients that are in none of them. Call it after each exchange. */
   read(): void {
     const { texts, keys: prefix } = this;
     if (texts?.readAt === undefined || prefix === undefined) return;
@@ -108,7 +108,7 @@ export class KnownClients implements SharedCounts {
   private judge(client: string): Standing {
     const known = this.knownLike(client);
     if (known.has(client)) return 'known';
-    // A full list does not show who else used V1.
+    // A full list does not show which other clients used V1.
     return this.isFresh && known.size < MAX_CLIENTS ? 'new' : 'not-known';
   }
 
@@ -116,7 +116,7 @@ export class KnownClients implements SharedCounts {
     if (this.texts === undefined) return true;
     const { readAt } = this.texts;
     const age = this.parts.time() - (readAt ?? Number.NEGATIVE_INFINITY);
-    // A clock may be set back.
+    // The clock may have been set back.
     return age >= 0 && age < FRESH_MS;
   }
 
@@ -144,7 +144,7 @@ export class KnownClients implements SharedCounts {
     if (known.size < MAX_CLIENTS) known.add(client);
   }
 
-  /** Shares clients that no text has, such as those that were learned before the texts of others were read. */
+  /** Shares clients that are in no text, such as those learned before the others' texts were read. */
   private shareRest(texts: ClientTexts, prefix: string): void {
     const added = new Map<string, string>();
     if (textsOf(texts, prefix + SINCE).length === 0) {
@@ -193,7 +193,7 @@ function shardOf(client: string): string {
   return client.slice(0, 2);
 }
 
-/** Reads one hash a line; undefined if the text has another form. */
+/** Reads one hash per line; undefined if the text has another form. */
 function clientsIn(text: string): readonly string[] | undefined {
   const lines = text.split('\n');
   const isReadable = lines.length <= MAX_CLIENTS && lines.every((line) => /^[0-9a-f]{16}$/.test(line));

@@ -12,7 +12,7 @@ export interface CountedRequest extends RolloutSubject {
   readonly ms?: number | undefined;
 }
 
-/** The modes of V1 traffic, as an exchange asks for them. */
+/** The modes of V1 traffic, as exchanges use them. */
 export interface ModesInForce {
   /** V1 requests by the origin that they were sent to. */
   readonly requests: { v1: number; v2: number };
@@ -20,11 +20,11 @@ export interface ModesInForce {
   readonly isInitial: boolean;
   /** The modes in force with this rule book. */
   modes(book: RuleBook): Modes;
-  /** Counts a request that an origin had, by the mode that was chosen for it; `status` is that of its response, or 0. */
+  /** Counts a request to an origin, by the mode that was chosen for it; `status` is that of its response, or 0. */
   countAnswer(routed: RoutedMode, status: number, request: CountedRequest): void;
 }
 
-/** The modes of a rule book, where nobody sets others, and nothing judges a canary. */
+/** The modes of a rule book, without modes set at run time or rollbacks. */
 export class BookModes implements ModesInForce {
   readonly requests = { v1: 0, v2: 0 };
   readonly isInitial = true;

@@ -19,9 +19,9 @@ interface RateLimitQueueParts {
   readonly random: () => number;
 }
 
-/** The other processes that send requests, of this gateway and of all replicas. */
+/** The other processes of this gateway and of all replicas that send requests. */
 export interface RateLimitSharing {
-  /** How many there are, this one included, when they were last counted; undefined before. */
+  /** Number of processes at the last count, including this one; undefined before the first. */
   readonly processes: number | undefined;
 }
 
@@ -53,16 +53,16 @@ const MAX_BODY_BYTES = 4096;
 const MAX_KEYS = 1000;
 
 /**
- * The part of a limit that one of several processes has: they divide it evenly, rounded up, and none has less than one request. No
- * process asks another for a free slot, so a client whose requests all reach one process has only that part.
+ * The part of a limit that one of several processes has: they divide it evenly, rounded up, so at least one request each. Processes do
+ * not exchange free slots, so a client whose requests all reach one process has only that part.
  */
 export function shareOfLimit(requests: number, processes: number): number {
   return Math.max(1, Math.ceil(requests / Math.max(1, processes)));
 }
 
 /**
- * Queues requests beyond the rate limit of the service instead of letting them fail: in order for each client, for a limited
- * time, and in limited number. A request that cannot be served in time is forwarded at once and gets the service's own response.
+ * Queues requests beyond the rate limit of the service, so that they do not fail: in order for each client, for a limited time, and a
+ * limited number. A request that cannot be served in time is forwarded at once and gets the service's own response.
  */
 export class RateLimitQueue {
   private readonly parts: RateLimitQueueParts;
@@ -126,8 +126,8 @@ export class RateLimitQueue {
   }
 
   /**
-   * Evicts clients without recent requests, or if there are none, all without a queued request, because a client can send new keys without
-   * end.
+   * Evicts clients without recent requests, or if there are none, all without a queued request, because a client can send any number of
+   * new keys.
    */
   private evict(before: number): void {
     for (const isForced of [false, true]) {
@@ -139,8 +139,8 @@ export class RateLimitQueue {
   }
 
   /**
-   * Releases a request when it is its turn, and schedules the next look at it until then. Each has a timer of its own: at the edge
-   * a request can be continued only by its own timer, and no timer outlives its request.
+   * Releases a request when it is its turn, or schedules the next check. Each request has its own timer: at the edge, only its own timer
+   * can continue a request, and no timer outlives its request.
    */
   private dispatch(client: Client, held: HeldRequest): void {
     const now = this.parts.now();
@@ -161,8 +161,8 @@ export class RateLimitQueue {
   }
 
   /**
-   * Time at which to look at a held request again: at the next free slot, when those before it may be gone. Only the first one is sent,
-   * whichever timer comes first.
+   * Time of the next check of a held request: at the next free slot, when those before it may have been sent. Only the first one is sent,
+   * no matter which timer fires first.
    */
   private nextLook(client: Client, held: HeldRequest, now: number): number {
     const slot = this.dispatchTime(client, now, 0);
@@ -182,7 +182,7 @@ function forget(client: Client, now: number): void {
   client.sent = client.sent.filter((time) => time > now - per);
 }
 
-/** Time at which the request with `before` requests ahead of it has a slot: each is free again one period after it was used. */
+/** Time at which the request with `before` requests ahead of it has a slot: a slot is free again one period after it was used. */
 function freeSlot(
   used: readonly number[],
   slots: number,
@@ -214,7 +214,7 @@ export class RateLimitReset {
     if (this.chunks.length + chunk.length <= MAX_BODY_BYTES) this.chunks.push(...chunk);
   }
 
-  /** Seconds: `meta.reset` of the body (documented), else `Retry-After` (RFC 9110 §10.2.3); undefined when neither is present. */
+  /** Seconds: `meta.reset` of the body (documented), else `Retry-After` (RFC 9110 §10.2.3); undefined if neither is present. */
   get seconds(): number | undefined {
     const bytes = Uint8Array.from(this.chunks);
     let reset: number | undefined;

@@ -25,18 +25,18 @@ export const NOTICE_EVENTS = {
   divided: ['info', 'rate-limit-divided'],
 } as const satisfies Readonly<Record<ReplicaNotice['kind'], unknown>>;
 
-/** State of a replica among the others. */
+/** State of a replica in relation to the others. */
 export interface ReplicaStatus {
   readonly name: string;
-  /** Since when the store has been out of reach, in milliseconds since 1970; absent while it is in reach. */
+  /** Time since which the store has been unreachable, in milliseconds since 1970; absent while it is reachable. */
   readonly aloneSince?: number;
-  /** Why the store is out of reach. */
+  /** Why the store is unreachable. */
   readonly aloneReason?: string;
-  /** Gateways when they were last counted, each with all its processes; absent before. */
+  /** Number of gateways at the last count, each with all its processes; absent before. */
   readonly replicas?: number;
   /** Names of the other gateways; absent before. */
   readonly others?: readonly string[];
-  /** Number of changes that hold here only, and wait for the store. */
+  /** Number of changes that apply only here, until the store is reachable. */
   readonly waiting: number;
 }
 
@@ -48,15 +48,15 @@ export interface GatewayShares {
   readonly counts?: readonly SharedCounts[];
 }
 
-/** What processes count besides canaries, as texts whose keys have a prefix of their own. */
+/** Counts of processes other than canaries', as texts with their own key prefix. */
 export interface SharedCounts {
   readonly prefix: string;
   readonly sums: TextSums;
-  /** Called with the texts to add to, and to read; again when a replica takes the place of another. */
+  /** Called with the texts for adding and reading counts; again if a replica takes over from another. */
   shareWith(texts: SharedTexts): void;
-  /** Adds what is new; called before each exchange. */
+  /** Adds new counts; called before each exchange. */
   add?(): void;
-  /** Reads what others added; called after each exchange. */
+  /** Reads the others' counts; called after each exchange. */
   read?(): void;
 }
 
@@ -66,7 +66,7 @@ interface ReplicaIntervals {
   readonly follow: number;
   /** Between two exchanges of counts. */
   readonly exchange: number;
-  /** Between two exchanges that also read what others counted, and say that this process runs. */
+  /** Between two exchanges that also read the others' counts, and report that this process is running. */
   readonly survey: number;
   /** Time that one call to the store may take. */
   readonly timeout: number;
@@ -76,7 +76,7 @@ interface ReplicaIntervals {
 export interface ReplicaParts extends Omit<SharedRolloutParts, 'contact' | 'onNotice'> {
   /** False for a process that only controls others, and sends no requests. */
   readonly isServing?: boolean | undefined;
-  /** False for a process that another controls, which is no gateway by itself. */
+  /** False for a process that another controls, and that is not a separate gateway. */
   readonly isGateway?: boolean | undefined;
   readonly onNotice: (notice: ReplicaNotice) => void;
   readonly intervals?: ReplicaIntervals | undefined;
@@ -90,10 +90,10 @@ export const REPLICA_INTERVALS: ReplicaIntervals = {
   timeout: 1000,
 };
 
-/** Key of the text that says which process this is. */
+/** Key of the text with the identity of this process. */
 const WHO = 'who';
 
-/** A process, as it tells the others. */
+/** A process, as described to the others. */
 interface Who {
   readonly name: string;
   readonly isServing: boolean;
@@ -109,7 +109,7 @@ function readWho(text: string): Who | undefined {
   return serving === undefined ? undefined : { name, isServing: serving === '1', isGateway: gateway === '1' };
 }
 
-/** Milliseconds for which the counts of a canary that is over are kept, for replicas that still have it. */
+/** Milliseconds for which the counts of an ended canary are kept, for replicas where it is still active. */
 const OVER_MS = 3_600_000;
 
 /** One of several gateways that share a store: it follows the rollout and exchanges counts, outside of any request. */
@@ -120,7 +120,7 @@ export class Replica implements RateLimitSharing {
   private readonly rollout: SharedRollout;
   private readonly texts: SharedTexts;
   private readonly who: Who;
-  /** Since when canaries are over whose counts this process still has. */
+  /** Times at which canaries ended whose counts this process still keeps. */
   private readonly over = new Map<string, number>();
   private working: Promise<void> | undefined;
   private counts: readonly SharedCounts[] = [];
@@ -140,7 +140,7 @@ export class Replica implements RateLimitSharing {
       onFound: (aloneMs) =>
         onNotice({
           kind: 'together',
-          sentence: `The store is in reach again after ${(aloneMs / 1000).toFixed(1)} s; windows and choices are shared.`,
+          sentence: `The store is reachable again after ${(aloneMs / 1000).toFixed(1)} s; windows and choices are shared.`,
         }),
     });
     this.rollout = new SharedRollout({ ...parts, contact: this.contact });
@@ -165,7 +165,7 @@ export class Replica implements RateLimitSharing {
     return this.parts.name;
   }
 
-  /** True while the store is in reach. */
+  /** True while the store is reachable. */
   get isTogether(): boolean {
     return this.contact.isTogether;
   }
@@ -232,7 +232,7 @@ export class Replica implements RateLimitSharing {
     void this.exchange();
   }
 
-  /** Reads the store and writes choices that wait here; resolves when that is done or the store is out of reach. */
+  /** Reads the store and writes waiting choices; resolves when that is done or the store is unreachable. */
   follow(): Promise<void> {
     return this.rollout.follow();
   }
@@ -242,11 +242,11 @@ export class Replica implements RateLimitSharing {
     for (const one of this.counts) one.add?.();
   }
 
-  /** Exchanges counts; while an exchange is under way, resolves with it instead. Never rejects. */
+  /** Exchanges counts; resolves with the current exchange if there is one. Never rejects. */
   exchange(): Promise<void> {
     const now = this.parts.clock.time();
     this.addCounts();
-    // A clock may be set back.
+    // The clock may have been set back.
     const isSurvey = now >= this.surveyAt || this.surveyAt - now > this.intervals.survey || !this.isTogether;
     if (isSurvey) this.surveyAt = now + this.intervals.survey;
     if (!isSurvey && this.texts.isShared) return this.working ?? Promise.resolve();
@@ -331,7 +331,9 @@ export class Replica implements RateLimitSharing {
     });
   }
 
-  /** Ends the timers, after a last attempt to store waiting choices, and tells the others that it leaves. The store stays open. */
+  /**
+   * Stops the timers, after a last attempt to store waiting choices, and tells the others that this process leaves. The store stays open.
+   */
   async close(): Promise<void> {
     for (const end of this.ends.splice(0)) end();
     if (this.rollout.waiting > 0) await this.follow();
@@ -343,10 +345,10 @@ export class Replica implements RateLimitSharing {
 }
 
 function aloneSentence({ revision }: RolloutState, reason: string): string {
-  return `The store is out of reach (${reason}); revision ${revision} of the rollout stays in force, and this replica counts alone.`;
+  return `The store is unreachable (${reason}); revision ${revision} of the rollout stays in force, and this replica counts alone.`;
 }
 
-/** A new id of a process: its name, for people who look into the store, and a random part. */
+/** A new id of a process: its name, for people who inspect the store, and a random part. */
 export function processId(name: string, { time, random }: ReplicaClock): string {
   return `${name.replaceAll(' ', '-')}:${time().toString(36)}${Math.floor(random() * 2 ** 40).toString(36)}`;
 }

@@ -39,8 +39,8 @@ export interface RetiringRequest extends RolloutSubject {
 }
 
 /**
- * True for a preflight, with which a browser asks whether it may send another request (Fetch §3.3.7). The log has no header fields, so
- * every OPTIONS counts as one.
+ * True for a preflight, with which a browser asks whether it may send another request (Fetch §3.3.7). The log contains no header fields,
+ * so every OPTIONS counts as a preflight.
  */
 export function isPreflight({ method }: { readonly method?: string | undefined }): boolean {
   return method === 'OPTIONS';
@@ -67,7 +67,7 @@ export function endedRefusal(
   return { code: 'sunset', status: 410, title: 'Gone', detail, headers: [], note: 'sunset' };
 }
 
-/** Returns the refusal if a brownout applies to a request; `random` is a number from 0 up to 1. A preflight passes here too. */
+/** Returns the refusal if a brownout applies to a request; `random` is a number from 0 up to 1. A preflight passes as well. */
 export function brownoutRefusal(
   { rollout, to }: Pick<RuleBook, 'rollout' | 'to'>,
   subject: RetiringRequest,
@@ -87,21 +87,21 @@ export type NewcomerNote = 'refused' | 'warned' | 'would' | 'not-known';
 /** A client that is not known to have used V1. */
 export interface Newcomer {
   readonly note: NewcomerNote;
-  /** Set before the day: the client is learned once a service took its key. */
+  /** Set before the day: the client is learned if a service accepts its key. */
   readonly learns?: true;
-  /** Address of its guide; absent without one. */
+  /** Address of its guide; absent if there is none. */
   readonly guide?: string;
 }
 
-/** Whether it matters that the client is new: not for one with a name in the rule book, and not for a preflight. */
+/** Whether it matters that the client is new: not for a client with a name in the rule book, and not for a preflight. */
 export function mayBeNew({ newcomers, clients }: Rollout, client: string, method: string): boolean {
   if (newcomers === undefined || isPreflight({ method })) return false;
   return !Object.hasOwn(clients, client) && !newcomers.except.includes(client);
 }
 
 /**
- * Judges a client by its standing at the time of a request. `since` is when the list of known clients began, in milliseconds since 1970: if
- * the list is too young on that day, no client is refused. `ownGuide` is the path of the client's own guide.
+ * Decides about a client by its standing at the time of a request. `since` is when the list of known clients began, in milliseconds since
+ * 1970: if the list is too recent on that day, no client is refused. `ownGuide` is the path of the client's own guide.
  */
 export function newcomerOf(
   { newcomers, signals }: Rollout,
@@ -125,8 +125,8 @@ export function isLearned({ from }: Newcomers, since: number | undefined): boole
 }
 
 /**
- * True for the status of a response to a client whose key a service accepts. Attack: invented keys, to be known later or to fill the
- * list.
+ * True for the status of a response to a client whose key a service accepts. Attack: a client invents keys, so that they are known later
+ * or fill the list.
  */
 export function takesKey(status: number): boolean {
   return status >= 200 && status !== 401 && status !== 403 && status < 500;
@@ -151,7 +151,7 @@ export function newcomerRefusal(
   };
 }
 
-/** The header field that points to a guide. */
+/** The header field that links to a guide. */
 function guideLink(guide: string | undefined): HeaderList {
   return guide === undefined ? [] : ['Link', `<${guide}>; rel="help"`];
 }
@@ -186,7 +186,7 @@ function refusalIn(brownout: Brownout, rollout: Rollout, time: number, to: strin
   return { code: 'brownout', status, title, detail, headers, note: id };
 }
 
-/** Names the first page about the end, from the first list that has one. */
+/** Refers to the first page about the end, from the first list that has one. */
 function hint(...lists: readonly (Signals['links'] | undefined)[]): string {
   const page = lists
     .flatMap((links) => links ?? [])
@@ -198,7 +198,7 @@ function dayOf(time: number): string {
   return new Date(time).toISOString().slice(0, 10);
 }
 
-/** Header fields of one response, and the names of those that it can have only once. */
+/** Header fields of one response, and the names of those that may occur only once. */
 interface Announcement {
   readonly fields: HeaderList;
   readonly single: ReadonlySet<string>;
@@ -247,7 +247,7 @@ export class SignalHeaders {
     this.hasChanges = Object.keys(ends?.changes ?? {}).length > 0;
   }
 
-  /** Whether a response for the operation, to a client that may be new to V1, may have one of the fields. */
+  /** Whether a response for the operation, to a client that may be new to V1, can have one of the fields. */
   mayConcern(operation: string | undefined, newcomer?: NewcomerNote): boolean {
     return (
       newcomer === 'warned' ||
@@ -322,7 +322,7 @@ function fieldsOf({
   return fields;
 }
 
-/** Lists names, which are the client's own text: all but plain characters are percent-encoded, so that none can end the field. */
+/** Lists names, which clients choose: all but plain characters are percent-encoded, so that a name cannot end the field. */
 function listOf(used: readonly DeprecatedAttribute[]): string {
   let list = '';
   for (const { attribute } of used) {

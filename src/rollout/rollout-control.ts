@@ -35,9 +35,9 @@ import { bucketOf } from './evidence.ts';
 export interface RolloutControlParts {
   /** Milliseconds since 1970. */
   readonly time: () => number;
-  /** Called with a sentence on each rollback that is not shared, and on modes that cannot hold here; `event` is its name in the log. */
+  /** Called with a sentence on each rollback that is not shared, and if modes cannot apply here; `event` is its name in the log. */
   readonly onNotice: (sentence: string, event: 'rollout-rolled-back' | 'rollout-without-v1') => void;
-  /** False without a V1 service: modes that were set elsewhere and need one do not hold here. */
+  /** False without a V1 service: modes set elsewhere that need one do not apply here. */
   readonly hasV1?: boolean;
 }
 
@@ -47,11 +47,11 @@ export interface RolloutSharing {
   readonly name: string;
   /** True while canaries are judged on the sums of all replicas; otherwise each replica judges its own requests. */
   readonly isTogether: boolean;
-  /** Makes a change that is in force here hold everywhere. */
+  /** Makes a change that applies here apply everywhere. */
   keep(change: RolloutChange): void;
 }
 
-/** A canary for as long as its mode and the rules stay the same. */
+/** A canary while its mode and the rules stay the same. */
 interface Stage {
   readonly operation: string | undefined;
   readonly window: CanaryWindow;
@@ -78,7 +78,7 @@ export class RolloutControl implements ModesInForce {
   private book: Modes | undefined;
   private bookHash = '';
   private compiledModes: Modes | undefined;
-  /** The state that does not hold here, after the notice about it. */
+  /** The state that does not apply here, after the notice about it. */
   private missedV1: RolloutState | undefined;
 
   constructor(parts: RolloutControlParts) {
@@ -105,8 +105,8 @@ export class RolloutControl implements ModesInForce {
   }
 
   /**
-   * The modes that can hold here. A mode in a store outlives the deployment that had a V1 service: refusing every request because of it
-   * would take V1's clients down until somebody chose again. The rule book was checked at the start, so its modes can hold.
+   * The modes that can apply here. A mode in a store may be older than a deployment without V1: refusing every request because of it
+   * would cut off V1's clients until an operator chose again. The rule book was checked at the start, so its modes can apply.
    */
   private modesHere(): Modes {
     const modes = modesInForce(this.book, this.state);
@@ -114,7 +114,7 @@ export class RolloutControl implements ModesInForce {
     if (this.parts.hasV1 !== false || !needsV1(modes) || needsV1(own)) return modes;
     if (this.missedV1 !== this.state)
       this.parts.onNotice(
-        'the modes in the store send requests to V1, but no V1 service is configured here. The modes of the rule book hold instead: set --v1-upstream, or choose migrate.',
+        'the modes in the store send requests to V1, but no V1 service is configured here. The modes of the rule book apply instead: set --v1-upstream, or choose migrate.',
         'rollout-without-v1',
       );
     this.missedV1 = this.state;
@@ -152,14 +152,14 @@ export class RolloutControl implements ModesInForce {
       origin === 'v1'
         ? this.baselines.addV1(request, outcome, canary !== undefined)
         : canary !== undefined && this.baselines.addV2(request, outcome);
-    // A request that began in another stage says nothing about the current one.
+    // A request that began in an earlier stage says nothing about the current one.
     if (canary === undefined || isOwn || !this.isCurrent(canary.operation, modes)) return;
     const stage = this.stage(canary.operation, modes);
     const now = this.parts.time();
     const ownBucket = origin === 'v2' ? this.baselines.ownBucket(request) : undefined;
     const cause = outcome === 'success' ? undefined : causeOf(outcome, request);
     const isTime = stage.window.add({ origin, outcome, ms: request.ms, ownBucket, cause }, now);
-    // Among replicas, the sums of all are judged when they come in.
+    // With replicas, the sums of all are evaluated when they arrive.
     if (!isTime || this.isTogether) return;
     const harm = stage.window.judge(now, false);
     if (harm !== undefined) this.rollBack(canary.operation, canary.share, harm);
@@ -251,7 +251,7 @@ export class RolloutControl implements ModesInForce {
     };
     const before = this.state;
     this.change({ rollback, base: before });
-    // A request that was in flight when its canary ended must not end another.
+    // A request that was in flight when its canary ended must not end the next one.
     if (this.sharing === undefined && this.state !== before)
       this.parts.onNotice(rollbackSentence(rollback), 'rollout-rolled-back');
   }
@@ -275,8 +275,8 @@ function causeOf(
 }
 
 /**
- * A stage ends, and another begins to count, with each change of its own mode or of the rules; choices for others do not affect it. The
- * key names the counts: a replica of an older version, which counts less, has a window of its own.
+ * With each change of its mode or of the rules, a stage ends and another begins; choices for other operations do not affect it. The key
+ * names the counts: a replica of an older version, which counts less, has a separate window.
  */
 function keyOf(operation: string | undefined, { hash, state }: StageOrigin): string {
   return `${CANARY}${hash}/${stageOf(state, operation)}/${operation ?? ''}`;
@@ -287,10 +287,10 @@ function canariesOf(modes: Modes): readonly (string | undefined)[] {
   return [...(modes.default.mode === 'canary' ? [undefined] : []), ...operations.map(([id]) => id)];
 }
 
-/** Least requests to V1 that show a client's own failures there. */
+/** Minimum requests to V1 that show a client's own failures. */
 const ENOUGH = 3;
 
-/** Requests after which a client's counts are halved, so that they follow it. */
+/** Requests after which a client's counts are halved, so that they adapt to its behaviour. */
 const MAX_REQUESTS = 1000;
 
 /** Maximum pairs of client and operation; the one that was seen first is forgotten. */
@@ -322,9 +322,8 @@ interface Pair {
 }
 
 /**
- * How often V1 refuses each client, by operation, from its requests before it was migrated. A client whose bodies V1 refuses as well
- * says nothing about V2, however few of the others' requests V1 refuses. If V1 still refuses it, that hides no failure of V2 for
- * others.
+ * How often V1 refuses each client, by operation, from its requests before it was migrated. A client whose bodies V1 also refuses says
+ * nothing about V2, even if V1 refuses few requests of others. Excusing such a client hides no failure of V2 for others.
  */
 export class ClientBaselines {
   private readonly pairs = new Map<string, Pair>();
@@ -350,7 +349,10 @@ export class ClientBaselines {
     return pair.buckets[pair.turn % pair.buckets.length];
   }
 
-  /** Counts a migrated request; returns true for a failure of the client's own, which it gets as often on V1; undefined where V1 served too few. */
+  /**
+   * Counts a migrated request; returns true for a failure that the client itself causes, and gets as often on V1; undefined if V1 served
+   * too few.
+   */
   addV2(subject: RolloutSubject, outcome: CanaryOutcome): boolean | undefined {
     const pair = this.pairOf(subject, false);
     if (pair === undefined) return undefined;

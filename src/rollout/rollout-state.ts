@@ -27,15 +27,15 @@ export interface CanaryEvidence {
   /** Requests since the beginning of the stage. */
   readonly migrated: number;
   readonly v1: number;
-  /** Least requests to each service for a comparison. */
+  /** Minimum requests to each service for a comparison. */
   readonly requests: number;
   /** The difference in percentage points that counts as harm. */
   readonly margin: number;
   /** All failures of both groups with the bounds of their shares; absent from a gateway of an older version. */
   readonly failed?: Readonly<Record<'migrated' | 'v1', FailedShare>>;
-  /** Further migrated requests that would show a difference of the margin; absent if that is unknown. */
+  /** Number of further migrated requests that would show a difference of the margin; absent if unknown. */
   readonly forMargin?: number;
-  /** The next smaller difference, once one of the margin would have shown. */
+  /** The next smaller difference, once one of the margin would have been detected. */
   readonly finer?: { readonly points: number; readonly needs: number | undefined };
   /** Upper bounds in milliseconds to the head of the response; absent without a measurement, or beyond the scale. */
   readonly latency: Readonly<
@@ -46,7 +46,7 @@ export interface CanaryEvidence {
   >;
 }
 
-/** Says what a canary has shown, how many more requests it needs, and what is not known. */
+/** Describes what a canary has shown, how many more requests it needs, and what is unknown. */
 export function evidenceSentence({
   migrated,
   v1,
@@ -59,14 +59,14 @@ export function evidenceSentence({
   if (few !== undefined) {
     const without =
       v1 < requests && migrated >= requests
-        ? ` Without a control group, only failures of more than ${margin} % of all requests are seen.`
+        ? ` Without a control group, only failures of more than ${margin} % of all requests are detected.`
         : '';
-    return `Not known how many requests it needs: ${few} of the ${requests} requests with which a comparison begins.${without}`;
+    return `The number of requests that it needs is unknown: ${few} of the ${requests} requests with which a comparison begins.${without}`;
   }
   const difference = `a difference of ${points(margin)}`;
-  if (forMargin === undefined) return `Not known how many requests show ${difference}.`;
+  if (forMargin === undefined) return `The number of requests that show ${difference} is unknown.`;
   if (forMargin > 0) return `Needs about ${rounded(forMargin)} to see ${difference}.`;
-  const seen = `No harm: ${difference} would have been seen.`;
+  const seen = `No harm: ${difference} would have been detected.`;
   if (finer?.needs === undefined) return seen;
   return `${seen} Needs about ${rounded(finer.needs)} to see one of ${points(finer.points)}.`;
 }
@@ -82,7 +82,7 @@ function rounded(requests: number): string {
   return `${number.toLocaleString('en')} more ${number === 1 ? 'request' : 'requests'}`;
 }
 
-/** Says the latencies of both services, as far as they are known. */
+/** Describes the latencies of both services, as far as known. */
 export function latencySentence({ latency: { median, p99 } }: CanaryEvidence): string {
   if ([median, p99].every(({ v1Ms, v2Ms }) => v1Ms === undefined && v2Ms === undefined))
     return 'No latency is known yet.';
@@ -100,7 +100,7 @@ function milliseconds(ms: number): string {
   return `${Number(ms.toPrecision(2))} ms`;
 }
 
-/** Stands for a client or an operation where none has most of the failures. */
+/** Represents several clients or operations, if none has most of the failures. */
 export const SEVERAL = '*';
 
 /** The common cause of failed migrated requests. */
@@ -188,7 +188,10 @@ export interface RolloutCommand extends RolloutTarget {
 const MAX_ROLLBACKS = 20;
 const MAX_COMMANDS = 50;
 
-/** Returns the revision of the next state. It never exceeds what a store's text can hold exactly, even after one that was written by hand. */
+/**
+ * Returns the revision of the next state. It never exceeds the numbers that a store's text can represent exactly, even after a state that
+ * was edited by hand.
+ */
 function revisionAfter({ revision }: RolloutState): number {
   return Math.min(revision + 1, Number.MAX_SAFE_INTEGER);
 }
@@ -207,12 +210,12 @@ export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
   return Object.hasOwn(stages, operation) ? (stages[operation] ?? 0) : 0;
 }
 
-/** The part of a roll-back that its sentence needs. */
+/** The part of a rollback for its sentence. */
 type ToldRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'>;
 
 /**
- * Says which failure rolled a canary back, and how many of all failures it was; empty where that is not known. `name` is the client's
- * display name. Other replicas may have counted more of the same.
+ * Says which failure rolled a canary back, and its share of all failures; empty if unknown. `name` is the client's display name. Other
+ * replicas may have counted more of the same.
  */
 function causeSentence({ by, migrated, cause }: ToldRollback, name?: string): string {
   if (cause === undefined) return '';
@@ -250,7 +253,7 @@ export function commanded(state: RolloutState, command: RolloutCommand, now: str
   const sent = { ...changedBy(state, by), revision: revisionAfter(state), changed: now, history };
   if (client !== undefined) return { ...sent, clients: withMode(state.clients, client, mode) };
   const before = operation === undefined ? state.default : ownMode(state.operations, operation);
-  // The same choice again is the same stage.
+  // Choosing the same mode again continues the stage.
   const next = isSameMode(before, mode)
     ? sent
     : { ...sent, stages: { ...state.stages, [operation ?? '']: sent.revision } };
@@ -303,8 +306,8 @@ export type RolloutChange = { readonly base: RolloutState } & (
 
 /**
  * Returns the state after a change, or the same state when the change no longer applies: another replica rolled the same canary back, or
- * set another mode while this replica was alone (`isLate`). A command that was not late always applies, so of two at once the second
- * holds.
+ * set another mode while this replica was alone (`isLate`). A command that was not late always applies, so of two concurrent ones the
+ * second takes effect.
  */
 export function applyChange(state: RolloutState, change: RolloutChange, isLate: boolean): RolloutState {
   if ('rollback' in change) {

@@ -68,7 +68,7 @@ interface CanaryView {
   readonly operation?: string;
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
-  /** The evidence of the stage; absent for a roll-back. */
+  /** The evidence of the stage; absent for a rollback. */
   readonly evidence?: CanaryEvidence;
 }
 
@@ -87,10 +87,10 @@ export interface ReplicaView {
   readonly replicas?: number;
   /** Names of the others, at most twenty; absent before. */
   readonly others?: readonly string[];
-  /** RFC 3339: time since which the store has been out of reach; absent while it is in reach. */
+  /** RFC 3339: time since which the store has been unreachable; absent while it is reachable. */
   readonly aloneSince?: string;
   readonly aloneReason?: string;
-  /** Number of choices that hold on this replica only, until the store is in reach. */
+  /** Number of choices that apply on this replica only, until the store is reachable. */
   readonly waiting: number;
 }
 
@@ -110,7 +110,7 @@ export interface ChangeRecord {
 
 /** Progress of a migration: the modes of V1 traffic, its failures, and the deprecation signals to V1 clients. */
 export interface RolloutView {
-  /** Address of V1; absent without a V1 origin, where every request is migrated. */
+  /** Address of V1; absent without a V1 origin: every request is then migrated. */
   readonly v1Origin?: string;
   /** The replica whose view this is; absent without a store. */
   readonly replica?: ReplicaView;
@@ -143,14 +143,14 @@ export interface RolloutView {
     readonly clients?: readonly (WouldFail & { readonly client?: string; readonly name?: string })[];
     /** Number of pairs that are not listed. */
     readonly omitted: number;
-    /** Why a canary of everything needs `force`, in a sentence; absent when it does not. */
+    /** Why a canary of all traffic needs `force`, in a sentence; absent if it does not. */
     readonly fault?: string;
   };
   /** V1 requests by the service that they were sent to. */
   readonly requests: { readonly v1: number; readonly v2: number };
   /**
    * The rate limit of each client, the processes of all gateways that divide it, and the requests that each of them sends in `per`
-   * milliseconds; absent without a `shield`, and where one process has the whole limit.
+   * milliseconds; absent without a `shield`, and if one process has the whole limit.
    */
   readonly rateLimit?: {
     readonly requests: number;
@@ -183,7 +183,7 @@ export interface RolloutView {
   }[];
 }
 
-/** Body of `POST /rollout`. Without `mode` the rule book's applies again. */
+/** Body of `POST /rollout`. Without `mode`, the rule book's applies again. */
 export interface RolloutRequest {
   readonly mode?: ModeView['mode'];
   /** Percent of the clients of a canary, or of the reads of `verify`. */

@@ -44,9 +44,9 @@ const MAX_ATTEMPTS = 50;
 const RETRY_MS = 20;
 
 /**
- * Makes one replica's choice hold on all. A change is in force here at once, and a compare-and-set writes it to the store, which every
- * replica follows. While the store is out of reach, the last known state holds, and changes wait: a late change gives way to a choice
- * made elsewhere in the meantime. A store that has lost the state gets the last known one again.
+ * Makes one replica's choice apply on all. A change applies here at once, and a compare-and-set writes it to the store, which every
+ * replica follows. While the store is unreachable, the last known state applies, and changes wait: a late change is dropped if another
+ * replica made a choice in the meantime. If the store has lost the state, the last known one is written again.
  */
 export class SharedRollout implements RolloutSharing {
   readonly name: string;
@@ -80,7 +80,7 @@ export class SharedRollout implements RolloutSharing {
     return this.pending.length;
   }
 
-  /** Begins with a state from before a restart, which is no news. */
+  /** Begins with a state from before a restart, which needs no notice. */
   begin(state: RolloutState): void {
     this.hasBegun = true;
     this.known = state;
@@ -93,7 +93,7 @@ export class SharedRollout implements RolloutSharing {
     void this.follow();
   }
 
-  /** Reads the store and writes waiting changes; resolves when that is done or the store is out of reach. Never rejects. */
+  /** Reads the store and writes waiting changes; resolves when that is done or the store is unreachable. Never rejects. */
   follow(): Promise<void> {
     this.isAskedAgain = true;
     this.following ??= this.run();
@@ -108,7 +108,7 @@ export class SharedRollout implements RolloutSharing {
         if (!isReached) this.stayAlone();
       }
     } finally {
-      // In the step that finds nothing more to do: a change that is kept later begins anew.
+      // In the step that finds nothing left to do: a later change starts again.
       this.following = undefined;
     }
   }
@@ -144,7 +144,7 @@ export class SharedRollout implements RolloutSharing {
     }
     this.pending = this.pending.slice(taken.length);
     this.tellOvertaken(base, taken);
-    // Rollbacks from before this replica began are no news.
+    // Rollbacks from before this replica began need no notice.
     if (!this.hasBegun) for (const rollback of stored.rollbacks) this.announced.add(nameOf(rollback));
     this.adopt(next);
     this.hasBegun = true;

@@ -4,82 +4,84 @@ export interface OwnText {
   readonly text: string;
 }
 
-/** A text of another process, as a store has it. */
+/** A text of another process, as stored. */
 export interface SharedText extends OwnText {
   readonly owner: string;
-  /** It grows with each change in the topic. */
+  /** Grows with each change in the topic. */
   readonly revision: number;
   /** Milliseconds since it was set, by the store's clock. */
   readonly ageMs: number;
 }
 
-/** A text that a process takes over from one that has ended. */
+/** A text that a process takes over from an ended one. */
 export interface TakenText {
   readonly owner: string;
   readonly key: string;
-  /** The revision that was read; 0 for a text that the store lost; `ANY_REVISION` for one that was taken over before the store lost that. */
+  /**
+   * The revision that was read; 0 for a text that the store lost; `ANY_REVISION` for one that was taken over before the store lost data.
+   */
   readonly revision: number;
 }
 
-/** What a process says to the store, and asks of it. */
+/** A process's call to the store. */
 export interface StateCall {
-  /** Names what belongs together; each topic has processes, texts and revisions of its own. */
+  /** Names a group of processes, texts and revisions that belong together. */
   readonly topic: string;
-  /** The life of the topic as the caller knows it, empty at first: in another life nothing is set. */
+  /** The life of the topic as known to the caller, empty at first: in another life, nothing is set. */
   readonly life: string;
-  /** True when the store has less than it had: the topic begins another life, so that all processes set their texts again. */
+  /** True if the store has lost data: the topic then begins another life, so that all processes set their texts again. */
   readonly isBehind: boolean;
   /** Id of the calling process, which has no space. */
   readonly owner: string;
-  /** Numbers the caller's changes. A call with the number of one that was carried out changes nothing. */
+  /** Numbers the caller's changes. A call with a number that was already carried out changes nothing. */
   readonly number: number;
   readonly put: readonly OwnText[];
-  /** Texts of ended processes that `put` includes: the call changes nothing unless it can take all of them. */
+  /** Texts of ended processes that are included in `put`: the call changes nothing unless it can take all of them. */
   readonly takes: readonly TakenText[];
-  /** Processes that say nothing any more: from now on they cannot set texts, and others may take theirs over. */
+  /** Silent processes: from now on they cannot set texts, and others may take over theirs. */
   readonly ends: readonly string[];
-  /** True when the caller itself ends with this call. */
+  /** True if the caller itself ends with this call. */
   readonly leaves: boolean;
   /** Revision up to which the texts of others are known. */
   readonly after: number;
-  /** Milliseconds after the last change for which the topic is kept at least. */
+  /** Minimum milliseconds for which the topic is kept after the last change. */
   readonly keepMs: number;
 }
 
-/** What a store replies. */
+/** A store's reply. */
 export interface StateNews {
   readonly life: string;
-  /** Number of the caller's last change that was carried out, and of the last one before this call. */
+  /** Number of the caller's last change that was carried out, now and before this call. */
   readonly number: number;
   readonly before: number;
-  /** True when another process has ended the caller, which then needs a new id. */
+  /** True if another process has ended the caller, which then needs a new id. */
   readonly isOver: boolean;
   /** Revision up to which texts are known now. */
   readonly revision: number;
-  /** True when there are more texts than one reply has. */
+  /** True if there are more texts than fit into one reply. */
   readonly isMore: boolean;
   /** Texts of others that changed, in the order of their revisions. */
   readonly texts: readonly SharedText[];
-  /** Processes that have not ended, with the milliseconds since each was last heard of, by the store's clock. */
+  /** Processes that have not ended, with the milliseconds since the last call of each, by the store's clock. */
   readonly owners: readonly { readonly id: string; readonly ageMs: number }[];
 }
 
 /**
- * What processes share: workers, replicas or isolates. Each process owns its texts, and no other sets them; a reader of a sum adds the
- * texts up. A lost reply, a restart or a clock that is wrong thus costs freshness, and never a count twice. Beside them are the few texts
- * that several set, such as the operators' modes: by compare-and-set. Every method rejects while the store cannot be reached; a promise may
- * also stay pending, so callers limit the time that they wait.
+ * The state that processes share: workers, replicas or isolates. Each process owns its texts, and no other process sets them; a reader
+ * adds them up. So after a lost reply, a restart or with a wrong clock, sums may be out of date, but nothing is counted twice. The few
+ * texts that several processes set, such as the operators' modes, use compare-and-set. Every method rejects while the store is
+ * unreachable; a promise may also stay pending, so callers limit their wait.
  */
 export interface SharedState {
   /** Sets the caller's texts, and returns those of others that changed. */
   exchange(call: StateCall): Promise<StateNews>;
-  /** Returns the text of a key that several set; undefined when there is none. */
+  /** Returns the text of a key that several processes set; undefined if there is none. */
   read(key: string): Promise<string | undefined>;
   /** Replaces `before` (undefined: no text) by `after`. Resolves to false, and changes nothing, if the text differs from `before`. */
   compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean>;
   /**
    * Calls `changed` when the text of a key that several set may have changed; the returned function ends this. A call may be lost while
-   * the store is out of reach, so callers also read from time to time.
+   * the store is unreachable, so callers also read regularly.
    */
   subscribe(key: string, changed: () => void): () => void;
   /** Releases connections and files. */
@@ -89,10 +91,10 @@ export interface SharedState {
 /** Takes a text at any revision, even if the store has lost it: another process may have a copy. */
 export const ANY_REVISION = -1;
 
-/** Approximate characters of the texts of one reply, which has at least one. */
+/** Approximate characters of the texts in one reply, which contains at least one. */
 export const PAGE_CHARACTERS = 256 * 1024;
 
-/** Milliseconds for which a store remembers that a text is gone. A process that was away for half of that reads everything again. */
+/** Milliseconds for which a store remembers that a text was removed. A process that was away for half of that reads everything again. */
 export const REMOVED_MS = 86_400_000;
 
 /** Milliseconds for which a store remembers that a process was ended. */
@@ -105,13 +107,13 @@ export interface TextRow {
   readonly setAt: number;
 }
 
-/** A process: the number of its last change, and the time at which it was last heard of, or was ended. */
+/** A process: the number of its last change, and the time of its last call, or of its end. */
 export interface OwnerRow {
   readonly number: number;
   readonly at: number;
 }
 
-/** The rows of one topic, wherever a store has them. */
+/** The rows of one topic in any store. */
 export interface StateRows {
   /** Undefined before the first call. */
   head: { readonly life: string; readonly revision: number } | undefined;
@@ -119,7 +121,7 @@ export interface StateRows {
   setText(owner: string, key: string, row: TextRow): void;
   /** Texts after a revision, in order. */
   after(revision: number): Iterable<TextRow & { readonly owner: string; readonly key: string }>;
-  /** Removes texts that were emptied, and ends of processes, before these times. */
+  /** Removes emptied texts, and ended processes, from before these times. */
   forget(removedBefore: number, endedBefore: number): void;
   owner(id: string): OwnerRow | undefined;
   setOwner(id: string, row: OwnerRow | undefined): void;
@@ -240,7 +242,7 @@ export class MemoryRows implements StateRows {
     }
   }
 
-  /** Called with the name of a row that was forgotten. */
+  /** Called with the name of a row that was removed. */
   protected forgotten(_name: string): void {}
 
   owner(id: string): OwnerRow | undefined {
@@ -265,7 +267,7 @@ export class MemoryRows implements StateRows {
   }
 }
 
-/** The texts that several set, in the memory of one process. */
+/** The texts that several processes set, in the memory of one process. */
 export class MemoryTexts implements Omit<SharedState, 'exchange'> {
   private readonly texts = new Map<string, string>();
   private readonly subscribers = new Map<string, Set<() => void>>();
@@ -282,7 +284,7 @@ export class MemoryTexts implements Omit<SharedState, 'exchange'> {
   }
 
   subscribe(key: string, changed: () => void): () => void {
-    // One function may be subscribed twice, and each subscription ends by itself.
+    // A function may be subscribed twice, and each subscription ends separately.
     const call = (): void => changed();
     const subscribers = this.subscribers.get(key) ?? new Set();
     this.subscribers.set(key, subscribers.add(call));

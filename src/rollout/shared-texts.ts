@@ -9,16 +9,16 @@ import {
 } from './shared-state.ts';
 import type { ReplicaClock, StoreContact } from './store-contact.ts';
 
-/** How the texts of a topic add up. Each text is a sum: of what one process counted, and of what it took over. */
+/** How the texts of a topic are added up. Each text is a sum: of the counts of one process, and of those that it took over. */
 export interface TextSums {
-  /** Adds to texts; returns those that change, by key. Must not depend on anything but its arguments. */
+  /** Adds to texts; returns those that change, by key. Must depend only on its arguments. */
   add(
     own: (key: string) => string | undefined,
     added: ReadonlyMap<string, string>,
   ): ReadonlyMap<string, string>;
   /**
-   * Returns what to add to the own texts for that of an ended process, which set it `ageMs` ago; undefined if the text ends with its
-   * process. A text that is `unreadable` stays in the store.
+   * Returns what to add to the own texts for that of an ended process, which set it `ageMs` ago; undefined if the text is removed with
+   * its process. A text that is `unreadable` stays in the store.
    */
   adopt(key: string, text: string, ageMs: number, owner: string): OwnText | 'unreadable' | undefined;
 }
@@ -33,30 +33,30 @@ export interface SharedTextsParts {
   /** Returns a new id of this process; ids have no spaces. */
   readonly newId: () => string;
   readonly keepMs: number;
-  /** Milliseconds after which a process that says nothing does not count as running. */
+  /** Milliseconds after which a silent process no longer counts as running. */
   readonly silentMs?: number;
   /** Called when the store has lost texts. */
   readonly onRestore?: () => void;
-  /** Texts that each new id of this process has from its beginning. */
+  /** Texts that each new id of this process has from the start. */
   readonly set?: () => readonly (readonly [key: string, text: string])[];
 }
 
-/** A text of another process as it was read. */
+/** A text of another process, as read. */
 export interface OtherText {
   readonly owner: string;
   readonly key: string;
   readonly text: string;
-  /** Milliseconds since it was set, without the clock of any other machine. */
+  /** Milliseconds since it was set, independent of other machines' clocks. */
   readonly ageMs: number;
 }
 
-/** Milliseconds after which a process that says nothing does not count as running, and after which another one ends it. */
+/** Milliseconds after which a silent process no longer counts as running, and another one ends it. */
 const SILENT_MS = 10_000;
 const DEAD_MS = 60_000;
 
 /**
- * Milliseconds that a process waits before it takes over the text of an ended one. If another took it, and the store has lost that, it can
- * say so in this time.
+ * Milliseconds that a process waits before it takes over the text of an ended one. If another process took it before the store lost data,
+ * it can say so in that time.
  */
 const SETTLED_MS = 10_000;
 
@@ -64,8 +64,8 @@ const SETTLED_MS = 10_000;
 const CALL_CHARACTERS = 32 * 1024;
 
 /**
- * The own text that lists the texts that were taken over, and before them by those that this process took over from: a store that goes
- * back to an older state has them again, and must not have them twice. One line each, the oldest first; so many at most.
+ * The own text that lists the texts taken over, by this process and by the processes whose texts it took: if the store returns to an
+ * older state, it has them again, and they must not count twice. One line each, the oldest first; with a maximum number.
  */
 const TAKEN = '=taken';
 const MAX_TAKEN = 1000;
@@ -76,12 +76,12 @@ const MAX_IDS = 5;
 /** Calls of one exchange. */
 const MAX_CALLS = 200;
 
-/** Characters a second of one exchange that has several calls. */
+/** Characters per second of an exchange with several calls. */
 const RATE = 512 * 1024;
 
 interface Known {
   readonly text: string;
-  /** 0 when the store has lost it. */
+  /** 0 if the store has lost it. */
   readonly revision: number;
   /** When it was set, on the clock of this process. */
   readonly setAt: number;
@@ -89,20 +89,20 @@ interface Known {
   readonly readAt: number;
 }
 
-/** A change on its way: whether it was carried out is known from the store's next reply. */
+/** A change being sent: the store's next reply tells whether it was carried out. */
 interface Flight {
   readonly number: number;
-  /** What was counted, to be sent again under another id if it was not carried out. */
+  /** The counts in it, to be sent again under another id if it was not carried out. */
   readonly added: ReadonlyMap<string, string>;
   readonly takes: readonly TakenText[];
   readonly put: ReadonlyMap<string, string>;
 }
 
 /**
- * One process's share of a topic: its own texts, which only it sets, and a copy of all others. New counts are added to the own texts, and
- * these are set whole: a call whose reply was lost is repeated under its number, and carried out once. What ended processes leave is
- * taken over, each text by one process, in the same step that adds it to that one's own. A process that was ended while it slept goes on
- * under a new id.
+ * One process's share of a topic: its own texts, which only it sets, and a copy of all others. New counts are added to the own texts,
+ * which are set as a whole: a call whose reply was lost is repeated with the same number, and carried out once. Texts of ended processes
+ * are taken over, each by one process, in the same step that adds it to that process's text. A process that was ended while it slept
+ * continues under a new id.
  */
 export class SharedTexts {
   private readonly parts: SharedTextsParts;
@@ -122,12 +122,12 @@ export class SharedTexts {
   private retakes: readonly TakenText[] = [];
   private readonly replaced = new Map<string, string>();
   private owners = new Map<string, number>();
-  /** When the store lost texts, and which processes had not ended then. */
+  /** Time at which the store lost texts, and the processes that had not ended then. */
   private lost: { readonly at: number; readonly running: ReadonlySet<string> } | undefined;
   private heardAt = Number.NEGATIVE_INFINITY;
-  /** Since when the store has been in reach without a pause. */
+  /** Time since which the store has been reachable without interruption. */
   private reachedSince = Number.POSITIVE_INFINITY;
-  /** The processes that ran before that pause. */
+  /** The processes that ran before the last interruption. */
   private ranBefore: ReadonlySet<string> = new Set();
   private isBehind = false;
   private hasLeft = false;
@@ -139,32 +139,32 @@ export class SharedTexts {
     this.setFirst();
   }
 
-  /** False until the texts of all others were read once. */
+  /** False until all texts of other processes were read once. */
   get isComplete(): boolean {
     return this.hasRead;
   }
 
-  /** When the texts of all others were last read, in milliseconds on the clock of this process; undefined before. */
+  /** Time of the last complete read of the others' texts, in milliseconds on the clock of this process; undefined before. */
   get readAt(): number | undefined {
     return this.hasRead ? this.heardAt : undefined;
   }
 
-  /** Ids of the other processes that run, as they were last heard of. */
+  /** Ids of the other processes that are running, by their last calls. */
   get running(): readonly string[] {
     const { silentMs = SILENT_MS } = this.parts;
-    // Those that were cut off together come back one after the other.
+    // Processes that were cut off together return one after the other.
     const isBack = this.heardAt - this.reachedSince < silentMs;
     return [...this.owners].flatMap(([id, at]) =>
       this.heardAt - at < silentMs || (isBack && this.ranBefore.has(id)) ? [id] : [],
     );
   }
 
-  /** Ids that this process had before it was ended, and went on under another one. */
+  /** Earlier ids of this process, before it was ended and continued under another one. */
   get formerIds(): readonly string[] {
     return this.idsBefore;
   }
 
-  /** Adds counts, which the next exchange shares. */
+  /** Adds counts, to be shared by the next exchange. */
   add(added: ReadonlyMap<string, string>): void {
     for (const [key, text] of this.parts.sums.add((name) => this.pending.get(name), added))
       this.pending.set(key, text);
@@ -180,7 +180,7 @@ export class SharedTexts {
     return [...this.own.keys()];
   }
 
-  /** The texts of this process that belong to a key, to be added up: what it has set, what is on its way, and what is still to be sent. */
+  /** The texts of this process for a key, to be added up: set, being sent, and still to be sent. */
   ownTexts(key: string): readonly string[] {
     return [this.own.get(key), this.flight?.added.get(key), this.pending.get(key)].flatMap((text) =>
       text === undefined || text === '' ? [] : [text],
@@ -195,7 +195,7 @@ export class SharedTexts {
     return keys;
   }
 
-  /** The texts of others that belong to a key. */
+  /** The texts of other processes for a key. */
   otherTexts(key: string): readonly OtherText[] {
     const now = this.parts.clock.time();
     return [...this.others].flatMap(([owner, texts]) => {
@@ -206,19 +206,19 @@ export class SharedTexts {
   }
 
   /**
-   * True for the texts of others than those that ran when a store lost texts: until these have said what they took over, it may be among
-   * theirs.
+   * True for the texts of processes other than those that ran when the store lost texts: until those have reported what they took over,
+   * it may be included in theirs.
    */
   private mayBeTaken(owner: string, now: number): boolean {
     return this.lost !== undefined && now - this.lost.at < SETTLED_MS && !this.lost.running.has(owner);
   }
 
-  /** True when all own counts are in the store. */
+  /** True if all own counts are in the store. */
   get isShared(): boolean {
     return this.isAllInFlight && this.flight === undefined;
   }
 
-  /** Sets what is new, and reads what others set, all of it. Rejects when the store is out of reach. */
+  /** Sets new counts, and reads all texts that others set. Rejects if the store is unreachable. */
   async exchange({ leaves = false } = {}): Promise<void> {
     if (this.hasLeft) return;
     if (this.parts.clock.time() - this.heardAt > REMOVED_MS / 2) this.readAgain();
@@ -250,7 +250,7 @@ export class SharedTexts {
       number: flight?.number ?? number,
       put: [...(flight?.put ?? [])].map(([key, text]) => ({ key, text })),
       takes: flight?.takes ?? [],
-      // After an outage of the store all have been silent, and none is dead.
+      // After an outage of the store, all processes have been silent, and none has ended.
       ends: this.heardAt - this.reachedSince < DEAD_MS ? [] : this.silent,
       leaves,
       after,
@@ -262,7 +262,7 @@ export class SharedTexts {
     return [...this.owners].flatMap(([owner, at]) => (this.heardAt - at >= DEAD_MS ? [owner] : []));
   }
 
-  /** What is sent next: texts that the store lost, what was counted, or what an ended process left. */
+  /** The next change to send: texts that the store lost, new counts, or texts of an ended process. */
   private nextFlight(): Flight | undefined {
     if (this.life === '') return undefined;
     const number = this.number + 1;
@@ -291,7 +291,7 @@ export class SharedTexts {
     return put.size > 0 || takes.length > 0 ? { number, added, takes, put } : undefined;
   }
 
-  /** What ended processes left, now and then: all processes together take as much as one. */
+  /** Texts of ended processes, from time to time: all processes together take as many as one process would. */
   private inheritance(): Flight | undefined {
     const { clock, sums } = this.parts;
     if (this.life === '' || !this.hasRead) return undefined;
@@ -311,7 +311,7 @@ export class SharedTexts {
         takes.push({ owner, key, revision });
         if (key === TAKEN) {
           taken.push(...text.split('\n'));
-          // A process that has slept since before the store lost this list may still have a copy of the texts that the list names.
+          // A process that has been asleep since before the store lost this list may still have a copy of the listed texts.
           if (revision === 0) takes.push(...takesOf(text));
         }
         if (adopted === undefined) continue;
@@ -325,13 +325,13 @@ export class SharedTexts {
       }
     }
     if (takes.length === 0) return undefined;
-    // Not among the counts of this process: they are the other's until they are taken.
+    // Not part of this process's counts: they belong to the other process until they are taken.
     const put = new Map(sums.add((key) => this.own.get(key), added));
     if (taken.length > 0) put.set(TAKEN, [...this.takenBefore, ...taken].slice(-MAX_TAKEN).join('\n'));
     return { number: this.number + 1, added: new Map(), takes, put };
   }
 
-  /** Takes a reply; returns true when nothing is left to do. */
+  /** Handles a reply; returns true if nothing is left to do. */
   private take(news: StateNews, call: StateCall): boolean {
     const { flight } = this;
     if (news.isOver) {
@@ -373,7 +373,7 @@ export class SharedTexts {
     for (const { owner, key } of takes) this.forget(owner, key);
   }
 
-  /** Goes on under a new id: all that is in the store under the old one is taken over by others. */
+  /** Continues under a new id: other processes take over everything stored under the old one. */
   private beginAnew(isFlightSet: boolean): void {
     const { flight, id } = this;
     const now = this.parts.clock.time();
@@ -403,7 +403,7 @@ export class SharedTexts {
     for (const [key, text] of this.parts.set?.() ?? []) this.replace(key, text);
   }
 
-  /** Sets everything again after the store lost it, and keeps what is known of others until they do the same. */
+  /** Sets everything again after the store lost it, and keeps the known texts of others until they do the same. */
   private restore(): void {
     for (const key of this.own.keys()) this.unset.add(key);
     this.retakes = takesOf(this.own.get(TAKEN) ?? '');

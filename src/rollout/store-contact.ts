@@ -16,9 +16,9 @@ interface StoreContactParts {
   readonly clock: ReplicaClock;
   /** Milliseconds that one call to the store may take. */
   readonly timeoutMs: number;
-  /** Called with the reason when the store is out of reach. */
+  /** Called with the reason when the store becomes unreachable. */
   readonly onLost: (reason: string) => void;
-  /** Called when the store is in reach again, with the milliseconds for which it was not. */
+  /** Called when the store is reachable again, with the milliseconds for which it was not. */
   readonly onFound: (aloneMs: number) => void;
 }
 
@@ -36,19 +36,19 @@ export class StoreContact {
     this.parts = parts;
   }
 
-  /** Since when the store has been out of reach, in milliseconds since 1970, and why; undefined while it is in reach. */
+  /** Time since which the store has been unreachable, in milliseconds since 1970, and why; undefined while it is reachable. */
   get lost(): { readonly at: number; readonly reason: string } | undefined {
     return this.lostSince;
   }
 
-  /** True once the store was reached, and while it is in reach. */
+  /** True once the store was reached, and while it is reachable. */
   get isTogether(): boolean {
     return this.wasReached && this.lostSince === undefined;
   }
 
   /**
-   * True while canaries are judged by the counts of all replicas: otherwise a replica that lost one call would judge a whole fleet by its
-   * own few requests.
+   * True while canaries are evaluated by the counts of all replicas: otherwise a replica that lost one call would decide for the whole
+   * fleet by its own few requests.
    */
   get hasSums(): boolean {
     const { lostSince } = this;
@@ -56,7 +56,7 @@ export class StoreContact {
     return this.wasReached && this.parts.clock.time() - lostSince.at < JUDGE_ALONE_MS;
   }
 
-  /** Runs something that calls the store; resolves to false when the store is out of reach. Never rejects. */
+  /** Runs a function that calls the store; resolves to false if the store is unreachable. Never rejects. */
   async attempt(use: StoreUse, run: () => Promise<void>): Promise<boolean> {
     try {
       await run();
@@ -94,8 +94,8 @@ export class StoreContact {
 }
 
 /**
- * Runs something again and again, each time about so many milliseconds after the last run ended, so that replicas do not march in step.
- * The returned function ends this.
+ * Runs a function repeatedly, each time about so many milliseconds after its last run ended, so that replicas do not run in step. The
+ * returned function stops that.
  */
 export function repeat(
   clock: ReplicaClock,

@@ -16,10 +16,10 @@ const FORMAT = 1;
 const MAX_ROLLBACKS = 100;
 const MAX_HISTORY = 200;
 
-/** Tells whether a member of the JSON is sound. */
+/** Returns whether a member of the JSON is valid. */
 type Check = (value: unknown) => boolean;
 
-/** A check for each member of an object, in the order of the text. Written here and not with zod, because the edge reads it as well. */
+/** A check for each member of an object, in the order of the text. Written without zod, because the edge reads it as well. */
 type Members<Value> = { readonly [Name in keyof Value]-?: Check };
 
 const isWhole: Check = (value) => Number.isSafeInteger(value) && Number(value) >= 0;
@@ -47,13 +47,13 @@ function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Checks an object that may have any names. */
+/** Checks an object with any member names. */
 function isRecord(isValue: Check, isName = (_name: string): boolean => true): Check {
   return (value) =>
     isObject(value) && Object.entries(value).every(([name, member]) => isName(name) && isValue(member));
 }
 
-/** An object that has these members, and no others. */
+/** An object with exactly these members. */
 function has<Value>(members: Members<Value>): (value: unknown) => value is Value {
   const checks = Object.entries<Check>(members);
   return (value): value is Value => {
@@ -123,7 +123,7 @@ const STATE: Members<RolloutState & { readonly format: number }> = {
 
 const isStored = has(STATE);
 
-/** Returns the text of a state, for a store: JSON that people can read. Its members have one order, so that equal states have equal texts. */
+/** Returns the text of a state for a store: readable JSON. Its members have a fixed order, so that equal states have equal texts. */
 export function rolloutText(state: RolloutState): string {
   const ordered = inOrder(STATE, {
     ...state,
@@ -139,7 +139,7 @@ function inOrder(members: object, value: object): object {
   return Object.fromEntries(Object.keys(members).map((name) => [name, known.get(name)]));
 }
 
-/** Returns the state in parsed JSON; undefined when it is damaged, or when a newer version wrote it. */
+/** Returns the state in parsed JSON; undefined if it is damaged, or was written by a newer version. */
 export function readRollout(value: unknown): RolloutState | undefined {
   if (!isStored(value)) return undefined;
   const { format: _, ...state } = value;

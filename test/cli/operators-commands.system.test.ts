@@ -170,7 +170,7 @@ describe('report', () => {
     const junk = file('x', 'hello\n\n{"a":1}\n{"level":"info","event":"started"}\n');
     const { out, err, code } = await run('report', junk, '--format', 'json');
     expect(JSON.parse(out)).toMatchObject({ entries: 0, logs: [{ unreadable: 0, others: 2, events: 1 }] });
-    expect([code, err]).toEqual([1, expect.stringContaining('is no rewrite log')]);
+    expect([code, err]).toEqual([1, expect.stringContaining('is not a rewrite log')]);
     expect((await run('report', file('g.gz', gzipSync(log(50)).subarray(0, 200)))).code).toBe(1);
   });
 });

@@ -13,8 +13,8 @@ type Row = readonly [
 ];
 
 const OTHER = 'The requests of the log were handled by the rule book 0123';
-const SHIPPED = `${OTHER}, and not by the one that ships (${BOOK.hash}), which stands in where none is named: name theirs with --rules.`;
-const NAMED = `${OTHER}, and this one (${BOOK.hash}) has none of their operations: name theirs with --rules.`;
+const SHIPPED = `${OTHER}, and not by the package's own (${BOOK.hash}), which is used if none is named: name the right one with --rules.`;
+const NAMED = `${OTHER}, and this one (${BOOK.hash}) has none of their operations: name the right one with --rules.`;
 
 const ROWS: readonly Row[] = [
   ['no entry', [], true, undefined],
@@ -46,7 +46,7 @@ const ROWS: readonly Row[] = [
     'many books',
     ['1', '2', '3', '4'].map((hash) => [hash, 'ship'] as const),
     false,
-    `The requests of the log were handled by the rule books 1, 2, 3, …, and this one (${BOOK.hash}) has none of their operations: name theirs with --rules.`,
+    `The requests of the log were handled by the rule books 1, 2, 3, …, and this one (${BOOK.hash}) has none of their operations: name the right one with --rules.`,
   ],
 ];
 

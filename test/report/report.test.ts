@@ -103,7 +103,7 @@ test('clients that are new to V1 are told, with the key whose place one seems to
   ]);
   const report = makeReport(tally, { ...options, names: new Map([['old', 'acme']]) });
   expect(report.newcomers?.map(({ sentence }) => sentence)).toEqual([
-    'young first came at 2026-11-12T12:00:00.000Z: 2 requests refused; its key may be the rotated one of acme: name it under clients, or in except.',
+    'young first came at 2026-11-12T12:00:00.000Z: 2 requests refused; its key may be the rotated one of acme: add it under clients, or to except.',
     'elsewhere first came at 2026-11-12T12:00:00.000Z: 1 request served before V1 closed to new clients.',
   ]);
   expect(report.newcomers?.[0]).toMatchObject({ client: 'young', replaces: 'old', refused: 2 });
@@ -283,7 +283,7 @@ describe('the census', () => {
     // V1 was not seen to accept it: perhaps its value is wrong.
     expect(census.proposal).not.toContain('note');
     expect(census.suspects).toEqual([
-      expect.objectContaining({ pointer: '/note', why: expect.stringContaining('name or its value') }),
+      expect.objectContaining({ pointer: '/note', why: expect.stringContaining('may refuse the value') }),
     ]);
   });
 });
@@ -363,7 +363,7 @@ test.each([
     expect(why).toEqual(
       expected === undefined || expected === 'proposed'
         ? []
-        : [`whether V2 refuses the name or its value is not known: ${expected}`],
+        : [`V2 may refuse the value and not the name: ${expected}`],
     );
     if (expected === 'proposed') expect(census.proposal).toContain('V2 accepted requests without it');
   },
@@ -570,7 +570,7 @@ describe('the guide', () => {
     expect(moves).toEqual({
       from: '/data/note',
       to: '/note',
-      remark: 'V2 refused it 1×; whether for its name or its value is not known',
+      remark: 'V2 refused it 1×; it may be the name or the value',
     });
     const without = order({ attributes: ATTRIBUTES.slice(0, 3) });
     const bodies = guideOf(refused, without).calls[0]?.bodies;
@@ -619,11 +619,11 @@ describe('the guide', () => {
     const forwarded = { edits: [], verdict: 'unchanged', attributes: undefined } as const;
 
     test.each([
-      [415, 'The body is not JSON, and is forwarded as it is. V2 has not accepted it yet.', 'media-type'],
-      [201, 'The body is not JSON, and is forwarded as it is. V2 responded to it 1×.', 'media-type'],
+      [415, 'The body is not JSON, and is forwarded unchanged. V2 has not accepted it yet.', 'media-type'],
+      [201, 'The body is not JSON, and is forwarded unchanged. V2 responded to it 1×.', 'media-type'],
       [
         201,
-        'The gateway does not read the coding of the body, and forwards it as it is. V2 responded to it 1×.',
+        'The gateway does not read the coding of the body, and forwards it unchanged. V2 responded to it 1×.',
         'unsupported: forward',
       ],
     ])('a body that was forwarded unread: %i, %s', (status, evidence, note) => {
@@ -755,7 +755,7 @@ describe('the guide', () => {
       '1 request was refused for a mistake in it; the attached guide says how',
     );
     // A client whose every request is refused has more to do than change the address.
-    expect(guideMail(guideOf(mistake))).toContain('What has to change is not known: no request was accepted');
+    expect(guideMail(guideOf(mistake))).toContain('It is unknown what has to change: no accepted request');
     expect(guide.calls[0]?.outcomes.map(({ code }) => code)).toContain('brownout');
   });
 

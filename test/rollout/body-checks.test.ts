@@ -60,7 +60,7 @@ test('the sentence names clients, counts and pointers', () => {
       [OTHER, 'create_booking', 4, VALID],
     ]),
   ).toBe(
-    "V2's schema refuses 6 of 10 checked bodies that a migration would send, although V1 accepted them: more than the 5 % that a roll-back allows. Client Acme, create_client: 4, at /name 3×, the body itself 1×; Client bbbbbbbbbbbbbbbb, create_booking: 2, at /services/0 2×. Change the rules or the clients, or insist with --force.",
+    "V2's schema refuses 6 of 10 checked bodies that a migration would send, although V1 accepted them: more than the 5 % that the rollback rule allows. Client Acme, create_client: 4, at /name 3×, the body itself 1×; Client bbbbbbbbbbbbbbbb, create_booking: 2, at /services/0 2×. Change the rules or the clients, or insist with --force.",
   );
 });
 
@@ -167,7 +167,7 @@ describe('refusals of the gateway itself', () => {
         [2, 201, refused],
       ]),
     ).toBe(
-      'The gateway would refuse 2 of 10 bodies, although V1 accepted them: more than the 5 % that a roll-back allows. Client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×. Change the rules or the clients, or insist with --force.',
+      'The gateway would refuse 2 of 10 bodies, although V1 accepted them: more than the 5 % that the rollback rule allows. Client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×. Change the rules or the clients, or insist with --force.',
     );
   });
 

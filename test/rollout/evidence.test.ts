@@ -41,7 +41,7 @@ interface Played {
   readonly v2: Service;
   /** Requests after which nobody watches any more. */
   readonly requests: number;
-  /** Whether it ends once it says that a difference of the margin would have been seen. */
+  /** Whether it ends once it says that a difference of the margin would have been detected. */
   readonly untilPromise: boolean;
 }
 
@@ -168,17 +168,17 @@ test.each<[sentence: string, parts: Partial<CanaryEvidence>]>([
   ['Needs about 2,400 more requests to see a difference of 5 percentage points.', { forMargin: 2412 }],
   ['Needs about 1 more request to see a difference of 5 percentage points.', { forMargin: 1 }],
   [
-    'No harm: a difference of 5 percentage points would have been seen. Needs about 9,100 more requests to see one of 1 percentage point.',
+    'No harm: a difference of 5 percentage points would have been detected. Needs about 9,100 more requests to see one of 1 percentage point.',
     { forMargin: 0, finer: { points: 1, needs: 9113 } },
   ],
-  ['No harm: a difference of 5 percentage points would have been seen.', { forMargin: 0 }],
-  ['Not known how many requests show a difference of 5 percentage points.', {}],
+  ['No harm: a difference of 5 percentage points would have been detected.', { forMargin: 0 }],
+  ['The number of requests that show a difference of 5 percentage points is unknown.', {}],
   [
-    'Not known how many requests it needs: V2 served 3 of the 20 requests with which a comparison begins.',
+    'The number of requests that it needs is unknown: V2 served 3 of the 20 requests with which a comparison begins.',
     { migrated: 3 },
   ],
   [
-    'Not known how many requests it needs: V1 served 0 of the 20 requests with which a comparison begins. Without a control group, only failures of more than 5 % of all requests are seen.',
+    'The number of requests that it needs is unknown: V1 served 0 of the 20 requests with which a comparison begins. Without a control group, only failures of more than 5 % of all requests are detected.',
     { v1: 0 },
   ],
 ])('%s', (sentence, parts) => {

@@ -165,7 +165,7 @@ test.each(['down', 'hung'] as const)(
     for (const [number, { replica, notices }] of fleet.players.entries()) {
       expect(fleet.kinds(number).at(-1)).toBe('alone');
       expect(notices.at(-1)?.sentence).toMatch(
-        /^The store is out of reach \(.+\); revision 1 of the rollout stays in force, and this replica counts alone\.$/,
+        /^The store is unreachable \(.+\); revision 1 of the rollout stays in force, and this replica counts alone\.$/,
       );
       expect(replica.status.aloneSince).toBeGreaterThan(lostAt);
       expect(replica.status.aloneSince).toBeLessThan(lostAt + 1700);

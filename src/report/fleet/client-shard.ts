@@ -25,7 +25,7 @@ export interface PackedRecord {
 const MAX_CLIENTS = 40;
 const MAX_CHARACTERS = 64 * 1024;
 
-/** Places in a row: after the hash come number, first and last time of V1 requests, and the same for V2. */
+/** Positions in a row: after the hash come number, first and last time of V1 requests, and the same for V2. */
 const V1_COUNT = 1;
 const V1_LAST = 3;
 const V2_COUNT = 4;
@@ -43,9 +43,9 @@ const MAX_OPERATIONS = 30;
 const CHECKS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'refused'] as const;
 
 /**
- * Adds clients to the text of a record. The rows of others stay text, since reading and printing them costs more than all the rest.
- * Forgets clients last seen before `from` (RFC 3339); of too many, leaves out those with the fewest requests, and counts these.
- * Undefined when nobody can read the record.
+ * Adds clients to the text of a record. Other rows stay text, because parsing and printing them takes most of the time. Drops clients
+ * last seen before `from` (RFC 3339); if there are too many, drops those with the fewest requests, and counts these. Undefined if the
+ * record is invalid.
  */
 export function addToShard(text: string, clients: ClientShard, from: string): PackedRecord | undefined {
   const rows = rowsOf(text);
@@ -61,13 +61,13 @@ export function addToShard(text: string, clients: ClientShard, from: string): Pa
   });
 }
 
-/** Prints clients, as `addToShard` does. */
+/** Prints clients like `addToShard`. */
 export function packShard(clients: ClientShard, from: string): PackedRecord {
   const rows = new Map([...clients].map(([hash, tally]) => [hash, [hash, ...packClient(tally)]]));
   return packRows(rows, packTime(from));
 }
 
-/** Reads the clients of a record; undefined when nobody can read it. */
+/** Reads the clients of a record; undefined if it is invalid. */
 export function readShard(text: string): ClientShard | undefined {
   const rows = rowsOf(text);
   if (rows === undefined) return undefined;
@@ -121,7 +121,7 @@ function requestsOf(row: Row): number {
   return Number(row[V1_COUNT]) + Number(row[V2_COUNT]);
 }
 
-/** This gateway writes times as numbers; a client with a time as text is never forgotten. */
+/** This gateway writes times as numbers; a client with a time as text is never dropped. */
 function isOlder(time: unknown, from: number | string): boolean {
   return typeof time === 'number' && typeof from === 'number' && time < from;
 }
@@ -262,7 +262,7 @@ function readVerdicts(call: FieldReader): V2Verdicts {
   return { lastAccepted: call.time(), lastRefused: call.time(), status: call.number(), at: call.text() };
 }
 
-/** Calls beyond the limit are no longer told apart. */
+/** Calls beyond the limit are no longer counted separately. */
 function packCalls(calls: ReadonlyMap<string, CallTally>): readonly unknown[] {
   const kept = new Map(most([...calls], MAX_CALLS));
   for (const [name, call] of calls) {
@@ -332,7 +332,7 @@ export function mergeClient(into: ClientTally, from: ClientTally): void {
   into.lastResponseWork = later(into.lastResponseWork, from.lastResponseWork);
 }
 
-/** Adds values to others by name: `copied` where there is none of that name. */
+/** Adds values to others by name, or a `copied` value under a new name. */
 function mergeEach<Value>(
   into: Map<string, Value>,
   from: ReadonlyMap<string, Value>,
@@ -388,18 +388,18 @@ export function mergeSpans(into: Map<string, Span>, from: ReadonlyMap<string, Sp
   mergeEach(into, from, ({ count, first, last }) => ({ count, first, last }), mergeSpan);
 }
 
-/** The later of two times in RFC 3339; empty is none. */
+/** The later of two times in RFC 3339; an empty text means none. */
 export function later(one: string, other: string): string {
   return other > one ? other : one;
 }
 
-/** The earlier of two times in RFC 3339; empty is none. */
+/** The earlier of two times in RFC 3339; an empty text means none. */
 export function earlier(one: string, other: string): string {
   if (one === '') return other;
   return other !== '' && other < one ? other : one;
 }
 
-/** A record that nobody can read: damaged, or of another version. */
+/** An invalid record: damaged, or of another version. */
 export class DamagedRecord extends Error {
   override readonly name = 'DamagedRecord';
 }
@@ -440,7 +440,7 @@ function packNumbers(numbers: Iterable<number>): string {
   return first === undefined ? '' : `${first}:${nibbles.map((nibble) => nibble.toString(16)).join('')}`;
 }
 
-/** Reads the fields of a list in order; throws `DamagedRecord` where one has another type. */
+/** Reads the fields of a list in order; throws `DamagedRecord` if one has another type. */
 export class FieldReader {
   private readonly fields: readonly unknown[];
   private at = 0;
@@ -500,12 +500,12 @@ export class FieldReader {
     return numbers;
   }
 
-  /** A list, with a reader of its own. */
+  /** A list, with its own reader. */
   list(): FieldReader {
     return new FieldReader(this.next());
   }
 
-  /** A list of lists, each with a reader of its own. */
+  /** A list of lists, each with its own reader. */
   lists(): readonly FieldReader[] {
     return listOf(this.next()).map((value) => new FieldReader(value));
   }

@@ -30,20 +30,23 @@ export interface FleetCounts {
   readonly sums: FleetSums;
 }
 
-/** Prefixes of the keys of texts with clients, and with names; keys of the text with sums, of that which says which process it is, and of that with processes that ended. */
+/**
+ * Prefixes of the keys of texts with clients and names; keys of the texts with sums, with the identity of the process, and with ended
+ * processes.
+ */
 export const CLIENTS = 'clients/';
 export const CENSUS = 'census/';
 export const SUMS = 'sums';
 export const WHO = 'who';
 export const RUNS = 'runs';
 
-/** Key of the text that a replica says of itself, which ends with it. */
+/** Key of the text in which a replica describes itself, and which is removed with it. */
 export const SAID = 'said';
 
 /** Maximum names of operations, changes and rules of one record. */
 const MAX_NAMES = 1000;
 
-/** Maximum ended processes in a text: those heard from last. */
+/** Maximum ended processes in a text: the most recent ones. */
 const MAX_RUNS = 200;
 
 /** Number of texts for clients, and for names of the census. */
@@ -78,7 +81,7 @@ export function countsOf(tally: Tally): FleetCounts {
   return { clients, census, sums: sumsOf(tally) };
 }
 
-/** Prints counts, by key; those from before `from` (RFC 3339) are forgotten. */
+/** Prints counts, by key, without those from before `from` (RFC 3339). */
 export function printCounts(counts: FleetCounts, from: string): ReadonlyMap<string, string> {
   const sums = noSums();
   mergeSums(sums, counts.sums);
@@ -97,7 +100,7 @@ export function printCounts(counts: FleetCounts, from: string): ReadonlyMap<stri
   return texts;
 }
 
-/** How the counts of a fleet add up; `time` is the clock of this process. What is older than `keepMs` is forgotten. */
+/** How the counts of a fleet are added up; `time` is the clock of this process. Counts older than `keepMs` are dropped. */
 export function fleetTexts(time: () => number, keepMs: number): TextSums {
   const from = (): string => new Date(time() - keepMs).toISOString();
   return {
@@ -120,7 +123,7 @@ export function fleetTexts(time: () => number, keepMs: number): TextSums {
   };
 }
 
-/** Adds a text to another with the same key; what a text has no room for is counted in `sums`. */
+/** Adds a text to another with the same key; counts that do not fit go to `sums`. */
 function addText(
   key: string,
   own: string,
@@ -154,7 +157,7 @@ function latestOf(clients: ClientShard | undefined): string {
   return last;
 }
 
-/** A text of an ended process as one of this process, whose clock says `now`. */
+/** Converts a text of an ended process to one of this process, whose clock says `now`. */
 function adopted(
   key: string,
   text: string,
@@ -257,7 +260,7 @@ function keyOf({ operation, pointer }: { readonly operation: string; readonly po
   return `${operation} ${pointer}`;
 }
 
-/** One process of a gateway that counts; its times are on the reader's clock. */
+/** One counting process of a gateway; its times are on the reader's clock. */
 export interface FleetRun {
   readonly id: string;
   /** For people. */
@@ -265,13 +268,13 @@ export interface FleetRun {
   /** The time for which all its counts are in the store, in milliseconds since 1970. */
   readonly since: number;
   readonly at: number;
-  /** True when it stopped after adding everything. */
+  /** True if it stopped after adding all its counts. */
   readonly hasStopped: boolean;
-  /** Ids that the same process had before. */
+  /** Earlier ids of the same process. */
   readonly formerIds: readonly string[];
 }
 
-/** Says which process this is, `upMs` after its start; its counts until now are in the store with this text. */
+/** Prints the identity of this process, `upMs` after its start; its counts until now are in the store with this text. */
 export function printWho({
   name,
   upMs,
@@ -281,7 +284,10 @@ export function printWho({
   return JSON.stringify([name, upMs, hasStopped ? 1 : 0, formerIds]);
 }
 
-/** Reads which process it is; `at` is the time at which the text was set, on the clock of the reader. Undefined for a text in another form. */
+/**
+ * Reads the identity of a process; `at` is the time at which the text was set, on the clock of the reader. Undefined for a text in
+ * another form.
+ */
 export function readWho(text: string, id: string, at: number): FleetRun | undefined {
   return unlessDamaged(() => {
     const fields = new FieldReader(parsedJson(text));
@@ -294,12 +300,12 @@ export function readWho(text: string, id: string, at: number): FleetRun | undefi
 export interface FleetRuns {
   /** That clock, when they were written. */
   readonly clock: number;
-  /** Since when the first of them counted; it stays when that one is forgotten. */
+  /** Time since which the first of them counted; it stays when that process is dropped. */
   readonly first: number;
   readonly runs: readonly FleetRun[];
 }
 
-/** Prints ended processes, those of them that were heard from last. */
+/** Prints ended processes, up to a maximum of the most recent ones. */
 export function printRuns({ clock, first, runs }: FleetRuns): string {
   const kept = [...runs].sort((one, other) => other.at - one.at).slice(0, MAX_RUNS);
   return JSON.stringify([
@@ -371,7 +377,7 @@ function packSums(sums: FleetSums, from: string): readonly unknown[] {
   ];
 }
 
-/** Sums of nothing. */
+/** Empty sums. */
 export function noSums(): FleetSums {
   return {
     entries: 0,
@@ -467,7 +473,7 @@ function sum(one: CensusCounts, other: CensusCounts): CensusCounts {
   return merged;
 }
 
-/** Of two rules that took a name away, always the same one, whichever record comes first. */
+/** Of two rules that removed a name, always selects the same one, independent of the order of records. */
 function ruleOf(one: CensusCounts, other: CensusCounts): Pick<CensusCounts, 'change' | 'rule'> {
   const { change, rule } =
     `${one.change ?? ''} ${one.rule ?? ''}` > `${other.change ?? ''} ${other.rule ?? ''}` ? one : other;

@@ -39,20 +39,20 @@ interface FleetTotalsParts {
   readonly clock: ReplicaClock;
   /** Name of this replica, for people. */
   readonly name: string;
-  /** Milliseconds after which a client that is not seen is forgotten. */
+  /** Milliseconds after which a client that was not seen is dropped. */
   readonly keepMs: number;
-  /** Called with the reason when counts can no longer be added, and with the milliseconds in between when they can again. */
+  /** Called with the reason when counts can no longer be added, and with the milliseconds of the interruption when they can again. */
   readonly onLost: (reason: string) => void;
   readonly onFound: (aloneMs: number) => void;
   /** The counts since the last call of `take`. */
   readonly own: () => Tally;
   /** Returns these counts and begins new ones. */
   readonly take: () => Tally;
-  /** A text about this replica for the others, who have it within seconds; absent where there is none. */
+  /** A text about this replica for the others, which get it within seconds; absent if there is none. */
   readonly said?: (() => string) | undefined;
 }
 
-/** A text that another replica says of itself. */
+/** A text in which another replica describes itself. */
 interface HeardText {
   readonly name: string;
   readonly text: string;
@@ -60,7 +60,7 @@ interface HeardText {
   readonly ageMs: number;
 }
 
-/** A replica that says nothing any more, and did not stop; `at` is when it was last heard, in milliseconds since 1970. */
+/** A silent replica that did not stop; `at` is the time of its last call, in milliseconds since 1970. */
 export interface SilentReplica {
   readonly name: string;
   readonly at: number;
@@ -79,30 +79,30 @@ const LAST_MS = 2000;
 /** Time without news after which a replica's counts are reported as missing. */
 const SILENT_MS = 30_000;
 
-/** Milliseconds for which a silent replica is told of. */
+/** Milliseconds for which a silent replica is reported. */
 const TOLD_MS = 3_600_000;
 
-/** Age of counts from which the sentence about them says it. */
+/** Age of counts from which their sentence mentions it. */
 const OLD_MS = 10_000;
 
-/** The longest time that is reported for a replica that ended without adding its last counts: it counted no longer than that. */
+/** Maximum time that is reported for a replica that ended without adding its last counts. */
 const ENDED_MS = 86_400_000;
 
-/** Least time without any replica that is reported. */
+/** Minimum time without any replica that is reported. */
 const HOLE_MS = 3_600_000;
 
 /**
- * The totals of all replicas that share a store. Each counts by itself, and now and then adds its new counts to texts that only it sets,
- * outside of any request; a report adds up the texts of all. What a process that ended has counted is taken over by another.
+ * The totals of all replicas that share a store. Each counts separately, and regularly adds its new counts to texts that only it sets,
+ * outside any request; a report adds up all texts. The counts of an ended process are taken over by another one.
  */
 export class FleetTotals implements ReportTotals {
   private readonly parts: FleetTotalsParts;
   private readonly contact: StoreContact;
   private readonly texts: SharedTexts;
   private readonly startedAt: number;
-  /** When the store lost texts. */
+  /** Time at which the store lost texts. */
   private lostAt: number | undefined;
-  /** When the store was in reach again: until all have spoken since, none counts as silent. */
+  /** Time at which the store became reachable again: until all replicas have called since, none counts as silent. */
   private foundAt = Number.NEGATIVE_INFINITY;
   private hasStopped = false;
   private working: Promise<void> | undefined;
@@ -144,7 +144,7 @@ export class FleetTotals implements ReportTotals {
     );
   }
 
-  /** Adds this replica's counts, and reads what others added; resolves with an exchange that is under way. Never rejects. */
+  /** Adds this replica's counts, and reads the others'; resolves with the current exchange if there is one. Never rejects. */
   exchange(): Promise<void> {
     this.working ??= this.contact
       .attempt('report', () => this.exchangeNow())
@@ -154,7 +154,7 @@ export class FleetTotals implements ReportTotals {
     return this.working;
   }
 
-  /** Ends the exchange, after a last attempt of at most two seconds to add everything. */
+  /** Stops the exchange, after a last attempt of at most two seconds to add everything. */
   async close(): Promise<void> {
     this.end();
     const last = async (): Promise<void> => {
@@ -199,7 +199,7 @@ export class FleetTotals implements ReportTotals {
     });
   }
 
-  /** What the other replicas that run say of themselves; empty while the store is out of reach. */
+  /** The texts in which the other running replicas describe themselves; empty while the store is unreachable. */
   get heard(): readonly HeardText[] {
     if (this.contact.lost !== undefined) return [];
     const names = new Map(
@@ -213,7 +213,7 @@ export class FleetTotals implements ReportTotals {
     });
   }
 
-  /** Replicas that are stuck, gone or cut off from the store, and that no other one of their name has replaced. */
+  /** Replicas that are stuck, gone or cut off from the store, and not replaced by another one with their name. */
   get silent(): readonly SilentReplica[] {
     const now = this.parts.clock.time();
     if (this.contact.lost !== undefined || !this.texts.isComplete || now - this.foundAt < SILENT_MS)
@@ -248,7 +248,7 @@ export class FleetTotals implements ReportTotals {
 
   private async exchangeNow(): Promise<void> {
     do {
-      // More only once all of the last is in the store: otherwise a slow store would have them pile up.
+      // More only once all earlier counts are in the store: otherwise they would accumulate with a slow store.
       if (this.texts.isShared || this.hasStopped) this.takeOwn();
       this.texts.replace(WHO, this.who);
       if (this.parts.said !== undefined) this.texts.replace(SAID, this.hasStopped ? '' : this.parts.said());
@@ -270,7 +270,7 @@ export class FleetTotals implements ReportTotals {
     return printWho({ name, upMs, hasStopped: this.hasStopped, formerIds: this.texts.formerIds });
   }
 
-  /** Its list of ended processes says what the clock was when it was written. */
+  /** The list of ended processes records the clock at the time of writing. */
   private restored(): void {
     const now = this.parts.clock.time();
     this.lostAt = now;
@@ -279,7 +279,7 @@ export class FleetTotals implements ReportTotals {
     if (runs !== undefined) this.texts.replace(RUNS, printRuns({ ...runs, clock: now }));
   }
 
-  /** The other processes, on the clock of this one, and since when the first of them counted. */
+  /** The other processes, on the clock of this one, and the time since which the first of them counted. */
   private fleet(now: number): {
     readonly others: readonly FleetRun[];
     readonly first: number;
@@ -325,13 +325,13 @@ interface FleetFacts {
   readonly first: number;
   /** When this process started: its own counts are always complete. */
   readonly startedAt: number;
-  /** The other processes, as they were last known. */
+  /** The other processes, as last known. */
   readonly others: readonly FleetRun[];
-  /** Since when the store has been out of reach, and why. */
+  /** Time since which the store has been unreachable, and why. */
   readonly lost?: { readonly at: number; readonly reason: string } | undefined;
-  /** When the store lost texts. */
+  /** Time at which the store lost texts. */
   readonly lostAt: number | undefined;
-  /** False until the texts of all others were read once. */
+  /** False until all texts of others were read once. */
   readonly isComplete: boolean;
   /** Reason why a text cannot be read. */
   readonly damage?: string | undefined;
@@ -355,7 +355,7 @@ function fleetCoverage(facts: FleetFacts): ReportCoverage {
   if (lost !== undefined) {
     const latest = Math.max(0, ...others.map(({ at }) => at));
     const known =
-      latest === 0 ? 'it knows no others.' : `the counts of the others are from ${timeText(latest)}.`;
+      latest === 0 ? 'it knows no other replicas.' : `the counts of the others are from ${timeText(latest)}.`;
     return {
       ...base,
       kind: 'alone',
@@ -398,7 +398,7 @@ function gapsOf({ now, startedAt, others, lost, lostAt, isComplete, damage }: Fl
       'ends-early',
       lost.at,
       now,
-      `The store has been out of reach since ${timeText(lost.at)}: the counts of other replicas are not known.`,
+      `The store has been unreachable since ${timeText(lost.at)}: the counts of other replicas are not known.`,
     );
   for (const one of others) {
     const { name, at, hasStopped } = one;
@@ -442,13 +442,13 @@ function* holesOf(
   }
 }
 
-/** The parts of totals: none of them changes any more except `own`, which only grows. */
+/** The parts of totals: only `own` still changes, and only grows. */
 export interface TallyParts {
   /** Texts of all processes by key. */
   readonly texts: ReadonlyMap<string, readonly string[]>;
-  /** Counts of this replica that no text has yet. */
+  /** Counts of this replica that are in no text yet. */
   readonly own: Tally;
-  /** Clients last seen before this time, and days before it, are forgotten: RFC 3339. */
+  /** Clients last seen before this time, and earlier days, are dropped: RFC 3339. */
   readonly from: string;
   /** The time now, RFC 3339. */
   readonly now: string;

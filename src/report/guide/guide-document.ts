@@ -16,7 +16,7 @@ export interface GuideChange {
 
 /** One client's migration guide. It shows each value of a request as `…`; values in its remarks are those of the rule book. */
 export interface GuideDocument {
-  /** The hash; the given digits when there is no such client. */
+  /** The hash; the given digits if there is no such client. */
   readonly client: string;
   readonly name?: string;
   /** V1 requests that were examined. */
@@ -26,11 +26,11 @@ export interface GuideDocument {
   /** V1's other prefixes; absent for none. */
   readonly alsoFrom?: readonly string[];
   readonly to: string;
-  /** The header field with V2's release that the client should send; absent without one. */
+  /** The header field with V2's release that the client should send; absent if there is none. */
   readonly version?: { readonly field: string; readonly value: string };
   /** Changes that concern this client. */
   readonly changes: readonly GuideChange[];
-  /** When V1 ends, and how; empty where the rule book has no date. */
+  /** When V1 ends, and how; empty if the rule book has no date. */
   readonly end: readonly EndOfV1[];
   readonly calls: readonly GuideCall[];
   readonly mistakes: readonly GuideMistake[];
@@ -119,7 +119,7 @@ function brownoutText({ from, until, share, status, operations, message }: Brown
   return `${share} % of the ${which} get ${status} on purpose, ${when.length === 0 ? 'at present' : when.join(' ')}, so that clients that still need V1 notice.${said}`;
 }
 
-/** A day where the time is midnight UTC, otherwise RFC 3339. */
+/** A day if the time is midnight UTC, otherwise RFC 3339. */
 function dateText(time: number): string {
   return new Date(time)
     .toISOString()
@@ -134,10 +134,10 @@ export interface GuideCall {
   readonly count: number;
   /** RFC 3339. */
   readonly last: string;
-  /** Method and path in both versions, with parameters, where V2 has the operation elsewhere. */
+  /** Method and path in both versions, with parameters, if V2 has the operation elsewhere. */
   readonly moved?: { readonly v1: string; readonly v2: string };
   readonly bodies: readonly GuideBody[];
-  /** Paths in both versions, each with its prefix and its parameters; absent where the rule book does not name the call. */
+  /** Paths in both versions, each with its prefix and its parameters; absent if the rule book does not name the call. */
   readonly paths?: { readonly v1: string; readonly v2: string };
   /** Members of responses that V2 has elsewhere. */
   readonly responses: readonly GuideResponse[];
@@ -146,7 +146,7 @@ export interface GuideCall {
   readonly outcomes: readonly Outcome[];
   /** Verdicts of V2's schema on bodies of this call that were not sent to V2; absent without a check. */
   readonly bodyChecks?: BodyChecks;
-  /** Requests that the gateway did not read in full: the client disconnected while sending, or V1 received them as they were. */
+  /** Requests that the gateway did not read in full: the client disconnected while sending, or V1 received them unchanged. */
   readonly unread: number;
   /** Requests with bodies of further shapes. */
   readonly omitted: number;
@@ -154,9 +154,9 @@ export interface GuideCall {
 
 /** A member of V1's responses, as the client will read it; `v1` is empty for the whole body. */
 export interface GuideResponse extends ResponseMember {
-  /** How today's value follows from V2's, by the rule; absent where that is not known. */
+  /** How today's value follows from V2's, by the rule; absent if unknown. */
   readonly remark?: string;
-  /** True where the operator's own program makes it, so its place in V2 is not known. */
+  /** True if the operator's own program makes it, so its place in V2 is unknown. */
   readonly isMade?: true;
 }
 
@@ -168,7 +168,7 @@ export interface GuideBody {
   readonly after: string;
   /** Members that move, are renamed or removed; `to` is absent for removed ones. */
   readonly moves: readonly { readonly from: string; readonly to?: string; readonly remark: string }[];
-  /** True when V2, or its schema, refused a member of `after`, which is no example to follow. */
+  /** True if V2 or its schema refused a member of `after`, which is then not an example to follow. */
   readonly isKnownToFail?: true;
   /** True when V2 accepted a body with the members of `after`, or V2's schema accepts all that were checked. */
   readonly isVerified: boolean;
@@ -176,7 +176,7 @@ export interface GuideBody {
   readonly evidence: string;
 }
 
-/** A mistake in requests, to be corrected whatever the version. */
+/** A mistake in requests that should be corrected for either version. */
 export interface GuideMistake {
   readonly call: string;
   /** Failure code of the gateway, or status of the service. */
@@ -196,10 +196,10 @@ type UnreadNote = keyof typeof UNREAD;
 
 /** Why a body was forwarded unread, in a sentence. */
 const UNREAD = {
-  'media-type': 'The body is not JSON, and is forwarded as it is.',
-  'unnamed-put': 'The rule book names no operation for this PUT: its body is forwarded as it is.',
-  'unnamed-body': 'The rule book names no operation for this method: its body is forwarded as it is.',
-  'unsupported: forward': 'The gateway does not read the coding of the body, and forwards it as it is.',
+  'media-type': 'The body is not JSON, and is forwarded unchanged.',
+  'unnamed-put': 'The rule book names no operation for this PUT: its body is forwarded unchanged.',
+  'unnamed-body': 'The rule book names no operation for this method: its body is forwarded unchanged.',
+  'unsupported: forward': 'The gateway does not read the coding of the body, and forwards it unchanged.',
 } as const;
 
 /** Requests of one call with the same members, edited in the same way. */
@@ -208,7 +208,7 @@ export interface GuideShape {
   /** Undefined when the members were not recorded. */
   readonly attributes: readonly string[] | undefined;
   readonly path: string;
-  /** Method and path at V2; undefined where V2 did not get the request. */
+  /** Method and path at V2; undefined if V2 did not get the request. */
   readonly atV2: string | undefined;
   readonly hasBody: boolean;
   /** Why the body was forwarded unread. */
@@ -224,17 +224,17 @@ export interface GuideShape {
 /** The evidence that a body is right for V2, or why there is none. */
 type Evidence = Pick<GuideBody, 'isVerified' | 'evidence'>;
 
-/** Stands for the place in a V1 request of a member that only V2 has. */
+/** Used in place of a V1 pointer for a member that only V2 has. */
 export const ADDED = 'not sent';
 
-/** Stands for the members of a body that were not recorded. */
+/** Used for the members of a body that were not recorded. */
 export const OTHER_SHAPE = '…';
 
 function isUnread(note: string): note is UnreadNote {
   return Object.hasOwn(UNREAD, note);
 }
 
-/** The note of a request whose body was forwarded unread; undefined for every other note. */
+/** The note on a request whose body was forwarded unread; undefined for any other note. */
 export function unreadNote(note: string | undefined): UnreadNote | undefined {
   return note !== undefined && isUnread(note) ? note : undefined;
 }
@@ -272,7 +272,7 @@ export function learnCheck(shape: GuideShape, { would, status }: Entry): void {
     shape.refusedAt.set(at, (shape.refusedAt.get(at) ?? 0) + 1);
 }
 
-/** The evidence of V2's schema for a shape; undefined without a check, or where `left` members were left out of it. */
+/** The evidence of V2's schema for a shape; undefined without a check, or if `left` members were left out. */
 export function evidenceOfSchema({ bySchema, refusedAt }: GuideShape, left: number): Evidence | undefined {
   if (refusedAt.size > 0) {
     const places = [...refusedAt].map(([at, times]) => `${at === '' ? 'the body' : at} ${times}×`);

@@ -4,8 +4,8 @@ import { type GuideDocument, stepText } from './guide-document.ts';
 import { dryRunWords, guideHtml, guideMarkdown } from './guide-text.ts';
 
 /**
- * A sheet of paper on a desk, and on paper the sheet alone. Mail programs drop what they do not know, and leave a plain letter. Text has
- * a contrast of at least 7 to 1.
+ * A sheet of paper on a desk, or when printed, the sheet alone. Mail programs drop styles that they do not support, which leaves a plain
+ * letter. Text has a contrast of at least 7 to 1.
  */
 const LETTER_STYLE = [
   'html{background:#e9ecf0}',
@@ -52,7 +52,7 @@ function subjectOf({ name, client }: GuideDocument): string {
   return oneLine(`${name ?? `Client ${client}`}: move from V1 to V2 of the API`);
 }
 
-/** What an owner has to know first; `where` is what shows the rest. */
+/** The most important facts for an owner; `where` is the document with the rest. */
 function mailParagraphs(guide: GuideDocument, where: string): readonly string[] {
   const { name, client, requests, from, to, changes, end, mistakes } = guide;
   const words = dryRunWords(guide);
@@ -77,13 +77,13 @@ function mailParagraphs(guide: GuideDocument, where: string): readonly string[] 
 
 /** The work of a client without any change, as far as its requests show it. */
 function addressWords({ calls }: GuideDocument, where: string): string {
-  if (calls.length === 0) return 'What has to change is not known: no request was accepted that shows it.';
+  if (calls.length === 0) return 'It is unknown what has to change: no accepted request shows it.';
   if (calls.some(({ responsesUnknown, unread }) => responsesUnknown || unread > 0))
-    return `As far as is known, only the address changes; ${where} says what is not known.`;
+    return `As far as is known, only the address changes; ${where} says what is unknown.`;
   return 'Only the address changes.';
 }
 
-/** Puts a text of the rule book or a name into one line, so that none can add a field or a paragraph to a mail. */
+/** Puts a text of the rule book or a name into one line, so that it cannot add a field or a paragraph to a mail. */
 function oneLine(text: string): string {
   return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }

@@ -39,19 +39,19 @@ export const WORK: Readonly<Record<ClientReport['class'], string>> = {
   'field-work': 'Members of requests or responses have to change before V2 can be used.',
   'unwrap-only': "Only the wrapper around the requests' parameters has to go.",
   'url-only': 'Only the address has to change.',
-  unknown: 'The work is not known yet.',
+  unknown: 'The work is still unknown.',
   gone: 'No V1 request is expected any more.',
 };
 
-/** No rule book declares this change: JSON has no byte order mark. */
+/** Not a change of any rule book: JSON has no byte order mark. */
 const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
 
-const UNKNOWN_RESPONSES = "Not known: no response of V1 has been compared with V2's yet.";
+const UNKNOWN_RESPONSES = "Unknown: no response of V1 has been compared with V2's yet.";
 
 /** A guide loads and runs nothing, and has a style of its own. */
 export const GUIDE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-/** How the parts of a guide are written; each takes and returns text in the format itself, but for plain `text`. */
+/** How the parts of a guide are formatted; each takes and returns text in that format, except plain `text`. */
 interface Format {
   /** What its first paragraph says of the calls. */
   readonly lead: string;
@@ -235,7 +235,7 @@ function bodyParts(body: GuideBody, format: Format): readonly string[] {
     paragraph(shapeWords(body)),
     title('Before'),
     block(before),
-    // A request that is known to fail is not called *After*: readers of the guide copy that.
+    // A request that is known to fail is not called *After*, because readers of the guide copy that.
     title(isKnownToFail === true ? 'The gateway sends this, and V2 does not accept it' : 'After'),
     block(after),
     format.evidence(body),

@@ -44,13 +44,13 @@ const MAX_MISTAKES = 50;
 /** Maximum places of one mistake. */
 const MAX_POINTERS = 5;
 
-/** A rule book, as far as a guide uses it. */
+/** The parts of a rule book that a guide uses. */
 interface GuideBook
   extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout' | 'operations'> {
   readonly changes: readonly GuidedChange[];
 }
 
-/** A change, with the rules that a guide reads values from; one in a report that was saved has none. */
+/** A change, with the rules from which a guide reads values; absent in a saved report. */
 type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query' | 'response'>>;
 
 /** The path prefixes of both versions. */
@@ -70,13 +70,13 @@ interface Mistake extends Span {
 const MAX_SHAPES = 50;
 const MAX_SHOWN = 4;
 
-/** Maximum names in an entry: a body with as many may have more. */
+/** Maximum names in an entry: a body with that many may have more. */
 const MAX_ATTRIBUTES = 64;
 
-/** What is said of an edit with one of these notes, and of what a transform made. */
+/** The remark for an edit with one of these notes, and for the result of a transform. */
 const REMARKS: ReadonlyMap<string, string> = new Map([
   ['value', 'this value could not be converted'],
-  ['unmapped', 'it has a word of V1 that V2 reads as it is'],
+  ['unmapped', 'it contains a word of V1, which V2 gets unchanged'],
   ['byte-order-mark', 'JSON does not allow it'],
   ['transform', "today the operator's own program converts it to V2's form: ask for its logic"],
 ]);
@@ -194,7 +194,7 @@ export class Guide {
   }
 }
 
-/** Method and path of a call in both versions, where V2 has the operation elsewhere, and its paths in both. */
+/** Method and path of a call in both versions, if V2 has the operation elsewhere, and its paths in both. */
 function placesOfCall(name: string, { from, to, operations }: GuideBook): Pick<GuideCall, 'moved' | 'paths'> {
   const operation = operations.find(({ id }) => id === name);
   if (operation === undefined) return {};
@@ -295,7 +295,7 @@ class CallGuide {
       bodies: bodies.slice(0, MAX_SHOWN),
       responses: readMembers(responsesOf(this.members), book.changes),
       responsesUnknown: this.isUnknown && !this.isCompared,
-      // A client's owner can do nothing about an outage or a service's own failure.
+      // A client's owner cannot correct an outage or a service's own failure.
       outcomes: outcomesOf(this.outcomes).filter(({ code, status }) =>
         code === undefined ? status < 500 : !isOutage(code),
       ),
@@ -386,7 +386,7 @@ class CallGuide {
     };
   }
 
-  /** Method and target of a request at V2; undefined where its parameters decide it, and the log has no values of them. */
+  /** Method and target of a request at V2; undefined if they depend on parameters whose values are not in the log. */
   private atV2(v1Target: string, edits: readonly EditRecord[], book: GuideBook): string | undefined {
     const operation = book.operations.find(({ id }) => id === this.name);
     const target = v2Target(v1Target, operation, edits, book);
@@ -401,7 +401,7 @@ class CallGuide {
     return outer === '' ? this.acceptedMembers.size > 0 : this.acceptedMembers.has(outer);
   }
 
-  /** Members that V2 refused, at their places in the V1 body: those to leave out, and those for which that is not known. */
+  /** Members that V2 refused, at their places in the V1 body: those to leave out, and those for which that is unknown. */
   private refusedMoves(
     { attributes = [], edits }: GuideShape,
     refused: readonly string[],
@@ -412,7 +412,7 @@ class CallGuide {
       const times = `V2 refused it ${this.named.get(to) ?? 0}×`;
       return this.isDispensable(to)
         ? { from, remark: `${times}, and accepted requests without it` }
-        : { from, to, remark: `${times}; whether for its name or its value is not known` };
+        : { from, to, remark: `${times}; it may be the name or the value` };
     });
   }
 }
@@ -456,7 +456,7 @@ function leavesOf(members: readonly string[]): string {
   return JSON.stringify(members.filter((member) => !containers.has(member)).sort());
 }
 
-/** Where each member goes; several rules on one member make one row. */
+/** The destination of each member; several rules on one member make one row. */
 function movesOf(edits: readonly EditRecord[], changes: readonly GuidedChange[]): GuideBody['moves'] {
   const rows = new Map<
     string,
@@ -482,7 +482,7 @@ function readMembers(
   members: readonly ResponseMember[],
   changes: readonly GuidedChange[],
 ): readonly GuideResponse[] {
-  // The other pointers are those of the operator's program as well.
+  // The other pointers also come from the operator's program.
   const isMade = members.some(({ v1 }) => v1 === '');
   const rows = new Map<string, GuideResponse & { readonly remarks: Set<string> }>();
   for (const member of members) {
@@ -527,7 +527,7 @@ function todayWords({ change, v1, v2 }: ResponseMember, changes: readonly Guided
   return [...new Set(words.filter((one) => one !== ''))].join(', ');
 }
 
-/** What happens to a value, with the rule's own numbers, texts and values where only one rule of the rule book fits. */
+/** What happens to a value, with the rule's own numbers, texts and values if only one rule of the rule book fits. */
 function remarkOf(
   { change, rule, note, from, path, header }: EditRecord,
   changes: readonly GuidedChange[],
@@ -558,7 +558,7 @@ function nameAt(place: string | undefined): string | undefined {
   return tokenName(place.slice(place.lastIndexOf('/') + 1));
 }
 
-/** Tells whoever changes a client how a rule changes a value; empty where the member's places say all. */
+/** Describes for the author of a client how a rule changes a value; empty if the member's places say everything. */
 function valueWords(rule: QueryRule | RequestRule): string {
   if ('conversion' in rule) return conversionRemark(rule.conversion);
   if ('values' in rule) return pairWords(rule.values);
@@ -578,7 +578,7 @@ function fieldLines(names: readonly (string | undefined)[]): string {
   return [...new Set(names)].map((name) => (name === undefined ? '' : `\n${name}: …`)).join('');
 }
 
-/** The header field with V2's release, and its value; undefined where the book has none, and where the query has it. */
+/** The header field with V2's release, and its value; undefined if the book has none, or the query names it. */
 function guideField(book: GuideBook): GuideDocument['version'] {
   const { version, versionField } = book;
   if (version === undefined || versionField?.query !== undefined) return undefined;
@@ -589,7 +589,7 @@ function guideField(book: GuideBook): GuideDocument['version'] {
 }
 
 /**
- * The target at V2, with V2's names of query parameters, and its release where the query names it; undefined where the place of a moved
+ * The target at V2, with V2's names of query parameters, and its release if the query names it; undefined if the place of a moved
  * operation depends on a value.
  */
 function v2Target(
@@ -613,7 +613,7 @@ function v2Target(
   return to + ownPath + withValueInQuery(own.slice(ownPath.length), release, version);
 }
 
-/** Stands for a value in a target of the log. */
+/** Used for a value in a target of the log. */
 const MASKED = '…';
 
 /** The raw query of a request after the edits, with the parameters that rules add. */

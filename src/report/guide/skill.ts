@@ -34,7 +34,7 @@ export interface SkillCase {
   readonly members?: readonly string[];
   /** Pointers of V1's body that must be gone, and names of header fields with `:` at the end. */
   readonly gone?: readonly string[];
-  /** False where no evidence shows that V2 accepts it: ask before you rely on it. */
+  /** False if no evidence shows that V2 accepts it: ask before relying on it. */
   readonly isVerified: boolean;
   readonly evidence: string;
   /** Requests like it in the log. */
@@ -121,7 +121,7 @@ function withPath(text: string, place: string | undefined): string {
   const [segments, sent] = [template.split('/'), path.split('/')];
   const isThere =
     segments.length === sent.length && segments.every((segment, at) => isOfSegment(sent[at] ?? '', segment));
-  // The operator's own program may lead elsewhere.
+  // The operator's own program may use another path.
   if (place === undefined || !isThere) return text;
   const known = new Map(ofPlace.split('&').map((part) => [part.split('=', 1)[0], part]));
   const parts = query?.split('&').map((part) => known.get(part.split('=', 1)[0]) ?? part);
@@ -190,7 +190,7 @@ ${rules.map((rule) => `- ${rule}`).join('\n')}
 ${end.length === 0 ? '' : `\n## When V1 ends\n\n${end.map((step) => `- ${markdownText(stepText(step))}`).join('\n')}\n`}`;
 }
 
-/** A text to search for, and what it stands for. */
+/** A text to search for, and its meaning. */
 type Sought = readonly [text: string, why: string, calls: string];
 
 function searchText(guide: GuideDocument): string {
@@ -301,7 +301,7 @@ function callQuestions(call: GuideCall): string[] {
   const left = (body: GuideBody): string[] =>
     body.moves.flatMap(({ from, to, remark }) =>
       to === undefined
-        ? [`${name}: V2 has no ${from}${remark === '' ? '' : ` (${remark})`}. Does anybody need it?`]
+        ? [`${name}: V2 has no ${from}${remark === '' ? '' : ` (${remark})`}. Is it still needed?`]
         : [],
     );
   return [

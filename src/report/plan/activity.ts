@@ -8,20 +8,20 @@ import { CELLS_A_DAY, cellAt, type Zone } from './zone.ts';
 /** Weeks in which a plan counts: the last ones of the log. */
 export const WEEKS = 4;
 
-/** Days that are kept. The last one may not be over, and then that of four weeks before counts for the rest of it. */
+/** Number of days that are kept. The last one may not be over; the rest of it is taken from the day four weeks earlier. */
 export const KEPT_DAYS = 7 * WEEKS + 1;
 
 const WORD_BITS = 32;
 const WORDS_A_DAY = CELLS_A_DAY / WORD_BITS;
 const WORDS_A_CLIENT = KEPT_DAYS * WORDS_A_DAY;
 
-/** Clients whose bits are in one array: a single one would be copied whenever it grows. */
+/** Clients whose bits are in one array: a single array would be copied whenever it grows. */
 const CHUNK = 1024;
 
-/** Maximum clients that are told apart: their bits take 35 MB. Requests of further ones count as omitted. */
+/** Maximum clients that are counted separately: their bits take 35 MB. Requests of further clients count as omitted. */
 const MAX_CLIENTS = 100_000;
 
-/** Refusals that a client's owner notices, by failure code; response fields alone are none. */
+/** Refusals that a client's owner notices, by failure code; response fields alone do not count. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
   ['brownout', 'a brownout'],
   ['sunset', 'the sunset'],
@@ -53,12 +53,12 @@ export interface ClientActivity {
 
 /**
  * Counts in a log when each client was active: a bit for each quarter of an hour of the last four weeks, by the clock of one zone.
- * Entries may come in any order. A client takes half a kilobyte, however long the log is.
+ * Entries may come in any order. A client takes half a kilobyte, for a log of any length.
  */
 export class PlanTally {
   readonly zone: Zone;
   readonly clients = new Map<string, ClientActivity>();
-  /** Times of the first and the last entry of the log, of whatever kind, in milliseconds since 1970; infinite without one. */
+  /** Times of the first and the last entry of the log, of any kind, in milliseconds since 1970; infinite without entries. */
   since = Number.POSITIVE_INFINITY;
   until = Number.NEGATIVE_INFINITY;
   /** Requests without a key, and those of clients beyond the limit. */
@@ -139,7 +139,7 @@ export class PlanTally {
     const day = Math.floor(cell / CELLS_A_DAY);
     if (words === undefined || day <= client.day - KEPT_DAYS || cell < 0) return;
     const base = (client.row % CHUNK) * WORDS_A_CLIENT;
-    // A later day takes the place of one that is no longer counted.
+    // A later day overwrites one that is no longer counted.
     for (let next = Math.max(client.day, day - KEPT_DAYS) + 1; next <= day; next += 1) {
       const first = base + wordOf(next * CELLS_A_DAY);
       words.fill(0, first, first + WORDS_A_DAY);
@@ -158,7 +158,7 @@ export class PlanTally {
   }
 }
 
-/** The word of a cell among those of a client, whose days take turns. */
+/** The index of a cell's word among those of a client, whose days reuse the words in turn. */
 function wordOf(cell: number): number {
   const inTurn = cell % (KEPT_DAYS * CELLS_A_DAY);
   return Math.floor(inTurn / WORD_BITS);

@@ -37,7 +37,7 @@ test('tools on logs say which entries they leave out and why, and that the log i
   expect(recorded?.out).toContain('Recorded 2 requests');
   for (const run of [recorded, explained]) {
     expect(run?.err).toContain(
-      'note: 2 of 4 entries are left out: 1 with a value that a rule replaced, which the log does not have; 1 refused, and the log has nothing of the body that was.\n',
+      'note: 2 of 4 entries are left out: 1 with a value that a rule replaced, which the log does not have; 1 refused, and the log contains nothing of the body.\n',
     );
     expect(run?.err).toContain(
       `note: 1 request of the log was handled by another rule book (00000000deadbeef); here the outcome is that of ${hash}.\n`,

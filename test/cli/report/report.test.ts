@@ -93,7 +93,7 @@ test('nothing is made of a log by the rule book of another API', async () => {
   ]);
   const [said = ''] = runs.map(({ err }) => err);
   expect(said).toMatch(
-    /^The requests of the log were handled by the rule book 0123456789abcdef, and this one \([0-9a-f]{16}\) has none of their operations: name theirs with --rules\.\n$/,
+    /^The requests of the log were handled by the rule book 0123456789abcdef, and this one \([0-9a-f]{16}\) has none of their operations: name the right one with --rules\.\n$/,
   );
   for (const run of runs) expect(run).toEqual({ code: 2, out: '', err: said });
   const report = await commandRun(['report', log, ...at]);

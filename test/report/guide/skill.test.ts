@@ -129,7 +129,7 @@ test('what V2 is known to refuse proves nothing, and is a question', () => {
   expect(skillCases(guide)[0]).not.toHaveProperty('members');
   const questions = textOf(guide, 'questions.md');
   expect(questions).toContain('order: V2 refused /c. Does V2 accept it?');
-  expect(questions).toContain('order: V2 has no /data/old \\(V2 refuses it\\). Does anybody need it?');
+  expect(questions).toContain('order: V2 has no /data/old \\(V2 refuses it\\). Is it still needed?');
   expect(questions).toContain('order: what does the client read of the response');
   expect(questions).toContain('order: what do the 2 requests look like that are not shown?');
   expect(textOf(guide, 'calls.md')).toContain('**V2 does not accept this: ask a person**');
