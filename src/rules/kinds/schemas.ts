@@ -56,7 +56,7 @@ const DEPRECATIONS: SchemaKind<DeprecationsRule> = ({ path }, make) =>
 
 const STRIP: SchemaKind<ResponseStripRule> = ({ path, only, around }, make) => {
   // The value that it removes is only one of many.
-  if (only !== undefined) return [];
+  if (only !== undefined) return ofMember(path, (member) => make.allowAbsent(member));
   const end = path.length - 1 - (around ?? 0);
   const gone = path.slice(end);
   return [
@@ -98,8 +98,8 @@ const LIST: SchemaKind<ResponseListRule> = ({ path, to }, make) =>
     }),
   );
 
-const FIRST: SchemaKind<ResponseListRule> = ({ path, to }, make) =>
-  ofMember(path, (member) =>
+const FIRST: SchemaKind<ResponseListRule> = ({ path, to }, make) => {
+  const first = ofMember(path, (member) =>
     make.reshape(member, to, {
       key: 'first',
       schema: (list, follow) => {
@@ -111,6 +111,9 @@ const FIRST: SchemaKind<ResponseListRule> = ({ path, to }, make) =>
       value: (value) => (Array.isArray(value) ? (value[0] ?? null) : value),
     }),
   );
+  // An empty list has no first element.
+  return [...first, ...forAny(ofMember([...path.slice(0, -1), to], (member) => make.allowNull(member)))];
+};
 
 const ELEMENTS: SchemaKind<ResponseElementsRule> = (rule, make) =>
   ofMember(rule.path, (member) => make.reshape(member, rule.to, shapeOfElements(rule)));

@@ -105,6 +105,23 @@ test('strip adds a deprecated member, and only lets the object have others', asy
   });
 });
 
+test.each([
+  ['the value of a default is removed again', '{ default: { a: x } }', { a: text }, [], { a: text }],
+  [
+    'a list may be empty',
+    '{ list: b, to: a }',
+    { a: { type: 'array', items: text } },
+    ['b'],
+    { b: { anyOf: [{ ...text, 'x-change': ['c'] }, { enum: [null] }], 'x-change': ['c'] } },
+  ],
+])('a response lacks what its inverse may not find: %s', async (_, rule, properties, required, expected) => {
+  const changes = on(rule).replace(/ }$/, ', response: inverse }');
+  const description = await derived(v2({ type: 'object', required: ['a'], properties }), changes);
+  const { get } = description.paths['/api/v1/things/{thing}'];
+  const { data } = get.responses[200].content['application/json'].schema.properties;
+  expect([data.required ?? [], data.properties]).toMatchObject([required, expected]);
+});
+
 test('an edited component leaves other users of it alone', async () => {
   const schemas = {
     Thing: { type: 'object', properties: { kind: text, owner: ref('Owner') } },
