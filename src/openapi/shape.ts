@@ -20,6 +20,8 @@ export interface Shape {
   /** What a number must be below or a multiple of, as text: another unit has another one. Empty for none. */
   readonly limits: string;
   readonly isDeprecated: boolean;
+  /** What its description says to use instead; absent for nothing. */
+  readonly successor?: string | undefined;
   /** True when it may be null. */
   readonly isNullable: boolean;
   /** Why the value may have members that are not listed, as the end of a sentence; empty when it has none. */
@@ -150,6 +152,7 @@ function makeShape(schema: JsonObject, components: Components): Shape {
       text: textOf(schema) || shape.text,
       isDeprecated: memberOf(schema, 'deprecated') === true || shape.isDeprecated,
       isNullable: isNullable(schema) || shape.isNullable,
+      successor: successorIn([schema]) ?? shape.successor,
     });
   }
   const { parts, unread } = collectParts(schema, components);
@@ -181,11 +184,33 @@ function makeShape(schema: JsonObject, components: Components): Shape {
     format: listed(schemas, ['format'], (format) => typeof format === 'string' && !WIDTHS.has(format)),
     limits: listed(schemas, ['multipleOf', 'maximum', 'exclusiveMaximum'], () => true),
     isDeprecated: schemas.some((part) => memberOf(part, 'deprecated') === true),
+    successor: successorIn(schemas),
     further: furtherIn(schemas),
     isClosed: isClosedBy(schemas),
     kinds: kindsIn(schemas),
     unread,
   };
+}
+
+const SUCCESSORS = [
+  /\buse (?:the )?[`'"*]*([\w.]+)[`'"*]*(?: \w+)? instead\b/i,
+  /\binstead,? use (?:the )?[`'"*]*([\w.]+)/i,
+  /\b(?:replaced by|superseded by|in favou?r of) (?:the )?[`'"*]*([\w.]+)/i,
+];
+
+/** The name that a description, or what an extension says of its deprecation, has for what is to be used instead. */
+function successorIn(schemas: readonly JsonObject[]): string | undefined {
+  for (const schema of schemas) {
+    for (const [key, value] of Object.entries(schema)) {
+      const isMeant = key === 'description' || (key.startsWith('x-') && /deprecat/i.test(key));
+      if (!isMeant || typeof value !== 'string') continue;
+      for (const words of SUCCESSORS) {
+        const found = words.exec(value)?.[1]?.replace(/\.$/, '');
+        if (found !== undefined) return found;
+      }
+    }
+  }
+  return undefined;
 }
 
 function kindsIn(schemas: readonly JsonObject[]): ValueKinds | undefined {
@@ -200,9 +225,21 @@ function kindsIn(schemas: readonly JsonObject[]): ValueKinds | undefined {
 /** The shape with other remarks. What is inside is the same object, so that it is compared once. */
 export function withRemarks(
   shape: Shape,
-  remarks: Partial<Pick<Shape, 'text' | 'isDeprecated' | 'isNullable' | 'constraints'>>,
+  remarks: Partial<Pick<Shape, 'text' | 'isDeprecated' | 'successor' | 'isNullable' | 'constraints'>>,
 ): Shape {
-  const { types, values, text, constraints, format, limits, isDeprecated, further, isClosed, unread } = shape;
+  const {
+    types,
+    values,
+    text,
+    constraints,
+    format,
+    limits,
+    isDeprecated,
+    successor,
+    further,
+    isClosed,
+    unread,
+  } = shape;
   return {
     get members() {
       return shape.members;
@@ -221,6 +258,7 @@ export function withRemarks(
     format,
     limits,
     isDeprecated,
+    successor,
     further,
     isClosed,
     kinds: shape.kinds,

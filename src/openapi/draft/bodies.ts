@@ -190,8 +190,8 @@ function isContent(list: string, response: Shape, described: DescribedOperation)
   );
 }
 
-/** Where a parameter can be, beside the path. */
-export type ParameterPlace = 'query' | 'header' | 'cookie';
+/** Where a parameter can be. */
+export type ParameterPlace = 'query' | 'header' | 'cookie' | 'path';
 
 /** The parameters of an operation in one place, as the members of an object. */
 export function parameterShape(

@@ -544,6 +544,7 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   );
   for (const rename of renamed.values()) addRename(rename, objects, work);
   const taken = takenPlaces(renamed.values(), moves);
+  askSwapped(objects, work);
   const before = work.findings.length;
   for (const name of gone) {
     if (moved.has(name) || renamed.has(name)) continue;
@@ -567,6 +568,32 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
     compareMember(to, member, partner, path, { ...work, doubt, old: [...work.old, name] });
   }
   for (const [nest, all] of moves) compareNested(nest, all, objects, work);
+}
+
+/** Asks about two members of which each has in V2 what the other one had in V1. */
+function askSwapped({ v1, v2, path }: Objects, work: Work): void {
+  if (work.isRecorded) return;
+  const changed = [...v1.members].flatMap(([name, { shape: old }]) => {
+    const young = v2.members.get(name)?.shape;
+    const isTold = old.text !== '' || old.format !== '' || old.values.length > 0;
+    return young === undefined || !isTold || isSameValue(old, young) ? [] : [{ name, old, young }];
+  });
+  for (const [at, one] of changed.entries()) {
+    const other = changed
+      .slice(at + 1)
+      .find((two) => isSameValue(one.old, two.young) && isSameValue(two.old, one.young));
+    if (other === undefined) continue;
+    work.questions.push({
+      path: [...path, one.name],
+      text: `V2's description of it is V1's of ${other.name}, and the other way round: are the names swapped? Three renames swap them back.`,
+    });
+  }
+}
+
+/** True where descriptions say the same of two values. */
+function isSameValue(one: Shape, other: Shape): boolean {
+  const words = (shape: Shape): string => JSON.stringify([shape.text, shape.format, shape.values]);
+  return words(one) === words(other) && [...one.types].join() === [...other.types].join();
 }
 
 /**
@@ -967,7 +994,8 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const all = [...inside, ...possible.filter((at) => !inside.some((one) => isSamePath(one, at)))];
   const rules = all.flatMap((at) => rulesInto(name, shape, at, place, work));
   const [likeliest, ...others] = all.some(isLikelyAt) ? rules : [];
-  const doubt = all.length > 0 ? goneQuestion(all) : unknownDoubt(v2, work.places);
+  const doubt =
+    all.length > 0 ? goneQuestion(all) : (unknownDoubt(v2, work.places) ?? toldDoubt(shape, place, work));
   if (likeliest !== undefined && !work.isRecorded) {
     const [first = []] = all;
     const link = linkTo(first);
@@ -1087,6 +1115,22 @@ function isTo(found: FoundRule, target: Path): boolean {
   if (found.rule === 'rename' || found.rule === 'list' || found.rule === 'first')
     return isSamePath([...found.in, found.to], target);
   return found.rule === 'move' && isSamePath([...found.in, ...found.to], target);
+}
+
+/** Why a member may be another one although no place has its name: its description names that one. */
+function toldDoubt(shape: Shape, { v1, v2, path, taken }: GonePlace, { places }: Work): string | undefined {
+  const successor = shape.successor?.split('.').at(-1);
+  if (successor !== undefined && places.has(successor))
+    return `V1's description says to use ${shape.successor} instead, and V2 has that`;
+  const words = new Set(wordsOf(shape.text).map(singularName));
+  const told = [...v2.members.keys()].find(
+    (name) =>
+      !v1.members.has(name) &&
+      name.length > 3 &&
+      taken.get(JSON.stringify([name])) === undefined &&
+      words.has(singularName(name)),
+  );
+  return told === undefined ? undefined : `V1's description speaks of ${pathText(path, told)}, which V2 has`;
 }
 
 function goneQuestion(places: readonly Path[]): string {
@@ -1301,8 +1345,9 @@ function takingMembers(
     const use = taken.get(JSON.stringify(at));
     if (use === 'with all in it') return [];
     const before = v1.members.get(name)?.shape;
-    if (before !== undefined && before.members.size === 0) return [];
-    const isNew = before === undefined && use === undefined;
+    const isOther = before !== undefined && isAnotherValue(before, member.shape);
+    if (before !== undefined && before.members.size === 0 && !isOther) return [];
+    const isNew = (before === undefined || isOther) && use === undefined;
     const isOfType = !shape.isDeprecated && isCompatible(shape, member.shape);
     const isListOfIt =
       member.shape.element !== undefined &&
@@ -1899,6 +1944,11 @@ export class Places {
     return [...found].filter((place) => !not.every((name, at) => place[at] === name));
   }
 
+  /** True where V2's body has a member of this name anywhere. */
+  has(name: string): boolean {
+    return namesAnywhere(this.v2).has(name);
+  }
+
   /** True where V1 has the member beside a place: what is there is its own. */
   isOwn(place: Path, name: string): boolean {
     return shapeAt(this.v1, place.slice(0, -1))?.members.has(name) === true;
@@ -1907,7 +1957,8 @@ export class Places {
   private index(): ReadonlyMap<string, readonly Path[]> {
     const byEnd = new Map<string, Path[]>();
     for (const path of pathsIn(this.v2, [], MAX_PATHS)) {
-      if (shapeAt(this.v1, path) !== undefined) continue;
+      const before = shapeAt(this.v1, path);
+      if (before !== undefined && !isAnotherValue(before, shapeAt(this.v2, path))) continue;
       for (const end of endsOf(path)) {
         const paths = byEnd.get(end) ?? [];
         byEnd.set(end, paths);
@@ -1969,8 +2020,26 @@ function endsIn(shape: Shape): InnerEnds {
 
 /** The ends of a path of names, each as letters without separators: `address_city` ends as `address.city` does. */
 function endsOf(path: readonly string[]): ReadonlySet<string> {
-  const names = path.filter((name) => name !== '*').map(plainName);
-  return new Set(names.map((_, at) => names.slice(at).join('')));
+  const names = path.filter((name) => name !== '*');
+  // JSON:API has `list_id` as `relationships.list.data.id`.
+  const bare = names.filter((name, at) => at === names.length - 1 || !ENVELOPES.has(name));
+  return new Set(
+    [names, ...(bare.length < names.length ? [bare] : [])].flatMap((all) =>
+      all.map((_, at) => all.slice(at).map(plainName).join('')),
+    ),
+  );
+}
+
+/** Names of members that only hold others. */
+const ENVELOPES: ReadonlySet<string> = new Set(['data', 'attributes']);
+
+/** True where V2 has a value of another type under the same name: it may be that of another member of V1. */
+function isAnotherValue(old: Shape, young: Shape | undefined): boolean {
+  return (
+    young !== undefined &&
+    !isCompatible(old, young) &&
+    listForms({ name: '', shape: old }, { name: '', shape: young }).length === 0
+  );
 }
 
 function unreadIn(shape: Shape, seen: Set<object> = new Set(), level = 0): readonly string[] {

@@ -1,6 +1,6 @@
 import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, memberOf, objectIn } from '../description.ts';
-import type { Shape } from '../shape.ts';
+import { ANY_SHAPE, type Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
 import {
   type Evidence,
@@ -14,7 +14,8 @@ import {
 import { conversions } from './conversions.ts';
 import { type NamedShape, separatorIn } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
-import { parametersOf } from './match-operations.ts';
+import { type MatchedOperation, parametersOf } from './match-operations.ts';
+import { areOtherIdentifiers } from './names.ts';
 import { printRule, printValueMap, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
 
@@ -178,10 +179,46 @@ export function parameterQuestions(versions: Versions): ReadonlyMap<string, read
           (name) =>
             `V2's responses are not described to have the header field ${name}. If V2 has it by another name, write { headers: [{ rename: …, to: ${name} }] } among the rules of a response.`,
         );
-      const texts = [...cookies, ...fields].map((text) => ({ path: [], text, general: text }));
+      const texts = [...pathQuestions(pair, versions), ...cookies, ...fields].map((text) => ({
+        path: [],
+        text,
+        general: text,
+      }));
       return [id, [...(types.get(id) ?? []), ...texts]];
     }),
   );
+}
+
+/** The parameters of a path that both versions have which tell that V2 takes another value there; a move is asked about as a whole. */
+function pathQuestions(
+  { v1: old, v2: young, moved }: MatchedOperation,
+  { v1, v2 }: Versions,
+): readonly string[] {
+  if (moved !== undefined) return [];
+  const [before, now] = [namesIn(old.rest), namesIn(young.rest)];
+  const [shapes, others] = [
+    parameterShape(old, v1, 'path').members,
+    parameterShape(young, v2, 'path').members,
+  ];
+  return before.flatMap((name, at) => {
+    const other = now[at] ?? name;
+    const [one, two] = [shapes.get(name)?.shape ?? ANY_SHAPE, others.get(other)?.shape ?? ANY_SHAPE];
+    if (areOtherIdentifiers(name, other))
+      return [`V2 has {${other}} in the path where V1 has {${name}}: say how to make one of the other.`];
+    const words = ({ types, format }: Shape): string => format || [...types].join(' or ');
+    const isNarrower =
+      (isText(one) && two.types.size > 0 && !two.types.has('string')) ||
+      (two.format === 'uuid' && one.format !== 'uuid' && one.types.size > 0);
+    return isNarrower
+      ? [`{${name}} of the path is ${words(one)} in V1, and ${words(two)} in V2: say how to convert it.`]
+      : [];
+  });
+}
+
+const namesIn = (path: string): readonly string[] => path.match(/(?<=\{)[^{}]*(?=\})/g) ?? [];
+
+function isText({ types }: Shape): boolean {
+  return types.size === 1 && types.has('string');
 }
 
 /** The names of the header fields that successful responses are described to have. */

@@ -12,7 +12,7 @@ import {
 import type { Shape } from '../shape.ts';
 import { type FoundResource, isListed, listsIn, requestShape, resourceIn, successShape } from './bodies.ts';
 import { patternPrefix } from './conversions.ts';
-import { isRelatedName, singular, wordsOf } from './names.ts';
+import { areOtherIdentifiers, isRelatedName, singular, wordsOf } from './names.ts';
 
 /** An operation in both versions. */
 export interface MatchedOperation {
@@ -309,10 +309,20 @@ function provenMove(
     return { to: query.text, evidence: `both have the same operationId, and ${query.evidence}` };
   if (!isCertain) return undefined;
   const word = otherWord(v1, v2);
+  const doubt = to.doubt === undefined ? {} : { doubt: to.doubt };
   if (!isByWords)
-    return { to: to.text, evidence: 'both have the same operationId', ...(word !== undefined && { word }) };
+    return {
+      to: to.text,
+      evidence: 'both have the same operationId',
+      ...doubt,
+      ...(word !== undefined && { word }),
+    };
   if (!bodiesFit(v1, v2, versions, FITTING)) return undefined;
-  return { to: to.text, evidence: 'the paths say the same in other words, and bodies and responses fit' };
+  return {
+    to: to.text,
+    evidence: 'the paths say the same in other words, and bodies and responses fit',
+    ...doubt,
+  };
 }
 
 /** Members in common, as a part of those of the version that has fewer, from which two objects may be the same. */
@@ -366,6 +376,8 @@ interface Destination {
   readonly left: readonly string[];
   /** True where a parameter is only likely to be the one. */
   readonly isGuess: boolean;
+  /** Why a parameter may be another value, as a sentence. */
+  readonly doubt?: string;
 }
 
 /** Names that say nothing about what they identify. */
@@ -412,6 +424,8 @@ function withParameters(
     partners.set(parameter, next);
     left.delete(next);
   }
+  const other = [...partners].find(([one, partner]) => areOtherIdentifiers(one.name, partner.name));
+  const doubt = other && `V2 has {${other[0].name}} in the path where V1 has {${other[1].name}}`;
   const all = [...young];
   const text = (templateOf(v2) ?? v2.rest).replaceAll(/\{[^{}]*\}/g, (own) => {
     const parameter = all.shift();
@@ -420,7 +434,12 @@ function withParameters(
       ? own
       : `${idPrefix(v2, own.slice(1, -1), v1, partner.name, versions)}{${partner.name}}`;
   });
-  return { text: `${v2.method} ${text}`, left: [...left].map(({ name }) => name), isGuess };
+  return {
+    text: `${v2.method} ${text}`,
+    left: [...left].map(({ name }) => name),
+    isGuess,
+    ...(doubt !== undefined && { doubt }),
+  };
 }
 
 /** A parameter of a path, and the word that stands before it. */
@@ -538,7 +557,9 @@ function likelyMove(
   const doubt = isSameMethod
     ? left !== undefined
       ? `V2 does not have {${left}}`
-      : undefined
+      : 'doubt' in target
+        ? target.doubt
+        : undefined
     : otherMethodDoubt(v1.method, v2.method);
   return {
     v2,
@@ -644,7 +665,7 @@ function renamedWords(
   for (const word of all)
     word.rivals = Math.max(
       ...(['from', 'to'] as const).map(
-        (end) => all.filter((other) => other !== word && isRivalOf(other, word, end)).length,
+        (end) => all.filter((other) => other !== word && other[end] === word[end]).length,
       ),
     );
   const shown = all.filter(isShown);
@@ -654,11 +675,6 @@ function renamedWords(
     ofOld: mentions(old, shown, 'from'),
     ofYoung: mentions(young, shown, 'to'),
   };
-}
-
-/** True for a word in the place of another one, in nearly as many paths. */
-function isRivalOf(other: RenamedWord, word: RenamedWord, end: 'from' | 'to'): boolean {
-  return other[end] === word[end] && other.pairs.length * 2 > word.pairs.length;
 }
 
 /** The words in which paths differ, and those of them that more than paths alone show. */

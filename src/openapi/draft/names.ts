@@ -53,6 +53,19 @@ export function isRelatedName(one: string, other: string): boolean {
   return fewer.size > 0 && fewer.size * 2 >= more.size && [...fewer].every((word) => more.has(word));
 }
 
+/** Words at the end of the name of an identifier that tell which of several it is. */
+const IDENTIFIERS: ReadonlyMap<string, string> = new Map([
+  ...'id sid uuid guid uid oid'.split(' ').map((word) => [word, 'id'] as const),
+  ...'name username slug handle login'.split(' ').map((word) => [word, 'name'] as const),
+  ...'key code email sku token hash index'.split(' ').map((word) => [word, word] as const),
+]);
+
+/** True for names of identifiers of which each is of another kind: an account's `user_handle` is not its `user_id`. */
+export function areOtherIdentifiers(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((name) => IDENTIFIERS.get(wordsOf(name).at(-1) ?? ''));
+  return first !== undefined && second !== undefined && first !== second;
+}
+
 export function singularName(name: string): string {
   return wordsOf(name).join('').replace(/s$/, '');
 }

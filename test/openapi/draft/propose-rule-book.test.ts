@@ -220,7 +220,7 @@ test.each([
   [
     'other numbers, cases and separators',
     ['GET /floor_plan/{id} a', 'DELETE /floor_plan/{id} b'],
-    ['GET /floorPlans/{key} c', 'DELETE /floorPlans/{key} d'],
+    ['GET /floorPlans/{planId} c', 'DELETE /floorPlans/{planId} d'],
     ['GET /floorPlans/{id}', 'DELETE /floorPlans/{id}'],
     [false, false],
   ],
@@ -880,6 +880,134 @@ test.each<[what: string, old: string, young: string, isAsked: boolean]>([
   );
   const moves = draft.operations.filter(({ moved }) => moved !== undefined);
   expect(moves.map(({ moved }) => moved?.doubt === undefined)).toEqual(isAsked ? [false, false, false] : []);
+});
+
+const told = (description: string, more: object = text): object => ({ ...more, description });
+
+test.each<
+  [what: string, old: Record<string, unknown>, young: Record<string, unknown>, gone: string, why: RegExp]
+>([
+  [
+    'in a relationship of JSON:API',
+    { data: objectOf({ attributes: objectOf({ list_id: text, name: text }) }) },
+    {
+      data: objectOf({
+        attributes: objectOf({ name: text }),
+        relationships: objectOf({ list: objectOf({ data: objectOf({ id: text }) }) }),
+      }),
+    },
+    'data.attributes.list_id',
+    /is it data\.relationships\.list\.data\.id/,
+  ],
+  [
+    'under the name of another one',
+    { labels: listOf(text), properties: told('Pairs.', { type: 'object' }) },
+    { labels: told('Pairs.', { type: 'object' }) },
+    'properties',
+    /is it labels in V2/,
+  ],
+  [
+    'in words of its description',
+    {
+      references: told('The only valid reference is a Namespace.', { ...text, type: 'array' }),
+      size: text,
+    },
+    { namespace: text, size: text },
+    'references',
+    /speaks of namespace/,
+  ],
+  [
+    'where its description says to look',
+    {
+      id_number: { ...told('Deprecated: use `document.number` instead.'), deprecated: true },
+      document: objectOf({ number: text }),
+    },
+    { document: objectOf({ number: text }) },
+    'id_number',
+    /says to use document\.number instead/,
+  ],
+  [
+    'where an extension says to look',
+    {
+      id_number: { ...text, deprecated: true, 'x-deprecated-reason': 'Use document.number instead.' },
+      document: objectOf({ number: text }),
+    },
+    { document: objectOf({ number: text }) },
+    'id_number',
+    /says to use document\.number instead/,
+  ],
+])('what V2 has %s is never stripped', (_, old, young, gone, why) => {
+  const book = bookOf(objectOf(old), objectOf(young));
+  expect(printedRules(book).active.filter((rule) => rule.includes('strip'))).toEqual([]);
+  expect(printRuleBook(book)).toContain(gone);
+  expect(questionsOf(book).join('\n')).toMatch(why);
+});
+
+test.each<[what: string, old: readonly [object, object], young: readonly [object, object], isAsked: boolean]>(
+  [
+    [
+      'descriptions',
+      [told('The login.'), told('The full name.')],
+      [told('The full name.'), told('The login.')],
+      true,
+    ],
+    [
+      'formats',
+      [
+        { ...text, format: 'uri' },
+        { ...text, format: 'email' },
+      ],
+      [
+        { ...text, format: 'email' },
+        { ...text, format: 'uri' },
+      ],
+      true,
+    ],
+    ['values', [{ enum: ['a', 'b'] }, { enum: ['c'] }], [{ enum: ['c'] }, { enum: ['a', 'b'] }], true],
+    [
+      'one new description',
+      [told('The login.'), told('The full name.')],
+      [told('The login.'), told('The login.')],
+      false,
+    ],
+    ['nothing', [text, { type: 'integer' }], [{ type: 'integer' }, text], false],
+  ],
+)('two members whose names are swapped, as %s tell, are a question', (_, old, young, isAsked) => {
+  const of = ([login, name]: readonly [object, object]): unknown => objectOf({ id: text, login, name });
+  const asked = questionsOf(bookOf(of(old), of(young))).filter((question) => question.includes('swapped'));
+  expect(asked).toEqual(
+    isAsked
+      ? [
+          "login: V2's description of it is V1's of name, and the other way round: are the names swapped? Three renames swap them back.",
+        ]
+      : [],
+  );
+});
+
+test.each<[old: string, one: object, young: string, other: object, question: string | undefined]>([
+  ['user_handle', text, 'user_id', text, 'V2 has {user_id} in the path where V1 has {user_handle}'],
+  ['key', text, 'api_key_id', text, 'V2 has {api_key_id} in the path where V1 has {key}'],
+  ['username', text, 'id', text, 'V2 has {id} in the path where V1 has {username}'],
+  ['id', text, 'id', { type: 'integer' }, '{id} of the path is string in V1, and integer in V2'],
+  [
+    'id',
+    { type: 'integer' },
+    'id',
+    { ...text, format: 'uuid' },
+    '{id} of the path is integer in V1, and uuid in V2',
+  ],
+  ['id', { type: 'integer' }, 'thing_id', text, undefined],
+  ['thing', text, 'uuid', text, undefined],
+])('a path with {%s: %o} that has {%s: %o} in V2', (old, one, young, other, question) => {
+  const of = (version: string, noun: string, name: string, schema: object): Record<string, unknown> => {
+    const operation = { operationId: 'readThing', parameters: [{ name, in: 'path', schema }], responses: {} };
+    return described(version, `/${noun}/{${name}}`, { get: operation });
+  };
+  const asked = questionsOf(proposeRuleBook(of('v1', 'things', old, one), of('v2', 'things', young, other)));
+  expect(asked.map((words) => words.split(':')[0])).toEqual(question === undefined ? [] : [question]);
+  const moved = proposeRuleBook(of('v1', 'thing', old, one), of('v2', 'things', young, other)).operations;
+  const isOther = question?.startsWith('V2 has') === true;
+  expect(moved.map((operation) => operation.moved?.doubt)).toEqual([isOther ? question : undefined]);
 });
 
 const listAndPage = (name: string, more: Record<string, unknown> = {}): Record<string, unknown> => ({
