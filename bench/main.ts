@@ -34,7 +34,7 @@ const benches: Readonly<Record<string, () => Promise<boolean | void>>> = {
   },
   clients: () => benchClients({ rounds: rounds(3), rows: row, only }),
   edge: () => benchEdge({ rounds: rounds(3), rows: row, only }),
-  library: () => benchLibrary({ rounds: rounds(5), rows: row, only }),
+  library: () => benchLibrary({ rounds: rounds(15), rows: row, only }),
   growth: () => benchGrowth(only),
   page: () => benchPage(rounds(7)),
   restarts: () => benchRestarts(only),

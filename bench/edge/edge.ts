@@ -84,7 +84,7 @@ export async function benchEdge({ rounds, rows, only }: EdgePlan): Promise<void>
 function printRequests(rows: readonly Row[], figures: Figures): void {
   console.log('\nMicroseconds of processor time a request, medians of rounds\n');
   printTable(
-    ['row', 'work', ...Object.values(NAMES), 'ratio (least and most of a round)', 'goal'],
+    ['row', 'work', ...Object.values(NAMES), 'ratio by round (bounds)', 'goal'],
     rows.flatMap((row) =>
       WORKS.map((work) => {
         const { of, least, most } = figures.ratio([row, work, NAMES.gateway], [row, work, RIVALS[work]]);

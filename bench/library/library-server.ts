@@ -10,6 +10,8 @@ import { migrateListener } from '../../src/node/library/migrate-listener.ts';
 import type { Order } from '../v2-order.ts';
 import { responseBody } from '../v2-response.ts';
 
+/** Longer than any measurement: a connection that the load leaves idle for a moment must stay. */
+const serverOptions = { keepAliveTimeout: 600_000 };
 const [port = '0', adapter, variant] = process.argv.slice(2);
 const hostname = '127.0.0.1';
 const migration = variant === 'with' ? await readMigration() : undefined;
@@ -31,10 +33,10 @@ if (adapter === 'node') {
     });
   };
   const listener = migration === undefined ? v2 : migrateListener(migration, v2);
-  createServer(
-    { keepAliveTimeout: 600_000 },
-    (incoming, outgoing) => void listener(incoming, outgoing),
-  ).listen(Number(port), hostname);
+  createServer(serverOptions, (incoming, outgoing) => void listener(incoming, outgoing)).listen(
+    Number(port),
+    hostname,
+  );
 } else if (adapter === 'hono') {
   const app = new Hono();
   if (migration !== undefined) app.use(migrateV1(migration, app));
@@ -42,7 +44,7 @@ if (adapter === 'node') {
     const status = statusOf(await context.req.json<Order>(), context.req.header('x-api-version'));
     return context.body(responseBody, status, headers);
   });
-  serve({ fetch: app.fetch, port: Number(port), hostname });
+  serve({ fetch: app.fetch, port: Number(port), hostname, serverOptions });
 } else {
   const v2 = async (request: Request): Promise<Response> => {
     const order = (await request.json()) as Order;
@@ -51,7 +53,12 @@ if (adapter === 'node') {
       headers,
     });
   };
-  serve({ fetch: migration === undefined ? v2 : migrateFetch(migration, v2), port: Number(port), hostname });
+  serve({
+    fetch: migration === undefined ? v2 : migrateFetch(migration, v2),
+    port: Number(port),
+    hostname,
+    serverOptions,
+  });
 }
 
 async function readMigration(): Promise<ReturnType<typeof createMigration>> {

@@ -1,4 +1,4 @@
-import { median } from '../statistics.ts';
+import { type Bounds, boundsOfMedian, median } from '../statistics.ts';
 import type { WorkName } from '../work.ts';
 import type { Row } from './rows.ts';
 
@@ -16,11 +16,9 @@ export interface Measured extends Latency {
   readonly cpu: number;
 }
 
-/** A ratio of two medians, with the least and the most of the ratios of single rounds. */
-export interface Ratio {
+/** The median of the ratios of single rounds, with its bounds. */
+export interface Ratio extends Bounds {
   readonly of: number;
-  readonly least: number;
-  readonly most: number;
 }
 
 /** All measurements, by row, work and peer, one per round. */
@@ -53,15 +51,17 @@ export class Figures {
     return median(this.of(row, work, peer).map((one) => one[figure]));
   }
 
-  /** Processor time of `ours` by that of `theirs`, whose rounds were played one after the other; NaN where one was not measured. */
+  /**
+   * Processor time of `ours` by that of `theirs`, round by round: what slows the machine down slows both of a round down. NaN where one
+   * was not measured.
+   */
   ratio(
     ours: readonly [row: Row, work: WorkName, peer: string],
     theirs: readonly [row: Row, work: WorkName, peer: string],
   ): Ratio {
     const other = this.of(...theirs);
     const each = this.of(...ours).map(({ cpu }, round) => cpu / (other[round]?.cpu ?? Number.NaN));
-    const of = this.median(...ours, 'cpu') / this.median(...theirs, 'cpu');
-    return { of, least: Math.min(...each), most: Math.max(...each) };
+    return { of: median(each), ...boundsOfMedian(each) };
   }
 
   /** Milliseconds beyond those of V2 itself: the median of rounds; NaN where V2 itself was not measured. */

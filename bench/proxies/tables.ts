@@ -19,7 +19,7 @@ export function printLong(chosen: readonly Row[], figures: Figures): void {
 }
 
 function printGoals(chosen: readonly Row[], figures: Figures): void {
-  console.log('Processor time a request: ratio of medians (least and most of a round)\n');
+  console.log('Processor time a request: median ratio of the rounds (its bounds)\n');
   const head = ['work', 'pass / nginx', 'goal', '', 'migrate / nginx + Lua', 'goal', ''];
   const lines = chosen.map((row) => [
     row.title,
