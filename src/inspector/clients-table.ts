@@ -21,11 +21,11 @@ export interface ClientRow {
   readonly failed: number;
   /** V1 requests of the last 14 days (UTC), and those of them that failed, oldest first. */
   readonly trend: readonly Readonly<FailedCount>[];
-  /** Its requests that would fail after a migration, of those whose dry run came to a verdict; absent without one. */
+  /** Its requests that would fail after a migration, of those with a verdict of a dry run; absent without one. */
   readonly wouldFail?: WouldFail;
-  /** Requests that brownouts refused: the notices that it met. */
+  /** Requests that brownouts refused: the notices that it got. */
   readonly notices: number;
-  /** True where its guide can be made: requests of it are kept. */
+  /** True if its guide can be made: some of its requests are kept. */
   readonly hasGuide: boolean;
 }
 
@@ -78,7 +78,7 @@ export interface ClientsQuery {
   /** A part of a name, hash, class, operation, user agent or address. */
   readonly q: string;
   readonly sort: ClientSort;
-  /** True for the opposite of the order in which a column is usually read. */
+  /** True for the reverse of a column's usual order. */
   readonly isReversed: boolean;
   readonly offset: number;
   readonly limit: number;
@@ -116,7 +116,7 @@ export function clientsTable(facts: ClientsFacts, query: ClientsQuery): ClientsT
   };
 }
 
-/** One client; undefined where it did not use V1. */
+/** One client; undefined if it did not use V1. */
 export function clientDetail(facts: ClientsFacts, client: string): ClientDetail | undefined {
   const found = facts.report.clients.find((one) => one.client === client);
   if (found === undefined) return undefined;
@@ -184,7 +184,7 @@ function isMatch(
 
 type Order = (one: ClientRow, other: ClientRow) => number;
 
-/** Names from A to Z, those without one last; times and numbers the greatest first. */
+/** Names from A to Z, clients without one last; times and numbers in descending order. */
 const ORDER: Readonly<Record<Exclude<ClientSort, 'work'>, Order>> = {
   name: (one, other) =>
     Number(one.name === undefined) - Number(other.name === undefined) ||

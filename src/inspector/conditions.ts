@@ -43,7 +43,7 @@ export interface Condition {
   readonly until?: string;
   /** A command for `POST /rollout` that ends it, and its title. */
   readonly action?: { readonly title: string; readonly request: RolloutRequest };
-  /** True where it says of a service what a condition before it says of the service's operations. */
+  /** True if it says about a service what an earlier condition says about the service's operations. */
   readonly isRepeated?: true;
 }
 
@@ -55,7 +55,7 @@ export interface Place {
   readonly filter?: string;
 }
 
-/** An operation that the gateway rolled back by itself. */
+/** An operation that the gateway rolled back automatically. */
 export interface StandingRollBack {
   readonly operation: string;
   /** RFC 3339. */
@@ -72,7 +72,7 @@ export interface ConditionFacts {
   >;
   /** Requests and failures of the services in the last `RECENT_MINUTES`. */
   readonly recent: OriginFailures;
-  /** What troubles operations, or did within an hour. */
+  /** The trouble of operations, now or within the last hour. */
   readonly operations: readonly OperationTrouble[];
   /** Display names by client hash. */
   readonly names: ReadonlyMap<string, string>;
@@ -82,25 +82,25 @@ export interface ConditionFacts {
   readonly ruleBook: string;
   /** Number of faults in the rule book that was refused last, and when: milliseconds since 1970; undefined once a valid one is read. */
   readonly refusal: { readonly faults: number; readonly at: number } | undefined;
-  /** Absent where the rollout cannot be seen. */
+  /** Absent if the rollout cannot be read. */
   readonly rollout: RolloutView | undefined;
-  /** Operations that the gateway rolled back by itself. */
+  /** Operations that the gateway rolled back automatically. */
   readonly rolledBack?: readonly StandingRollBack[] | undefined;
-  /** The replicas whose facts these are; absent without others. */
+  /** The replicas of these facts; absent without others. */
   readonly fleet?: FleetOf | undefined;
-  /** The mode to which an operation goes back; undefined where it is not migrated, or there is no V1 to go back to. */
+  /** The mode to which an operation goes back; undefined if it is not migrated, or there is no V1 to go back to. */
   readonly modeBefore?: ((operation: string) => Mode | undefined) | undefined;
 }
 
 /** Several replicas that share a store. */
 export interface FleetOf extends Pick<FleetFacts, 'replicas' | 'broken' | 'ruleBooks' | 'ruleBookSince'> {
-  /** Those that say nothing any more; `at` is milliseconds since 1970. */
+  /** Silent replicas; `at` is milliseconds since 1970. */
   readonly silent: readonly { readonly name: string; readonly at: number }[];
 }
 
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
 
-/** Minutes over which a service is judged: the current one, which may have just begun, and the one before. */
+/** Minutes over which a service is evaluated: the current one, which may have just begun, and the one before. */
 export const RECENT_MINUTES = 2;
 
 /** Minimum requests for a share of failures to be meaningful. */
@@ -115,10 +115,10 @@ const FAILING = 50;
 
 const MINUTE_MS = 60_000;
 
-/** Milliseconds without a request for a service after which nobody gets the failures of its open circuit. */
+/** Milliseconds without a request for a service after which no client gets the failures of its open circuit. */
 const NOT_ASKED_MS = 60_000;
 
-/** Milliseconds without the store after which choices of other replicas may be missed for long. */
+/** Milliseconds without the store after which choices of other replicas may be missing. */
 const LONG_ALONE_MS = 60_000;
 
 /** Milliseconds without a failure after which an operation that failed does not count as failing now. */
@@ -127,7 +127,7 @@ const SILENT_MS = 3_600_000;
 /** Milliseconds for which what is over is told. */
 const TOLD_MS = 3_600_000;
 
-/** Requests before trouble from which something is known of an operation's past. */
+/** Requests before trouble from which the past of an operation counts as known. */
 const ENOUGH_BEFORE = 20;
 
 /** Says which part of each client's rate limit one process has. */
@@ -156,7 +156,7 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   ];
   const { outage, own } = byCause(facts, operationsNow(facts));
   const lasting = own.filter(({ until }) => until === undefined);
-  // One operation that fails, or a service that only refuses, is better told by its operations; several that fail, by their service.
+  // Failures of one operation, or a service that only refuses, are better described by operation; failures of several, by service.
   const told = lasting.length === 0 ? own : lasting;
   const isOfOperations =
     stats.breaker === 'closed' &&
@@ -207,7 +207,7 @@ function operationsNow({ operations, rollout, now }: ConditionFacts): readonly T
   });
 }
 
-/** What troubles operations: a V2 that responds to none of several is to blame for it, and not the operations. */
+/** The trouble of operations; if V2 responds to none of several, V2 is named as the cause instead of the operations. */
 function byCause(
   { stats }: ConditionFacts,
   operations: readonly TroubleNow[],
@@ -220,7 +220,7 @@ function byCause(
     : { outage: [], own: operations };
 }
 
-/** V2 did not respond to several operations: told once, and not for each of them. */
+/** V2 did not respond to several operations: reported once, and not for each of them. */
 function outageCondition(operations: readonly TroubleNow[]): Condition {
   const unanswered = operations.reduce((sum, one) => sum + one.unanswered, 0);
   const since = new Date(Math.min(...operations.map((one) => one.since))).toISOString();
@@ -280,7 +280,7 @@ function serviceCondition(
     return { about, level: 'unknown', label: `${name} idle`, sentence };
   }
   const percent = (failed * 100) / requests;
-  // A service that refuses does respond: whether that is harm is told by the operations that it refuses.
+  // A service that refuses does respond: the operations that it refuses show whether that is harm.
   if (isRefusal && (percent >= TROUBLE || requests < ENOUGH)) {
     const label = failed === requests ? `${name} refuses requests` : `${name} refuses some requests`;
     return { about, level: 'note', label, sentence: share, place };
@@ -291,7 +291,7 @@ function serviceCondition(
       ? ''
       : ` The last ${inARow.requests} ${since === undefined ? 'did not fail' : `all failed, since ${since}`}.`;
   const lately = `${share}${last}`;
-  // The last requests show sooner than a share that a service has just failed or recovered.
+  // The last requests show sooner than the share that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)
     return { about, level: 'bad', label: `${name} fails`, sentence: lately, place, ...failingSince };
   if (failed > 0 && !inARow.failed && inARow.requests >= RECOVERED)
@@ -306,7 +306,7 @@ function serviceCondition(
   if (requests >= ENOUGH && percent >= FAILING)
     return { about, level: 'bad', label: `${name} fails`, sentence: share, place };
   if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH)) {
-    // A few requests that all failed are too few for more than a note, and still no failures at times.
+    // A few requests that all failed are too few for more than a note, but they do not mean occasional failures.
     const isAlways = failed === requests;
     const label = isAlways ? `${name} fails` : `${name} fails at times`;
     return { about, level: 'note', label, sentence: share, place, ...(isAlways ? failingSince : {}) };
@@ -314,7 +314,7 @@ function serviceCondition(
   return { about, level: 'good', label: `${name} responds`, sentence: share };
 }
 
-/** Whether a service still fails that nobody asks is not known, and no client is told to wait for it. */
+/** A service that gets no requests may or may not still fail, and no client has to wait for it. */
 function notAskedCondition(
   about: 'v1' | 'v2',
   breaker: GatewayStats['breaker'],
@@ -382,7 +382,7 @@ function repeated(condition: Condition): Condition {
   return { ...condition, level: 'note', isRepeated: true };
 }
 
-/** An operation that fails more than it did is bad; where nothing is known of before, a refusal may be as it always was. */
+/** An operation that fails more than before is bad; if its past is unknown, a refusal may not be new. */
 function operationCondition(trouble: TroubleNow, { names, now, modeBefore }: ConditionFacts): Condition {
   const { operation, kind, requests, failed, isRefusal, unanswered, client, since, last, until, before } =
     trouble;
@@ -407,7 +407,7 @@ function operationCondition(trouble: TroubleNow, { names, now, modeBefore }: Con
   const answers = unanswered === 0 ? '' : `; V2 did not respond to ${toNone}`;
   const earlier =
     before.requests < ENOUGH_BEFORE
-      ? 'Too little is known of before.'
+      ? 'Too little is known about the time before.'
       : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))} failed.`;
   return {
     about: 'operation',
@@ -469,35 +469,35 @@ function certificateConditions(
   });
 }
 
-/** The state of everything in one sentence: the same on the page, in `GET /status` and in the command `status`. */
+/** The overall state in one sentence: the same on the page, in `GET /status` and in the command `status`. */
 export interface Verdict {
-  /** What it is about; absent where all is well, or nothing is known. */
+  /** The subject; absent if all is well, or nothing is known. */
   readonly about?: Condition['about'];
-  /** `bad`: requests fail, or will soon; `note`: something to know of; `unknown`: nothing was seen yet; `good`: all is well. */
+  /** `bad`: requests fail, or will soon; `note`: worth knowing; `unknown`: no traffic yet; `good`: all is well. */
   readonly level: ConditionLevel;
   /** A few words for the header. */
   readonly label: string;
   readonly sentence: string;
-  /** RFC 3339: since when it is so; absent where that is not known. */
+  /** RFC 3339: since when it has been so; absent if unknown. */
   readonly since?: string;
-  /** What shows it, and what ends it. */
+  /** The evidence for it, and what would end it. */
   readonly evidence?: TroubleEvidence;
   readonly action?: Condition['action'];
 }
 
-/** What was seen besides the conditions. */
+/** Observations in addition to the conditions. */
 interface Seen {
   /** Requests since the start. */
   readonly requests: number;
   readonly lastHour: HourOfV2;
-  /** Replicas that saw it, where there are several. */
+  /** Number of replicas that saw it, if there are several. */
   readonly replicas?: number | undefined;
   /** Milliseconds since 1970: before that, nothing is known, or something failed. */
   readonly since: number;
   readonly now: number;
 }
 
-/** Judges everything at once by the worst condition. */
+/** Summarises everything by the worst condition. */
 export function verdictOf(
   conditions: readonly Condition[],
   { requests, lastHour, replicas = 1, since, now }: Seen,
@@ -508,7 +508,7 @@ export function verdictOf(
   const [worst] = notable;
   if (worst !== undefined) {
     const rest = notable.filter(({ level }) => level === worst.level).length - 1;
-    // A store out of reach fails no request, so it must not hide what does.
+    // An unreachable store makes no request fail, so it must not hide conditions that do.
     const hidden = worst.about === 'replicas' ? notable.find(isOfRequests) : undefined;
     const more = `${rest === 0 ? '' : ` ${counted(rest, 'more condition')} of this kind.`}${hidden === undefined ? '' : ` ${hidden.sentence}`}`;
     return {
@@ -532,7 +532,7 @@ export function verdictOf(
       ? ''
       : ` In the last hour V2 refused ${count(lastHour.refused)} of ${counted(lastHour.requests, 'request')}.`;
   const { failed } = lastHour;
-  // Single failures are no trouble of an operation, and still no "all well".
+  // Single failures are not trouble of an operation, but not "all well" either.
   const isAll = failed === 0;
   const state = isAll
     ? `All well for ${length}${whose}.`
@@ -641,7 +641,7 @@ function replicaCondition(
   const [about, place] = ['replicas', { view: 'rollout' }] as const;
   if (aloneSince !== undefined) {
     const sentence = `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`;
-    // A store that is slow for seconds costs nothing.
+    // A store that is slow for a few seconds has no effect.
     const level = now - Date.parse(aloneSince) < LONG_ALONE_MS ? 'note' : 'bad';
     return { about, level, label: 'Store out of reach', sentence, place, since: aloneSince };
   }
@@ -653,7 +653,7 @@ function replicaCondition(
   return { about, level: 'good', label, sentence, place };
 }
 
-/** What is wrong among replicas: some do not speak, or have not read the same rule book. */
+/** Problems of replicas: some are silent, or have another rule book. */
 function fleetConditions(fleet: FleetOf | undefined): readonly Condition[] {
   if (fleet === undefined) return [];
   const { silent, ruleBooks, ruleBookSince } = fleet;

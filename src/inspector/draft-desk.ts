@@ -3,22 +3,22 @@ export interface ListedQuestion {
   readonly id: string;
   readonly about: 'operation' | 'key' | 'change' | 'note' | 'gone';
   readonly text: string;
-  /** The operations that it is about; none where it is about all of them. */
+  /** The operations that it is about; empty if it is about all of them. */
   readonly operations: readonly string[];
   readonly isAnswered: boolean;
 }
 
-/** A V1 request, or what becomes of it, as texts to read: the first line, header fields, and the body laid out. */
+/** A V1 request, or its result, as readable texts: the first line, header fields, and the formatted body. */
 export interface ShownMigration {
-  /** What V2 gets, or why it gets nothing. */
+  /** V2's request, or why there is none. */
   readonly request: string;
-  /** What V2's description says against it, in sentences. */
+  /** Objections of V2's description, in sentences. */
   readonly faults: readonly string[];
-  /** What the client gets of the response that V2's description shows. */
+  /** The client's response, for the one that V2's description shows. */
   readonly response: string;
 }
 
-/** What an answer does to the example request of an operation. */
+/** The effect of an answer on the example request of an operation. */
 export interface AnswerEffect {
   readonly operation: string;
   /** The request as a V1 client sends it. */
@@ -32,12 +32,12 @@ export interface AnswerEffect {
 export interface OfferedAnswer {
   readonly key: string;
   readonly words: string;
-  /** The rules that it stands for. */
+  /** The rules of this answer. */
   readonly lines: readonly string[];
   /** True for a rule with a value that only a person knows. */
   readonly lacksValue?: true;
   readonly isChosen: boolean;
-  /** Absent where it changes no request or response. */
+  /** Absent if it changes no request or response. */
   readonly effect?: AnswerEffect;
 }
 
@@ -45,13 +45,13 @@ export interface OfferedAnswer {
 export interface AskedPart {
   readonly why: string;
   readonly answers: readonly OfferedAnswer[];
-  /** True where no answer is chosen for a person: the likeliest could lose or distort a value. */
+  /** True if no answer is preselected, because the likeliest one could lose or distort a value. */
   readonly isOpen?: true;
 }
 
 /** A question with all of its answers. */
 export interface AskedQuestion extends ListedQuestion {
-  /** What is to be decided: one thing, or a few that belong together. */
+  /** The decisions: one, or a few that belong together. */
   readonly parts: readonly AskedPart[];
   /** The value that was given for a rule that lacks one. */
   readonly value?: string;
@@ -63,13 +63,13 @@ export interface ExampleOperation {
   readonly v1: string;
 }
 
-/** What the descriptions still say against the rule book of a draft whose questions are answered. */
+/** The remaining differences between the descriptions and the rule book, once all questions of a draft are answered. */
 export interface DraftRemainder {
-  /** The gaps that `check` counts between the descriptions. */
+  /** The number of gaps that `check` finds between the descriptions. */
   readonly gaps: number;
-  /** The first lines of what it says about them. */
+  /** The first lines about them. */
   readonly lines: readonly string[];
-  /** The example requests that V2's description refuses once they are migrated, with what it says. */
+  /** The example requests that V2's description refuses after the migration, and why. */
   readonly refused: readonly { readonly operation: string; readonly faults: readonly string[] }[];
 }
 
@@ -102,7 +102,7 @@ export interface ExampleRun {
   /** The id by which its exchange is found. */
   readonly requestId: string;
   readonly status: number;
-  /** The response, as a text to read. */
+  /** The response, as a readable text. */
   readonly response: string;
 }
 
@@ -112,7 +112,7 @@ export interface SavedDraft {
   readonly next: readonly string[];
 }
 
-/** Where the questions of a draft are answered, before anything is written. */
+/** Answers the questions of a draft, before any file is written. */
 export interface DraftDesk {
   view(question?: string): Promise<DraftView>;
   answer(command: AnswerCommand): Promise<DraftFault | undefined>;

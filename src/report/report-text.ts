@@ -131,7 +131,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         [`${CLASS_WORDS['field-work']} (${CLASS_MEANINGS['field-work']})`, count(classes['field-work'])],
         [`${CLASS_WORDS['unwrap-only']} (${CLASS_MEANINGS['unwrap-only']})`, count(classes['unwrap-only'])],
         [`${CLASS_WORDS['url-only']} (${CLASS_MEANINGS['url-only']})`, count(classes['url-only'])],
-        [`${CLASS_WORDS.unknown} (the log does not say)`, count(classes.unknown)],
+        [`${CLASS_WORDS.unknown} (the log does not show it)`, count(classes.unknown)],
         [
           `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more; longer for a client that has paused for longer before)`,
           count(classes.gone),
@@ -248,13 +248,15 @@ function censusSections(census: Census): readonly Iterable<string>[] {
     ...(census.proposal === ''
       ? []
       : [
-          ['V2 does not take these, and no rule removes them. Paste under `changes`, or run with `--apply`:'],
+          [
+            'V2 does not accept these, and no rule removes them. Paste under `changes`, or run with `--apply`:',
+          ],
           [markdownBlock('yaml', census.proposal.trimEnd())],
         ]),
     ...(census.suspects.length === 0
       ? []
       : [
-          ['Not known whether V2 takes these:'],
+          ['V2 may not accept these:'],
           census.suspects.map(
             ({ operation, pointer, why }) =>
               `- ${markdownText(operation)} ${markdownCode(pointer)}: ${markdownText(why)}`,

@@ -16,12 +16,12 @@ export interface ReportCoverage {
   readonly gaps: readonly LogGap[];
 }
 
-/** The totals that a report is made from: a tally, or one whose clients are read one by one, and once. */
+/** The totals for a report: a tally, or totals whose clients are read one by one, and only once. */
 export interface ReportTally extends Pick<
   Tally,
   'entries' | 'v1' | 'v2' | 'since' | 'until' | 'days' | 'census' | 'omittedClients' | 'unread'
 > {
-  /** Absent where gateways count it themselves. */
+  /** Absent if gateways count it themselves. */
   readonly drift?: Tally['drift'];
   /** Reading them completes the days. */
   readonly clients: Iterable<readonly [hash: string, client: ClientTally]>;

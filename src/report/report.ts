@@ -50,20 +50,20 @@ export interface Report {
   /** True when V1 was used and every condition of `switchOff` is met. */
   readonly canSwitchOff: boolean;
   readonly switchOff: SwitchOff;
-  /** Operations and changes that end before the rest of V1; absent where the rule book has none, or was not read. */
+  /** Operations and changes that end before the rest of V1; absent if the rule book has none, or was not read. */
   readonly endings?: readonly Ending[];
-  /** Clients that are new to V1; absent without one, or where the rule book has no `newcomers`. */
+  /** Clients that are new to V1; absent without any, or if the rule book has no `newcomers`. */
   readonly newcomers?: readonly NewClient[];
-  /** The time that each log covers; absent when the gateway itself observed. */
+  /** The time that each log covers; absent if the gateway itself observed. */
   readonly logs?: readonly LogCoverage[];
-  /** Times for which the log of a replica has nothing while another has entries, or the counts of replicas are not known. */
+  /** Times without entries in the log of a replica while another has entries, or without counts of replicas. */
   readonly gaps?: readonly LogGap[];
   /** Whose traffic is counted; absent for logs. */
   readonly coverage?: Omit<ReportCoverage, 'gaps' | 'since'>;
   readonly census: Census;
-  /** The differences between V1 and V2 in the reads that `verify` compared, by operation; absent where it compared none. */
+  /** The differences between V1 and V2 in the reads that `verify` compared, by operation; absent if it compared none. */
   readonly drift?: readonly ShadowView[];
-  /** Lines that may be parts of entries, and are none. */
+  /** Lines that look like parts of entries, but are not. */
   readonly unreadable: number;
   /** Requests of clients beyond the limit. */
   readonly omittedClients: number;
@@ -77,9 +77,9 @@ interface ReportOptions {
   readonly observed?: { readonly since: string; readonly until: string } | undefined;
   readonly logs?: readonly LogCoverage[] | undefined;
   readonly gaps?: readonly LogGap[] | undefined;
-  /** Whose traffic the tally counts, where gateways count it themselves. */
+  /** Whose traffic the tally counts, if gateways count it themselves. */
   readonly coverage?: ReportCoverage | undefined;
-  /** The reads that `verify` compared, where gateways count them themselves. */
+  /** The reads that `verify` compared, if gateways count them themselves. */
   readonly drift?: readonly ShadowView[] | undefined;
   /** Names in V2's OpenAPI description, for the census. */
   readonly schema?: OpenApiNames | undefined;
@@ -96,7 +96,7 @@ interface ReportOptions {
   readonly unreadable?: number | undefined;
   /** Logs that have entries, but none of level `info`. */
   readonly withoutInfo?: readonly string[] | undefined;
-  /** Entries dated after `now`, which the tally does not have. */
+  /** Entries dated after `now`, which are not in the tally. */
   readonly later?: Readonly<Span> | undefined;
 }
 
@@ -108,19 +108,19 @@ const WEIGHT: Readonly<Record<ClientClass, number>> = {
   gone: 4,
 };
 
-/** Clients per step: one with every table full takes some 60 µs. */
+/** Clients per step: one with full tables takes about 60 µs. */
 const CLIENTS_PER_STEP = 50;
 
 const SENTENCES = {
   yes: (day: string) => `V1 can be switched off: every client that used it is gone, as of ${day}.`,
   no: (day: string) => `V1 is still needed, as of ${day}.`,
-  unknown: (day: string) => `Whether V1 can be switched off is not known, as of ${day}.`,
+  unknown: (day: string) => `It is unknown whether V1 can be switched off, as of ${day}.`,
 } as const;
 
 /** Clients named in a sentence. */
 const MAX_NAMED = 3;
 
-/** Clocks of replicas are not quite the same. */
+/** Tolerance for different clocks of replicas. */
 const CLOCKS_DIFFER_MS = 60_000;
 
 /** Makes the report from a tally. */
@@ -227,7 +227,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   };
 }
 
-/** Leaves each client only the dry runs under one rule book, the one of the latest dry run of all, which is known after the last client. */
+/** Keeps only the dry runs under one rule book, that of the latest dry run of all clients, which is known after the last client. */
 function underLatestBook(clients: ClientReport[], checks: ReadonlyMap<string, BodyCheckCounts>): void {
   let found: BodyCheckCounts['latest'];
   for (const { latest } of checks.values())
@@ -263,11 +263,11 @@ function remaining(clients: readonly ClientReport[]): string[] {
   add(ofClass('field-work'), 'has fields to change', 'have fields to change');
   add(ofClass('unwrap-only'), 'only has to drop the wrapper', 'only have to drop the wrapper');
   add(ofClass('url-only'), 'only has to change the address', 'only have to change the address');
-  // Of those without a key the last sentence says so: no class counts them.
+  // The last sentence is about clients without a key: no class counts them.
   add(
     ofClass('unknown').filter(({ client }) => client !== NO_KEY),
-    'has work that is not known yet',
-    'have work that is not known yet',
+    'has work that is still unknown',
+    'have work that is still unknown',
   );
   const active = clients.filter((client) => client.class !== 'gone');
   add(
@@ -277,8 +277,8 @@ function remaining(clients: readonly ClientReport[]): string[] {
   );
   add(
     active.filter((client) => client.futureVersions > 0),
-    'sends an x-api-version in the future, which is no pin',
-    'send an x-api-version in the future, which is no pin',
+    'sends an x-api-version in the future, which does not pin a release',
+    'send an x-api-version in the future, which does not pin a release',
   );
   const keyless = active.find((client) => client.client === NO_KEY);
   if (keyless !== undefined)
@@ -317,9 +317,9 @@ interface SwitchOffFacts {
   readonly until?: string | undefined;
   /** Days since 1970 that have an entry; absent when the gateway itself observed all the time. */
   readonly days?: ReadonlySet<number> | undefined;
-  /** Times for which logs of replicas have nothing. */
+  /** Times without entries in logs of replicas. */
   readonly gaps: readonly LogGap[];
-  /** Entries dated after `now`, which nothing else counts; absent when the gateway itself observed. */
+  /** Entries dated after `now`, which are not counted otherwise; absent if the gateway itself observed. */
   readonly later?: Readonly<Span> | undefined;
   /** Time of the latest entry that the gateway itself observed, RFC 3339; absent for logs. */
   readonly latest?: string | undefined;
@@ -330,7 +330,7 @@ interface SwitchOffFacts {
   /** Logs without an entry of level `info`. */
   readonly withoutInfo: readonly string[];
   readonly drift: readonly ShadowView[];
-  /** True where other replicas compare reads that are not in `drift`. */
+  /** True if other replicas compare reads that are not in `drift`. */
   readonly isAmongReplicas: boolean;
 }
 
@@ -375,7 +375,7 @@ function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
   return met(`No V1 request for ${counted(goneAfterDays, 'day')}: the last one was at ${last}.`);
 }
 
-/** Whether silent clients may come back; no condition without a silent one. */
+/** Whether silent clients may come back; no condition if none is silent. */
 function pauses({ clients, goneAfterDays }: SwitchOffFacts): Condition | undefined {
   const silent = clients.filter(({ silentDays }) => silentDays >= goneAfterDays);
   if (silent.length === 0) return undefined;
@@ -407,7 +407,7 @@ function coverage(facts: SwitchOffFacts): Condition {
   const [gap, ...more] = gaps.filter((one) => one.until > from);
   if (gap !== undefined) {
     const others = more.length === 0 ? '' : ` The same applies to ${counted(more.length, 'more gap')}.`;
-    return unknown(`${gap.sentence} Whether there was traffic then is not known.${others}`);
+    return unknown(`${gap.sentence} It is unknown whether there was traffic then.${others}`);
   }
   return met(
     `${days === undefined ? 'The counts cover' : 'The log covers'} the time from ${since} to ${until}.`,
@@ -451,16 +451,19 @@ function completeness({ unreadable, omittedClients, days, clients }: SwitchOffFa
   return unknown(`${parts.filter((part) => part !== '').join(', and ')}.`);
 }
 
-/** Reads to which V1 and V2 responded differently: their clients read something else, and nobody can compare once V1 is gone. */
+/**
+ * Reads with different responses of V1 and V2: their clients would read something else, and after the end of V1 this can no longer be
+ * compared.
+ */
 function driftOf({ drift, isAmongReplicas }: SwitchOffFacts): Condition | undefined {
-  const whose = isAmongReplicas ? ' Other replicas compare reads of their own.' : '';
+  const whose = isAmongReplicas ? ' Other replicas compare other reads.' : '';
   const sum = (of: 'same' | 'different' | 'unknown'): number =>
     drift.reduce((total, { [of]: reads }) => total + reads, 0);
   const [different, compared] = [sum('different'), sum('same') + sum('different')];
   if (compared + sum('unknown') === 0) return undefined;
   if (compared === 0) {
     return unknown(
-      `Verify compared none of ${counted(sum('unknown'), 'read')}: whether V2 drifts from V1 is not known.${whose}`,
+      `Verify compared none of ${counted(sum('unknown'), 'read')}: it is unknown whether V2 drifts from V1.${whose}`,
     );
   }
   if (different === 0) return met(`Verify found no difference in ${counted(compared, 'read')}.${whose}`);
@@ -477,11 +480,11 @@ function driftOf({ drift, isAmongReplicas }: SwitchOffFacts): Condition | undefi
   );
 }
 
-/** Unreadable requests, of the days that decide: nobody knows their path or client. */
+/** Unreadable requests of the days that decide, whose path and client are unknown. */
 function unread({ unread: { count, last }, now, goneAfterDays }: SwitchOffFacts): Condition | undefined {
   if (count === 0 || last < dayBefore(now, goneAfterDays)) return undefined;
   return unknown(
-    `${counted(count, 'request')} could not be read, the last at ${last}: whether V1 clients sent ${count === 1 ? 'it' : 'them'} is not known.`,
+    `${counted(count, 'request')} could not be read, the last at ${last}: it is unknown whether V1 clients sent ${count === 1 ? 'it' : 'them'}.`,
   );
 }
 

@@ -1,7 +1,7 @@
 /** Maximum length of a path in a name. */
 const MAX_PATH = 120;
 
-/** Name for calls that are not told apart. */
+/** Name for calls beyond the limit. */
 export const OTHER_CALLS = '(other)';
 
 /**
@@ -22,12 +22,12 @@ export function counted(value: number, noun: string, plural = `${noun}s`): strin
   return `${count(value)} ${value === 1 ? noun : plural}`;
 }
 
-/** Stands for the clients that send no key, however many there are. */
+/** Represents all clients that send no key. */
 export const NO_KEY = '-';
 
 /**
- * The clients with these hashes, and a verb: `2 clients use`, `1 client and requests without a key use`. Nobody knows how many clients
- * send no key, so those are not counted.
+ * The clients with these hashes, and a verb: `2 clients use`, `1 client and requests without a key use`. The number of clients without a
+ * key is unknown, so they are not counted.
  */
 export function countedClients(hashes: Iterable<string>, one = '', many = one): string {
   const all = new Set(hashes);
@@ -43,7 +43,7 @@ export function clientName({ client, name }: { readonly client: string; readonly
   return name ?? (client === NO_KEY ? 'requests without a key' : client);
 }
 
-/** How a client is shown where its name is looked up by its hash. */
+/** The display of a client whose name is looked up by its hash. */
 export function nameIn(names: ReadonlyMap<string, string>, client: string): string {
   const name = names.get(client);
   return clientName(name === undefined ? { client } : { client, name });
@@ -68,7 +68,7 @@ export function lengthWords(milliseconds: number): string {
   return hours < 48 ? counted(hours, 'hour') : counted(Math.floor(hours / 24), 'day');
 }
 
-/** Milliseconds before the end of a certificate from which people are told. */
+/** Milliseconds before the end of a certificate from which operators are warned. */
 const CERTIFICATE_MS = 14 * 86_400_000;
 
 /** Says that a certificate of the gateway has ended, or will within two weeks; undefined before. `notAfter` is milliseconds since 1970. */
@@ -125,10 +125,7 @@ function line(cells: readonly string[]): string {
 // All printed output passes through the functions below, which make untrusted text (names in bodies, paths, names of clients, lines
 // of a log) safe in each format. The page sets text nodes and does not need them.
 
-/**
- * Escapes text for one line of a terminal: nothing in it moves the cursor, changes a colour, reverses the direction or starts
- * another line.
- */
+/** Escapes text for one line of a terminal: it cannot move the cursor, change a colour, reverse the direction or start another line. */
 export function terminalText(text: string): string {
   return text.replaceAll(UNPRINTABLE, escaped);
 }
@@ -168,7 +165,7 @@ export function markdownBlock(language: string, text: string): string {
   return `${fence}${language}\n${terminalLines(text)}\n${fence}`;
 }
 
-/** Escapes text within HTML, also in a quoted attribute: no markup, and nothing that is not seen. */
+/** Escapes text within HTML, also in a quoted attribute: no markup, and no invisible characters. */
 export function htmlText(text: string): string {
   return terminalText(text).replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }

@@ -18,24 +18,23 @@ export type AnsweredEntry = Pick<
 /** Failures that an operator has asked for: brownouts, the end of V1 or of an operation, and new clients that V1 does not take. */
 const ON_PURPOSE: ReadonlySet<string> = new Set(['brownout', 'sunset', 'operation-gone', 'newcomer']);
 
-/** Failures by which the client is to blame, whatever their status. */
+/** Failures that the client caused, with any status. */
 const BY_CLIENT: ReadonlySet<string> = new Set(['client-timeout', 'bad-framing']);
 
-/** Stands for all clients of an operation: that of a client whose requests V1 did not serve before. */
+/** Represents all clients of an operation, for a client whose requests V1 did not serve before. */
 const EVERYBODY = '*';
 
 /**
- * The one place that decides what counts as failed, for each number that people see. A 5xx and a response that breaks off always do. A
- * refusal (3xx, 4xx) of a V1 request does where V1 gave it less often: to this client in this operation, or, if V1 did not serve
- * it, to all clients of the operation. Where V1 served neither, a status that clients also earn by themselves, such as 404, does not count,
- * and any other, such as 422, does.
+ * Decides what counts as failed, for all numbers that people see. A 5xx and a response that breaks off always do. A refusal (3xx, 4xx) of
+ * a V1 request does if V1 refused less often: for this client in this operation, or, if V1 did not serve it, for all clients of the
+ * operation. If V1 served neither, a status that clients often cause, such as 404, does not count, and any other, such as 422, does.
  */
 export class AnswerJudge {
   private readonly byClient = new ClientBaselines();
   private readonly byOperation = new ClientBaselines();
   private knowsV1 = false;
 
-  /** Judges exchanges in the order in which they ended. */
+  /** Evaluates exchanges in the order in which they ended. */
   judge(entry: AnsweredEntry): Answer {
     const { failure = '', status, incomplete, origin } = entry;
     if (ON_PURPOSE.has(failure)) return 'on-purpose';

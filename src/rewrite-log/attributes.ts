@@ -23,7 +23,7 @@ const MAX_PER_HASH = 4;
 /** Maximum characters of a pointer; longer ones are not listed. */
 const MAX_CHARACTERS = 120;
 
-/** Maximum names listed of one body, so that one whose names are data does not flood the log. */
+/** Maximum names listed for one body: a body whose names are data must not flood the log. */
 const MAX_NAMES = 64;
 
 /** Maximum new names of one body. */
@@ -50,8 +50,8 @@ const MS_PER_SECOND = 20;
 const ORDINARY_SHARE = 0.5;
 
 /**
- * Small bodies per second, of failed exchanges and of others, that are observed whatever the time: at a low rate nothing is missing,
- * even on a slow machine.
+ * Small bodies per second, of failed exchanges and of others, that are always observed: at a low rate nothing is missing, even on a slow
+ * machine.
  */
 const SMALL_PER_SECOND = 10;
 const SMALL_BYTES = 16 * 1024;
@@ -222,8 +222,8 @@ function isAt(bytes: Uint8Array, start: number, end: number, key: Uint8Array): b
 }
 
 /**
- * Reads the names of members in the first bytes of a body, each byte once. Skips a value without a place (its pointer is too
- * long, its name is beyond the limit) with everything in it, so that nesting costs no more than its bytes.
+ * Reads the names of members in the first bytes of a body, each byte once. Skips a value without a place (its pointer is too long, its
+ * name is beyond the limit) with everything in it, so that nesting takes no more time than its bytes.
  */
 class NameWalk {
   /** The members found, each once, in document order. */
@@ -386,9 +386,9 @@ class NameWalk {
 }
 
 /**
- * Limits the bytes and time per second spent on observing traffic; half of both is reserved for exchanges that failed. Traffic beyond
- * the budget is not observed, and nothing waits for it. A busy machine stretches the measured time, so the first ten small bodies of a
- * second are always observed.
+ * Limits the bytes and time per second spent on observing traffic; half of both is reserved for exchanges that failed. Traffic beyond the
+ * budget is not observed, and never delayed. On a busy machine the measured time is longer, so the first ten small bodies of a second are
+ * always observed.
  */
 export class ObservationBudget {
   private readonly now: () => number;
@@ -435,7 +435,7 @@ export class ObservationBudget {
   }
 }
 
-/** Parses text from elsewhere; undefined when it is no JSON. */
+/** Parses text from outside; undefined if it is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);

@@ -45,7 +45,7 @@ interface Held {
   readonly bytes: number;
 }
 
-/** Share of both limits up to which failures outlast other exchanges. */
+/** Share of both limits up to which failures are kept longer than other exchanges. */
 const FAILURE_SHARE = 0.5;
 
 /** Maximum values of one body that is masked. */
@@ -246,7 +246,7 @@ export class Capture {
     };
   }
 
-  /** A form has credentials under their own names, as queries do; masks of members do not apply to forms. */
+  /** A form contains credentials by name, like a query; masks of members do not apply to forms. */
   private form(
     headers: HeaderList,
     body: Uint8Array,
@@ -370,9 +370,9 @@ export interface KeptExchange {
 }
 
 /**
- * Returns the structure of a JSON body: names, order, nesting and white space are unchanged, every value except `null` is
- * replaced by its type. Only maps read scalar values; every other rule applies to the structure as it does to the body. A body that
- * is nested too deeply is `not-json` as well.
+ * Returns the structure of a JSON body: names, order, nesting and white space are unchanged, every value except `null` is replaced by its
+ * type. Only maps read scalar values; every other rule applies to the structure like to the body. A body that is nested too deeply also
+ * gives `not-json`.
  */
 export function bodyStructure(body: Uint8Array): Uint8Array | 'not-json' | 'too-large' {
   if (body.length > MAX_BYTES) return 'too-large';

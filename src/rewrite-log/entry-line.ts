@@ -19,19 +19,19 @@ const TILDE = 0x7e;
 
 const encoder = new TextEncoder();
 
-/** Bytes of a page: some hundred entries. A longer entry has a page of its own. */
+/** Bytes of a page: about a hundred entries. A longer entry gets a separate page. */
 const PAGE_BYTES = 64 * 1024;
 
 const NO_LISTS: readonly SharedList[] = [];
 
 const decoder = new TextDecoder();
 
-/** Returns the JSON text in place of a shared list. */
+/** Returns the JSON text that replaces a shared list. */
 type ListText = (list: SharedList) => string;
 
 /**
- * Formats an entry as a line of the log, with the line feed. Escapes every character beyond printable ASCII: a path can neither
- * forge a line nor control a terminal. `listed` returns the text for a list that entries share.
+ * Formats an entry as a line of the log, with the line feed. Escapes every character except printable ASCII, so that a path cannot forge
+ * a line or control a terminal. `listed` returns the text for a list that entries share.
  */
 export function entryLine(entry: Entry, listed: ListText = listText): string {
   const { text, lists, places } = new EntryText(entry);
@@ -151,7 +151,7 @@ function millisecondsText(milliseconds: number): string {
   return `${whole}${MICROSECONDS[count - whole * 1000]}`;
 }
 
-/** Prints a list that no other entry has, which is not worth caching. */
+/** Prints a list that no other entry shares, which is not worth caching. */
 function plainList(list: readonly unknown[]): string {
   return list.length === 0 ? '[]' : escaped(JSON.stringify(list));
 }
@@ -243,8 +243,8 @@ export interface PackedEntry {
 }
 
 /**
- * Numbered slots for entries, kept as bytes outside V8's heap. As objects they would live just long enough for its collector to copy
- * them twice, which took about ten times as long.
+ * Numbered slots for entries, kept as bytes outside V8's heap. Objects would live just long enough to be copied twice by the garbage
+ * collector, which took about ten times as long.
  */
 export class PackedEntries {
   private readonly pages: (Page | undefined)[];

@@ -42,16 +42,13 @@ export interface ResponseDifference {
   readonly path: string;
 }
 
-/**
- * One entry of the rewrite log: one exchange, one JSON line.
- * It never holds a value of a body, a query value or an API key.
- */
+/** One entry of the rewrite log: one exchange, one JSON line. It never contains a value of a body, a query value or an API key. */
 export interface Entry {
   /** Time at which the request head was complete: RFC 3339, UTC, milliseconds. */
   readonly time: string;
   readonly level: 'info' | 'warn' | 'error';
   readonly requestId: string;
-  /** W3C trace id, 32 hex digits; absent where the client sent none and the gateway exports no spans. */
+  /** W3C trace id, 32 hex digits; absent if the client sent none and the gateway exports no spans. */
   readonly traceId?: string | undefined;
   /** 16 hex digits: the parent of V2's spans, which is the gateway's own span or the client's. */
   readonly spanId?: string | undefined;
@@ -67,13 +64,13 @@ export interface Entry {
   readonly method: string;
   /** Path as the client sent it, with query names; query values are replaced by `…`. */
   readonly path: string;
-  /** Method of the request for V2, where it differs from the client's. */
+  /** Method of the request for V2, if it differs from the client's. */
   readonly upstreamMethod?: string | undefined;
   /** Path of the request for V2; absent when none was made. */
   readonly upstreamPath?: string | undefined;
   /** Operation id in the rule book; absent for unnamed V1 traffic and for V2 traffic. */
   readonly operation?: string | undefined;
-  /** The release that V2 is asked for; `field` is what names it, unless it is `x-api-version`. */
+  /** The release requested from V2; `field` is the place that names it, unless that is `x-api-version`. */
   readonly apiVersion?:
     | { readonly sent: string; readonly why: ApiVersionReason; readonly field?: string }
     | undefined;
@@ -86,7 +83,7 @@ export interface Entry {
   readonly comparison?: Comparison | undefined;
   /** Milliseconds for which the request was queued for the rate limit of the service. */
   readonly heldMs?: number | undefined;
-  /** The client is new to V1: refused, warned, not known yet, or served because nobody can tell. */
+  /** The client is new to V1: refused, warned, not known yet, or served because it is unknown whether it is new. */
   readonly newcomer?: 'refused' | 'warned' | 'would' | 'not-known' | undefined;
   readonly verdict: Verdict;
   readonly edits: readonly EditRecord[];
@@ -101,7 +98,7 @@ export interface Entry {
   readonly responseEditsOmitted?: number | undefined;
   /** Reason why a response was not rewritten although a response rule applies, such as `response-too-large`. */
   readonly responseNote?: string | undefined;
-  /** What response rules looked up at V2, by address and outcome; a key is not told. */
+  /** The lookups of response rules at V2, by address and outcome, without keys. */
   readonly lookups?: readonly LookupTold[] | undefined;
   /** Members of V1's response that V2 names or places differently, by the request rules; for sampled writes that V1 responded to. */
   readonly responseWould?: readonly ResponseDifference[] | undefined;
@@ -118,21 +115,21 @@ export interface Entry {
   /** Cause of a failure: the system's error code, such as `ECONNREFUSED`, or a few words, such as `no response head in time`. */
   readonly cause?: string | undefined;
   /**
-   * Where the service gave no response: false if nothing of the request reached it, true if the service may have carried it out. Also
+   * Set if the service gave no response: false if nothing of the request reached it, true if the service may have carried it out. Also
    * false if the client disconnected before anything was sent.
    */
   readonly sent?: boolean | undefined;
   /** Pointer and position of a refusal. */
   readonly pointer?: string | undefined;
   readonly position?: { readonly offset: number; readonly line: number; readonly column: number } | undefined;
-  /** Bytes of the request body as received and as forwarded; of one that streams, both as received. */
+  /** Bytes of the request body as received and as forwarded; for one that streams, both as received. */
   readonly bytesIn: number;
   readonly bytesOut: number;
   /** Bytes of the response's body as written to the client's connection. */
   readonly responseBytes: number;
   /** Status that the client received; 0 when it received none. */
   readonly status: number;
-  /** Status of V2's response, where V1 clients get another one. */
+  /** Status of V2's response, if V1 clients get another one. */
   readonly upstreamStatus?: number | undefined;
   /** True when the exchange with the client ended between the status and the end of the response: it disconnected, was too slow, or was reset. */
   readonly incomplete?: true | undefined;
@@ -145,8 +142,8 @@ export interface Entry {
   /** Number of attempts to send the request, if more than one. */
   readonly attempts?: number | undefined;
   /**
-   * Pointers of the members of the V1 body, `*` for elements, at most 64: for the attribute census. Present for a limited number
-   * of exchanges per second, whatever their outcome.
+   * Pointers of the members of the V1 body, `*` for elements, at most 64: for the attribute census. Present for a limited number of
+   * exchanges per second, with any outcome.
    */
   readonly attributes?: readonly string[] | undefined;
   /** Hash of the rule book in force. */
@@ -191,7 +188,7 @@ export function isOfV1({
   return verdict === 'refused' && V1_PATH.test(path) && !OF_OWN_REPORT.has(failure);
 }
 
-/** The service that got at least a part of the request; undefined when nothing was sent. The copy of a shadowed read does not count. */
+/** The service that got at least a part of the request; undefined if nothing was sent. The copy of a shadowed read does not count. */
 export function sentTo({
   upstreamPath,
   origin,
@@ -219,10 +216,10 @@ export function statusFrom(
   return route === 'webhook' ? undefined : (origin ?? 'v2');
 }
 
-/** What was short when an exchange that only waited for its client had to end. */
+/** The resource that was scarce when an exchange that only waited for its client had to end. */
 export type Shortage = 'connections' | 'memory' | 'places';
 
-/** The causes of such an end in the log, and what each says was short. */
+/** The causes of such an end in the log, and the scarce resource of each. */
 export const SLOW_CLIENT_CAUSES: ReadonlyMap<string, Shortage> = new Map([
   ['slow client while connections were short', 'connections'],
   ['slow client while memory was short', 'memory'],
@@ -244,12 +241,12 @@ const ORIGIN_FAILURES: ReadonlySet<string> = new Set([
   'circuit-open',
 ]);
 
-/** True for a failure that is no fault of the request: a service was down, or the gateway had no room. */
+/** True for a failure that is not caused by the request: a service was down, or the gateway had no room. */
 export function isOutage(code: string): boolean {
   return ORIGIN_FAILURES.has(code) || code === 'overloaded' || code === 'buffer-full';
 }
 
-/** The service that answered a request, or failed to; undefined where the gateway did not ask one, or its own failure hid the answer. */
+/** The service that responded to a request, or failed to; undefined if the gateway did not ask one, or its own failure hid the response. */
 export function askedService(entry: Entry): 'v1' | 'v2' | undefined {
   const { failure, origin = 'v2', route } = entry;
   if (route === 'webhook') return undefined;
@@ -294,7 +291,7 @@ export function hasFailed({
   return failure !== undefined || incomplete === true || status === 0 || status >= 400;
 }
 
-/** Who found an error: the gateway, a service, a dry run, or V2's schema, without asking V2. */
+/** The side that found an error: the gateway, a service, a dry run, or V2's schema, without a request to V2. */
 export type ErrorSource = 'gateway' | 'v1' | 'v2' | 'would' | 'schema';
 
 /** One error of an exchange. */
@@ -302,7 +299,7 @@ export interface EntryError {
   readonly by: ErrorSource;
   /** Failure code of the gateway, status of a service, or `invalid` of the schema. */
   readonly code: string;
-  /** Pointer into the body that its finder read; absent without a known place. */
+  /** Pointer into the body as read by that side; absent without a known place. */
   readonly pointer?: string;
 }
 
@@ -335,7 +332,7 @@ function errorAt(by: ErrorSource, code: string, pointer: string | undefined): En
   return pointer === undefined ? { by, code } : { by, code, pointer };
 }
 
-/** Notes of responses that V1 clients got as V2 sent them, at least in part, although a response rule applies. */
+/** Notes on responses that V1 clients got unchanged from V2, at least in part, although a response rule applies. */
 export const AS_V2_SENT_IT: readonly string[] = [
   'response-too-large',
   'response-undecodable',

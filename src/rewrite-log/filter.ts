@@ -34,7 +34,7 @@ interface FilterTerm {
 /** Maximum values in all terms: each is compared with each entry, and `has:` searches all of an entry's text for each. */
 const MAX_VALUES = 200;
 
-/** The only values of some fields; another one is a fault. */
+/** The fixed values of some fields; any other is a fault. */
 const FIXED_VALUES: Readonly<Partial<Record<FilterField, readonly string[]>>> = {
   rule: RULE_NAMES,
   verdict: ['rewritten', 'unchanged', 'refused', 'passed', 'served'],
@@ -81,7 +81,7 @@ export function parseFilter(text: string, names: ClientNames = NO_NAMES): Filter
     count += term.values.length;
     if (count > MAX_VALUES)
       return {
-        message: `A filter has ${MAX_VALUES} values at most; filter in several steps.`,
+        message: `A filter has at most ${MAX_VALUES} values; filter in several steps.`,
         start: term.start,
         end: term.end,
       };
@@ -105,7 +105,7 @@ export function parseFilter(text: string, names: ClientNames = NO_NAMES): Filter
   };
 }
 
-/** Tells a fault from a filter. */
+/** True for a fault instead of a filter. */
 export function isFilterFault(result: Filter | FilterFault): result is FilterFault {
   return 'message' in result;
 }
@@ -136,7 +136,7 @@ function words(text: string): readonly FilterWord[] {
   }));
 }
 
-/** Tells whether a text ends inside double quotes, as one that is still being typed may. */
+/** Returns whether a text ends inside double quotes, for example while it is being typed. */
 export function hasOpenQuote(text: string): boolean {
   return [...text.matchAll(/"(?:[^"\\]|\\.)*("?)/gs)].some(([, end]) => end === '');
 }
@@ -176,7 +176,7 @@ function quoted(value: string, isFree: boolean): string {
 
 function testOf({ field, values }: FilterTerm, names: ClientNames): ValueTest | ValueFault {
   if (field !== undefined && values.length === 0)
-    return { message: `${field}: wants a value: ${FILTER_FIELDS[field]}.` };
+    return { message: `${field}: needs a value: ${FILTER_FIELDS[field]}.` };
   const tests: ValueTest[] = [];
   for (const value of values) {
     const test =
@@ -388,7 +388,7 @@ function amount(field: FilterField, value: string, of: (entry: Entry) => number)
       value,
     );
   if (match?.groups === undefined)
-    return { message: `${field}: wants ${FILTER_FIELDS[field]}, not ${value}.` };
+    return { message: `${field}: needs ${FILTER_FIELDS[field]}, not ${value}.` };
   const { sign, bound, low, high } = match.groups;
   const limit = Number(bound);
   if (sign === '>') return (entry) => of(entry) > limit;
@@ -404,7 +404,7 @@ function timeTest(value: string): ValueTest | ValueFault {
   const [low = '', high = low, ...others] = rest.split('..');
   const isRange = rest.includes('..');
   if (others.length > 0 || (isRange && sign !== '') || !isTimes(low, high))
-    return { message: `time: wants ${FILTER_FIELDS.time}, not ${value}.` };
+    return { message: `time: needs ${FILTER_FIELDS.time}, not ${value}.` };
   const [from, to] = [timePrefix(low), timePrefix(high)];
   const skipped = CLOCK.test(low) ? DAY_LENGTH : 0;
   const compared = ({ time }: Entry, text: string): number => {

@@ -11,7 +11,7 @@ import {
 } from './entry.ts';
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
 
-/** Outcome of an exchange; `v1` is a V1 request that went to V1 as it came. */
+/** Outcome of an exchange; `v1` is a V1 request that was forwarded to V1 unchanged. */
 export type HourOutcome = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'v1';
 
 /** Traffic of one minute. Quantiles are milliseconds, absent without requests. */
@@ -30,7 +30,7 @@ export interface HistoryMinute {
   readonly v1?: Quantiles;
 }
 
-/** Requests that each service answered or failed to, and those of them that failed, as `AnswerJudge` decides. */
+/** Requests that each service responded to or failed to, and those of them that failed, as `AnswerJudge` decides. */
 export type OriginFailures = Readonly<
   Record<
     'v1' | 'v2',
@@ -77,7 +77,7 @@ export interface RequestSums {
   /** Responses of V2 and of V1 with a status from 400 to 499, apart from those that failed. */
   refusedByV2: number;
   refusedByV1: number;
-  /** Never forwarded, for a reason of the gateway's own that is no failure. */
+  /** Never forwarded, for a reason of the gateway that is not a failure. */
   refusedByGateway: number;
   /** As `AnswerJudge` decides. */
   failed: number;
@@ -205,7 +205,7 @@ export class History {
     else if (entry.route === 'other') sums.outside += 1;
     else if (sentTo(entry) === 'v2') sums.migrated += 1;
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
-    // Each request counts once: what failed is neither refused nor answered.
+    // Each request counts once: a failed one is not also refused or answered.
     if (answer === 'failed') sums.failed += 1;
     else if (entry.verdict === 'refused') sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
@@ -244,7 +244,7 @@ export class History {
     return { v1: failuresOf('v1'), v2: failuresOf('v2') };
   }
 
-  /** What V2 was asked within the minutes up to `time`. */
+  /** V2's requests within the minutes up to `time`. */
   hourOfV2(time: number): HourOfV2 {
     let [requests, refused, failed, asV2SentIt] = [0, 0, 0, 0];
     const first = (Math.floor(time / MINUTE_MS) - this.ringOfMinutes.length + 1) * MINUTE_MS;
@@ -424,9 +424,9 @@ export class DurationSteps {
 const NOTABLE_SHARE = 0.25;
 
 /**
- * Recent entries, numbered from 1; readers continue from the last number they read. Beyond the capacity new entries replace the
- * oldest; those of exchanges that failed stay longer, up to a quarter of the capacity. Each reading makes the entry again from its
- * text, in some microseconds.
+ * Recent entries, numbered from 1; readers continue from the last number they read. Beyond the capacity new entries replace the oldest;
+ * those of exchanges that failed stay longer, up to a quarter of the capacity. Each read parses the entry from its text, in a few
+ * microseconds.
  */
 export class Ring {
   readonly capacity: number;

@@ -63,7 +63,10 @@ interface MaskPosition {
 
 const NOWHERE: MaskPosition = { steps: 0, matching: [] };
 
-/** Masks a raw header list for storage. `values` keeps values that are not credentials and hold none; `secrets` are further ones from the rule book. */
+/**
+ * Masks a raw header list for storage. `values` keeps values that are not credentials and contain none; `secrets` are further credentials
+ * from the rule book.
+ */
 export function maskHeaders(headers: HeaderList, values: boolean, secrets?: Secrets): ShownHeader[] {
   const shown: ShownHeader[] = [];
   for (let at = 0; at < headers.length; at += 2) {
@@ -118,7 +121,7 @@ function isCredentialName(name: string): boolean {
   return CREDENTIAL_NAME.test(decoded);
 }
 
-/** The scheme of `Authorization` stays, to help to find a client that sends the wrong one. */
+/** The scheme of `Authorization` stays, to help find a client that sends a wrong one. */
 function maskSecret(value: string): string {
   const scheme = /^(?:bearer|basic|digest|token|apikey) /i.exec(value);
   return scheme === null ? '…' : `${scheme[0]}…`;
@@ -134,7 +137,7 @@ export function maskQuerySecrets(target: string, records: readonly EditRecord[],
   return maskSecrets(target, (name) => isCredentialName(name) || secrets.has(decodeQueryText(name)));
 }
 
-/** Both names of each parameter that one of its names makes a credential. */
+/** Both names of each parameter that has the name of a credential in either version. */
 function secretNames(records: readonly EditRecord[]): ReadonlySet<string> {
   const names = records
     .filter(isOfQuery)
@@ -152,7 +155,7 @@ export function maskSecrets(text: string, isSecret: (name: string) => boolean = 
   return shown.includes('=') || shown.includes('%') ? maskPairs(shown, isSecret, 0) : shown;
 }
 
-/** Masks the parts of a multipart body whose names look like a credential's; all other bytes stay, even those that are no text. */
+/** Masks the parts of a multipart body whose names look like a credential's; all other bytes stay, even if they are not text. */
 export function maskParts(body: Uint8Array, boundary: string): Uint8Array {
   if (boundary === '') return body;
   const parts = latin1Text(body).split(`--${boundary}`);
@@ -220,7 +223,7 @@ export function redactTarget(target: string): string {
     /^([a-z][\w+.-]*:)?\/\/[^/]*@/i,
     '$1//…@',
   );
-  // Redirects hand tokens over in fragments (RFC 6749 §4.2.2).
+  // Redirects may contain tokens in fragments (RFC 6749 §4.2.2).
   const hash = whole.indexOf('#');
   const path = maskSecrets(hash === -1 ? whole : `${whole.slice(0, hash)}#…`);
   const query = mark === -1 ? '' : target.slice(mark + 1);
@@ -311,7 +314,7 @@ interface MoveTree {
   to: MaskPosition | undefined;
 }
 
-/** Follows pointers down a body, level by level: each value costs one check per pointer that still matches, at any depth. */
+/** Follows pointers down a body, level by level: at any depth, each value takes one check per pointer that still matches. */
 class MaskPositions {
   readonly root: MaskedPlace;
   private readonly pointers: readonly (readonly string[])[];

@@ -90,7 +90,7 @@ export function exchangeFamilies(
     family(
       'gateway_lookups_total',
       'counter',
-      'Requests to V2 for what response rules look up, by address and status; an answer that is none has its fault in `error_type`.',
+      'Requests to V2 for what response rules look up, by address and status; a missing or invalid response has its fault in `error_type`.',
       [...lookups.values()].map(({ told: { address, status, cause }, value }) =>
         sample(
           {
@@ -105,7 +105,7 @@ export function exchangeFamilies(
     family(
       'gateway_slow_clients_ended_total',
       'counter',
-      'Exchanges that only waited for a slow client, and ended because others needed what they held, by what was short.',
+      'Exchanges that only waited for a slow client, and ended because others needed their resources, by the scarce resource.',
       [...slowClients].map(([shortage, value]) => sample({ reason: shortage }, value)),
     ),
     family(
@@ -237,7 +237,7 @@ export interface GatewayStats {
   readonly droppedLogLines: number;
   /** The last of them, in milliseconds since 1970; undefined without any. */
   readonly lastDroppedLine?: number | undefined;
-  /** Exchanges whose spans were lost on their way to the collector. */
+  /** Exchanges whose spans were lost on the way to the collector. */
   readonly droppedSpans?: number | undefined;
   readonly earlyEnds?: EarlyEnds | undefined;
   /** Certificates in use; `notAfter` is milliseconds since 1970. */
@@ -309,7 +309,7 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
     family(
       'gateway_node_internals_missing',
       'gauge',
-      '1 for each private part of Node that is missing; the gateway goes on without it, but slower.',
+      '1 for each private part of Node that is missing; the gateway works without it, but slower.',
       (stats.missingInternals ?? []).map((part) => sample({ part }, 1)),
     ),
     family(
@@ -339,7 +339,7 @@ export function statFamilies(stats: GatewayStats, captured: { readonly bytes: nu
     ),
     gauge(
       'gateway_rule_book_stale',
-      '1 while the one before stays in force, because the rule book was refused when it was last read.',
+      '1 while the previous rule book stays in force, because the latest one was refused.',
       ruleBook.isStale === undefined ? undefined : Number(ruleBook.isStale),
     ),
     family('gateway_build_info', 'gauge', 'The program.', [sample({ version: stats.version }, 1)]),
@@ -475,12 +475,12 @@ export function replicaFamilies({ aloneSince, replicas, waiting }: ReplicaView):
   return [
     gauge(
       'gateway_store_reachable',
-      '1 while the store that replicas share is in reach, 0 while this replica is alone.',
+      '1 while the store that replicas share is reachable, 0 while this replica is alone.',
       aloneSince === undefined ? 1 : 0,
     ),
     gauge(
       'gateway_store_alone_since_seconds',
-      'Time since which the store has been out of reach, in seconds since 1970; absent while it is in reach.',
+      'Time since which the store has been unreachable, in seconds since 1970; absent while it is reachable.',
       aloneSince === undefined ? undefined : Date.parse(aloneSince) / 1000,
     ),
     gauge(
@@ -490,7 +490,7 @@ export function replicaFamilies({ aloneSince, replicas, waiting }: ReplicaView):
     ),
     gauge(
       'gateway_store_waiting_changes',
-      'Choices and roll-backs that hold on this replica only, until the store is in reach.',
+      'Choices and rollbacks that apply on this replica only, until the store is reachable.',
       waiting,
     ),
   ];

@@ -34,7 +34,7 @@ export interface Series {
   upstreamSeen: boolean;
 }
 
-/** Dry runs with the same operation and verdicts; `v2` is empty where no body was to be checked, `why` where the check came to a verdict. */
+/** Dry runs with the same operation and verdicts; `v2` is empty if there was no body to check, `why` if the check had a verdict. */
 interface DryRunCount extends Cell {
   readonly operation: string;
   readonly verdict: Would['verdict'];
@@ -47,7 +47,7 @@ interface LookupCount extends Cell {
   readonly told: LookupTold;
 }
 
-/** Maximum series; further combinations are counted together, since clients could create labels without limit. */
+/** Maximum series; further combinations are counted together, because clients could create any number of labels. */
 const MAX_SERIES = 500;
 
 /** The series for combinations beyond the limit: one for exchanges with a failure, one for the others. */
@@ -72,9 +72,7 @@ const REWRITE_BUCKETS = [
 /** Media type of `printMetrics`. */
 export const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
 
-/**
- * Counts exchanges for `/metrics`. An entry costs a few look-ups by reference or number; no string is created before a scrape.
- */
+/** Counts exchanges for `/metrics`. An entry takes a few lookups by reference or number; no string is created before a scrape. */
 export class Metrics {
   /** Durations of rewriting bodies. */
   readonly rewriting = new MetricHistogram(REWRITE_BUCKETS);
@@ -87,7 +85,7 @@ export class Metrics {
   readonly responseNotes = new Map<string, number>();
   /** Requests for what rules look up, by address and status or cause. */
   readonly lookups = new Map<string, LookupCount>();
-  /** Exchanges that only waited for a slow client, and ended because something was short. */
+  /** Exchanges that only waited for a slow client, and ended because a resource was scarce. */
   readonly slowClients = new Map<Shortage, number>(SHORTAGES.map((shortage) => [shortage, 0]));
   private readonly seriesByKey = new Map<string, Map<number, Series[]>>();
   private readonly editCells = new Map<string, Cell & { readonly edit: EditRecord }>();

@@ -53,15 +53,12 @@ export type CaptureLevel = 'nothing' | 'failure' | 'structure' | 'bodies';
 export interface Observer {
   /** Maximum bytes of a body to capture. */
   readonly bodyLimit: number;
-  /** True if patches may have values of bodies: capture is on, and masks nothing. */
+  /** True if patches may contain values of bodies: capture is on, and masks nothing. */
   readonly logsValues?: boolean | undefined;
   begin(): CaptureLevel;
   /** Whether to record spans of a trace; absent without span export. `parent` is the client's own decision. */
   readonly isSampled?: ((traceId: string, parent: boolean | undefined) => boolean) | undefined;
-  /**
-   * `captured` is absent where `begin` returned `nothing`, or `failure` and the exchange did not fail. The observer owns the entry
-   * from here on.
-   */
+  /** `captured` is absent if `begin` returned `nothing`, or `failure` and the exchange did not fail. The observer then owns the entry. */
   observe(entry: Entry, captured?: CapturedExchange): void;
 }
 
@@ -73,7 +70,7 @@ const MAX_CHARACTERS = 120;
 const GENERATION_KEYS = 5000;
 const GENERATION_CHARACTERS = 1_000_000;
 
-/** Traces by which people recognise a client without a name. */
+/** Data by which people recognise a client without a name. */
 export interface ClientTrace {
   /** Its latest `User-Agent` fields, newest first, at most 3, cut to 120 characters. */
   readonly userAgents: readonly string[];
@@ -114,8 +111,8 @@ export function apiKeyOf(authorization: string): string {
 }
 
 /**
- * Hashes API keys by `hashOf` and caches the recent hashes. Anybody can send new keys without end: the cache is limited by number and
- * characters, and keys in use outlive those that are sent once.
+ * Hashes API keys by `hashOf` and caches the recent hashes. Clients can send any number of new keys: the cache is limited by number and
+ * characters, and keys in use stay longer than those that are sent once.
  */
 export function rememberedHash<Hash>(
   hashOf: (apiKey: string) => Hash,
@@ -136,11 +133,11 @@ export function rememberedHash<Hash>(
     current.set(key, hash);
     if (hash instanceof Promise)
       hash.then(
-        // The next request need not wait for it.
+        // The next request does not have to wait for it.
         (known: Awaited<Hash>) => {
           for (const generation of [current, previous]) if (generation.has(key)) generation.set(key, known);
         },
-        // The next request tries again to make a hash that could not be made.
+        // The next request tries again if the hash could not be made.
         () => {
           current.delete(key);
           previous.delete(key);
@@ -169,7 +166,7 @@ interface LastFacts {
   readonly attempts: number;
 }
 
-/** Begins an entry, with all members from the start: adding them one by one costs more. */
+/** Begins an entry, with all members from the start: adding them one by one takes longer. */
 export function openEntry({ route, method, requestId, ruleBook, verdict }: FirstFacts): OpenEntry {
   return {
     time: '',
@@ -230,7 +227,7 @@ export function openEntry({ route, method, requestId, ruleBook, verdict }: First
 
 /**
  * Completes an entry, which never changes afterwards. Its texts may be parts of the request's head, and keep all of that in memory: copy
- * one that you keep for long (`ownEntry`).
+ * an entry that is kept for long (`ownEntry`).
  */
 export function closeEntry(entry: OpenEntry, { time, target, upstreamTarget, attempts }: LastFacts): Entry {
   entry.time = timeText(time);

@@ -5,7 +5,7 @@ import type { RollbackRule } from '../rules/rollout.ts';
 import type { Answer } from './answers.ts';
 import { type Entry, isOutage, statusFrom } from './entry.ts';
 
-/** How an operation of V1 fails since it is migrated, as judged by its own past. */
+/** How a migrated operation of V1 fails, compared with its own past. */
 export interface OperationTrouble {
   readonly operation: string;
   /** `always`: every request since it began; `more`: a larger share than before. */
@@ -13,11 +13,11 @@ export interface OperationTrouble {
   /** Requests since it began, and how many of them failed. */
   readonly requests: number;
   readonly failed: number;
-  /** True where V2 or the gateway refused them (4xx), and none failed with a 5xx or without a response. */
+  /** True if V2 or the gateway refused them (4xx), and none failed with a 5xx or without a response. */
   readonly isRefusal: boolean;
-  /** Those of the failures to which V2 did not respond, such as with an open circuit: they are no fault of the operation. */
+  /** Those of the failures without a response from V2, such as with an open circuit: they are not caused by the operation. */
   readonly unanswered: number;
-  /** The hash of the only client that it hits; undefined where it hits several, or requests without a key. */
+  /** The hash of the only affected client; undefined if there are several, or requests without a key. */
   readonly client: string | undefined;
   /** Milliseconds since 1970 of the first failure, of the last one, and of the first response after that, once it is over. */
   readonly since: number;
@@ -25,7 +25,7 @@ export interface OperationTrouble {
   readonly until: number | undefined;
   /** Requests before, to V1 and to V2, and how many of them failed. */
   readonly before: Counts;
-  /** The shares that failed before and since it began, as a canary's test sees them; `isHarm` where that test finds more. */
+  /** The shares that failed before and since it began, evaluated like a canary; `isHarm` is true if that finds more failures. */
   readonly evidence: TroubleEvidence;
 }
 
@@ -38,12 +38,12 @@ export interface TroubleEvidence {
   readonly margin: number;
 }
 
-/** Requests of an operation that fails elsewhere, since it does. Times are milliseconds since 1970. */
+/** Requests of an operation that fails at another replica, since then. Times are milliseconds since 1970. */
 export interface WatchedOperation {
   readonly operation: string;
   readonly requests: number;
   readonly failed: number;
-  /** True where none failed but by a refusal. */
+  /** True if all failures are refusals. */
   readonly isRefusal: boolean;
   readonly unanswered: number;
   readonly since: number;
@@ -58,7 +58,7 @@ export interface Counts {
   readonly failed: number;
 }
 
-/** Successive failures from which an operation fails always, and failures from which it fails more often. */
+/** Successive failures from which an operation counts as always failing, and failures from which it counts as failing more often. */
 const ENOUGH = 5;
 
 /** Successive responses without a failure after which trouble is over. */
@@ -68,17 +68,17 @@ const RECOVERED = 20;
 const RECENT_MINUTES = 10;
 const MINUTE_MS = 60_000;
 
-/** Milliseconds for which trouble that is over is told, and for which it is after its last failure where nothing shows that it is over. */
+/** Milliseconds for which past trouble is reported, and after the last failure of trouble that nothing shows to be over. */
 const TOLD_MS = 3_600_000;
 const LASTING_MS = 86_400_000;
 
-/** Requests of the past, of which older ones count for ever less. */
+/** Requests of the past, in which older ones count less and less. */
 const PAST_REQUESTS = 10_000;
 
-/** Operations that are judged: a rule book has fewer. */
+/** Maximum operations that are evaluated: a rule book has fewer. */
 const MAX_OPERATIONS = 2000;
 
-/** What requests that failed have in common. */
+/** The common properties of failed requests. */
 class Failures {
   count = 0;
   unanswered = 0;
@@ -135,14 +135,14 @@ interface Trouble {
 interface Health {
   readonly past: { requests: number; failed: number };
   readonly minutes: { start: number; requests: number; failures: Failures }[];
-  /** The successive requests that all failed, or all did not. */
+  /** The successive requests that all failed, or that all succeeded. */
   row: { failed: boolean; requests: number; since: number; failures: Failures };
   trouble: Trouble | undefined;
 }
 
 /**
- * Judges each operation of V1 against its own past, as a canary is judged against the clients that stay on V1: what failed as often
- * before is no trouble. A response that the client got from V1 counts for the past only.
+ * Compares each operation of V1 with its own past, as a canary is compared with the clients that stay on V1: failures that were as
+ * frequent before are not trouble. A response that the client got from V1 counts only for the past.
  */
 export class OperationHealth {
   private readonly all = new Map<string, Health>();
@@ -150,7 +150,7 @@ export class OperationHealth {
   private readonly rule: () => RollbackRule;
   private readonly onHarm: (trouble: OperationTrouble) => void;
 
-  /** `rule` is that of canaries; `onHarm` is called once for each trouble that the test of a canary finds. */
+  /** `rule` is that of canaries; `onHarm` is called once for each trouble that counts as harm by the test of a canary. */
   constructor(
     rule: () => RollbackRule = () => DEFAULT_ROLLBACK,
     onHarm: (trouble: OperationTrouble) => void = () => {},
@@ -181,7 +181,7 @@ export class OperationHealth {
     if (failed) this.tell(operation, health);
   }
 
-  /** Adds requests of before this run to the past, by operation. */
+  /** Adds requests from before this run to the past, by operation. */
   learn(operations: Readonly<Record<string, Counts>>): void {
     for (const [operation, { requests, failed }] of Object.entries(operations)) {
       const past = this.healthOf(operation, 0)?.past;
@@ -192,7 +192,7 @@ export class OperationHealth {
     }
   }
 
-  /** Counts the requests of operations that fail elsewhere: from `time` on, and the last ones before it if all of them failed. */
+  /** Counts the requests of operations that fail at other replicas: from `time` on, and the last ones before it if all of them failed. */
   watch(operations: readonly string[], time: number): void {
     this.watching = new Map(
       operations.map((operation) => [
@@ -202,12 +202,12 @@ export class OperationHealth {
     );
   }
 
-  /** What was counted of them. */
+  /** The counts of those operations. */
   get watched(): readonly WatchedOperation[] {
     return [...this.watching].map(([operation, counts]) => ({ operation, ...counts }));
   }
 
-  /** Milliseconds since 1970 at which the last trouble was over, or was seen last; undefined without any. */
+  /** Milliseconds since 1970 at which the last trouble was over, or was last seen; undefined if there was none. */
   get wellSince(): number | undefined {
     const ends = [...this.all.values()].flatMap(({ trouble }) => trouble && (trouble.until ?? trouble.last));
     return ends.reduce<number | undefined>(
@@ -216,7 +216,7 @@ export class OperationHealth {
     );
   }
 
-  /** What troubles operations at `now`, or did so within an hour, the latest last. */
+  /** The trouble of operations at `now`, or within the last hour, the latest last. */
   troubles(now: number): readonly OperationTrouble[] {
     const told: OperationTrouble[] = [];
     for (const [operation, { trouble }] of this.all) {
@@ -228,7 +228,7 @@ export class OperationHealth {
     return told.sort((one, other) => one.since - other.since);
   }
 
-  /** Says once that the test of a canary finds harm: at first there may be too few requests. */
+  /** Reports once that the test of a canary finds harm: at first there may be too few requests. */
   private tell(operation: string, { trouble }: Health): void {
     if (trouble === undefined || trouble.until !== undefined || trouble.isTold) return;
     const told = this.told(operation, trouble);
@@ -258,7 +258,7 @@ export class OperationHealth {
   private judge(health: Health, entry: Entry, time: number): void {
     const { past, row } = health;
     const recent = recentOf(health, time);
-    // The requests that failed in a row are not the past that they are compared with.
+    // The requests that failed in a row do not belong to the past that they are compared with.
     const before = {
       requests: past.requests + recent.requests - (row.requests - 1),
       failed: past.failed + recent.failed - (row.requests - 1),
@@ -346,7 +346,7 @@ function sampleOf({ requests, failed }: Counts): { readonly requests: number; re
   return { requests: Math.round(requests), failures: Math.round(failed) };
 }
 
-/** An operation that went back to V1 is well once V1 serves it. */
+/** An operation that went back to V1 is healthy once V1 serves it. */
 function onV1({ trouble }: Health, failed: boolean, time: number): void {
   if (trouble === undefined || trouble.until !== undefined) return;
   const { row } = trouble;
@@ -390,7 +390,7 @@ function addToMinute(health: Health, entry: Entry, failed: boolean, time: number
     const [first] = minutes;
     if (first === undefined || first.start > start - RECENT_MINUTES * MINUTE_MS) break;
     minutes.shift();
-    // What fails now is not the past by which it is judged.
+    // Current failures do not belong to the past that they are compared with.
     if (health.trouble !== undefined && health.trouble.until === undefined) continue;
     past.requests += first.requests;
     past.failed += first.failures.count;
@@ -415,7 +415,7 @@ function recentOf(health: Health, time: number): Counts {
   return { requests, failed };
 }
 
-/** True where half of the requests failed before, too. */
+/** True if half of the requests also failed before. */
 function hasFailedSo({ requests, failed }: Counts): boolean {
   return requests > 0 && failed * 2 >= requests;
 }

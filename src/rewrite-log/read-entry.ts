@@ -29,7 +29,7 @@ function isEntry(value: unknown): value is Entry {
       (name) => members[name] === undefined || isListOf(members[name], (one) => typeof one === 'string'),
     ) &&
     (apiVersion === undefined || hasTexts(apiVersion, ['sent', 'why'], ['field'])) &&
-    // A log may come from a newer gateway: other words are kept, other types are not.
+    // A log may come from a newer gateway: unknown words are kept, other types are faults.
     (would === undefined || hasTexts(would, ['verdict'], ['failure', 'pointer', 'v2', 'at', 'why'])) &&
     (comparison === undefined ||
       (hasTexts(comparison, ['verdict']) &&
@@ -104,7 +104,7 @@ const editRecord = z.strictObject({
   ),
   header: optional(
     z.string(),
-    'Header field as the client named it, for an edit of the header section; the new one, where it had none.',
+    'Header field as the client named it, for an edit of the header section; the new name for a field that a rule added.',
   ),
   to: optional(z.string(), 'Header field as V2 reads it; absent if V2 does not get it.'),
   note: optional(
@@ -133,7 +133,7 @@ const responseRecord = z.strictObject({
   ),
   header: optional(
     z.string(),
-    'Header field as V2 named it, for an edit of the header section; the new one, where it had none.',
+    'Header field as V2 named it, for an edit of the header section; the new name for a field that a rule added.',
   ),
   to: optional(z.string(), 'Header field as the client reads it; absent if the client does not get it.'),
   note: optional(
@@ -151,7 +151,7 @@ const comparison = z.strictObject({
     )
     .max(32)
     .readonly(),
-  noise: count.describe('Fields in which V1 differs from itself.'),
+  noise: count.describe('Fields that differ between two responses of V1.'),
   extra: count.describe('Members of objects that only V2 has.'),
   why: z.exactOptional(z.string()),
 });
@@ -183,7 +183,7 @@ export const entrySchema = z
         why: z.enum(['absent', 'invalid', 'future', 'client', 'pin']),
         field: z.exactOptional(z.string()),
       }),
-      'The release that the gateway requests from V2, the reason for it, and what names it unless that is x-api-version: a header field, accept for media types, or ? and a query parameter.',
+      'The release that the gateway requests from V2, the reason for it, and the place that names it, unless that is x-api-version: a header field, accept for media types, or ? and a query parameter.',
     ),
     mode: optional(
       z.enum(['observe', 'canary', 'shadow', 'verify']),
@@ -220,7 +220,7 @@ export const entrySchema = z
     heldMs: optional(milliseconds, 'Milliseconds of delay for the rate limit of the service.'),
     newcomer: optional(
       z.enum(['refused', 'warned', 'would', 'not-known']),
-      'The client is new to V1: refused, warned, not known yet (refused if still unknown on the day), or served because the gateway cannot tell.',
+      'The client is new to V1: refused, warned, not known yet (refused if still unknown on the day), or served because the gateway does not know.',
     ),
     verdict: z
       .enum(['rewritten', 'unchanged', 'refused', 'passed', 'served'])
@@ -249,22 +249,22 @@ export const entrySchema = z
     ),
     responseNote: optional(
       z.string(),
-      'Reason why a response was not rewritten although a response rule applies; lookup-failed: V2 does not have something that a rule looks up, or did not say so in time; response-until-close: only the end of a TLS connection without close_notify marks its end.',
+      'Reason why a response was not rewritten although a response rule applies; lookup-failed: V2 does not have an object that a rule looks up, or did not respond in time; response-until-close: only the end of a TLS connection without close_notify marks its end.',
     ),
     lookups: optional(
       z
         .array(
           z.strictObject({
-            address: z.string().describe('The address at V2, with {} in the place of the key.'),
-            status: optional(count, "Status of V2's answers; absent without one."),
-            cause: optional(z.string(), 'Why there is no answer, in a few words.'),
+            address: z.string().describe('The address at V2, with {} in place of the key.'),
+            status: optional(count, "Status of V2's responses; absent without one."),
+            cause: optional(z.string(), 'Why there is no response, in a few words.'),
             count: count.describe('Number of such requests.'),
             ms: count.describe('Milliseconds of the slowest.'),
-            bytes: count.describe('Bytes of the answers, decoded.'),
+            bytes: count.describe('Bytes of the responses, decoded.'),
           }),
         )
         .readonly(),
-      'What lookup rules asked V2 for the response, by address and outcome.',
+      'Requests of lookup rules to V2 for the response, by address and outcome.',
     ),
     responseWould: optional(
       z
@@ -272,7 +272,7 @@ export const entrySchema = z
           z.strictObject({
             change: z.string().describe('Id of the change in the rule book.'),
             rule: optional(z.enum(REQUEST_RULE_NAMES), 'V2 has other values of the member.'),
-            from: optional(pointer, "Pointer in V2's response; absent if it is gone there."),
+            from: optional(pointer, "Pointer in V2's response; absent if V2 does not have the member."),
             path: pointer.describe("Pointer in V1's response."),
           }),
         )
@@ -327,7 +327,7 @@ export const entrySchema = z
       'Milliseconds from the last attempt to send the request to the head of its response, with the wait for a connection and the time of a body that streams.',
     ),
     totalMs: milliseconds.describe(
-      'Milliseconds from the head of the request to the end of the response; 0 where the head could not be read.',
+      'Milliseconds from the head of the request to the end of the response; 0 if the head could not be read.',
     ),
     rewriteMs: optional(milliseconds, 'Milliseconds of rewriting the body.'),
     attempts: optional(count, 'Number of attempts to send the request, if more than one.'),

@@ -9,7 +9,7 @@ import { movedPointer } from './masks.ts';
 const MAX_PLACES = 16;
 const MAX_POINTER = 256;
 
-/** Maximum members of a response to look at. */
+/** Maximum members of a response to examine. */
 const MAX_MEMBERS = 4000;
 
 const decoder = new TextDecoder();
@@ -112,7 +112,7 @@ export function unechoedMembers(
   return missing.slice(0, MAX_PLACES);
 }
 
-/** A text names an attribute by its dotted path or its pointer, between characters that no name has. */
+/** A text names an attribute by its dotted path or its pointer, between characters that cannot be part of a name. */
 function names(text: string, attribute: string, wrapper: string): boolean {
   const dotted = attribute.slice(wrapper.length + 1).replaceAll('/', '.');
   for (const name of [dotted, attribute]) {
@@ -142,7 +142,7 @@ function visit(root: object, look: (pointer: string, value: unknown) => void): b
   return true;
 }
 
-/** Returns an own member of a value; undefined where it is no object, or has no such member. */
+/** Returns an own member of a value; undefined if it is not an object, or has no such member. */
 export function memberOf(value: unknown, name: string): unknown {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
     ? Reflect.get(value, name)

@@ -5,7 +5,7 @@ import { DurationSteps } from './history.ts';
 /** Widths of the points of a series. */
 export type SeriesStep = 'minute' | 'hour' | 'day';
 
-/** A median and the quantile that 95 of 100 do not exceed, in milliseconds, from steps of about 10 %: the upper bound of its step. */
+/** A median and the 95 % quantile, in milliseconds, from steps of about 10 %: the upper bound of its step. */
 export interface Latency {
   readonly median: number;
   readonly p95: number;
@@ -15,11 +15,11 @@ export interface Latency {
 export interface SeriesPoint {
   /** RFC 3339: its start. */
   readonly time: string;
-  /** Requests by who chose the status; `nobody` responded to clients that disconnected before. Their sum is the number of requests. */
+  /** Requests by who chose the status; `nobody` if the client disconnected before a response. Their sum is the number of requests. */
   readonly answered: Readonly<Record<Answerer, number>>;
   /** Of those, requests of V1 clients; the others are of V2's own clients. */
   readonly ofV1: number;
-  /** Of those, requests that failed, and that the operator refuses on purpose. */
+  /** Of those, requests that failed, and requests that the operator refuses on purpose. */
   readonly failed: number;
   readonly onPurpose: number;
   /** From the head of a request to the end of its response, and until V2 began to respond; absent without requests. */
@@ -89,7 +89,7 @@ export class TrafficSeries {
     return this.first;
   }
 
-  /** Counts an exchange of `time` (milliseconds since 1970), unless no client of V1 or V2 sent it. */
+  /** Counts an exchange of `time` (milliseconds since 1970), if a client of V1 or V2 sent it. */
   add(entry: SeriesEntry, time: number, answer: Answer): void {
     const ofV1 = isOfV1(entry);
     if (entry.verdict === 'served' || (!ofV1 && entry.route !== 'pass')) return;

@@ -128,7 +128,7 @@ describe('the verdict', () => {
           .see(200, { operation: 'create_client' })
           .see(25, { ...FAILS, client: ACME })
           .verdict(),
-      'bad: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:03:21.000Z, all of acme. Too little is known of before.',
+      'bad: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:03:21.000Z, all of acme. Too little is known about the time before.',
     ],
     [
       'one operation fails always, for many clients, and did not before',
@@ -149,7 +149,7 @@ describe('the verdict', () => {
     [
       'one operation is refused always, and nothing is known of before',
       (all) => all.see(200, { operation: 'create_client' }).see(10, REFUSED).verdict(),
-      'note: order_floor_plan is refused: 10 of 10 requests since 2026-11-29T08:03:21.000Z. Too little is known of before.',
+      'note: order_floor_plan is refused: 10 of 10 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before.',
     ],
     [
       'one operation fails more often than it did',
@@ -590,7 +590,7 @@ describe('the verdict', () => {
           .see(9, { ...FAILS, operation: 'create_client' })
           .see(60, { operation: 'read_client' })
           .verdict(),
-      'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:03:21.000Z. Too little is known of before. 1 more condition of this kind.',
+      'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before. 1 more condition of this kind.',
     ],
   ])('%s', (_, verdict, expected) => {
     const watched = new Watched();

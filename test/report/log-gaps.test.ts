@@ -242,7 +242,9 @@ describe('the statement on switching V1 off', () => {
     expect(verdictOf(linesOf(at(55)))).toMatchObject({
       verdict: 'unknown',
       gaps: 1,
-      text: expect.stringMatching(/^The log of b ends at 2026-12-25T23:30.* is not known\.$/),
+      text: expect.stringMatching(
+        /^The log of b ends at 2026-12-25T23:30.* It is unknown whether there was traffic then\.$/,
+      ),
     });
   });
 });

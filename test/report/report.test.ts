@@ -940,7 +940,7 @@ describe('the statement on switching V1 off', () => {
     expect(drift(read('unknown'))).toEqual([
       {
         state: 'unknown',
-        text: 'Verify compared none of 1 read: whether V2 drifts from V1 is not known.',
+        text: 'Verify compared none of 1 read: it is unknown whether V2 drifts from V1.',
       },
     ]);
     const operation = read('same').operation ?? 'other calls';
@@ -1035,7 +1035,7 @@ describe('the statement on switching V1 off', () => {
       path: '',
     });
     const sentence =
-      '2 requests could not be read, the last at 2026-11-20T12:00:00.000Z: whether V1 clients sent them is not known.';
+      '2 requests could not be read, the last at 2026-11-20T12:00:00.000Z: it is unknown whether V1 clients sent them.';
     const both = [unread, { ...unread, time: '2026-11-20T12:00:00.000Z' }];
     const statement = at(time, ...daily, ...left, ...both);
     expect(statement).toMatchObject({ verdict: 'unknown' });
@@ -1045,7 +1045,9 @@ describe('the statement on switching V1 off', () => {
       conditions: [{ text: sentence }],
     });
     const [one] = at(time, unread).conditions;
-    expect(one?.text).toMatch(/^1 request could not be read, .*: whether V1 clients sent it is not known\.$/);
+    expect(one?.text).toMatch(
+      /^1 request could not be read, .*: it is unknown whether V1 clients sent it\.$/,
+    );
     expect(at(time, ...daily, ...left, { ...unread, time: '2026-11-01T12:00:00.000Z' }).verdict).toBe('yes');
   });
 

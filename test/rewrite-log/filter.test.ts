@@ -52,7 +52,7 @@ test('a filter has 200 values at most, and an entry is printed once for all of t
   expect([printed, read]).toEqual([1, 1]);
   expect(filter('has:kept').accepts(base, () => 'Kept')).toBe(true);
   expect(parseFilter(`verdict:refused ${words.join(' ')}`)).toMatchObject({
-    message: 'A filter has 200 values at most; filter in several steps.',
+    message: 'A filter has at most 200 values; filter in several steps.',
   });
   expect(parseFilter(`op:${'a,'.repeat(6000)}`)).toHaveProperty('message');
 });
@@ -188,16 +188,16 @@ describe('a filter', () => {
 
   test.each([
     ['  colour:red', 'There is no field colour', 2, 12],
-    ['x status:4yy', 'status: wants', 2, 12],
-    ['ms:fast', 'ms: wants', 0, 7],
-    ['client:', 'client: wants a value', 0, 7],
+    ['x status:4yy', 'status: needs', 2, 12],
+    ['ms:fast', 'ms: needs', 0, 7],
+    ['client:', 'client: needs a value', 0, 7],
     ['stauts:4xx', 'There is no field stauts; did you mean "status"?', 0, 10],
     ['would-be:refused', 'There is no field would-be', 0, 16],
     ['verdict:refusd', 'verdict: has no value refusd; did you mean "refused"?', 0, 14],
     ['mode:shadwo', 'mode: has no value shadwo; did you mean "shadow"?', 0, 11],
     ['origin:v3', 'origin: has no value v3', 0, 9],
-    ['time:yesterday', 'time: wants', 0, 14],
-    ['time:2026..2027..2028', 'time: wants', 0, 21],
+    ['time:yesterday', 'time: needs', 0, 14],
+    ['time:2026..2027..2028', 'time: needs', 0, 21],
   ])('reports the fault in %s, and its position', (text, message, start, end) => {
     const fault = parseFilter(text);
     expect(fault).toMatchObject({ start, end });

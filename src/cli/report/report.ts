@@ -590,7 +590,7 @@ export function censusTerminal(census: Census, terminal: Terminal): string {
     census.suspects.length === 0
       ? ''
       : wrapLines(
-          `Not known whether V2 takes these:\n${census.suspects
+          `V2 may not accept these:\n${census.suspects
             .map(({ operation, pointer, why }) => `  ${terminalText(`${operation} ${pointer}: ${why}`)}`)
             .join('\n')}`,
           columns,

@@ -136,12 +136,12 @@ function spanAt(body: Uint8Array, { position }: Refusal): TextSpan | undefined {
 /** Lines of context around a difference, as in `diff -u`. */
 const CONTEXT = 3;
 
-/** Marks a last line without a line feed, so that it differs from one with it. No text file has this character. */
+/** Marks a last line without a line feed, so that it differs from one with it. The character occurs in no text file. */
 const UNENDED = '\u0000';
 
 const NO_LINES = `${UNENDED}${UNENDED}`;
 
-/** Maximum lines of a text to compare, since the table of lengths grows with the product of both. */
+/** Maximum lines of a text to compare, because the table of lengths grows with the product of both. */
 const MAX_LINES = 2000;
 
 /** Prints the differences of two texts as a unified diff for `patch` and `git apply`; empty when they are equal. */

@@ -31,9 +31,9 @@ const encoder = new TextEncoder();
 const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Prints a request as a curl command for a POSIX shell. `origin` is scheme, host and port. The key is `$API_KEY`; other masked fields
- * are left out. Where only the structure of a body is known, placeholders of the right types replace its values. A large body is to be
- * in a file, `body.json`.
+ * Prints a request as a curl command for a POSIX shell. `origin` is scheme, host and port. The key is `$API_KEY`; other masked fields are
+ * left out. If only the structure of a body is known, placeholders of the right types replace its values. A large body is read from a
+ * file, `body.json`.
  */
 export function curlCommand(request: RequestView, origin: string, keyField?: string): string {
   const { method, target, headers, body } = request;
@@ -127,7 +127,7 @@ export function exactText(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** A body for a request to explain, as text or, where the bytes are not text, in Base64. */
+/** A body for a request to explain, as text, or in Base64 if the bytes are not text. */
 export function bodyOfBytes(bytes: Uint8Array): Pick<ExplainRequest, 'body' | 'bodyBase64'> {
   const text = exactText(bytes);
   return text === undefined ? { bodyBase64: encodeBase64(bytes) } : { body: text };

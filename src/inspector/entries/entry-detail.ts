@@ -19,7 +19,7 @@ import {
 import { curlCommand, rewriteAgain } from './curl.ts';
 import { reasonIn } from './search-entries.ts';
 
-/** The parts for the detail of an entry. */
+/** The parts of an entry's detail. */
 export interface DetailParts {
   readonly run: string;
   readonly seq: number;
@@ -31,7 +31,7 @@ export interface DetailParts {
   readonly origin: string;
 }
 
-/** Size in bytes above which a body takes more than a millisecond to lay out. */
+/** Size in bytes above which formatting a body takes more than a millisecond. */
 const LARGE_BYTES = 16 * 1024;
 
 const NOT_CAPTURED_NOTE =
@@ -50,7 +50,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   const numbered: NumberedEntry = { seq, ...entry, ...(reason === undefined ? {} : { reason }) };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
   const { bytes } = kept.v1Request.body;
-  // A masked body is rewritten like the real one, except by maps: they read values, and leave a mask as it is.
+  // A masked body is rewritten like the real one, except by maps, which read values and leave a mask unchanged.
   const outcome = rewriteAgain(entry, kept, rules, bytes);
   const delivered = deliveredBody(parts, kept);
   const bodies = new BodyViews(pointersOf(entry, outcome));
@@ -86,7 +86,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
       : {}),
     curl: {
       v1: curlCommand(v1Request, gatewayOrigin(kept.v1Request), keyFieldAtV1(rules?.ruleBook, '')?.[0]),
-      // A webhook went to a subscriber, by a signature that is masked.
+      // A webhook was sent to a subscriber, with a signature that is masked here.
       ...(v2Request === undefined || entry.route === 'webhook'
         ? {}
         : { v2: curlCommand(v2Request, parts.origin) }),
@@ -94,7 +94,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   };
 }
 
-/** The body that the subscriber of a rewritten webhook received; undefined where it is unchanged or not known. */
+/** The body that the subscriber of a rewritten webhook received; undefined if unchanged or unknown. */
 function deliveredBody({ entry, rules, origin }: DetailParts, kept: KeptExchange): Uint8Array | undefined {
   const { body, target } = kept.v1Request;
   if (entry.route !== 'webhook' || entry.verdict !== 'rewritten' || body.bytes === undefined)
@@ -118,7 +118,7 @@ export function delivery(
   return rules.responsePlan(operation, operation.method).rewrite(body, context);
 }
 
-/** The members that edits and response edits touch, or where a body is refused. */
+/** The members that edits and response edits change, or the place of a refusal. */
 function pointersOf({ responseEdits = [], pointer }: Entry, outcome: Rewrite | undefined): readonly string[] {
   const records = outcome === undefined || outcome.verdict === 'refused' ? [] : outcome.records;
   const pointers = [...records, ...responseEdits].flatMap(({ from, path }) => [from, path]);
@@ -137,7 +137,7 @@ function bytesOf(kept: KeptExchange, outcome: Rewrite | undefined): Uint8Array[]
   );
 }
 
-/** Lays out each body once, even if it is displayed several times. */
+/** Formats each body once, even if it is displayed several times. */
 class BodyViews {
   private readonly layouts = new Map<Uint8Array, JsonLayout | undefined>();
   /** The containers that stay unfolded in a large body. */

@@ -54,7 +54,7 @@ export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly
               `A brownout reaches, as this plan counts, the clients that were active at its time of the week in three of the last ${WEEKS} weeks of the log, or in all that the log covers if those are fewer. It refuses V1 requests with 410, as the end does.`,
             ]
           : [
-              'No brownout is planned: no day is left for one, or the log covers no time of the week at which a client was active.',
+              'No brownout is planned: no day is left for it, or the log does not cover a time of the week at which a client was active.',
             ],
       ...(brownouts.length === 0
         ? {}
@@ -106,7 +106,7 @@ export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly
   ];
 }
 
-/** Says how many clients a notice reaches, and names those that none does. */
+/** Says how many clients a notice reaches, and names those without one. */
 function reachSentences({ clients }: Plan): readonly string[] {
   const refused = clients.filter(({ notice }) => notice !== undefined && 'refused' in notice).length;
   const planned = clients.filter(({ notice }) => notice !== undefined && 'weeks' in notice).length;
@@ -172,7 +172,7 @@ function hoursTable({ hours }: Plan): PlanTable {
   const days = [...Map.groupBy(hours, ({ weekday }) => weekday)];
   return {
     head: ['hour', ...days.map(([weekday]) => weekday.slice(0, 3))],
-    // Hours without a client on any day say nothing.
+    // Hours without a client on any day are omitted.
     rows: Array.from({ length: 24 }, (_, hour) => ({
       hour,
       cells: days.flatMap(([, all]) => all[hour] ?? []),

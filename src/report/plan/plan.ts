@@ -26,7 +26,7 @@ import { cellAt, CELLS_A_DAY, CELLS_A_WEEK, QUARTER_MS, slotOf, weekdayOf, type 
 /** Days between the announcement and the end of V1, unless the operator sets others. */
 export const DEFAULT_LEAD_DAYS = 90;
 
-/** Begins the ids of a plan's brownouts; a number follows. */
+/** Prefix of the ids of a plan's brownouts; a number follows. */
 export const PLAN_PREFIX = 'plan-';
 
 /** Lengths of the brownouts, round by round, in quarters of an hour: from 15 minutes to four hours. */
@@ -40,7 +40,7 @@ const MAX_A_ROUND = 3;
 const QUIET_DAYS = 14;
 const QUIET_SHARE = 0.2;
 
-/** Brownouts come in the last days before the sunset: nobody acts years ahead. */
+/** Brownouts are planned in the last days before the sunset: earlier ones would be forgotten. */
 const BROWNOUT_DAYS = 400;
 
 /** Days among which the sunset is looked for: more than an operator may avoid in one range. */
@@ -56,7 +56,7 @@ const MAX_NAMED = 3;
 export interface PlanOptions {
   /** Milliseconds since 1970 at which the plan is made. */
   readonly now: number;
-  /** Least days from the deprecation to the sunset. */
+  /** Minimum days from the deprecation to the sunset. */
   readonly leadDays: number;
   /** Days at the end of the log without a request after which a client is left out. */
   readonly goneAfterDays: number;
@@ -74,13 +74,13 @@ export interface PlannedBrownout {
   readonly id: string;
   readonly from: number;
   readonly until: number;
-  /** The clients that it is for, and those that it spares: those of the sunset. */
+  /** The clients that it applies to and those that it spares, as for the sunset. */
   readonly clients?: readonly string[];
   readonly except?: readonly string[];
-  /** Weeks that the log covers at this time, and those of them in which a client that counts as reached was active at least. */
+  /** Weeks that the log covers at this time, and the minimum of them in which a client must have been active to count as reached. */
   readonly weeks: number;
   readonly least: number;
-  /** Clients that it reaches, and those of them that no notice before it reaches. */
+  /** Clients that it reaches, and those of them that it reaches first. */
   readonly reaches: number;
   readonly first: number;
   /** The reason in counts. */
@@ -98,11 +98,11 @@ export interface PlannedClient {
   readonly name?: string;
   /** V1 requests in the log. */
   readonly requests: number;
-  /** Absent where nothing reaches it. */
+  /** Absent if no notice reaches it. */
   readonly notice?: Notice;
   /** Planned brownouts that reach it. */
   readonly brownouts: number;
-  /** False where it was active at no time of the week in enough weeks, whatever brownout is planned. */
+  /** False if it was not active often enough at any time of the week, so that no brownout could reach it. */
   readonly isReachable: boolean;
   /** The reason in counts. */
   readonly because: string;
@@ -134,21 +134,21 @@ export interface Plan {
   readonly sunset: number;
   /** Why the sunset is not earlier. */
   readonly sunsetBecause: string;
-  /** The requests that get 410 from the sunset on; absent where the rule book declares a sunset that only announces the end. */
+  /** The requests that get 410 from the sunset on; absent if the rule book's sunset only announces the end. */
   readonly gone?: Scope;
   readonly announcements: readonly Announcement[];
   readonly brownouts: readonly PlannedBrownout[];
   /** The hours of the week, Monday 00:00 first. */
   readonly hours: readonly HourOfWeek[];
-  /** Clients that still use V1, those that nothing reaches first, then by requests. */
+  /** Clients that still use V1, those without a notice first, then by requests. */
   readonly clients: readonly PlannedClient[];
   /** Clients that use V1 beyond its sunset, by the rule book. */
   readonly spared: readonly Pick<PlannedClient, 'client' | 'name'>[];
   /** Operations and changes that end before V1 does, by the rule book. */
   readonly endings: readonly Ending[];
-  /** What is to be known before all else: how little the log covers. Absent for a log of a quarter. */
+  /** The most important caveat: how little the log covers. Absent for a log of a quarter. */
   readonly caveat?: string;
-  /** What the log does not show otherwise, in sentences. */
+  /** Other facts that the log does not show, in sentences. */
   readonly unknown: readonly string[];
 }
 
@@ -196,7 +196,7 @@ export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefin
 interface ClientGroups {
   /** Those that still use V1, and for which it ends. */
   readonly clients: readonly ClientActivity[];
-  /** Those that have been silent for long, and those that the sunset of the rule book spares. */
+  /** Clients that have been silent for a long time, and those that the sunset of the rule book spares. */
   readonly silent: readonly ClientActivity[];
   readonly spared: readonly ClientActivity[];
 }
@@ -266,7 +266,7 @@ interface ChosenSlot {
 
 /**
  * Chooses the brownouts, in order of time. Each round has the slot that reaches most clients for the first time, and further ones while
- * they reach somebody for the first time; one at least, since reminders get longer.
+ * they reach a client for the first time; at least one, because the reminders get longer.
  */
 function chooseBrownouts(
   clients: readonly ClientActivity[],
@@ -296,8 +296,8 @@ function chooseBrownouts(
 }
 
 /**
- * The slot that reaches most clients for the first time; among equals the one that reaches most clients, then with most active weeks
- * of all clients, then within office hours, so that somebody is there to see who complains, then the first one of the week.
+ * The slot that reaches most clients for the first time; among equals the one that reaches most clients, then with most active weeks of
+ * all clients, then within office hours, so that complaints are noticed, then the first one of the week.
  */
 function bestOf(
   slots: readonly ReachingSlot[],
@@ -361,7 +361,7 @@ function hoursOf(clients: readonly ClientActivity[], weeks: LastWeeks): readonly
   }));
 }
 
-/** What is said of a client: the notices, past and planned, and the counts. */
+/** The facts about a client: the notices, past and planned, and the counts. */
 interface Said {
   readonly chosen: readonly ChosenSlot[];
   readonly brownouts: readonly PlannedBrownout[];
@@ -411,7 +411,7 @@ function noticeOf(
   return { ...bestTimeOf(client, weeks) };
 }
 
-/** The time of the week at which a client that nothing reaches was active in most weeks. */
+/** The time of the week at which a client without a notice was active in most weeks. */
 function bestTimeOf(
   client: ClientActivity,
   weeks: LastWeeks,
@@ -431,7 +431,7 @@ function bestTimeOf(
     : { isReachable: false, because: `active in ${words}, and in no more of any other four hours` };
 }
 
-/** What to tell the clients: at `start`, which is the deprecation or now, before the first brownout, and twice before the end. */
+/** The announcements to clients: at `start`, which is the deprecation or now, before the first brownout, and twice before the end. */
 function announcements(
   start: number,
   sunset: number,
@@ -529,7 +529,7 @@ function unknownParts(
   ];
 }
 
-/** The warnings of `check` about the end of V1 in a rule book; empty where it is sound, or there is none. */
+/** The warnings of `check` about the end of V1 in a rule book; empty if there are none. */
 export function endWarnings(tally: PlanTally, options: PlanOptions): readonly string[] {
   const { rollout, now, leadDays, names, gaps } = options;
   const { zone } = tally;

@@ -18,19 +18,19 @@ import type { LogGap } from '../log-gaps.ts';
 import { counted, NO_KEY } from '../text.ts';
 import { clockText, dayText, type Zone } from './zone.ts';
 
-/** Most clock hours in a row that a run takes, and least hours from one start to the next: less than a day, since times vary. */
+/** Maximum consecutive hours of a run, and minimum hours from one start to the next: less than a day, because times vary. */
 const RUN_HOURS = 2;
 const LEAST_HOURS_BETWEEN_RUNS = 18;
 
-/** Least runs of a client that counts as a job. */
+/** Minimum runs of a client that counts as a job. */
 const LEAST_RUNS = 3;
 
 const HOUR_MS = 3_600_000;
 
-/** Refusals that come before that of a brownout: the gateway could not serve the request, whoever sent it. */
+/** Refusals that take precedence over a brownout: the gateway could not serve the request of any client. */
 const EARLIER_REFUSALS: ReadonlySet<string> = new Set(['overloaded', 'loop-detected', 'internal']);
 
-/** Whether V1's retirement applies to a logged request at all: a client sent it to V1, with a head that the gateway accepted. */
+/** Whether V1's retirement applies to a logged request: a client sent it to V1, with a head that the gateway accepted. */
 export function isDecided(entry: Pick<TallyEntry, 'route' | 'failure' | 'method'>): boolean {
   const { route, failure } = entry;
   return (
@@ -47,7 +47,7 @@ export interface ClientsOfLog {
 
 /**
  * The refusal that a logged request would have got under a rollout, by the functions that the gateway calls. `random` decides whether a
- * brownout of a share refuses it, as in the gateway; without `known` nobody is a newcomer.
+ * brownout of a share refuses it, as in the gateway; without `known`, no client is a newcomer.
  */
 export function rehearsedRefusal(
   entry: TallyEntry,
@@ -93,9 +93,9 @@ export interface RehearsedWindow {
   /** The time that was played, in milliseconds since 1970. */
   readonly from: number;
   readonly until: number;
-  /** The times in the rule book, where it was moved to other days. */
+  /** The times in the rule book, if it was moved to other days. */
   readonly for?: { readonly from: number; readonly until?: number };
-  /** Set for a lasting refusal, such as a sunset: it was played until the end of the logs. */
+  /** Set for a permanent refusal, such as a sunset: it was played until the end of the logs. */
   readonly stays?: true;
   readonly refused: number;
   /** Refused requests by client, most first; `-` for requests without a key. */
@@ -125,7 +125,7 @@ export class Rehearsal {
   private since = Number.POSITIVE_INFINITY;
   private until = Number.NEGATIVE_INFINITY;
 
-  /** Each window is played by itself, as if there were no others. */
+  /** Each window is played separately, as if there were no others. */
   constructor(
     windows: readonly (RehearsedBrownout | RehearsedDay)[],
     book: Pick<RuleBook, 'to' | 'rollout'>,
@@ -253,7 +253,7 @@ export interface RehearsedBrownout {
   readonly original?: { readonly from: number; readonly until: number };
 }
 
-/** A lasting refusal to play from a day on: the sunset of V1 or of an operation, or `newcomers`. */
+/** A permanent refusal to play from a day on: the sunset of V1 or of an operation, or `newcomers`. */
 export interface RehearsedDay {
   readonly day: true;
   readonly id: string;
@@ -286,7 +286,7 @@ interface PlayedWindow {
 }
 
 /**
- * The days in a rule book from which requests are refused for good, each to be played by itself. One outside the logs is played from
+ * The days in a rule book from which requests are permanently refused, each to be played separately. One outside the logs is played from
  * their beginning; `newcomers` from the end of the fortnight in which the gateway learns clients, or not at all in shorter logs.
  */
 export function daysToRehearse(
@@ -331,8 +331,8 @@ export function daysToRehearse(
 }
 
 /**
- * Moves a brownout that lies ahead to the latest such weekday in a log, at the same wall-clock time; undefined for one without a begin
- * and an end, and where the log covers no such day.
+ * Moves a future brownout to the latest such weekday in a log, at the same wall-clock time; undefined for one without begin and end, or
+ * if the log covers no such day.
  */
 export function movedToLog(
   brownout: Brownout,

@@ -2,13 +2,13 @@ import type { LogGap } from '../log-gaps.ts';
 import { type ClientActivity, KEPT_DAYS, type PlanTally, WEEKS } from './activity.ts';
 import { cellAt, CELLS_A_DAY, CELLS_A_WEEK, clockText, QUARTER_MS, slotOf, weekdayName } from './zone.ts';
 
-/** A window reaches a client that was active in at least this share of the weeks: three of four, or all of fewer. */
+/** A window reaches a client that was active in at least this share of the weeks: three of four, or all if there are fewer. */
 const LEAST_SHARE = 0.75;
 
 /** An hour in cells. */
 export const HOUR = 4;
 
-/** In how many of the last four weeks something was active at one time of the week. */
+/** In how many of the last four weeks there was activity at a time of the week. */
 export interface WeekCount {
   readonly active: number;
   /** Weeks that the log covers at this time; it does not cover the rest of the four. */
@@ -34,7 +34,7 @@ export interface ReachingSlot extends Slot {
 /** The last weeks of a log: which of them it covers at each time of the week, and in how many of these a client was active. */
 export class LastWeeks {
   private readonly tally: PlanTally;
-  /** A byte for each cell from `base` on: 1 where the log covers it. */
+  /** A byte for each cell from `base` on: 1 if the log covers it. */
   private readonly covered = new Uint8Array(KEPT_DAYS * CELLS_A_DAY);
   private readonly base: number;
   /** The cell after the last one of the log. */
@@ -133,7 +133,7 @@ export function isReached({ active, weeks }: WeekCount): boolean {
   return active > 0 && active >= leastOf(weeks);
 }
 
-/** The weeks of so many in which a client that counts as reached was active at least. */
+/** The minimum of so many weeks in which a client must have been active to count as reached. */
 export function leastOf(weeks: number): number {
   return Math.ceil(weeks * LEAST_SHARE);
 }
@@ -166,7 +166,7 @@ export function nameOfDay(start: number): string {
   return weekdayName((weekdayAt(start) + 1) % 7);
 }
 
-/** A set of clients by their place in a list: a bit for each, since a plan has a set for each of hundreds of slots. */
+/** A set of clients by their position in a list: one bit for each, because a plan has a set for each of hundreds of slots. */
 export class ClientSet {
   private readonly words: Uint32Array;
 

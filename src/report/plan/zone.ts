@@ -15,7 +15,7 @@ const MAX_OFFSETS = 105_000;
 
 /**
  * Wall-clock time of one zone. A *local* time is wall-clock time in milliseconds since 1970 as if the clock showed UTC, so its days and
- * hours are plain divisions, whatever daylight saving does.
+ * hours are plain divisions, independent of daylight saving.
  */
 export class Zone {
   /** IANA name, such as `Australia/Sydney`. */
@@ -30,8 +30,8 @@ export class Zone {
   }
 
   /**
-   * The zone of the machine or browser. It is UTC, and not known, where the runtime has no name for it: with an empty `TZ`, `Etc/Unknown`,
-   * a path, or a POSIX rule, V8 reports `Etc/Unknown`, which it then refuses, or undefined.
+   * The zone of the machine or browser. It is UTC, and marked as unknown, if the runtime has no name for it: with an empty `TZ`,
+   * `Etc/Unknown`, a path, or a POSIX rule, V8 reports `Etc/Unknown`, which it then refuses, or undefined.
    */
   static own(): { readonly zone: Zone; readonly isKnown: boolean } {
     const name: unknown = new Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -135,7 +135,7 @@ export function readWindow(
   zone: Zone,
 ): { readonly from: number; readonly until: number } | { readonly fault: string } {
   const fault = (why: string): { readonly fault: string } => ({
-    fault: `${text} is no window: ${why}. Write it as 2026-11-24T09:00/10:00, or with two dates.`,
+    fault: `${text} is not a window: ${why}. Write it as 2026-11-24T09:00/10:00, or with two dates.`,
   });
   const [begin = '', end = '', ...more] = text.split('/');
   if (begin === '' || end === '' || more.length > 0)
@@ -144,8 +144,8 @@ export function readWindow(
   const isClock = /^\d{2}:\d{2}(?::\d{2})?$/.test(end);
   const [offset = ''] = isClock ? (/(?:Z|[+-]\d{2}:\d{2})$/.exec(begin.slice(10)) ?? []) : [];
   const until = readMoment(/^\d{2}:\d{2}/.test(end) ? `${begin.slice(0, 10)}T${end}${offset}` : end, zone);
-  if (from === undefined) return fault(`${begin} is no time of ${zone.name}`);
-  if (until === undefined) return fault(`${end} is no time of ${zone.name}`);
+  if (from === undefined) return fault(`${begin} is not a valid time in ${zone.name}`);
+  if (until === undefined) return fault(`${end} is not a valid time in ${zone.name}`);
   return until > from ? { from, until } : fault('it ends before it begins');
 }
 

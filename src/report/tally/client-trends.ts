@@ -28,12 +28,12 @@ export type TrendsData = readonly {
   readonly calls: readonly (readonly [call: string, failed: number])[];
 }[];
 
-/** Maximum clients, and days and calls of each: some 10 MB if all are full. Beyond them, the client seen first is forgotten. */
+/** Maximum clients, and days and calls of each: about 10 MB if all are full. Beyond that, the client seen first is dropped. */
 const MAX_CLIENTS = 5000;
 const MAX_DAYS = 60;
 const MAX_CALLS = 100;
 
-/** Numbers of a day: the day, requests, and failed ones. One array for each client, since most have few days. */
+/** Numbers of a day: the day, requests, and failed ones. One array for each client, because most have few days. */
 const OF_DAY = 3;
 
 interface MutableTrend {
@@ -46,7 +46,7 @@ interface MutableTrend {
 /** How many V1 requests each client sent on each of its last days, and how many failed. */
 export class ClientTrends {
   private readonly clients = new Map<string, MutableTrend>();
-  /** The day of the last request, which is mostly that of the next. */
+  /** The day of the last request, usually also that of the next. */
   private day: number | undefined;
   private dayName = '~';
 
@@ -110,7 +110,7 @@ export class ClientTrends {
   }
 }
 
-/** Looks from the end, where the last day is. */
+/** Searches from the end, where the last day is. */
 function countDay(days: number[], day: number, requests: number, failed: number): void {
   let at = days.length - OF_DAY;
   while (at >= 0 && days[at] !== day) at -= OF_DAY;

@@ -9,7 +9,7 @@ import type { TallyEntry } from './tally-entry.ts';
 
 /** One kind of response to a client's V1 requests. */
 export interface OutcomeTally extends Span {
-  /** What responded; where the client disconnected first, the service that its request was sent to, or the gateway if it was not sent. */
+  /** Who responded; if the client disconnected first, the service to which its request was sent, or the gateway if it was not sent. */
   readonly by: 'v1' | 'v2' | 'gateway';
   /** Status that the client received; 0 when it disconnected before. */
   readonly status: number;
@@ -109,7 +109,7 @@ export interface CheckedBook {
 /** Maximum rule books of one client, those with the latest dry runs: replicas take a new one at different times. */
 export const MAX_CHECKED_BOOKS = 4;
 
-/** Counts the checks of one client's bodies by the rule book's hash, since other rules make other bodies, and by operation. */
+/** Counts the checks of one client's bodies by the rule book's hash, because other rules make other bodies, and by operation. */
 export class BodyCheckCounts {
   readonly books = new Map<string, CheckedBook>();
 
@@ -124,7 +124,7 @@ export class BodyCheckCounts {
     return first && { ruleBook: first[0], last: first[1].last };
   }
 
-  /** The counts of one rule book, new if there are none yet; of too many, the oldest go. */
+  /** The counts of one rule book, new if there are none yet; if there are too many, the oldest is dropped. */
   bookOf(ruleBook: string, time: string): CheckedBook {
     const book = this.books.get(ruleBook) ?? { last: '', all: new Map<string, BodyCheckSums>() };
     if (time > book.last) book.last = time;
@@ -191,11 +191,11 @@ interface DifferingMember {
   readonly v1: string;
   /** Pointer in V2's response; absent when it is not there. */
   readonly v2?: string;
-  /** True where V2 has the member with values of its own, which a `map` turns into V1's. */
+  /** True if V2 has other values for the member, which a `map` converts to V1's. */
   readonly hasOtherValues?: true;
 }
 
-/** Identifies a member; one that is renamed and also has other values counts as two, each with a change of its own. */
+/** Identifies a member; one that is renamed and also has other values counts as two, each with its own change. */
 export function memberKey({ change, v1, v2, hasOtherValues }: DifferingMember): string {
   return `${change} ${v1} ${v2 ?? ''}${hasOtherValues === true ? ' values' : ''}`;
 }
@@ -220,7 +220,7 @@ interface ListedEdit {
 /** Members of a client's responses by key. */
 export type DifferingMembers = Map<string, Span & DifferingMember>;
 
-/** Judges responses by the members that V2 has elsewhere; reads each list once, since the gateway shares them. */
+/** Compares responses by the members that V2 has elsewhere; reads each list once, because the gateway shares them. */
 export class ResponseChanges {
   private readonly known = new WeakMap<object, ListedMembers>();
 
@@ -333,8 +333,8 @@ export function mergeVerdicts(into: V2Verdicts, from: Readonly<V2Verdicts>): voi
 }
 
 /**
- * The calls whose last request since `from` V2 did not accept. If it accepted others since then, only a refusal of the content counts:
- * a missing resource or an overload is no work for the client.
+ * The calls whose last request since `from` V2 did not accept. If it accepted others since then, only a refusal of the content counts: a
+ * missing resource or an overload needs no change of the client.
  */
 export function pendingRefusals(
   calls: ReadonlyMap<string, { readonly v2: Readonly<V2Verdicts> }>,
@@ -418,7 +418,7 @@ function summarise(edits: readonly EditRecord[]): EditSummary {
   return { work, changes };
 }
 
-/** Members that V1 ignored (siblings of the wrapper, a byte order mark) are no field work. */
+/** Members that V1 ignored (siblings of the wrapper, a byte order mark) need no change of fields. */
 function isFreeOfFields(edit: EditRecord): boolean {
   return isUnwrapping(edit.rule) || edit.note === 'sibling' || edit.note === 'byte-order-mark';
 }

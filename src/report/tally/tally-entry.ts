@@ -1,15 +1,15 @@
 import type { Entry } from '../../rewrite-log/entry.ts';
 
-/** The members of an entry that a tally reads. Similar entries should share lists, since each is summarised once. */
+/** The members of an entry that a tally reads. Similar entries should share lists, because each list is summarised once. */
 export interface TallyEntry {
   readonly time: string;
   readonly client?: string | undefined;
   readonly route: Entry['route'];
   readonly operation?: string | undefined;
-  /** Method and path are read where there is no operation. */
+  /** Method and path are read if there is no operation. */
   readonly method?: string | undefined;
   readonly path?: string | undefined;
-  /** These two are read where the client disconnected without a response. */
+  /** These two are read if the client disconnected without a response. */
   readonly upstreamPath?: string | undefined;
   readonly sent?: boolean | undefined;
   readonly verdict: Entry['verdict'];
@@ -23,7 +23,7 @@ export interface TallyEntry {
   readonly would?: Entry['would'];
   readonly comparison?: Entry['comparison'];
   readonly failure?: string | undefined;
-  /** Read where the gateway gave up, for who chose the status. */
+  /** Read if the gateway gave up, to tell who chose the status. */
   readonly cause?: string | undefined;
   readonly incomplete?: true | undefined;
   readonly totalMs?: number | undefined;
@@ -41,7 +41,7 @@ export interface TallyEntry {
   readonly newcomer?: Entry['newcomer'];
 }
 
-/** Refusals that are no fault of the request: the gateway would have refused the client's other requests at that moment. */
+/** Refusals that are not caused by the request: the gateway would have refused any request of the client at that moment. */
 const PASSING_REFUSALS: ReadonlySet<string> = new Set([
   'brownout',
   'sunset',
@@ -64,7 +64,7 @@ export function refusalOf({
   return would?.verdict === 'refused' ? (would.failure ?? 'refused') : undefined;
 }
 
-/** Whether the gateway did not read the request in full: V1 received it as it was, or the client disconnected while sending. */
+/** Whether the gateway did not read the request in full: V1 received it unchanged, or the client disconnected while sending. */
 export function isUnread({
   origin,
   would,

@@ -63,9 +63,9 @@ export interface EntryTaker {
 
 /** Adds lines of rewrite logs to a tally, and notes the part of the time that each log and each replica covers. */
 export class LineTally {
-  /** Lines that may be parts of entries, and are none. */
+  /** Lines that look like parts of entries, but are not. */
   unreadable = 0;
-  /** Lines of other programs, which write to the same log: `npm start`, a supervisor, a neighbour. */
+  /** Lines of other programs that write to the same log: `npm start`, a supervisor, another service. */
   others = 0;
   /** Lines of the process log, which containers merge with the rewrite log. */
   events = 0;
@@ -192,10 +192,10 @@ const ENTRY_NAMES =
 /** The beginning of an entry that ends within its first members. */
 const CUT_BEGINNING = /\{\s{0,16}\\{0,7}"(?:time|level)\\{0,7}"[^{}]{0,80}$/;
 
-/** journald's record of a long text, which it leaves out unless it is asked for all. */
+/** journald's record of a long text, which it omits unless told to print all. */
 const LEFT_OUT = /"MESSAGE"\s{0,4}:\s{0,4}null/;
 
-/** True for a line that may be an entry, or a piece of one: what it says of V1 is lost. A line of another program says nothing. */
+/** True for a line that may be an entry, or a piece of one, whose information is lost. A line of another program contains none. */
 export function mayBeEntry(line: string): boolean {
   return ENTRY_NAMES.test(line) || CUT_BEGINNING.test(line) || LEFT_OUT.test(line);
 }
@@ -294,7 +294,7 @@ export class LogLineReader {
       entry.edits = value ?? NO_EDITS;
       return stop;
     }
-    // Nobody reads a patch: a known one is passed over without a scan.
+    // Patches are not read: a known one is skipped without a scan.
     if (length === 5 && isWord(bytes, key, PATCH)) return taken(this.patches, bytes, at, end).stop;
     if (length === 13 && isWord(bytes, key, RESPONSE_EDITS)) {
       const { stop, value } = taken(this.responseEdits, bytes, at, end);
@@ -368,7 +368,7 @@ export class LogLineReader {
   }
 }
 
-/** Reads a list, and parses it once however often it occurs; `stop` is the offset after it, -1 when the line ends in it. */
+/** Reads a list, and parses it only once; `stop` is the offset after it, -1 when the line ends in it. */
 function taken<Value>(
   cache: SpanCache<Value>,
   bytes: Uint8Array,
@@ -575,7 +575,7 @@ export function missingFiles(logs: readonly LogCoverage[]): readonly LogGap[] {
   ]);
 }
 
-/** Numbers that mostly do not follow each other, as in a rotation that several logs share, show nothing. */
+/** Numbers with many gaps, as in a rotation that several logs share, show nothing. */
 function missingOf(
   log: string,
   files: readonly RotatedFile[],

@@ -23,7 +23,7 @@ import { BitSet, dayNumber, ActiveDays } from './time-slots.ts';
 
 /** Counts of one day. */
 export interface DayTally {
-  /** Days since 1970; undefined for text that is no time. */
+  /** Days since 1970; undefined if the text is not a time. */
   readonly number: number | undefined;
   v1: number;
   v2: number;
@@ -32,15 +32,15 @@ export interface DayTally {
   readonly rewritten: BitSet;
 }
 
-/** Maximum clients, names of each kind, such as operations or changes, and days: memory is limited whatever the logs contain. */
+/** Maximum clients, names of each kind, such as operations or changes, and days: limits memory for any log. */
 const MAX_CLIENTS = 20_000;
 const MAX_NAMES = 1000;
 const MAX_DAYS = 4000;
 
-/** Share of clients to keep when there are too many: those with the most requests, since invented keys have few. */
+/** Share of clients to keep if there are too many: those with the most requests, because invented keys have few. */
 const KEPT_SHARE = 0.75;
 
-/** Webhooks come from V2, and what is under neither prefix from health checks, browsers and crawlers: no client of a version. */
+/** False for webhooks, which come from V2, and for requests under neither prefix, which come from health checks, browsers and crawlers. */
 function isOfClient(entry: TallyEntry): boolean {
   return !isPreflight(entry) && entry.route !== 'webhook' && entry.route !== 'other';
 }
@@ -61,7 +61,7 @@ export class Tally {
   readonly operations = new Map<string, Span>();
   readonly changes = new Map<string, Span>();
   readonly rules = new Map<string, Span>();
-  /** Requests that the gateway could not read: nobody knows their version. */
+  /** Requests that the gateway could not read, whose version is unknown. */
   readonly unread: Span = { count: 0, first: '', last: '' };
   entries = 0;
   v1 = 0;
@@ -151,7 +151,7 @@ export class Tally {
     const side = this.responses.add(entry, client.responseMembers);
     client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);
     if (day.number !== undefined) client.days.add(day.number);
-    // Nobody knows how many clients send no key: the day does not count them.
+    // The number of clients without a key is unknown, so the day does not count them.
     if (entry.client !== undefined) day.clients.add(client.index);
     if (summary.work === 'url-only' && side !== 'different') return;
     if (entry.client !== undefined) day.rewritten.add(client.index);
@@ -173,7 +173,7 @@ export class Tally {
 /** Maximum notes about a newcomer: the gateway writes these four. */
 const MAX_NEWCOMER_NOTES = 4;
 
-/** Maximum kinds of calls without an operation that are told apart for one client. */
+/** Maximum kinds of calls without an operation that are counted separately for one client. */
 const MAX_UNNAMED_CALLS = 100;
 
 /** One kind of call of a client. */
@@ -245,7 +245,7 @@ export class ClientTally {
     if (refusal !== undefined || isUnread(entry)) return;
     this.countChanges(summary, time);
     const work = isRefusedBySchema(entry) ? 'field-work' : summary.work;
-    // A body that no rule read may be in V1's form all the same.
+    // A body that no rule read may still be in V1's form.
     const isRead = work !== 'url-only' || !isUnreadNote(entry.note);
     const showsWork = work === 'field-work' || (isRead && entry.status > 0 && entry.status < 400);
     if (showsWork && time > this.lastWork[work]) this.lastWork[work] = time;
