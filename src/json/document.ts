@@ -21,10 +21,13 @@ export class JsonDocument {
     this.tape = scanner.tape;
   }
 
-  /** Reads a JSON text strictly (RFC 8259), nested at most `depth` levels; returns a fault if the text is invalid. */
-  static read(bytes: Uint8Array, depth = 512): JsonDocument | JsonFault {
+  /**
+   * Reads a JSON text strictly (RFC 8259) from the byte `from` on, nested at most `depth` levels; returns a fault if the text is
+   * invalid.
+   */
+  static read(bytes: Uint8Array, depth = 512, from = 0): JsonDocument | JsonFault {
     const scanner = new Scanner({ depth, record: depth });
-    return scanner.scan(bytes, 0) ?? new JsonDocument(bytes, scanner);
+    return scanner.scan(bytes, from) ?? new JsonDocument(bytes, scanner);
   }
 
   /** The value of the whole text. */

@@ -1,13 +1,15 @@
-import { JsonDocument } from '../json/document.ts';
+import { concatBytes } from '../http/byte-collector.ts';
+import { hasByteOrderMark, JsonDocument } from '../json/document.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
-import { bytesOfText, decodeString, scalarValue, textOfBytes } from '../json/names.ts';
+import { decoded } from '../edits/values.ts';
+import { bytesOfText, decodeString, textOfBytes } from '../json/names.ts';
 import { pointerSteps, pointerToken } from '../json/pointer.ts';
 import type { WorkMemory } from '../json/tape.ts';
 import type { Change, RuleBook } from '../rules/rule-book.ts';
 import { kindOf, lensNamed } from '../rules/kinds/kinds.ts';
 import type { RequestRule } from '../rules/rule.ts';
 import { isSameList } from './caches.ts';
-import { BUFFER_FULL, perOperation, type PerOperation, Plan } from './plan.ts';
+import { BUFFER_FULL, BYTE_ORDER_MARK, perOperation, type PerOperation, Plan } from './plan.ts';
 import { type EditRecord, malformed, type PatchOperation, type Refusal, type Rewrite } from './records.ts';
 
 /** Maximum recorded edits of a patch: further edits are applied and counted. */
@@ -20,7 +22,6 @@ const BYTES_READ = 24;
 
 const OPERATIONS: ReadonlySet<string> = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test']);
 
-const QUOTE = 0x22;
 const OPEN_LIST = 0x5b;
 const OPEN_OBJECT = 0x7b;
 
@@ -98,7 +99,8 @@ export class JsonPatchPlan {
     if (body.length === 0 || this.isEmpty) return { verdict: 'unchanged', body, records: [] };
     if (memory?.take(body.length * BYTES_READ) === false) return BUFFER_FULL;
     const { depth } = this.book.limits;
-    const document = JsonDocument.read(body, depth);
+    const from = hasByteOrderMark(body) ? 3 : 0;
+    const document = JsonDocument.read(body, depth, from);
     if (!(document instanceof JsonDocument))
       return this.stopped(body, { refusal: malformed(document, depth) }, true);
     const elements =
@@ -111,6 +113,10 @@ export class JsonPatchPlan {
       );
     const edits: Edit[] = [];
     const records = new Map<string, EditRecord>();
+    if (from > 0) {
+      edits.push({ start: 0, end: from, insert: new Uint8Array() });
+      records.set('', BYTE_ORDER_MARK);
+    }
     const patch: PatchOperation[] = [];
     let isPatchable = true;
     let sentIndex = 0;
@@ -347,16 +353,12 @@ function bodyWith(steps: readonly string[], value: Uint8Array): Uint8Array {
       .map((step) => (isIndex(step) ? ']' : '}'))
       .join(''),
   );
-  const body = new Uint8Array(before.length + value.length + after.length);
-  body.set(before);
-  body.set(value, before.length);
-  body.set(after, before.length + value.length);
-  return body;
+  return concatBytes([before, value, after]);
 }
 
 /** An index of a list, or `-` for the position after its end (RFC 6901 §4). */
 function isIndex(step: string): boolean {
-  return step === '-' || /^(?:0|[1-9]\d*)$/.test(step);
+  return /^(?:-|0|[1-9]\d*)$/.test(step);
 }
 
 /** The place of the only value of a body, which may be an empty object; `none` if the rules removed it. */
@@ -436,7 +438,6 @@ function at(stop: Stop, index: number, part: string, pointer: string): Stop {
 /** The decoded value of a scalar; undefined for an object and a list. */
 function scalarIn(json: Uint8Array): string | number | boolean | null | undefined {
   if (json[0] === OPEN_OBJECT || json[0] === OPEN_LIST) return undefined;
-  if (json[0] === QUOTE) return decodeString(json, 0, json.length);
-  const value = scalarValue({ isString: false, text: textOfBytes(json) });
+  const value = decoded(textOfBytes(json));
   return typeof value === 'number' && !Number.isFinite(value) ? undefined : value;
 }

@@ -63,7 +63,12 @@ const EMPTY_OBJECT = bytesOfText('{}');
 
 const NO_RECORDS: Records = { records: [], patch: [], omitted: 0 };
 
-const BYTE_ORDER_MARK: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
+/** The record of a byte order mark that was dropped. */
+export const BYTE_ORDER_MARK: EditRecord = {
+  change: 'byte-order-mark',
+  rule: 'strip',
+  note: 'byte-order-mark',
+};
 
 /** The result of the rules for every body of one shape in which maps find the same values. */
 interface ShapeResult {

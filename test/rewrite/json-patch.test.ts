@@ -126,6 +126,17 @@ describe('pointers and values follow the rules', () => {
     expect(outcomeOf(`[${operation}]`, plan)).toBe(outcome.startsWith('{') ? `[${outcome}]` : outcome);
   });
 
+  test.each([
+    ['{"op":"remove","path":"/old"}', '{"op":"remove","path":"/new"}'],
+    ['{"op":"remove","path":"/other"}', '{"op":"remove","path":"/other"}'],
+  ])('a byte order mark goes: %s', (before, after) => {
+    const outcome = planFor().rewrite(bytesOf(`\ufeff[${before}]`));
+    expect([outcomeOf(`\ufeff[${before}]`), 'records' in outcome && outcome.records[0]]).toEqual([
+      `[${after}]`,
+      { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' },
+    ]);
+  });
+
   test('an operation on what V2 has not is dropped, with one comma', () => {
     const keep = '{"op":"remove","path":"/a"}';
     const drop = '{"op":"remove","path":"/data/legacy"}';
