@@ -72,7 +72,6 @@ test('first look: the state in a sentence, and what is wrong first, each with it
       expect.stringMatching(/V1 is still needed, as of \S+ 3 clients used V1 in the last 14 days: /),
       expect.stringMatching(/The rule book [0-9a-f]{16} with \d+ changes/),
     ]);
-  expect(await barriers(page)).toEqual([]);
   await worst.getByRole('button').click();
   await expect.poll(() => page.locator('.entry').count()).toBe(3);
   await expect
@@ -135,7 +134,6 @@ test("an owner's complaint: the order is found by what the owner says, and the r
   const [, place = '', sentence = ''] = /^V2 422 at (.*?): (.*?)\.?$/.exec(words) ?? [];
   await expect.poll(() => account.first().innerText()).toContain(`at ${place}: ${sentence}`);
   expect(await account.first().innerText()).toMatch(/^V2 responded with 422 /);
-  expect(await barriers(page)).toEqual([]);
 });
 
 test('observe to migrate and back: one step each, and what would be refused or empty is said before the button', async () => {
@@ -236,7 +234,6 @@ test('observe to migrate and back: one step each, and what would be refused or e
   await told(/Migrate create_client Ada why Migrate create_client$/);
   await told(/Send everything else to V1 not named –$/);
   await told(/Rule book refused the gateway .*nonsense/);
-  expect(await barriers(page)).toEqual([]);
   await page.getByRole('link', { name: 'Overview' }).click();
   const marked = page.getByRole('list', { name: 'Changes, marked in the charts' });
   await marked.getByText(/^\d+\d\d:\d\d Migrate create_client, by Ada$/).waitFor();
@@ -245,7 +242,6 @@ test('observe to migrate and back: one step each, and what would be refused or e
   await expect
     .poll(async () => Number((await numbers.allInnerTexts()).at(-1)?.split('–').at(-1)))
     .toBe(await marked.getByRole('listitem').count());
-  expect(await barriers(page)).toEqual([]);
   expect(complaints.filter((one) => !one.includes('422'))).toEqual([]);
 });
 
@@ -313,7 +309,6 @@ brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
   // In a busy second, V2's sentence is kept with a sample of the bodies only.
   for (const reason of await page.locator('.entry .reason').allInnerTexts())
     expect(reason).toMatch(/^V2 422 at \/name(?:: is taken)?$/);
-  expect(await barriers(page)).toEqual([]);
   await page.getByRole('navigation').getByRole('link', { name: 'Rollout' }).click();
   await page.getByText(`${why} It stays until you choose a mode`).waitFor();
   await page
@@ -486,9 +481,9 @@ test('who still uses V1: the clients that do, what each has to change, and who w
 test('the end of V1: the dates, whom a brownout reaches and why, in the zone that the reader chooses', async () => {
   const zone = new Zone('Australia/Sydney');
   const now = Date.now();
-  const fleet = simulatedFleet(4, zone, { since: now - 150 * DAY_MS, now, end: now });
+  const fleet = simulatedFleet(4, zone, { since: now - 80 * DAY_MS, now, end: now });
   const some = [...Map.groupBy(fleet, ({ kind }) => kind)].flatMap(([kind, all]) =>
-    all.slice(0, kind === 'office' ? 6 : 2),
+    all.slice(0, kind === 'office' ? 5 : 1),
   );
   const played = [
     ...new Set([...some, ...fleet.filter(({ hash }) => some.some((one) => one.rotatedFrom === hash))]),
@@ -526,11 +521,9 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   await page.getByText(`All times are those of ${zone.name}.`).waitFor();
   const clients = page.getByRole('region', { name: 'Clients', exact: true }).getByRole('row');
   await expect.poll(() => clients.count()).toBe(1 + plan.clients.length);
+  const shown = await page.locator('tr').allInnerTexts();
   for (const { client, because } of plan.clients)
-    await page
-      .getByRole('row', { name: new RegExp(`${client} .*${because}`) })
-      .first()
-      .waitFor();
+    expect(shown).toContainEqual(expect.stringMatching(new RegExp(`${client}\\s[^]*${because}`)));
   await page.getByRole('region', { name: 'Hours of the week' }).waitFor();
   await page
     .getByText(/^Operation heartbeat ends on 1 Jan 2098 10:00/)
@@ -570,7 +563,6 @@ test('a draft of rules survives another view, and a field that opens takes the t
   await renamed.waitFor();
   await expect.poll(() => renamed.evaluate((one) => one === document.activeElement)).toBe(true);
   await page.getByText('Acme').first().waitFor();
-  expect(await barriers(page)).toEqual([]);
   await page.getByRole('link', { name: 'Rules' }).click();
   await expect.poll(() => draft.inputValue()).toBe('# a draft\n');
 });
@@ -619,7 +611,6 @@ test('the command line alone, with three replicas: one list of changes, and each
     await page.getByRole('navigation').getByRole('link', { name: view, exact: true }).click();
     await page.getByText(`Exchanges of the replica ${name}; the other 2 keep their own.`).waitFor();
   }
-  expect(await barriers(page)).toEqual([]);
   await page.goto(`${b.adminOrigin}/?view=rollout`);
   await page.getByText(`of ${nameOfB} alone, since the start or the last change of the rule book`).waitFor();
   // A sentence on what each replica counts for itself says whose it is, and so does the field for a name.
