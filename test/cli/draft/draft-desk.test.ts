@@ -40,9 +40,15 @@ async function ruleBookOf(text: string): Promise<RuleBook> {
   return reading.ruleBook;
 }
 
-async function openDesk(): Promise<OpenDesk> {
+/** The draft of both descriptions, and its rule book: each desk begins with them. */
+const drafted = (async () => {
   const [v1, v2] = [await described(V1), await described(V2)];
   const proposed = await soundDraft(proposeRuleBook(v1, v2));
+  return { v1, v2, proposed, ruleBook: await ruleBookOf(printRuleBook(proposed)) };
+})();
+
+async function openDesk(): Promise<OpenDesk> {
+  const { v1, v2, proposed, ruleBook } = await drafted;
   const dir = join(temporaryFolder('desk'), 'new');
   const published: string[] = [];
   const desk = new Desk(
@@ -57,7 +63,7 @@ async function openDesk(): Promise<OpenDesk> {
       publish: async (text) => void published.push(text),
     },
     proposed,
-    await ruleBookOf(printRuleBook(proposed)),
+    ruleBook,
   );
   return {
     desk,
@@ -194,10 +200,9 @@ describe('the saved folder', () => {
     await desk.save();
     const answered = readFileSync(join(dir, 'rules.yaml'), 'utf8');
     expect(answered).not.toContain('TODO');
-    const [v1, v2] = [await described(V1), await described(V2)];
-    const drafted = await soundDraft(proposeRuleBook(v1, v2));
+    const { proposed } = await drafted;
     const byHand = await ruleBookOf(
-      printRuleBook(drafted, undefined, 'unmarked').replaceAll('currency: "…"', 'currency: AUD'),
+      printRuleBook(proposed, undefined, 'unmarked').replaceAll('currency: "…"', 'currency: AUD'),
     );
     const rulesOf = ({ changes }: RuleBook): readonly string[] =>
       changes
