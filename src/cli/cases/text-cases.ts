@@ -73,7 +73,7 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
   const title = heading.slice(2);
   const sections = new Map<string, { readonly texts: string[]; readonly first: number; last: number }>();
   const options: Record<string, string> = {};
-  const lookups: string[][] = [];
+  const lookups: { readonly texts: string[]; readonly first: number }[] = [];
   for (const [index, line] of lines.entries()) {
     const number = at + 1 + index;
     const mark = line.charAt(0);
@@ -83,10 +83,12 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
       options[name.trim()] = value.trim();
       continue;
     }
+    if (MARKS.includes(mark) && !/^.(?: |$)/.test(line))
+      throw new TextCaseFault(number, `a line needs a space after ${mark}, or its first character is lost`);
     if (mark === '?') {
       const content = line.slice(2);
-      if (content.startsWith('GET ')) lookups.push([content]);
-      else if (lookups.length > 0) lookups.at(-1)?.push(content);
+      if (content.startsWith('GET ')) lookups.push({ texts: [content], first: number });
+      else if (lookups.length > 0) lookups.at(-1)?.texts.push(content);
       else
         throw new TextCaseFault(number, 'lines with ? begin with the GET of a lookup: ? GET /api/v2/users/7');
       continue;
@@ -108,7 +110,7 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
   }
   const read = (mark: Mark): TextMessage | undefined => {
     const section = sections.get(mark);
-    return section === undefined ? undefined : readMessage(section.texts);
+    return section === undefined ? undefined : readMessage(section, FIRST_LINES[mark]);
   };
   const [request, response] = [read('>'), read('<')];
   if (request === undefined || response === undefined)
@@ -121,7 +123,7 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
     request,
     upstream: read('='),
     upstreamResponse: read('*') ?? PLAIN_ANSWER,
-    lookups: lookups.map(readMessage),
+    lookups: lookups.map((lookup) => readMessage(lookup, LOOKUP_LINE)),
     response,
     options,
     at,
@@ -129,9 +131,38 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
   };
 }
 
-function readMessage([line = '', ...rest]: readonly string[]): TextMessage {
+/** Marks of the lines with a message. */
+const MARKS = '>=*<?';
+
+/** The form of the first line of a message, and an example. */
+type FirstLine = readonly [form: RegExp, example: string];
+
+const REQUEST_LINE: FirstLine = [/^\S+ \S+$/, 'POST /api/v1/clients'];
+const STATUS_LINE: FirstLine = [/^[2-5]\d\d$/, '200'];
+const LOOKUP_LINE: FirstLine = [/^GET \S+(?: [2-5]\d\d)?$/, 'GET /api/v2/users/7 404'];
+const FIRST_LINES: Readonly<Record<Mark, FirstLine>> = {
+  '>': REQUEST_LINE,
+  '=': REQUEST_LINE,
+  '*': STATUS_LINE,
+  '<': STATUS_LINE,
+};
+
+/** A header field, or the name of one that must be absent. */
+const FIELD = /^(?:[\w!#$%&'*+.^`|~-]+ *:|![\w#$%&'*+.^`|~-]+$)/;
+
+function readMessage(
+  { texts: [line = '', ...rest], first }: { readonly texts: readonly string[]; readonly first: number },
+  [form, example]: FirstLine,
+): TextMessage {
+  if (!form.test(line))
+    throw new TextCaseFault(first, `${JSON.stringify(line)} is no first line of a message; write ${example}`);
   const empty = rest.indexOf('');
-  const headers = (empty === -1 ? rest : rest.slice(0, empty)).map((header) => {
+  const headers = (empty === -1 ? rest : rest.slice(0, empty)).map((header, index) => {
+    if (!FIELD.test(header))
+      throw new TextCaseFault(
+        first + 1 + index,
+        `${JSON.stringify(header)} is no header field; a body begins after an empty line`,
+      );
     const [name = '', value = ''] = header.split(/:(.*)/s);
     return [name.trim().toLowerCase(), value.trim()] as const;
   });

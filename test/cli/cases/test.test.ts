@@ -189,6 +189,31 @@ test.each([
     'apart.txt:4: lines with > are apart from those of line 2',
   ],
   [
+    'blank.txt',
+    '# a\n> POST /api/v1/x\n>\n>{"a":1}\n< 200\n',
+    'blank.txt:4: a line needs a space after >, or its first character is lost',
+  ],
+  [
+    'first.txt',
+    '# a\n> GET\n< 200\n',
+    'first.txt:2: "GET" is no first line of a message; write POST /api/v1/clients',
+  ],
+  [
+    'status.txt',
+    '# a\n> GET /api/v1/x\n< OK\n',
+    'status.txt:3: "OK" is no first line of a message; write 200',
+  ],
+  [
+    'field.txt',
+    '# a\n> GET /api/v1/x\n< 200\n< {"a":1}\n',
+    'field.txt:4: "{\\"a\\":1}" is no header field; a body begins after an empty line',
+  ],
+  [
+    'colon.txt',
+    '# a\n> GET /api/v1/x\n> Accept */*\n< 200\n',
+    'colon.txt:3: "Accept */*" is no header field; a body begins after an empty line',
+  ],
+  [
     'option.txt',
     `${PASSING}! response: errors\n`,
     'option.txt:1: the case “a client” has the option response',
