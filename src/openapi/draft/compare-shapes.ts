@@ -19,6 +19,7 @@ import {
 import { type FoundLookup, isKeyOf, lookupsFor, type LookupTarget } from './find-lookups.ts';
 import {
   isAlike,
+  isIdentifier,
   isRelatedName,
   isSameName,
   nameSimilarity,
@@ -758,7 +759,9 @@ function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, lev
     compare('it is', typeWords(one), typeWords(other));
   compareBoth('its format is', one.format, other.format);
   compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
-  compareBoth('the unit in its description is', textUnits(one), textUnits(other));
+  // Of an object, the text is about all that is in it.
+  if (one.members.size === 0 && other.members.size === 0)
+    compareBoth('the unit in its description is', textUnits(one), textUnits(other));
   compareBoth('its limit is', one.limits, other.limits);
   if (doubts.length > 0) return doubts.join('; ');
   const [element, partner] = [one.element, other.element];
@@ -1006,7 +1009,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
         confidence: 0.5,
         evidence: why,
         doubt,
-        others: [...others, strip],
+        others: [...others.slice(0, MAX_OFFERED), strip],
         old,
         ...openOf(likeliest, name),
       },
@@ -1046,6 +1049,9 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     work,
   );
 }
+
+/** Other places that a question offers beside the likeliest one. */
+const MAX_OFFERED = 5;
 
 const knownPlaces = new WeakMap<object, ReadonlyMap<string, readonly Path[]>>();
 
@@ -1688,9 +1694,19 @@ function compareInside(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const { old, doubt, inner } = work;
   const steps = work.steps + (v1.types.has('object') && v1.types.has('string') ? 1 : 0);
   if (v1.members.size > 0 && v2.members.size > 0) inner.push({ v1, v2, path, old, doubt, steps });
+  else if (v1.members.size > 0 && work.isResponse === true && (v2.types.size === 0 || v2.types.has('object')))
+    askUndescribed(v1, path, work);
   const [one, other] = [v1.element, v2.element];
   if (one === undefined || other === undefined) return;
   compareInside(one, other, [...path, '*'], { ...work, old: [...old, '*'] });
+}
+
+/** Asks about an object of which only V1's description tells what is in it: what clients read may be gone. */
+function askUndescribed({ members }: Shape, path: Path, { questions, doubt, outer }: Work): void {
+  if (doubt !== outer) return;
+  const names = firstOf([...members.keys()]);
+  const text = `V2 does not describe what is in it, and V1 has ${names} there: look whether V2 answers them.`;
+  questions.push({ path, text, general: text });
 }
 
 /** Compares the sub-object as the nest leaves it. */
@@ -1806,7 +1822,8 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
     !isListedAlike(old.shape, young.shape)
   )
     return { confidence: 0, evidence: '', doubt: undefined };
-  if (areOtherKinds(old, young)) return { confidence: 0, evidence: '', doubt: undefined };
+  if (areOtherKinds(old, young) || isNoIdentifier(old, young))
+    return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];
   let confidence = 0.25;
   const weigh = (weight: number, reason: string): void => {
@@ -1826,6 +1843,15 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
   const opposites = oppositesIn(old.name, young.name)?.join(' is not ');
   const doubt = opposites ?? valueDoubt(old, young) ?? (isKnownAs(old, young) ? undefined : NO_LINK);
   return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
+}
+
+/** True where only one of two names identifies something and nothing links them: a `project_id` is no `priority`. */
+function isNoIdentifier(old: LooseMember, young: LooseMember): boolean {
+  return (
+    isIdentifier(old.name) !== isIdentifier(young.name) &&
+    !isAlike(old.name, young.name) &&
+    textWeight(old, young)[0] <= 0
+  );
 }
 
 type Weight = readonly [weight: number, reason: string];

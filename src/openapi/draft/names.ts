@@ -66,6 +66,24 @@ export function areOtherIdentifiers(one: string, other: string): boolean {
   return first !== undefined && second !== undefined && first !== second;
 }
 
+/** Words at the end of a name that tell that it identifies something. */
+const IDENTIFYING: ReadonlySet<string> = new Set(
+  'id ids sid uuid guid uid oid no number num key code sku ref reference token identifier handle slug'.split(
+    ' ',
+  ),
+);
+
+/** Words that end as `txid` does, and identify nothing. */
+const NO_IDENTIFIERS: ReadonlySet<string> = new Set(
+  'paid unpaid prepaid valid invalid void avoid grid bid hybrid solid rapid fluid android said'.split(' '),
+);
+
+/** True for the name of what identifies something, such as `project_id` or `txid`. */
+export function isIdentifier(name: string): boolean {
+  const last = wordsOf(name).at(-1) ?? '';
+  return IDENTIFYING.has(last) || (last.endsWith('id') && !NO_IDENTIFIERS.has(last));
+}
+
 export function singularName(name: string): string {
   return wordsOf(name).join('').replace(/s$/, '');
 }

@@ -37,7 +37,10 @@ export function proposeHead(versions: Versions, described: DescribedVersions): P
   const key = credentials(v1.description, v2.description);
   const release = versionField === undefined ? releasePlace(versions) : undefined;
   return {
-    keys: [...prefixKeys(described, versionField, release), ...key.keys],
+    keys: [
+      ...prefixKeys(described, versionField, release, hostsOf(v1.description, v2.description)),
+      ...key.keys,
+    ],
     changes: key.changes,
     versionField: versionField?.name,
   };
@@ -177,6 +180,7 @@ function prefixKeys(
   { from, to }: DescribedVersions,
   field: NewField | undefined,
   place: ReleasePlace | undefined,
+  hosts?: Hosts,
 ): readonly ProposedKey[] {
   const release = versionKeys(field);
   if (place !== undefined && (from ?? '') === (to ?? ''))
@@ -196,7 +200,7 @@ function prefixKeys(
         question: `both versions have their release in ${place.words}. Is V2 to get its own?`,
       },
     ];
-  if (from === '' && to === '' && field === undefined)
+  if (from === '' && to === '' && field === undefined && hosts === undefined)
     return [
       {
         key: 'from',
@@ -215,7 +219,10 @@ function prefixKeys(
           ...(field === undefined ? [] : [versionLine(field)]),
           ...(field === undefined ? ['version: { header: X-Version, value: "2", form: text }'] : []),
         ],
-        question: `V1 and V2 have the same prefix, ${printPrefix(from)}. Which header field names the release that a client wants, and with which value is it V2's?`,
+        question:
+          hosts === undefined || field !== undefined
+            ? `V1 and V2 have the same prefix, ${printPrefix(from)}. Which header field names the release that a client wants, and with which value is it V2's?`
+            : `V1 and V2 have the same prefix, ${printPrefix(from)}, each on a host of its own: ${hosts.v1} and ${hosts.v2}. If only V1's clients reach the gateway, this field is one that none of them sends. Otherwise, which one names the release that a client wants?`,
       },
     ];
   const isUsual = [undefined, '/api/v1'].includes(from) && [undefined, '/api/v2'].includes(to);
@@ -225,6 +232,20 @@ function prefixKeys(
     ...(to === undefined ? [] : [{ key: 'to', lines: [`to: ${printPrefix(to)}`] }]),
     ...release,
   ];
+}
+
+/** The hosts of both versions, where each has its own. */
+interface Hosts {
+  readonly v1: string;
+  readonly v2: string;
+}
+
+function hostsOf(v1: Description, v2: Description): Hosts | undefined {
+  const [old, young] = [v1, v2].map((description) => {
+    const url = memberOf(elementsOf(description['servers'])[0], 'url');
+    return typeof url === 'string' ? URL.parse(url)?.host : undefined;
+  });
+  return old === undefined || young === undefined || old === young ? undefined : { v1: old, v2: young };
 }
 
 /** The question which release V2's field is to name, where it requires one that V1 does not have. */

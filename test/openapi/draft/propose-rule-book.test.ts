@@ -835,6 +835,27 @@ test.each([
   expect(operations).toHaveLength(from === to ? 0 : 6);
 });
 
+test.each([
+  ['', '/', undefined],
+  ['/v1', '/v1', undefined],
+  ['/v1', '/v1', 'Api-Version'],
+])('versions below %s on hosts of their own', async (path, prefix, field) => {
+  const of = (host: string, parameters: object[]): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    servers: [{ url: `https://${host}.acme.example${path}` }],
+    paths: { '/things': { get: { operationId: 'list', parameters, responses: {} } } },
+  });
+  const own = field === undefined ? [] : [{ name: field, in: 'header', schema: { ...text, example: '7' } }];
+  const draft = await soundDraft(proposeRuleBook(of('v1', []), of('v2', own)));
+  const lines = printRuleBook(draft).split('\n');
+  expect(lines).toEqual(expect.arrayContaining([`# from: ${prefix}`, `# to: ${prefix}`]));
+  expect(lines.join('\n').includes('on a host of its own: v1.acme.example and v2.acme.example')).toBe(
+    field === undefined,
+  );
+  await bookIn(printRuleBook(draft, undefined, 'unmarked'));
+});
+
 test('a release that nobody knows hides no other question', async () => {
   const of = (version: string, name: string, more: object): Record<string, unknown> =>
     described(version, '/things', {
@@ -941,6 +962,41 @@ test.each<
   expect(printedRules(book).active.filter((rule) => rule.includes('strip'))).toEqual([]);
   expect(printRuleBook(book)).toContain(gone);
   expect(questionsOf(book).join('\n')).toMatch(why);
+});
+
+test.each<[old: string, young: string, isLinked: boolean]>([
+  ['project_id', 'priority', false],
+  ['priority', 'project_id', false],
+  ['txid', 'id', true],
+  ['owner', 'owner_id', true],
+  ['order_no', 'order_id', true],
+  ['paid', 'settled', true],
+])('that %s is called %s is a guess of a kind: %s', (old, young, isLinked) => {
+  const of = (name: string): unknown => objectOf({ a: text, [name]: text, b: text });
+  const rules = rulesIn(bookOf(of(old), of(young)), false).get('create') ?? [];
+  const isFirst = rules[0]?.includes(`"to":"${young}"`) === true;
+  expect([rules, isFirst]).toEqual([rules, isLinked]);
+});
+
+test('of many places a question offers the likeliest', () => {
+  const names = 'visa amex jcb maestro diners swish twint vipps ideal'.split(' ');
+  const cards = Object.fromEntries(names.map((name) => [name, objectOf({ [`${name}_on`]: text })]));
+  const of = (version: string, one: Record<string, unknown>): Record<string, unknown> =>
+    reading(version, { '/cards': { members: { data: listOf(objectOf({ id: text, ...one })) } } });
+  const draft = printRuleBook(proposeRuleBook(of('v1', { PaymentMethod: objectOf(cards) }), of('v2', cards)));
+  expect(draft).toContain('to: PaymentMethod }');
+  expect(draft.match(/or instead: - \{ rename/g)?.length ?? 0).toBeLessThanOrEqual(5);
+});
+
+test('what only V1 describes inside an object of its responses is a question', () => {
+  const of = (version: string, spec: unknown): Record<string, unknown> =>
+    reading(version, { '/runs': { members: { id: text, spec } } });
+  const v1 = of('v1', objectOf({ name: text, kind: text }));
+  const asked = questionsOf(proposeRuleBook(v1, of('v2', { type: 'object' })));
+  expect(asked).toEqual([
+    'spec: in responses, V2 does not describe what is in it, and V1 has name, kind there: look whether V2 answers them.',
+  ]);
+  expect(questionsOf(proposeRuleBook(of('v1', { type: 'object' }), v1))).toEqual([]);
 });
 
 test.each<[what: string, old: readonly [object, object], young: readonly [object, object], isAsked: boolean]>(
