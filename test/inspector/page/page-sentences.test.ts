@@ -171,7 +171,7 @@ test('a trial says how much of what is kept it could try', async () => {
   await expect
     .poll(() => text())
     .toContain(
-      'Neither the specification nor the documentation shows these. Confirm them with the owners of the service.',
+      'operations and changes that neither the specification nor the documentation shows. Confirm them with the owners of the service.',
     );
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
   await page.getByLabel('Rule book', { exact: true }).press('End');

@@ -13,7 +13,6 @@ import {
   type PageTools,
   ScrollTable,
   sentence,
-  SentenceList,
   unbrokenWords,
 } from '../parts.tsx';
 import { Questions } from './questions.tsx';
@@ -27,7 +26,7 @@ interface RulesViewProps extends TrialDraft, Pick<PageTools, 'hueOf' | 'summaryO
   readonly link: EntryLink | undefined;
 }
 
-/** The rule book in force: a request and an edited book to try, then its changes, operations and assumptions, with their hits. */
+/** The rule book in force: a request and an edited book to try, then its changes and operations, with their hits. */
 export function RulesView(props: RulesViewProps): VNode {
   const { asked, link, go, hueOf, summaryOf, announce, draft, setDraft } = props;
   const { response: rules, failure } = asked;
@@ -65,21 +64,16 @@ export function RulesView(props: RulesViewProps): VNode {
         />
       </section>
       <p class="coverage">{sentence(rules.counts)}</p>
+      {rules.assumptions.length > 0 && (
+        <p>
+          {assumedSign()}
+          {` marks the ${counted(rules.assumptions.length, 'operation or change', 'operations and changes')} that neither the specification nor the documentation shows. Confirm them with the owners of the service.`}
+        </p>
+      )}
       <h3>{counted(rules.changes.length, 'change')}</h3>
       <ol class="changes">{rules.changes.map((change) => changeCard(change, hueOf, go))}</ol>
       <h3>{counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')}</h3>
       {operationTable(rules.operations, hueOf, go)}
-      {rules.assumptions.length > 0 && (
-        <div class="assumptions">
-          <Card heading="Assumptions">
-            <p class="lead">
-              Neither the specification nor the documentation shows these. Confirm them with the owners of the
-              service.
-            </p>
-            <SentenceList sentences={rules.assumptions} shown={(one) => one} />
-          </Card>
-        </div>
-      )}
       <Card heading="Policies">
         <dl class="facts">
           {Object.entries(rules.policies).map(([name, value]) => (
