@@ -32,7 +32,7 @@
  * A failure, such as an invalid query parameter, is `{"errors":[{"status","title","detail","code"}]}`. With a
  * token, every route but `/livez` and `/readyz` requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.
  */
-import type { PlanPart } from '../report/plan/plan-text.ts';
+import type { PlanFigure, PlanPart } from '../report/plan/plan-text.ts';
 import type { EntryError, Entry, Verdict } from '../rewrite-log/entry.ts';
 import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
@@ -321,10 +321,24 @@ export interface EndPlan {
   readonly made: readonly string[];
   /** The output of `capture-gateway plan`; empty where there is nothing to plan. */
   readonly parts: readonly PlanPart[];
-  /** Hashes of the clients, in the order of the rows of the part *Clients*. */
-  readonly clients: readonly string[];
+  /** What the first part says in sentences, as figures; and what is to be known before all else. */
+  readonly figures?: readonly PlanFigure[];
+  readonly caveat?: string;
+  /** The clients that still use V1, in the order of the rows of the part *Clients*. */
+  readonly clients: readonly ClientNotice[];
+  /** The command that writes the plan into the rule book in force; absent where there is nothing to plan. */
+  readonly command?: string;
   /** Its dates; absent where there is nothing to plan. */
   readonly proposal?: EndProposal;
+}
+
+/** The first notice of a client that still uses V1. */
+export interface ClientNotice {
+  readonly client: string;
+  /** The brownout, RFC 3339, and whether it has refused the client; absent where nothing reaches it. */
+  readonly notice?: { readonly by: string; readonly at: string; readonly isMet: boolean };
+  /** The reason in counts. */
+  readonly because: string;
 }
 
 /** The rule book in force, with its effects since the start of this run. */

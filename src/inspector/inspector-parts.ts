@@ -58,7 +58,9 @@ export interface InspectorParts extends GuardOptions {
   /** Finds the newest entry of a request in the log file; absent without one. */
   readonly loggedEntry?: ((requestId: string) => Promise<Entry | undefined>) | undefined;
   /** Makes a plan for the end of V1 from the log file, in its own thread; absent without a file. */
-  readonly planEnd?: ((work: Omit<PlanWork, 'kind' | 'logFile'>) => ReturnType<RunInThread>) | undefined;
+  readonly planEnd?:
+    | ((work: Omit<PlanWork, 'kind' | 'logFile' | 'ruleFile'>) => ReturnType<RunInThread>)
+    | undefined;
   /** Returns the rule book of an entry by its hash; undefined once it is no longer in memory. */
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   readonly limits: ExplainParts['limits'];

@@ -68,6 +68,8 @@ interface RequestsWork {
 export interface PlanWork extends Omit<PlanOptions, 'gaps' | 'avoid'> {
   readonly kind: 'plan';
   readonly logFile: string;
+  /** Path of the rule book in force. */
+  readonly ruleFile: string;
   /** IANA name. */
   readonly zone: string;
   /** A sentence that names the replica whose log it is; absent where the log is that of all. */

@@ -39,7 +39,7 @@ export function curlCommand(request: RequestView, origin: string, keyField?: str
   const { method, target, headers, body } = request;
   // Without --globoff curl would expand {a,b} and [1-9] in a URL into several URLs.
   const globbing = /[[\]{}]/.test(target) ? ' --globoff' : '';
-  const parts = [`curl${globbing} -X ${quote(method)} ${quote(origin + target.replaceAll('…', ''))}`];
+  const parts = [`curl${globbing} -X ${shellWord(method)} ${shellWord(origin + target.replaceAll('…', ''))}`];
   for (const { name, value, masked } of headers) {
     const lower = name.toLowerCase();
     if (OMITTED_FIELDS.has(lower)) continue;
@@ -52,17 +52,18 @@ export function curlCommand(request: RequestView, origin: string, keyField?: str
       parts.push(`-H "${name}: $API_KEY"`);
       continue;
     }
-    if (!masked && lower !== 'content-encoding') parts.push(`-H ${quote(`${name}: ${value}`)}`);
+    if (!masked && lower !== 'content-encoding') parts.push(`-H ${shellWord(`${name}: ${value}`)}`);
   }
   // Not --data-binary: a body that starts with @ would make the operator's curl send a local file.
   if (body.text !== undefined && (body.isFolded === true || body.text.length > MAX_BODY_CHARACTERS))
     parts.push('--data-binary @body.json');
   else if (body.text !== undefined)
-    parts.push(`--data-raw ${quote(body.state === 'structure' ? placeholders(body.text) : body.text)}`);
+    parts.push(`--data-raw ${shellWord(body.state === 'structure' ? placeholders(body.text) : body.text)}`);
   return parts.join(' \\\n  ');
 }
 
-function quote(text: string): string {
+/** A word of a command for a POSIX shell. */
+export function shellWord(text: string): string {
   return /^[\w./:=@%+,-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 

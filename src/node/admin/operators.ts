@@ -299,7 +299,13 @@ function inspectorParts(
     planEnd:
       logFile === undefined
         ? undefined
-        : (work) => state.planThread.run({ kind: 'plan', logFile: resolve(logFile), ...work }),
+        : (work) =>
+            state.planThread.run({
+              kind: 'plan',
+              logFile: resolve(logFile),
+              ruleFile: resolve(settings.get(table.rules)),
+              ...work,
+            }),
     rulesOf: (hash) => books.get(hash),
     limits: gateway.options,
     decode: gateway.parts.decode,

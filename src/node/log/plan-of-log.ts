@@ -1,10 +1,11 @@
-import type { EndPlan, EndProposal } from '../../inspector/api.ts';
+import type { ClientNotice, EndPlan, EndProposal } from '../../inspector/api.ts';
+import { shellWord } from '../../inspector/entries/curl.ts';
 import type { OperatorResult } from '../../inspector/entries/export-entry.ts';
 import type { PlanWork } from '../../inspector/operator-work.ts';
 import { faultOfLogs, noEntry } from '../../report/log-gaps.ts';
 import { PlanTally } from '../../report/plan/activity.ts';
-import { makePlan, type Plan } from '../../report/plan/plan.ts';
-import { planParts } from '../../report/plan/plan-text.ts';
+import { makePlan, type Plan, type PlannedClient } from '../../report/plan/plan.ts';
+import { planFigures, planParts } from '../../report/plan/plan-text.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { count, counted } from '../../report/text.ts';
@@ -27,6 +28,12 @@ function proposalOf({ deprecation, sunset, sunsetBecause, brownouts }: Plan): En
   };
 }
 
+function noticeOf({ client, notice, because }: PlannedClient): ClientNotice {
+  if (notice === undefined) return { client, because };
+  const at = new Date(notice.at).toISOString();
+  return { client, notice: { by: notice.by, at, isMet: 'refused' in notice }, because };
+}
+
 /** Bytes of a log, and rows of a table. */
 interface PlanLimits {
   readonly bytes: number;
@@ -35,7 +42,7 @@ interface PlanLimits {
 
 /** Makes the plan for the end of V1 from a log file and the rotated ones beside it; it mentions limits that cut it. */
 export async function planOfLog(
-  { logFile, zone: name, whose, ...options }: PlanWork,
+  { logFile, ruleFile, zone: name, whose, ...options }: PlanWork,
   limits: PlanLimits = LIMITS,
 ): Promise<OperatorResult> {
   const zone = new Zone(name);
@@ -67,8 +74,17 @@ export async function planOfLog(
         : ['The log has only failures, so it does not show when clients call: set the log level to info.']),
     ],
     parts: plan === undefined ? [] : planParts(plan, limits.rows),
-    clients: plan?.clients.slice(0, limits.rows).map(({ client }) => client) ?? [],
-    ...(plan === undefined ? {} : { proposal: proposalOf(plan) }),
+    clients: plan?.clients.slice(0, limits.rows).map(noticeOf) ?? [],
+    ...(plan === undefined
+      ? {}
+      : {
+          proposal: proposalOf(plan),
+          figures: planFigures(plan),
+          ...(plan.caveat === undefined ? {} : { caveat: plan.caveat }),
+          command: ['capture-gateway', 'plan', logFile, '--zone', name, '--into', ruleFile]
+            .map(shellWord)
+            .join(' '),
+        }),
   };
   return { status: 200, value };
 }

@@ -106,13 +106,58 @@ export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly
   ];
 }
 
+/** One figure of a plan, which a person can check in its tables. */
+export interface PlanFigure {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** What a plan says in sentences, as a list of figures. */
+export function planFigures(plan: Plan): readonly PlanFigure[] {
+  const zone = new Zone(plan.zone);
+  const { all, refused, planned, unplanned, unreachable, who } = reachOf(plan);
+  const named = (list: Plan['clients']): string => `${count(list.length)} of ${all}: ${who(list)}`;
+  return [
+    { name: 'Deprecation', value: zone.text(plan.deprecation) },
+    { name: 'Sunset', value: `${zone.text(plan.sunset)}, ${plan.sunsetBecause}` },
+    { name: 'Time zone', value: plan.zone },
+    { name: 'Clients on V1', value: all },
+    { name: 'Had a notice before', value: `${count(refused)} of ${all}` },
+    { name: 'First notice by a planned brownout', value: `${count(planned)} of ${all}` },
+    ...(unplanned.length === 0
+      ? []
+      : [{ name: 'Active without a planned brownout', value: named(unplanned) }]),
+    ...(unreachable.length === 0
+      ? []
+      : [{ name: 'Reached at no time of the week', value: named(unreachable) }]),
+  ];
+}
+
+interface Reach {
+  readonly all: string;
+  /** Clients whose first notice is in the log, and those whose first one is planned. */
+  readonly refused: number;
+  readonly planned: number;
+  readonly unplanned: Plan['clients'];
+  readonly unreachable: Plan['clients'];
+  readonly who: (list: Plan['clients']) => string;
+}
+
+function reachOf({ clients }: Plan): Reach {
+  return {
+    all: count(clients.length),
+    refused: clients.filter(({ notice }) => notice !== undefined && 'refused' in notice).length,
+    planned: clients.filter(({ notice }) => notice !== undefined && 'weeks' in notice).length,
+    unplanned: clients.filter(({ notice, isReachable }) => notice === undefined && isReachable),
+    unreachable: clients.filter(({ isReachable }) => !isReachable),
+    who: (list) => listed(list.map(clientName), MAX_NAMED),
+  };
+}
+
 /** Says how many clients a notice reaches, and names those without one. */
-function reachSentences({ clients }: Plan): readonly string[] {
-  const refused = clients.filter(({ notice }) => notice !== undefined && 'refused' in notice).length;
-  const planned = clients.filter(({ notice }) => notice !== undefined && 'weeks' in notice).length;
-  const unplanned = clients.filter(({ notice, isReachable }) => notice === undefined && isReachable);
-  const unreachable = clients.filter(({ isReachable }) => !isReachable);
-  const who = (list: Plan['clients']): string => listed(list.map(clientName), MAX_NAMED);
+function reachSentences(plan: Plan): readonly string[] {
+  const { clients } = plan;
+  const { refused, planned, unplanned, unreachable, who } = reachOf(plan);
   return [
     `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1. A planned brownout is the first notice for ${ofThem(planned, clients.length)}.`,
     ...(refused === 0 ? [] : [`By the log, ${ofThem(refused, clients.length)} had a notice before.`]),

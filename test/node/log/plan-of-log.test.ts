@@ -26,6 +26,7 @@ const logFile = join(temporaryFolder('plan-of-log'), 'rewrite.log');
 const work: PlanWork = {
   kind: 'plan',
   logFile,
+  ruleFile: '/etc/my rules.yaml',
   zone: ZONE.name,
   now: NOW,
   leadDays: 90,
@@ -51,11 +52,23 @@ async function planned(
 test('a plan is made of a log and its rotated files, as of their entries', async () => {
   const counts = new PlanTally(ZONE);
   for (const entry of entries) counts.add(entry);
-  const { kind: _, logFile: __, zone: ___, ...options } = work;
+  const { kind: _, logFile: __, ruleFile: ____, zone: ___, ...options } = work;
   const plan = makePlan(counts, { ...options, gaps: [], avoid: () => false });
-  const { parts, clients, made } = await planned();
+  const { parts, clients, made, figures, command } = await planned();
   expect(parts).toEqual(planParts(plan ?? expect.fail('a plan')));
-  expect(clients).toEqual(plan?.clients.map(({ client }) => client));
+  expect(clients.map(({ client, because }) => [client, because])).toEqual(
+    plan?.clients.map(({ client, because }) => [client, because]),
+  );
+  // Each figure is one that a reader counts in the list of clients.
+  const all = clients.length;
+  const reached = clients.filter(({ notice }) => notice?.isMet === false).length;
+  expect(Object.fromEntries(figures?.map(({ name, value }) => [name, value]) ?? [])).toMatchObject({
+    'Time zone': ZONE.name,
+    'Clients on V1': String(all),
+    'Had a notice before': `0 of ${all}`,
+    'First notice by a planned brownout': `${reached} of ${all}`,
+  });
+  expect(command).toBe(`capture-gateway plan ${logFile} --zone ${ZONE.name} --into '/etc/my rules.yaml'`);
   expect(made).toEqual([
     `Made from ${entries.length.toLocaleString('en')} exchanges in ${logFile}, since ${ZONE.text(Date.parse(entries[0]?.time ?? ''))}.`,
   ]);

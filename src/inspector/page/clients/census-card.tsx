@@ -6,7 +6,7 @@ import { count, counted } from '../format.ts';
 import { Button, Card, classes, type Column, CopyButton, ScrollTable } from '../parts.tsx';
 
 /** Rows that are shown before the operator asks for all. */
-const FIRST = 30;
+const FIRST = 10;
 
 /** Every attribute name that clients send, with V2's reactions and rules that strip the names which V2 refuses. */
 export function CensusCard({

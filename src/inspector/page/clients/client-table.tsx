@@ -11,6 +11,7 @@ import { capital, countedClients, NO_KEY } from '../../../report/text.ts';
 import { CHECKED_WORDS, wouldFail } from '../../../rollout/body-checks.ts';
 import type {
   ClientDetail as Detail,
+  ClientNotice,
   ClientReport,
   ClientRow,
   ClientSort,
@@ -18,7 +19,7 @@ import type {
   Report,
 } from '../../api.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted, fullTime } from '../format.ts';
+import { ago, count, counted, fullTime, shortTime } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import { Button, Card, classes, LinkButton, Loading, type PageTools, Trend, visibleText } from '../parts.tsx';
 import { ClientName, type ClientNameProps } from './client-name.tsx';
@@ -27,6 +28,8 @@ import { ClientName, type ClientNameProps } from './client-name.tsx';
 interface ClientTableProps
   extends Pick<ClientNameProps, 'clients' | 'onNamed'>, Pick<PageTools, 'go' | 'announce' | 'hueOf'> {
   readonly report: Report;
+  /** The first notices of clients, as the plan has them; undefined before it is made. */
+  readonly notices: readonly ClientNotice[] | undefined;
 }
 
 /** The work that each class of client needs. */
@@ -258,7 +261,7 @@ function clientRows(
         )}
       </td>
       <td class="number" data-label="Notices met">
-        {notices === 0 ? '–' : count(notices)}
+        {notices === 0 ? notMet(props.notices?.find((one) => one.client === client)) : count(notices)}
       </td>
       <td class="guides" data-label="Guide">
         <a href={`${href}html`} aria-label={`Guide: migration of ${who}`}>
@@ -279,7 +282,13 @@ function clientRows(
     main,
     <tr key={`${client} detail`} class="detail-row">
       <td colSpan={COLUMNS.length + 1}>
-        <ClientDetails client={client} report={report} go={go} hueOf={props.hueOf} />
+        <ClientDetails
+          client={client}
+          report={report}
+          notice={props.notices?.find((one) => one.client === client)}
+          go={go}
+          hueOf={props.hueOf}
+        />
       </td>
     </tr>,
   ];
@@ -289,10 +298,27 @@ function clientRows(
 interface ClientDetailsProps extends Pick<PageTools, 'go' | 'hueOf'> {
   readonly client: string;
   readonly report: Report;
+  readonly notice: ClientNotice | undefined;
+}
+
+/** The notice that a client has not met: the plan has its first one, or none that would reach it. */
+function notMet(planned: ClientNotice | undefined): ComponentChildren {
+  if (planned === undefined) return '–';
+  const { notice, because } = planned;
+  if (notice?.isMet === true) return '–';
+  return (
+    <small title={because}>{notice === undefined ? 'none planned' : `planned ${shortTime(notice.at)}`}</small>
+  );
+}
+
+function noticeWords({ notice, because }: ClientNotice): string {
+  if (notice === undefined) return `none: ${because}`;
+  const { by, at, isMet } = notice;
+  return isMet ? because : `${by}, planned for ${fullTime(at)}: ${because}`;
 }
 
 /** What one client does, what it has to change, and how it is known. */
-function ClientDetails({ client, report, go, hueOf }: ClientDetailsProps): VNode {
+function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps): VNode {
   const { response } = useAsked<Detail>(`clients/${encodeURIComponent(client)}`);
   const row = report.clients.find((one) => one.client === client);
   if (row === undefined) return <p>Loading the client…</p>;
@@ -337,6 +363,7 @@ function ClientDetails({ client, report, go, hueOf }: ClientDetailsProps): VNode
           {isWaitedFor(row, report.goneAfterDays) && `; gone after ${counted(row.goneAfterDays, 'day')}`}
         </div>,
       )}
+      {notice !== undefined && detail('First notice', <div>{visibleText(noticeWords(notice))}</div>)}
       {detail(
         'User-Agents',
         userAgents.map((agent) => <div key={agent}>{visibleText(agent)}</div>),

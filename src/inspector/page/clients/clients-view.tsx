@@ -8,7 +8,7 @@ import { Card, Loading, type PageTools, sentence, SentenceList } from '../parts.
 import { CensusCard } from './census-card.tsx';
 import type { ClientNameProps } from './client-name.tsx';
 import { CLIENT_CLASSES, ClientTable } from './client-table.tsx';
-import { EndPlanCards } from './end-plan.tsx';
+import { EndPlanCards, usePlan } from './end-plan.tsx';
 import { EndOfV1 } from './timeline.tsx';
 
 /** Properties of the clients. */
@@ -23,9 +23,10 @@ const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone']
 
 /** Who still needs V1, what each has to do, and when V1 ends for them. */
 export function ClientsView(props: ClientsViewProps): VNode {
-  const { go, announce } = props;
+  const { announce } = props;
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
+  const plan = usePlan();
   if (report === undefined) return <Loading failure={failure} subject="the clients on V1" />;
   const { newcomers = [] } = report;
   return (
@@ -37,13 +38,13 @@ export function ClientsView(props: ClientsViewProps): VNode {
       </div>
       {neededBanner(report)}
       <EndOfV1 report={report} rollout={rollout} />
-      <ClientTable report={report} {...props} />
+      <ClientTable report={report} notices={plan.asked.response?.clients} {...props} />
       {newcomers.length > 0 && (
         <Card heading="New to V1">
           <SentenceList sentences={newcomers.map((one) => one.sentence)} />
         </Card>
       )}
-      <EndPlanCards go={go} />
+      <EndPlanCards {...plan} />
       {report.census.exchanges > 0 && <CensusCard census={report.census} announce={announce} />}
     </div>
   );

@@ -4,9 +4,8 @@ import type { PlanPart } from '../../../report/plan/plan-text.ts';
 import { Zone } from '../../../report/plan/zone.ts';
 import type { EndPlan } from '../../api.ts';
 import { SMALL_LOG } from '../../operator-view.ts';
-import { useAsked } from '../admin-client.ts';
-import { type Go, toExchanges } from '../page-state.ts';
-import { Card, LinkButton, Loading, ScrollTable, SentenceList } from '../parts.tsx';
+import { type Asked, useAsked } from '../admin-client.ts';
+import { Card, Fact, Loading, ScrollTable, sentence, SentenceList } from '../parts.tsx';
 
 const REFRESH = 10_000;
 
@@ -17,26 +16,27 @@ const PLAN_REFRESH = 600_000;
 const { zone: ZONE, isKnown: IS_ZONE_KNOWN } = Zone.own();
 const ZONES = [...new Set(['UTC', ZONE.name, ...Intl.supportedValuesOf('timeZone')])];
 
-/** A plan for the end of V1, proposed from the log, in the zone that the reader chooses. */
-export function EndPlanCards({ go }: { readonly go: Go }): VNode {
+/** Parts of a plan that stand elsewhere in the view: dates on the timeline, clients in their table. */
+const ELSEWHERE: ReadonlySet<string> = new Set(['Clients', "Endings before V1's"]);
+
+/** A plan for the end of V1, proposed from the log, in a zone that the reader can choose. */
+export interface AskedPlan {
+  readonly asked: Asked<EndPlan>;
+  readonly zones: VNode;
+}
+
+/** Asks for the plan, in the zone of the rule book until the reader chooses one. */
+export function usePlan(): AskedPlan {
   const [isSmall, setIsSmall] = useState(false);
   // Empty until the reader chooses one: that of the rule book, or else of the browser.
   const [zone, setZone] = useState('');
-  const plan = useAsked<EndPlan>(
+  const asked = useAsked<EndPlan>(
     zone === '' ? `plan?own=${encodeURIComponent(ZONE.name)}` : `plan?zone=${encodeURIComponent(zone)}`,
     isSmall ? REFRESH : PLAN_REFRESH,
   );
-  const exchanges = plan.response?.exchanges ?? SMALL_LOG;
+  const exchanges = asked.response?.exchanges ?? SMALL_LOG;
   useEffect(() => setIsSmall(exchanges < SMALL_LOG), [exchanges < SMALL_LOG]);
-  return (
-    <>
-      {plan.response === undefined ? (
-        <Loading failure={plan.failure} subject="a plan from the log" />
-      ) : (
-        planOf(plan.response, go, zoneField(zone, setZone))
-      )}
-    </>
-  );
+  return { asked, zones: zoneField(zone, setZone) };
 }
 
 /** The choice of the zone in which the plan counts hours and shows times. */
@@ -56,67 +56,71 @@ function zoneField(zone: string, choose: (zone: string) => void): VNode {
   );
 }
 
-/** A plan as the command prints it, with links from its clients to their exchanges. */
-function planOf(plan: EndPlan, go: Go, zones: VNode): readonly (VNode | false)[] {
-  const { made, logFile, zone, parts } = plan;
+/** The figures of the plan and its tables, besides what the table of clients and the timeline have of it. */
+export function EndPlanCards({ asked: { response, failure }, zones }: AskedPlan): VNode {
+  if (response === undefined) return <Loading failure={failure} subject="a plan from the log" />;
+  const { made, logFile, parts, figures = [], caveat, command } = response;
   const [dates, ...others] = parts;
-  return [
-    <Card heading="A plan from the log">
-      {zones}
-      <SentenceList
-        sentences={[
-          ...(dates === undefined && logFile !== undefined
-            ? [
-                'There is nothing to plan: at the end of this log no client for which V1 ends sends requests with an API key.',
-              ]
-            : []),
-          ...(dates?.sentences ?? []),
-          ...made,
-          ...(IS_ZONE_KNOWN ? [] : ['This browser names no time zone, so times of the plan are in UTC.']),
+  return (
+    <>
+      <Card heading="A plan from the log">
+        {zones}
+        {caveat !== undefined && <p class="lead">{sentence(caveat)}</p>}
+        {figures.length > 0 && (
+          <dl class="facts">
+            {figures.map(({ name, value }) => (
+              <Fact key={name} name={name}>
+                {value}
+              </Fact>
+            ))}
+          </dl>
+        )}
+        {dates !== undefined && tableOf(dates)}
+        {command !== undefined && [
+          <p>
+            This command writes the plan into the rule book; add --lead, --avoid or further logs to change it:
+          </p>,
+          <pre class="file" tabIndex={0}>
+            {command}
+          </pre>,
         ]}
-      />
-      {dates !== undefined && [
-        tableOf(dates, plan, go),
-        <p>
-          This command writes the plan into a rule book; add --lead, --avoid or further logs to change it:
-        </p>,
-        <pre class="file" tabIndex={0}>
-          {`capture-gateway plan ${logFile} --zone ${zone} --into rules.yaml`}
-        </pre>,
-      ]}
-    </Card>,
-    ...others.map(
-      (one) =>
-        one.table?.rows.length !== 0 && (
-          <Card heading={one.title}>
-            {one.sentences.length > 0 && <SentenceList sentences={one.sentences} />}
-            {tableOf(one, plan, go)}
-          </Card>
-        ),
-    ),
-  ];
+        <SentenceList
+          sentences={[
+            ...(dates === undefined && logFile !== undefined
+              ? [
+                  'There is nothing to plan: at the end of this log no client for which V1 ends sends requests with an API key.',
+                ]
+              : []),
+            ...made,
+            ...(IS_ZONE_KNOWN ? [] : ['This browser names no time zone, so times of the plan are in UTC.']),
+          ]}
+        />
+      </Card>
+      {others.map((one) => !ELSEWHERE.has(one.title) && one.table?.rows.length !== 0 && partCard(one))}
+    </>
+  );
 }
 
-function tableOf({ title, table }: PlanPart, { clients }: EndPlan, go: Go): VNode | false {
+function partCard(part: PlanPart): VNode {
+  const { title, sentences } = part;
+  return (
+    <Card key={title} heading={title}>
+      {sentences.length > 0 && <SentenceList sentences={sentences} />}
+      {tableOf(part)}
+    </Card>
+  );
+}
+
+function tableOf({ title, table }: PlanPart): VNode | false {
   if (table === undefined) return false;
   const { head, rows } = table;
-  const links = title === 'Clients' ? clients : [];
   return (
     <ScrollTable<number>
       label={title}
       columns={head.map((name, column) => ({
         name: name.charAt(0).toUpperCase() + name.slice(1),
         ...(column === 0 ? { kind: 'head' as const } : {}),
-        cell: (row) => {
-          const [text, hash] = [rows[row]?.[column] ?? '', links[row]];
-          return column === 0 && hash !== undefined ? (
-            <LinkButton onClick={toExchanges(go, `client:${hash}`)} label={`Show the exchanges of ${text}`}>
-              {text}
-            </LinkButton>
-          ) : (
-            text
-          );
-        },
+        cell: (row) => rows[row]?.[column] ?? '',
       }))}
       rows={rows.map((_, index) => index)}
       keyOf={String}
