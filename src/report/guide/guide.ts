@@ -6,7 +6,6 @@ import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { Moves } from '../../rewrite/moves.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
 import { inverseConversion } from '../../rules/kinds/convert.ts';
-import { addsField } from '../../rules/kinds/head-words.ts';
 import { lensOf } from '../../rules/kinds/kinds.ts';
 import { conversionRemark, ruleRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
@@ -36,6 +35,7 @@ import {
   unreadNote,
   wholeEvidence,
 } from './guide-document.ts';
+import { fieldForm, fieldRule, fieldsAtV2, fieldsOfV1, formWords, MASKED } from './guide-fields.ts';
 
 /** Maximum kinds of calls, and of mistakes, in a guide, which is for human readers. */
 const MAX_CALLS = 100;
@@ -51,7 +51,7 @@ interface GuideBook
 }
 
 /** A change, with the rules from which a guide reads values; absent in a saved report. */
-type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query' | 'response'>>;
+type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query' | 'headers' | 'response'>>;
 
 /** The path prefixes of both versions. */
 interface GuidePrefixes {
@@ -322,8 +322,8 @@ class CallGuide {
     const moves = movesOf(edits, book.changes);
     const after = this.atV2(path, edits, book) ?? shape.atV2 ?? moved?.v2 ?? `${this.method} ${path}`;
     const heads = {
-      before: `${this.method} ${path}${fieldLines(edits.map(({ rule, header }) => (addsField(rule) ? undefined : header)))}`,
-      after: `${after}${fieldLines(edits.map(({ to }) => to))}`,
+      before: `${this.method} ${path}${fieldsOfV1(edits)}`,
+      after: `${after}${fieldsAtV2(edits, book.changes)}`,
     };
     const members = v2Members(shape);
     if (!hasBody) {
@@ -467,7 +467,8 @@ function movesOf(edits: readonly EditRecord[], changes: readonly GuidedChange[])
     if (note === 'already-flat') continue;
     const places = placesOfEdit(edit);
     const from = note === 'byte-order-mark' ? 'byte order mark' : (places.from ?? ADDED);
-    const to = places.path === '' ? '/' : places.path;
+    const form = fieldForm(edit, changes);
+    const to = places.path === '' ? '/' : places.path && places.path + (form === MASKED ? '' : ` ${form}`);
     const key = JSON.stringify([from, to]);
     const row = rows.get(key) ?? { from, ...(to === undefined ? {} : { to }), remarks: new Set() };
     rows.set(key, row);
@@ -528,12 +529,15 @@ function todayWords({ change, v1, v2 }: ResponseMember, changes: readonly Guided
 }
 
 /** What happens to a value, with the rule's own numbers, texts and values if only one rule of the rule book fits. */
-function remarkOf(
-  { change, rule, note, from, path, header }: EditRecord,
-  changes: readonly GuidedChange[],
-): string {
+function remarkOf(edit: EditRecord, changes: readonly GuidedChange[]): string {
+  const { change, rule, note, from, path, header } = edit;
   const general = REMARKS.get(note ?? rule) ?? note ?? ruleRemark(rule) ?? '';
-  if (note !== undefined || header !== undefined) return general;
+  if (header !== undefined) {
+    const { as, values = [] } = fieldRule(edit, changes) ?? {};
+    const words = values.length > 0 ? pairWords(values) : formWords(as);
+    return [note === undefined && words !== '' ? '' : general, words].filter((one) => one !== '').join('; ');
+  }
+  if (note !== undefined) return general;
   const known = changes.find(({ id }) => id === change);
   const names = new Set([from, path].flatMap((place) => nameAt(place) ?? []));
   const isQuery = (from ?? path)?.startsWith('?') === true;
@@ -573,11 +577,6 @@ function pairWords(values: readonly Pick<MappedValue, 'from' | 'to'>[]): string 
   return `${pairs.join(', ')}${values.length > MAX_PAIRS ? ', …' : ''}`;
 }
 
-/** Header lines without their values. */
-function fieldLines(names: readonly (string | undefined)[]): string {
-  return [...new Set(names)].map((name) => (name === undefined ? '' : `\n${name}: …`)).join('');
-}
-
 /** The header field with V2's release, and its value; undefined if the book has none, or the query names it. */
 function guideField(book: GuideBook): GuideDocument['version'] {
   const { version, versionField } = book;
@@ -612,9 +611,6 @@ function v2Target(
   const [ownPath = ''] = own.split('?', 1);
   return to + ownPath + withValueInQuery(own.slice(ownPath.length), release, version);
 }
-
-/** Used for a value in a target of the log. */
-const MASKED = '…';
 
 /** The raw query of a request after the edits, with the parameters that rules add. */
 function v2Query(query: string, edits: readonly EditRecord[]): string {

@@ -28,7 +28,7 @@ export interface SkillCase {
   readonly path: string;
   /** Names of the query's parameters; absent without a query. */
   readonly query?: readonly string[];
-  /** Header fields that the request has; `…` stands for any value. */
+  /** Header fields that the request has; `…` stands for any text, as in `Bearer …`. */
   readonly headers: Readonly<Record<string, string>>;
   /** RFC 6901 pointers of all members that the body may have, `*` for elements; absent without a body of JSON. */
   readonly members?: readonly string[];
@@ -65,7 +65,9 @@ export function skillCases({ calls, version }: GuideDocument): readonly SkillCas
         const { method, path, query, fields, members } = sketched(withPath(body.after, call.paths?.v2));
         const before = sketched(body.before);
         const gone = [
-          ...before.fields.filter((name) => !fields.includes(name)).map((name) => `${name}:`),
+          ...before.fields
+            .filter(([name]) => !fields.some(([own]) => own === name))
+            .map(([name]) => `${name}:`),
           ...(before.members ?? []).filter((pointer) => members?.includes(pointer) === false),
         ];
         return {
@@ -73,7 +75,7 @@ export function skillCases({ calls, version }: GuideDocument): readonly SkillCas
           method,
           path,
           ...(query.length === 0 ? {} : { query }),
-          headers: { ...Object.fromEntries(fields.map((name) => [name, OTHER_SHAPE])), ...release },
+          headers: { ...Object.fromEntries(fields), ...release },
           ...(members === undefined ? {} : { members }),
           ...(gone.length === 0 ? {} : { gone }),
           isVerified: body.isVerified,
@@ -88,8 +90,8 @@ interface Sketched {
   readonly method: string;
   readonly path: string;
   readonly query: readonly string[];
-  /** Names of header fields. */
-  readonly fields: readonly string[];
+  /** Header fields, whose values are `…`, or have that in place of a key. */
+  readonly fields: readonly (readonly [name: string, form: string])[];
   readonly members: readonly string[] | undefined;
 }
 
@@ -108,7 +110,10 @@ function sketched(text: string): Sketched {
   const named = path
     .split('/')
     .map((segment) => (isId(segment) ? '{…}' : segment.replaceAll(/\{[^{}]*\}/g, '{…}')));
-  const fields = fieldLines.map((field) => field.slice(0, field.indexOf(':')));
+  const fields = fieldLines.map((field) => {
+    const colon = field.indexOf(':');
+    return [field.slice(0, colon), field.slice(colon + 2)] as const;
+  });
   return { method, path: named.join('/'), query: [...new Set(names)], fields, members };
 }
 
@@ -179,7 +184,7 @@ Made from ${counted(requests, 'request')} that this client sent to V1. Values ar
 1. Ask a person what [questions.md](questions.md) lists, before you change anything.
 2. Find the places in the source by [search.md](search.md). A text that is not found may be put together from parts.
 3. Change each call from *before* to *after* in [calls.md](calls.md): what is sent, and what is read of the response.
-4. Prove it: record the requests of the changed client, and compare each with [cases.json](cases.json). ${markdownCode('members')} lists all members that a body may have, and ${markdownCode('gone')} those of V1 that it must not have (with ${markdownCode(':')} at the end, header fields); ${markdownCode('{…}')} is any id, and ${markdownCode('…')} any value.
+4. Prove it: record the requests of the changed client, and compare each with [cases.json](cases.json). ${markdownCode('members')} lists all members that a body may have, and ${markdownCode('gone')} those of V1 that it must not have (with ${markdownCode(':')} at the end, header fields); ${markdownCode('{…}')} is any id, and ${markdownCode('…')} any value, or in a header field any part of one.
 5. Send them to a test installation of V2, without the gateway. Each must get the same response as through the gateway.
 
 Change nothing else. Keep keys, retries and timeouts as they are. Where a case has ${markdownCode('"isVerified": false')}, nothing shows that V2 accepts it: stop and ask.

@@ -99,8 +99,13 @@ interface HeaderWords<Rule> {
   readonly adds?: true;
 }
 
+/** The text around a value; nothing if there is none. */
+function asWords(as = '{}'): string {
+  return as === '{}' ? '' : `, as ${as}`;
+}
+
 const FIELD_RENAME: HeaderWords<HeaderRenameRule> = {
-  say: ({ field, to }) => `rename ${field} to ${to}`,
+  say: ({ field, to, as }) => `rename ${field} to ${to}${asWords(as)}`,
   done: ({ name, to }) => `${name} is now called ${to}.`,
 };
 
@@ -128,7 +133,7 @@ const FIELD_MAP: HeaderWords<HeaderMapRule> = {
 };
 
 const FIELD_MOVE: HeaderWords<HeaderQueryRule> = {
-  say: ({ parameter, to }) => `move the query parameter ${parameter} to ${to}`,
+  say: ({ parameter, to, as }) => `move the query parameter ${parameter} to ${to}${asWords(as)}`,
   done: ({ from, to }) => `The query parameter ${from} moves to the header field ${to}.`,
   adds: true,
 };

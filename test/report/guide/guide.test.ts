@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { futureWords, type GuideBody, presentWords } from '../../../src/report/guide/guide-document.ts';
 import { Guide } from '../../../src/report/guide/guide.ts';
-import { guideMarkdown } from '../../../src/report/guide/guide-text.ts';
+import { fieldsAtV2 } from '../../../src/report/guide/guide-fields.ts';
+import { guideHtml, guideMarkdown } from '../../../src/report/guide/guide-text.ts';
+import { skillCases } from '../../../src/report/guide/skill.ts';
+import { compileHeaderPlans } from '../../../src/rewrite/header-plan.ts';
 import type { EditRecord } from '../../../src/rewrite/records.ts';
 import type { ResponseRecord } from '../../../src/rewrite/response-rules.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
@@ -218,6 +221,90 @@ test.each([
   const document = guide.document(book);
   expect(document.calls[0]?.bodies[0]?.after).toContain(after);
   expect(document.version).toEqual(field);
+});
+
+const KEY = "{ rename: X-Api-Key, to: Authorization, as: 'Bearer {}' }";
+
+/** Header rules, a request's header fields and target, and what the guide shows of them: the form of a key, and never the key. */
+test.each<
+  [rules: string, head: readonly string[], query: string, before: string, after: string, moves: string]
+>([
+  [
+    KEY,
+    ['X-Api-Key', 'k'],
+    '',
+    'X-Api-Key: …',
+    'Authorization: Bearer …',
+    'X-Api-Key: > Authorization: Bearer …: put "Bearer " before the key',
+  ],
+  [
+    "{ query: key, to: Authorization, as: 'Token {};v=2' }",
+    [],
+    '?key=k',
+    '',
+    'Authorization: Token …;v=2',
+    '?key > Authorization: Token …;v=2: put "Token " before and ";v=2" after the key',
+  ],
+  ['{ query: key, to: X-Key }', [], '?key=k', '', 'X-Key: …', '?key > X-Key:'],
+  ['{ rename: X-A, to: X-B }', ['x-a', 'k'], '', 'x-a: …', 'X-B: …', 'x-a: > X-B:'],
+  [
+    "{ rename: X-A, to: X-B, as: '{}.v1' }",
+    ['x-a', 'k'],
+    '',
+    'x-a: …',
+    'X-B: ….v1',
+    'x-a: > X-B: ….v1: put ".v1" after the key',
+  ],
+  [
+    '{ map: { 1: one, 2: two }, of: X-A }',
+    ['X-A', '1'],
+    '',
+    'X-A: …',
+    'X-A: …',
+    'X-A: > X-A:: 1 is one, 2 is two',
+  ],
+  ['{ strip: X-A }', ['X-A', 'k'], '', 'X-A: …', '', 'X-A: > leave out'],
+  // Two rules of one change, each with its own form.
+  [
+    `{ rename: X-A, to: X-B, as: 'a {}' }, ${KEY}`,
+    ['X-Api-Key', 'k', 'X-A', 'l'],
+    '',
+    'X-A: …\nX-Api-Key: …',
+    'X-B: a …\nAuthorization: Bearer …',
+    'X-A: > X-B: a …: put "a " before the key|X-Api-Key: > Authorization: Bearer …: put "Bearer " before the key',
+  ],
+])(
+  'of the header rules %s the guide says the form of the value',
+  async (rules, head, query, before, after, moves) => {
+    const book = await bookOf(`headers: [${rules}]`);
+    const plan = compileHeaderPlans(book).of(book.operations[0]);
+    const outcome = plan?.request(head, query);
+    if (outcome === undefined || !('records' in outcome)) throw new Error('refused');
+    const guide = new Guide('3fa9');
+    const entry = sampleEntry(1, Date.UTC(2026, 10, 21));
+    const call = { client: '3fa90000', operation: 'make', path: '/api/v1/things', bytesIn: 0 } as const;
+    guide.add({ ...entry, ...call, edits: outcome.records, verdict: 'rewritten' });
+    const document = guide.document(book);
+    const [body] = document.calls[0]?.bodies ?? [];
+    const lines = (fields: string): string => (fields === '' ? '' : `\n${fields}`);
+    expect(body).toMatchObject({
+      before: `POST /api/v1/things${lines(before)}`,
+      after: `POST /api/v2/things${lines(after)}`,
+    });
+    expect(shown(body?.moves ?? []).join('|')).toBe(moves);
+    const fields = after.split('\n').filter((line) => line !== '');
+    for (const text of [guideHtml(document), guideMarkdown(document)])
+      for (const field of fields) expect(text).toContain(field);
+    const [made] = skillCases(document);
+    expect(Object.entries(made?.headers ?? {}).map(([name, form]) => `${name}: ${form}`)).toEqual(fields);
+  },
+);
+
+test('a field that two rules rename has the names and the texts of both', async () => {
+  const book = await bookOf(`headers: [{ rename: X-A, to: X-Api-Key, as: 'a {}' }, ${KEY}]`);
+  const outcome = compileHeaderPlans(book).of(book.operations[0])?.request(['X-A', 'k'], '');
+  const edits = outcome !== undefined && 'records' in outcome ? outcome.records : [];
+  expect(fieldsAtV2(edits, book.changes)).toBe('\nAuthorization: Bearer a …');
 });
 
 test('the value of a header field is in no guide, and a transform is said', async () => {
