@@ -105,7 +105,7 @@ type ScriptReading = { readonly script: Script } | { readonly faults: readonly s
 /**
  * Reads a script; the tables of `shared` can be used in it. `# ` starts an exchange with its name, `> ` are the lines of its request (request line, fields, an empty line,
  * body), `! ` its options (`each`, `keep`, `bytes`, `pad`, `coding`, `store`, `choice`); `| ` are the rows of tables, which `each` joins and
- * fills in for `${column}`; `// ` are comments. Options before the first exchange are settings of the whole script.
+ * fills in for `${column}`; `// ` and `## ` are comments. Options before the first exchange are settings of the whole script.
  */
 export function readScript(title: string, text: string, shared = ''): ScriptReading {
   const reader = new ScriptReader();
@@ -114,6 +114,19 @@ export function readScript(title: string, text: string, shared = ''): ScriptRead
   const { exchanges, settings, faults } = reader.end();
   if (faults.length > 0) return { faults: faults.map((fault) => `${title}:${fault}`) };
   return { script: { title, settings, exchanges } };
+}
+
+/** The form of the first line of a request. */
+export const REQUEST_LINE = /^\S+ \S+$/;
+
+/** A header field, or the name of one that must be absent. */
+const FIELD = /^(?:[\w!#$%&'*+.^`|~-]+ *:|![\w#$%&'*+.^`|~-]+$)/;
+
+/** Returns what is wrong with a line between the first line of a message and its body; undefined if it is a header field. */
+export function fieldFault(line: string): string | undefined {
+  return FIELD.test(line)
+    ? undefined
+    : `${JSON.stringify(line)} is no header field; a body begins after an empty line`;
 }
 
 /** An exchange as written, before tables are filled in. */
@@ -129,15 +142,16 @@ class ScriptReader {
   private readonly tables = new Map<string, readonly Row[]>();
   private readonly templates: Template[] = [];
   private readonly faults: string[] = [];
-  private rows: string[] = [];
+  private rows: { readonly cells: readonly string[]; readonly number: number }[] = [];
 
   line(line: string, number: number): void {
     if (line.startsWith('|')) {
-      this.rows.push(line);
+      this.rows.push({ cells: cellsOf(line), number });
       return;
     }
     this.endTable();
-    if (line === '' || line.startsWith('//')) return;
+    // Text cases, of which a script can be made, have comments with ##.
+    if (line === '' || line.startsWith('//') || line.startsWith('## ')) return;
     const rest = line.slice(2);
     const template = this.templates.at(-1);
     if (line.startsWith('# ')) this.templates.push({ line: number, name: rest, options: [], request: [] });
@@ -170,8 +184,13 @@ class ScriptReader {
   }
 
   private endTable(): void {
-    if (this.rows.length === 0) return;
-    const table = readTable(this.rows);
+    const [columns, ...rows] = this.rows;
+    if (columns === undefined) return;
+    const uneven = rows.find(({ cells }) => cells.length !== columns.cells.length);
+    if (uneven !== undefined) this.faults.push(`${uneven.number}: The row has not one cell for each column.`);
+    const table = rows.map(({ cells }) =>
+      Object.fromEntries(columns.cells.map((column, at) => [column, cells[at] ?? ''])),
+    );
     const [first = ''] = Object.keys(table[0] ?? {});
     this.tables.set(first, table);
     this.rows = [];
@@ -198,9 +217,15 @@ class ScriptReader {
     const fill = (text: string): string => fillIn(text, row);
     const [first = '', ...rest] = request;
     const empty = rest.indexOf('');
-    const fields = empty === -1 ? rest : rest.slice(0, empty);
+    const fields = (empty === -1 ? rest : rest.slice(0, empty)).map(fill);
+    if (!REQUEST_LINE.test(fill(first)))
+      this.faults.push(`${line}: “${fill(name)}” has no request line, such as POST /api/v1/clients.`);
+    for (const field of fields) {
+      const fault = fieldFault(field);
+      if (fault !== undefined) this.faults.push(`${line}: “${fill(name)}”: ${fault}.`);
+    }
     const headers = fields.map((field) => {
-      const [before = '', value = ''] = fill(field).split(/:(.*)/s);
+      const [before = '', value = ''] = field.split(/:(.*)/s);
       return [before.trim(), value.trim()] as const;
     });
     const body = empty === -1 ? undefined : fill(rest.slice(empty + 1).join('\n'));
@@ -250,12 +275,6 @@ function unknownNames(
 /** A row of a table: its cells by column. */
 type Row = Readonly<Record<string, string>>;
 
-/** Reads the lines of a table, `| a | b |`; the first one names the columns. `\|` is a bar within a cell. */
-function readTable(lines: readonly string[]): readonly Row[] {
-  const [columns = [], ...rows] = lines.map((line) => cellsOf(line));
-  return rows.map((cells) => Object.fromEntries(columns.map((column, at) => [column, cells[at] ?? ''])));
-}
-
 /**
  * Joins tables as databases do (natural join): every combination of their rows in which columns of the same name have the same
  * cell.
@@ -284,6 +303,7 @@ function fillIn(text: string, row: Row): string {
 /** Cells within cells that are filled in; a cell that names itself would never end. */
 const MAX_DEPTH = 8;
 
+/** The cells of a line of a table, `| a | b |`; the first line names the columns. `\|` is a bar within a cell. */
 function cellsOf(line: string): readonly string[] {
   return line
     .split(/(?<!\\)\|/)

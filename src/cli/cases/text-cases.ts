@@ -12,6 +12,7 @@ import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Ends } from '../../rules/rollout.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { gatewayOptions, readSettings } from '../../settings/read-settings.ts';
+import { fieldFault, REQUEST_LINE } from '../../twin/script.ts';
 
 /** A message of a text case: its first line, header fields and body. */
 export interface TextMessage {
@@ -137,18 +138,15 @@ const MARKS = '>=*<?';
 /** The form of the first line of a message, and an example. */
 type FirstLine = readonly [form: RegExp, example: string];
 
-const REQUEST_LINE: FirstLine = [/^\S+ \S+$/, 'POST /api/v1/clients'];
+const REQUEST: FirstLine = [REQUEST_LINE, 'POST /api/v1/clients'];
 const STATUS_LINE: FirstLine = [/^[2-5]\d\d$/, '200'];
 const LOOKUP_LINE: FirstLine = [/^GET \S+(?: [2-5]\d\d)?$/, 'GET /api/v2/users/7 404'];
 const FIRST_LINES: Readonly<Record<Mark, FirstLine>> = {
-  '>': REQUEST_LINE,
-  '=': REQUEST_LINE,
+  '>': REQUEST,
+  '=': REQUEST,
   '*': STATUS_LINE,
   '<': STATUS_LINE,
 };
-
-/** A header field, or the name of one that must be absent. */
-const FIELD = /^(?:[\w!#$%&'*+.^`|~-]+ *:|![\w#$%&'*+.^`|~-]+$)/;
 
 function readMessage(
   { texts: [line = '', ...rest], first }: { readonly texts: readonly string[]; readonly first: number },
@@ -158,11 +156,8 @@ function readMessage(
     throw new TextCaseFault(first, `${JSON.stringify(line)} is no first line of a message; write ${example}`);
   const empty = rest.indexOf('');
   const headers = (empty === -1 ? rest : rest.slice(0, empty)).map((header, index) => {
-    if (!FIELD.test(header))
-      throw new TextCaseFault(
-        first + 1 + index,
-        `${JSON.stringify(header)} is no header field; a body begins after an empty line`,
-      );
+    const fault = fieldFault(header);
+    if (fault !== undefined) throw new TextCaseFault(first + 1 + index, fault);
     const [name = '', value = ''] = header.split(/:(.*)/s);
     return [name.trim().toLowerCase(), value.trim()] as const;
   });
