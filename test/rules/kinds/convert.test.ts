@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type Conversion, converterOf } from '../../src/rules/kinds/convert.ts';
-import { dateConversion } from '../../src/rules/kinds/date.ts';
-import { inverseFactor } from '../../src/rules/kinds/scale.ts';
-import { restoring } from '../support/restoring.ts';
-import { formatFault } from '../../src/rules/kinds/date-format.ts';
+import { type Conversion, converterOf } from '../../../src/rules/kinds/convert.ts';
+import { dateConversion } from '../../../src/rules/kinds/date.ts';
+import { inverseFactor } from '../../../src/rules/kinds/scale.ts';
+import { restoring } from '../../support/restoring.ts';
+import { formatFault } from '../../../src/rules/kinds/date-format.ts';
 
 const scale = (by: string, digits = 0): Conversion => ({ rule: 'scale', by, digits });
 const date = (from: string, to: string, zone = 'UTC', at = 0): Conversion =>

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { converterOf } from '../../src/rules/kinds/convert.ts';
-import { dateConversion } from '../../src/rules/kinds/date.ts';
-import { lossOf } from '../../src/rules/kinds/words.ts';
-import { compiledDate, dateSchemaPattern, formatFault } from '../../src/rules/kinds/date-format.ts';
+import { converterOf } from '../../../src/rules/kinds/convert.ts';
+import { dateConversion } from '../../../src/rules/kinds/date.ts';
+import { lossOf } from '../../../src/rules/kinds/words.ts';
+import { compiledDate, dateSchemaPattern, formatFault } from '../../../src/rules/kinds/date-format.ts';
 
 function converted(from: string, to: string, json: string, zone = 'UTC', at = 0): string | undefined {
   return converterOf(dateConversion(from, to, zone, at))(json);
