@@ -280,9 +280,10 @@ function requestRule(found: FoundRule): RequestRule {
   }
 }
 
-test('of 150 random pairs with known changes, a draft that applies keeps each value that V2 keeps', async () => {
+test('of random pairs with known changes, a draft that applies keeps each value that V2 keeps', async () => {
+  const pairs = fuzzRuns(150, 50);
   let [kept, moved] = [0, 0];
-  for (let seed = 1; seed <= 150; seed += 1) {
+  for (let seed = 1; seed <= pairs; seed += 1) {
     const { v1, v2, known } = randomPair(seed);
     const draft = printRuleBook(proposeRuleBook(v1, v2));
     const ruleBook = await bookIn(draft);
@@ -313,7 +314,7 @@ test('of 150 random pairs with known changes, a draft that applies keeps each va
       }
     }
   }
-  expect(kept).toBeGreaterThan(2000);
+  expect(kept).toBeGreaterThan(pairs * 13);
   expect(moved / kept).toBeGreaterThan(0.7);
 });
 

@@ -12,6 +12,7 @@ import { ruleBookWarnings } from '../../../src/rules/check-rule-book.ts';
 import { compileResponsePlans } from '../../../src/rewrite/response-plan.ts';
 import { bytesOf, rewritten, textOf } from '../../rewrite/notation.ts';
 import { randomPair } from '../random-pairs.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
 import { bookIn } from '../../rules/reading.ts';
 
 /** The rules of each operation, or those that apply, as text that ignores the order of members and values. */
@@ -467,7 +468,7 @@ test('names of any kind are printed so that the rule book reads them as they are
 });
 
 test('every draft is a sound rule book, as it is, and once all its marks are gone', async () => {
-  for (let seed = 1; seed <= 40; seed += 1) {
+  for (let seed = 1; seed <= fuzzRuns(40, 15); seed += 1) {
     const pair = randomPair(seed);
     const draft = printRuleBook(await soundDraft(proposeRuleBook(pair.v1, pair.v2)));
     for (const book of [draft, answered(draft)]) {
