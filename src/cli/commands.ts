@@ -328,7 +328,9 @@ function zoneOption(): Option {
     "time zone of all times, such as Australia/Sydney (default: the rule book's, else the machine's, or UTC where it names none)",
   ).argParser((name: string) => {
     try {
-      return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+      const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
+      // V8 knows some zones by an old name: Asia/Kolkata is Asia/Calcutta.
+      return known.toLowerCase() === name.toLowerCase() ? known : name;
     } catch {
       throw new InvalidArgumentError('It must be a name of the IANA database, such as Australia/Sydney.');
     }

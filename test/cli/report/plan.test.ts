@@ -425,6 +425,13 @@ describe('a machine without a time zone', () => {
     ['the machine', '', [], 'Europe/Berlin'],
     ['the rule book before the machine', 'zone: Australia/Sydney\n', [], 'Australia/Sydney'],
     ['--zone before both', 'zone: Australia/Sydney\n', ['--zone', 'America/New_York'], 'America/New_York'],
+    [
+      'a zone in small letters',
+      'zone: Australia/Sydney\n',
+      ['--zone', 'america/new_york'],
+      'America/New_York',
+    ],
+    ['a zone by its new name', 'zone: Australia/Sydney\n', ['--zone', 'Asia/Kolkata'], 'Asia/Kolkata'],
   ])('the zone is that of %s', async (_, line, more, zone) => {
     writeFileSync(path, `${SHIPPED}\n${line}`);
     const log = hourlyLog(at('2026-11-25T12:00Z'));
