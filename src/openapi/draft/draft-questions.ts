@@ -114,7 +114,6 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
     const moved = first?.moved;
     const line = ({ method, template }: ProposedOperation, to: string): string =>
       `${method} ${template} → ${to}`;
-    const others = all.length === 1 ? (moved?.others ?? []) : [];
     const word = moved?.word;
     const [old, young] = [first?.method ?? '', methodOf(moved?.to ?? '')];
     const isOtherMethod = word !== undefined && old !== young && word.from !== old;
@@ -133,10 +132,13 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
           why: `${moved?.evidence ?? ''}; but ${moved?.doubt ?? ''}`,
           answers: [
             { key: 'yes', words: 'Yes', lines: all.map((one) => line(one, one.moved?.to ?? '')) },
-            ...others.map((to, at) => ({
-              key: String(at),
-              words: 'This one',
-              lines: first ? [line(first, to)] : [],
+            ...otherPlaces(all).map(({ key: place, words }) => ({
+              key: place,
+              words,
+              lines: all.flatMap((one) => {
+                const other = placeOf(one, place);
+                return other === undefined ? [] : [line(one, other)];
+              }),
             })),
             { key: 'no', words: 'No: V2 has none of these', lines: [] },
           ],
@@ -144,6 +146,27 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
       ],
     };
   });
+}
+
+/** Where operations may be instead: those that have one word of their paths in common, by another one of V2's words. */
+function otherPlaces(
+  all: readonly ProposedOperation[],
+): readonly { readonly key: string; readonly words: string }[] {
+  const [first] = all;
+  if (all.length === 1)
+    return (first?.moved?.others ?? []).map((_, at) => ({ key: String(at), words: 'This one' }));
+  const from = first?.moved?.word?.from;
+  const words = all.flatMap(({ moved }) =>
+    (moved?.others ?? []).flatMap(({ word }) => (word?.from === from ? (word?.to ?? []) : [])),
+  );
+  return [...new Set(words)].map((word) => ({ key: `/${word}`, words: `It is called "${word}"` }));
+}
+
+/** Where an answer to the question about its place puts an operation; undefined for none that V2 has. */
+function placeOf({ moved }: ProposedOperation, key: string): string | undefined {
+  if (key === 'yes') return moved?.to;
+  const { others = [] } = moved ?? {};
+  return (others.find(({ word }) => key === `/${word?.to}`) ?? others[Number(key)])?.to;
 }
 
 function keyQuestions({ key, lines, question }: ProposedKey): readonly DraftQuestion[] {
@@ -360,9 +383,13 @@ function answeredOperations(
     const given = moved?.doubt === undefined ? undefined : answers.get(`operation ${moveKey(operation)}`);
     if (moved === undefined || given === undefined) return operation;
     const [key = 'no'] = given.chosen;
-    const { doubt: _, others = [], ...settled } = moved;
-    const to = key === 'yes' ? moved.to : others[Number(key)];
-    return { ...operation, moved: key === 'no' || to === undefined ? undefined : { ...settled, to } };
+    const { doubt: _, others: _others, word, ...settled } = moved;
+    const to = placeOf(operation, key);
+    const own = key === 'yes' && word !== undefined && { word };
+    return {
+      ...operation,
+      moved: key === 'no' || to === undefined ? undefined : { ...settled, to, ...own },
+    };
   });
 }
 

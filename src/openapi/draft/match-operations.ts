@@ -10,6 +10,7 @@ import {
   templateOf,
 } from '../description.ts';
 import type { Shape } from '../shape.ts';
+import { bestPairs } from './best-pairs.ts';
 import { type FoundResource, isListed, listsIn, requestShape, resourceIn, successShape } from './bodies.ts';
 import { patternPrefix } from './conversions.ts';
 import { areOtherIdentifiers, isRelatedName, singular, wordsOf } from './names.ts';
@@ -30,10 +31,17 @@ export interface MovedOperation {
   /** Why it may be another operation, as the end of a sentence: such a move is a question. */
   readonly doubt?: string;
   /** What it may be instead, the likeliest first. */
-  readonly others?: readonly string[];
+  readonly others?: readonly OtherPlace[];
   /** True where so little speaks for it that its bodies are compared once a person has said that it holds. */
   readonly isGuess?: true;
   /** The word of V1's path for which V2's has another one; absent for one that moved otherwise. */
+  readonly word?: OtherWord;
+}
+
+/** Another place in V2 that an operation may have. */
+export interface OtherPlace {
+  readonly to: string;
+  /** The word of V1's path for which V2's has another one, where that is all that differs. */
   readonly word?: OtherWord;
 }
 
@@ -128,17 +136,19 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
       .flatMap((other) => likelyMove(operation, other, { v1, v2 }, words) ?? [])
       .toSorted((one, other) => other.likeness - one.likeness);
     const [best, ...others] = moves;
-    if (best === undefined)
+    if (best === undefined || best.isRival === true) {
+      const rivals = moves.map(({ to }) => to);
+      const possible = possibleMoves(operation, candidates, { v1, v2 }, words);
       gone.push({
         operation,
         hint: hintOf(operation, candidates, young),
-        candidates: possibleMoves(operation, candidates, { v1, v2 }, words),
+        candidates: [...new Set([...possible, ...rivals])].slice(0, MAX_CANDIDATES),
       });
-    else {
+    } else {
       const further = others
         .filter(({ to }) => to !== best.to)
         .slice(0, MAX_CANDIDATES - 1)
-        .map(({ to }) => to);
+        .map((other): OtherPlace => ({ to: other.to, ...(other.word && { word: other.word }) }));
       const { to, evidence, word, v2: partner } = best;
       const doubt = best.doubt ?? 'it may be another operation';
       const guess = best.isGuess && { isGuess: best.isGuess };
@@ -355,6 +365,11 @@ function shapesFit(one: Shape | undefined, other: Shape | undefined, share: numb
 
 /** The names of the members of a body, or of its one list of objects or the one object in it. */
 function innerNames(shape: Shape): readonly string[] {
+  return [...innerShape(shape).members.keys()].map((name) => wordsOf(name).join(''));
+}
+
+/** A body, or its one list of objects or the one object in it. */
+function innerShape(shape: Shape): Shape {
   let inner = shape.element ?? shape;
   for (let level = 0; level < 3; level += 1) {
     const objects = [...inner.members.values()].flatMap(({ shape: member }) => {
@@ -366,7 +381,7 @@ function innerNames(shape: Shape): readonly string[] {
     if (only === undefined || others.length > 0 || inner.members.size > 4) break;
     inner = only.one;
   }
-  return [...inner.members.keys()].map((name) => wordsOf(name).join(''));
+  return inner;
 }
 
 /** V2's method and path with V1's parameters. */
@@ -490,8 +505,13 @@ interface LikelyMove {
   readonly likeness: number;
   readonly doubt?: string;
   readonly isGuess?: true;
+  /** True where only a word of the path speaks for it, and all in all that word is rather another one. */
+  readonly isRival?: true;
   readonly word?: OtherWord;
 }
+
+/** What the best pairs of words add: more than names and methods that are common to any two resources. */
+const CHOSEN_WEIGHT = 1;
 
 const SAME_ID = 'both have the same operationId';
 
@@ -566,9 +586,14 @@ function likelyMove(
     to: target.text,
     evidence: reasons.join('; '),
     // Of several, the one whose names have most words in common comes first.
-    likeness: likeness - (isSameMethod ? 0 : 0.5) + 0.4 * wordShare(v1, v2),
+    likeness:
+      likeness -
+      (isSameMethod ? 0 : 0.5) +
+      (known?.isChosen === true ? CHOSEN_WEIGHT : 0) +
+      0.4 * wordShare(v1, v2),
     ...(doubt !== undefined && { doubt }),
     ...(!isFirm && { isGuess: true as const }),
+    ...(known?.isRival === true && reasons.length === 1 && { isRival: true as const }),
     ...(known !== undefined && { word: { from: known.from, to: known.to } }),
     ...(!isSameMethod && plainPath(v1) === plainPath(v2) && { word: { from: v1.method, to: v2.method } }),
   };
@@ -630,18 +655,30 @@ interface RenamedWord extends OtherWord {
   agreeing: number;
   /** Words of either version that could be one of the two instead. */
   rivals: number;
+  /** What the operations of a pair have in common, from 0 to 1. */
+  likeness: number;
+  /** True for one of the pairs of words that together have most in common. */
+  isChosen: boolean;
+  /** True where its operations have far more in common than those of any other word that could be one of the two. */
+  isClear: boolean;
+  /** True where one of the two is in another one of those pairs. */
+  isRival: boolean;
 }
 
 /** Other words among which a person can choose. */
 const MAX_RIVALS = 2;
 
 /** True for a word that more than paths alone show: any two resources have a list and one that is read by its id. */
-function isShown({ from, to, pairs, agreeing, rivals }: RenamedWord): boolean {
+function isShown({ from, to, pairs, agreeing, rivals, isClear }: RenamedWord): boolean {
   return (
     (agreeing > 0 && agreeing * 2 >= pairs.length) ||
-    (pairs.length > 1 && (rivals < MAX_RIVALS || isRelatedName(from, to)))
+    (pairs.length > 1 && (rivals < MAX_RIVALS || isRelatedName(from, to) || isClear))
   );
 }
+
+/** What operations have in common, from 0 to 1, from which a pair of words needs no other evidence, and how much more that is than for others. */
+const LIKE_FROM = 0.4;
+const FAR_MORE = 1.5;
 
 /** The words in which paths of the same form differ: in one word only, wherever it stands. */
 function renamedWords(
@@ -655,7 +692,17 @@ function renamedWords(
       const word = otherWord(v1, v2);
       if (word === undefined) continue;
       const key = wordKey(word);
-      const known = words.get(key) ?? { ...word, words: wordsIn(word), pairs: [], agreeing: 0, rivals: 0 };
+      const known = words.get(key) ?? {
+        ...word,
+        words: wordsIn(word),
+        pairs: [],
+        agreeing: 0,
+        rivals: 0,
+        likeness: 0,
+        isChosen: false,
+        isClear: false,
+        isRival: false,
+      };
       words.set(key, known);
       if (isSameKind(v1.method, v2.method)) known.pairs.push([v1, v2]);
       if (saysTheSame(v1, v2, word, staticWords(v1)) || hasOwnMembers(v1, v2, versions)) known.agreeing += 1;
@@ -668,6 +715,7 @@ function renamedWords(
         (end) => all.filter((other) => other !== word && other[end] === word[end]).length,
       ),
     );
+  choose(all, versions);
   const shown = all.filter(isShown);
   return {
     byKey: new Map(all.map((word) => [wordKey(word), word])),
@@ -675,6 +723,62 @@ function renamedWords(
     ofOld: mentions(old, shown, 'from'),
     ofYoung: mentions(young, shown, 'to'),
   };
+}
+
+/** Finds the pairs of words that together have most in common: chosen one by one, two resources of V1 could become one of V2. */
+function choose(words: readonly RenamedWord[], versions: Versions): void {
+  for (const word of words) {
+    const { pairs } = word;
+    if (word.rivals === 0) continue;
+    word.likeness = pairs.reduce((sum, pair) => sum + likenessOf(...pair, versions), 0) / pairs.length;
+  }
+  // A pair of operations says something even where nothing in them is like.
+  const scored = words.map((word) => ({
+    from: word.from,
+    to: word.to,
+    score: word.pairs.length * (1 + 2 * word.likeness) + 2 * word.agreeing,
+    word,
+  }));
+  const chosen = bestPairs(scored);
+  for (const { word } of chosen) {
+    const rivals = words.filter((one) => one !== word && (one.from === word.from || one.to === word.to));
+    word.isChosen = true;
+    word.isClear =
+      word.likeness >= LIKE_FROM && rivals.every((one) => word.likeness >= FAR_MORE * one.likeness);
+  }
+  const [froms, tos] = [new Set(chosen.map(({ from }) => from)), new Set(chosen.map(({ to }) => to))];
+  for (const word of words) word.isRival = !word.isChosen && (froms.has(word.from) || tos.has(word.to));
+}
+
+/** What the words of members and the query parameters of two operations have in common, from 0 to 1. */
+function likenessOf(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): number {
+  const [one, other] = [vocabularyOf(v1, versions.v1), vocabularyOf(v2, versions.v2)];
+  const common = [...one].filter((word) => other.has(word)).length;
+  return one.size + other.size === 0 ? 0 : (2 * common) / (one.size + other.size);
+}
+
+const vocabularies = new WeakMap<DescribedOperation, ReadonlySet<string>>();
+
+/** The words of the members of bodies, and the names of query parameters. */
+function vocabularyOf(operation: DescribedOperation, version: Version): ReadonlySet<string> {
+  const { components } = version;
+  const common = commonNames(version);
+  const known = vocabularies.get(operation);
+  if (known !== undefined) return known;
+  const members = [requestShape(operation, components), successShape(operation, components)].flatMap(
+    (shape) => [...((shape && innerShape(shape))?.members ?? [])],
+  );
+  const names = members.flatMap(([name, { shape }]) => [name, ...shape.members.keys()]);
+  const own = names.filter((name) => {
+    const plainText = wordsOf(name).join('');
+    return !ANY_NAMES.has(plainText) && !common.has(plainText);
+  });
+  const words = new Set([
+    ...own.flatMap((name) => wordsOf(name).map(singular)),
+    ...queryNames(operation, components.description, false).map((name) => `?${name}`),
+  ]);
+  vocabularies.set(operation, words);
+  return words;
 }
 
 /** The words in which paths differ, and those of them that more than paths alone show. */

@@ -143,7 +143,7 @@ function printOperation(
     `    match: ${match}`,
     ...moveQuestion({ id, method, template }, moved, asked),
     `    ${mark}to: ${scalar(moved.to)}`,
-    ...(moved.others ?? []).map((other) => `    # # or to: ${scalar(other)}`),
+    ...(moved.others ?? []).map((other) => `    # # or to: ${scalar(other.to)}`),
     ...more.map((line) => `    ${line}`),
   ];
 }

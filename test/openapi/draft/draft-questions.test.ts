@@ -151,3 +151,104 @@ test('of many operations that V2 does not describe, those that it has nowhere ar
   expect(gone?.parts[0]?.answers[0]?.lines).toHaveLength(26);
   expect(answeredDraft(book, new Map([['gone', { chosen: ['yes'] }]])).gone).toHaveLength(2);
 });
+
+type Members = Readonly<Record<string, object>>;
+
+/** The operations of one resource: to list, read and create, and more of them. */
+function withMembers(path: string, members: Members, more: Readonly<Record<string, object>> = {}): Paths {
+  const shape = objectOf({ id: text, status: text, ...members });
+  return {
+    [path]: {
+      get: answers(objectOf({ items: { type: 'array', items: shape } })),
+      ...(more['post'] && { post: { requestBody: contentOf(shape), ...answers(shape) } }),
+    },
+    [`${path}/{id}`]: { get: answers(shape), ...(more['delete'] && { delete: { responses: { 204: {} } } }) },
+  };
+}
+
+const CAR = { plate: text, class: text, seats: number, daily_rate: number };
+const VEHICLE = { registration: text, category: text, seats: number, daily_rate_cents: number };
+const RENTAL = { car_id: text, driver_name: text, pickup: text, dropoff: text, deposit: number };
+const BOOKING = { vehicle_id: text, driver: objectOf({ name: text }), pickup_at: text, dropoff_at: text };
+const CLIENT = { first_name: text, last_name: text, birthday: text };
+const PERSON = { first_name: text, last_name: text, born: text };
+
+test.each<[what: string, v1: Paths, v2: Paths, words: readonly string[]]>([
+  [
+    'with the same methods, by their members',
+    { ...withMembers('/cars', CAR), ...withMembers('/rentals', RENTAL) },
+    { ...withMembers('/vehicles', VEHICLE), ...withMembers('/bookings', BOOKING) },
+    ['cars vehicles', 'rentals bookings'],
+  ],
+  [
+    'in another order',
+    { ...withMembers('/cars', CAR), ...withMembers('/rentals', RENTAL, { post: {} }) },
+    { ...withMembers('/bookings', BOOKING, { post: {} }), ...withMembers('/vehicles', VEHICLE) },
+    ['cars vehicles', 'rentals bookings'],
+  ],
+  [
+    'of which there are three, and no name or summary tells',
+    { ...withMembers('/cars', CAR), ...withMembers('/rentals', RENTAL), ...withMembers('/clients', CLIENT) },
+    {
+      ...withMembers('/people', PERSON),
+      ...withMembers('/vehicles', VEHICLE),
+      ...withMembers('/bookings', BOOKING),
+    },
+    ['cars vehicles', 'rentals bookings', 'clients people'],
+  ],
+])('resources are paired by all that they have in common: those %s', (_, v1, v2, words) => {
+  const questions = draftQuestions(proposeRuleBook(describe('/api/v1', v1), describe('/api/v2', v2)));
+  const asked = questions.filter(({ about }) => about === 'operation').map((question) => question.text);
+  expect(asked).toEqual(
+    words.map((pair) => {
+      const [from, to] = pair.split(' ');
+      return `Is "${from}" called "${to}" in V2?`;
+    }),
+  );
+});
+
+test('another word than the likeliest is an answer for all operations that have it', () => {
+  const [v1, v2] = [
+    describe('/api/v1', { ...withMembers('/cars', CAR), ...withMembers('/rentals', RENTAL, { post: {} }) }),
+    describe('/api/v2', {
+      ...withMembers('/vehicles', VEHICLE),
+      ...withMembers('/bookings', BOOKING, { post: {} }),
+    }),
+  ];
+  const book = proposeRuleBook(v1, v2);
+  const question = draftQuestions(book).find(({ text: asked }) => asked.includes('"rentals"'));
+  expect(question?.parts[0]?.answers.map(({ key, words, lines }) => [key, words, ...lines])).toEqual([
+    [
+      'yes',
+      'Yes',
+      'GET /rentals → GET /bookings',
+      'POST /rentals → POST /bookings',
+      'GET /rentals/{id} → GET /bookings/{id}',
+    ],
+    [
+      '/vehicles',
+      'It is called "vehicles"',
+      'GET /rentals → GET /vehicles',
+      'GET /rentals/{id} → GET /vehicles/{id}',
+    ],
+    ['no', 'No: V2 has none of these'],
+  ]);
+  const { operations } = answeredDraft(book, new Map([[question?.id ?? '', { chosen: ['/vehicles'] }]]));
+  expect(operations.map(({ method, moved }) => moved && [method, moved.to])).toEqual(
+    expect.arrayContaining([['GET', 'GET /vehicles'], ['GET', 'GET /vehicles/{id}'], undefined]),
+  );
+});
+
+test('an operation is not one of another resource because only that one has its method', () => {
+  const [v1, v2] = [
+    { ...withMembers('/cars', CAR), ...withMembers('/rentals', RENTAL, { delete: {} }) },
+    { ...withMembers('/vehicles', VEHICLE, { delete: {} }), ...withMembers('/bookings', BOOKING) },
+  ];
+  expect(placesAsked(proposeRuleBook(describe('/api/v1', v1), describe('/api/v2', v2)))).toMatchObject({
+    'V2 does not describe DELETE /rentals/{id}. Where is it?': [
+      '0: DELETE /rentals/{id} → DELETE /vehicles/{id}',
+      'gone: gone: "…"',
+      'yes:',
+    ],
+  });
+});
