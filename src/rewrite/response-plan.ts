@@ -362,7 +362,10 @@ function unchanged(
 /** The rule of each operation of a book that names the form of V2's errors and has no rule for them there. */
 const DECLARED_ERRORS: ErrorsRule = { rule: 'errors', details: {}, status: ['4xx', '5xx'] };
 
-/** First undoes the request rules; the other rules then apply to a response in V1's shape. */
+/**
+ * First undoes the request rules; the other rules then apply to a response in V1's shape. A form of errors describes V2's bodies, so names
+ * in errors are turned back before other rules give these bodies V1's form; without one, `errors` applies where it stands.
+ */
 function sourcesOf(
   changes: readonly Change[],
   inverted: readonly InvertedRule[],
@@ -371,23 +374,26 @@ function sourcesOf(
   const request = changes.flatMap((change) => change.request);
   const query = queryPlanOf(changes);
   const renaming = changes.find((change) => change.request.length > 0 || change.query !== undefined);
-  const hasErrors = changes.some(({ response }) => response.some((rule) => isOfErrors(rule)));
+  const own = changes.flatMap(({ id, response }) => response.map((rule) => ({ id, rule })));
+  const hasErrors = own.some(({ rule }) => isOfErrors(rule));
   const declared = form === undefined || hasErrors ? undefined : renaming;
+  const all = declared === undefined ? own : [{ id: declared.id, rule: DECLARED_ERRORS }, ...own];
+  const ordered =
+    form === undefined ? all : [...all].sort((one, other) => errorsFirst(one.rule) - errorsFirst(other.rule));
   return [
     ...inverted.map(({ rule, change }): RuleSource => {
       return (names) => [compileResponseRule(rule, change, names)];
     }),
-    ...changes.flatMap(({ id, response }) =>
-      response.flatMap((rule): readonly RuleSource[] => {
-        if (rule.rule === 'inverse') return [];
-        if (isOfErrors(rule)) return [(names) => compileErrors(rule, id, names, request, query, form)];
-        return [(names) => [compileResponseRule(rule, id, names)]];
-      }),
-    ),
-    ...(declared === undefined
-      ? []
-      : [(names: NameTable) => compileErrors(DECLARED_ERRORS, declared.id, names, request, query, form)]),
+    ...ordered.flatMap(({ id, rule }): readonly RuleSource[] => {
+      if (rule.rule === 'inverse') return [];
+      if (isOfErrors(rule)) return [(names) => compileErrors(rule, id, names, request, query, form)];
+      return [(names) => [compileResponseRule(rule, id, names)]];
+    }),
   ];
+}
+
+function errorsFirst(rule: { readonly rule: string }): number {
+  return isOfErrors(rule) ? 0 : 1;
 }
 
 /** The path to the list whose elements a rule edits; undefined if it edits none. */

@@ -89,3 +89,79 @@ test('a rule of the operation says in which statuses', async () => {
   expect(turned(book, 'create', V2.rails, 409)).toBe(V1.rails);
   expect(turned(book, 'create', V2.rails, 422)).toBe(V2.rails);
 });
+
+const LIST = '{ list: errors, pointer: field, text: [message] }';
+const FIELDS = '{ list: error.fields, pointer: field, text: [message] }';
+
+/** A form, an error of V2, rules that give it V1's form, and what the client gets. */
+const FORMED: readonly (readonly [form: string, v2: string, rules: readonly string[], v1: string])[] = [
+  [
+    LIST,
+    '{"errors":[{"code":"bad","field":"highlight_type","message":"highlight_type is bad"}]}',
+    [
+      '{ first: errors, to: problem, status: 4xx }',
+      '{ unnest: problem, members: [code, message], status: 4xx }',
+      '{ rename: message, to: error, status: 4xx }',
+      '{ strip: problem, status: 4xx }',
+    ],
+    '{"code":"bad","error":"transition_type is bad"}',
+  ],
+  [
+    LIST,
+    '{"errors":[{"field":"highlight_type","message":"highlight_type is bad"}]}',
+    ['{ rename: errors.*.message, to: text, status: 4xx }', '{ rename: errors, to: faults, status: 4xx }'],
+    '{"faults":[{"field":"transition_type","text":"transition_type is bad"}]}',
+  ],
+  [
+    FIELDS,
+    '{"error":{"fields":[{"field":"address.suburb","message":"address.suburb is bad"}]}}',
+    ['{ move: error.fields, to: faults, status: 4xx }'],
+    '{"faults":[{"field":"suburb","message":"suburb is bad"}]}',
+  ],
+  [
+    'json-api',
+    '{"errors":[{"detail":"highlight_type is bad","source":{"pointer":"/highlight_type"}}]}',
+    [
+      '{ move: errors.*.source.pointer, to: errors.*.field, status: 4xx }',
+      '{ rename: errors, to: faults, status: 4xx }',
+    ],
+    '{"faults":[{"detail":"transition_type is bad","field":"/data/transition_type"}]}',
+  ],
+  [
+    'problem',
+    '{"detail":"highlight_type is bad","errors":[{"detail":"highlight_type is bad","pointer":"#/highlight_type"}]}',
+    ['{ rename: detail, to: error, status: 4xx }', '{ rename: errors, to: faults, status: 4xx }'],
+    '{"error":"transition_type is bad","faults":[{"detail":"transition_type is bad","pointer":"#/data/transition_type"}]}',
+  ],
+  [
+    'rails',
+    '{"errors":{"highlight_type":["is bad"]}}',
+    ['{ rename: errors, to: faults, status: 4xx }'],
+    '{"faults":{"transition_type":["is bad"]}}',
+  ],
+  // A value is replaced by the text that the client would see.
+  [
+    LIST,
+    '{"errors":[{"field":"highlight_type","message":"m"}]}',
+    ['{ map: { transition_type: type }, of: errors.*.field, status: 4xx }'],
+    '{"errors":[{"field":"type","message":"m"}]}',
+  ],
+];
+
+test.each(
+  FORMED.flatMap(([form, v2, rules, v1]) =>
+    [rules, ['{ errors: true, status: 4xx }', ...rules], [...rules, '{ errors: true, status: 4xx }']].map(
+      (response) => [form, response.join(', '), v2, v1] as const,
+    ),
+  ),
+)('with the form %s, names are turned back before the rules %s', async (form, rules, v2, v1) => {
+  const book = await bookOf({ top: `errors: ${form}`, response: `response: [${rules}]` });
+  expect(turned(book, 'create', v2)).toBe(v1);
+});
+
+test('without a form, names are turned back where the rule stands', async () => {
+  const rules = '{ first: errors, to: problem, status: 4xx }, { errors: true, status: 4xx }';
+  const book = await bookOf({ response: `response: [${rules}]` });
+  const v2 = '{"errors":[{"field":"highlight_type","message":"highlight_type is bad"}]}';
+  expect(turned(book, 'create', v2)).toContain('"problem":{"field":"');
+});
