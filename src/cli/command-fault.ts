@@ -110,7 +110,7 @@ export function lineAfter(text: string, offset: number): number {
   return feed === -1 ? text.length : feed + 1;
 }
 
-/** The name, or the first one with a number behind it that is not taken. */
+/** The name, or the first unused one with a number after it. */
 export function freeName(wanted: string, mark: '-' | '_', taken: ReadonlySet<string>): string {
   let free = wanted;
   for (let number = 2; taken.has(free); number += 1) free = `${wanted}${mark}${number}`;

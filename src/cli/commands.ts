@@ -31,7 +31,7 @@ export function demo(command: Command): void {
   const tour = defaultCommand(command, 'tour');
   tour
     .description(
-      "Plays a whole migration in less than a minute: observe, census, strip, shadow, canary, a fault and its roll-back, migrate, sunset. It tells each step in sentences with the gateway's own numbers, and names the page to look at. On a terminal it waits for Enter after each step. It keeps its files in a temporary folder, and removes that at the end and on Ctrl-C. Where another program listens on a default address, it takes a free port and says so.",
+      "Plays a whole migration in less than a minute: observe, census, strip, shadow, canary, a fault and its roll-back, migrate, sunset. It tells each step in sentences with the gateway's own numbers, and names the page to look at. On a terminal it waits for Enter after each step. It keeps its files in a temporary folder, and removes that at the end and on Ctrl-C. If another program listens on a default address, it takes a free port and says so.",
     )
     .addOption(addressOption(table.listen))
     .addOption(addressOption(table.adminListen))
@@ -71,7 +71,7 @@ function addressOption(setting: Setting<unknown>): Option {
 /** Defines `check`, which validates everything that `serve` reads before it starts, and lists gaps that the rules leave between two descriptions. */
 export function check(command: Command): void {
   command.description(
-    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that lead nowhere, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout reaches.",
+    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that V2 does not have, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout reaches.",
   );
   addSettings(command, allSettings)
     .optionsGroup('Coverage:')
@@ -81,7 +81,7 @@ export function check(command: Command): void {
       '--only <operation...>',
       'operations of V1 that count, by operationId or as "POST /orders" (default: all)',
     )
-    .option('--all', 'each place of a gap, and not one line for what one decision closes')
+    .option('--all', 'each place of a gap, instead of one line for all that one decision closes')
     .optionsGroup('End of V1:')
     .option(
       '--log <files...>',
@@ -123,7 +123,7 @@ export function check(command: Command): void {
 export function explain(command: Command): void {
   command
     .description(
-      'Shows edits, diff, V2 request, the policies that decided, and why other rules did nothing. The file holds the JSON body of one request; - is stdin.',
+      'Shows edits, diff, V2 request, the policies that decided, and why other rules did nothing. The file contains the JSON body of one request; - is stdin.',
     )
     .argument('[file]', 'JSON body of a request; it needs --operation, or --method and --target')
     .optionsGroup('Request of the file:')
@@ -276,7 +276,7 @@ export function plan(command: Command): void {
       'day without a brownout, a range with both days, such as 2026-12-24..2027-01-02, or a weekday; repeatable',
       collected,
     )
-    .option('--holidays <file>', 'list of such days, one at the begin of each line')
+    .option('--holidays <file>', 'list of such days, one at the beginning of each line')
     .option('--at <time>', 'day to plan from, such as 2026-11-22 (default: now)', pointInTime)
     .addOption(zoneOption())
     .optionsGroup('Clients:')
@@ -287,10 +287,10 @@ export function plan(command: Command): void {
       days,
       14,
     );
-  addRules(make, 'rule book whose dates are set already').addOption(
+  addRules(make, 'rule book whose dates apply').addOption(
     new Option(
       '--into <file>',
-      'rule book to write the plan into; its dates count, and not those of --rules',
+      'rule book to write the plan into; its dates apply instead of those of --rules',
     ).helpGroup('Rule book:'),
   );
   addFormat(make, ['text', 'md', 'json']).action(
@@ -325,7 +325,7 @@ function collected(text: string, before: readonly string[] = []): readonly strin
 function zoneOption(): Option {
   return new Option(
     '--zone <name>',
-    "time zone of all times, such as Australia/Sydney (default: the rule book's, else the machine's, or UTC where it names none)",
+    "time zone of all times, such as Australia/Sydney (default: the rule book's, else the machine's, or UTC if it names none)",
   ).argParser((name: string) => {
     try {
       const known = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone;
@@ -372,7 +372,7 @@ export function openapi(command: Command): void {
 /** The parts of two descriptions to draft. */
 function addParts(command: Command): Command {
   return command
-    .option('--from <prefix>', "V1's path prefix, where its description has several, such as /orders/v0")
+    .option('--from <prefix>', "V1's path prefix, if its description has several, such as /orders/v0")
     .option('--to <prefix>', "V2's path prefix, such as /orders/2026-01-01")
     .option(
       '--only <operation...>',
@@ -403,7 +403,7 @@ export function draft(command: Command): void {
     .addOption(
       new Option(
         '--into <file>',
-        'rule book to add to: operations that it lacks, and changes to members that none of its rules names',
+        'rule book to add to: operations that it lacks, and changes to members that its rules do not name',
       ).helpGroup(OUTPUT),
     )
     .addOption(
@@ -437,7 +437,7 @@ export function init(command: Command): void {
 function tryDraft(command: Command): void {
   command
     .description(
-      "Drafts a rule book from V1's and V2's OpenAPI descriptions, and shows it at work before anything is written: a gateway with it, a stand-in for V2 that answers from V2's description, and a page with an example request for each operation. There the questions of the draft are answered one by one, and each answer shows what it does to the example. Save writes the folder that init writes, with the answers in it.",
+      "Drafts a rule book from V1's and V2's OpenAPI descriptions, and shows it at work before anything is written: a gateway with it, a stand-in for V2 that responds from V2's description, and a page with an example request for each operation. There the questions of the draft are answered one by one, and each answer shows its effect on the example. Save writes the folder that init would write, with the answers.",
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v1 <description>', "V1's description: a file or a URL")
@@ -483,7 +483,7 @@ export function tail(command: Command): void {
 export function twin(command: Command): void {
   command
     .description(
-      'Sends scripts of V1 requests to V1 and to a gateway in front of V2, and lists each difference between the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. It only counts differences by a documented choice, such as refusing a member that occurs twice, and requests that both sides answer with 404. Exit code 0 if all other responses are the same, 1 if some differ or every request got 404, 2 for a usage error.',
+      'Sends scripts of V1 requests to V1 and to a gateway in front of V2, and lists each difference between the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. It only counts differences by a documented choice, such as refusing a member that occurs twice, and requests that get 404 from both sides. Exit code 0 if all other responses are the same, 1 if some differ or every request got 404, 2 for a usage error.',
     )
     .optionsGroup('Requests:')
     .option('--script <files...>', 'scripts to play instead of those that come with the program', [])
@@ -522,7 +522,7 @@ function naturalNumber(text: string): number {
 export function status(command: Command): void {
   common(command)
     .description(
-      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as the page's header has it, and below it all others that cost requests or may do so. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. The exit code is 1 where requests fail, so that a script or a probe can tell.",
+      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as in the page's header, and below it all others that make requests fail or may do so. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. The exit code is 1 if requests fail, for scripts and probes.",
     )
     .action(async (options: RolloutOptions) => {
       const { printStatus } = await import('./status.ts');
@@ -583,7 +583,7 @@ function targeted(command: Command): Command {
 function forced(command: Command): Command {
   return command
     .optionsGroup('Checks:')
-    .option('--force', "go on although V2's schema refuses too many of the checked bodies");
+    .option('--force', "continue although V2's schema refuses too many of the checked bodies");
 }
 
 function readShare(text: string): number {
@@ -632,7 +632,7 @@ export function clients(command: Command): void {
   addAdmin(naming, 'running gateway to ask, such as http://127.0.0.1:8081')
     .description('name a client, in the names file or through a running gateway; omit the name to remove it')
     .argument('<client>', 'client hash of 16 hex digits')
-    .argument('[name]', 'name for people')
+    .argument('[name]', 'display name')
     .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')
     .action(ending(async () => (await import('./report/clients.ts')).giveName));
 }

@@ -221,7 +221,7 @@ export interface ValueSpec {
 
 /** An option of a command. */
 export interface OptionSpec {
-  /** Such as `--follow`, and `-f` where there is one. */
+  /** Such as `--follow`, and `-f` if there is a short one. */
   readonly names: readonly string[];
   readonly flags: string;
   readonly description: string;

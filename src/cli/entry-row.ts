@@ -37,7 +37,7 @@ const STATUS_STYLES = { ok: 'green', fault: 'yellow', failure: 'red' } as const;
 /** Digits of a client's hash that are shown. */
 const HASH_DIGITS = 6;
 
-/** Width of the column of clients where their names are known. */
+/** Width of the column of clients if their names are known. */
 const NAME_WIDTH = 18;
 
 const COLUMNS = [

@@ -3,8 +3,8 @@ import { CONFIG_VARIABLE, readSetting } from '../settings/read-settings.ts';
 import { EVERYWHERE } from '../settings/setting-kinds.ts';
 import { settings } from '../settings/settings.ts';
 
-// For container images, which have no shell and no curl: requests the admin listener's health in the same container, and exits with 0
-// or 1. It loads the reader of the settings file, which costs more than the request, only if there is such a file.
+// For container images, which have no shell and no curl: requests the admin listener's health in the same container, and exits with 0 or
+// 1. It loads the reader of the settings file, which takes longer than the request, only if there is such a file.
 const { env: environment } = process;
 const given = environment[CONFIG_VARIABLE]
   ? await (await import('./settings-file.ts')).givenSettings({}, environment)

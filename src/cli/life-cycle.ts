@@ -70,9 +70,9 @@ export function liveUntilSignal(life: LifeCycle): Promise<number> {
 const TERMINAL_MS = 500;
 
 /**
- * Returns whether the terminal that started the process has closed since. Its SIGHUP ends the process, which would otherwise keep its ports
- * while nobody sees it; any other SIGHUP is for reloading. A process without a terminal (a service), and one whose streams all lead
- * elsewhere (nohup), has none to lose.
+ * Returns whether the terminal that started the process has closed since. Its SIGHUP ends the process, which would otherwise keep its
+ * ports unnoticed; any other SIGHUP means reload. False for a process without a terminal (a service), or with all streams redirected
+ * (nohup).
  */
 function watchTerminal(): () => boolean {
   const isStartedByTerminal = [0, 1, 2].some((stream) => isatty(stream)) && hasTerminal();

@@ -30,7 +30,7 @@ export async function run(argv: readonly string[]): Promise<void> {
 export async function createProgram(isUsed: (name: string) => boolean): Promise<Command> {
   const program: Command = new Command('capture-gateway')
     .description(
-      'A reverse proxy for V1 clients that nobody will change: it turns their requests into V2 requests, and logs each edit with its reason.',
+      'A reverse proxy for V1 clients that will not be changed: it turns their requests into V2 requests, and logs each edit with its reason.',
     )
     .version(packageVersion())
     .showHelpAfterError('Run with --help for commands and options.')

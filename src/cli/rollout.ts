@@ -108,7 +108,7 @@ const MAX_CHANGES = 5;
 /** Characters of the labels before each line. */
 const LABEL = 12;
 
-/** Formats a rollout's state for a terminal, after `conditions` that cost requests or may do so. */
+/** Formats a rollout's state for a terminal, after the `conditions` that make requests fail or may do so. */
 export function rolloutText(
   view: RolloutView,
   { columns }: Pick<Terminal, 'columns'>,
@@ -186,14 +186,14 @@ function scopeWords({ countedSince, replica }: RolloutView): string {
 function replicaLines({ name, replicas, aloneSince, aloneReason, waiting }: ReplicaView): string[] {
   const choices =
     waiting === 1
-      ? '1 choice waits for the store, and holds'
-      : `${waiting} choices wait for the store, and hold`;
+      ? '1 choice waits for the store, and applies'
+      : `${waiting} choices wait for the store, and apply`;
   return [
     `replicas    ${replicas === undefined ? 'not yet counted' : String(replicas)}; this is ${name}`,
     ...(aloneSince === undefined
       ? []
       : [
-          `alone       since ${aloneSince} (${aloneReason ?? 'the store is out of reach'}): the last known state holds; ${waiting === 0 ? 'counts are of this replica' : `${choices} on this replica only`}`,
+          `alone       since ${aloneSince} (${aloneReason ?? 'the store is unreachable'}): the last known state applies; ${waiting === 0 ? 'counts are of this replica' : `${choices} on this replica only`}`,
         ]),
   ];
 }
@@ -207,7 +207,7 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
   if (bodyChecks === undefined)
     return v1Origin === undefined
       ? []
-      : ["V2's schema not known: no body is checked, as GATEWAY_V2_OPENAPI is not set"];
+      : ["V2's schema unknown: no body is checked, because GATEWAY_V2_OPENAPI is not set"];
   const { counts, clients = [], omitted, warnings = [] } = bodyChecks;
   const warned = warnings.map((text) => `warning     ${text}`);
   if (counts.length === 0) return [...warned, "V2's schema no body was checked yet under this rule book"];
@@ -266,5 +266,5 @@ function modeText({ mode, share, from }: ModeView): string {
 }
 
 function countText({ requests, failures }: OriginCount): string {
-  return requests === 0 ? 'no request lately' : `${failures} of ${requests} failed`;
+  return requests === 0 ? 'no recent request' : `${failures} of ${requests} failed`;
 }

@@ -102,7 +102,7 @@ function textOf(value: unknown): string | undefined {
     : undefined;
 }
 
-/** Suggests known keys, also for a variable's name, which the documentation shows beside the key. */
+/** Suggests known keys, also for the name of a variable, which the documentation shows beside the key. */
 function nearNames(key: string, known: readonly string[]): string {
   const plain = key
     .toLowerCase()

@@ -9,7 +9,7 @@ import { terminalOf, wrapLines } from './terminal.ts';
 /** Characters of the level before each condition. */
 const LABEL = 8;
 
-/** Prints the verdict of a running gateway, and what is behind it; the exit code is 1 where requests fail. */
+/** Prints the verdict of a running gateway, and the conditions behind it; the exit code is 1 if requests fail. */
 export async function printStatus(
   options: Pick<RolloutOptions, 'admin' | 'config' | 'format'>,
 ): Promise<CommandFault | undefined> {
@@ -54,7 +54,7 @@ function backLines(action: Status['verdict']['action']): readonly string[] {
   return [`${title}: capture-gateway rollout ${request.mode}${share}${operation}`];
 }
 
-/** The verdict, and below it the conditions that cost requests or may do so. */
+/** The verdict, and below it the conditions that make requests fail or may do so. */
 export function statusText({ verdict, conditions }: Status, columns: number | undefined): string {
   const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
   const lines = [

@@ -4,7 +4,7 @@ import { stripVTControlCharacters, styleText } from 'node:util';
 /** Whether output has colour codes, and its width. */
 export interface Terminal {
   readonly hasColour: boolean;
-  /** Characters in a line; undefined in a pipe or a file, where lines may have any length. */
+  /** Characters in a line; undefined for a pipe or a file, where lines may have any length. */
   readonly columns: number | undefined;
 }
 
@@ -90,19 +90,25 @@ export function wrapLines(text: string, columns: number | undefined, hanging = 2
     .join('\n');
 }
 
+/** Breaks a cell into lines of `columns` characters; it also breaks at line feeds. */
+function cellLines(cell: string, columns: number): readonly string[] {
+  return cell.split('\n').flatMap((line) => wrapText(line, columns));
+}
+
 /** A table's layout. */
 interface Layout {
-  /** Columns that hold numbers. */
+  /** Columns that contain numbers. */
   readonly right?: readonly number[];
-  /** Characters in a line; undefined for as many as the widest row needs. */
+  /** Characters in a line; undefined for the length of the widest row. */
   readonly columns?: number | undefined;
 }
 
 const GAP = '  ';
 
 /**
- * Aligns rows under a header row. If the lines would be longer than `columns`, cells wrap between words; if not even the longest words fit
- * side by side, each row becomes a block with one cell per line. No word is cut. Colour codes do not count as width.
+ * Aligns rows under a header row; a line feed in a cell starts a new line of the cell. If the lines would be longer than `columns`, cells
+ * wrap between words; if not even the longest words fit side by side, each row becomes a block with one cell per line. No word is cut.
+ * Colour codes do not count as width.
  */
 export function printColumns(
   head: readonly string[],
@@ -110,8 +116,10 @@ export function printColumns(
   { right = [], columns }: Layout = {},
 ): string {
   const all = [head, ...rows];
-  const natural = head.map((_, at) => greatest(all, (row) => widthOf(row[at] ?? '')));
-  const least = head.map((_, at) => greatest(all, (row) => greatest((row[at] ?? '').split(' '), widthOf)));
+  const natural = head.map((_, at) => greatest(all, (row) => greatest((row[at] ?? '').split('\n'), widthOf)));
+  const least = head.map((_, at) =>
+    greatest(all, (row) => greatest((row[at] ?? '').split(/[ \n]/), widthOf)),
+  );
   const widths =
     columns === undefined ? natural : fit(natural, least, columns - GAP.length * (head.length - 1));
   if (widths === undefined) return rows.map((row) => printBlock(head, row, columns ?? 0)).join('\n');
@@ -153,7 +161,7 @@ function fit(
 }
 
 function printRow(row: readonly string[], widths: readonly number[], right: readonly number[]): string {
-  const cells = widths.map((width, at) => wrapText(row[at] ?? '', width));
+  const cells = widths.map((width, at) => cellLines(row[at] ?? '', width));
   const height = Math.max(...cells.map((lines) => lines.length));
   return Array.from({ length: height }, (_, line) =>
     cells
@@ -171,7 +179,7 @@ function printBlock(head: readonly string[], row: readonly string[], columns: nu
     ...cells.flatMap((cell, at) => {
       if (cell === '') return [];
       const name = head[at + 1] ?? '';
-      return wrapText(name === '' ? cell : `${name}: ${cell}`, columns - 4).map(
+      return cellLines(name === '' ? cell : `${name}: ${cell}`, columns - 4).map(
         (line, n) => `${n === 0 ? '  ' : '    '}${line}`,
       );
     }),

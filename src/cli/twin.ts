@@ -68,7 +68,7 @@ export async function runTwin(options: TwinOptions): Promise<void> {
 async function run(options: TwinOptions): Promise<number> {
   const isReal = options.v1 !== undefined || options.v2 !== undefined;
   const unused = isReal ? undefined : unusedOption(options);
-  if (unused !== undefined) return fail([`${unused} is for services that run: it requires --v1 and --v2.`]);
+  if (unused !== undefined) return fail([`${unused} is for running services: it requires --v1 and --v2.`]);
   const loaded = loadScripts(options.script, isReal ? 'any' : 'reference');
   if ('faults' in loaded) return fail(loaded.faults, loaded.isMissing ? NOT_STARTED : FAILURE);
   return isReal ? playReal(options, loaded.scripts) : playReference(options, loaded.scripts);
@@ -86,7 +86,7 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
   if (v1 === undefined || v2 === undefined || keyFile === undefined)
     return fail(['--v1, --v2 and --key-file belong together.']);
   const wrong = [v1, v2].find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
-  if (wrong !== undefined) return fail([`${wrong} is no http or https address.`]);
+  if (wrong !== undefined) return fail([`${wrong} is not an http or https address.`]);
   const key = readKeyFile(keyFile);
   if (typeof key !== 'string') return failWith(key);
   const book = await openRuleBook(options.rules);
@@ -138,8 +138,8 @@ async function playReference(options: TwinOptions, scripts: readonly Script[]): 
 }
 
 /**
- * Says that the scripts that ship do not fit: they are for the property-capture API. A service that runs is one of that API only if the rule
- * book says so; nobody has said so where the book that ships stands in.
+ * Says that the package's own scripts do not fit: they are for the property-capture API. A running service belongs to that API only if
+ * its rule book shows that; the package's own rule book, used by default, does not.
  */
 async function scriptFault(
   { script, rules: path }: TwinOptions,
@@ -152,7 +152,7 @@ async function scriptFault(
   const isOfApi = rules.ruleBook.operations.some((operation) => known.has(printMatch(operation)));
   if (shippedAt === undefined && isOfApi) return undefined;
   const why = shippedAt === undefined ? `${path} has none of its operations` : '--rules names no rule book';
-  return `the scripts that ship are for the property-capture API, and ${why}. Give scripts of your own with --script: the requests of text cases are one (grep -h '^[#>]\\|^$' cases/*.txt > script.txt).`;
+  return `the package's own scripts are for the property-capture API, and ${why}. Give scripts of your own with --script: the requests of text cases are one (grep -h '^[#>]\\|^$' cases/*.txt > script.txt).`;
 }
 
 async function playAll(stage: TwinStage, scripts: readonly Script[]): Promise<TwinTally> {
@@ -190,7 +190,7 @@ function readKeyFile(file: string): string | CommandFault {
     return unreadable(file, error);
   }
   if (/^[!-~]+$/.test(key)) return key;
-  return { fault: `${file} does not hold an API key: one word of ASCII characters.`, isJunk: true };
+  return { fault: `${file} does not contain an API key; write one word of ASCII characters.`, isJunk: true };
 }
 
 /** Prints a report for people: a line for each difference, then all counts. Texts from the services are escaped. */
@@ -207,7 +207,7 @@ export function twinText(
       ? ''
       : `${printColumns(['exchange', 'where', 'kind', 'V1', 'gateway'], rows, { columns })}\n\n`,
     ...[
-      `${counted(played, 'exchange')} played: ${count(alike)} alike, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
+      `${counted(played, 'exchange')} played: ${count(alike)} the same, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
       ...(missing === 0
         ? []
         : [
@@ -287,7 +287,7 @@ function firstDifference(one: string, other: string): number {
   return at;
 }
 
-/** Where an excerpt starts: at 0 if a note about the characters left out would not be shorter than those. */
+/** The start of an excerpt: 0 if a note about the omitted characters would be as long as them. */
 function startOf(text: string, wanted: number): number {
   return wanted <= EXCERPT / 2 ? 0 : boundary(text, wanted);
 }
@@ -321,7 +321,7 @@ const SHIPPED_RULES = new URL('../../config/rules.yaml', import.meta.url);
 const SHIPPED = new URL('../../config/twin/', import.meta.url);
 const TABLES = 'tables.txt';
 
-/** Reads script files, or without any the shipped ones; `any` chooses those that fit services with unknown data. */
+/** Reads script files, or by default the package's own; `any` selects those that fit services with unknown data. */
 export function loadScripts(files: readonly string[], fit: 'any' | 'reference'): ScriptFiles {
   const scripts: Script[] = [];
   const faults: string[] = [];
@@ -392,7 +392,7 @@ export interface RealServices {
   readonly rate: number;
   /** Names of fields not to compare, in lower case. */
   readonly ignored: ReadonlySet<string>;
-  /** Where the rule book says that a client's key is; undefined for Authorization. */
+  /** The place of a client's key in the rule book; undefined for Authorization. */
   readonly keyField: ClientField | undefined;
 }
 

@@ -159,7 +159,7 @@ describe('report', () => {
     [['--format', 'skill'], '--format skill requires --guide.'],
     [
       ['--guide', '--client', 'a', '--format', 'skill'],
-      '--format skill requires --into with a new folder, and nothing else has one.',
+      '--format skill requires --into with a new folder, and --into requires --format skill.',
     ],
     [['--client', '42dd'], '--client requires --guide.'],
   ])('refuses options that do not go together: %j', async (options, sentence) => {

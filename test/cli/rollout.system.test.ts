@@ -82,7 +82,7 @@ test('a replica without its store serves, and says since when it is alone', asyn
   expect(await sendRequest(gateway)).toContain('"v2"');
   const { out } = await rollout(gateway, 'observe');
   expect(out).toMatch(
-    /^alone {7}since \S+Z \(connect ECONNREFUSED .+\): the last known state holds; 1 choice waits for the store, and holds on this replica only$/m,
+    /^alone {7}since \S+Z \(connect ECONNREFUSED .+\): the last known state applies; 1 choice waits for the store, and applies on this replica only$/m,
   );
   expect(out).toContain('default     observe (chosen by an operator)');
   expect(await sendRequest(gateway)).toContain('"v1"');

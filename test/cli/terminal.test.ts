@@ -46,6 +46,14 @@ describe('a table', () => {
     expect(printColumns(head, rows, { right: [1], columns: 60 })).toBe(wide);
   });
 
+  test('keeps the lines of a cell, in a pipe and in blocks', () => {
+    const [head, rows] = [['client', 'facts', 'n'], [['acme', 'one\nanother fact', '7']]] as const;
+    expect(printColumns(head, rows)).toBe(
+      'client  facts         n\nacme    one           7\n        another fact',
+    );
+    expect(printColumns(head, rows, { columns: 16 })).toBe('acme\n  facts: one\n    another fact\n  n: 7');
+  });
+
   test('wraps the cells that have many words, and keeps the others beside them', () => {
     expect(
       printColumns(

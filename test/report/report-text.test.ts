@@ -44,8 +44,8 @@ test.each([
     [
       'Skipped: 1 line that is not an entry.',
       '0.log: 1 entry from',
-      '… and 1 more client; --format json has all.',
-      '… and 1 more log; --format json has all.',
+      '… and 1 more client; --format json lists all.',
+      '… and 1 more log; --format json lists all.',
       '1 V1 request had no API key, so its client is unknown.',
       'used V1 in the last day:',
       'no V1 request for 1 day or more',
@@ -57,8 +57,8 @@ test.each([
     [
       'Skipped: 2 lines that are not entries.',
       '0.log: 2 entries from',
-      '… and 2 more clients; --format json has all.',
-      '… and 2 more logs; --format json has all.',
+      '… and 2 more clients; --format json lists all.',
+      '… and 2 more logs; --format json lists all.',
       '2 V1 requests had no API key, so their clients are unknown.',
       'used V1 in the last 2 days:',
       'no V1 request for 2 days or more',

@@ -27,16 +27,17 @@ export type Mark = '>' | '=' | '*' | '<';
 
 /**
  * A whole exchange as text. `> ` marks the V1 request, `= ` the V2 request (without it, nothing may reach V2), `* ` V2's response (by
- * default 200 with `{"data":{}}`), `? ` what V2 answers to a GET of a lookup (by default 404), and `< ` the client's response. A message is a
- * line `METHOD target` or a status, header fields, an empty line, and a body. `? GET target` has its status, unless that is 200, behind the target. `= ` and `< ` check only the fields that they name, and the whole body unless it is `…`. `! name: value` is
- * an option of the run, `# ` the title, `## ` a comment.
+ * default 200 with `{"data":{}}`), `? ` V2's response to a GET of a lookup (by default 404), and `< ` the client's response. A message is
+ * a line `METHOD target` or a status, header fields, an empty line, and a body. `? GET target` has its status, unless that is 200, after
+ * the target. `= ` and `< ` check only the fields that they name, and the whole body unless it is `…`. `! name: value` is an option of
+ * the run, `# ` the title, `## ` a comment.
  */
 export interface TextCase {
   readonly title: string;
   readonly request: TextMessage;
   readonly upstream: TextMessage | undefined;
   readonly upstreamResponse: TextMessage;
-  /** What V2 answers to lookups: the first line is the one of the request, and perhaps a status. */
+  /** V2's responses to lookups: the first line is that of the request, with an optional status. */
   readonly lookups: readonly TextMessage[];
   readonly response: TextMessage;
   readonly options: Readonly<Record<string, string>>;
@@ -97,13 +98,13 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
     if (!'>=*<'.includes(mark))
       throw new TextCaseFault(
         number,
-        `a line starts with ${JSON.stringify(mark)}; lines of a case start with > (V1 request), = (V2 request), * (V2's response), ? (what V2 answers to a lookup), < (what the client gets), ! (option) or ## (comment)`,
+        `a line starts with ${JSON.stringify(mark)}; lines of a case start with > (V1 request), = (V2 request), * (V2's response), ? (V2's response to a lookup), < (the client's response), ! (option) or ## (comment)`,
       );
     const section = sections.get(mark) ?? { texts: [], first: number, last: number };
     if (section.texts.length > 0 && section.last !== number - 1)
       throw new TextCaseFault(
         number,
-        `lines with ${mark} are apart from those of line ${section.first}; a case has one of each message`,
+        `lines with ${mark} are not next to those of line ${section.first}; a case has one message of each kind, in consecutive lines`,
       );
     sections.set(mark, section);
     section.texts.push(line.slice(2));
@@ -258,7 +259,7 @@ export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<
     let sent: TextMessage | undefined;
     const bugs: unknown[] = [];
     const send = async (received: UpstreamRequest, receiver: UpstreamReceiver): Promise<void> => {
-      // All behind the first are lookups.
+      // All after the first are lookups.
       const answer = sent === undefined ? upstreamResponse : lookupAnswer(lookups, received.target);
       sent ??= await sentMessage(received);
       const body = new TextEncoder().encode(answer.body);
@@ -303,7 +304,7 @@ export function casePlayer(ruleBook: RuleBook): (textCase: TextCase) => Promise<
   };
 }
 
-/** What V2 answers to the lookup of a target: 404 where the case does not say. */
+/** V2's response to the lookup of a target: 404 if the case has none. */
 export function lookupAnswer(lookups: readonly TextMessage[], target: string): TextMessage {
   for (const { line, headers, body } of lookups) {
     const [, asked, status = '200'] = line.split(' ');

@@ -131,8 +131,8 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
 }
 
 /**
- * Keeps each default address that can be listened on. A gateway beside `who` has them already, so that free ports of the same hosts
- * take their place, and a note says so. Addresses that somebody chose are not asked for here: if one is taken, the start says so.
+ * Keeps each default address that is free. If another gateway uses them, free ports of the same hosts replace them, and a note about
+ * `who` says so. Addresses that the user chose are not checked here: if one is taken, the start reports it.
  */
 export async function freeAddresses<Name extends string>(
   defaults: readonly (readonly [Name, string])[],

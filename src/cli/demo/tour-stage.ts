@@ -273,7 +273,7 @@ class Fleet {
     this.origin = origin;
   }
 
-  /** Lets every client write, then read, `rounds` times; clients run concurrently. */
+  /** Makes every client write, then read, `rounds` times; clients run concurrently. */
   async send(rounds: number): Promise<readonly FleetResponse[]> {
     const all = FLEET.map(async (client) => {
       const responses: FleetResponse[] = [];
@@ -284,7 +284,7 @@ class Fleet {
     return (await Promise.all(all)).flat();
   }
 
-  /** Lets every client read once, one after the other; awaits `after` between them. */
+  /** Makes every client read once, one after the other; awaits `after` between them. */
   async readInTurn(
     after: () => Promise<unknown> = () => Promise.resolve(),
   ): Promise<readonly FleetResponse[]> {
@@ -340,7 +340,7 @@ export function addToRuleBook(rulesPath: string, lines: string): void {
   writeFileSync(rulesPath, `${readFileSync(rulesPath, 'utf8').trimEnd()}\n\n${lines}\n`);
 }
 
-/** Lets a gateway reload its rule book at once instead of within a second; returns the hash in force. */
+/** Makes a gateway reload its rule book at once instead of within a second; returns the hash in force. */
 export async function reloadRules(serving: Serving): Promise<string> {
   const before = serving.ruleBooks.current.ruleBook.hash;
   await serving.life.reloadFile('rule-book');
@@ -404,7 +404,7 @@ interface StartedProcess {
 }
 
 async function spawnReference(program: string, flags: readonly string[]): Promise<StartedProcess> {
-  // The environment may hold settings that are meant for a gateway, not for the tour's services.
+  // The environment may contain settings for a gateway that are not for the tour's services.
   const environment = Object.fromEntries(
     Object.entries(process.env).filter(([name]) => !name.startsWith('GATEWAY_')),
   );

@@ -49,7 +49,7 @@ async function observe(stage: Stage): Promise<readonly string[]> {
   return [
     `${count(FLEET.length)} clients, written for V1, sent ${counted(requests.v1 + requests.v2, 'request')} to the gateway in mode observe.`,
     `V1 responded to ${requests.v1 === fleet.sent ? 'all of them' : count(requests.v1)}, and V2 got ${requests.v2 === 0 ? 'none' : count(requests.v2)}.`,
-    `A migration would have rewritten ${count(rewritten)}, left the body of ${count(unchanged)} as it is, and refused ${count(refused)}.`,
+    `A migration would have rewritten ${count(rewritten)}, left the body of ${count(unchanged)} unchanged, and refused ${count(refused)}.`,
   ];
 }
 
@@ -150,7 +150,7 @@ function total(shadows: Shadows): Compared {
   return { compared: sum('same') + sum('different'), different: sum('different'), unknown: sum('unknown') };
 }
 
-/** Lets every client read once, each after the comparison of the last read, because comparisons give way to clients. */
+/** Makes every client read once, each after the comparison of the last read, because comparisons give way to clients. */
 async function compareReads({ admin, fleet }: Stage): Promise<Shadows> {
   const done = ({ shadows }: { readonly shadows: Shadows }): number => {
     const { compared, unknown } = total(shadows);
@@ -218,7 +218,7 @@ async function fault(stage: Stage): Promise<readonly string[]> {
   return [
     `V2 was restarted with a store that fails, and ${listed(failed)} got its errors.`,
     `At ${rollback.at} the gateway rolled the canary of ${rollback.share} % back by itself: ${count(rollback.migrated.failures)} of ${count(rollback.migrated.requests)} migrated requests had failed, and ${count(rollback.v1.failures)} of ${count(rollback.v1.requests)} on V1.`,
-    `The mode is ${mode.mode} until somebody chooses another one. Of the next ${counted(after.length, 'request')} V1 responded well to ${well === after.length ? 'all' : count(well)}.`,
+    `The mode is ${mode.mode} until an operator chooses another one. Of the next ${counted(after.length, 'request')} V1 responded well to ${well === after.length ? 'all' : count(well)}.`,
   ];
 }
 
@@ -264,8 +264,8 @@ async function sunset(stage: Stage): Promise<readonly string[]> {
   const served = refused.filter(({ status }) => status < 400);
   const { switchOff, clients } = await admin.report();
   return [
-    `Thirty days before the end, V1 responses say so: Deprecation: ${headerOf(announced, 'deprecation')}, Sunset: ${headerOf(announced, 'sunset')}.`,
-    `After the sunset, ${counted(gone.length, 'request')} of ${count(clientsOf(gone).length)} clients got 410. ${listed(clientsOf(served))}, which the rule book excepts, had ${counted(served.length, 'response')} as before.`,
+    `Thirty days before the end, V1 responses announce it: Deprecation: ${headerOf(announced, 'deprecation')}, Sunset: ${headerOf(announced, 'sunset')}.`,
+    `After the sunset, ${counted(gone.length, 'request')} of ${count(clientsOf(gone).length)} clients got 410. ${listed(clientsOf(served))}, which the rule book excepts, got ${counted(served.length, 'response')} as before.`,
     `The report counts ${count(clients.length)} clients that have used V1: ${switchOff.sentence}`,
   ];
 }
@@ -289,7 +289,7 @@ export const TOUR: readonly TourStep[] = [...OBSERVING_STEPS, ...MIGRATING_STEPS
 
 /** Options of the tour. */
 interface TourOptions extends StageOptions {
-  /** Addresses that are defaults: free ports take their place where another program listens there. */
+  /** Addresses that are defaults: free ports replace them if another program listens there. */
   readonly unchosen?: readonly ('listen' | 'adminListen')[];
 }
 
@@ -328,7 +328,7 @@ function introduction({ v1, v2, serving, folder }: Stage): string {
   const { origin, adminOrigin } = serving.running;
   return `A migration from V1 to V2, in ${TOUR.length} steps.
 
-V1 is ${v1.origin}, and V2 is ${v2.origin}, on the same data. The gateway is ${origin}, and its page ${adminOrigin}. Every file is in ${folder}. The rule book there is a copy of the one that ships, without one operation, as a first one may be.
+V1 is ${v1.origin}, and V2 is ${v2.origin}, on the same data. The gateway is ${origin}, and its page ${adminOrigin}. Every file is in ${folder}. The rule book there is a copy of the package's own, without one operation, like a first draft.
 
 `;
 }
@@ -342,7 +342,7 @@ async function playStep(stage: Stage, { title, page, play }: TourStep, number: n
   print(
     [...sentences.map((sentence) => `  ${sentence}\n`), `  Look at ${paint('cyan', address)}\n\n`].join(''),
   );
-  await pause(number === TOUR.length ? 'Enter ends the demo.' : 'Enter goes on, and Ctrl-C ends the demo.');
+  await pause(number === TOUR.length ? 'Enter ends the demo.' : 'Enter continues, and Ctrl-C ends the demo.');
 }
 
 /** Waits for Enter on a terminal; the end of the input counts as one. */
@@ -389,7 +389,7 @@ const CLASS_PARTS: readonly (readonly [name: ClientClass, words: string])[] = [
   ['field-work', 'with work on fields'],
   ['unwrap-only', 'that only drop the wrapper'],
   ['url-only', 'that only need a new URL'],
-  ['unknown', 'not known yet'],
+  ['unknown', 'still unknown'],
 ];
 
 /** Waits until the gateway has an entry for every request of the fleet. */

@@ -59,7 +59,7 @@ export interface Gap {
   readonly kind: 'operation' | 'refused' | 'request' | 'response' | 'inverse';
   /** The operation's id in the rule book, or its method and path in V1's description. */
   readonly operation: string;
-  /** Where the rule book names the operation, if it does. */
+  /** The line of the operation in the rule book, if it is there. */
   readonly line?: number;
   readonly column?: number;
   readonly text: string;
@@ -71,7 +71,7 @@ interface CoverageSources {
   readonly text: string;
   readonly v1: Description;
   readonly v2: Description;
-  /** True for the operations of V1 that are to lead somewhere; all where absent. */
+  /** True for the operations of V1 that must have a place in V2; all if absent. */
   readonly isWanted?: ((operation: DescribedOperation) => boolean) | undefined;
 }
 
@@ -109,7 +109,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
     const at = id === undefined ? {} : document.positionOf(['operations', id], 'key');
     const operation = id ?? `${described.method} ${described.rest}`;
     const add = (kind: Gap['kind'], text: string): void => void gaps.push({ kind, operation, ...at, text });
-    // Nobody has to migrate it: the book says what its clients do instead.
+    // It does not have to be migrated: the rule book says what its clients do instead.
     if (ruleBook.operations.some((one) => one.id === id && one.gone !== undefined)) {
       covered += 1;
       continue;
@@ -180,7 +180,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
   return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
 }
 
-/** Where an operation's responses get what is looked up, which a description cannot show: what it has is V2's. */
+/** The places in an operation's responses of members that are looked up, which a description cannot show: their contents are V2's. */
 function lookupPointers({ changes }: RuleBook, id: string | undefined): ReadonlySet<string> {
   return new Set(
     changes
@@ -267,12 +267,12 @@ function missingInRequest(
       values.some((one) => String(one) === value);
     if (!isTaken)
       return [
-        `V2 takes ${values.map((one) => JSON.stringify(one)).join(', ')} in ${name} and gets ${JSON.stringify(value)}`,
+        `V2 accepts ${values.map((one) => JSON.stringify(one)).join(', ')} in ${name} and gets ${JSON.stringify(value)}`,
       ];
     if (typeof value === 'string' && contentOf(parameter) !== undefined)
       return contentFaults(shape, value, name);
     const wrong = typeof value === 'string' ? wrongText(shape, value) : undefined;
-    if (wrong !== undefined) return [`V2 takes ${wrong} in ${name} and gets ${JSON.stringify(value)}`];
+    if (wrong !== undefined) return [`V2 accepts ${wrong} in ${name} and gets ${JSON.stringify(value)}`];
     if (memberOf(parameter, 'required') !== true) return [];
     if (place === 'cookie' && value === undefined)
       return [`V2 requires the cookie ${name}, which is never set`];
@@ -297,26 +297,26 @@ function missingInRequest(
     ...wrongTypes(shape, value, '')
       // Every value of a form is a text.
       .filter(({ is }) => !isForm || is.startsWith('"'))
-      .map(({ path, is, wanted }) => `V2 takes ${wanted} in ${path} and gets ${is}`),
+      .map(({ path, is, wanted }) => `V2 accepts ${wanted} in ${path} and gets ${is}`),
   ];
 }
 
-/** What V2 has against a parameter that is written as a body is. */
+/** Objections of V2 to a parameter that is written like a body. */
 function contentFaults(shape: Shape, text: string, name: string): readonly string[] {
   const value = readJsonText(text);
-  if (value === undefined) return [`V2 takes JSON in ${name}, and gets ${JSON.stringify(text)}`];
+  if (value === undefined) return [`V2 accepts JSON in ${name} and gets ${JSON.stringify(text)}`];
   return [
     ...missingMembers(shape, value, name, true, 'answered').map(
       (path) => `V2 requires ${path}, which is never set`,
     ),
     ...unknownMembers(shape, value, name).map((path) => `V2 does not describe ${path}, which clients send`),
     ...wrongTypes(shape, value, name).map(
-      ({ path, is, wanted }) => `V2 takes ${wanted} in ${path} and gets ${is}`,
+      ({ path, is, wanted }) => `V2 accepts ${wanted} in ${path} and gets ${is}`,
     ),
   ];
 }
 
-/** What V2 takes of a parameter whose text is none of it; undefined where it may be. */
+/** The texts that V2 accepts in a parameter, if this text is not one of them; undefined if it may be. */
 function wrongText(shape: Shape, value: string): string | undefined {
   const { types, constraints } = shape.element ?? shape;
   const [type, ...others] = types;
@@ -328,14 +328,14 @@ function wrongText(shape: Shape, value: string): string | undefined {
   return isOtherDay(shape.element ?? shape, value) ? `the format ${shape.format}` : undefined;
 }
 
-/** True for a day where a time is wanted as well, or the other way round. */
+/** True for a day if a time is expected as well, or the other way round. */
 function isOtherDay({ format }: Shape, value: string): boolean {
   const isDay = /^\d{4}-\d\d-\d\d(?<time>T)?/.exec(value);
   if (isDay === null || !/^date(?:-time)?$/.test(format)) return false;
   return (isDay.groups?.['time'] !== undefined) !== (format === 'date-time');
 }
 
-/** What lacks in a request with little of what V1 takes, and in such a response of V2, as kinds of gaps with sentences. */
+/** What is missing in a request with few of the members that V1 accepts, and in such a response of V2, as kinds of gaps with sentences. */
 function leastDifferences(
   migration: Migration,
   sides: Sides,
@@ -369,7 +369,7 @@ function successStatus({ operation }: DescribedSide): number {
   return Number(statuses.find((key) => /^2\d\d$/.test(key)) ?? 200);
 }
 
-/** What a client gets of a response of V2 with this body. */
+/** The client's version of a V2 response with this body. */
 function migratedBody(migration: Migration, sent: MigratedRequest, status: number, body: unknown): unknown {
   const text = JSON.stringify(body);
   const outcome = migration.response(sent, status, ['Content-Type', 'application/json'], text);
@@ -395,7 +395,7 @@ function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sid
       return [
         ...missingMembers(expected, value, '', false, 'sent')
           .filter(isNear)
-          .map((path) => `V1's error ${status.toLowerCase()} has ${path}, which V2's never brings`),
+          .map((path) => `V1's error ${status.toLowerCase()} has ${path}, which V2's never has`),
         ...wrongTypes(expected, value, '')
           .filter(({ path }) => isNear(path))
           .map(
@@ -438,10 +438,10 @@ function errorSample(shape: Shape, pick: number): unknown {
 /** Values of each enumeration in an error that are tried. */
 const MAX_ERROR_PICKS = 4;
 
-/** Levels of an error that clients read: what is further inside is a resource, which its own responses tell. */
+/** Maximum levels of an error that clients read: deeper ones belong to a resource, which its own responses show. */
 const MAX_ERROR_LEVELS = 4;
 
-/** Sentences about what V2 does not take, or takes otherwise, of a request that rules have migrated. */
+/** Sentences about parts of a migrated request that V2 does not accept, or accepts in another form. */
 function requestDifferences({ target, headers, body }: MigratedRequest, sides: Sides): readonly string[] {
   const [v1, v2] = sides;
   const query = new Set(new URLSearchParams(target.split('?')[1] ?? '').keys());
@@ -470,7 +470,7 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
     ...(body === null ? [] : mediaDifferences(v1, v2, sentType)),
     ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),
     ...schemeDifferences(v1, v2),
-    ...(wanted.length > 0 && !hasKey ? [`V2 wants the key in ${places}, and gets ${only}`] : []),
+    ...(wanted.length > 0 && !hasKey ? [`V2 expects the key in ${places} and gets ${only}`] : []),
   ];
 }
 
@@ -509,14 +509,14 @@ function missingInResponse(
   lookedUp: ReadonlySet<string>,
 ): readonly string[] {
   return answers.flatMap(({ status, expected, given }) => {
-    // Which members a response lacks, its first sample tells: the others have other values.
+    // The first sample shows which members a response lacks: the others only have other values.
     const extent = pick === 0 ? 'all' : 'enumerated';
     const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), extent, 'sent'));
     const missing = pick === 0 ? missingMembers(expected, value, '', false, 'sent') : [];
     return [
       ...missing
         .filter((path) => !lookedUp.has(path))
-        .map((path) => `V1's response ${status} has ${path}, which V2's never brings`),
+        .map((path) => `V1's response ${status} has ${path}, which V2's never has`),
       ...wrongTypes(expected, value, '')
         .filter(({ path }) => !lookedUp.has(path))
         .map(
@@ -526,7 +526,7 @@ function missingInResponse(
   });
 }
 
-/** The paths of the members that a value lacks, or of the required ones; those that are only in the other direction it need not have. */
+/** The paths of the members that a value lacks, or of the required ones, without those that are only for the other direction. */
 function missingMembers(
   shape: Shape,
   value: unknown,
@@ -545,7 +545,7 @@ function missingMembers(
   return [...shape.members].flatMap(([name, { shape: inner, required, only }]) => {
     const at = `${path}/${name}`;
     if (only === hidden) return [];
-    // A sample has no members where a schema is within itself.
+    // A sample has no members for a schema within itself.
     if (!members.has(name)) return required || (!isRequired && members.size > 0) ? [at] : [];
     return missingMembers(inner, members.get(name), at, isRequired, hidden);
   });
@@ -609,17 +609,17 @@ function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongT
 }
 
 const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [
-  ['operation', 'Operations of V1 that lead nowhere'],
+  ['operation', 'Operations of V1 without a place in V2'],
   ['refused', "Requests of V1's description that the gateway refuses"],
   ['request', 'Required by V2 and never sent, or sent and unknown to V2'],
   ['response', "Expected by V1's clients and never returned"],
-  ['inverse', 'Inverses that meet no response'],
+  ['inverse', 'Inverses that apply to no response'],
 ];
 
-/** Operations and places that a line names before the rest is a number. */
+/** Maximum operations and places that a line names. */
 const MAX_NAMED = 3;
 
-/** Gaps that one decision closes: they say the same of one member, wherever it is. */
+/** Gaps that one decision closes: the same gap of one member, in all its places. */
 function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
   const groups = Map.groupBy(gaps, ({ text }) => {
     const path = PLACE.exec(text)?.[0] ?? '';

@@ -14,7 +14,7 @@ import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
 import { type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';
 
-/** An operation in one version, with what its references lead to. */
+/** An operation in one version, with its references resolved. */
 export interface DescribedSide {
   readonly operation: DescribedOperation;
   readonly components: Components;
@@ -42,52 +42,52 @@ function amount(words: string, limit: number): string {
   return words.replace(/that(?: many)?/, String(limit));
 }
 
-/** What V2 refuses of a value that V1 took, or takes otherwise, as sentences about it. */
+/** Values that V1 accepted and V2 refuses, or accepts in another form, as sentences about a value. */
 export function narrowed(v1: Shape, v2: Shape): readonly string[] {
   const found: string[] = [];
   for (const [word, sign, words] of LIMITS) {
     const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
     if (typeof young !== 'number' || (typeof old === 'number' && old * sign <= young * sign)) continue;
     if (word.startsWith('min') && typeof old !== 'number' && young <= 0) continue;
-    found.push(`V2 takes ${amount(words, young)}, and V1 ${typeof old === 'number' ? String(old) : 'any'}`);
+    found.push(`V2 accepts ${amount(words, young)}, and V1 ${typeof old === 'number' ? String(old) : 'any'}`);
   }
   const [step, other] = [v1, v2].map((shape) => keywordIn(shape.constraints, 'multipleOf'));
   if (typeof other === 'number' && !(typeof step === 'number' && Number.isInteger(step / other)))
-    found.push(`V2 takes multiples of ${other}, and V1 ${typeof step === 'number' ? step : 'any'}`);
+    found.push(`V2 accepts multiples of ${other}, and V1 ${typeof step === 'number' ? step : 'any'}`);
   if (keywordIn(v2.constraints, 'uniqueItems') === true && keywordIn(v1.constraints, 'uniqueItems') !== true)
-    found.push('V2 takes no element twice, and V1 did');
+    found.push('V2 accepts no element twice, and V1 did');
   const [old, young] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, 'default')));
   if (old !== young)
-    found.push(`without it V1 took ${old ?? 'what it liked'}, and V2 takes ${young ?? 'what it likes'}`);
+    found.push(`without it V1 assumed ${old ?? 'any value'}, and V2 assumes ${young ?? 'any value'}`);
   for (const word of FURTHER) {
     const [before, now] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, word)));
     if (now !== undefined && now !== before)
       found.push(`V2 limits it by ${word}, and V1 ${before === undefined ? 'did not' : 'did otherwise'}`);
   }
   if (v2.format !== '' && isOtherFormat(v1, v2))
-    found.push(`V2 takes the format ${v2.format}, and V1 ${v1.format || 'any text'}`);
-  if (isWider(v1, v2)) found.push('V1 took 64 bits, and V2 takes 32');
-  if (v1.isNullable && !v2.isNullable && v2.types.size > 0) found.push('V1 took null, and V2 does not');
+    found.push(`V2 accepts the format ${v2.format}, and V1 ${v1.format || 'any text'}`);
+  if (isWider(v1, v2)) found.push('V1 accepted 64 bits, and V2 accepts 32');
+  if (v1.isNullable && !v2.isNullable && v2.types.size > 0) found.push('V1 accepted null, and V2 does not');
   return found;
 }
 
-/** Keywords by which a schema limits values in ways that are compared as they are. */
+/** Keywords that limit values, and are compared as they are. */
 const FURTHER: readonly string[] =
   'not propertyNames dependentRequired contentEncoding contentMediaType'.split(' ');
 
-/** True for texts of two formats. Those of days and times are told by their values, which rules may have converted. */
+/** True for texts in two formats, except days and times, whose values show the format and may have been converted by rules. */
 function isOtherFormat(one: Shape, other: Shape): boolean {
   const isDay = ({ format }: Shape): boolean => format.startsWith('date');
   return one.format !== other.format && one.types.has('string') && !(isDay(one) && isDay(other));
 }
 
-/** True where the first is a whole number of 64 bits, and the second one of 32. */
+/** True if the first is a whole number of 64 bits, and the second one of 32. */
 function isWider(one: Shape, other: Shape): boolean {
   const [long, short] = [one, other].map((shape) => keywordIn(shape.constraints, 'format'));
   return long === 'int64' && short === 'int32';
 }
 
-/** What V2 answers and V1 never did, as sentences about a value. */
+/** Values that V2 returns and V1 never did, as sentences about a value. */
 function widened(v1: Shape, v2: Shape): readonly string[] {
   const further = LIMITS.flatMap(([word, sign, words]) => {
     const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
@@ -117,7 +117,7 @@ function widened(v1: Shape, v2: Shape): readonly string[] {
   ];
 }
 
-/** Of one of several types, those that the reader of a value does not know; none where it knows none of them. */
+/** Of several types, those that the reader of a value does not know; empty if it knows none of them. */
 function unknownTypes(sent: Shape, read: Shape): readonly string[] {
   const isKnown = (type: string): boolean =>
     read.types.has(type) || (type === 'integer' && read.types.has('number'));
@@ -125,24 +125,24 @@ function unknownTypes(sent: Shape, read: Shape): readonly string[] {
   return read.types.size > 0 && unknown.length < sent.types.size ? unknown : [];
 }
 
-/** What differs in how a value tells which of several schemas it has. */
+/** Differences in how a value shows which of several schemas it has. */
 function kindDifferences(v1: Shape, v2: Shape, direction: 'request' | 'response'): readonly string[] {
   const [old, young] = [v1.kinds, v2.kinds];
   if (old === undefined || young === undefined) return [];
   if (old.property !== young.property)
-    return [`which schema it has is told by ${old.property} in V1, and by ${young.property} in V2`];
+    return [`${old.property} names the schema in V1, and ${young.property} in V2`];
   const [sent, known] = direction === 'request' ? [old, young] : [young, old];
   if (sent.values.length === 0 || known.values.length === 0) return [];
   return sent.values
     .filter((value) => !known.values.includes(value))
     .map((value) =>
       direction === 'request'
-        ? `V1 took "${value}" in ${old.property}, and V2 does not`
+        ? `V1 accepted "${value}" in ${old.property}, and V2 does not`
         : `V2 answers "${value}" in ${old.property}, and V1 never did`,
     );
 }
 
-/** Sentences about the values that both versions have at the same path, and about what stands for members of any name. */
+/** Sentences about the values that both versions have at the same path, and about the schema for members of any name. */
 export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'response'): readonly string[] {
   const found: string[] = [];
   const seen = new Set<string>();
@@ -161,7 +161,7 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'r
     const [sent, read] = direction === 'request' ? [old, young] : [young, old];
     const unknown = unknownTypes(sent, read).map((type) =>
       direction === 'request'
-        ? `V1 took ${type}, and V2 does not`
+        ? `V1 accepted ${type}, and V2 does not`
         : `V2 may answer ${type}, and V1 never did`,
     );
     for (const text of [...(isSame ? texts : unknown), ...kindDifferences(old, young, direction)])
@@ -188,7 +188,7 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'r
   return [...new Set(found)];
 }
 
-/** What V2 does not take or answer any more of a member that both versions describe. */
+/** A member that both versions describe, and that V2 no longer accepts or no longer returns. */
 function directionDifference(
   old: OneDirection | undefined,
   young: OneDirection | undefined,
@@ -196,7 +196,7 @@ function directionDifference(
 ): string | undefined {
   if (young === undefined || young === old) return undefined;
   if (direction === 'request')
-    return young === 'answered' ? 'V1 takes it, and V2 only answers it' : undefined;
+    return young === 'answered' ? 'V1 accepts it, and V2 only returns it' : undefined;
   return young === 'sent' ? 'V1 answers it, and V2 only takes it' : undefined;
 }
 
@@ -258,7 +258,7 @@ export function parameterDifferences(
             `lists in ${what} are written as ${forms[0] || 'one value'} in V1, and as ${forms[1] || 'one value'} in V2`,
           ]),
       ...(memberOf(parameter, 'allowEmptyValue') === true && memberOf(partner, 'allowEmptyValue') !== true
-        ? [`V1 takes ${what} without a value, and V2 does not`]
+        ? [`V1 accepts ${what} without a value, and V2 does not`]
         : []),
       ...valueDifferences(...shapes, 'request').map((text) => `${what}: ${text.replace('the body: ', '')}`),
       ...shapes[0].values
@@ -266,12 +266,12 @@ export function parameterDifferences(
           (value) =>
             shapes[1].values.length > 0 && shapes[0].types.has('array') && !shapes[1].values.includes(value),
         )
-        .map((value) => `${what}: V1 took ${JSON.stringify(value)}, and V2 does not`),
+        .map((value) => `${what}: V1 accepted ${JSON.stringify(value)}, and V2 does not`),
     ];
   });
 }
 
-/** The media type of a parameter that is written as a body is, and what it describes. */
+/** The media type of a parameter that is written like a body, and its schema. */
 export function contentOf(parameter: unknown): readonly [type: string, media: unknown] | undefined {
   return Object.entries(objectIn(parameter, 'content'))[0];
 }
@@ -293,7 +293,7 @@ function contentTypes(value: unknown, description: Description): readonly string
   );
 }
 
-/** True when a type is one of `types`, or in one of their ranges. */
+/** True if a type is one of `types`, or in one of their ranges. */
 function isAmong(type: string, types: readonly string[]): boolean {
   return types.some(
     (other) =>
@@ -319,15 +319,15 @@ export function mediaDifferences(
     contentTypes(operation.operation['requestBody'], components.description),
   );
   if (old === undefined || young === undefined || old.length === 0) return [];
-  if (young.length === 0) return ['V1 takes a body, and V2 describes none'];
+  if (young.length === 0) return ['V1 accepts a body, and V2 describes none'];
   const isRequired = ({ operation: { operation }, components }: DescribedSide): boolean =>
     memberOf(followed(components.description, operation['requestBody']), 'required') === true;
   const mayLack = !isRequired(v1) && isRequired(v2) && !hasRequired(v1);
   return [
-    ...(mayLack ? ['V1 takes requests without a body, and V2 requires one'] : []),
+    ...(mayLack ? ['V1 accepts requests without a body, and V2 requires one'] : []),
     ...old
       .filter((type) => !isAmong(sentType(type), young))
-      .map((type) => `V1 takes a body of ${type}, and V2 does not`),
+      .map((type) => `V1 accepts a body of ${type}, and V2 does not`),
     ...encodingDifferences(v1, v2),
   ];
 }
@@ -357,13 +357,13 @@ function encodingDifferences(v1: DescribedSide, v2: DescribedSide): readonly str
         ...(isSame || wasExploded === isExploded
           ? []
           : [`lists in ${name} of a form are written in another way in V2`]),
-        ...gone.map((own) => `V1 takes ${own} in ${name} of a form, and V2 does not`),
+        ...gone.map((own) => `V1 accepts ${own} in ${name} of a form, and V2 does not`),
       ];
     });
   });
 }
 
-/** True for a body with a required member: nobody sends none, whether or not its description says so. */
+/** True for a body with a required member: clients always send it, even if its description does not require the body. */
 function hasRequired({ operation, components }: DescribedSide): boolean {
   const members = requestBody(operation, components)?.shape.members.values() ?? [];
   return [...members].some(({ required }) => required);
@@ -396,7 +396,7 @@ export function responseDifferences(
   const kept = young.map(([status]) =>
     /^\d+$/.test(status) ? String(statusOf(Number(status))) : status.toUpperCase(),
   );
-  // One that V2 never answers, where it answers others that V1 has as well.
+  // A status that V2 never returns, although it returns others that V1 also has.
   const never =
     other.length > 0 || kept.includes('2XX')
       ? []
@@ -477,7 +477,7 @@ export function errorTypes(side: DescribedSide): ReadonlyMap<string, readonly st
   );
 }
 
-/** Sentences about errors of V1 whose status V2 does not describe, where it describes others. */
+/** Sentences about errors of V1 whose status V2 does not describe, although it describes others. */
 export function errorDifferences(
   v1: DescribedSide,
   v2: DescribedSide,
@@ -492,7 +492,7 @@ export function errorDifferences(
     .map((key) => `V1 answers ${key}, and V2 describes ${young.join(', ')}`);
 }
 
-/** What V2 requires of an Authorization field and V1 does not: another scheme, or a scope. */
+/** Requirements of V2 on an Authorization field that V1 does not have: another scheme, or a scope. */
 export function schemeDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
   const [old, young] = [v1, v2].map(authorizationOf);
   if (old === undefined || young === undefined) return [];
@@ -510,7 +510,7 @@ export function schemeDifferences(v1: DescribedSide, v2: DescribedSide): readonl
     ...(isKnown
       ? []
       : [
-          `V1 takes ${[...old.schemes].join(' or ')} in Authorization, and V2 ${[...young.schemes].join(' or ')}`,
+          `V1 accepts ${[...old.schemes].join(' or ')} in Authorization, and V2 ${[...young.schemes].join(' or ')}`,
         ]),
     ...scopes.map((scope) => `V2 requires the scope ${scope}, and V1 does not`),
   ];
@@ -551,7 +551,7 @@ function isCertificate(required: unknown, schemes: JsonObject): boolean {
   );
 }
 
-/** Where the tokens of a scheme are fetched. */
+/** The addresses at which tokens of a scheme are fetched. */
 function tokenUrls(scheme: unknown): readonly string[] {
   const flows = Object.values(objectIn(scheme, 'flows'));
   const all = flows.flatMap((flow) => ['tokenUrl', 'authorizationUrl'].map((name) => memberOf(flow, name)));
@@ -564,7 +564,7 @@ export interface DescribedKey {
   readonly name: string;
 }
 
-/** Where an operation wants its keys: all of one of these lists, or none at all. */
+/** The places of an operation's keys: all of one of these lists, or none. */
 export function keysOf({
   operation,
   components: { description },
@@ -572,7 +572,7 @@ export function keysOf({
   const schemes = objectIn(objectIn(description, 'components'), 'securitySchemes');
   const declared = operation.operation['security'] ?? description['security'];
   const required = elementsOf(declared);
-  // Where nothing says which scheme an operation wants, it is any that the description has.
+  // If the operation does not name a scheme, any scheme of the description applies.
   const lists = Array.isArray(declared)
     ? required.map((one) => Object.keys(isObject(one) ? one : {}))
     : Object.keys(schemes).map((name) => [name]);

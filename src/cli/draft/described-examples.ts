@@ -16,11 +16,11 @@ import { pathOf, type SampleRequest, sampleOf, sampleRequest } from './samples.t
 export interface ExampleResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
-  /** Empty for a response without a body, or with one that is no text. */
+  /** Empty for a response without a body, or with one that is not text. */
   readonly body: string;
 }
 
-/** The request of a V1 client that a description shows, with every parameter, and with the body of its example where it has one. */
+/** A V1 client's request from a description, with every parameter, and with the body of its example if it has one. */
 export function exampleRequest(
   described: DescribedOperation,
   components: Components,

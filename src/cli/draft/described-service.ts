@@ -15,7 +15,7 @@ import { generalPointer } from '../../json/pointer.ts';
 import { OperationTable } from '../../rules/rule-book.ts';
 import { exampleResponse } from './described-examples.ts';
 
-/** A request as a description judges it. */
+/** A request to check against a description. */
 export interface JudgedRequest {
   readonly method: string;
   /** Path and query. */
@@ -25,7 +25,7 @@ export interface JudgedRequest {
   readonly body: string;
 }
 
-/** The operations of a description below a prefix, as a service that has them would find and judge requests. */
+/** The operations of a description below a prefix, matched and validated as a service would. */
 export class DescribedService {
   readonly components: Components;
   private readonly prefix: string;
@@ -55,7 +55,7 @@ export class DescribedService {
     return found === undefined ? undefined : this.operations[Number(found.id)];
   }
 
-  /** What the description says against a request, in sentences. */
+  /** The objections of the description to a request, in sentences. */
   faultsOf({ method, target, field, body }: JudgedRequest): readonly string[] {
     const operation = this.operationOf(method, target);
     const [path = '', search = ''] = target.split('?');
@@ -100,7 +100,7 @@ export class DescribedService {
         ({ pointer, reason }) => `V2 refuses ${generalPointer(pointer) || 'the body'}: ${reason}`,
       );
     } catch {
-      // A schema that cannot be used says nothing against a body.
+      // A schema that cannot be used raises no objection to a body.
       return [];
     }
   }
@@ -112,7 +112,7 @@ export interface RunningService {
   readonly close: () => Promise<void>;
 }
 
-/** Starts a service that answers as its description says: with an example, or with what the description has against the request. */
+/** Starts a service that responds from its description: with an example, or with the description's objections to the request. */
 export async function startDescribedService(service: () => DescribedService): Promise<RunningService> {
   const respond = getRequestListener((request) => answer(service(), request), {
     overrideGlobalObjects: false,

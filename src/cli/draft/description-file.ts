@@ -28,7 +28,7 @@ import { type CommandFault, isFault } from '../command-fault.ts';
 /** Maximum milliseconds to wait for a description. */
 const FETCH_TIMEOUT_MS = 30_000;
 
-/** Maximum bytes that are read from addresses for one description, unpacked. The largest public one has some 35 MB. */
+/** Maximum bytes that are read from addresses for one description, unpacked. The largest public one has about 35 MB. */
 const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
 
 /** Maximum documents that a description may consist of. */
@@ -130,8 +130,8 @@ async function joinedFrom(
 }
 
 /**
- * Why a document is not read, if none of those that refer to it may have it read: what is at an address belongs to somebody else, and
- * must not make the gateway read files of this machine or ask other servers, some of which only this machine reaches.
+ * Why a document is not read, for documents at addresses, which others control: they must not make the gateway read files of this machine
+ * or send requests to other servers, some of which only this machine reaches.
  */
 function refusal(address: string, referring: readonly string[]): string | undefined {
   const isFile = address.startsWith('file:');
@@ -272,7 +272,7 @@ class UnreadableText {
  */
 const MAX_VALUES = 3_000_000;
 
-/** Maximum aliases: for the value of each, the parser looks at all that precede it. */
+/** Maximum aliases: for each, the parser visits all values before it. */
 const MAX_ALIASES = 20_000;
 
 /** Counts the values of a document with its aliases followed, also where `<<` merges them, without making any of them. */
@@ -296,7 +296,7 @@ class Expansion {
   }
 }
 
-/** As libyaml, and what is built on it, reads YAML: where the further lines of a text begin does not matter. */
+/** Reads YAML like libyaml and parsers based on it: the indentation of continuation lines does not matter. */
 const LENIENT = { schema: 'core', intAsBigInt: true, merge: true } as const;
 
 function readLeniently(text: string): ReturnType<typeof parseDocument> {
@@ -306,7 +306,7 @@ function readLeniently(text: string): ReturnType<typeof parseDocument> {
   return indented.errors.some(isWrong) ? document : indented;
 }
 
-/** False for what libyaml does not mind: where the end of a list or an object in brackets stands. */
+/** False for a fault that libyaml accepts: the position of the end of a list or an object in brackets. */
 function isWrong({ message }: Error): boolean {
   return !message.includes('must be sufficiently indented') || message.includes('and end with');
 }
@@ -342,7 +342,7 @@ function indentQuoted(text: string): string {
     .join('\n');
 }
 
-/** Where the value of a line begins: behind the marks of lists and the key. */
+/** The position of a line's value: after the marks of lists and the key. */
 function valueIn(line: string): number {
   let start = 0;
   while (line[start] === ' ' || (line[start] === '-' && line[start + 1] === ' ')) start += 1;
@@ -353,7 +353,7 @@ function valueIn(line: string): number {
   return value;
 }
 
-/** True where a text in lines of its own begins: behind `|` or `>`. */
+/** True for the start of a block text: `|` or `>` at the end of the line. */
 function isBlock(line: string): boolean {
   const comment = line.indexOf(' #');
   return /[:-] [|>][-+\d]*$/.test((comment < 0 ? line : line.slice(0, comment)).trimEnd());
@@ -362,7 +362,7 @@ function isBlock(line: string): boolean {
 /** More than any object of a description is indented. */
 const FURTHER_INDENT = 200;
 
-/** Where a text in quotes ends in a line; undefined where it goes on. */
+/** The position in a line where a quoted text ends; undefined if it continues. */
 function endOfQuoted(line: string, from: number, quote: string): number | undefined {
   for (let at = from; at < line.length; at += 1) {
     if (quote === '"' && line[at] === '\\') at += 1;

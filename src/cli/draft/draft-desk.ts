@@ -41,19 +41,19 @@ import { draftFiles, type DraftPlace, nextCommands, program, writeFiles } from '
 import type { SampleRequest } from './samples.ts';
 import { messageText, requestText, shownMigration } from './shown-migration.ts';
 
-/** What a desk works on. */
+/** The parts of a desk. */
 export interface DeskParts extends DraftPlace {
   readonly v1Source: string;
   readonly wishes: DraftWishes;
-  /** The operations that are drafted, as a person named them; all where absent. */
+  /** The operations to draft, as named by the user; all if absent. */
   readonly only?: readonly string[] | undefined;
   /** Puts a rule book into force. */
   readonly publish: (text: string) => Promise<void>;
-  /** Where V1 clients connect. */
+  /** The address for V1 clients. */
   readonly gatewayOrigin: () => string;
 }
 
-/** Lines of what is left that a person reads at the end: `check` has them all. */
+/** Maximum lines about remaining gaps at the end: `check` lists all. */
 const MAX_LINES = 12;
 
 /** Operations on which an answer is tried until it changes something. */
@@ -73,7 +73,7 @@ export class Desk implements DraftDesk {
   private ruleBook: RuleBook;
   private work: Promise<unknown> = Promise.resolve();
   private known: Described;
-  /** What is left, for the rule book that it was found for. */
+  /** The remaining gaps, with the rule book for which they were found. */
   private left: { readonly ruleBook: RuleBook; readonly remainder: DraftRemainder } | undefined;
 
   constructor(parts: DeskParts, proposed: ProposedRuleBook, ruleBook: RuleBook) {
@@ -86,7 +86,7 @@ export class Desk implements DraftDesk {
     this.known = this.describedBy(ruleBook);
   }
 
-  /** V2's description as a service, below the prefix that the rule book leads to. */
+  /** V2's description as a service, below the prefix of the rule book. */
   get service(): DescribedService {
     return this.described.service;
   }
@@ -109,7 +109,7 @@ export class Desk implements DraftDesk {
     };
   }
 
-  /** What `check` would say of the rule book, and which examples V2's description refuses. */
+  /** The gaps that `check` would report for the rule book, and the examples that V2's description refuses. */
   private remainder(): DraftRemainder {
     const { ruleBook } = this;
     if (this.left?.ruleBook === ruleBook) return this.left.remainder;
@@ -117,7 +117,7 @@ export class Desk implements DraftDesk {
     const text = printRuleBook(answeredDraft(this.proposed, this.answers));
     const { isWanted } = wishes;
     const coverage = coverageOf({ ruleBook, text, v1, v2, ...(isWanted && { isWanted }) });
-    // The file is not written yet, so that a line of it says nothing.
+    // The file is not written yet, so its line numbers are meaningless.
     const gaps = coverage.gaps.map(({ kind, operation, text: sentence }) => ({
       kind,
       operation,
@@ -229,7 +229,7 @@ export class Desk implements DraftDesk {
     return { ...this.listed(question), parts, ...(value !== undefined && { value }) };
   }
 
-  /** What an answer does to the first example request that it changes. */
+  /** The effect of an answer on the first example request that it changes. */
   private async effectOf(question: DraftQuestion, answer: GivenAnswer): Promise<AnswerEffect | undefined> {
     const { operations } = this.proposed;
     const concerned =
@@ -250,7 +250,7 @@ export class Desk implements DraftDesk {
     return undefined;
   }
 
-  /** What the draft with these answers makes of a request: read with its operation alone, because others would take their time. */
+  /** The draft's result for a request with these answers: compiled with its operation alone, because others would take time. */
   private async shown(
     { id }: ProposedOperation,
     example: SampleRequest,
@@ -283,7 +283,7 @@ export class Desk implements DraftDesk {
 
   private async decide(id: string, given: GivenAnswer | undefined): Promise<DraftFault | undefined> {
     const question = this.questions().find((one) => one.id === id);
-    if (question === undefined) return { fault: 'The draft does not ask this any more.' };
+    if (question === undefined) return { fault: 'The draft no longer asks this question; reload the page.' };
     if (given !== undefined && !isAnswerTo(question, given))
       return { fault: 'Choose one of the answers to each part of the question.' };
     const before = {
@@ -314,13 +314,13 @@ export class Desk implements DraftDesk {
     };
   }
 
-  /** Drafts with what is known of the operations: rules that depend on their places need no question then. */
+  /** Drafts again with the known operations: rules that depend on their places then need no question. */
   private async draftAgain(): Promise<ProposedRuleBook> {
     const { v1, v2, wishes } = this.parts;
     const moves = new Map<string, NonNullable<ProposedOperation['moved']>>();
     for (const { id, moved, method, template } of answeredDraft(this.first, this.answers).operations) {
       const asked = this.first.operations.find((one) => one.id === id);
-      // One that V2 does not describe under a name like V1's is none of the first draft's until a person says where it is.
+      // A V1 operation without a similar one in V2 is not in the first draft, until the user names its place.
       const isAnswer = asked === undefined || asked.moved?.doubt !== undefined;
       if (moved !== undefined && isAnswer && moved.doubt === undefined)
         moves.set(`${method} ${templateShape(template)}`, moved);
@@ -358,7 +358,7 @@ export class Desk implements DraftDesk {
   }
 }
 
-/** What the descriptions show below two prefixes: V1's example requests by method and shape of the path, and V2 as a service. */
+/** The descriptions below two prefixes: V1's example requests by method and shape of the path, and V2 as a service. */
 interface Described {
   readonly from: string;
   readonly to: string;

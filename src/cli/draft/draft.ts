@@ -165,14 +165,14 @@ async function bookOf(
   return withLeft(await soundDraft(proposeRuleBook(v1, v2, { ...used.wishes, said })), used);
 }
 
-/** The prefixes that two descriptions tell, or a person does: recorded requests are below V1's. */
+/** The prefixes from two descriptions, or from options: recorded requests are below V1's. */
 export function describedPrefixes(v1: Description, v2: Description, { from, to }: DraftParts): Prefixes {
   const said = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
   const found = describedVersions(v1, v2, said);
   return new Prefixes(found.from ?? DEFAULT_PREFIXES.v1, found.to ?? DEFAULT_PREFIXES.v2);
 }
 
-/** What a draft is to have, and a sentence about what it leaves. */
+/** The wishes for a draft, and a sentence about what is left out. */
 export interface UsedWishes {
   readonly wishes: DraftWishes;
   readonly left: string | undefined;
@@ -216,7 +216,7 @@ function keyOf({ method, rest }: DescribedOperation): string {
   return `${method} ${rest}`;
 }
 
-/** The draft with the sentence about what it leaves. */
+/** The draft with the sentence about what is left out. */
 export function withLeft(book: ProposedRuleBook, { left }: UsedWishes): ProposedRuleBook {
   return left === undefined ? book : { ...book, origin: [...book.origin, sentenceOf(left)] };
 }
@@ -225,7 +225,7 @@ function sentenceOf(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-/** What a person wishes of a draft of two descriptions. */
+/** The options for a draft of two descriptions. */
 export function wishesOf(
   { from, to, only }: DraftParts,
   v1: Description,
@@ -259,7 +259,7 @@ export function wantedOf(
   };
 }
 
-/** True where a name is the operationId, or method and path with the prefix or without it. */
+/** True if a name is the operationId, or method and path with or without the prefix. */
 function isCalled({ method, path, rest, operation }: DescribedOperation, name: string): boolean {
   return name === operation['operationId'] || name === `${method} ${path}` || name === `${method} ${rest}`;
 }
@@ -371,7 +371,7 @@ export async function draftTrial(
 
 /**
  * Checks a body against V2's schema. The schema may be unusable here: a `pattern` in another dialect than ECMA-262's, a `$ref` that leads
- * nowhere or in a circle, an `$id` that moves its references. That does not end the draft.
+ * nowhere or in a circle, an `$id` that moves its references. The draft continues in that case.
  */
 function checkBody(
   schemas: BodySchemas,
@@ -413,8 +413,8 @@ export async function runOpenapi(
 }
 
 /**
- * Writes a document to stdout. A terminal gets the characters escaped that would move its cursor, colour it or reverse a line: they come
- * from descriptions and clients. A file or a pipe gets the document as it is.
+ * Writes a document to stdout. For a terminal, characters that would move its cursor, change colours or reverse a line are escaped,
+ * because the text comes from descriptions and clients. A file or a pipe gets the document unchanged.
  */
 function writeDocument(text: string): void {
   stdout.write(stdout.isTTY ? terminalLines(text) : text);

@@ -108,20 +108,21 @@ export function nextCommands(
   { v1, v2, only = [] }: Pick<InitOptions, 'v1' | 'v2' | 'only'>,
 ): readonly string[] {
   const rules = join(dir, 'rules.yaml');
+  const settings = join(dir, 'gateway.yaml');
   const names = only
     .map((name) => (/^[\w.-]+$/.test(name) ? ` ${name}` : ` ${JSON.stringify(name)}`))
     .join('');
   return [
-    `capture-gateway check --rules ${rules} --v1 ${v1} --v2 ${v2}${names === '' ? '' : ` --only${names}`}`,
+    `capture-gateway check --config ${settings} --v1 ${v1} --v2 ${v2}${names === '' ? '' : ` --only${names}`}`,
     `capture-gateway test --rules ${rules} --update`,
-    `capture-gateway serve --config ${join(dir, 'gateway.yaml')}`,
+    `capture-gateway serve --config ${settings}`,
   ];
 }
 
 /** A file with its text. */
 export type DraftFile = readonly [path: string, text: string];
 
-/** Both descriptions, and where the files are to be. */
+/** Both descriptions, and the folder for the files. */
 export interface DraftPlace {
   readonly v1: Description;
   readonly v2: Description;
@@ -154,7 +155,7 @@ export async function draftFiles(
   return { files, text, reading };
 }
 
-/** Writes the files, and overwrites none but those that are as `own` has them. */
+/** Writes the files; overwrites only those with the content of `own`. */
 export function writeFiles(
   dir: string,
   files: readonly DraftFile[],
@@ -165,7 +166,7 @@ export function writeFiles(
     .filter((path) => own !== 'all' && existsSync(path) && !isOwn(path, own.get(path)));
   if (present.length > 0)
     return {
-      fault: `${present.join(', ')}: already here. Name another folder with --dir, or overwrite with --force.`,
+      fault: `${present.join(', ')}: already exist. Name another folder with --dir, or overwrite with --force.`,
     };
   try {
     mkdirSync(join(dir, 'cases'), { recursive: true });
@@ -227,7 +228,7 @@ function requiredParameters(
   });
 }
 
-/** Cases with the descriptions' values, one for each operation of which both show a body, and the draft's results. */
+/** Cases with the descriptions' values, one for each operation with a body in both, and the draft's results. */
 async function firstCases(
   v1: Description,
   v2: Description,
@@ -281,7 +282,7 @@ async function firstCases(
     texts.push(
       [
         ...head.slice(0, 1),
-        ...faults.map((fault) => `## As it was drafted: ${fault}`),
+        ...faults.map((fault) => `## V2's description refuses the draft's request: ${fault}`),
         ...request,
         ...(played.sent === undefined
           ? []
@@ -293,12 +294,12 @@ async function firstCases(
   }
   return `Cases with the descriptions' own values, and the results of the drafted rule book. Read V2's request (=) and the client's response (<), and correct the rules
 until both are right; then add requests of your own. capture-gateway test plays them.
-${refused === 0 ? '' : `V2's description is against ${refused} of ${texts.length} requests that the draft makes (##): they pass as they are, and V2 would refuse them.\n`}
+${refused === 0 ? '' : `V2's description refuses ${refused} of ${texts.length} requests that the draft makes (##): the cases pass, but V2 would refuse them.\n`}
 ${texts.join('\n\n')}
 `;
 }
 
-/** What V2's description says against a request of a case. */
+/** Objections of V2's description to the request of a case. */
 function faultsOf({ line, headers, body }: TextMessage, service: DescribedService): readonly string[] {
   const [method = '', target = ''] = line.split(' ');
   const fields = new Map(headers);

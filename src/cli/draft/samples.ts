@@ -32,13 +32,13 @@ export interface SampleRequest {
   readonly body: string | undefined;
 }
 
-/** What a parameter may be. */
+/** The shape of a parameter's values. */
 export function parameterShapeOf(parameter: unknown, components: Components): Shape {
   const schema = memberOf(parameter, 'schema') ?? memberOf(contentOf(parameter)?.[1], 'schema');
   return schema === undefined ? ANY_SHAPE : shapeOf(schema, components);
 }
 
-/** The text of a parameter: in JSON where its media type says so. */
+/** The text of a parameter: in JSON if its media type says so. */
 function parameterText(parameter: unknown, shape: Shape, pick: number): string {
   const [type] = contentOf(parameter) ?? [];
   if (type !== undefined && isJsonMedia(type)) return JSON.stringify(sampleOf(shape, pick));
@@ -99,7 +99,7 @@ function formText(value: unknown, name: string): readonly string[] {
   return [`${encodeURIComponent(name)}=${encodeURIComponent(String(value))}`];
 }
 
-/** True where a value matches a pattern, or no regular expression says so. */
+/** True if a value matches a pattern, or the pattern is not a valid regular expression. */
 export function isMatch(pattern: string, value: unknown): boolean {
   try {
     // Not proven linear: a pattern from the user's own description, on a value from this file.
@@ -134,23 +134,23 @@ const PATTERN_TEXTS = [
   '1.0.0',
 ];
 
-/** True for an object in which there are others, or lists: one without adds no more than its own members to a sample. */
+/** True for an object that contains objects or lists: any other adds only its own members to a sample. */
 function hasContainers({ members }: Shape): boolean {
   return [...members.values()].some(({ shape }) => shape.members.size > 0 || shape.element !== undefined);
 }
 
-/** Objects of one schema within a sample, where it has others in it: a schema can be within itself, and in many others. */
+/** Maximum objects of one schema within a sample, if they contain others: a schema may be within itself, and in many others. */
 const MAX_REPEATED = 2;
 
 /**
- * The members that a sample has: all, the required ones, or besides them the objects and lists, each with what it requires; or only those
- * that lead to an enumeration with another value than in earlier picks.
+ * The members that a sample has: all; the required ones; those and all objects and lists, each with its required members; or only those
+ * that lead to an enumeration with a value not used before.
  */
 export type Extent = 'all' | 'required' | 'objects' | 'enumerated';
 
 const longest = new WeakMap<object, number>();
 
-/** What tells two shapes apart: one schema has one map of members. */
+/** What distinguishes two shapes: one schema has one map of members. */
 function keyOf(shape: Shape): object {
   return shape.members.size > 0 ? shape.members : shape;
 }
@@ -193,7 +193,7 @@ export function longestEnumeration(root: Shape): number {
   return longest.get(keyOf(root)) ?? 0;
 }
 
-/** True for a member that a sample has, besides those that are only in the other direction. */
+/** True for a member that a sample has, unless it is only for the other direction. */
 function isIn({ required, shape }: MemberShape, extent: Extent, pick: number): boolean {
   if (extent === 'enumerated') return longestEnumeration(shape) > pick;
   return required || extent === 'all' || (extent === 'objects' && hasMembers(shape));

@@ -32,8 +32,8 @@ export interface TryOptions extends DraftParts {
 }
 
 /**
- * Drafts a rule book of two descriptions, and serves with it in front of a V2 that answers from its description, until a signal. Nothing
- * is written but a temporary rule book, until a person saves on the page.
+ * Drafts a rule book of two descriptions, and serves with it in front of a V2 that responds from its description, until a signal. Only a
+ * temporary rule book is written, until the user saves on the page.
  */
 export async function runTry(options: TryOptions, command: Command): Promise<CommandFault | undefined> {
   const [v1, v2] = [await readToCompare(options.v1), await readToCompare(options.v2)];
@@ -76,7 +76,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
     reading.ruleBook,
   );
   const service = await startDescribedService(() => desk.service);
-  // Variables are those of the gateway that serves, which may run beside this one.
+  // Variables are for a real gateway, which may run beside this one.
   const movable = (['listen', 'adminListen'] as const).filter(
     (name) => command.getOptionValueSource(name) !== 'cli',
   );
@@ -114,8 +114,8 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
   const sentences = [
     free.note.trimEnd(),
     `${counted(operations.length, 'operation')} drafted, ${counted(questions, 'question')}. Answer and try them on ${page}`,
-    `V1 clients connect to ${origin}. Behind it, V2 is a stand-in that answers from its description.`,
-    `Nothing is written until you save there: then the folder ${options.dir} gets what init writes. Stop with Ctrl-C.`,
+    `V1 clients connect to ${origin}. Behind it, a stand-in for V2 responds from V2's description.`,
+    `Nothing is written until you save there: the folder ${options.dir} then gets the files that init writes. Stop with Ctrl-C.`,
     spelling().trimEnd(),
   ].filter((sentence) => sentence !== '');
   process.stdout.write(wrapLines(`${sentences.join('\n')}\n`, terminalOf(process.stdout).columns, 0));

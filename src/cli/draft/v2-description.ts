@@ -10,13 +10,13 @@ import { type Description, isDescription, readJsonText } from '../../openapi/des
 import { isAddress } from '../../openapi/join-documents.ts';
 import type { Operation } from '../../rules/rule-book.ts';
 
-/** What the thread read: the description as JSON, and the documents that it refers to. */
+/** The thread's result: the description as JSON, and the documents that it refers to. */
 export interface ReadV2 {
   readonly outcome: { readonly text: string } | { readonly fault: string };
   readonly others: readonly string[];
 }
 
-/** Maximum MiB of the thread's memory: YAML takes some 150 bytes for each of its own. */
+/** Maximum MiB of the thread's memory: YAML takes about 150 bytes for each of its own. */
 const MAX_THREAD_MIB = 4096;
 
 /** Milliseconds after which the gateway tries an unresponsive address again. */
@@ -24,7 +24,7 @@ const RETRY_MS = 60_000;
 
 /**
  * V2's OpenAPI description while the gateway runs: it reads changed files again, and addresses on SIGHUP or until they respond. A thread
- * does so, since a megabyte of YAML takes most of a second.
+ * does that, because a megabyte of YAML takes most of a second.
  */
 export class V2Description {
   /** Request schemas from the last readable description. */
@@ -58,7 +58,7 @@ export class V2Description {
   ): Promise<V2Description | { readonly fault: string }> {
     const opened = new V2Description(source, operations, log);
     if (isAddress(source)) {
-      // Not awaited: an address that does not respond must not hold up the start.
+      // Not awaited: an address that does not respond must not delay the start.
       void opened.reload();
       return opened;
     }
@@ -103,8 +103,8 @@ export class V2Description {
   }
 
   /**
-   * Reads the description again; returns a sentence if it cannot be used, in which case the previous one stays in force. Who asks while
-   * one reading waits for another gets the outcome of that one.
+   * Reads the description again; returns a sentence if it cannot be used, in which case the previous one stays in force. Calls while a
+   * reading is queued get that reading's outcome.
    */
   read(): Promise<string | undefined> {
     this.waiting ??= this.reading.then(() => {
@@ -152,7 +152,7 @@ export class V2Description {
   }
 }
 
-/** MiB for the thread: half of what the process may take, so that a description that is too large for it ends the thread alone. */
+/** MiB for the thread: half of the process's limit, so that too large a description ends only the thread. */
 function threadMib(): number {
   const limit = process.constrainedMemory();
   const bytes = limit > 0 && limit < totalmem() ? limit : totalmem();

@@ -70,7 +70,7 @@ export async function runExplain(
     return nothingExplained(faults, (options.har ?? options.postman ?? options.log) === undefined);
   const [only] = explanations;
   if (options.response !== undefined && only !== undefined) {
-    if (explanations.length > 1) return { fault: '--response belongs to one request: give only one.' };
+    if (explanations.length > 1) return { fault: '--response is for one request: give only one request.' };
     const response = await explainResponse(
       only.explanation,
       book.rules.ruleBook,
@@ -154,13 +154,13 @@ interface Explained {
   readonly response?: ExplainedResponse;
 }
 
-/** What the gateway would do with a response from V2. */
+/** The gateway's result for a response from V2. */
 interface ExplainedResponse {
   readonly status: number;
   readonly verdict: ResponseVerdict['verdict'];
   readonly edits: readonly ResponseRecord[];
   readonly note?: string;
-  /** What V2 would be asked for by lookup rules; it is not. */
+  /** The requests to V2 for lookup rules, which explain does not send. */
   readonly lookups?: readonly string[];
   /** Why the client gets an error from the gateway. */
   readonly refusal?: { readonly code: string; readonly detail: string };
@@ -191,7 +191,7 @@ async function explainResponse(
   const { method, target } = v1Request;
   const headers = ['Content-Type', 'application/json', 'Content-Length', String(body.length)];
   const threads = new TransformThreads();
-  // With the error's message: whoever tries a rule book may read the values.
+  // With the error's message: the user may read the values.
   const detailed = async (job: TransformJob): Promise<TransformOutcome> => {
     const outcome = await threads.run(ruleBook, job);
     return 'why' in outcome ? { ...outcome, why: outcome.detail } : outcome;
@@ -200,7 +200,7 @@ async function explainResponse(
   const lookups: string[] = [];
   const ask = (address: string): never => {
     lookups.push(address);
-    throw new Error('explain asks V2 for nothing');
+    throw new Error('explain sends nothing to V2');
   };
   const started = new Migration(ruleBook, {}, detailed).startResponse(request, status, headers, ask);
   const verdict = await verdictOn(started, body);
@@ -323,7 +323,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   const { lookups } = explanation;
   const silent = rules.filter((rule) => !rule.applied);
   const used = policies.filter((policy) => policy.used);
-  // For a body that is already flat, policy and rule say so.
+  // For a body that is already flat, policy and rule explain that.
   const made = edits.filter(({ note }) => note !== 'already-flat');
   const sections = [
     `${title(terminalText(name))}  ${paint(VERDICTS[verdict], verdictWords(explanation))}${operation === undefined ? '' : `  ${operation}`}`,
@@ -368,7 +368,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
     delivery === undefined
       ? ''
       : `${title(`What ${terminalText(delivery.to)} gets`)}\n${bodyDiff(v1Request.body.text ?? '', layOutJson(new TextEncoder().encode(delivery.body))?.text ?? delivery.body, paint)}`,
-    delivery?.note === undefined ? '' : `The body goes on unchanged: ${delivery.note}.`,
+    delivery?.note === undefined ? '' : `The body is delivered unchanged: ${delivery.note}.`,
     used.length === 0
       ? ''
       : `${title('Policies that decided')}\n${indent(used.map(({ policy, value }) => `${policy}: ${value}`).join('\n'))}`,
@@ -388,7 +388,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-const RUN_TIME_MODES = 'Modes that operators chose at run time are not known to this command.';
+const RUN_TIME_MODES = 'This command does not know modes that operators chose at run time.';
 
 const INDENT = '  ';
 

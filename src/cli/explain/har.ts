@@ -24,15 +24,15 @@ const NO_REQUEST = {
   incomplete: 'without the method and url of a request',
   scheme: 'not of HTTP (data:, blob:, ws:, an extension, a tunnel)',
   preflight: 'a preflight, which the browser sends itself',
-  elsewhere: 'under no prefix of the API, such as assets of the page',
+  elsewhere: 'without a prefix of the API, such as assets of the page',
   bodiless: 'without the body that was sent',
   cut: 'with only a part of the body that was sent',
-  coded: 'with a coded body as text, whose bytes are lost',
+  coded: 'with an encoded body as text, whose bytes are lost',
 } as const;
 
 /**
  * Reads the requests of a HAR file (1.2), as browsers and proxies save it. The notes count entries that are left out because they are not
- * requests to the API, or lack their body and would be judged as requests without one.
+ * requests to the API, or lack their body and would be treated as requests without one.
  */
 export function readHar(text: string, prefixes = DEFAULT_PREFIXES): ReadRequests | CommandFault {
   const entries = memberOf(memberOf(parseJson(text), 'log'), 'entries');

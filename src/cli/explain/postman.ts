@@ -363,7 +363,7 @@ class RequestReader {
     return read.path + (parameters.length === 0 ? '' : `?${parameters.join('&')}`);
   }
 
-  /** An address's origin, in which variables without a value become a made-up scheme and host, which do not change the request. */
+  /** An address's origin; variables without a value become a placeholder scheme and host, which do not affect the result. */
   #knownHost(base: string): string {
     const origin = ORIGIN.exec(base)?.[0] ?? '';
     const unset = [...origin.matchAll(VARIABLE)].map(([whole]) => whole);
@@ -421,7 +421,9 @@ class RequestReader {
         const file = textOf(memberOf(parts, 'src') ?? memberOf(parts, 'content') ?? parts);
         return file === '{}' || file === ''
           ? undefined
-          : { fault: `Its body is the file ${file}, which this command does not read.` };
+          : {
+              fault: `Its body is the file ${file}, which this command does not read; explain the file itself.`,
+            };
       }
       case 'none':
       case null:

@@ -161,7 +161,11 @@ function readFixture(path: string): readonly Recording[] | CommandFault {
     for (const [at, line] of lines.entries()) {
       if (line.trim() === '') continue;
       const value: unknown = JSON.parse(line);
-      if (!isRecording(value)) return { fault: `${path}:${at + 1} is not a recording.`, isJunk: true };
+      if (!isRecording(value))
+        return {
+          fault: `${path}:${at + 1} is not a recording; write the file again with replay record.`,
+          isJunk: true,
+        };
       recordings.push(value);
     }
     if (recordings.length > 0) return recordings;

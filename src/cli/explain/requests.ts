@@ -42,8 +42,8 @@ export interface RecordingSource {
 }
 
 /**
- * Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. `rules` are those that will judge
- * them; a log may come from others, but not from those of another API. `prefixes` are those of an API that has no rules yet.
+ * Reads recorded requests from a HAR file, a Postman collection, a rewrite log or a running gateway. `rules` are those that will be
+ * applied; a log may come from other rules, but not from another API. `prefixes` are those of an API without rules.
  */
 export async function readRecordedRequests(
   { har, postman, postmanEnv, log, admin, config }: RecordingSource,
@@ -62,7 +62,7 @@ export async function readRecordedRequests(
       return isFault(client) ? client : await readAdminRequests(client, book);
     }
   } catch (error) {
-    // A gateway that does not respond is not junk, whatever the error is.
+    // A gateway that does not respond is not an invalid file, whatever the error is.
     return {
       ...unreadable(har ?? postman ?? log ?? admin ?? '', error),
       ...(admin === undefined ? {} : { isJunk: false }),
@@ -154,7 +154,7 @@ function notesOf(
   const notes = [...leftOutNotes(lines.entries, reasons)];
   if (lines.unreadable > 0)
     notes.push(
-      `${counted(lines.unreadable, 'line')} of the log ${lines.unreadable === 1 ? 'is no entry' : 'are no entries'}.`,
+      `${counted(lines.unreadable, 'line')} of the log ${lines.unreadable === 1 ? 'is not an entry' : 'are not entries'}.`,
     );
   return notes;
 }
@@ -178,8 +178,8 @@ const MAX_NAMED = 3;
 
 /** Why an entry of a running gateway is left out. */
 const LEFT_OUT = {
-  request: 'of which the gateway has not kept the request',
-  body: 'of which the gateway has not kept the body',
+  request: 'whose request the gateway has not kept',
+  body: 'whose body the gateway has not kept',
 } as const;
 
 /**

@@ -61,7 +61,7 @@ export async function runTail(
   if (options.admin !== undefined || options.follow === true) printHead();
   try {
     for await (const entry of entriesOf(client ?? file, options, lines)) {
-      // A gateway filters by itself, because it also knows names and captured exchanges.
+      // A gateway filters itself, because it also knows names and captured exchanges.
       if (client === undefined && !filter.accepts(entry)) continue;
       lines.shown += 1;
       printHead();
@@ -78,12 +78,12 @@ export async function runTail(
 
 type Names = ReadonlyMap<string, string>;
 
-/** The names of the clients in a log: those of the rule book and of the names file, as far as they are given. */
+/** The names of the clients in a log: those of the rule book and of the names file, if given. */
 async function namesOf({ names: path, rules, config }: TailOptions): Promise<Names | CommandFault> {
   const setting = await givenSetting(table.clientNames, { 'client-names': path, config });
   if ('faults' in setting) return { fault: setting.faults.join('\n') };
   const file = setting.value;
-  // The settings may name a file that the gateway makes with the first name that somebody gives.
+  // The settings may name a file that the gateway creates with the first name that an operator gives.
   const isAbsent = file === undefined || (path === undefined && !existsSync(file));
   const given = isAbsent ? new Map<string, string>() : readClientNames(file);
   if (isFault(given)) return given;
@@ -92,7 +92,7 @@ async function namesOf({ names: path, rules, config }: TailOptions): Promise<Nam
   return isFault(book) ? book : clientNames(book.rules.ruleBook, given);
 }
 
-/** The names that a running gateway knows; none where it does not tell them. */
+/** The names that a running gateway knows; empty if it does not return them. */
 async function namesAt(client: AdminClient): Promise<Names | CommandFault> {
   const response = await client.ask('/clients').catch(() => undefined);
   if (response?.statusCode === 200) {
@@ -105,7 +105,7 @@ async function namesAt(client: AdminClient): Promise<Names | CommandFault> {
   return response?.statusCode === 401 ? { fault: client.refusal(401) } : new Map();
 }
 
-/** Says that no entry of a log matches, and where to find values that no log holds. */
+/** Says that no entry of a log matches, and where to find values that no log contains. */
 function nothingFound({ terms }: Filter): string {
   const isElsewhere = terms.some(({ field }) => field === undefined || field === 'client' || field === 'has');
   return `No entry matches.${isElsewhere ? ' A log has no names of clients and no values of bodies: a running gateway finds those that it keeps, with --admin.' : ''}\n`;

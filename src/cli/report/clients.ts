@@ -28,7 +28,7 @@ export async function printHash({ format, config }: NameOptions): Promise<Comman
   if (secret === undefined)
     return {
       fault:
-        'Set GATEWAY_CLIENT_SECRET to the secret of the gateway, or GATEWAY_CLIENT_SECRET_FILE to a file that holds it: without one its hashes change at each start.',
+        'Set GATEWAY_CLIENT_SECRET to the secret of the gateway, or GATEWAY_CLIENT_SECRET_FILE to a file that contains it: without one, hashes change at each start.',
     };
   const short = shortSecret(secret, name);
   if (short !== undefined) return { fault: short };

@@ -74,7 +74,7 @@ export async function runPlan(
 ): Promise<CommandFault | undefined> {
   const avoided = readAvoided(options);
   if ('fault' in avoided) return avoided;
-  // The rule book that gets the plan is the one whose dates it keeps, so that the file says what is printed.
+  // The rule book that gets the plan is the one whose dates apply, so that the file says what is printed.
   const opened = await openInputs({ ...options, rules: options.into ?? options.rules });
   if (isFault(opened)) return opened;
   const { names, book, given: ofBook } = opened;
@@ -127,8 +127,8 @@ export async function runRehearsal(
   const result = rehearsal.result(names, read.gaps);
   const left = windows.left.map((id) =>
     id === 'newcomers'
-      ? 'newcomers is left out: the gateway learns clients for 14 days, and the logs cover fewer.'
-      : `${id} is left out: it has no begin and end, or the logs cover no day like it.`,
+      ? 'newcomers is left out: the gateway learns clients for 14 days, and the logs cover less.'
+      : `${id} is left out: it has no beginning or end, or the logs cover no such weekday.`,
   );
   const time = (at: number): string => new Date(at).toISOString();
   const timesOf = ({ from, until }: { readonly from: number; readonly until?: number }): object => ({
@@ -262,13 +262,13 @@ export async function warningsOfLogs(
   });
 }
 
-/** The zone of this name, or else the machine's; a note on stderr says so if that is not known, and UTC taken. */
+/** The zone of this name, or else the machine's; a note on stderr says if that is unknown, and UTC is used. */
 function zoneOf(name: string | undefined): Zone {
   if (name !== undefined) return new Zone(name);
   const { zone, isKnown } = Zone.own();
   if (!isKnown)
     process.stderr.write(
-      'note: The machine names no time zone, so times are in UTC; zone in the rule book or --zone names one.\n',
+      'note: The machine names no time zone, so times are in UTC; set zone in the rule book, or --zone.\n',
     );
   return zone;
 }
@@ -325,13 +325,13 @@ function linesOf(path: string): readonly { readonly text: string; readonly where
 function rangeOf(text: string): { readonly first: number; readonly last: number } | CommandFault {
   const [from = '', until = from, ...more] = text.split('..').map((day) => day.trim());
   if (more.length > 0) return { fault: 'a range has two days' };
-  if (from === '' && until === '') return { fault: 'it names no day' };
+  if (from === '' && until === '') return { fault: 'it is empty' };
   // Without a last day there would be none for the sunset either.
   if (until === '') return { fault: 'the range has no last day' };
   if (from === '') return { fault: 'the range has no first day' };
   const [first, last] = [dayIn(from), dayIn(until)];
-  if (first === undefined) return { fault: `${from} is no day` };
-  if (last === undefined) return { fault: `${until} is no day` };
+  if (first === undefined) return { fault: `${from} is not a day` };
+  if (last === undefined) return { fault: `${until} is not a day` };
   if (last < first) return { fault: 'the range ends before it begins' };
   return last - first < MAX_AVOIDED
     ? { first, last }

@@ -84,7 +84,7 @@ export async function runReport(
   } catch (error) {
     return unreadable('The log', error);
   }
-  // An empty log shows nothing about V1: a report would read as if nobody used it.
+  // An empty log says nothing about V1: a report would look as if no client used it.
   if (options.format !== 'json' && lines.coverage.every(({ entries }) => entries === 0))
     return junk(faultOfLogs(lines.coverage));
   const ruleBook = await ruleBookOf(options, lines.books);
@@ -112,7 +112,7 @@ export async function runReport(
 
 /**
  * Reads the rule book, for operations that end before V1 and for handled members. Without a valid one, or with that of another API, the
- * report leaves those out, and stderr says so; what is made of the rule book itself is a fault.
+ * report leaves those out, and stderr says so; if the output is made from the rule book, that is a fault.
  */
 async function ruleBookOf(
   { rules, apply: applies, digest, openapi }: ReportOptions,
@@ -329,7 +329,7 @@ function reportOptionFault(options: ReportOptions): CommandFault | undefined {
   if (ONLY_GUIDE.has(format) && options.guide !== true)
     return { fault: `--format ${format} requires --guide.` };
   if ((format === 'skill') !== (options.into !== undefined))
-    return { fault: '--format skill requires --into with a new folder, and nothing else has one.' };
+    return { fault: '--format skill requires --into with a new folder, and --into requires --format skill.' };
   if (client !== undefined && options.guide !== true) return { fault: '--client requires --guide.' };
   const [part] = asked;
   if (part === undefined || part[1].includes(format)) return undefined;
@@ -474,7 +474,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
           percentWords(client.share),
           count(client.refused),
           terminalText(`${client.lastSeen.slice(0, 16).replace('T', ' ')}Z`),
-          terminalText(workWords(client)),
+          workWords(client),
         ]),
       { right: [2, 3, 4], columns },
     ),
@@ -504,7 +504,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
   return `${sections.filter((section) => section !== '').join('\n\n')}\n`;
 }
 
-/** Says what the classes in the table mean. */
+/** Explains the classes in the table. */
 function classLines(clients: readonly ClientReport[]): string {
   const classes = new Set(clients.slice(0, MAX_ROWS).map((client) => client.class));
   return [...classes]
@@ -531,7 +531,7 @@ function gapLines(gaps: NonNullable<Report['gaps']>): string {
   return [...lines, ...(gaps.length > MAX_LOGS ? [more(gaps.length, 'gap', MAX_LOGS)] : [])].join('\n');
 }
 
-/** A client's changes in both directions, and its mistakes. */
+/** A client's changes in both directions, its mistakes, and its reasons, each on a line of its own. */
 function workWords(client: ClientReport): string {
   const requests = client.changes.map(({ change, count: seen }) => `${change} ${count(seen)}`).join(', ');
   const responses = responseWords(client, CELL_MEMBERS);
@@ -542,13 +542,13 @@ function workWords(client: ClientReport): string {
     responses === '' ? '' : `responses: ${responses}`,
     mistakes === '' ? '' : `mistakes: ${mistakes}`,
     checks === '' ? '' : `V2's schema: ${checks}`,
-    reasonsOf(client).join(' '),
+    ...reasonsOf(client),
   ];
-  return parts.filter((part) => part !== '').join('; ');
+  return parts.flatMap((part) => (part === '' ? [] : [terminalText(part)])).join('\n');
 }
 
 function more(all: number, noun: string, shown = MAX_ROWS, kind = 'more '): string {
-  return all > shown ? `… and ${counted(all - shown, `${kind}${noun}`)}; --format json has all.` : '';
+  return all > shown ? `… and ${counted(all - shown, `${kind}${noun}`)}; --format json lists all.` : '';
 }
 
 /** Formats the attribute census for a terminal; rules to paste do not wrap. */
@@ -586,7 +586,7 @@ export function censusTerminal(census: Census, terminal: Terminal): string {
     ),
     census.proposal === ''
       ? ''
-      : `${wrapLines('V2 does not take these, and no rule removes them. Paste under changes, or write with --apply:', columns, 0)}\n\n${terminalLines(census.proposal.trimEnd())}`,
+      : `${wrapLines('V2 does not accept these, and no rule removes them. Paste under changes, or write with --apply:', columns, 0)}\n\n${terminalLines(census.proposal.trimEnd())}`,
     census.suspects.length === 0
       ? ''
       : wrapLines(

@@ -80,7 +80,7 @@ export async function runCheck(
 
 type Descriptions = NonNullable<Parameters<typeof runCheck>[2]>;
 
-/** The gaps that a valid rule book leaves between the descriptions, whatever the settings lack. */
+/** The gaps that a valid rule book leaves between the descriptions, even if settings are missing. */
 async function gapsOf(descriptions: Descriptions, rulesPath: string): Promise<Coverage | undefined> {
   const loaded = await loadRuleBook(rulesPath);
   if ('faults' in loaded) return undefined;

@@ -205,7 +205,7 @@ export class ServingFiles {
         event: 'secret-in-use',
         message: `secret: the renewed ${settings.nameOf(setting)} is in use${
           isClientSecret
-            ? '; every client has a new hash from now on, so that shares, pins and names of the old hashes no longer hold.'
+            ? '; every client has a new hash from now on, so that shares, pins and names of the old hashes no longer apply.'
             : '.'
         }`,
       });
@@ -313,8 +313,8 @@ function readBundle(folder: URL): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
 }
 
 /**
- * Bundles the inspector page from its sources with esbuild, in about a third of a second; returns the files by name, which has their hash.
- * The build output has the bundle, so that only a checkout needs esbuild.
+ * Bundles the inspector page from its sources with esbuild, in about a third of a second; returns the files by name, which contains their
+ * hash. The build output has the bundle, so that only a checkout needs esbuild.
  */
 export function bundlePage(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
   const { buildSync }: typeof esbuild = createRequire(import.meta.url)('esbuild');
@@ -327,7 +327,7 @@ export function bundlePage(): ReadonlyMap<string, Uint8Array<ArrayBuffer>> {
     bundle: true,
     minify: true,
     write: false,
-    // Not a module: for modules browsers send an `Origin`, which looks foreign behind a proxy that sets its own Host.
+    // Not a module: browsers send an `Origin` for modules, which looks foreign behind a proxy that sets its own Host.
     format: 'iife',
     target: 'es2024',
     jsx: 'automatic',

@@ -61,7 +61,7 @@ interface StartOptions {
   readonly releases?: readonly string[] | undefined;
   /** True to start with a rule book that has open questions. */
   readonly isForced?: boolean;
-  /** Where the questions of a draft are answered on the page. */
+  /** Answers the questions of a draft on the page. */
   readonly draft?: DraftDesk | undefined;
 }
 
@@ -133,7 +133,7 @@ function questionFaults({ text }: LoadedRuleBook, rulesPath: string): readonly s
   ];
 }
 
-/** Removes what gateways and commands that were killed have left beside the files that they replace. */
+/** Removes files that killed gateways and commands have left beside the files that they replace. */
 function tidyUp({ settings, rulesPath }: Preflight): void {
   const replaced = [modesFile(settings.get(table.store)), settings.get(table.clientNames), rulesPath];
   for (const path of replaced) if (path !== undefined) void removeDrafts(path);
@@ -180,7 +180,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const limited = new LimitedLines(log.write);
   const onUnexpectedError = (error: unknown): void => reportBug(limited, error);
   const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
-  // Workers have no traces of their own.
+  // Workers do not export traces themselves.
   const traces = worker === undefined ? await tracesOf(opened, ruleBooks) : undefined;
   const serving: { running?: RunningGateway } = {};
   const operators = await createOperators({
@@ -559,14 +559,16 @@ function banner(
     `capture-gateway ${packageVersion()} on ${runtimeText(process.versions)}`,
     ...factLines(facts, 11, terminalOf(process.stderr).columns),
     '',
-    `Open ${running.adminOrigin} to see what becomes of each request.`,
-    // Last, to be pasted with all that is behind it.
+    `Open ${running.adminOrigin} to see each request and its result.`,
+    // Last, so that all the text after it can be pasted.
     ...(example.length === 0 ? [] : ['', ...example]),
     '',
   ].join('\n');
 }
 
-/** A request to paste: an order for the property-capture API, or a read for another API, with a key where that book has it. */
+/**
+ * A request to paste: an order for the property-capture API, or a read for another API, with a key in the place that its rule book names.
+ */
 export function exampleRequest(origin: string, book: RuleBook): readonly string[] {
   const { from: v1, operations } = book;
   if (operations.some(({ method, template }) => method === 'POST' && template === '/orders/floor_plans'))

@@ -37,7 +37,7 @@ import type { LogSink } from './log-sink.ts';
  * | `rate-limit-divided` | info | processes joined or left, so each has another part of each client's rate limit | |
  * | `newcomers-served` | warn | the rule book refuses newcomers, but the gateway had learned clients for less than 14 days before, so it
  * serves them | `since`, `from` |
- * | `store-lost`, `store-found` | warn, info | the store is out of reach, or in reach again, for modes and canaries or for the report's
+ * | `store-lost`, `store-found` | warn, info | the store is unreachable, or in reach again, for modes and canaries or for the report's
  * counts | |
  * | `store-stranger` | warn | a key in the store has content that no gateway of this version wrote; the gateway ignores it. One line for
  * each key | |

@@ -186,7 +186,7 @@ test.each([
   [
     'apart.txt',
     '# a\n> GET /api/v1/x\n< 200\n> X: y\n',
-    'apart.txt:4: lines with > are apart from those of line 2',
+    'apart.txt:4: lines with > are not next to those of line 2',
   ],
   [
     'blank.txt',

@@ -72,7 +72,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
     expect(metrics).toContain(`gateway_rollout_requests_total{origin="v1"} ${entries.length}\n`);
     const would = (verdict: string): number => amount(entries, (entry) => entry.would?.verdict === verdict);
     expect(text).toContain(
-      `would have rewritten ${would('rewritten')}, left the body of ${would('unchanged')} as it is, and refused ${would('refused')}.`,
+      `would have rewritten ${would('rewritten')}, left the body of ${would('unchanged')} unchanged, and refused ${would('refused')}.`,
     );
     expect(would('rewritten')).toBeGreaterThan(20);
   });
@@ -190,7 +190,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
         .filter((name) => name !== 'Acacia Estates')
         .toSorted(),
     );
-    expect(text).toContain('Acacia Estates, which the rule book excepts, had 2 responses as before.');
+    expect(text).toContain('Acacia Estates, which the rule book excepts, got 2 responses as before.');
     const ended = /^sunset: \{ at: (\S+),/m.exec(rules)?.[1] ?? '';
     expect(Date.parse(ended)).toBeLessThan(Date.now());
   });

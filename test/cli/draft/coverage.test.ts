@@ -290,7 +290,7 @@ const ROWS: readonly Case[] = [
     'the type of a query parameter',
     parameter('query', {}),
     parameter('query', { schema: integer }),
-    'V2 takes integer in filter',
+    'V2 accepts integer in filter',
   ],
   [
     'the pattern of a query parameter',
@@ -310,7 +310,7 @@ const ROWS: readonly Case[] = [
     'the scheme of a key',
     {},
     {},
-    'V1 takes basic in Authorization, and V2 bearer',
+    'V1 accepts basic in Authorization, and V2 bearer',
     security({ type: 'http', scheme: 'basic' }),
     security({ type: 'http', scheme: 'bearer' }),
   ],
@@ -395,7 +395,7 @@ const ROWS: readonly Case[] = [
     'the type of JSON in a request',
     bodyOf(objectOf({ a: text })),
     bodyOf(objectOf({ a: text }), 'application/merge-patch+json'),
-    'V1 takes a body of application/json, and V2 does not',
+    'V1 accepts a body of application/json, and V2 does not',
   ],
   [
     'a member of a second success',
@@ -429,7 +429,7 @@ const ROWS: readonly Case[] = [
     'a member that is read-only',
     bodyOf(objectOf({ a: text })),
     bodyOf(objectOf({ a: { ...text, readOnly: true } })),
-    '/a: V1 takes it, and V2 only answers it',
+    '/a: V1 accepts it, and V2 only returns it',
   ],
   [
     'a member that is required and was read-only',
@@ -447,7 +447,7 @@ const ROWS: readonly Case[] = [
     'a member in an object that is read-only',
     bodyOf(objectOf({ o: objectOf({ a: text }) })),
     bodyOf(objectOf({ o: objectOf({ a: { readOnly: true, allOf: [text] } }) })),
-    '/o/a: V1 takes it, and V2 only answers it',
+    '/o/a: V1 accepts it, and V2 only returns it',
   ],
   [
     'a parameter that becomes JSON',
@@ -471,7 +471,7 @@ const ROWS: readonly Case[] = [
     'a type in a parameter in JSON',
     contentParameter(objectOf({ a: text })),
     contentParameter(objectOf({ a: integer })),
-    'V2 takes integer in filter/a',
+    'V2 accepts integer in filter/a',
   ],
   [
     'a limit in a parameter in JSON',
@@ -483,7 +483,7 @@ const ROWS: readonly Case[] = [
     'a format of a text that V2 takes',
     bodyOf(objectOf({ a: text })),
     bodyOf(objectOf({ a: { ...text, format: 'uuid' } })),
-    'V2 takes the format uuid, and V1 any text',
+    'V2 accepts the format uuid, and V1 any text',
   ],
   [
     'a format of a text that V2 answers',
@@ -495,7 +495,7 @@ const ROWS: readonly Case[] = [
     'the width of a number that V2 takes',
     bodyOf(objectOf({ a: { ...integer, format: 'int64' } })),
     bodyOf(objectOf({ a: { ...integer, format: 'int32' } })),
-    'V1 took 64 bits',
+    'V1 accepted 64 bits',
   ],
   [
     'the width of a number that V2 answers',
@@ -507,7 +507,7 @@ const ROWS: readonly Case[] = [
     'one of several types that V2 takes',
     bodyOf(objectOf({ a: { type: ['string', 'integer'] } })),
     bodyOf(objectOf({ a: text })),
-    '/a: V1 took integer, and V2 does not',
+    '/a: V1 accepted integer, and V2 does not',
   ],
   [
     'a further type that V2 answers',
@@ -542,7 +542,7 @@ const ROWS: readonly Case[] = [
     'a schema that a discriminator chooses, of those that V2 takes',
     bodyOf({ ...kinds('kind', 'a', 'b') }),
     bodyOf({ ...kinds('kind', 'a') }),
-    'V1 took "b" in kind, and V2 does not',
+    'V1 accepted "b" in kind, and V2 does not',
     KINDS,
     KINDS,
   ],
@@ -558,7 +558,7 @@ const ROWS: readonly Case[] = [
     'the member that a discriminator names',
     bodyOf({ ...kinds('kind', 'a') }),
     bodyOf({ ...kinds('sort', 'a') }),
-    'told by kind in V1, and by sort in V2',
+    'kind names the schema in V1, and sort in V2',
     KINDS,
     KINDS,
   ],
@@ -566,19 +566,19 @@ const ROWS: readonly Case[] = [
     'a default that V2 does not have any more',
     parameter('query', { schema: { ...text, default: 'a' } }),
     parameter('query', {}),
-    'without it V1 took "a", and V2 takes what it likes',
+    'without it V1 assumed "a", and V2 assumes any value',
   ],
   [
     'a default that V2 has besides',
     parameter('query', {}),
     parameter('query', { schema: { ...text, default: 'a' } }),
-    'without it V1 took what it liked, and V2 takes "a"',
+    'without it V1 assumed any value, and V2 assumes "a"',
   ],
   [
     'the format of a parameter',
     parameter('query', { schema: { ...text, format: 'date' } }),
     parameter('query', { schema: { ...text, format: 'date-time' } }),
-    'V2 takes the format date-time in filter',
+    'V2 accepts the format date-time in filter',
   ],
   [
     'a parameter without a value',
@@ -620,13 +620,13 @@ const ROWS: readonly Case[] = [
     'the pattern of a member of a form',
     bodyOf(objectOf({ a: text }), FORM),
     bodyOf(objectOf({ a: { ...text, pattern: '^b' } }), FORM),
-    'V2 takes the pattern ^b in /a',
+    'V2 accepts the pattern ^b in /a',
   ],
   [
     'values of a member of a form',
     bodyOf(objectOf({ a: { enum: ['x', 'y'] } }), FORM),
     bodyOf(objectOf({ a: { enum: ['x'] } }), FORM),
-    'V2 takes "x" in /a and gets "y"',
+    'V2 accepts "x" in /a and gets "y"',
   ],
   [
     'how a form writes a list',
@@ -638,7 +638,7 @@ const ROWS: readonly Case[] = [
     'the media type of a part of a form',
     encoded('multipart/form-data', { contentType: 'image/png, image/jpeg' }),
     encoded('multipart/form-data', { contentType: 'image/png' }),
-    'V1 takes image/jpeg in a of a form',
+    'V1 accepts image/jpeg in a of a form',
   ],
   [
     'the type of a member of an error',
@@ -656,7 +656,7 @@ const ROWS: readonly Case[] = [
     'a key in a cookie',
     {},
     {},
-    'V2 wants the key in session, and gets none',
+    'V2 expects the key in session and gets none',
     security({ type: 'apiKey', in: 'cookie', name: 'sid' }),
     security({ type: 'apiKey', in: 'cookie', name: 'session' }),
   ],
@@ -664,7 +664,7 @@ const ROWS: readonly Case[] = [
     'a second key that V2 wants as well',
     {},
     {},
-    'V2 wants the key in x-key and x-app, and gets only x-key',
+    'V2 expects the key in x-key and x-app and gets only x-key',
     twoKeys([{ key: [] }]),
     twoKeys([{ key: [], app: [] }]),
   ],
@@ -831,7 +831,7 @@ changes:
     v2: of('v2', list({ owner_id: integer })),
   });
   expect(gaps.map(({ text: gap }) => gap)).toEqual(
-    Object.keys(left).map((name) => `V1's response 200 has /*/${name}, which V2's never brings`),
+    Object.keys(left).map((name) => `V1's response 200 has /*/${name}, which V2's never has`),
   );
 });
 
@@ -880,7 +880,7 @@ test('a line is what one decision closes, wherever it stands; each place has one
   expect(printCoverage(coverage, 'rules.yaml')).toBe(
     `coverage: 5 of 5 operations of V1 lead somewhere
 Expected by V1's clients and never returned (1, at 10 places)
-  GET /a, GET /b, GET /c and 2 more: V1's response 200 has /one/old, which V2's never brings, and at 1 more place
+  GET /a, GET /b, GET /c and 2 more: V1's response 200 has /one/old, which V2's never has, and at 1 more place
 `,
   );
   expect(printCoverage(coverage, 'rules.yaml', true).split('\n')).toHaveLength(13);

@@ -150,7 +150,7 @@ test('puts the value that a person knows into the rule that lacks one', async ()
 });
 
 test.each<readonly [why: string, command: (id: string) => AnswerCommand, fault: RegExp]>([
-  ['of no question', () => ({ question: 'change none', chosen: ['yes'] }), /does not ask this any more/],
+  ['of no question', () => ({ question: 'change none', chosen: ['yes'] }), /no longer asks this question/],
   ['that is none of them', (question) => ({ question, chosen: ['7'] }), /Choose one of the answers/],
   ['to too few parts', (question) => ({ question, chosen: [] }), /each part/],
 ])('refuses an answer %s', async (_, command, fault) => {
@@ -225,7 +225,7 @@ describe('the saved folder', () => {
     await answerAll(() => 'yes');
     expect(await desk.save()).toHaveProperty('files');
     writeFileSync(join(dir, 'rules.yaml'), '# of somebody else\n');
-    expect(await desk.save()).toMatchObject({ fault: expect.stringContaining('rules.yaml: already here.') });
+    expect(await desk.save()).toMatchObject({ fault: expect.stringContaining('rules.yaml: already exist.') });
   });
 });
 

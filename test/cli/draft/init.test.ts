@@ -42,15 +42,15 @@ test('init writes settings, rules with questions, and cases that pass; then noth
     '> GET /api/v1/bills/1/lines\n> x-account: text\n= GET /api/v2/lines?invoice=inv_1\n= !x-tenant-id:\n',
   );
   // What V2 would refuse is said there, and each operation has a case.
-  expect(cases).toContain("V2's description is against ");
+  expect(cases).toContain("V2's description refuses ");
   expect(cases).toContain('\n# deleteBill\n');
   expect(cases).toMatch(
-    /# createBill\n## As it was drafted: V2 [^\n]+\n(?:## [^\n]+\n)*> POST \/api\/v1\/bills\n/,
+    /# createBill\n## V2's description refuses the draft's request: V2 [^\n]+\n(?:## [^\n]+\n)*> POST \/api\/v1\/bills\n/,
   );
   const again = await commandRun(INIT);
   expect(again.code).toBe(2);
   expect(again.err).toContain('rules.yaml, ');
-  expect(again.err).toContain('already here. Name another folder with --dir, or overwrite with --force.');
+  expect(again.err).toContain('already exist. Name another folder with --dir, or overwrite with --force.');
   expect((await commandRun([...INIT, '--force'])).code).toBe(0);
   expect(await commandRun([...INIT.slice(0, -1), rules])).toMatchObject({
     code: 2,

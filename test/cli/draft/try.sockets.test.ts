@@ -37,7 +37,7 @@ test('one command shows a draft at work, takes answers, and writes a folder when
   expect(existsSync(dir)).toBe(false);
   const saved = await post<SavedDraft>('save', {});
   expect(saved.next[0]).toBe(
-    `npm run -s gateway -- check --rules ${join(dir, 'rules.yaml')} --v1 ${V1} --v2 ${V2}`,
+    `npm run -s gateway -- check --config ${join(dir, 'gateway.yaml')} --v1 ${V1} --v2 ${V2}`,
   );
   expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('{ rename: X-Account, to: X-Tenant-Id }');
   expect(await running.stop()).toBe(0);

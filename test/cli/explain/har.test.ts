@@ -105,10 +105,10 @@ test.each([
   [post({ text: ORDER.slice(0, 9) }, JSON_TYPE, LENGTH), 'with only a part of the body that was sent'],
   [{ ...post({ text: ORDER.slice(0, 9) }, JSON_TYPE), bodySize: 22 }, 'with only a part of the body'],
   [{ ...post({ mimeType: 'application/json' }), bodySize: -1 }, 'without the body that was sent'],
-  [post({ text: '\u001f\ufffd' }, JSON_TYPE, GZIP), 'with a coded body as text, whose bytes are lost'],
+  [post({ text: '\u001f\ufffd' }, JSON_TYPE, GZIP), 'with an encoded body as text, whose bytes are lost'],
   [
     post({ text: 'x\ufffd\ufffdVJI' }, JSON_TYPE, { name: 'content-encoding', value: 'deflate' }),
-    'with a coded body as text, whose bytes are lost',
+    'with an encoded body as text, whose bytes are lost',
   ],
   [{ method: 'GET', url: URL, headers: [{ name: 'Upgrade', value: 'websocket' }] }, 'not of HTTP'],
   [{ method: '', url: URL }, 'without the method and url'],
@@ -125,8 +125,8 @@ test.each([
   [{ method: 'GET', url: 'blob:https://x/1' }, 'not of HTTP'],
   [{ method: 'GET', url: 'wss://x/api/v1/live' }, 'not of HTTP'],
   [{ method: 'GET', url: 'chrome-extension://abc/a.js' }, 'not of HTTP'],
-  [{ method: 'GET', url: 'https://a.example/main.js?v=1' }, 'under no prefix of the API'],
-  [{ method: 'GET', url: 'https://a.example' }, 'under no prefix of the API'],
+  [{ method: 'GET', url: 'https://a.example/main.js?v=1' }, 'without a prefix of the API'],
+  [{ method: 'GET', url: 'https://a.example' }, 'without a prefix of the API'],
   [
     { method: 'OPTIONS', url: URL, headers: [{ name: 'Access-Control-Request-Method', value: 'POST' }] },
     'a preflight',

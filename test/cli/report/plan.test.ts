@@ -290,22 +290,22 @@ describe('plan --avoid', () => {
   test.each([
     ['2026-12-24..', 'the range has no last day'],
     ['..2026-12-24', 'the range has no first day'],
-    ['..', 'it names no day'],
-    ['', 'it names no day'],
-    [' ', 'it names no day'],
-    ['2026-12-24...2026-12-26', '.2026-12-26 is no day'],
+    ['..', 'it is empty'],
+    ['', 'it is empty'],
+    [' ', 'it is empty'],
+    ['2026-12-24...2026-12-26', '.2026-12-26 is not a day'],
     ['2026-12-24..2026-12-25..2026-12-26', 'a range has two days'],
     ['2027-01-02..2026-12-24', 'the range ends before it begins'],
     ['2026-12-24..2028-01-02', 'the range has 375 days, and 366 at most can be avoided'],
-    ['2026-02-30', '2026-02-30 is no day'],
-    ['2026-12-24..2026-12-32', '2026-12-32 is no day'],
-    ['2026-12-24T00:00Z', '2026-12-24T00:00Z is no day'],
-    ['2026-12-24,2026-12-25', '2026-12-24,2026-12-25 is no day'],
-    ['2026-12-24/2026-12-25', '2026-12-24/2026-12-25 is no day'],
-    ['24.12.2026', '24.12.2026 is no day'],
-    ['Christmas', 'Christmas is no day'],
-    ['Fri', 'Fri is no day'],
-    ['Friday..Sunday', 'Friday is no day'],
+    ['2026-02-30', '2026-02-30 is not a day'],
+    ['2026-12-24..2026-12-32', '2026-12-32 is not a day'],
+    ['2026-12-24T00:00Z', '2026-12-24T00:00Z is not a day'],
+    ['2026-12-24,2026-12-25', '2026-12-24,2026-12-25 is not a day'],
+    ['2026-12-24/2026-12-25', '2026-12-24/2026-12-25 is not a day'],
+    ['24.12.2026', '24.12.2026 is not a day'],
+    ['Christmas', 'Christmas is not a day'],
+    ['Fri', 'Fri is not a day'],
+    ['Friday..Sunday', 'Friday is not a day'],
   ])('%j is refused before the log is read: %s', async (days, why) => {
     const { code, err, out } = await commandRun(['plan', '/no/such.log', '--avoid', days], {});
     expect([code, err, out]).toEqual([
@@ -315,7 +315,7 @@ describe('plan --avoid', () => {
     ]);
   });
 
-  test('a list of holidays is kept, and a line that is no day is refused', async () => {
+  test('a list of holidays is kept, and a line that is not a day is refused', async () => {
     const list = join(path, '..', 'holidays.txt');
     writeFileSync(path, SHIPPED);
     const log = hourlyLog(at('2026-11-25T12:00Z'));
@@ -341,7 +341,7 @@ describe('plan --avoid', () => {
     const { code, err } = await run('2026-12-25\nChristmas 2026-12-25\n');
     expect([code, err]).toEqual([
       1,
-      `${list}:2: Christmas: Christmas is no day; write 2026-12-25, 2026-12-24..2027-01-02 or a weekday such as Friday.\n`,
+      `${list}:2: Christmas: Christmas is not a day; write 2026-12-25, 2026-12-24..2027-01-02 or a weekday such as Friday.\n`,
     ]);
     const none = await commandRun(['plan', log, '--rules', path, '--holidays', join(path, '..', 'none')], {});
     expect([none.code, none.err]).toEqual([
@@ -401,7 +401,7 @@ describe('a machine without a time zone', () => {
     const log = hourlyLog(at('2026-11-25T12:00Z'));
     const environment = { TZ };
     const note =
-      'note: The machine names no time zone, so times are in UTC; zone in the rule book or --zone names one.\n';
+      'note: The machine names no time zone, so times are in UTC; set zone in the rule book, or --zone.\n';
     const made = await commandRun(
       ['plan', log, '--at', '2026-11-25T12:00:00Z', '--rules', path, '--into', path],
       { environment },

@@ -36,7 +36,7 @@ describe('two services that run', () => {
     const [v1, v2] = [await service('{"data":[]}'), await service('{"data":[]}')];
     const { code, out } = await real(v1, v2);
     expect(out).toContain(
-      '1 exchange played: 1 alike, 0 different, 0 different by choice.\n1 not played: it may change data.',
+      '1 exchange played: 1 the same, 0 different, 0 different by choice.\n1 not played: it may change data.',
     );
     expect(code).toBe(0);
     expect(v1.received.join('')).toContain('Authorization: Bearer secret-key\r\n');
@@ -83,7 +83,7 @@ describe('two services that run', () => {
     const [v1, v2] = [await nowhere(), await nowhere()];
     const { code, out } = await real(v1, v2);
     expect(out).toContain(
-      '1 exchange played: 0 alike, 0 different, 0 different by choice.\n1 not found by both: only its error was compared, as on a path that neither service has.\n',
+      '1 exchange played: 0 the same, 0 different, 0 different by choice.\n1 not found by both: only its error was compared, as on a path that neither service has.\n',
     );
     expect(code).toBe(1);
     const json = JSON.parse((await real(v1, v2, '--json')).out) as unknown;
@@ -150,7 +150,7 @@ const USAGE_ERRORS: readonly (readonly [args: readonly string[], said: string])[
   [['--v1', 'http://127.0.0.1:1'], '--v1, --v2 and --key-file belong together'],
   [
     ['--v1', 'ftp://a', '--v2', 'http://b', '--key-file', 'package.json'],
-    'ftp://a is no http or https address',
+    'ftp://a is not an http or https address',
   ],
   [['--rules', 'nowhere.yaml'], 'nowhere.yaml'],
 ];
@@ -174,7 +174,7 @@ test('a script of one’s own is played to the reference services', async () => 
   );
   const { code, out } = await endedCommand(['twin', '--script', script]);
   expect(out).toMatch(
-    /^\d+ exchanges played: \d+ alike, 0 different, \d+ different by choice\.\n(?:\d+ not found by both: .*\n)?(?:\d+ refused-first: .*\n)?$/,
+    /^\d+ exchanges played: \d+ the same, 0 different, \d+ different by choice\.\n(?:\d+ not found by both: .*\n)?(?:\d+ refused-first: .*\n)?$/,
   );
   expect(code).toBe(0);
 });
@@ -187,7 +187,7 @@ test('differences by choice are counted by their name, and end with exit code 0'
     `# with a key\n${twice.replace('{}}', '{"name":"A"}}')}\n# without a key\n${keyless}`,
   );
   const { code, out } = await endedCommand(['twin', '--script', script]);
-  expect(out).toContain('2 exchanges played: 0 alike, 0 different, 2 different by choice.\n');
+  expect(out).toContain('2 exchanges played: 0 the same, 0 different, 2 different by choice.\n');
   expect(out).toContain('\n1 refused-first: both refuse;');
   expect(code).toBe(0);
   expect(JSON.parse((await endedCommand(['twin', '--script', script, '--json'])).out)).toMatchObject({

@@ -82,7 +82,7 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
   const text = explainText('order', explanation, PLAIN);
   for (const sentence of live ?? []) expect(text).toContain(`\n  ${sentence}\n`);
   expect(text.includes('Live traffic, by the rule book alone')).toBe(live !== undefined);
-  expect(text.includes('Modes that operators chose at run time are not known to this command.')).toBe(
+  expect(text.includes('This command does not know modes that operators chose at run time.')).toBe(
     live !== undefined,
   );
 });

@@ -47,7 +47,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await example.getByRole('button', { name: 'Send it' }).click();
   await example.getByText('"status": 422').waitFor();
   await page.getByRole('button', { name: `Save to ${dir}` }).click();
-  await page.getByText('npm run -s gateway -- check --rules').waitFor();
+  await page.getByText('npm run -s gateway -- check --config').waitFor();
   await page.getByText(/answered; all is written$/).waitFor();
   expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('- { default: { currency: AUD } }');
   await example.getByRole('button', { name: 'Open the exchange' }).click();

@@ -13,7 +13,9 @@ function routes(told: unknown[] = []): Hono {
     },
     answer: async (command: AnswerCommand) => {
       told.push(command);
-      return command.question === 'gone' ? { fault: 'The draft does not ask this any more.' } : undefined;
+      return command.question === 'gone'
+        ? { fault: 'The draft no longer asks this question; reload the page.' }
+        : undefined;
     },
     run: async (operation) =>
       operation === 'list'

@@ -42,7 +42,7 @@ test('a terminal says that it has not all days', () => {
       ),
       PLAIN,
     );
-  expect(days(43)).toContain('… and 3 earlier days; --format json has all.');
+  expect(days(43)).toContain('… and 3 earlier days; --format json lists all.');
   expect(days(40)).not.toContain('earlier');
 });
 
