@@ -44,7 +44,7 @@ const STATES: readonly {
     before: [
       'No V1 request was seen yet.',
       '0 V2 requests in this time. The needs of V1 clients are not known; the command report reads earlier logs.',
-      'No V1 request has been seen yet.',
+      'Each client that uses V1 will have a row here, with what it has to change.',
     ],
     after: [
       'gone after 14 days without V1, unless a row says otherwise',

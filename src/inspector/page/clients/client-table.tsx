@@ -96,10 +96,14 @@ export function ClientTable(props: ClientTableProps): VNode {
   return (
     <Card
       heading={capital(countedClients(clients.map(({ client }) => client)))}
-      note={`gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`}
+      note={
+        clients.length === 0
+          ? undefined
+          : `gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`
+      }
     >
       {clients.length === 0 ? (
-        <p class="empty">No V1 request has been seen yet.</p>
+        <p class="empty">Each client that uses V1 will have a row here, with what it has to change.</p>
       ) : (
         <>
           <div class="table-tools">
@@ -248,10 +252,10 @@ function clientRows(
       <td class="number" data-label="V2">
         {count(v2)}
       </td>
-      <td class="number" data-label="Failed">
+      <td class={classes('number', failed === 0 && 'none')} data-label="Failed">
         {failed === 0 ? '–' : <strong>{count(failed)}</strong>}
       </td>
-      <td class="number" data-label="Would fail">
+      <td class={classes('number', judged === 0 && 'none')} data-label="Would fail">
         {judged === 0 ? (
           '–'
         ) : failing === 0 ? (
@@ -260,7 +264,10 @@ function clientRows(
           <strong>{`${count(failing)} of ${count(judged)}`}</strong>
         )}
       </td>
-      <td class="number" data-label="Notices met">
+      <td
+        class={classes('number', notices === 0 && props.notices === undefined && 'none')}
+        data-label="Notices met"
+      >
         {notices === 0 ? notMet(props.notices?.find((one) => one.client === client)) : count(notices)}
       </td>
       <td class="guides" data-label="Guide">
@@ -328,13 +335,14 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
       {detail(
         'Operations',
         operations.map(({ operation, count: times, failed, lastSeen }) => (
-          <div key={operation}>
+          <div key={operation} class="client-use">
             <LinkButton
               onClick={toExchanges(go, `client:${client} op:${operation === '(other)' ? '-' : operation}`)}
             >
               {operation}
-            </LinkButton>
-            {` ${counted(times, 'request')}${failed === 0 ? '' : `, ${count(failed)} failed`}, ${ago(lastSeen)}`}
+            </LinkButton>{' '}
+            <span>{counted(times, 'request')}</span> <span>{failed > 0 && `${count(failed)} failed`}</span>{' '}
+            <span>{ago(lastSeen)}</span>
           </div>
         )),
       )}
@@ -359,7 +367,10 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
       {detail(
         'Seen',
         <div>
-          {`first ${fullTime(row.firstSeen)}, last ${fullTime(row.lastSeen)}`}
+          {'first '}
+          {seen(row.firstSeen)}
+          {', last '}
+          {seen(row.lastSeen)}
           {isWaitedFor(row, report.goneAfterDays) && `; gone after ${counted(row.goneAfterDays, 'day')}`}
         </div>,
       )}
@@ -373,6 +384,14 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
         addresses.map((address) => <div key={address}>{visibleText(address)}</div>),
       )}
     </dl>
+  );
+}
+
+function seen(time: string): VNode {
+  return (
+    <time dateTime={time} title={fullTime(time)}>
+      {shortTime(time)}
+    </time>
   );
 }
 

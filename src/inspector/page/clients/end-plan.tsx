@@ -9,6 +9,9 @@ import { Card, Fact, Loading, ScrollTable, sentence, SentenceList } from '../par
 
 const REFRESH = 10_000;
 
+/** Characters of a text that a cell does not break. */
+const SHORT = 26;
+
 /** A plan is made from a whole log, perhaps of weeks. */
 const PLAN_REFRESH = 600_000;
 
@@ -64,7 +67,7 @@ export function EndPlanCards({ asked: { response, failure }, zones }: AskedPlan)
   return (
     <>
       <Card heading="A plan from the log">
-        {zones}
+        {dates !== undefined && zones}
         {caveat !== undefined && <p class="lead">{sentence(caveat)}</p>}
         {figures.length > 0 && (
           <dl class="facts">
@@ -80,7 +83,7 @@ export function EndPlanCards({ asked: { response, failure }, zones }: AskedPlan)
           <p>
             This command writes the plan into the rule book; add --lead, --avoid or further logs to change it:
           </p>,
-          <pre class="file" tabIndex={0}>
+          <pre class="file wrapped" tabIndex={0}>
             {command}
           </pre>,
         ]}
@@ -119,8 +122,15 @@ function tableOf({ title, table }: PlanPart): VNode | false {
       label={title}
       columns={head.map((name, column) => ({
         name: name.charAt(0).toUpperCase() + name.slice(1),
-        ...(column === 0 ? { kind: 'head' as const } : {}),
-        cell: (row) => rows[row]?.[column] ?? '',
+        ...(column === 0
+          ? { kind: 'head' as const }
+          : rows.every((row) => /^[\d,]+$/.test(row[column] ?? ''))
+            ? { kind: 'number' as const }
+            : {}),
+        cell: (row) => {
+          const text = rows[row]?.[column] ?? '';
+          return <span class={text.length < SHORT ? 'nowrap' : undefined}>{text}</span>;
+        },
       }))}
       rows={rows.map((_, index) => index)}
       keyOf={String}

@@ -6,7 +6,7 @@ import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
 import { brownoutSentences, endSentences } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
-import { counted, fullTime, shortTime } from '../format.ts';
+import { counted, dayText, fullTime, shortTime } from '../format.ts';
 import { Card, classes, SentenceList } from '../parts.tsx';
 
 /** Properties of the end of V1; the rollout is undefined before its first response. */
@@ -84,6 +84,22 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report): VN
     <div class="timeline">
       {/* The sentences below say the same in words. */}
       <ul aria-hidden>
+        <li class="timeline-axis">
+          <span />
+          <span class="timeline-track">
+            {ticksOf(start, end)
+              .filter((time) => Math.abs(time - now) > (end - start) / 12)
+              .map((time) => (
+                <small key={time} style={{ left: at(time) }}>
+                  {dayText(time / 1000)}
+                </small>
+              ))}
+            <small class="timeline-today" style={{ left: at(now) }}>
+              now
+            </small>
+          </span>
+          <small />
+        </li>
         {rows.map(({ name, tone, isProposed, from, until, isOpen, isOver, words, marks }) => (
           <li
             key={name}
@@ -112,6 +128,22 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report): VN
       </ul>
     </div>
   );
+}
+
+/** Days between the ticks of an axis, of which at most six fit. */
+const TICK_DAYS = [1, 2, 7, 14, 28, 91, 182, 364, 1820];
+
+/** Beginnings of days, as many as fit on a phone. */
+function ticksOf(start: number, end: number): readonly number[] {
+  const days = (end - start) / DAY_MS;
+  const step = (TICK_DAYS.find((one) => days / one <= 6) ?? days / 6) * DAY_MS;
+  const first = Math.ceil(start / DAY_MS) * DAY_MS;
+  const ticks = Array.from(
+    { length: Math.floor((end - first) / step) + 1 },
+    (_, index) => first + index * step,
+  );
+  // A name at an edge would be cut.
+  return ticks.filter((time) => time - start > (end - start) / 24 && end - time > (end - start) / 24);
 }
 
 /** When each client used V1 last. */

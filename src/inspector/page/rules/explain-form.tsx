@@ -116,8 +116,8 @@ export function ExplainForm(props: ExplainFormProps): VNode {
           Try a request
           <small>
             {props.edited === undefined
-              ? 'by the rule book in force, as live traffic would be; nothing is sent'
-              : 'by the edited rule book beside it; nothing is sent'}
+              ? 'by the rule book in force; nothing is sent'
+              : 'by the edited rule book; nothing is sent'}
           </small>
         </h3>
         {props.link !== undefined && <p>{sourceWords(props.link, detail, failure?.message)}</p>}
@@ -249,7 +249,7 @@ function explained(explanation: Explanation, { hueOf, summaryOf, announce }: Exp
       </h3>
       {edited !== undefined && <p class="lead">{editedWords(edited)}</p>}
       {live !== undefined && (
-        <section class="response no" aria-label="Live traffic">
+        <section class="response unknown" aria-label="Live traffic">
           <p>At the moment, live traffic is not, or not always, handled like this:</p>
           <SentenceList sentences={live} />
         </section>

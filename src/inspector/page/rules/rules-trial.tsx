@@ -46,29 +46,29 @@ export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }:
   };
   const faults = run?.faults ?? [];
   return (
-    <Card
-      heading="Try a change"
-      note="on kept exchanges, or by the request beside it; nothing is applied from here"
-    >
-      <Form class="trial" onSubmit={tryOut}>
-        <label for="rules-draft">Rule book</label>
-        <BookEditor text={draft ?? text} faults={faults} onInput={change} />
-        <div class="actions">
-          <button type="submit" class="button primary" disabled={isBusy}>
-            Try it
-          </button>
-          {draft !== undefined && (
-            <Button onClick={() => change(undefined)}>Back to the rule book in force</Button>
+    <>
+      <Card heading="Try a change" note="on the kept exchanges; nothing is applied from here">
+        <Form class="trial" onSubmit={tryOut}>
+          <label for="rules-draft">Rule book</label>
+          <BookEditor text={draft ?? text} faults={faults} onInput={change} />
+          <div class="actions">
+            <button type="submit" class="button primary" disabled={isBusy}>
+              Try it
+            </button>
+            {draft !== undefined && (
+              <Button onClick={() => change(undefined)}>Back to the rule book in force</Button>
+            )}
+          </div>
+          {fault !== '' && (
+            <p class="fault" role="alert">
+              {fault}
+            </p>
           )}
-        </div>
-        {fault !== '' && (
-          <p class="fault" role="alert">
-            {fault}
-          </p>
-        )}
-      </Form>
-      {run !== undefined && outcome(run, go, announce)}
-    </Card>
+        </Form>
+        {run !== undefined && run.result === undefined && faultList(run.faults)}
+      </Card>
+      {run?.result !== undefined && differencesCard(run.result, run.against, go, announce)}
+    </>
   );
 }
 
@@ -90,6 +90,10 @@ function BookEditor({ text, faults, onInput }: BookEditorProps): VNode {
       numbers.current.scrollTop = field.current.scrollTop;
   };
   useLayoutEffect(follow, [lines]);
+  useLayoutEffect(() => {
+    const [first] = faults;
+    if (field.current !== null && first !== undefined) showLine(field.current, first.line);
+  }, [faults]);
   return (
     <div class="book-editor">
       <div class="line-numbers" ref={numbers} tabIndex={-1} aria-hidden>
@@ -124,35 +128,41 @@ function goToLine(line: number, column: number): void {
   const at = before.reduce((sum, one) => sum + one.length + 1, 0) + Math.max(0, column - 1);
   field.focus();
   field.setSelectionRange(at, at);
+  showLine(field, line);
+}
+
+/** Scrolls a line into the middle of what can be seen. */
+function showLine(field: HTMLTextAreaElement, line: number): void {
   field.scrollTop =
     (field.scrollHeight * (line - 1)) / field.value.split('\n').length - field.clientHeight / 2;
 }
 
-function outcome(
-  { faults, result, against }: TrialOutcome,
+function faultList(faults: TrialOutcome['faults']): VNode {
+  return (
+    <div class="trial-outcome" role="alert">
+      <h4>{`${counted(faults.length, 'fault')}: a gateway would refuse this rule book`}</h4>
+      <ul class="plain" id="rules-faults">
+        {faults.map(({ line, column, message }) => (
+          <li key={`${line} ${column} ${message}`}>
+            <LinkButton onClick={() => goToLine(line, column)}>{`Line ${line}, column ${column}`}</LinkButton>
+            {': '}
+            {visibleText(message)}
+          </li>
+        ))}
+      </ul>
+    </div>
+  );
+}
+
+function differencesCard(
+  result: NonNullable<TrialOutcome['result']>,
+  against: string,
   go: Go,
   announce: (sentence: string) => void,
 ): VNode {
-  if (result === undefined)
-    return (
-      <div class="trial-outcome" role="alert">
-        <h4>{`${counted(faults.length, 'fault')}: a gateway would refuse this rule book`}</h4>
-        <ul class="plain" id="rules-faults">
-          {faults.map(({ line, column, message }) => (
-            <li key={`${line} ${column} ${message}`}>
-              <LinkButton
-                onClick={() => goToLine(line, column)}
-              >{`Line ${line}, column ${column}`}</LinkButton>
-              {': '}
-              {visibleText(message)}
-            </li>
-          ))}
-        </ul>
-      </div>
-    );
   const { exchanges, differing, patch } = result;
   return (
-    <div class="trial-outcome">
+    <section class="card explanation trial-outcome" aria-label="Outcome of the trial">
       <div role="status">
         <h4>{summary(result)}</h4>
       </div>
@@ -181,7 +191,7 @@ function outcome(
           </div>
         </details>
       )}
-    </div>
+    </section>
   );
 }
 

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ChangeView, Hits, OperationView, RulesView as Rules, TrialOutcome } from '../../api.ts';
 import type { Asked } from '../admin-client.ts';
-import { ago, count, counted, dayTime, type HueOf } from '../format.ts';
+import { ago, count, counted, fullTime, type HueOf, shortTime } from '../format.ts';
 import { type EntryLink, type Go, toExchanges } from '../page-state.ts';
 import {
   Card,
@@ -39,7 +39,9 @@ export function RulesView(props: RulesViewProps): VNode {
       <p class="lead">
         {rules.version === undefined ? [] : ['Targets V2 release ', <strong>{rules.version}</strong>, '. ']}
         {'In force since '}
-        <time dateTime={rules.loadedAt}>{dayTime(rules.loadedAt)}</time>
+        <time dateTime={rules.loadedAt} title={fullTime(rules.loadedAt)}>
+          {shortTime(rules.loadedAt)}
+        </time>
         {', hash '}
         <code>{rules.hash}</code>.
       </p>
@@ -63,14 +65,16 @@ export function RulesView(props: RulesViewProps): VNode {
           setRun={setRun}
         />
       </section>
-      <p class="coverage">{sentence(rules.counts)}</p>
       {rules.assumptions.length > 0 && (
         <p>
           {assumedSign()}
           {` marks the ${counted(rules.assumptions.length, 'operation or change', 'operations and changes')} that neither the specification nor the documentation shows. Confirm them with the owners of the service.`}
         </p>
       )}
-      <h3>{counted(rules.changes.length, 'change')}</h3>
+      <div class="title">
+        <h3>{counted(rules.changes.length, 'change')}</h3>
+        <small>{sentence(rules.counts)}</small>
+      </div>
       <ol class="changes">{rules.changes.map((change) => changeCard(change, hueOf, go))}</ol>
       <h3>{counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')}</h3>
       {operationTable(rules.operations, hueOf, go)}

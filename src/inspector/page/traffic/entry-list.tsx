@@ -243,9 +243,10 @@ function requestEdits(entry: NumberedEntry, hueOf: HueOf): VNode[] {
 /** The number of edits of the response, in the same way. */
 function responseEdits(entry: NumberedEntry, hueOf: HueOf): VNode {
   const words = responseEditWords(entry) ?? 'The response was not edited.';
+  const all = responseEditCount(entry);
   return (
-    <span role="gridcell" class="cell edits-cell">
-      {countedEdits(responseEditCount(entry), entry.responseEdits ?? [], words, hueOf)}
+    <span role="gridcell" class={classes('cell', 'edits-cell', all === 0 && 'none')}>
+      {countedEdits(all, entry.responseEdits ?? [], words, hueOf)}
     </span>
   );
 }

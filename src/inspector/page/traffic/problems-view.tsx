@@ -4,7 +4,7 @@ import { isFilterFault, parseFilter, printFilter } from '../../../rewrite-log/fi
 import type { ErrorGroup, ErrorGroups, Problem, ProblemsView as ProblemsData, RulesView } from '../../api.ts';
 import type { ProblemState } from '../../problems.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted, dayTime, fullTime, shortTime } from '../format.ts';
+import { ago, count, counted, fullTime, shortTime } from '../format.ts';
 import { type Go, placeAddress, toExchanges, type ViewPart } from '../page-state.ts';
 import {
   Card,
@@ -46,7 +46,7 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
   return (
     <div class="view problems">
       <div class="title">
-        <h2>Problems</h2>
+        <h2 class="sr-only">Problems</h2>
         <TrafficParts part="problems" filter={filter} go={go} />
         <FilterBar
           filter={filter}
@@ -202,6 +202,7 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
     },
     {
       name: 'Clients',
+      kind: 'number',
       cell: ({ clients, client }) =>
         client === undefined ? count(clients) : visibleText(nameOf(client) ?? client.slice(0, 8)),
     },
@@ -297,18 +298,11 @@ function errorColumns(filter: string, go: Go): readonly Column<ErrorGroup>[] {
             : 'not known'
           : `${count(clients)}${isKeyless === true ? ' and no key' : ''}`,
     },
-    {
-      name: 'First',
-      cell: ({ firstSeen }) => (
-        <time dateTime={firstSeen} title={firstSeen}>
-          {dayTime(firstSeen)}
-        </time>
-      ),
-    },
+    { name: 'Since', cell: ({ firstSeen }) => shortTimeOf(firstSeen) },
     {
       name: 'Last',
       cell: ({ lastSeen }) => (
-        <time dateTime={lastSeen} title={lastSeen}>
+        <time dateTime={lastSeen} title={fullTime(lastSeen)}>
           {ago(lastSeen)}
         </time>
       ),
