@@ -69,7 +69,14 @@ export function ShareBars({ groups, margin }: ShareBarsProps): VNode {
           <span>0 %</span>
           <span>{percentWords(most)}</span>
         </small>
-        <span />
+        <small class="share-key">
+          <span>
+            <i class="share-point" /> share
+          </span>
+          <span>
+            <i class="share-bounds" /> its bounds
+          </span>
+        </small>
       </div>
     </div>
   );

@@ -112,7 +112,14 @@ export function InspectorPage(): VNode {
       <PageHeader place={place} go={go} view={view} onHelp={() => setIsHelpOpen(true)} />
       <div>
         {view.state !== undefined && place.view !== 'overview' && (
-          <ConditionsBanner conditions={view.state.conditions} go={go} onCommand={commands.check} />
+          <ConditionsBanner
+            // Rollout has the roll-backs itself.
+            conditions={view.state.conditions.filter(
+              ({ about }) => about !== 'roll-back' || place.view !== 'rollout',
+            )}
+            go={go}
+            onCommand={commands.check}
+          />
         )}
         {view.state?.refusedRuleBook !== undefined && !isSaidByVerdict(place.view, view.state) && (
           <RefusedBanner refused={view.state.refusedRuleBook} inForce={view.state.ruleBook} />

@@ -4,10 +4,9 @@ import type { RolloutRequest } from '../../rollout/rollout-tally.ts';
 import type { CaptureState, RefusedRuleBook, State } from '../api.ts';
 import type { Condition, ConditionLevel } from '../conditions.ts';
 import { send, useAttempt } from './admin-client.ts';
-import { Evidence } from './evidence.tsx';
-import { bytes, clockTime, count, counted } from './format.ts';
+import { bytes, count, counted, fullTime, shortTime } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
-import { Button, classes, Form, LinkButton, sentence, SentenceList } from './parts.tsx';
+import { Button, classes, Form, LinkButton, sentence, SentenceList, visibleText } from './parts.tsx';
 import type { LiveView } from './traffic/live-entries.ts';
 
 /** Titles of the views. */
@@ -46,8 +45,11 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
         {state !== undefined && conditionsChip(state, go)}
         {state !== undefined && captureChip(state.capture)}
         {state !== undefined && (
-          <span class="chip origin" title={`Rule book ${state.ruleBook}, gateway ${state.version}`}>
-            {state.origin.replace(/^https?:\/\//, '')}
+          <span
+            class="chip origin"
+            title={`V2 is at ${state.origin}; rule book ${state.ruleBook}, gateway ${state.version}`}
+          >
+            V2 <code>{state.origin.replace(/^https?:\/\//, '')}</code>
           </span>
         )}
         {state !== undefined && state.droppedSpans > 0 && (
@@ -57,7 +59,7 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
         )}
         <span class={classes('chip', 'connection', connection)}>
           <i aria-hidden />
-          {view.paused && connection === 'live' ? 'Paused' : CONNECTIONS[connection]}
+          <span>{view.paused && connection === 'live' ? 'Paused' : CONNECTIONS[connection]}</span>
         </span>
         {state?.canLogOut === true && <Button onClick={() => void logOut()}>Log out</Button>}
         <Button class="button help" aria-label="Help" title="Help (?)" aria-keyshortcuts="?" onClick={onHelp}>
@@ -115,7 +117,10 @@ function conditionsChip({ verdict, conditions }: Pick<State, 'verdict' | 'condit
       <ul class="plain">
         {conditions.map((condition) => (
           <li key={condition.sentence} class={condition.level}>
-            <strong>{`${LEVEL_WORDS[condition.level]}: ${condition.label}`}</strong>
+            <strong>
+              {LEVEL_WORDS[condition.level]}
+              {!condition.sentence.startsWith(condition.label) && `: ${condition.label}`}
+            </strong>
             <p>
               {sentence(condition.sentence)} {conditionLink(condition, go)}
             </p>
@@ -171,14 +176,19 @@ export function ConditionsBanner({
   return (
     <section class="refused-book" role="alert">
       {bad.map((condition) => (
-        <div key={condition.sentence}>
-          <p>
-            {!condition.sentence.startsWith(condition.label) && <strong>{`${condition.label}. `}</strong>}
-            {sentence(condition.sentence)} {conditionLink(condition, go)}{' '}
-            <ActionButton action={condition.action} onCommand={onCommand} />
-          </p>
-          <Evidence {...condition} />
-        </div>
+        <p key={condition.sentence}>
+          {condition.sentence.startsWith(condition.label) ? (
+            <>
+              <strong>{visibleText(condition.label)}</strong>
+              {sentence(condition.sentence.slice(condition.label.length))}
+            </>
+          ) : (
+            <>
+              <strong>{visibleText(`${condition.label}.`)}</strong> {sentence(condition.sentence)}
+            </>
+          )}{' '}
+          {conditionLink(condition, go)} <ActionButton action={condition.action} onCommand={onCommand} />
+        </p>
       ))}
     </section>
   );
@@ -201,7 +211,9 @@ function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, ma
       title={`${room}; masked: ${masks.length === 0 ? 'nothing' : masks.join(', ')}`}
     >
       <i aria-hidden />
-      Capturing bodies
+      <span>
+        Capturing<span class="more"> bodies</span>
+      </span>
       <small>{`${bytes(usedBytes)} of ${bytes(maxBytes)}`}</small>
     </span>
   );
@@ -220,7 +232,11 @@ export function RefusedBanner({
     <section class="refused-book" role="alert">
       <p>
         <strong>The new rule book was refused</strong>
-        {` at ${clockTime(refused.at)}. The one before it, ${inForce}, stays in force until the file is corrected.`}
+        {' at '}
+        <time dateTime={refused.at} title={fullTime(refused.at)}>
+          {shortTime(refused.at)}
+        </time>
+        {`. The one before it, ${inForce}, stays in force until the file is corrected.`}
       </p>
       <RefusedFaults refused={refused} />
     </section>

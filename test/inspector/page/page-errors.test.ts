@@ -141,7 +141,7 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
   // What stands there is what was counted, and leads to the exchanges.
   const failed = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
   await failed.first().waitFor();
-  const counts = await failed.locator('td.number').allTextContents();
+  const counts = await failed.locator('td[data-label=Failed]').allTextContents();
   expect(counts.reduce((sum, times) => sum + Number(times), 0)).toBe(12);
   // However V2 was found to be out of reach, it is one problem.
   const ways = failed.getByRole('button');
@@ -168,16 +168,18 @@ test('an operation that fails since it is migrated stands with its failures then
   for (const view of VIEWS) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
     const banner = page.getByRole('alert').filter({ hasText: 'create_client fails: 9 of 9 requests since' });
-    await banner.locator('.share-bars').waitFor();
-    await expect
-      .poll(() => banner.locator('.share-bars > div').allInnerTexts())
-      .toEqual([
-        expect.stringMatching(/^Since \d\d:\d\d\s+9 of 9 failed\s+\d[\d.]* % to 100 %$/),
-        expect.stringMatching(/^Before\s+0 of 25 failed\s+0 % to \d[\d.]* %$/),
-        expect.stringMatching(/^0 %\s+100 %$/),
-      ]);
-    // It is said once.
-    await expect.poll(() => page.locator('.share-bars').count()).toBe(1);
+    await banner.getByRole('button', { name: 'Roll back create_client' }).waitFor();
+    // Its picture is on Overview alone: on the other views a banner is a line.
+    const bars = view === 'overview' ? 1 : 0;
+    await expect.poll(() => page.locator('.share-bars').count()).toBe(bars);
+    if (bars > 0)
+      await expect
+        .poll(() => banner.locator('.share-bars > div').allInnerTexts())
+        .toEqual([
+          expect.stringMatching(/^Since \d\d:\d\d\s+9 of 9 failed\s+\d[\d.]* % to 100 %$/),
+          expect.stringMatching(/^Before\s+0 of 25 failed\s+0 % to \d[\d.]* %$/),
+          expect.stringMatching(/^0 %\s+100 %\s+share\s+its bounds$/),
+        ]);
     expect(await page.locator('main .facts-list').getByText('create_client fails').count()).toBe(0);
   }
   expect(await barriers(page, '[role=alert]')).toEqual([]);
@@ -228,7 +230,7 @@ test('a refused rule book stands on the page until a good one is read', async ()
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
   const banner = page.getByRole('alert').filter({ hasText: 'The new rule book was refused' });
   await banner.waitFor();
-  expect((await banner.locator('p').textContent())?.replace(/\d\d:\d\d:\d\d\.\d+/, 'TIME')).toBe(
+  expect((await banner.locator('p').textContent())?.replace(/\d\d:\d\d/, 'TIME')).toBe(
     'The new rule book was refused at TIME. The one before it, 0123456789abcdef, stays in force until the file is corrected.',
   );
   expect(ruleBooks.current.ruleBook.hash).toBe('0123456789abcdef');

@@ -6,7 +6,7 @@ import { useAsked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
 import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
 import { type Go, placeAddress } from '../page-state.ts';
-import { Card, classes, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
+import { Card, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
 import { ProblemTable } from '../traffic/problems-view.tsx';
 import { Rail, type RailProps } from '../rollout/rail.tsx';
 import { BurnDown } from './burn-down.tsx';
@@ -16,7 +16,7 @@ const REFRESH_MS = 5000;
 
 const SLOW_MS = 30_000;
 
-const LEVEL_NAMES = { bad: 'Bad', note: 'Note', good: 'Info' } as const;
+const LEVEL_NAMES = { bad: 'Bad', note: 'Note' } as const;
 
 const LEVEL_SIGNS = { bad: '✕', note: '!', good: '✓', unknown: '?' } as const;
 
@@ -68,7 +68,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
           {LEVEL_SIGNS[verdict.level]}
         </i>
         <div>
-          <p class={classes('state', verdict.level)}>{sentence(verdict.sentence)}</p>
+          {headline(verdict.sentence)}
           <p>{sentence(state)}</p>
           <small>{sentence(counted)}</small>
           <Evidence {...verdict} />
@@ -123,17 +123,27 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
   );
 }
 
+/** The first sentence of a verdict, which is read from afar, and the rest of it. */
+function headline(words: string): VNode {
+  const end = words.indexOf('. ') + 1;
+  return (
+    <p class="state">
+      {sentence(end === 0 ? words : words.slice(0, end))}
+      {end > 0 && <small>{sentence(words.slice(end))}</small>}
+    </p>
+  );
+}
+
 /** V1 clients' requests lately, by who responded. */
 function answeredOf(history: HistoryView | undefined): RailProps['answered'] {
   if (history === undefined) return undefined;
-  let [v1, v2, neither, failures] = [0, 0, 0, 0];
-  for (const { outcomes, failed } of history.minutes.slice(-RAIL_MINUTES)) {
+  let [v1, v2, neither] = [0, 0, 0];
+  for (const { outcomes } of history.minutes.slice(-RAIL_MINUTES)) {
     v1 += outcomes.v1;
     v2 += outcomes.rewritten + outcomes.unchanged;
     neither += outcomes.refused;
-    failures += failed;
   }
-  return { v1, v2, neither, failed: failures, words: `In the last ${RAIL_MINUTES} minutes` };
+  return { v1, v2, neither, within: `in the last ${RAIL_MINUTES} minutes` };
 }
 
 function conditionItem({ level, label, sentence: words, place }: Condition): OverviewItem[] {
@@ -157,12 +167,14 @@ function itemLine(item: OverviewItem, go: Go): VNode {
           go(target);
         }}
       >
-        <strong>
-          <i class="level-sign" aria-hidden>
-            {LEVEL_SIGNS[level]}
-          </i>
-          {LEVEL_NAMES[level]}
-        </strong>
+        {level !== 'good' && (
+          <strong>
+            <i class="level-sign" aria-hidden>
+              {LEVEL_SIGNS[level]}
+            </i>
+            {LEVEL_NAMES[level]}
+          </strong>
+        )}
         <span>{sentence(words)}</span>
       </a>
     </li>

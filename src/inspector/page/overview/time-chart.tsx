@@ -51,6 +51,8 @@ interface TimeChartProps {
 /** Lines per pixel of the device: thin enough for sixty slots on a phone. */
 const LINE = 2;
 
+const DAY = 86_400;
+
 const DASHES: Readonly<Record<Look, number[]>> = { plain: [], striped: [8, 4], dotted: [2, 4] };
 
 /** Room for the number of a mark, in pixels. */
@@ -141,10 +143,15 @@ function createPlot(
           size: size * 2.2,
           space: size * 6,
           ticks: { stroke: () => colorOf(LINE_COLOR), width: 1, size: 4 },
+          ...(latest.current.step === DAY
+            ? { splits: (plot) => middleOfDays(plot, latest.current, size * 6) }
+            : {}),
           values: (_, splits) => splits.map((second) => latest.current.tickText(second)),
         },
         {
           ...axis,
+          // Of a logarithmic scale only the powers of ten, not the nine steps between them.
+          grid: { ...axis.grid, ...(scale === 'log' ? { filter: powersOfTen } : {}) },
           size: size * 4.6,
           space: size * 2.4,
           ticks: { show: false },
@@ -168,8 +175,11 @@ function createPlot(
         }),
       ],
       hooks: {
-        drawClear: [(plot) => drawUnknown(plot, latest.current, font)],
-        drawAxes: [(plot) => drawBars(plot, latest.current)],
+        drawClear: [(plot) => shadeUnknown(plot, latest.current)],
+        drawAxes: [
+          (plot) => nameUnknown(plot, latest.current, font),
+          (plot) => drawBars(plot, latest.current),
+        ],
         draw: [(plot) => drawMarks(plot, latest.current)],
         setCursor: [({ cursor: { idx, left = -1 } }) => setSlot(left < 0 ? undefined : (idx ?? undefined))],
         setSelect: [
@@ -221,20 +231,48 @@ function colorOf(property: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
 }
 
-/** Shades the time of which nothing is known, and says so where there is room. */
-function drawUnknown(plot: uPlot, { from, knownSince }: TimeChartProps, font: string): void {
+/** A day is named in its middle, as its bar stands there; the last one always is. */
+function middleOfDays({ bbox }: uPlot, { from, until }: TimeChartProps, space: number): number[] {
+  const days = Math.round((until - from) / DAY);
+  const every = Math.max(1, Math.ceil((days * space * devicePixelRatio) / bbox.width));
+  return Array.from(
+    { length: Math.ceil(days / every) },
+    (_, index) => until - (index * every + 0.5) * DAY,
+  ).reverse();
+}
+
+function powersOfTen(_: uPlot, values: number[]): (number | null)[] {
+  return values.map((value) => (Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6) ? value : null));
+}
+
+/** Width in device pixels of the time of which nothing is known. */
+function unknownWidth(plot: uPlot, { from, knownSince }: TimeChartProps): number {
+  if (knownSince <= from) return 0;
+  return Math.max(0, Math.min(plot.valToPos(knownSince, 'x', true) - plot.bbox.left, plot.bbox.width));
+}
+
+function shadeUnknown(plot: uPlot, props: TimeChartProps): void {
   const { ctx, bbox } = plot;
-  const width = Math.min(plot.valToPos(knownSince, 'x', true) - bbox.left, bbox.width);
-  if (knownSince <= from || width <= 0) return;
-  ctx.save();
   ctx.fillStyle = colorOf(UNKNOWN);
-  ctx.fillRect(bbox.left, bbox.top, width, bbox.height);
+  ctx.fillRect(bbox.left, bbox.top, unknownWidth(plot, props), bbox.height);
+}
+
+/** Says that nothing is known, where there is room; the grid must not cross the words. */
+function nameUnknown(plot: uPlot, props: TimeChartProps, font: string): void {
+  const { ctx, bbox } = plot;
+  const room = unknownWidth(plot, props);
+  ctx.save();
   ctx.font = font.replace(/[\d.]+/, (size) => String(Number(size) * devicePixelRatio));
-  ctx.fillStyle = colorOf(INK);
-  ctx.textAlign = 'center';
-  ctx.textBaseline = 'middle';
-  if (ctx.measureText('not known').width < width)
-    ctx.fillText('not known', bbox.left + width / 2, bbox.top + bbox.height / 2);
+  const { width } = ctx.measureText('not known');
+  if (width * 1.2 < room) {
+    const [x, y, height] = [bbox.left + room / 2, bbox.top + bbox.height / 2, width * 0.4];
+    ctx.fillStyle = colorOf(UNKNOWN);
+    ctx.fillRect(x - width * 0.6, y - height / 2, width * 1.2, height);
+    ctx.fillStyle = colorOf(INK);
+    ctx.textAlign = 'center';
+    ctx.textBaseline = 'middle';
+    ctx.fillText('not known', x, y);
+  }
   ctx.restore();
 }
 

@@ -123,7 +123,7 @@ function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): VNode {
         {marks.map(({ at, words }, index) => (
           <li key={`${at} ${words}`}>
             <b>{index + 1}</b>
-            {visibleText(words)}
+            <span>{visibleText(words)}</span>
           </li>
         ))}
       </ol>

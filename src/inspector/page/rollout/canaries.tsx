@@ -5,13 +5,14 @@ import {
   latencySentence,
   type OriginCount,
 } from '../../../rollout/rollout-state.ts';
+import { capital } from '../../../report/text.ts';
 import type { RollbackView, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import { causeFilter } from '../../conditions.ts';
 import { defaultTarget, ruleWords } from '../../rollout-effect.ts';
 import { ShareBars } from '../evidence.tsx';
 import { ago } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
-import { Card, LinkButton } from '../parts.tsx';
+import { Card, LinkButton, sentence } from '../parts.tsx';
 
 /** The canaries and roll-backs: failures of both groups as a picture with its bounds, and what is still to be seen. */
 export function canariesCard(rollout: Rollout, go: Go): VNode | false {
@@ -27,11 +28,13 @@ export function canariesCard(rollout: Rollout, go: Go): VNode | false {
       ...one,
       key: one.at,
       evidence: one,
+      isOver: one.resolved !== undefined,
       state: `rolled back ${ago(one.at)}${one.resolved === undefined ? '' : ', resolved'}`,
     })),
   ];
   return (
-    <Card heading="Canaries" note={ruleWords(rollback)}>
+    <Card heading="Canaries">
+      <p class="lead">{sentence(`${capital(ruleWords(rollback))}.`)}</p>
       <ul class="canaries">
         {rows.map((row) => (
           <li key={row.key}>
@@ -44,7 +47,7 @@ export function canariesCard(rollout: Rollout, go: Go): VNode | false {
               margin={rollback.margin}
             />
             <p>
-              {row.state} {causeLink(row, rollout, go)}
+              {sentence(`${capital(row.state)}.`)} {row.isOver === true && causeLink(row, rollout, go)}
             </p>
           </li>
         ))}
@@ -56,7 +59,7 @@ export function canariesCard(rollout: Rollout, go: Go): VNode | false {
 function canaryState({ migrated, evidence }: Rollout['canaries'][number]): string {
   if (evidence === undefined || evidence.migrated === 0)
     return migrated.requests === 0 ? 'nothing to watch: no request was migrated yet' : 'on watch';
-  return `on watch. ${evidenceSentence(evidence)} ${latencySentence(evidence)}`;
+  return `on watch. ${evidenceSentence(evidence)} ${latencySentence(evidence)}`.replace(/\. ?$/, '');
 }
 
 interface CanaryRow {
@@ -66,6 +69,8 @@ interface CanaryRow {
   readonly v1: OriginCount;
   readonly evidence?: { readonly failed?: CanaryEvidence['failed'] | undefined } | undefined;
   readonly state: string;
+  /** True for a roll-back after which somebody chose a mode; the head of the view has the others. */
+  readonly isOver?: boolean;
   readonly cause?: RollbackView['cause'] | undefined;
 }
 

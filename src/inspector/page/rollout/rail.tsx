@@ -9,7 +9,7 @@ import { classes, visibleText } from '../parts.tsx';
 /** The stages of a migration, in order. */
 const STAGES = [
   { id: 'observe', name: 'Observe', words: 'V1 responds, V2 is a dry run' },
-  { id: 'shadow', name: 'Shadow', words: 'V1 responds, reads are compared' },
+  { id: 'shadow', name: 'Shadow', words: 'V1 responds, reads compared' },
   { id: 'canary', name: 'Canary', words: 'a share of the clients is on V2' },
   { id: 'migrate', name: 'Migrate', words: 'requests go to V2' },
   { id: 'end', name: 'End', words: 'V1 is switched off' },
@@ -29,10 +29,10 @@ export interface RailProps {
     | {
         readonly v1: number;
         readonly v2: number;
-        /** Those that neither got, and those that failed, where that is counted. */
+        /** Those that neither got, where that is counted. */
         readonly neither?: number;
-        readonly failed?: number;
-        readonly words: string;
+        /** The time of the counts, such as `in the last 5 minutes`. */
+        readonly within: string;
       }
     | undefined;
   /** Chooses a stage for all that has no mode of its own; without it the rail is a picture. */
@@ -111,22 +111,31 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
   );
 }
 
-/** The share of V1 clients' requests that each service got. */
-function answeredBar({ v1, v2, neither = 0, failed = 0, words }: NonNullable<RailProps['answered']>): VNode {
+/** The share of V1 clients' requests that each service got, with the key to its colours. */
+function answeredBar({ v1, v2, neither = 0, within }: NonNullable<RailProps['answered']>): VNode {
   const all = v1 + v2 + neither;
-  const to = (times: number, name: string): string =>
-    `${percentWords(times / all)} (${count(times)}) ${name}`;
-  const rest =
-    neither === 0 ? ` and ${to(v1, 'to V1')}` : `, ${to(v1, 'to V1')} and ${to(neither, 'to neither')}`;
+  const parts = [
+    { name: 'V1', look: 'of-v1', times: v1 },
+    { name: 'V2', look: 'of-v2', times: v2 },
+    { name: 'neither', look: 'of-neither', times: neither },
+  ].filter(({ times }) => times > 0);
   return (
-    <p class="answered">
+    <div class="answered">
       <span class="answered-bar" aria-hidden>
-        <i class="of-v1" style={{ flexGrow: v1 }} />
-        <i class="of-v2" style={{ flexGrow: v2 }} />
-        <i style={{ flexGrow: neither }} />
+        {parts.map(({ look, times }) => (
+          <i key={look} class={look} style={{ flexGrow: times }} />
+        ))}
       </span>
-      {`${words}, of ${counted(all, 'request')} of V1 clients ${to(v2, 'went to V2')}${rest}.${failed === 0 ? '' : ` ${count(failed)} failed.`}`}
-    </p>
+      <p class="readout">
+        {`${counted(all, 'request')} of V1 clients ${within}: `}
+        {parts.map(({ name, look, times }) => (
+          <span key={look} class="legend">
+            <i class={`swatch ${look}`} aria-hidden />
+            {name} <b>{percentWords(times / all)}</b> <small>{count(times)}</small>{' '}
+          </span>
+        ))}
+      </p>
+    </div>
   );
 }
 

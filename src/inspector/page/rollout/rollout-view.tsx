@@ -14,7 +14,7 @@ import { type Condition, rateLimitSentence } from '../../conditions.ts';
 import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget, otherModes } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, clockTime, count, counted, dayTime } from '../format.ts';
+import { ago, count, counted, fullTime, shortTime } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
 import {
   Button,
@@ -90,8 +90,8 @@ export function RolloutView({ go, rules, conditions, commands }: RolloutViewProp
   return (
     <div class="view rollout">
       <h2>Rollout</h2>
-      {banner(response, conditions, go, choose)}
-      {modesCard(response, { go, methodOf: methodIn(operations), check })}
+      {banner(response, conditions, choose, { go, methodOf: methodIn(operations), check })}
+      {exceptionsCard(response, { go, methodOf: methodIn(operations), check })}
       {canariesCard(response, go)}
       <RolloutForm rollout={response} operations={operations} check={check} />
       {changesCard(response)}
@@ -104,15 +104,14 @@ export function RolloutView({ go, rules, conditions, commands }: RolloutViewProp
 function banner(
   rollout: Rollout,
   conditions: readonly Condition[],
-  go: Go,
   choose: (stage: Stage) => void,
+  actions: ModeActions,
 ): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   // What is migrated already cannot be refused.
   const isMigrated = rollout.default.mode === 'migrate' || rollout.default.mode === 'verify';
   const fault = isMigrated ? undefined : rollout.bodyChecks?.fault;
   const sentences = [
-    ...standing.map(rollbackSentence),
     ...aloneSentences(rollout),
     ...(fault === undefined
       ? []
@@ -125,36 +124,38 @@ function banner(
     ...(rollout.v1Origin === undefined
       ? ['No V1 service is configured, so V1 requests can only be migrated.']
       : []),
+    ...(rollout.rateLimit === undefined ? [] : [rateLimitSentence(rollout.rateLimit)]),
   ];
   const isWarning = standing.length > 0 || fault !== undefined || rollout.replica?.aloneSince !== undefined;
-  // A failing service must not be shown in green.
-  const isFailing = conditions.some(({ about, level }) => level === 'bad' && /^v[12]$/.test(about));
+  // What fails must not be shown in green.
+  const isFailing = conditions.some(({ about, level }) => level === 'bad' && about !== 'rule-book');
   const heading = modeHeading(rollout);
   return (
     <section
       class={`response ${isWarning || isFailing ? 'no' : heading.isMixed ? 'unknown' : 'yes'}`}
       role={isWarning ? 'alert' : undefined}
     >
-      <h3>{standing.length > 0 ? 'Rolled back' : heading.text}</h3>
+      <div class="title">
+        <h3>{standing.length > 0 ? 'Rolled back' : heading.text}</h3>
+        {!hasEnded(rollout, Date.now()) && <small>{`chosen by ${SOURCES[rollout.default.from]}`}</small>}
+        <p class="actions">
+          {stepButtons({ name: defaultTarget(rollout), mode: rollout.default, target: {} }, rollout, actions)}
+        </p>
+      </div>
       <Rail
         rollout={rollout}
         onChoose={choose}
         answered={{
           ...rollout.requests,
-          words: `Since the start${rollout.replica === undefined ? '' : ` of ${rollout.replica.name}`}`,
+          within: `since the start${rollout.replica === undefined ? '' : ` of ${rollout.replica.name}`}`,
         }}
       />
-      {sentences.length > 0 && <SentenceList sentences={sentences} />}
       {standing.map((rollback) => (
         <p key={rollback.at}>
-          {causeLink(
-            rollback,
-            rollout,
-            go,
-            `Show the exchanges that rolled back ${rollback.operation ?? defaultTarget(rollout)}`,
-          )}
+          {sentence(rollbackSentence(rollback))} {causeLink(rollback, rollout, actions.go)}
         </p>
       ))}
+      {sentences.length > 0 && <SentenceList sentences={sentences} />}
     </section>
   );
 }
@@ -173,7 +174,7 @@ function aloneSentences({ replica, revision }: Rollout): readonly string[] {
   if (replica?.aloneSince === undefined) return [];
   const { name, aloneSince, aloneReason = '', waiting } = replica;
   return [
-    `Alone since ${clockTime(aloneSince)}: ${name} does not reach the store (${aloneReason}). Revision ${revision} applies, and the counts are those of this replica.`,
+    `Alone since ${aloneSince}: ${name} does not reach the store (${aloneReason}). Revision ${revision} applies, and the counts are those of this replica.`,
     ...(waiting === 0
       ? []
       : [`${counted(waiting, 'choice')} made here ${waiting === 1 ? 'waits' : 'wait'} for the store.`]),
@@ -193,20 +194,36 @@ interface ModeActions {
   readonly check: (request: RolloutRequest) => void;
 }
 
-function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNode {
-  const { rateLimit } = rollout;
-  const note = hasEnded(rollout, Date.now())
-    ? 'without effect, since V1 has ended'
-    : rateLimit && rateLimitSentence(rateLimit);
+/** The operations and clients with a mode of their own. */
+function exceptionsCard(rollout: Rollout, actions: ModeActions): VNode | false {
+  const rows: readonly ModeRow[] = [
+    ...Object.entries(rollout.operations).map(([id, mode]) => ({
+      name: id,
+      mode,
+      target: { operation: id },
+      filter: `op:${id}`,
+    })),
+    ...Object.entries(rollout.clients).map(([hash, mode]) => ({
+      name: mode.name ?? hash,
+      mode,
+      target: { client: hash },
+      filter: `client:${hash}`,
+    })),
+  ];
+  if (rows.length === 0) return false;
   return (
-    <Card heading="Modes" note={note}>
+    <Card
+      heading="With a mode of their own"
+      note={hasEnded(rollout, Date.now()) ? 'without effect, since V1 has ended' : undefined}
+    >
       {table<ModeRow>(
         [
           {
             name: 'For',
             kind: 'head',
-            cell: ({ name, filter }) =>
-              filter === undefined ? name : <LinkButton onClick={toExchanges(go, filter)}>{name}</LinkButton>,
+            cell: ({ name, filter = '' }) => (
+              <LinkButton onClick={toExchanges(actions.go, filter)}>{name}</LinkButton>
+            ),
           },
           { name: 'Mode', cell: ({ mode }) => sentence(modeText(mode)) },
           { name: 'Chosen by', cell: ({ mode }) => SOURCES[mode.from] },
@@ -215,39 +232,30 @@ function modesCard(rollout: Rollout, { go, methodOf, check }: ModeActions): VNod
             : [
                 {
                   name: 'Back and forward',
-                  cell: (row: ModeRow) =>
-                    stepsOf(row, methodOf).map(({ words, request }) => (
-                      <Button
-                        key={words}
-                        class="button step"
-                        aria-label={`${words} for ${row.name}`}
-                        onClick={() => check({ ...request, ...row.target })}
-                      >
-                        {words}
-                      </Button>
-                    )),
+                  cell: (row: ModeRow) => stepButtons(row, rollout, actions),
                 },
               ]),
         ],
-        [
-          { name: defaultTarget(rollout), mode: rollout.default, target: {} },
-          ...Object.entries(rollout.operations).map(([id, mode]) => ({
-            name: id,
-            mode,
-            target: { operation: id },
-            filter: `op:${id}`,
-          })),
-          ...Object.entries(rollout.clients).map(([hash, mode]) => ({
-            name: mode.name ?? hash,
-            mode,
-            target: { client: hash },
-            filter: `client:${hash}`,
-          })),
-        ],
+        rows,
         ({ name }) => name,
       )}
     </Card>
   );
+}
+
+/** The steps that a row offers, as buttons; none where nothing but migrating is possible. */
+function stepButtons(row: ModeRow, rollout: Rollout, { methodOf, check }: ModeActions): VNode[] {
+  if (rollout.v1Origin === undefined || hasEnded(rollout, Date.now())) return [];
+  return stepsOf(row, methodOf).map(({ words, request }) => (
+    <Button
+      key={words}
+      class="button step"
+      aria-label={`${words} for ${row.name}`}
+      onClick={() => check({ ...request, ...row.target })}
+    >
+      {words}
+    </Button>
+  ));
 }
 
 interface ModeRow {
@@ -298,8 +306,8 @@ function changesCard({ changes = [] }: Rollout): VNode | false {
             name: 'When',
             kind: 'head',
             cell: ({ at }) => (
-              <time dateTime={at} title={at}>
-                {dayTime(at)}
+              <time dateTime={at} title={fullTime(at)}>
+                {shortTime(at)}
               </time>
             ),
           },
