@@ -113,7 +113,7 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
     expect(await gateway.send('POST', '/api/v1/clients', '{"data":{}}')).toBeGreaterThan(500);
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
   const summary = page.locator('.conditions summary');
-  const banner = page.getByRole('alert').filter({ hasText: 'V2' });
+  const banner = page.getByRole('alert').filter({ hasText: 'V2 has failed since' });
   for (const view of VIEWS) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
     await expect.poll(() => summary.textContent()).toMatch(/^V2: circuit (?:open|probing)/);
