@@ -2,6 +2,7 @@ import type { Answer } from '../rewrite-log/answers.ts';
 import type { TallyEntry } from '../report/tally/tally-entry.ts';
 import { errorValue, isOfV1, isOutage, statusFrom } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
+import type { IsAsked } from '../rewrite-log/history.ts';
 
 /** `new`: first seen within the hour; `again`: it was over before; `lasting`: for longer than an hour; `over`: within the last hour. */
 export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
@@ -102,6 +103,7 @@ export interface ProblemsData {
     | 'count'
     | 'pause'
     | 'isKeyless'
+    | 'isOfClients'
     | 'first'
     | 'since'
     | 'last'
@@ -143,6 +145,8 @@ interface Group {
   /** Its failures by code; those without one are not told apart. */
   readonly codes: Map<string, CodeCounts>;
   isKeyless: boolean;
+  /** False once one of V2's own clients was hit, whose requests go to V2 in every mode. */
+  isOfClients: boolean;
   first: number;
   since: number;
   last: number;
@@ -243,10 +247,18 @@ export class ProblemTally {
     else count(group, entry, time);
   }
 
-  /** The problems at `now` (milliseconds since 1970); those that have been over for an hour are left out. */
-  view(now: number, since: number, names: ReadonlyMap<string, string> = new Map()): ProblemsView {
+  /**
+   * The problems at `now` (milliseconds since 1970); those that have been over for an hour are left out. What a service failed is over where
+   * it is not asked any more.
+   */
+  view(
+    now: number,
+    since: number,
+    names: ReadonlyMap<string, string> = new Map(),
+    isAsked: IsAsked = () => true,
+  ): ProblemsView {
     const problems = withOutages([...this.groups.values()]).flatMap((group) => {
-      const until = overSince(group, now);
+      const until = overSince(group, now) ?? (isLeft(group, isAsked) ? group.last : undefined);
       const isTold = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
       return isTold ? [problemOf(group, now, until, names)] : [];
     });
@@ -287,6 +299,7 @@ export class ProblemTally {
       operations: new Set(),
       codes: new Map(),
       isKeyless: false,
+      isOfClients: true,
       first: time,
       since: time,
       last: time,
@@ -364,6 +377,7 @@ function goOn(earlier: Group, later: Group, wellsBefore: number): void {
   later.first = earlier.first;
   later.count += earlier.count;
   later.isKeyless ||= earlier.isKeyless;
+  later.isOfClients &&= earlier.isOfClients;
   for (const client of earlier.clients) if (later.clients.size < MAX_CLIENTS) later.clients.add(client);
   addSets(later, earlier);
 }
@@ -429,6 +443,7 @@ function joined(outage: Group, parts: readonly Group[]): Group {
     codes: new Map(),
     minutes: new Map(),
     isKeyless: all.some(({ isKeyless }) => isKeyless),
+    isOfClients: all.every(({ isOfClients }) => isOfClients),
     first: Math.min(...all.map(({ first }) => first)),
     since: Math.min(...all.map(({ since }) => since)),
     last: Math.max(...all.map(({ last }) => last)),
@@ -456,7 +471,11 @@ function kindOf(entry: TallyEntry, told: string | undefined): Kind {
   };
 }
 
-function count(group: Group, { client, operation = '', status, failure }: TallyEntry, time: number): void {
+function count(
+  group: Group,
+  { client, operation = '', route, status, failure }: TallyEntry,
+  time: number,
+): void {
   const until = overSince(group, time) ?? (time - group.last >= LASTING_MS ? group.last : undefined);
   if (until !== undefined && time - until >= PAUSE_MS) {
     group.isAgain = true;
@@ -465,6 +484,7 @@ function count(group: Group, { client, operation = '', status, failure }: TallyE
   } else if (group.count > 0) group.pause = Math.max(group.pause, group.wells.count - group.wellsAtLast);
   group.count += 1;
   group.operations.add(operation);
+  group.isOfClients &&= route === 'migrate';
   if (failure !== undefined) addCode(group.codes, failure, { status, count: 1 });
   group.last = time;
   group.firstWell = undefined;
@@ -481,6 +501,15 @@ function count(group: Group, { client, operation = '', status, failure }: TallyE
 function overSince({ wells, pause, firstWell, wellsAtLast }: Group, now: number): number | undefined {
   const isOver = wells.count - wellsAtLast >= Math.max(RECOVERED, PAUSE_FACTOR * pause);
   return isOver ? (firstWell ?? now) : undefined;
+}
+
+/** True for what a service failed, none of whose operations goes to it now. */
+function isLeft({ kind, operations, isOfClients }: Group, isAsked: IsAsked): boolean {
+  const { service, silent, by, operation } = kind;
+  const failing = service ?? silent ?? (by === 'gateway' ? undefined : by);
+  if (failing === undefined || !isOfClients) return false;
+  const calls = service === undefined ? [operation ?? ''] : [...operations];
+  return calls.every((call) => !isAsked(failing, call === '' ? '-' : call));
 }
 
 function problemOf(

@@ -4,6 +4,7 @@ import type { EntriesPage, ErrorGroups, ProblemsView } from '../../src/inspector
 import { type Problem, type ProblemsData, ProblemTally } from '../../src/inspector/problems.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
+import type { IsAsked } from '../../src/rewrite-log/history.ts';
 import { inspected } from '../support/inspected.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';
@@ -44,7 +45,12 @@ class Watched extends WatchedTraffic {
   }
 
   get problems(): readonly Problem[] {
-    return this.tallies.at(-1)?.view(this.now, START).problems ?? [];
+    return this.where(() => true);
+  }
+
+  /** The problems while services are asked for these calls alone. */
+  where(isAsked: IsAsked): readonly Problem[] {
+    return this.tallies.at(-1)?.view(this.now, START, new Map(), isAsked).problems ?? [];
   }
 
   get states(): readonly string[] {
@@ -266,6 +272,38 @@ describe('a problem', () => {
     ).toEqual(problems);
     for (const { count, parts } of told)
       expect(parts?.reduce((sum, part) => sum + part.count, 0) ?? count).toBe(count);
+  });
+
+  test.each<[what: string, play: (watched: Watched) => Watched, asked: readonly string[], told: string[]]>([
+    ['V2 failed, and is asked still', (all) => all.see(3, { status: 500 }), ['v2 order_floor_plan'], ['new']],
+    ['V2 failed, and V1 serves now', (all) => all.see(3, { status: 500 }), ['v1 order_floor_plan'], ['over']],
+    ['V2 left without a response', (all) => all.see(3, late), [], ['over']],
+    ['V1 failed, and V2 serves now', (all) => all.see(3, { status: 500, origin: 'v1' }), [], ['over']],
+    [
+      'the gateway refused, as it may for whichever service',
+      (all) => all.see(3, { status: 400, failure: 'malformed-json', verdict: 'refused' }),
+      [],
+      ['new'],
+    ],
+    [
+      'an outage was of, while V2 is asked for one of its operations',
+      (all) => all.see(3, open).see(1, { ...open, operation: 'other' }),
+      ['v2 other'],
+      ['new'],
+    ],
+    ['an outage was of', (all) => all.see(3, open).see(1, { ...open, operation: undefined }), [], ['over']],
+    [
+      'an outage was of, and V2’s own clients too',
+      (all) => all.see(3, open).see(1, { ...open, route: 'pass', operation: undefined }),
+      [],
+      ['new'],
+    ],
+    ['V2 failed an hour ago', (all) => all.see(3, { status: 500 }).pass(HOUR), ['v1 order_floor_plan'], []],
+  ])('is over where the service is not asked any more: what %s', (_, play, asked, states) => {
+    const watched = play(new Watched());
+    const told = watched.where((service, call) => asked.includes(`${service} ${call}`));
+    expect(told.map(({ state }) => state)).toEqual(states);
+    for (const { until, lastSeen } of told) if (until !== undefined) expect(until).toBe(lastSeen);
   });
 
   test('of an outage outlives a restart with its parts', () => {

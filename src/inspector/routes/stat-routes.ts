@@ -72,7 +72,14 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const before = await parts.history?.read();
     const since = before?.since === undefined ? startedAt : Date.parse(before.since);
-    const all = view.problems.view(time(), Math.min(startedAt, since), parts.names());
+    const now = time();
+    const inForce = parts.rollout?.view();
+    const all = view.problems.view(
+      now,
+      Math.min(startedAt, since),
+      parts.names(),
+      inForce && askedIn(inForce, now),
+    );
     return jsonResponse(
       filter.terms.length === 0 ? all : await problemsAmong(view, all, filter.accepts, pause),
     );

@@ -183,8 +183,30 @@ test('an operation that fails since it is migrated stands with its failures then
     expect(await page.locator('main .facts-list').getByText('create_client fails').count()).toBe(0);
   }
   expect(await barriers(page, '[role=alert]')).toEqual([]);
+  await page.goto(`${gateway.adminOrigin}/`);
+  await page.getByRole('heading', { name: /^What fails/ }).waitFor();
+  expect(await page.getByRole('heading', { name: /^What failed/ }).count()).toBe(0);
+  const rail = page.getByRole('region', { name: 'Stage of the migration' });
+  await rail
+    .getByText(
+      'In the last 5 minutes, of 34 requests of V1 clients 26.5 % (9) went to V2 and 73.5 % (25) to V1. 9 failed.',
+    )
+    .waitFor();
   await page.getByRole('button', { name: 'Roll back create_client' }).first().click();
   await page.getByRole('dialog').getByText('Send create_client to V1').first().waitFor();
+  // Once V1 serves it, nothing on the page says that it fails, and the numbers stay.
+  await gateway.postJson('/rollout', { mode: 'observe', operation: 'create_client', force: true });
+  expect(await order()).toBe(200);
+  await page.goto(`${gateway.adminOrigin}/`);
+  await page.getByRole('heading', { name: /^What failed/ }).waitFor();
+  expect(await page.getByRole('heading', { name: /^What fails/ }).count()).toBe(0);
+  const problem = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
+  await expect.poll(() => problem.locator('.problem-state').allTextContents()).toEqual(['over']);
+  expect(await problem.locator('td.number').allTextContents()).toEqual(['9']);
+  await rail
+    .getByText(/^In the last 5 minutes, of 35 requests .* 25.7 % \(9\) went to V2 .* 9 failed\.$/)
+    .waitFor();
+  await page.getByText(/^create_client failed: 9 of 9 requests since .* V1 serves it now\.$/).waitFor();
   expect(complaints).toEqual([]);
 });
 
