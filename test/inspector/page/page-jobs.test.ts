@@ -508,6 +508,16 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   await page.goto(`${gateway.adminOrigin}/?view=clients`);
   await page.getByText(/^V1 ends on 30 Jun 2099 10:00, .*: V1 requests get 410 from then on\.$/).waitFor();
   await page.getByText(/^Brownout first is to come: 100 % get 410, from 1 Jan 2099 10:00/).waitFor();
+  // The picture says the same in few words, each date on a line of its own.
+  const dates = page.locator('.timeline li');
+  await dates.filter({ hasText: 'Sunset of heartbeat' }).waitFor();
+  expect(await dates.filter({ hasText: /^Brownout first/ }).innerText()).toMatch(
+    /1 Jan 2099 10:00, 100 %, to come$/,
+  );
+  expect(await dates.filter({ hasText: /^Sunset of heartbeat/ }).innerText()).toMatch(/1 Jan 2098 10:00$/);
+  expect(await dates.filter({ hasText: /^Last V1 request/ }).innerText()).toMatch(/\d+ clients/);
+  for (const line of await dates.filter({ hasText: /^Brownout plan-\d+, proposed/ }).allInnerTexts())
+    expect(line).toMatch(/, would reach \d+ clients?$/);
   // The plan: what the command prints from the same log.
   const told = await commandRun(['plan', logFile, '--zone', zone.name, '--rules', rules, '--format', 'json']);
   const plan = JSON.parse(told.out) as Plan;

@@ -30,15 +30,16 @@ export interface AskedPlan {
 
 /** Asks for the plan, in the zone of the rule book until the reader chooses one. */
 export function usePlan(): AskedPlan {
-  const [isSmall, setIsSmall] = useState(false);
+  const [isSoon, setIsSoon] = useState(false);
   // Empty until the reader chooses one: that of the rule book, or else of the browser.
   const [zone, setZone] = useState('');
   const asked = useAsked<EndPlan>(
     zone === '' ? `plan?own=${encodeURIComponent(ZONE.name)}` : `plan?zone=${encodeURIComponent(zone)}`,
-    isSmall ? REFRESH : PLAN_REFRESH,
+    isSoon ? REFRESH : PLAN_REFRESH,
   );
-  const exchanges = asked.response?.exchanges ?? SMALL_LOG;
-  useEffect(() => setIsSmall(exchanges < SMALL_LOG), [exchanges < SMALL_LOG]);
+  const { response, failure } = asked;
+  const isNextSoon = failure !== undefined || (response?.exchanges ?? SMALL_LOG) < SMALL_LOG;
+  useEffect(() => setIsSoon(isNextSoon), [isNextSoon]);
   return { asked, zones: zoneField(zone, setZone) };
 }
 
