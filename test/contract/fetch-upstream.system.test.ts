@@ -46,7 +46,7 @@ describe('the upstream on fetch, in workerd', () => {
 
   test('a response that is paused is held back, and goes on when it is resumed', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('x'.repeat(5_000_000))));
-    const events = await eventsOf({ ...get(v2.origin), pauseFor: 300 });
+    const events = await eventsOf({ ...get(v2.origin), pauseFor: 2000 });
     await until(() => events.some(({ kind }) => kind === 'data'));
     await delay(100);
     expect(events.filter(({ kind }) => kind === 'data')).toHaveLength(1);

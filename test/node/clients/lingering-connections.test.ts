@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
-import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { ownTime } from '../../support/own-time.ts';
 import { statusOf } from '../../support/raw-client.ts';
 import { until } from '../../support/until.ts';
 import { served } from '../../support/served.ts';
@@ -72,13 +72,14 @@ describe('behind the last response, the side of the gateway', () => {
     socket.on('data', (bytes) => (text += String(bytes))).write(request);
     await once(socket, 'end');
     expect(statusOf({ text })).toBe(200);
-    const ended = new Promise<string>((resolve) => {
-      socket.on('error', (error) => resolve('code' in error ? String(error.code) : error.message));
-    });
+    let end = '';
+    socket.on('error', (error) => (end = 'code' in error ? String(error.code) : error.message));
     // Closed at once, it answers late bytes with a reset, which a further write meets; while it lingers it drops them.
     const timer = setInterval(() => socket.write('\r\n'), 50);
     onTestFinished(() => clearInterval(timer));
-    return Promise.race([ended, delay(500, 'lingers')]);
+    const spent = ownTime();
+    await until(() => end !== '' || spent() > 500);
+    return end === '' ? 'lingers' : end;
   }
 
   const CASES: readonly (readonly [request: string, end: RegExp])[] = [

@@ -120,9 +120,9 @@ test.for(Object.entries(UNFINISHED))(
     const socket = begin(gateway.port);
     await new Promise((resolve) => void socket.on('close', resolve));
     // Node reports the close of the socket in a later turn.
-    await delay(50);
-    const { handshakes = {} } = gateway.server.earlyEnds ?? {};
-    expect(Object.entries(handshakes).filter(([, count]) => count > 0)).toEqual([['timeout', 1]]);
+    await expect
+      .poll(() => Object.entries(gateway.server.earlyEnds?.handshakes ?? {}).filter(([, count]) => count > 0))
+      .toEqual([['timeout', 1]]);
   },
 );
 
