@@ -212,9 +212,7 @@ function byCause(
   { stats }: ConditionFacts,
   operations: readonly TroubleNow[],
 ): Record<'outage' | 'own', readonly TroubleNow[]> {
-  const outage = operations.filter(
-    ({ failed, unanswered }) => unanswered > 0 && failed - unanswered < ENOUGH,
-  );
+  const outage = operations.filter(({ isOwn }) => !isOwn);
   return outage.length > 1 || stats.breaker !== 'closed'
     ? { outage, own: operations.filter((one) => !outage.includes(one)) }
     : { outage: [], own: operations };
@@ -304,7 +302,7 @@ function serviceCondition(
       until: new Date(inARow.since).toISOString(),
     };
   if (requests >= ENOUGH && percent >= FAILING)
-    return { about, level: 'bad', label: `${name} fails`, sentence: share, place };
+    return { about, level: 'bad', label: `${name} fails`, sentence: lately, place };
   if (failed > 0 && (percent >= TROUBLE || requests < ENOUGH)) {
     // A few requests that all failed are too few for more than a note, but they do not mean occasional failures.
     const isAlways = failed === requests;

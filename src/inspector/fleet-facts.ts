@@ -1,7 +1,12 @@
 import { clockAhead } from '../report/fleet/fleet-texts.ts';
 import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
-import { evidenceOf, type OperationTrouble, type WatchedOperation } from '../rewrite-log/operation-health.ts';
+import {
+  evidenceOf,
+  isOwn,
+  type OperationTrouble,
+  type WatchedOperation,
+} from '../rewrite-log/operation-health.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 
 /** What one replica counts by itself of what the verdict is made from. Times are milliseconds since 1970. */
@@ -230,6 +235,7 @@ function troubleOf(
     failed,
     isRefusal: told.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
     unanswered,
+    isOwn: isOwn(before, { requests, failed }, unanswered, rule),
     client: isOfOne ? first.client : undefined,
     since: Math.min(
       ...told.map(({ since }) => since),

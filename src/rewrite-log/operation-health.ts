@@ -17,6 +17,8 @@ export interface OperationTrouble {
   readonly isRefusal: boolean;
   /** Those of the failures without a response from V2, such as with an open circuit: they are not caused by the operation. */
   readonly unanswered: number;
+  /** True if the requests to which V2 did respond show the trouble as well, so that an outage of V2 does not explain it. */
+  readonly isOwn: boolean;
   /** The hash of the only affected client; undefined if there are several, or requests without a key. */
   readonly client: string | undefined;
   /** Milliseconds since 1970 of the first failure, of the last one, and of the first response after that, once it is over. */
@@ -63,6 +65,9 @@ const ENOUGH = 5;
 
 /** Successive responses without a failure after which trouble is over. */
 const RECOVERED = 20;
+
+/** Successive responses after which trouble is over if no larger share of them failed than before. */
+const AS_BEFORE = 50;
 
 /** Minutes whose requests are compared with what was before. */
 const RECENT_MINUTES = 10;
@@ -122,13 +127,22 @@ class Failures {
 interface Trouble {
   kind: OperationTrouble['kind'];
   requests: number;
-  readonly failures: Failures;
+  failures: Failures;
   since: number;
   last: number;
   until: number | undefined;
   readonly before: Counts;
   /** Successive requests that V1 served since it began, and the time of the first. */
   row: { requests: number; since: number };
+  /** The latest requests to which V2 responded, the time of the first, and the counts of the trouble until then. */
+  responded:
+    | {
+        requests: number;
+        failed: number;
+        readonly since: number;
+        readonly until: Pick<Trouble, 'requests' | 'failures'>;
+      }
+    | undefined;
   isTold: boolean;
 }
 
@@ -174,11 +188,39 @@ export class OperationHealth {
     }
     addToRow(health, entry, failed, time);
     watch(this.watching.get(operation), entry, failed, time);
+    this.endAsBefore(health, entry, failed, time);
     const { trouble } = health;
     if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
     else if (failed) this.judge(health, entry, time);
     addToMinute(health, entry, failed, time);
     if (failed) this.tell(operation, health);
+  }
+
+  /** Ends trouble once no larger share fails than before it began: an operation may always have failed at times. */
+  private endAsBefore(health: Health, entry: Entry, failed: boolean, time: number): void {
+    const { trouble } = health;
+    if (trouble === undefined || trouble.until !== undefined) return;
+    if (failed && isOutage(entry.failure ?? '')) {
+      trouble.responded = undefined;
+      return;
+    }
+    const { before, requests, failures } = trouble;
+    const responded = (trouble.responded ??= {
+      requests: 0,
+      failed: 0,
+      since: time,
+      until: { requests, failures: Failures.of([failures]) },
+    });
+    responded.requests += 1;
+    if (failed) responded.failed += 1;
+    const isOfOutage = !isOwn(before, { requests, failed: failures.count }, failures.unanswered, this.rule());
+    if (responded.requests < (isOfOutage ? RECOVERED : AS_BEFORE)) return;
+    trouble.responded = undefined;
+    if (responded.failed * before.requests > before.failed * responded.requests) return;
+    if (before.requests === 0) return;
+    Object.assign(trouble, responded.until, { until: responded.since });
+    // What failed until then belongs neither to the past nor to what is compared with it from now on.
+    health.minutes.length = 0;
   }
 
   /** Adds requests from before this run to the past, by operation. */
@@ -239,11 +281,13 @@ export class OperationHealth {
 
   private told(
     operation: string,
-    { row: _row, isTold: _isTold, failures, ...trouble }: Trouble,
+    { row: _row, responded: _responded, isTold: _isTold, failures, ...trouble }: Trouble,
   ): OperationTrouble {
     const { count: failed, isRefusal, unanswered, client } = failures;
-    const evidence = evidenceOf(trouble.before, { requests: trouble.requests, failed }, this.rule());
-    return { operation, ...trouble, failed, isRefusal, unanswered, client, evidence };
+    const present = { requests: trouble.requests, failed };
+    const evidence = evidenceOf(trouble.before, present, this.rule());
+    const own = isOwn(trouble.before, present, unanswered, this.rule());
+    return { operation, ...trouble, failed, isRefusal, unanswered, isOwn: own, client, evidence };
   }
 
   private healthOf(operation: string, time: number): Health | undefined {
@@ -289,6 +333,15 @@ export function evidenceOf(past: Counts, present: Counts, rule: RollbackRule): T
     isHarm: failsMoreThanBefore(before, now, rule),
     margin: rule.margin,
   };
+}
+
+/** Whether the requests to which V2 responded fail more often than before; `unanswered` are those to which it did not. */
+export function isOwn(past: Counts, present: Counts, unanswered: number, rule: RollbackRule): boolean {
+  if (unanswered === 0) return true;
+  const failed = present.failed - unanswered;
+  if (failed < ENOUGH) return false;
+  const responded = { requests: present.requests - unanswered, failures: failed };
+  return past.requests < rule.requests || failsMoreThanBefore(sampleOf(past), responded, rule);
 }
 
 interface Watch {
@@ -338,8 +391,12 @@ function watch(
   if (isOutage(failure)) counts.unanswered += 1;
 }
 
-function begun(trouble: Omit<Trouble, 'last' | 'until' | 'row' | 'isTold'>, last: number): Trouble {
-  return { ...trouble, last, until: undefined, row: { requests: 0, since: last }, isTold: false };
+function begun(
+  trouble: Omit<Trouble, 'last' | 'until' | 'row' | 'responded' | 'isTold'>,
+  last: number,
+): Trouble {
+  const row = { requests: 0, since: last };
+  return { ...trouble, last, until: undefined, row, responded: undefined, isTold: false };
 }
 
 function sampleOf({ requests, failed }: Counts): { readonly requests: number; readonly failures: number } {

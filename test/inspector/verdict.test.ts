@@ -362,6 +362,25 @@ describe('the verdict', () => {
       'note: V2 did not respond to 30 requests for 3 operations, from 2026-11-29T08:05:01.000Z until 2026-11-29T08:07:11.000Z.',
     ],
     [
+      'V2 was gone, also for an operation that always failed at times',
+      (all) => {
+        const atTimes = (times: number): void => {
+          for (let time = 0; time < times; time += 1)
+            all.see(1, { ...FAILS, operation: 'a' }).see(5, { operation: 'a' });
+        };
+        atTimes(30);
+        all.see(100, { operation: 'b' });
+        for (const operation of ['a', 'b']) all.see(10, { ...UNREACHABLE, operation });
+        atTimes(10);
+        return all
+          .see(50, { operation: 'b' })
+          .pass(3 * MINUTE)
+          .see(1, { operation: 'b' })
+          .verdict();
+      },
+      'note: V2 did not respond to 20 requests for 2 operations, from 2026-11-29T08:04:41.000Z until 2026-11-29T08:06:01.000Z.',
+    ],
+    [
       'some requests fail as ever',
       (all) =>
         all

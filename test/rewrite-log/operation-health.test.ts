@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../src/rewrite-log/answers.ts';
+import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { OperationHealth, type OperationTrouble } from '../../src/rewrite-log/operation-health.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -9,7 +10,7 @@ class Operation {
   now = 0;
   private readonly health = new OperationHealth(undefined, (trouble) => void this.harms.push(trouble));
 
-  see(requests: number, answer: Answer, origin?: 'v1'): this {
+  see(requests: number, answer: Answer, origin?: 'v1', failure?: Entry['failure']): this {
     for (let at = 0; at < requests; at += 1) {
       this.now += 1000;
       const status = answer === 'failed' ? 500 : 200;
@@ -20,6 +21,7 @@ class Operation {
           route: 'migrate',
           status,
           origin,
+          failure,
           client: 'a',
         },
         this.now,
@@ -61,6 +63,31 @@ describe('an operation that fails', () => {
     const operation = play(new Operation());
     expect(operation.harms).toHaveLength(harms);
     for (const { evidence } of operation.harms) expect(evidence.isHarm).toBe(true);
+  });
+
+  test('that always failed at times is not blamed for an outage, and is over with it', () => {
+    const operation = new Operation();
+    const atTimes = (times: number): void => {
+      for (let time = 0; time < times; time += 1) operation.see(1, 'failed').see(5, 'well');
+    };
+    atTimes(40);
+    operation.see(18, 'failed', undefined, 'upstream-unreachable');
+    expect(operation.troubles).toMatchObject([{ unanswered: 18, isOwn: false, until: undefined }]);
+    atTimes(20);
+    expect(operation.troubles).toMatchObject([{ unanswered: 18, isOwn: false, until: 279_000 }]);
+    operation.see(30, 'failed');
+    expect(operation.troubles).toMatchObject([{ unanswered: 0, isOwn: true, until: undefined }]);
+  });
+
+  test('is over once no larger share of it fails than before', () => {
+    const operation = new Operation();
+    for (let time = 0; time < 40; time += 1) operation.see(1, 'failed').see(9, 'well');
+    for (let time = 0; time < 40; time += 1) operation.see(5, 'failed').see(5, 'well');
+    expect(operation.troubles).toMatchObject([{ kind: 'more', isOwn: true, until: undefined }]);
+    for (let time = 0; time < 20; time += 1) operation.see(1, 'failed').see(9, 'well');
+    const [trouble] = operation.troubles;
+    expect(trouble?.until).toBeGreaterThan(800_000);
+    expect(trouble?.until).toBeLessThan(910_000);
   });
 
   test('is over once V1 serves it again', () => {
