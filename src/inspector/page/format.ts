@@ -61,6 +61,13 @@ export function shortTime(time: string, now: number = Date.now()): string {
   return `${day.format(date)}${isThisYear ? '' : ` ${date.getFullYear()}`} ${of}`;
 }
 
+/** A text in which a period within a minute, whose ends would be the same short time, is said as one time. */
+export function withoutSameTimes(text: string): string {
+  return text.replaceAll(/from (\S+Z) until (\S+Z)/g, (period, from: string, until: string) =>
+    shortTime(from) === shortTime(until) ? `at ${from}` : period,
+  );
+}
+
 /** The reader's zone at that time: `UTC`, `GMT+1`. */
 function zoneOf(date: Date): string {
   return zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? '';

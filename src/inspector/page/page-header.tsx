@@ -59,7 +59,11 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
         )}
         <span class={classes('chip', 'connection', connection)}>
           <i aria-hidden />
-          <span>{view.paused && connection === 'live' ? 'Paused' : CONNECTIONS[connection]}</span>
+          <span>
+            {place.view === 'traffic' && view.paused && connection === 'live'
+              ? 'Paused'
+              : CONNECTIONS[connection]}
+          </span>
         </span>
         {state?.canLogOut === true && <Button onClick={() => void logOut()}>Log out</Button>}
         <Button class="button help" aria-label="Help" title="Help (?)" aria-keyshortcuts="?" onClick={onHelp}>

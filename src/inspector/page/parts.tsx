@@ -4,7 +4,7 @@ import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
 import type { AdminFailure } from './admin-client.ts';
-import { fullTime, type HueOf, shortTime } from './format.ts';
+import { fullTime, type HueOf, shortTime, withoutSameTimes } from './format.ts';
 import type { Go } from './page-state.ts';
 
 type Tags = JSX.IntrinsicElements;
@@ -384,15 +384,17 @@ export function SentenceList({ sentences, shown = sentence, ...props }: Sentence
 
 /** A sentence about the gateway, with instants short and in the reader's zone, and figures on one line with their units. */
 export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
-  return text.split(WHOLE).map((piece, index) => {
-    if (index % 2 === 0) return visibleText(piece);
-    if (!piece.endsWith('Z')) return <span class="nowrap">{piece}</span>;
-    return (
-      <time class="nowrap" dateTime={piece} title={fullTime(piece)}>
-        {shortTime(piece)}
-      </time>
-    );
-  });
+  return withoutSameTimes(text)
+    .split(WHOLE)
+    .map((piece, index) => {
+      if (index % 2 === 0) return visibleText(piece);
+      if (!piece.endsWith('Z')) return <span class="nowrap">{piece}</span>;
+      return (
+        <time class="nowrap" dateTime={piece} title={fullTime(piece)}>
+          {shortTime(piece)}
+        </time>
+      );
+    });
 }
 
 /** Code that breaks only between words, never after a `?` or `-` within one. */

@@ -8,10 +8,20 @@ import {
   type MarkedSpan,
   pairsOf,
 } from '../../../src/inspector/page/entry/marked-lines.ts';
-import { searchedWords } from '../../../src/inspector/page/format.ts';
+import { searchedWords, withoutSameTimes } from '../../../src/inspector/page/format.ts';
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/live-entries.ts';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
+
+test.each([
+  ['from 2026-11-29T08:04:41.000Z until 2026-11-29T08:04:52.000Z', 'at 2026-11-29T08:04:41.000Z'],
+  [
+    'from 2026-11-29T08:04:41.000Z until 2026-11-29T08:06:01.000Z',
+    'from 2026-11-29T08:04:41.000Z until 2026-11-29T08:06:01.000Z',
+  ],
+])('a period is one time if both ends are in one minute: %s', (period, shown) => {
+  expect(withoutSameTimes(`V2 failed, ${period}.`)).toBe(`V2 failed, ${shown}.`);
+});
 
 describe('a place', () => {
   test('comes back from its address', () => {

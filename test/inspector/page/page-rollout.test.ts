@@ -109,7 +109,9 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   await page.getByText(leftOut).waitFor();
   await page.unroute('**/rollout');
   await page
-    .getByText(/^\d+ requests? of V1 clients since the start of \S+: V1 \S+ % \d+(?: V2 \S+ % \d+)?\s*$/)
+    .getByText(
+      /^\d+ forwarded requests? of V1 clients since the start of \S+: V1 \S+ % \d+(?: V2 \S+ % \d+)?\s*$/,
+    )
     .waitFor();
   // Without its store, the replica says since when it is alone.
   rmSync(store, { recursive: true });

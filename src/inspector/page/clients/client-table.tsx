@@ -218,7 +218,9 @@ function clientRows(
             onClick={() => toggle(client)}
           />
           <div>
-            <ClientName client={client} clients={clients} announce={announce} onNamed={onNamed} />
+            {client !== NO_KEY && (
+              <ClientName client={client} clients={clients} announce={announce} onNamed={onNamed} />
+            )}
             {/* A name for assistive technology contains the visible text (WCAG 2.5.3). */}
             <LinkButton
               onClick={toExchanges(go, `client:${client}`)}

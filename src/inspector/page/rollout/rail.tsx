@@ -112,7 +112,10 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
 }
 
 /** The share of V1 clients' requests that each service got, with the key to its colours. */
-function answeredBar({ v1, v2, neither = 0, within }: NonNullable<RailProps['answered']>): VNode {
+function answeredBar(answered: NonNullable<RailProps['answered']>): VNode {
+  const { v1, v2, neither = 0, within } = answered;
+  // Without `neither`, those are not among them.
+  const what = answered.neither === undefined ? 'forwarded request' : 'request';
   const all = v1 + v2 + neither;
   const parts = [
     { name: 'V1', look: 'of-v1', times: v1 },
@@ -127,7 +130,7 @@ function answeredBar({ v1, v2, neither = 0, within }: NonNullable<RailProps['ans
         ))}
       </span>
       <p class="readout">
-        {`${counted(all, 'request')} of V1 clients ${within}: `}
+        {`${counted(all, what)} of V1 clients ${within}: `}
         {parts.map(({ name, look, times }) => (
           <span key={look} class="legend">
             <i class={`swatch ${look}`} aria-hidden />
