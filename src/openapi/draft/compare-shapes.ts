@@ -1662,7 +1662,13 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
     0.95,
     'the values differ in case and separators',
   );
-  if (v1.length === v2.length) {
+  // Where a short form of a value stands at another place, places say nothing.
+  const isOrdered = old.every((one) => {
+    const short = young.filter((other) => isShortFor(one, other));
+    return short.length !== 1 || v1.indexOf(one) === v2.indexOf(short[0] ?? '');
+  });
+  if (!isOrdered) pairUp(guessed, isShortFor, 0.75, 'one value is short for the other');
+  if (v1.length === v2.length && isOrdered) {
     const isRetyped = v1.every((one) => v2.every((other) => !sameType(one, other)));
     const isSamePlace = (one: FoundValue, other: FoundValue): boolean =>
       v1.indexOf(one) === v2.indexOf(other);
@@ -1679,6 +1685,17 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
   if (old.length === 1 && young.length === 1)
     pairUp(guessed, sameType, 0.75, 'one value is gone and one is new');
   return { spelled, guessed, left: old, fresh: young };
+}
+
+/** True where one value has the letters of the other one in their order, from the first on: `DLVY` is short for `DeliveryTo`. */
+function isShortFor(one: FoundValue, other: FoundValue): boolean {
+  const [short = '', long = ''] = [one, other]
+    .map((value) => spelling(value))
+    .toSorted((first, second) => first.length - second.length);
+  if (short.length < 2 || short.length === long.length || short[0] !== long[0]) return false;
+  let at = 0;
+  for (const letter of long) if (letter === short[at]) at += 1;
+  return at === short.length;
 }
 
 /** A value without case and without separators of words; signs, and characters between digits, mean something. */

@@ -840,11 +840,12 @@ function commonNames(version: Version): ReadonlySet<string> {
   if (known !== undefined) return known;
   const names = new Map<string, Set<string>>();
   for (const operation of version.operations) {
-    const shape = successShape(operation, version.components);
+    const shapes = [requestShape(operation, version.components), successShape(operation, version.components)];
     const resource = staticWords(operation).at(-1) ?? '';
     const own = names.get(resource) ?? new Set();
     names.set(resource, own);
-    for (const name of shape === undefined ? [] : innerNames(shape)) own.add(name);
+    for (const shape of shapes)
+      for (const name of shape === undefined ? [] : innerNames(shape)) own.add(name);
   }
   const resources = [...names.values()].filter((own) => own.size > 0);
   const counts = Map.groupBy(

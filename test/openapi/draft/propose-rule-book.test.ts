@@ -708,6 +708,19 @@ test('values that V2 spells otherwise are mapped, and others are asked about', (
   });
 });
 
+test.each<[old: readonly string[], young: readonly string[], pairs: string]>([
+  [
+    ['Business', 'Correspondence', 'DeliveryTo', 'MailTo', 'POBox', 'Statement'],
+    ['BIZ', 'DLVY', 'MLTO', 'PBOX', 'CORR', 'STAT'],
+    'Correspondence: CORR, DeliveryTo: DLVY, MailTo: MLTO, POBox: PBOX, Statement: STAT, Business: BIZ',
+  ],
+  [['bought', 'shipped'], ['B', 'S'], 'bought: B, shipped: S'],
+  [['open', 'closed'], ['CLSD', 'OPN'], 'open: OPN, closed: CLSD'],
+])('values %j that are %j in V2', (old, young, pairs) => {
+  const of = (values: readonly string[]): unknown => objectOf({ status: { ...text, enum: values } });
+  expect(printedRules(bookOf(of(old), of(young))).asked).toEqual([`{ map: { ${pairs} }, of: status }`]);
+});
+
 test('PUT has the rules of POST and PATCH, and is named beside every', async () => {
   const wrapped = objectOf({ data: objectOf({ due: text, id: text }) });
   const v1 = methodsWith('v1', wrapped, 'post', 'patch', 'put');

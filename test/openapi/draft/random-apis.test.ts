@@ -31,6 +31,7 @@ const CHANGES = [
   'another name',
   'inside an object',
   'out of its object',
+  'a relationship',
   'a list of one',
   'a list of texts',
   'a list of objects',
@@ -82,6 +83,7 @@ const field = fc
       'another name': [...around, to],
       'inside an object': [...around, to, last],
       'out of its object': [last],
+      'a relationship': ['relationships', last, 'data', 'id'],
       'a list of one': [...around, last.endsWith('s') ? `${last}es` : `${last}s`],
       'a list of texts': path,
       'a list of objects': path,
@@ -90,7 +92,8 @@ const field = fc
       new: path,
     }[change];
     return {
-      v1: change === 'new' ? undefined : path,
+      v1:
+        change === 'new' ? undefined : change === 'a relationship' ? [...around, `${snake(last)}_id`] : path,
       v2,
       type: change === 'a list of texts' ? 'string' : type,
       text: change === 'another name, which the text tells' ? `Formerly called \`${last}\`.` : '',
@@ -241,13 +244,15 @@ test(
       size: 'max',
     });
     const young = fc.shuffledSubarray(YOUNG_NOUNS, { minLength: 4, maxLength: 4 });
+    /** What all of V2's paths begin with behind its version. */
+    const head = fc.constantFrom('', '', '/shop');
     let [moved, kept, back] = [0, 0, 0];
     await fc.assert(
-      fc.asyncProperty(kinds, young, fc.nat(1000), async (resources, fresh, luck) => {
+      fc.asyncProperty(kinds, young, head, fc.nat(1000), async (resources, fresh, shop, luck) => {
         const ping = { get: { responses: {} } };
         const paths: Record<'v1' | 'v2', Record<string, Record<string, unknown>>> = {
           v1: { '/api/v1/ping': ping },
-          v2: { '/api/v2/ping': ping },
+          v2: { [`/api/v2${shop}/ping`]: ping },
         };
         const schemas: Record<'v1' | 'v2', Record<string, unknown>> = { v1: {}, v2: {} };
         const truth: { verb: Verb; old: string; now: string | undefined; fields: readonly Field[] }[] = [];
@@ -280,7 +285,8 @@ test(
               },
             };
             for (const verb of one.verbs) {
-              const key = `/api/${version}${path}${hasId(verb) ? '/{id}' : ''}`;
+              const around = version === 'v2' ? shop : '';
+              const key = `/api/${version}${around}${path}${hasId(verb) ? '/{id}' : ''}`;
               (paths[version][key] ??= {})[METHODS[verb].toLowerCase()] = {
                 ...idOf(verb, noun, one.ids, version),
                 ...(verb === 'create' || verb === 'update' ? { requestBody: { content } } : {}),
@@ -294,7 +300,7 @@ test(
             truth.push({
               verb,
               old: `/api/v1/${noun}${end}`,
-              now: paths2 === undefined ? undefined : `/api/v2${paths2}${end}`,
+              now: paths2 === undefined ? undefined : `/api/v2${shop}${paths2}${end}`,
               fields,
             });
           }
@@ -329,7 +335,7 @@ test(
           if (sent.verdict === 'refused') throw new Error(`${sent.code}\n${draft}`);
           if (sent.verdict === 'passed') continue;
           const [path = ''] = sent.target.split('?');
-          const same = old.replace('/v1/', '/v2/');
+          const same = old.replace('/v1', path.startsWith(`/api/v2${shop}/`) ? `/v2${shop}` : '/v2');
           // What is not proven goes to the same path, where V2 has nothing.
           expect([path === now || path === same, path, draft]).toEqual([true, path, draft]);
           if (path !== same) moved += 1;
