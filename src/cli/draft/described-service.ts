@@ -14,6 +14,7 @@ import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { generalPointer } from '../../json/pointer.ts';
 import { OperationTable } from '../../rules/rule-book.ts';
 import { exampleResponse } from './described-examples.ts';
+import { ParameterChecks } from './parameter-checks.ts';
 
 /** A request to check against a description. */
 export interface JudgedRequest {
@@ -25,6 +26,21 @@ export interface JudgedRequest {
   readonly body: string;
 }
 
+/** The places of parameters whose values are checked, in words. */
+const PARAMETERS: ReadonlyMap<unknown, string> = new Map([
+  ['query', 'query parameter'],
+  ['path', 'path parameter'],
+  ['header', 'header field'],
+]);
+
+function decodedSegment(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
 /** The operations of a description below a prefix, matched and validated as a service would. */
 export class DescribedService {
   readonly components: Components;
@@ -32,11 +48,13 @@ export class DescribedService {
   private readonly operations: readonly DescribedOperation[];
   private readonly table: OperationTable;
   private readonly schemas: BodySchemas;
+  private readonly parameters: ParameterChecks;
 
   constructor(components: Components, prefix: string, schemas: BodySchemas) {
     this.components = components;
     this.prefix = prefix;
     this.schemas = schemas;
+    this.parameters = new ParameterChecks(components);
     this.operations = operationsBelow(components.description, prefix, 'v2');
     this.table = new OperationTable(
       this.operations.flatMap((operation, at) => {
@@ -69,8 +87,33 @@ export class DescribedService {
         ? [`V2 requires the header field ${name}.`]
         : [];
     });
-    if (body === '' || requestBody(operation, this.components)?.form !== 'json') return missing;
-    return [...missing, ...this.bodyFaults(operation, body)];
+    const sentIn = (place: unknown, name: string): readonly string[] =>
+      place === 'query' ? query.getAll(name) : place === 'header' ? [field(name.toLowerCase()) ?? ''] : [];
+    const faults = [...missing, ...this.parameterFaults(operation, path, sentIn)];
+    if (body === '' || requestBody(operation, this.components)?.form !== 'json') return faults;
+    return [...faults, ...this.bodyFaults(operation, body)];
+  }
+
+  /** What the schemas of parameters say against the values that a request has. */
+  private parameterFaults(
+    operation: DescribedOperation,
+    path: string,
+    sentIn: (place: unknown, name: string) => readonly string[],
+  ): readonly string[] {
+    const segments = path.slice(this.prefix.length).split('/');
+    const inPath = new Map((templateOf(operation) ?? '').split('/').map((own, at) => [own, segments[at]]));
+    return parametersOf(operation, this.components.description).flatMap((parameter) => {
+      const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
+      const words = PARAMETERS.get(place);
+      if (typeof name !== 'string' || words === undefined) return [];
+      const segment = place === 'path' ? inPath.get(`{${name}}`) : undefined;
+      const texts = segment === undefined ? sentIn(place, name) : [decodedSegment(segment)];
+      const fault = this.parameters.faultOf(
+        parameter,
+        texts.filter((text) => text !== ''),
+      );
+      return fault === undefined ? [] : [`V2 refuses the ${words} ${name}: ${fault}`];
+    });
   }
 
   /** Sentences about query parameters that V2 does not describe: most services ignore those, so that they are no reason to refuse. */

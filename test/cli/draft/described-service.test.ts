@@ -124,3 +124,58 @@ test.each([
 ])('tells of the query parameters in %s that V2 does not describe', (target, expected) => {
   expect(service().unknownQueries('GET', target)).toEqual(expected);
 });
+
+const schemaOf = (schema: object, more: object = {}): object => ({
+  name: 'one',
+  in: 'query',
+  schema,
+  ...more,
+});
+const listOf = (items: object): object => ({ type: 'array', items });
+const CODES = { type: 'string', enum: ['open', 'closed'] };
+
+test.each<readonly [parameter: object, target: string, field: string | undefined, isTaken: boolean]>([
+  [schemaOf(CODES), '/v2/a/1?one=open', undefined, true],
+  [schemaOf(CODES), '/v2/a/1?one=booked', undefined, false],
+  [schemaOf(CODES), '/v2/a/1?one=', undefined, true],
+  [schemaOf({ type: 'integer', maximum: 9 }), '/v2/a/1?one=9', undefined, true],
+  [schemaOf({ type: 'integer', maximum: 9 }), '/v2/a/1?one=10', undefined, false],
+  [schemaOf({ type: 'integer' }), '/v2/a/1?one=nine', undefined, false],
+  [schemaOf({ type: 'boolean' }), '/v2/a/1?one=true', undefined, true],
+  [schemaOf({ type: 'boolean' }), '/v2/a/1?one=yes', undefined, false],
+  [schemaOf({ type: 'string', pattern: '^[0-9]+$' }), '/v2/a/1?one=12', undefined, true],
+  [schemaOf({ enum: [1, 2] }), '/v2/a/1?one=2', undefined, true],
+  [schemaOf({ oneOf: [{ type: 'integer' }, CODES] }), '/v2/a/1?one=7', undefined, true],
+  [schemaOf({ type: 'string', format: 'date' }), '/v2/a/1?one=soon', undefined, false],
+  [schemaOf(listOf(CODES)), '/v2/a/1?one=open&one=closed', undefined, true],
+  [schemaOf(listOf(CODES)), '/v2/a/1?one=open&one=booked', undefined, false],
+  [schemaOf(listOf(CODES), { explode: false }), '/v2/a/1?one=open,closed', undefined, true],
+  [schemaOf(listOf(CODES), { explode: false }), '/v2/a/1?one=open,booked', undefined, false],
+  [
+    schemaOf(listOf({ type: 'integer' }), { style: 'pipeDelimited', explode: false }),
+    '/v2/a/1?one=1%7C2',
+    undefined,
+    true,
+  ],
+  [schemaOf({ type: 'object' }, { style: 'deepObject' }), '/v2/a/1?one=x', undefined, true],
+  [schemaOf({ $ref: '#/components/schemas/Code' }), '/v2/a/1?one=booked', undefined, false],
+  [schemaOf({ $ref: '#/components/schemas/None' }), '/v2/a/1?one=booked', undefined, true],
+  [schemaOf({ type: 'integer' }, { in: 'path' }), '/v2/a/7', undefined, true],
+  [schemaOf({ type: 'string', format: 'uuid' }, { in: 'path' }), '/v2/a/7', undefined, false],
+  [schemaOf({ type: 'string', enum: ['a b'] }, { in: 'path' }), '/v2/a/a%20b', undefined, true],
+  [schemaOf({ type: 'string' }, { in: 'path' }), '/v2/a/%zz', undefined, true],
+  [schemaOf({ type: 'integer' }, { in: 'header' }), '/v2/a/1', '3', true],
+  [schemaOf({ type: 'integer' }, { in: 'header' }), '/v2/a/1', 'three', false],
+  [schemaOf({ type: 'integer' }, { in: 'header' }), '/v2/a/1', undefined, true],
+])('a parameter %j of %s, as a field %s, is taken: %s', (parameter, target, field, isTaken) => {
+  const description = {
+    openapi: '3.1.0',
+    paths: { '/a/{one}': { get: { parameters: [parameter], responses: {} } } },
+    components: { schemas: { Code: CODES } },
+  };
+  const described = new DescribedService(new Components(description), '/v2', new BodySchemas(description));
+  const faults = described.faultsOf({ method: 'GET', target, body: '', field: () => field });
+  const { in: place } = Object(parameter);
+  const words = place === 'header' ? 'header field' : `${place} parameter`;
+  expect(faults).toEqual(isTaken ? [] : [expect.stringMatching(`^V2 refuses the ${words} one: [A-Z].*\\.$`)]);
+});
