@@ -42,16 +42,38 @@ export function exampleResponse(described: DescribedOperation, components: Compo
   const all = Object.entries(objectIn(described.operation, 'responses'));
   const [key, declared] = all.find(([status]) => status.startsWith('2')) ??
     all.find(([status]) => status === 'default') ?? ['200', {}];
-  const response = followed(description, declared);
   const status = /^2\d\d$/.test(key) ? Number(key) : 200;
+  return responseIn(followed(description, declared), status, described.method, components);
+}
+
+/** The first error of an operation that a description shows; undefined for none. */
+export function exampleError(
+  described: DescribedOperation,
+  components: Components,
+): ExampleResponse | undefined {
+  const { description } = components;
+  const all = Object.entries(objectIn(described.operation, 'responses'));
+  const [key, declared] = all.find(([status]) => /^[45]/.test(status)) ??
+    all.find(([status]) => status === 'default') ?? [''];
+  if (declared === undefined) return undefined;
+  const status = /^[45]\d\d$/.test(key) ? Number(key) : key.startsWith('5') ? 500 : 400;
+  return responseIn(followed(description, declared), status, described.method, components);
+}
+
+function responseIn(
+  response: unknown,
+  status: number,
+  method: string,
+  components: Components,
+): ExampleResponse {
+  const { description } = components;
   const headers = Object.entries(objectIn(response, 'headers')).map(([name, field]) => {
     const schema = memberOf(followed(description, field), 'schema');
     return [name.toLowerCase(), String(sampleOf(shapeOf(schema, components)))] as const;
   });
   const content = Object.entries(objectIn(response, 'content'));
   const [type, media] = content.find(([one]) => isJsonMedia(one)) ?? content[0] ?? [];
-  if (type === undefined || described.method === 'HEAD' || status === 204)
-    return { status, headers, body: '' };
+  if (type === undefined || method === 'HEAD' || status === 204) return { status, headers, body: '' };
   if (!isJsonMedia(type)) return { status, headers: [...headers, ['content-type', type]], body: 'text' };
   const body = printJsonText(exampleOf(media, components));
   return { status, headers: [...headers, ['content-type', type]], body };

@@ -229,8 +229,12 @@ export class Desk implements DraftDesk {
     return { ...this.listed(question), parts, ...(value !== undefined && { value }) };
   }
 
-  /** The effect of an answer on the first example request that it changes. */
-  private async effectOf(question: DraftQuestion, answer: GivenAnswer): Promise<AnswerEffect | undefined> {
+  /** The effect of an answer on the first example request that it changes, or on its response; on an error where it concerns nothing else. */
+  private async effectOf(
+    question: DraftQuestion,
+    answer: GivenAnswer,
+    kind: 'success' | 'error' = 'success',
+  ): Promise<AnswerEffect | undefined> {
     const { operations } = this.proposed;
     const concerned =
       question.operations.length === 0
@@ -241,13 +245,16 @@ export class Desk implements DraftDesk {
       const example = this.exampleOf(operation);
       if (example === undefined) continue;
       const [before, after] = [
-        await this.shown(operation, example, new Map([...this.answers, [question.id, none]])),
-        await this.shown(operation, example, new Map([...this.answers, [question.id, answer]])),
+        await this.shown(operation, example, new Map([...this.answers, [question.id, none]]), kind),
+        await this.shown(operation, example, new Map([...this.answers, [question.id, answer]]), kind),
       ];
       if (before.request === after.request && before.response === after.response) continue;
       return { operation: operation.id, v1: requestText(example), before, after };
     }
-    return undefined;
+    const isOfErrors = question.parts.some(({ answers }) =>
+      answers.some(({ lines }) => lines.some((line) => /\bstatus: [45]xx\b/.test(line))),
+    );
+    return isOfErrors && kind === 'success' ? this.effectOf(question, answer, 'error') : undefined;
   }
 
   /** The draft's result for a request with these answers: compiled with its operation alone, because others would take time. */
@@ -255,6 +262,7 @@ export class Desk implements DraftDesk {
     { id }: ProposedOperation,
     example: SampleRequest,
     answers: GivenAnswers,
+    kind: 'success' | 'error',
   ): Promise<ShownMigration> {
     const book = answeredDraft(this.bookFor(answers), answers);
     const alone: ProposedRuleBook = {
@@ -272,7 +280,7 @@ export class Desk implements DraftDesk {
       const faults = reading.faults.map(({ message }) => message);
       return { request: 'The rule book cannot have this answer.', faults, response: '' };
     }
-    return shownMigration(createMigration(reading.ruleBook), example, this.service);
+    return shownMigration(createMigration(reading.ruleBook), example, this.service, kind);
   }
 
   /** The draft that asks these questions: answered ones about operations are those of the first draft. */

@@ -1,7 +1,7 @@
 import type { ShownMigration } from '../../inspector/draft-desk.ts';
 import type { Migration } from '../../library/migration.ts';
 import { printJsonText, readJsonText } from '../../openapi/description.ts';
-import { exampleResponse } from './described-examples.ts';
+import { exampleError, exampleResponse } from './described-examples.ts';
 import type { DescribedService } from './described-service.ts';
 import type { SampleRequest } from './samples.ts';
 
@@ -42,11 +42,12 @@ function laidOut(body: string): string {
   return value === undefined ? body : printJsonText(value, 2);
 }
 
-/** A rule book's result for a request, and for the response that V2's description shows. */
+/** A rule book's result for a request, and for the response or the error that V2's description shows. */
 export function shownMigration(
   migration: Migration,
   { method, target, headers, body }: SampleRequest,
   service: DescribedService,
+  answer: 'success' | 'error' = 'success',
 ): ShownMigration {
   const sent = migration.request(method, target, headers, body);
   if (sent.verdict === 'passed') return { request: 'not a request of V1', faults: [], response: '' };
@@ -66,10 +67,11 @@ export function shownMigration(
   const faults = [...against, ...service.unknownQueries(sent.method, sent.target)];
   const operation = service.operationOf(sent.method, sent.target);
   if (operation === undefined) return { request, faults, response: '' };
-  const shown = exampleResponse(operation, service.components);
+  const shown = (answer === 'error' ? exampleError : exampleResponse)(operation, service.components);
+  if (shown === undefined) return { request, faults, response: '' };
   const answered = migration.response(sent, shown.status, shown.headers.flat(), shown.body);
-  const answer = answered.body === null ? '' : decoder.decode(answered.body);
-  return { request, faults, response: messageText(String(answered.status), answered.headers, answer) };
+  const content = answered.body === null ? '' : decoder.decode(answered.body);
+  return { request, faults, response: messageText(String(answered.status), answered.headers, content) };
 }
 
 const decoder = new TextDecoder();

@@ -1,10 +1,10 @@
 import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, isJsonMedia, memberOf, objectIn } from '../description.ts';
-import { isCompatible, type Shape, shapeOf } from '../shape.ts';
+import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
 import { successShape } from './bodies.ts';
 import { pathText } from './compare-shapes.ts';
 import type { Versions } from './find-inverse.ts';
-import { wordsOf } from './names.ts';
+import { singular, wordsOf } from './names.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange } from './propose-changes.ts';
 
@@ -28,6 +28,14 @@ function errorsOf({ operation }: DescribedOperation, components: Components): re
         }))
       : [],
   );
+}
+
+/** The names of the members of a body, with those of the objects and lists in it. */
+function memberNames({ members }: Shape): readonly string[] {
+  return [...members].flatMap(([name, { shape }]) => [
+    name,
+    ...[...(shape.element ?? shape).members.keys()].map((inner) => pathText([name, inner])),
+  ]);
 }
 
 /** The value that all of a list have; undefined where two differ, or there are none. */
@@ -120,11 +128,12 @@ export function errorKeys({ named, v1, v2 }: Versions, hasRules: boolean): reado
   const form = onlyOne(old.map(formOf));
   const wanted = onlyOne(young.map(formOf));
   const isSameMedia = media !== undefined && onlyOne(young.map((one) => one.media)) === media;
+  const members = onlyOne([...old, ...young].map(({ shape }) => memberNames(shape).toSorted().join(' ')));
   return [
     ...(hasRules && wanted !== undefined ? [errorsKey(wanted, isSameMedia ? undefined : media)] : []),
     ...refusalKeys(old, media, form),
-    // Who refuses what V1 would have refused: the gateway, unless V2 does it in V1's words.
-    ...(isSameMedia ? [POLICIES] : []),
+    // Who refuses what V1 would have refused: the gateway, unless V2 does it in V1's form and words.
+    ...(isSameMedia && members !== undefined ? [POLICIES] : []),
   ];
 }
 
@@ -152,26 +161,21 @@ function errorsKey(form: string, media: string | undefined): ProposedKey {
 /** The changes that give V2's errors the members of V1's, each a question: what their texts and numbers say stays V2's. */
 export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChange[] {
   const groups = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
+  const bare: string[] = [];
   for (const { pair, operation } of named) {
     const [old, young] = [errorsOf(pair.v1, v1), errorsOf(pair.v2, v2)];
+    if (old.length === 0 || young.length === 0) bare.push(operation.id);
     const [before, now] = [old, young].map(onlyShape);
-    const pairs = before === undefined || now === undefined ? [] : errorPairs(before, now);
-    if (before === undefined || now === undefined || pairs.length === 0) continue;
-    const kept = new Set([...pairs.map(({ from }) => from), ...before.members.keys()]);
-    const left = [...now.members.keys()].filter((name) => !kept.has(name));
-    const texts = classesOf([...old, ...young]).flatMap((status) => [
-      ...pairs.map(({ from, to }) => {
-        const word = to.length === 1 ? 'rename' : 'move';
-        return `{ ${word}: ${scalar(pathText([from]))}, to: ${scalar(pathText(to))}, status: ${status} }`;
-      }),
-      ...left.map((name) => `{ strip: ${scalar(pathText([name]))}, status: ${status} }`),
-    ]);
-    const words = pairs.map(({ from, to }) => `${pathText([from])} as ${pathText(to)}`).join(', ');
+    const found = before && now && (innerRules(before, now) ?? plainRules(before, now));
+    if (before === undefined || now === undefined || found === undefined) continue;
+    const texts = classesOf([...old, ...young]).flatMap((status) =>
+      found.rules.map((rule) => `{ ${rule}, status: ${status} }`),
+    );
     const on: string[] = [];
-    const names = [before, now].map(({ members }) => [...members.keys()].join(', '));
+    const names = [before, now].map((shape) => memberNames(shape).join(', '));
     const change: ProposedChange = {
       id: changeId('errors'),
-      summary: `Errors have ${words}.`,
+      summary: `Errors have ${found.words}.`,
       on,
       rules: [],
       response: [
@@ -188,7 +192,142 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
     groups.set(key, known);
     known.on.push(operation.id);
   }
+  // An operation of which nobody describes the errors has those of all others.
+  const [only, ...others] = groups.values();
+  if (only !== undefined && others.length === 0 && only.on.length + bare.length === named.length)
+    return [{ ...only.change, on: bare.length === 0 ? only.on : 'every' }];
   return [...groups.values()].map(({ change, on }) => ({ ...change, on }));
+}
+
+/** Rules that make V1's errors of V2's, without their status, and what they do in words. */
+interface ErrorRules {
+  readonly rules: readonly string[];
+  readonly words: string;
+}
+
+/** The rules for errors whose members are those of the body in V2. */
+function plainRules(before: Shape, now: Shape): ErrorRules | undefined {
+  const pairs = errorPairs(before, now);
+  if (pairs.length === 0) return undefined;
+  const kept = new Set([...pairs.map(({ from }) => from), ...before.members.keys()]);
+  const left = [...now.members.keys()].filter((name) => !kept.has(name));
+  return {
+    rules: [
+      ...pairs.map(({ from, to }) => ruleText(to.length === 1 ? 'rename' : 'move', [from], to)),
+      ...left.map((name) => ruleText('strip', [name])),
+    ],
+    words: pairs.map(({ from, to }) => `${pathText([from])} as ${pathText(to)}`).join(', '),
+  };
+}
+
+function ruleText(word: string, path: readonly string[], to?: readonly string[]): string {
+  return `${word}: ${scalar(pathText(path))}${to === undefined ? '' : `, to: ${scalar(pathText(to))}`}`;
+}
+
+/** An object in a body of an error, or the elements of a list in it. */
+interface InnerError {
+  readonly name: string;
+  readonly shape: Shape;
+  readonly isList: boolean;
+}
+
+function innerErrors({ members }: Shape): readonly InnerError[] {
+  return [...members].flatMap(([name, { shape }]) => {
+    const inner = shape.element ?? shape;
+    return inner.members.size === 0 ? [] : [{ name, shape: inner, isList: shape.element !== undefined }];
+  });
+}
+
+/** The rules for errors whose text V2 has in an object or in a list, and V1 in the body, or in another one; undefined where it is neither. */
+function innerRules(before: Shape, now: Shape): ErrorRules | undefined {
+  if (hasText(before, now)) return undefined;
+  const others = innerErrors(before);
+  const places = [...others, undefined];
+  for (const inner of innerErrors(now))
+    for (const place of places) {
+      if (place?.isList === true && !inner.isList) continue;
+      const old = place?.shape ?? before;
+      if (!hasText(old, inner.shape)) continue;
+      const pairs = errorPairs(old, inner.shape);
+      const isSame = place !== undefined && place.name === inner.name && place.isList === inner.isList;
+      if (isSame && pairs.length === 0) return undefined;
+      return place === undefined
+        ? outerRules(before, now, inner, pairs)
+        : betweenRules({ before, now, place, inner }, pairs);
+    }
+  return undefined;
+}
+
+/** True where the text of V1's errors is a member of V2's, by its name or another one. */
+function hasText(old: Shape, young: Shape): boolean {
+  const isText = (name: string): boolean => /^\{(?:detail|title)\}$/.test(holderOf(name) ?? '');
+  return (
+    [...old.members].some(
+      ([name, { shape }]) =>
+        isText(name) && isScalar(shape) && isScalar(young.members.get(name)?.shape ?? ANY_SHAPE),
+    ) || errorPairs(old, young).some(({ to }) => isText(to.at(-1) ?? ''))
+  );
+}
+
+/** The rules that put what is in an object, or in the first element of a list, into the body. */
+function outerRules(
+  before: Shape,
+  now: Shape,
+  { name, shape, isList }: InnerError,
+  pairs: readonly ErrorPair[],
+): ErrorRules {
+  const isTaken = (one: string): boolean => before.members.has(one) || now.members.has(one);
+  const own = isTaken(singular(name)) ? `first_${singular(name)}` : singular(name);
+  const holder = isList ? own : before.members.has(name) ? `inner_${name}` : name;
+  const same = [...shape.members.keys()].filter(
+    (member) => before.members.has(member) && !now.members.has(member),
+  );
+  const members = [...new Set([...same, ...pairs.map(({ from }) => from)])];
+  const left = [...now.members.keys()].filter((other) => other !== name && !before.members.has(other));
+  const head = isList
+    ? [ruleText('first', [name], [holder])]
+    : holder === name
+      ? []
+      : [ruleText('rename', [name], [holder])];
+  return {
+    rules: [
+      ...head,
+      `${ruleText('unnest', [holder])}, members: [${members.map((member) => scalar(member)).join(', ')}]`,
+      ...pairs.map(({ from, to }) => ruleText(to.length === 1 ? 'rename' : 'move', [from], to)),
+      ...[holder, ...left].map((other) => ruleText('strip', [other])),
+    ],
+    words: `what V2 has in ${isList ? 'the first of ' : ''}${pathText([name])}`,
+  };
+}
+
+/** Both bodies of errors, and the object or list that has the text in each. */
+interface InnerPair {
+  readonly before: Shape;
+  readonly now: Shape;
+  readonly place: InnerError;
+  readonly inner: InnerError;
+}
+
+/** The rules that make one object, or one list, of another one. */
+function betweenRules({ before, now, place, inner }: InnerPair, pairs: readonly ErrorPair[]): ErrorRules {
+  const isFirst = inner.isList && !place.isList;
+  const path = place.isList ? [place.name, '*'] : [place.name];
+  const isNamed = inner.name === place.name;
+  const kept = new Set([...pairs.map(({ from }) => from), ...place.shape.members.keys()]);
+  const inside = [...inner.shape.members.keys()].filter((name) => !kept.has(name));
+  const left = [...now.members.keys()].filter((name) => name !== inner.name && !before.members.has(name));
+  const to = isNamed ? undefined : [place.name];
+  return {
+    rules: [
+      ...(isFirst ? [ruleText('first', [inner.name], to)] : to ? [ruleText('rename', [inner.name], to)] : []),
+      ...pairs
+        .filter((pair) => pair.to.length === 1)
+        .map((pair) => ruleText('rename', [...path, pair.from], pair.to)),
+      ...inside.map((name) => ruleText('strip', [...path, name])),
+      ...left.map((name) => ruleText('strip', [name])),
+    ],
+    words: `in ${pathText([place.name])} what V2 has in ${isFirst ? 'the first of ' : ''}${pathText([inner.name])}`,
+  };
 }
 
 /** The shape of all errors of an operation; undefined where their members differ, or there are none. */

@@ -47,6 +47,17 @@ const drafted = (async () => {
   return { v1, v2, proposed, ruleBook: await ruleBookOf(printRuleBook(proposed)) };
 })();
 
+/** A desk for two descriptions of our own. */
+async function deskOf(v1: Description, v2: Description): Promise<Desk> {
+  const proposed = await soundDraft(proposeRuleBook(v1, v2));
+  const parts = { v1, v2, dir: 'new', v1Source: V1, v2Source: V2, wishes: {} };
+  return new Desk(
+    { ...parts, gatewayOrigin: () => '', publish: async () => undefined },
+    proposed,
+    await ruleBookOf(printRuleBook(proposed)),
+  );
+}
+
 async function openDesk(): Promise<OpenDesk> {
   const { v1, v2, proposed, ruleBook } = await drafted;
   const dir = join(temporaryFolder('desk'), 'new');
@@ -238,4 +249,32 @@ test.each<readonly [which: string, choose: (answers: readonly { readonly key: st
   expect(await answerAll(choose)).toEqual([]);
   for (const text of published) await ruleBookOf(text);
   expect(published.at(-1)).not.toContain('TODO');
+});
+
+test('a question about errors shows what its answers do to an error', async () => {
+  const text = { type: 'string' };
+  const contentOf = (properties: object): object => ({
+    content: { 'application/json': { schema: { type: 'object', properties } } },
+  });
+  const described = (version: string, error: object): Description => ({
+    openapi: '3.1.0',
+    info: { title: 'Parcels', version: '1' },
+    paths: {
+      [`/api/${version}/parcels/{id}`]: {
+        get: { operationId: 'read', responses: { 200: contentOf({ id: text }), 404: contentOf(error) } },
+      },
+    },
+  });
+  const list = { type: 'array', items: { type: 'object', properties: { detail: text, code: text } } };
+  const desk = await deskOf(
+    described('v1', { error: text, code: text }),
+    described('v2', { problems: list }),
+  );
+  const { questions } = await desk.view();
+  const asked = questions.find(({ text: words }) => words.startsWith('Errors have'));
+  const [yes] = partsOf(await desk.view(asked?.id))[0]?.answers ?? [];
+  expect(yes?.effect?.before.response).toMatch(/^404\n[^]*"problems"/);
+  expect(yes?.effect?.after.response).toMatch(
+    /^404\n[^]*\{\n {2}"error": "text",\n {2}"code": "text"\n\}|\{\n {2}"code": "text",\n {2}"error": "text"\n\}/,
+  );
 });

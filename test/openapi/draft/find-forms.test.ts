@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { createMigration } from '../../../src/library/capture-gateway.ts';
 import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
@@ -145,6 +146,99 @@ test.each<[what: string, old: object, young: object, media: string, response: re
   );
   const isOtherType = media === PROBLEM;
   if (isOtherType) expect(draft).toContain('errors: { form: problem, as: { type: application/json } }\n');
+});
+
+const errorsWith = (members: Record<string, unknown>): object =>
+  objectOf({ errors: listOf(objectOf(members)) });
+
+/** What the drafted rules, with the answer yes, make of an error of V2. */
+async function errorOf(old: object, young: object, sent: unknown): Promise<unknown> {
+  const draft = await soundDraft(proposeRuleBook(reading('v1', OLD, old), reading('v2', YOUNG, young)));
+  const migration = createMigration(await bookIn(printRuleBook(draft, undefined, 'unmarked')));
+  const request = migration.request('POST', '/btl/v1/a', ['Content-Type', 'application/json'], '{}');
+  if (request.verdict === 'passed' || request.verdict === 'refused') throw new Error(request.verdict);
+  const fields = ['Content-Type', 'application/json'];
+  const { body } = migration.response(request, 422, fields, JSON.stringify(sent));
+  return JSON.parse(new TextDecoder().decode(body ?? new Uint8Array()));
+}
+
+const ONE = { code: 'late', message: 'Too late.', field: 'due_on' };
+const V2_LIST = errorsWith({ code: text, message: text, field: text });
+
+test.each<[what: string, old: object, young: object, sent: unknown, expected: unknown]>([
+  [
+    'a list, where V1 has members of the body',
+    objectOf({ error: text, code: text }),
+    V2_LIST,
+    { errors: [ONE, ONE] },
+    { error: 'Too late.', code: 'late' },
+  ],
+  [
+    'a list, and the text has one name',
+    objectOf({ message: text }),
+    errorsWith({ code: text, message: text }),
+    { errors: [ONE] },
+    { message: 'Too late.' },
+  ],
+  [
+    'a list beside other members',
+    objectOf({ message: text }),
+    objectOf({ errors: listOf(objectOf({ detail: text })), trace: text }),
+    { errors: [{ detail: 'Too late.' }], trace: 'a' },
+    { message: 'Too late.' },
+  ],
+  [
+    'a list, where V1 has an object',
+    objectOf({ error: objectOf({ msg: text, code: text }) }),
+    V2_LIST,
+    { errors: [ONE] },
+    { error: { msg: 'Too late.', code: 'late' } },
+  ],
+  [
+    'a list under the name of the object',
+    objectOf({ error: objectOf({ message: text, code: text }) }),
+    objectOf({ error: listOf(objectOf({ code: text, message: text })) }),
+    { error: [{ code: 'late', message: 'Too late.' }] },
+    { error: { code: 'late', message: 'Too late.' } },
+  ],
+  [
+    'a list with other names',
+    errorsWith({ path: text, msg: text }),
+    objectOf({ problems: listOf(objectOf({ field: text, detail: text, hint: text })) }),
+    { problems: [{ field: 'due_on', detail: 'Too late.', hint: 'b' }] },
+    { errors: [{ path: 'due_on', msg: 'Too late.' }] },
+  ],
+  [
+    'an object, where V1 has members of the body',
+    objectOf({ error: text, code: text }),
+    objectOf({ error: objectOf({ message: text, code: text }) }),
+    { error: { message: 'Too late.', code: 'late' } },
+    { error: 'Too late.', code: 'late' },
+  ],
+])('V2 has its errors in %s', async (_, old, young, sent, expected) => {
+  expect(await errorOf(old, young, sent)).toEqual(expected);
+});
+
+test('whether both versions refuse in the same words is asked only where their errors have the same members', async () => {
+  const flat = objectOf({ error: text, code: text });
+  const draft = (young: object): Promise<string> =>
+    draftOf(reading('v1', OLD, flat), reading('v2', YOUNG, young));
+  expect(await draft(flat)).toContain('does V2 refuse the same requests as V1');
+  expect(await draft(V2_LIST)).not.toContain('does V2 refuse the same requests as V1');
+});
+
+test('an operation of which nobody describes errors gets the rules of all others', async () => {
+  const both = [reading('v1', OLD, objectOf({ error: text })), reading('v2', YOUNG, V2_LIST)].map(
+    (one, at) => ({
+      ...one,
+      paths: {
+        ...Object(one['paths']),
+        [`/btl/v${at + 1}/b`]: { delete: { operationId: 'drop', responses: {} } },
+      },
+    }),
+  );
+  const [v1 = {}, v2 = {}] = both;
+  expect(await draftOf(v1, v2)).toMatch(/# - id: errors-?\w*\n.*\n.*on: every\n/);
 });
 
 test('errors without words, of several forms or of none are no form', async () => {
