@@ -374,26 +374,27 @@ function sourcesOf(
   const request = changes.flatMap((change) => change.request);
   const query = queryPlanOf(changes);
   const renaming = changes.find((change) => change.request.length > 0 || change.query !== undefined);
-  const own = changes.flatMap(({ id, response }) => response.map((rule) => ({ id, rule })));
-  const hasErrors = own.some(({ rule }) => isOfErrors(rule));
-  const declared = form === undefined || hasErrors ? undefined : renaming;
-  const all = declared === undefined ? own : [{ id: declared.id, rule: DECLARED_ERRORS }, ...own];
-  const ordered =
-    form === undefined ? all : [...all].sort((one, other) => errorsFirst(one.rule) - errorsFirst(other.rule));
+  const [errors, others]: [RuleSource[], RuleSource[]] = [[], []];
+  const addErrors = (rule: ErrorsRule, id: string): void => {
+    (form === undefined ? others : errors).push((names) =>
+      compileErrors(rule, id, names, request, query, form),
+    );
+  };
+  for (const { id, response } of changes)
+    for (const rule of response) {
+      if (rule.rule === 'inverse') continue;
+      if (isOfErrors(rule)) addErrors(rule, id);
+      else others.push((names) => [compileResponseRule(rule, id, names)]);
+    }
+  if (form !== undefined && errors.length === 0 && renaming !== undefined)
+    addErrors(DECLARED_ERRORS, renaming.id);
   return [
     ...inverted.map(({ rule, change }): RuleSource => {
       return (names) => [compileResponseRule(rule, change, names)];
     }),
-    ...ordered.flatMap(({ id, rule }): readonly RuleSource[] => {
-      if (rule.rule === 'inverse') return [];
-      if (isOfErrors(rule)) return [(names) => compileErrors(rule, id, names, request, query, form)];
-      return [(names) => [compileResponseRule(rule, id, names)]];
-    }),
+    ...errors,
+    ...others,
   ];
-}
-
-function errorsFirst(rule: { readonly rule: string }): number {
-  return isOfErrors(rule) ? 0 : 1;
 }
 
 /** The path to the list whose elements a rule edits; undefined if it edits none. */
