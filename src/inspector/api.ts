@@ -430,6 +430,8 @@ export interface ChangeView extends Hits {
   readonly summary: string;
   readonly assumed: boolean;
   readonly on: 'every' | readonly string[];
+  /** `on` in words: `every request`, for one with header rules only. */
+  readonly scope: string;
   readonly request: readonly RuleView[];
   readonly response: readonly { readonly rule: ResponseRule['rule']; readonly text: string }[];
 }
@@ -530,6 +532,8 @@ export interface RuleOutcome {
   readonly text: string;
   readonly applied: boolean;
   readonly why: string;
+  /** True for a rule that is for other operations. */
+  readonly isElsewhere?: true;
 }
 
 /** The clients that have a name or were seen in a captured exchange. */

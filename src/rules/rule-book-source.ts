@@ -589,7 +589,7 @@ function changeSchema(forms: RuleForms) {
         error: 'the word every or a list of operation ids',
       })
       .describe(
-        'every: any POST or PATCH with a JSON body, named as an operation or not. Otherwise operation ids.',
+        'every: any POST or PATCH with a JSON body, named as an operation or not; for header rules, any request. Otherwise operation ids.',
       ),
     request: optional(
       z.array(z.union(schemasOf(forms.request), { error: 'a rule' })),

@@ -99,7 +99,10 @@ export interface Change {
   readonly id: string;
   /** What changes, in one sentence. */
   readonly summary: string;
-  /** `every` is any POST or PATCH with a JSON body, whether or not its operation is listed; otherwise operation ids. */
+  /**
+   * `every` is any POST or PATCH with a JSON body, whether or not its operation is listed, and for header rules any request; otherwise
+   * operation ids.
+   */
   readonly on: 'every' | readonly string[];
   readonly request: readonly RequestRule[];
   /** Absent without query rules. */

@@ -8,7 +8,7 @@ import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-c
 import { bodyOfBytes } from '../../inspector/entries/curl.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';
 import { decodeText, readText } from '../../node/files.ts';
-import { jsonText, terminalLines, terminalText } from '../../report/text.ts';
+import { counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { Migration, type StartedResponse } from '../../library/migration.ts';
 import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
 import type { LoadedRuleBook } from '../../node/rule-books.ts';
@@ -16,7 +16,9 @@ import { TransformThreads } from '../../node/threads/transform-thread.ts';
 import type { HeaderFields, ResponseVerdict } from '../../library/verdicts.ts';
 import { type EditRecord, placesOfEdit, refusalText } from '../../rewrite/records.ts';
 import type { ResponseRecord } from '../../rewrite/response-rules.ts';
+import { changesValue } from '../../rules/kinds/kinds.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
+import { queryParts, valueOf } from '../../http/target.ts';
 import {
   type CommandFault,
   FAILURE,
@@ -266,6 +268,43 @@ function editCells(edit: EditRecord | ResponseRecord): readonly string[] {
   return [edit.change, edit.rule, terminalText(from), place, edit.note ?? ''];
 }
 
+/** Longest value that a table of edits shows. */
+const MAX_VALUE_CHARACTERS = 40;
+
+/** The cells of edits of a request: those that change values have the value before the rules, and after all of them. */
+function requestEditCells({
+  v1Request,
+  v2Request,
+  v2Body,
+}: Explanation): (edit: EditRecord) => readonly string[] {
+  const before = valueReader(v1Request.target, v1Request.body.text);
+  const after = valueReader(v2Request?.target, v2Body);
+  return (edit) => {
+    const cells = editCells(edit);
+    if (!changesValue(edit.rule) || edit.from === undefined || edit.path === undefined) return cells;
+    const [change = '', rule = '', from = '', to = '', ...rest] = cells;
+    return [change, rule, from + before(edit.from), to + after(edit.path), ...rest];
+  };
+}
+
+/** Reads the value at a place of a request, to be shown behind the place; empty for one that is long or not scalar. */
+function valueReader(target: string | undefined, body: string | undefined): (place: string) => string {
+  const mark = target?.indexOf('?') ?? -1;
+  const parts = mark === -1 ? [] : queryParts(target?.slice(mark + 1) ?? '');
+  const layout = body === undefined ? undefined : layOutJson(new TextEncoder().encode(body));
+  return (place) => {
+    const isOfQuery = place.startsWith('?');
+    const parameter = parts.find(({ name }) => name === place.slice(1));
+    const [found] = layout?.places.get(place) ?? [];
+    const value = isOfQuery
+      ? parameter && valueOf(parameter)
+      : found && layout?.text.slice(found.value.start, found.value.end);
+    const isShown =
+      value !== undefined && value.length <= MAX_VALUE_CHARACTERS && (isOfQuery || !/^[[{]/.test(value));
+    return isShown ? `${isOfQuery ? '=' : ': '}${terminalText(value)}` : '';
+  };
+}
+
 function bodyDiff(before: string, after: string, paint: ReturnType<typeof painter>): string {
   return lineDiff(terminalLines(before.trimEnd()), terminalLines(after.trimEnd()))
     .map(
@@ -321,7 +360,8 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
   const { verdict, operation, v1Request, v2Request, refusal, edits, diff, policies, rules, live, delivery } =
     explanation;
   const { lookups } = explanation;
-  const silent = rules.filter((rule) => !rule.applied);
+  const silent = rules.filter(({ applied, isElsewhere }) => !applied && isElsewhere !== true);
+  const elsewhere = rules.filter(({ isElsewhere }) => isElsewhere === true).length;
   const used = policies.filter((policy) => policy.used);
   // For a body that is already flat, policy and rule explain that.
   const made = edits.filter(({ note }) => note !== 'already-flat');
@@ -338,7 +378,9 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
     made.length === 0
       ? ''
       : `${title('Edits')}\n${indent(
-          printColumns(['change', 'rule', 'from', 'to', 'note'], made.map(editCells), { columns }),
+          printColumns(['change', 'rule', 'from', 'to', 'note'], made.map(requestEditCells(explanation)), {
+            columns,
+          }),
         )}`,
     diff?.after === undefined || verdict !== 'rewritten'
       ? ''
@@ -381,6 +423,9 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
             { columns },
           ),
         )}`,
+    verdict === 'passed' || elsewhere === 0
+      ? ''
+      : `${counted(elsewhere, 'rule is', 'rules are')} for other ${operation === undefined ? 'requests' : `operations than ${operation}`}.`,
     v1Request.body.state === 'none' || explanation.note === undefined
       ? ''
       : `The body was left untouched: ${explanation.note}.`,

@@ -6,6 +6,7 @@ import { type Change, type RuleBook, WEBHOOK_PATH } from '../../rules/rule-book.
 import { type LoadedRuleBook, loadRuleBook, shippedSentence } from '../../node/rule-books.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { printDestination, printMatch } from '../../rules/move.ts';
+import { scopeWords } from '../../rules/kinds/head-words.ts';
 import { ruleBookWarnings, type Undoing, undoingOf } from '../../rules/check-rule-book.ts';
 import { counted, jsonText } from '../../report/text.ts';
 import { readSetting, type Settings } from '../../settings/read-settings.ts';
@@ -206,7 +207,7 @@ function describe(book: RuleBook, warnings: readonly string[]): string {
   return [
     `rule book ${book.hash}, leading from ${[book.from, ...(book.alsoFrom ?? [])].map(printPrefix).join(', ')} to ${printPrefix(book.to)}${book.version === undefined ? '' : `, release ${book.version}`}`,
     `clients are known by their key in ${printClientField(clientField(book))}`,
-    `\noperations (${book.operations.length}; any other POST or PATCH gets the changes on every request)`,
+    `\noperations (${book.operations.length}; any other request gets the changes on every request, POST or PATCH)`,
     ...operations,
     `\nchanges (${book.changes.length})`,
     ...changes,
@@ -230,12 +231,12 @@ function describeWebhooks({ webhooks = {} }: RuleBook): readonly string[] {
 }
 
 function describeChange(change: Change): readonly string[] {
-  const { id, summary, on, assumed } = change;
+  const { id, summary, assumed } = change;
   const rules = rulesOf(change);
   const undoing = undoingOf(change);
   return [
     `  ${id}${assumed ? ' (assumed)' : ''}: ${summary}`,
-    `    on ${on === 'every' ? 'every request' : on.join(', ')}: ${rules.length === 0 ? 'no rules' : tallied(rules)}`,
+    `    on ${scopeWords(change)}: ${rules.length === 0 ? 'no rules' : tallied(rules)}`,
     ...(undoing === undefined ? [] : [`    ${UNDONE[undoing.inverse]}`]),
   ];
 }

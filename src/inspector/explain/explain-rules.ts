@@ -26,6 +26,7 @@ import type {
 import {
   doneToFieldWords,
   headerRuleWords,
+  scopeWords,
   noQueryEffectWords,
   queryRuleWords,
 } from '../../rules/kinds/head-words.ts';
@@ -110,23 +111,25 @@ export function ruleOutcomes(
     rule: RuleOutcome['rule'],
     text: string,
     edits: number,
+    isElsewhere: boolean,
     whyNone: () => string,
   ): RuleOutcome => {
     const why = edits === 0 ? whyNone() : edits === 1 ? '1 edit.' : `${edits} edits.`;
-    return { change: id, rule, text, applied: edits > 0, why };
+    const elsewhere = edits === 0 && isElsewhere ? { isElsewhere } : {};
+    return { change: id, rule, text, applied: edits > 0, why, ...elsewhere };
   };
   return ruleBook.changes.flatMap((change) => [
     ...(change.query ?? []).map((rule) => {
       const edits = request.queryRules.filter((other) => other === rule).length;
       const whyNone = (): string => whyNotQuery(rule, change, request, outcome);
-      return outcomeOf(change, rule.rule, queryRuleWords(rule), edits, whyNone);
+      return outcomeOf(change, rule.rule, queryRuleWords(rule), edits, !isAbout(change, request), whyNone);
     }),
     ...(change.headers ?? []).map((rule) => {
       const edits = request.headerRules.filter((other) => other === rule).length;
       const isConcerned =
         change.on === 'every' ||
         (request.operation !== undefined && change.on.includes(request.operation.id));
-      return outcomeOf(change, headerRuleName(rule), headerRuleWords(rule), edits, () =>
+      return outcomeOf(change, headerRuleName(rule), headerRuleWords(rule), edits, !isConcerned, () =>
         isConcerned ? 'The request has nothing for it.' : 'The change is for other operations.',
       );
     }),
@@ -136,7 +139,8 @@ export function ruleOutcomes(
       const seen = (): Names | undefined =>
         (names ??= { found: namesIn(last === undefined ? read : (steps?.after(last, read) ?? read)) }).found;
       const whyNone = (): string => whyNot(rule, change, request, outcome, read, seen);
-      return outcomeOf(change, rule.rule, requestRuleWords(rule), edits, whyNone);
+      const isElsewhere = !isOfBody(change, request, outcome);
+      return outcomeOf(change, rule.rule, requestRuleWords(rule), edits, isElsewhere, whyNone);
     }),
   ]);
 }
@@ -219,6 +223,11 @@ function isAbout({ on }: Change, { operation, method }: RuledRequest): boolean {
   return operation !== undefined && on.includes(operation.id);
 }
 
+/** Whether body rules of a change are for a request; one `on: every` is for any whose body was not read. */
+function isOfBody(change: Change, request: RuledRequest, outcome: BodyOutcome): boolean {
+  return (outcome.verdict === 'unread' && change.on === 'every') || isAbout(change, request);
+}
+
 function whyNotAbout({ on }: Change, { operation, method }: RuledRequest): string {
   const concerned = on === 'every' ? 'every POST and PATCH' : on.join(' and ');
   return `The change concerns ${concerned}, not ${operation?.id ?? `this ${method}`}.`;
@@ -256,8 +265,7 @@ function whyNot(
   read: Uint8Array,
   seen: () => Names | undefined,
 ): string {
-  const isUnread = outcome.verdict === 'unread' && change.on === 'every';
-  if (!isUnread && !isAbout(change, request)) return whyNotAbout(change, request);
+  if (!isOfBody(change, request, outcome)) return whyNotAbout(change, request);
   if (outcome.verdict === 'unread') return outcome.why;
   if (outcome.verdict === 'refused') return 'The request was refused.';
   if ('note' in outcome && outcome.note !== undefined)
@@ -406,10 +414,17 @@ export function rulesView({ rules, since, text, totals }: RulesViewParts): Rules
       .map(({ id }) => id);
   const uses = totals.uses();
   const index = new ChangeIndex(ruleBook.changes);
+  const ofFields = ruleBook.changes.filter(
+    ({ on, headers = [], responseHeaders = [] }) =>
+      on === 'every' && headers.length + responseHeaders.length > 0,
+  );
   const named = ruleBook.operations.map((operation): OperationView => {
     const { id, method, gone, assumed } = operation;
     const template = printMatch(operation).slice(method.length + 1);
-    const changes = changesOf(index.of(id, isRewritten(method)), [rules.responsePlan(operation, method)]);
+    const changes = changesOf(
+      [...index.of(id, isRewritten(method)), ...ofFields],
+      [rules.responsePlan(operation, method)],
+    );
     const told = gone === undefined ? {} : { gone };
     return { id, method, template, ...told, assumed, changes, ...hits(uses.operations, id) };
   });
@@ -456,6 +471,7 @@ function changeView(change: Change, uses: Uses): ChangeView {
     summary,
     assumed,
     on,
+    scope: scopeWords(change),
     request: [
       ...query.map((rule) => ruleView(rule.rule, [], queryRuleWords(rule))),
       ...headers.map((rule) => ruleView(headerRuleName(rule), [], `${headerRuleWords(rule)} (header)`)),

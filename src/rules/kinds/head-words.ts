@@ -81,6 +81,40 @@ export function noQueryEffectWords(rule: QueryRule): string {
   return words?.none?.(rule) ?? `The query has no ${names.join(', ')}.`;
 }
 
+/** A change, by the parts that its scope depends on. */
+interface Scoped {
+  readonly on: 'every' | readonly string[];
+  readonly request: readonly unknown[];
+  readonly response: readonly unknown[];
+  readonly query?: readonly unknown[] | undefined;
+  readonly headers?: readonly unknown[] | undefined;
+  readonly responseHeaders?: readonly unknown[] | undefined;
+}
+
+/** The requests that a change concerns: operations, or what `every` means for its rules. */
+export function scopeWords({
+  on,
+  request,
+  response,
+  query = [],
+  headers = [],
+  responseHeaders = [],
+}: Scoped): string {
+  if (on !== 'every') return on.join(', ');
+  const scopes = [
+    { rules: headers.length + responseHeaders.length, where: 'every request', what: 'header fields' },
+    { rules: query.length, where: 'every POST and PATCH', what: 'query' },
+    {
+      rules: request.length + response.length,
+      where: 'every POST and PATCH with a JSON body',
+      what: 'body',
+    },
+  ].filter(({ rules }) => rules > 0);
+  const [first, ...others] = scopes;
+  if (first === undefined) return 'every request';
+  return others.length === 0 ? first.where : scopes.map(({ where, what }) => `${where} (${what})`).join(', ');
+}
+
 /** The places of an edit of a field, as shown to people. */
 interface FieldPlaces {
   /** The field before: `The header field X-Account`. */

@@ -1,9 +1,15 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { explainText } from '../../../src/cli/explain/explain.ts';
+import { PLAIN } from '../../../src/cli/terminal.ts';
+import { rulesView } from '../../../src/inspector/explain/explain-rules.ts';
+import { scopeWords } from '../../../src/rules/kinds/head-words.ts';
 import { decodeBody } from '../../../src/node/decode-body.ts';
 import { hashBody } from '../../../src/node/runtime.ts';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import type { ExplainRequest, Explanation } from '../../../src/inspector/api.ts';
 import { explain } from '../../../src/inspector/explain/explain.ts';
+import { GatewayTotals } from '../../../src/report/report-totals.ts';
+import { Tally } from '../../../src/report/tally/tally.ts';
 import { bookIn } from '../../rules/reading.ts';
 import { requestRulesBook } from '../../support/request-rules-book.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
@@ -407,4 +413,63 @@ changes: [{ id: grams, summary: s, on: [ship], request: [{ rename: weight_kg, to
   ]);
   expect(plain.rules.map(({ applied }) => applied)).toEqual([true, true, false]);
   expect(form.rules).toEqual(plain.rules);
+});
+
+/** A change on every request, and where its rules apply: only those of bodies need one. */
+const SCOPES: readonly (readonly [rules: string, on: string, scope: string])[] = [
+  ['headers: [{ rename: X-Key, to: X-Token }]', 'every', 'every request'],
+  ["headers: [{ query: key, to: Authorization, as: 'Bearer {}' }]", 'every', 'every request'],
+  ['query: [{ rename: a, to: b }]', 'every', 'every POST and PATCH'],
+  ['request: [{ rename: a, to: b }]', 'every', 'every POST and PATCH with a JSON body'],
+  ['response: [{ rename: b, to: a }]', 'every', 'every POST and PATCH with a JSON body'],
+  [
+    'headers: [{ strip: X-A }], request: [{ rename: a, to: b }]',
+    'every',
+    'every request (header fields), every POST and PATCH with a JSON body (body)',
+  ],
+  ['headers: [{ rename: X-Key, to: X-Token }]', '[make, list]', 'make, list'],
+];
+
+test.each(SCOPES)('a change with the rules %s on %s concerns %s', async (rules, on, scope) => {
+  const book = await bookIn(
+    `{ operations: { make: POST /things, list: GET /things }, changes: [{ id: c, summary: S., on: ${on}, ${rules} }] }`,
+  );
+  const [change] = book.changes;
+  expect(change && scopeWords(change)).toBe(scope);
+  const view = rulesView({
+    rules: new CompiledRuleBook(book),
+    since: 0,
+    text: '',
+    totals: new GatewayTotals(new Tally(), 0),
+  });
+  expect(view.changes[0]?.scope).toBe(scope);
+  const ofGet = view.operations.find(({ id }) => id === 'list')?.changes ?? [];
+  expect(ofGet).toEqual(scope.startsWith('every request') || on !== 'every' ? ['c'] : []);
+});
+
+test('a text names the rules of other operations by their number, and has values that a rule changed', async () => {
+  const book = new CompiledRuleBook(
+    await bookIn(`
+operations: { list: GET /cars, make: POST /cars, change: 'PUT /cars/{id}' }
+changes:
+  - { id: key, summary: K., on: every, headers: [{ rename: X-Key, to: X-Token }] }
+  - { id: names, summary: N., on: [make, change], request: [{ rename: a, to: b }, { rename: c, to: d }] }
+  - id: class
+    summary: C.
+    on: [list]
+    query: [{ rename: class, to: category }, { map: { economy: ECONOMY }, of: category }, { rename: x, to: y }]
+  - { id: rate, summary: R., on: [make], request: [{ scale: rate, by: 100 }] }
+`),
+  );
+  const listed = await explained({ method: 'GET', target: '/api/v1/cars?class=economy' }, book);
+  const text = explainText('request', listed, PLAIN);
+  expect(text).toMatch(/^ {2}class +map +\?class=economy +\?category=ECONOMY$/m);
+  expect(text).toMatch(/^ {2}class +rename +\?class +\?category$/m);
+  expect(text).toMatch(/^3 rules are for other operations than list\.$/m);
+  expect(text).not.toContain('The change concerns');
+  expect(text).toContain('The query has no x.');
+  const made = await explained({ operation: 'make', body: '{"rate":49.9}' }, book);
+  const scaled = explainText('request', made, PLAIN);
+  expect(scaled).toMatch(/^ {2}rate +scale +\/rate: 49\.9 +\/rate: 4990$/m);
+  expect(scaled).toMatch(/^3 rules are for other operations than make\.$/m);
 });

@@ -107,9 +107,7 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
           </li>
         ))}
       </ul>
-      <p class="on">
-        {change.on === 'every' ? 'Every POST and PATCH with a JSON body' : `On ${change.on.join(', ')}`}
-      </p>
+      <p class="on">{`On ${change.scope}`}</p>
     </li>
   );
 }
