@@ -30,8 +30,11 @@ const LOOK_MS = 5;
 
 const TOOK_MEMORY = 'ended its thread, or took too much memory';
 
-/** Milliseconds that loading the modules, with their top-level code, may take. */
+/** Milliseconds that loading the modules, with their top-level code, may take of a processor or wait. */
 const START_MS = 5000;
+
+/** Milliseconds after which loading has failed, even if the thread got no processor. */
+const LATEST_START_MS = 60_000;
 
 /** Maximum threads that may be lost, because earlier calls left something running, before a call begins. */
 const MOST_THREADS = 3;
@@ -131,11 +134,15 @@ class TransformThread {
 
   private start(): Worker {
     const worker = startWorker(this.modules);
-    this.deadline = setTimeout(() => this.lose('did not start'), START_MS);
+    const stopWatching = watchStart(worker, () => {
+      if (this.worker === worker) this.lose('did not start');
+    });
     worker.on('message', (message: FromTransforms) => {
+      stopWatching();
       if (this.worker === worker) this.receive(message);
     });
     const ended = (): void => {
+      stopWatching();
       if (this.worker === worker) this.lose(TOOK_MEMORY);
     };
     worker.on('error', ended).on('exit', ended);
@@ -147,7 +154,6 @@ class TransformThread {
   private receive(message: FromTransforms): void {
     switch (message.kind) {
       case 'ready':
-        clearTimeout(this.deadline);
         this.isReady = true;
         this.workedMs = message.workedMs;
         for (const done of this.waiting.splice(0)) done();
@@ -288,6 +294,53 @@ async function usedBy({ worker, hasBegun, since }: RunningCall, budgetMs: number
   }
 }
 
+/**
+ * Calls `late` once a new thread has used up the time for loading its modules, unless the returned function is called before. On a busy
+ * machine it may take long to get a processor, which is not the modules' fault.
+ */
+function watchStart(worker: Worker, late: () => void): () => void {
+  const at = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  const stop = (): void => {
+    isOver = true;
+    clearTimeout(timer);
+    clearTimeout(latest);
+  };
+  const end = (): void => {
+    if (isOver) return;
+    stop();
+    late();
+  };
+  const latest = setTimeout(end, LATEST_START_MS);
+  const judge = async (): Promise<void> => {
+    const left = START_MS - startingMs(performance.now() - at, await timesOf(worker));
+    if (isOver) return;
+    if (left <= 0) end();
+    else timer = setTimeout(() => void judge(), Math.max(left, LOOK_MS));
+  };
+  timer = setTimeout(() => void judge(), START_MS);
+  return stop;
+}
+
+/** What a runtime reports of a thread: the milliseconds for which it worked and waited, `unborn` before it runs, or nothing. */
+export type ThreadTimes = { readonly workedMs: number; readonly idleMs: number } | 'unborn' | undefined;
+
+/** The milliseconds of the time for loading modules that a new thread has used, of those that have passed. */
+export function startingMs(passedMs: number, times: ThreadTimes): number {
+  if (times === undefined) return passedMs;
+  return times === 'unborn' ? 0 : times.workedMs + times.idleMs;
+}
+
+async function timesOf(worker: Worker): Promise<ThreadTimes> {
+  const loop = loopOf(worker);
+  if (loop === undefined || typeof worker.cpuUsage !== 'function') return undefined;
+  return worker.cpuUsage().then(
+    ({ user, system }) => ({ workedMs: (user + system) / 1000, idleMs: loop.idle }),
+    () => 'unborn',
+  );
+}
+
 /** Bytes of a thread outside its heap; 0 if the runtime does not report them, or the thread has ended. */
 async function bytesOutsideHeapOf(worker: Worker): Promise<number> {
   if (typeof worker.getHeapStatistics !== 'function') return 0;
@@ -404,18 +457,22 @@ function faultOfFile(
 async function firstMessage(modules: TransformModules): Promise<Loaded> {
   const [module = ''] = Object.keys(modules.texts);
   const worker = startWorker(modules);
-  let timer: NodeJS.Timeout | undefined;
   const loaded = await new Promise<Loaded>((done) => {
     const fail = (message: string): void =>
       done({ kind: 'fault', module, message, isSyntax: false, line: undefined });
-    // Unlike the thread, the timer keeps the process alive.
-    timer = setTimeout(() => fail(`it takes longer than ${START_MS} ms to load`), START_MS);
+    // Unlike the thread, its timers keep the process alive.
+    const stopWatching = watchStart(worker, () => fail(`it takes longer than ${START_MS} ms to load`));
     worker.on('message', (message: FromTransforms) => {
-      if (message.kind === 'ready' || message.kind === 'fault') done(message);
+      if (message.kind !== 'ready' && message.kind !== 'fault') return;
+      stopWatching();
+      done(message);
     });
-    worker.on('error', (error: Error) => fail(error.message)).on('exit', () => fail('it ends its thread'));
+    const ended = (message: string): void => {
+      stopWatching();
+      fail(message);
+    };
+    worker.on('error', (error: Error) => ended(error.message)).on('exit', () => ended('it ends its thread'));
   });
-  clearTimeout(timer);
   await worker.terminate();
   return loaded;
 }

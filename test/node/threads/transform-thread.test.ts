@@ -1,6 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
 import type { TransformJob, TransformOutcome } from '../../../src/migrate/transform.ts';
-import { TransformThreads } from '../../../src/node/threads/transform-thread.ts';
+import {
+  startingMs,
+  type ThreadTimes,
+  TransformThreads,
+} from '../../../src/node/threads/transform-thread.ts';
 import { bytesOf, textOf } from '../../rewrite/notation.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 
@@ -133,4 +137,14 @@ test('buffers of a size that calls need are made, again and again', async () => 
     LONG_MS,
   );
   for (let n = 0; n < 20; n += 1) expect(bodyOf(await call({}))).toEqual([4 * MIB + 3, true, true, 2]);
+});
+
+test.each<[string, ThreadTimes, number]>([
+  ['a module that loops', { workedMs: 5000, idleMs: 0 }, 5000],
+  ['one that waits', { workedMs: 30, idleMs: 4970 }, 5000],
+  ['a thread without a processor', { workedMs: 30, idleMs: 0 }, 30],
+  ['one that does not run yet', 'unborn', 0],
+  ['a runtime that reports no times', undefined, 20_000],
+])('of 20 s, %s has used so much of the time for loading', (_, times, used) => {
+  expect(startingMs(20_000, times)).toBe(used);
 });
