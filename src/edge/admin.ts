@@ -44,7 +44,7 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
   app.use(secureHeaders(), sameSite(parts));
   app.use(requestRate(new TokenBuckets(REQUEST_RATE, Date.now), addressOf));
   const tries = new TokenBuckets(WRONG_TOKEN_RATE, Date.now);
-  // No page is served here, and no session begins; one that began elsewhere with the same token holds.
+  // The edge serves no page and starts no session; a session from elsewhere with the same token is valid.
   app.use(tokenGate(parts, new Sessions(parts, Date.now), tries, addressOf));
   app.use(async (c, next) => {
     await replica.sync();

@@ -71,7 +71,7 @@ export function dataPoint(entry: Entry): DataPoint {
   };
 }
 
-/** What a worker has of its platform. */
+/** The functions of a worker's platform. */
 export interface Platform {
   /** Prints a line of the log, or a message for the operator. */
   readonly print: (line: string) => void;
@@ -82,7 +82,7 @@ export interface Platform {
 /** Milliseconds after which a binding that fails again is reported again. */
 const TELL_MS = 60_000;
 
-/** What an isolate loses while a binding fails. */
+/** The consequence for an isolate while a binding fails. */
 const LOST = {
   REWRITE_LOG_ANALYTICS: 'entries are missing in Analytics Engine; the log has them.',
   REWRITE_LOG_QUEUE: 'entries are missing in the queue; the log has them.',
@@ -90,8 +90,8 @@ const LOST = {
 } as const;
 
 /**
- * Calls bindings that no response depends on. One that rejects, or throws before it has a promise, is the platform's or the deployment's
- * fault and no bug of the gateway: the process log names it, once a minute at most.
+ * Calls bindings that no response depends on. If one rejects or throws, the fault is the platform's or the deployment's: the process log
+ * names it, at most once a minute.
  */
 export class BindingCalls {
   private readonly parts: Platform;
@@ -101,7 +101,7 @@ export class BindingCalls {
     this.parts = parts;
   }
 
-  /** Resolves to the result of a call; undefined where it failed. The worker stays alive until it is done. */
+  /** Resolves to the result of a call; undefined if it failed. The worker stays alive until the call is done. */
   result<Value>(binding: keyof typeof LOST, call: () => Promise<Value>): Promise<Value | undefined> {
     const result = call().catch((error: unknown) => {
       this.tell(binding, error);

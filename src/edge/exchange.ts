@@ -76,7 +76,7 @@ export class EdgeExchange implements Exchange, EdgeResponseOwner {
     return this.body?.bytes ?? 0;
   }
 
-  /** Between the request and the response only the signal tells; a part that is read or written fails by itself. */
+  /** Between the request and the response only the signal shows it; reads and writes of parts fail themselves. */
   get signal(): AbortSignal {
     return this.request.signal;
   }
@@ -109,7 +109,7 @@ export class EdgeExchange implements Exchange, EdgeResponseOwner {
       handler.onBody(body ?? null);
       return;
     }
-    // Most short ones come in one piece, which costs less as bytes than as a stream, and can be sent again.
+    // Most short bodies arrive in one piece, which costs less as bytes than as a stream, and can be sent again.
     body.begin().then(
       (whole) => handler.onBody(whole ?? body),
       () => this.fault('bad-framing'),
@@ -145,7 +145,10 @@ export class EdgeExchange implements Exchange, EdgeResponseOwner {
     this.disconnected();
   }
 
-  /** Workers report a client that has gone in the same way as invalid framing; where a front end checks the framing, it is the former. */
+  /**
+   * Workers report a disconnected client in the same way as invalid framing; if a front end checks the framing, the client has
+   * disconnected.
+   */
   private fault(fault: ClientFault): void {
     if (fault === 'client-timeout') {
       this.handler?.onClientFault('client-timeout');
@@ -214,7 +217,7 @@ class EdgeResponse {
   private readonly refusals: RefusalForm | undefined;
   private readonly resolve: (response: Response) => void;
   private started: ResponseHead | undefined = undefined;
-  /** By the head; undefined where that does not say. */
+  /** The length from the head; undefined if the head does not state it. */
   private length: number | undefined = undefined;
   private chunks: Uint8Array[] = [];
   /** Bytes of the chunks that wait for the head. */
@@ -239,7 +242,7 @@ class EdgeResponse {
     if (this.started !== undefined || this.ended) return;
     this.started = head;
     this.length = readDecimal(headerValue(head.headers, 'content-length') ?? '');
-    // A short body mostly comes in one piece; its head goes with it.
+    // A short body usually arrives in one piece; the head is sent with it.
     if (this.length === undefined || this.length > READ_BYTES)
       queueMicrotask(() => this.guarded(() => this.stream()));
   }
@@ -258,7 +261,7 @@ class EdgeResponse {
     return true;
   }
 
-  /** Leaves a body to the platform; the promise is settled when it is over. Undefined where some of it is sent already. */
+  /** Hands a body to the platform; the promise is settled at its end. Undefined if a part of it is already sent. */
   pass(body: ReadableStream<Uint8Array>): Promise<void> | undefined {
     const { started } = this;
     if (started === undefined || this.ended || this.writer !== undefined || this.chunks.length > 0)
@@ -294,7 +297,7 @@ class EdgeResponse {
     });
   }
 
-  /** Breaks the connection off after what there is of the response; without a head, the client gets this failure. */
+  /** Closes the connection after the sent part of the response; without a head, the client gets this failure. */
   reset(refused = gatewayFailure('internal')): void {
     const isStreamed = this.writer !== undefined;
     this.stream();
@@ -307,7 +310,7 @@ class EdgeResponse {
       return;
     }
     const abort = (): Promise<void> => writer.abort(new Error('the upstream response was aborted'));
-    // What is still queued in a stream that is aborted is lost, and with all of it the head.
+    // Aborting a stream loses its queued parts, and then also the head.
     (isStreamed ? abort() : this.lastWrite.then(nextTurn).then(abort)).catch(ignore);
   }
 
@@ -366,7 +369,7 @@ interface ManualResponseInit extends ResponseInit {
   readonly encodeBody: 'manual';
 }
 
-/** What was read from a stream is on its way to the client by then. */
+/** By then, the parts that were read from a stream are on their way to the client. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, 0);
@@ -461,7 +464,7 @@ class PartBody implements BodyParts {
       await this.stream.pipeTo(to, { preventAbort: true });
       this.passed = this.length ?? 0;
     } catch (error) {
-      // The platform does not tell which side broke. If V2 did, the request to it has failed by then.
+      // The platform does not report which side broke. If V2 did, the request to it has already failed.
       await nextTurn();
       if (!isOver()) this.onFault('bad-framing');
       throw error;
@@ -476,7 +479,7 @@ class PartBody implements BodyParts {
     this.read(true).cancel();
   }
 
-  /** Reads it here, each part with time of its own. */
+  /** Reads it here, with a time limit for each part. */
   private read(lends: boolean): PartReader {
     this.reader ??= new PartReader(this.stream, this.length, lends, this.timer, this.timeout);
     return this.reader;

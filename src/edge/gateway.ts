@@ -166,7 +166,7 @@ function edgeFaults(
   return [...faults, ...(missing ? [missing] : []), ...(adminFault === undefined ? [] : [adminFault])];
 }
 
-/** Everybody can reach the address of a worker, so nothing is served to operators without a token. */
+/** Everybody can reach the address of a worker, so operators' routes require a token. */
 function adminFaultOf({ ROLLOUT }: EdgeBindings, settings: Settings): string | undefined {
   if (settings.get(table.adminHosts).length === 0) return undefined;
   const name = environmentName(table.adminHosts);
@@ -209,10 +209,10 @@ function adminOf(
   };
 }
 
-/** What the exchanges of an isolate share besides the gateway. */
+/** The objects that the exchanges of an isolate share, besides the gateway. */
 interface Shared {
   readonly rules: LoadableRuleBook;
-  /** Undefined where nothing but the migration of all can be in force. */
+  /** Undefined if only the migration of everything can be in force. */
   readonly rollout: EdgeRollout | undefined;
   readonly code: LoadedCode;
   readonly calls: BindingCalls;
@@ -236,7 +236,7 @@ function gatewayOf(
       v1: v1 && originParts(settings, v1),
       rollout: rollout?.control,
       v2Schemas: () => v2Schemas,
-      // One that never lets go is ended by the platform, which limits the CPU time of a request, and with it the exchange.
+      // The platform limits the CPU time of a request, and so ends a transform that never returns, together with its exchange.
       transform: async ({ limits }, job) =>
         callWithin(transforms[job.module] ?? {}, job, limits.transform ?? TRANSFORM_BUDGET_MS),
       record: (entry) => {
@@ -251,7 +251,7 @@ function gatewayOf(
       newTraceHex: () => randomHex(24),
       clientOf: (authorization) => {
         const name = nameClient(authorization);
-        // A name that is known holds nothing up.
+        // A name that is already known causes no wait.
         if (name instanceof Promise) later(name);
         return name;
       },

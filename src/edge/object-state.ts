@@ -53,7 +53,7 @@ export class ObjectState implements RemoteStore {
   async compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean> {
     if ((await this.read(key)) !== before) return false;
     await this.ctx.storage.put(`text/${key}`, after);
-    // An isolate starts with the copy of the rollout; lists of clients are read where they are.
+    // An isolate starts with the copy of the rollout; lists of clients are read from the object.
     const copy = key === ROLLOUT_KEY ? this.env.ROLLOUT_COPY : undefined;
     const copied = async (): Promise<void> => copy?.put(key, after);
     // Without its copy the state is as true as before.
@@ -71,7 +71,7 @@ export class ObjectState implements RemoteStore {
     return news;
   }
 
-  /** Writes what has changed after so many milliseconds, or sooner. */
+  /** Writes changes after so many milliseconds, or sooner. */
   private keepWithin(milliseconds: number): void {
     const at = Date.now() + milliseconds;
     if (this.keeping !== undefined && this.keeping.at <= at) return;
@@ -122,7 +122,7 @@ class KeptRows extends MemoryRows {
     return this.changed.size > 0;
   }
 
-  /** Takes a row of the storage, before anything else. */
+  /** Adds a stored row; called before anything else. */
   restore(row: KeptRow): void {
     if ('head' in row) {
       this.head = row.head;
@@ -132,7 +132,7 @@ class KeptRows extends MemoryRows {
     else super.setEnded(row.id, row.ended);
   }
 
-  /** What is to be written, by key, or deleted. */
+  /** The values to write, by key, or undefined to delete. */
   takeChanges(): readonly (readonly [key: string, row: KeptRow | undefined])[] {
     const { topic, head } = this;
     if (head !== undefined && head !== this.keptHead) {
@@ -150,7 +150,7 @@ class KeptRows extends MemoryRows {
   }
 
   override setOwner(id: string, running: OwnerRow | undefined): void {
-    // That it calls is no change: a row is paid for by the write.
+    // The call itself is not a change: each written row costs money.
     if (
       running?.number !== this.owner(id)?.number ||
       (running === undefined) !== (this.owner(id) === undefined)

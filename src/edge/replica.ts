@@ -91,7 +91,7 @@ export class EdgeReplica {
     return silentMs < ASLEEP_MS ? undefined : this.wake(work);
   }
 
-  /** Shares what is counted until a V1 exchange is over, for it may be held, and once more soon after that, for no other may follow. */
+  /** Shares counts until a V1 exchange is over, which may take long, and once more soon after, because there may be no later request. */
   async accompany(finished: Promise<void>): Promise<void> {
     const isOver = finished.then(() => true);
     while (!(await Promise.race([isOver, sleep(SYNC_MS).then(() => false)]))) {
@@ -126,14 +126,14 @@ export class EdgeReplica {
     return Math.max(SYNC_MS, (this.status.replicas ?? 1) * SYNC_MS_EACH);
   }
 
-  /** The object knows what holds; while it does not respond, its copy does. */
+  /** Uses the object's rollout, or its copy while the object does not respond. */
   private async wake(work: Promise<void>): Promise<void> {
     const { control, copy } = this.parts;
     const objectTime = Promise.race([work, sleep(START_MS)]);
     const copied = copy !== undefined && control.isInitial ? this.takeCopy(copy, objectTime) : undefined;
     if (copied !== undefined) this.parts.later(copied);
     await objectTime;
-    // A copy that has arrived is taken in this turn; one that has not had the same time as the object.
+    // A copy that has arrived is used in this turn; otherwise it has had as much time as the object.
     if (!this.isTogether && copied !== undefined) await Promise.race([copied, sleep(0)]);
   }
 
@@ -199,7 +199,7 @@ export class EdgeStore implements SharedState {
   private readonly texts = new Map<string, string | undefined>();
   private readonly subscribers = new Set<{ readonly key: string; readonly changed: () => void }>();
 
-  /** `name` is that of the object: isolates with the same one share it. */
+  /** `name` is that of the object: isolates with the same name share it. */
   constructor(namespace: RolloutNamespace, name: string) {
     this.namespace = namespace;
     this.name = name;

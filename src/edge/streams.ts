@@ -8,7 +8,7 @@ interface Platform {
 
 const platform: typeof globalThis & Platform = globalThis;
 
-/** True where a stream of the platform reads into the memory that it is given, and a write is over when its bytes were read. */
+/** True if a stream of the platform reads into the memory that it is given, and a write ends when its bytes were read. */
 const reusesMemory = platform.IdentityTransformStream !== undefined;
 
 /** Creates an identity stream for exactly `length` bytes, or for any number of them. */
@@ -25,8 +25,8 @@ export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * Length in bytes up to which a body is read here: workerd has so many in one part. A longer one that nothing looks at goes on as the
- * stream that the platform has for it: in parts, 100 KB took three times the processor time.
+ * Length in bytes up to which a body is read here: workerd delivers that many in one part. A longer body that nothing inspects is
+ * forwarded as the platform's stream: in parts, 100 KB took three times the processor time.
  */
 export const READ_BYTES = 4096;
 
@@ -135,7 +135,7 @@ export class PhaseTimer {
     this.due = Infinity;
   }
 
-  /** Ends the phase and takes the timer away. */
+  /** Ends the phase and cancels the timer. */
   stop(): void {
     this.due = Infinity;
     if (this.timer === undefined) return;

@@ -26,7 +26,7 @@ interface Part extends Partial<RolloutTotals> {
   readonly last: number;
 }
 
-/** Keys of totals: the hash of the rule book follows, and then what they are of. */
+/** The prefix of the keys of totals; the hash of the rule book and the subject follow. */
 export const TOTALS = 'totals/';
 
 /** Milliseconds without a count after which totals under another rule book than the one in force are forgotten. */
@@ -128,7 +128,7 @@ export class EdgeTotals implements RolloutCounts, SharedCounts {
   }
 }
 
-/** Divides totals over texts, none of which grows beyond what the object can store. */
+/** Divides totals into texts, each small enough for the object to store. */
 function partsOf({
   requests,
   shadows,

@@ -9,7 +9,7 @@ import {
 } from '../rewrite-log/operation-health.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 
-/** What one replica counts by itself of what the verdict is made from. Times are milliseconds since 1970. */
+/** The facts for the verdict that one replica counts. Times are milliseconds since 1970. */
 export interface ReplicaFacts {
   readonly startedAt: number;
   readonly sums: Readonly<RequestSums>;
@@ -27,7 +27,7 @@ export interface ReplicaFacts {
   /** Hash of the rule book in force, and since when. */
   readonly ruleBook: string;
   readonly ruleBookSince: number;
-  /** Number of faults in the rule book that was refused last, and when; absent once a valid one is read. */
+  /** Number of faults in the rule book that was refused last, and the time; absent after a valid one is read. */
   readonly refusal?: { readonly faults: number; readonly at: number } | undefined;
 }
 
@@ -36,7 +36,7 @@ export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
   readonly replicas: number;
   /** Replicas whose circuit to a service is not closed. */
   readonly broken: Readonly<Record<'v1' | 'v2', number>>;
-  /** Hashes of the rule books in force, of which there is one where all is well. */
+  /** Hashes of the rule books in force; normally only one. */
   readonly ruleBooks: readonly string[];
 }
 
@@ -89,7 +89,7 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   };
 }
 
-/** Adds up the facts of replicas, of which there is at least one; the order in which they are given changes nothing. */
+/** Adds the facts of replicas, at least one; their order does not matter. */
 export function addFacts(
   first: ReplicaFacts,
   others: readonly ReplicaFacts[],
@@ -149,7 +149,7 @@ function sumOf(all: readonly ReplicaFacts[], number: (one: ReplicaFacts) => numb
   return all.reduce((sum, one) => sum + number(one), 0);
 }
 
-/** Dry runs under another rule book say nothing about those under this one. */
+/** Dry runs under another rule book do not count for this one. */
 function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): RequestSums {
   const [would, added] =
     one.would.ruleBook < other.would.ruleBook ? [other.would, one.would] : [one.would, other.would];
@@ -174,7 +174,7 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
   };
 }
 
-/** A service's requests of all; the latest ones in a row are known only where they went alike at all replicas. */
+/** A service's requests at all replicas; the latest ones in a row are known only if all replicas had the same result. */
 function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailures['v1'] {
   const rows = all.map(({ recent }) => recent[about].inARow).filter(({ requests }) => requests > 0);
   const last = Math.max(0, ...rows.map((row) => row.last));

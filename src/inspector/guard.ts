@@ -5,7 +5,7 @@ import { failure, tooManyRequests } from './routes/responses.ts';
 
 /** Access control of the admin listener. */
 export interface GuardOptions {
-  /** Undefined when the listener is on loopback, where none is needed. */
+  /** Undefined if the listener is on loopback and needs none. */
   readonly token: string | undefined;
   /** Host names under which the admin listener is reachable, besides IP addresses and `localhost`. */
   readonly hosts: readonly string[];
@@ -160,7 +160,7 @@ export class Sessions {
   }
 
   private async signature(named: string): Promise<string> {
-    // Without a token nothing is guarded, so no session is needed.
+    // Without a token there is no access check and no session.
     const { token } = this.guard;
     if (token === undefined) return '';
     if (this.made?.token !== token) this.made = { token, key: signingKey(token) };

@@ -37,7 +37,7 @@ export interface InspectorParts extends GuardOptions {
   readonly totals: ReportTotals;
   /** The other replicas that share a store; absent without one. */
   readonly fleet?: Pick<FleetTotals, 'heard' | 'silent'> | undefined;
-  /** Periods in which this gateway's counts are incomplete or wrong, besides those in `totals`. */
+  /** Periods in which this gateway's counts are incomplete or wrong, in addition to those in `totals`. */
   readonly gaps?: (() => readonly LogGap[]) | undefined;
   /** The log from before the start; absent without a file. */
   readonly history?: Pick<LogHistory, 'read'> | undefined;
@@ -83,11 +83,11 @@ export interface InspectorParts extends GuardOptions {
   readonly resend?: ((request: RequestToResend) => Promise<number | undefined>) | undefined;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
-  /** Where the questions of a draft are answered; absent for a gateway with a rule book of its own. */
+  /** The draft whose questions are answered in the inspector; absent for a gateway with a rule book of its own. */
   readonly draft?: DraftDesk | undefined;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
-  /** Where an operation that was migrated goes back to; absent where its health is not known. */
+  /** Rolls a migrated operation back; absent if its health is not known. */
   readonly rollBack?: Pick<OperationRollBack, 'modeBefore' | 'standing'> | undefined;
   /** The page's files by path, loaded on the first request for the page; empty without a page. */
   readonly page: () => ReadonlyMap<string, PageFile>;

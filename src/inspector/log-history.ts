@@ -6,12 +6,12 @@ import type { OperatorView } from './operator-view.ts';
 import type { ProblemsData } from './problems.ts';
 import type { HistoryWork, OperatorText } from './operator-work.ts';
 
-/** What a log says of the time before this run. */
+/** The facts in a log about the time before this run. */
 export interface LoggedHistory extends LoggedCounts {
   readonly series: SeriesData;
   readonly trends: TrendsData;
   readonly problems: ProblemsData;
-  /** V1 operations by id: their requests, and those that failed. */
+  /** V1 operations by id, with numbers of requests and failures. */
   readonly operations: Readonly<Record<string, { readonly requests: number; readonly failed: number }>>;
 }
 
@@ -37,7 +37,7 @@ export class LogHistory {
     this.parts = parts;
   }
 
-  /** Reads the log, and adds its traffic to that of this run; undefined where it cannot be read. A later call tries again then. */
+  /** Reads the log, and adds its traffic to that of this run; undefined if it cannot be read. Later calls try again. */
   read(): Promise<LoggedHistory | undefined> {
     this.reading ??= this.readNow().catch(() => {
       this.reading = undefined;

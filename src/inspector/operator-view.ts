@@ -27,7 +27,7 @@ interface OperatorViewOptions {
   readonly capture: CaptureOptions;
   /** The clock, in milliseconds since 1970. */
   readonly time: () => number;
-  /** The test of canaries, by which operations are judged as well. */
+  /** The statistical test for canaries, which also judges operations. */
   readonly rule?: (() => RollbackRule) | undefined;
   /** Called once for each operation that fails more often than it did. */
   readonly onHarm?: ((trouble: OperationTrouble) => void) | undefined;
@@ -45,7 +45,7 @@ export class OperatorView implements Observer {
   /** Traffic by minute, hour and day. */
   readonly series = new TrafficSeries();
   readonly metrics = new Metrics();
-  /** What troubles operations of V1, judged by their own past. */
+  /** Problems of V1 operations, compared with their own past. */
   readonly health: OperationHealth;
   /** Counts for the report, since the start or the last `takeTally`. */
   tally = new Tally(MAX_CLIENTS);

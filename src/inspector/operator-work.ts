@@ -13,7 +13,7 @@ import { explain, type ExplainParts, isExplainRequest } from './explain/explain.
 import { type RulesTrialParts, tryRequest, tryRules } from './explain/try-rules.ts';
 import { failureBody } from './routes/responses.ts';
 
-/** Work whose cost grows with the bytes of clients. It holds only data, so that it can be sent to a thread. */
+/** Work whose cost grows with the bytes of clients. It contains only data, so that it can be sent to a thread. */
 export type OperatorWork =
   | ExplainWork
   | DetailWork
@@ -33,7 +33,7 @@ interface ExplainWork extends Pick<ExplainParts, 'limits' | 'gatewayOrigin' | 'o
 /** An entry to show. */
 interface DetailWork extends Omit<DetailParts, 'rules'> {
   readonly kind: 'entry';
-  /** The rule book of the entry; undefined when it is no longer known. */
+  /** The rule book of the entry; undefined if it is no longer known. */
   readonly ruleBook: RuleBook | undefined;
   /** Number of other entries with the same request id. */
   readonly namesakes: number;
@@ -72,7 +72,7 @@ export interface PlanWork extends Omit<PlanOptions, 'gaps' | 'avoid'> {
   readonly ruleFile: string;
   /** IANA name. */
   readonly zone: string;
-  /** A sentence that names the replica whose log it is; absent where the log is that of all. */
+  /** A sentence that names the replica of the log; absent for a log of all replicas. */
   readonly whose?: string | undefined;
 }
 
@@ -101,9 +101,9 @@ interface WorkParts {
   readonly decode: DecodeBody;
   readonly hash?: HashBody | undefined;
   readonly transform?: ExplainParts['transform'];
-  /** Makes plans; absent where there are no files. */
+  /** Makes plans; absent on platforms without files. */
   readonly plan?: (work: PlanWork) => Promise<OperatorResult>;
-  /** Reads histories; absent where there are no files. */
+  /** Reads histories; absent on platforms without files. */
   readonly history?: (work: HistoryWork) => Promise<OperatorResult>;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;

@@ -33,7 +33,7 @@ export interface OverviewFacts {
     readonly operations: number;
     readonly changes: number;
   };
-  /** Absent where the rollout cannot be seen. */
+  /** Absent if the rollout cannot be read. */
   readonly rollout: RolloutView | undefined;
 }
 
@@ -48,7 +48,7 @@ const TOLD_MS = 3_600_000;
 
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 
-/** The overall state in sentences, worst first, besides the conditions and the problems. */
+/** The overall state in sentences, worst first, without the conditions and the problems. */
 export function overviewOf(facts: OverviewFacts): Overview {
   const { rollout, now } = facts;
   // After the end of V1 nothing is left to be migrated.
@@ -118,7 +118,7 @@ function item(
   return { level, sentence, place: filter === undefined ? { view } : { view, filter } };
 }
 
-/** True where V1 serves requests of an operation to some client: what is migrated is past its dry runs. */
+/** True if V1 serves an operation's requests for some client. A fully migrated operation no longer needs dry runs. */
 function isOnV1(rollout: RolloutView | undefined, operation: string | undefined, client?: string): boolean {
   if (rollout === undefined) return true;
   const modes = modesOf(rollout);
@@ -271,7 +271,7 @@ function nameOf({ client, name }: ClientReport): string {
   return name ?? (client === NO_KEY ? 'Clients without a key' : client);
 }
 
-/** Dry runs under the rule book in force; those under another one say nothing about it. */
+/** Dry runs under the rule book in force; those under another one are not counted. */
 function dryRunItems({ sums: { would }, rules, rollout }: OverviewFacts): readonly OverviewItem[] {
   const names = [undefined, ...Object.keys(rollout?.operations ?? {})];
   if (!names.some((operation) => isOnV1(rollout, operation))) return [];

@@ -7,11 +7,11 @@ import type { IsAsked } from '../rewrite-log/history.ts';
 /** `new`: first seen within the hour; `again`: it was over before; `lasting`: for longer than an hour; `over`: within the last hour. */
 export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
 
-/** Requests that failed alike. Each failed request is in one problem. */
+/** Requests with the same failure. Each failed request belongs to one problem. */
 export interface Problem {
   /** Absent for requests that the rule book does not name, and for those of V2's own clients. */
   readonly operation?: string;
-  /** The service that was out of reach for requests of so many operations: one cause, and one problem. */
+  /** The unreachable service, if requests of several operations failed for that one cause. */
   readonly service?: 'v1' | 'v2';
   readonly operations?: number;
   /** The failures of such an outage by code, the most frequent first. */
@@ -23,7 +23,10 @@ export interface Problem {
   readonly code?: string;
   /** The first place that the response names. */
   readonly pointer?: string;
-  /** The first text of the service's errors, with `#` for numbers that differ; absent where bodies are not captured. Where it did not respond, why, such as `ECONNREFUSED`. */
+  /**
+   * The first text of the service's errors, with `#` in place of numbers that differ; absent if bodies are not captured. If the service
+   * did not respond, the cause, such as `ECONNREFUSED`.
+   */
   readonly message?: string;
   /** `severe`: a 5xx or no whole response; `refusal`: a refusal that clients did not get from V1. */
   readonly severity: 'severe' | 'refusal';
@@ -31,7 +34,7 @@ export interface Problem {
   /** Number of failed requests since it was first seen, and of clients with a key among them. */
   readonly count: number;
   readonly clients: number;
-  /** The hash of the only client, and its name; absent where there are several, or requests without a key. */
+  /** The hash of the only client, and its name; absent for several clients, or for requests without a key. */
   readonly client?: string;
   readonly name?: string;
   /** RFC 3339: the first failure ever, the first since it was over before, the last one, and the first response after it, once it is over. */
@@ -58,15 +61,15 @@ export interface ProblemPart {
 
 /** The problems of this gateway. */
 export interface ProblemsView {
-  /** RFC 3339: before that, nothing is known. */
+  /** RFC 3339; nothing is known about the time before. */
   readonly since: string;
-  /** Those that are over last, then severe ones first, then the newest first. */
+  /** Problems that are over are last; the others are sorted by severity, then newest first. */
   readonly problems: readonly Problem[];
   /** Number of failed requests in further problems. */
   readonly omitted: number;
 }
 
-/** Maximum problems that are told apart, and clients that are counted for one. */
+/** Maximum problems that are distinguished, and maximum clients that are counted per problem. */
 const MAX_PROBLEMS = 300;
 const MAX_CLIENTS = 1000;
 
@@ -81,7 +84,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const TREND = 60;
 
-/** Milliseconds without a failure after which a problem that nothing shows to be over is not told any more. */
+/** Milliseconds without a failure after which a problem is no longer reported, even if no success has shown that it is over. */
 const LASTING_MS = 24 * HOUR_MS;
 
 /** Characters of a message. */
@@ -156,13 +159,13 @@ interface Group {
   readonly minutes: Map<number, number>;
 }
 
-/** Groups failed requests by operation, who failed them, status, place and message, and tells which are new, and which are over. */
+/** Groups failed requests by operation, failing side, status, place and message, and determines which groups are new and which are over. */
 export class ProblemTally {
   private readonly groups = new Map<string, Group>();
   private readonly wells = new Map<string, Wells>();
   private omitted = 0;
 
-  /** What was counted, to be sent from a thread. */
+  /** The counts, as data that can be sent from a thread. */
   get data(): ProblemsData {
     const names = new Map([...this.wells].map(([name, wells]) => [wells, name]));
     return {
@@ -179,11 +182,11 @@ export class ProblemTally {
     };
   }
 
-  /** Adds what was counted before: a problem that goes on has been there since then, and one that was over is there again. */
+  /** Adds earlier counts: a continuing problem gets its earlier start, and one that was over is listed again. */
   learn({ groups, wells, omitted }: ProblemsData): void {
     this.omitted += omitted;
     const before = new Map(wells);
-    // What was well in this run comes after what was well before.
+    // Successes in this run are later than those before it.
     for (const group of this.groups.values()) group.wellsAtLast += before.get(nameOf(this.wells, group)) ?? 0;
     for (const [name, times] of wells) {
       const known = this.wells.get(name) ?? { count: 0, awaiting: new Set() };
@@ -248,8 +251,8 @@ export class ProblemTally {
   }
 
   /**
-   * The problems at `now` (milliseconds since 1970); those that have been over for an hour are left out. What a service failed is over where
-   * it is not asked any more.
+   * The problems at `now` (milliseconds since 1970), without those that have been over for an hour. Failures of a service that is no longer
+   * used count as over.
    */
   view(
     now: number,
@@ -271,7 +274,7 @@ export class ProblemTally {
     };
   }
 
-  /** Counts a response of an operation or service; nothing where it never failed. */
+  /** Counts a response of an operation or service; without effect if it never failed. */
   private addWell(name: string, time: number): void {
     const wells = this.wells.get(name);
     if (wells === undefined) return;
@@ -312,7 +315,7 @@ export class ProblemTally {
     return group;
   }
 
-  /** The problem of a log, which has no message, as that of the first failure with one. */
+  /** The problem for an entry of a log, which has no message: the first one of the same failure with a message. */
   private logged(key: string, name: string, kind: Kind): Group | undefined {
     if (kind.message === undefined) return undefined;
     const without = keyOf(name, { ...kind, message: undefined });
@@ -361,7 +364,7 @@ function nameOf(all: ReadonlyMap<string, Wells>, { wells }: Group): string {
   return '';
 }
 
-/** Adds what was counted of a problem before to what was counted later; both know the responses of both that did not fail. */
+/** Adds earlier counts of a problem to later ones; both know the successful responses of both. */
 function goOn(earlier: Group, later: Group, wellsBefore: number): void {
   const { wells, wellsAtLast } = earlier;
   // When the run began, nothing of it had been counted.
@@ -396,7 +399,7 @@ function addCode(codes: Map<string, CodeCounts>, code: string, { status, count: 
   codes.set(code, { status, count: (codes.get(code)?.count ?? 0) + times });
 }
 
-/** Failures that say nothing of the operation: the service got no request. */
+/** Failures in which the service got no request, and which therefore do not show a fault of the operation. */
 const OUT_OF_REACH: ReadonlySet<string> = new Set(['circuit-open', 'upstream-unreachable']);
 
 /** Failures that may be those of a service that is out of reach for others at the same time. */
@@ -569,7 +572,7 @@ function filterOf({ operation = '-', by, status, code, pointer }: Kind): string 
           ...(pointer === undefined ? {} : { pointer }),
         });
   return printFilter([
-    // A redirection is no error of an exchange.
+    // Redirections do not count as errors of an exchange.
     status < 400
       ? { negated: false, field: 'status', values: [String(status)] }
       : { negated: false, field: 'error', values: [error] },

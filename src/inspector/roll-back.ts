@@ -13,14 +13,14 @@ interface RollBackParts {
   readonly ruleBook: () => RuleBook;
   /** Whether there is a V1 service to go back to. */
   readonly hasV1: boolean;
-  /** Logs, in a sentence, what the gateway did by itself. */
+  /** Logs each action of the gateway in a sentence. */
   readonly onRollBack: (sentence: string) => void;
 }
 
-/** The name under which the list of changes has what the gateway did by itself. */
+/** The author of the gateway's own actions in the list of changes. */
 const BY_ITSELF = 'the gateway';
 
-/** Leads one operation that was migrated back to V1. */
+/** Rolls one migrated operation back to V1. */
 export class OperationRollBack {
   private readonly parts: RollBackParts;
 
@@ -29,8 +29,8 @@ export class OperationRollBack {
   }
 
   /**
-   * The last mode of an operation before the present one in which V1 served some of it; `observe` where none is known. Undefined where it
-   * is not migrated, or there is no V1 to go back to.
+   * The last mode of an operation before the present one in which V1 served a part of it; `observe` if none is known. Undefined if the
+   * operation is not migrated, or there is no V1.
    */
   modeBefore(operation: string): Mode | undefined {
     const { control, hasV1 } = this.parts;
@@ -39,7 +39,7 @@ export class OperationRollBack {
     if (!hasV1 || !isMigrated(present)) return undefined;
     const history = (control.state.history ?? []).filter(({ client }) => client === undefined);
     const { operations = {}, default: ofBook } = book.rollout?.modes ?? {};
-    // The newest command is first. Without it, the ones before tell the mode before it, and so on.
+    // The newest command is first. The mode before it follows from the older ones.
     for (let skipped = 1; skipped <= history.length; skipped += 1) {
       const earlier = history.slice(skipped);
       const mode =
@@ -49,7 +49,7 @@ export class OperationRollBack {
     return { mode: 'observe' };
   }
 
-  /** The operations that the gateway rolled back by itself, and for which no operator has chosen since. */
+  /** The operations that the gateway rolled back, and for which no operator has chosen a mode since. */
   get standing(): readonly StandingRollBack[] {
     const { control } = this.parts;
     const latestOf = new Map<string, CommandRecord>();
@@ -61,7 +61,7 @@ export class OperationRollBack {
     );
   }
 
-  /** Rolls an operation back to `observe`, if the rule book says that the gateway does so by itself. */
+  /** Rolls an operation back to `observe`, if the rule book allows the gateway to do so. */
   harmed({ operation, evidence: { before, now } }: OperationTrouble): void {
     const { control, ruleBook, onRollBack } = this.parts;
     const { migrated: mode } = control.modes(ruleBook()).rollback;
@@ -72,7 +72,7 @@ export class OperationRollBack {
   }
 }
 
-/** The mode that the newest of these commands chose for an operation, or for all; undefined where it chose the rule book's. */
+/** The mode of the newest of these commands for an operation, or for all; undefined if it restored the rule book's mode. */
 function latest(commands: readonly CommandRecord[], operation: string | undefined): Mode | undefined {
   return commands.find((command) => command.operation === operation)?.mode;
 }

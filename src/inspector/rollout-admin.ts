@@ -86,11 +86,11 @@ interface RolloutAdminParts {
   readonly reloads?: () => readonly RuleBookReload[];
   /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
-  /** False where the secret is generated at each start, so that client hashes change. */
+  /** False if the secret is generated at each start, so that client hashes change. */
   readonly isSticky: boolean;
-  /** Display names by client hash, those of the rule book too. */
+  /** Display names by client hash, including those of the rule book. */
   readonly names: () => ReadonlyMap<string, string>;
-  /** Logs what an operator chose, in a sentence. */
+  /** Logs each choice of an operator in a sentence. */
   readonly onCommand?: ((sentence: string) => void) | undefined;
 }
 
@@ -130,7 +130,7 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   };
 }
 
-/** What an operator chose, with the name and the reason that the operator gave. */
+/** Describes an operator's choice, with the operator's name and reason. */
 export function commandSentence(request: RolloutRequest, modes: Parameters<typeof defaultTarget>[0]): string {
   const { who = 'an operator who gave no name', why, force } = request;
   const reason = why === undefined ? '' : ` (${why})`;

@@ -77,7 +77,7 @@ export function rolloutEffect(
   };
 }
 
-/** A command in words, such as `Migrate 25 % of the clients for create_client`; `others` names what the default mode is for. */
+/** Describes a command, such as `Migrate 25 % of the clients for create_client`; `others` names the scope of the default mode. */
 export function commandTitle(request: RolloutRequest, others: string): string {
   const { operation, client } = request;
   const target = operation ?? (client === undefined ? others : `the client ${client}`);
@@ -122,7 +122,7 @@ function commandWords({ mode, share }: RolloutRequest): string {
   return share === undefined ? COMMANDS[mode] : `${COMMANDS[mode]} ${share} % of the clients for`;
 }
 
-/** Names what the default mode is for: everything, or what has no mode of its own. */
+/** Names the scope of the default mode: everything, or everything without a mode of its own. */
 export function defaultTarget({
   operations,
   clients,
@@ -149,7 +149,7 @@ interface ConcernedClient {
   readonly client: SeenClient;
   /** Service that receives them after the command. */
   readonly to: Origin;
-  /** Number of those that the other service receives until then. */
+  /** Number of them that the other service receives in this time. */
   readonly moved: number;
 }
 

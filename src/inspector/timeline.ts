@@ -13,13 +13,13 @@ export interface NoticedClient {
 /** One date or time on the way to the end of V1. */
 export interface TimelineMark {
   readonly kind: 'deprecation' | 'sunset' | 'brownout';
-  /** `declared` by the rule book; `proposed` by the plan, where the rule book does not say the same. */
+  /** `declared` by the rule book; `proposed` by the plan, if the rule book does not declare the same. */
   readonly source: 'declared' | 'proposed';
   /** The operation or change that it is for; absent for all of V1. */
   readonly of?: string;
   /** The brownout. */
   readonly id?: string;
-  /** RFC 3339: its time, or its first and last. A brownout without a beginning has been on, one without an end goes on. */
+  /** RFC 3339: its time, or its first and last. A brownout without a beginning is already on; one without an end continues. */
   readonly from?: string;
   readonly until?: string;
   readonly state: 'past' | 'now' | 'to-come';
@@ -40,7 +40,7 @@ export interface Timeline {
   readonly marks: readonly TimelineMark[];
   /** Sentences about dates that the rule book declares and the plan proposes otherwise. */
   readonly differences: readonly string[];
-  /** A sentence that says why nothing is proposed; absent where something is. */
+  /** The reason why nothing is proposed; absent if there is a proposal. */
   readonly noProposal?: string;
 }
 
@@ -146,7 +146,7 @@ function usedAfter(clients: Report['clients'], at: string): readonly NoticedClie
 }
 
 function proposedMarks({ now, rollout, proposal }: TimelineFacts): readonly TimelineMark[] {
-  // What is over is not planned any more.
+  // Past events are not planned.
   if (proposal === undefined || Date.parse(rollout?.sunset ?? '') <= now) return [];
   const source = 'proposed';
   const state = (at: string): TimelineMark['state'] => (now < Date.parse(at) ? 'to-come' : 'past');

@@ -63,7 +63,7 @@ async function resultOf(get: () => Promise<Response>, limit: number): Promise<Lo
   }
 }
 
-/** The decoded body, or why there is none. */
+/** The decoded body, or the reason why there is none. */
 async function bodyOf(
   { headers }: Response,
   body: ReadableStream<Uint8Array>,

@@ -107,14 +107,14 @@ async function sentOf(started: CollectedRequest, whole: Uint8Array): Promise<Sen
 }
 
 /**
- * The declared length of a body; undefined where the stream has to tell. @hono/node-server reads a body of its socket for `arrayBuffer()`,
- * but makes a whole `Request` with a stream for anybody who asks for `body`.
+ * The declared length of a body; undefined if only the stream shows it. @hono/node-server reads the body of its socket for
+ * `arrayBuffer()`, but creates a complete `Request` with a stream for other uses of `body`.
  */
 function lengthOf({ method, headers }: Request): number | undefined {
   return method === 'GET' || method === 'HEAD' ? undefined : readDecimal(headers.get('content-length') ?? '');
 }
 
-/** Sends a body on as it comes: a fault before anything is sent refuses it, and one behind breaks the body that the service reads. */
+/** Forwards a body as it arrives: a fault before anything is sent refuses it, and a later one breaks the body that the service reads. */
 async function streamRequest(
   started: StreamedRequest,
   body: ReadableStream<Uint8Array> | null,
@@ -159,8 +159,8 @@ function requestTo(origin: string, request: Request, sent: MigratedRequest, body
 }
 
 /**
- * What `fetch` does with a redirect. An object that stands for a `Request` without being one, as @hono/node-server has them, makes a whole
- * one to say that a request from a socket follows it.
+ * The handling of redirects by `fetch`. @hono/node-server's substitute for a `Request` would create a complete one only to return the
+ * default for requests from a socket.
  */
 function redirectOf(request: Request): RequestRedirect {
   return Object.hasOwn(Object.getPrototypeOf(request), 'constructor') ? request.redirect : 'follow';

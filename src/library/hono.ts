@@ -36,10 +36,10 @@ export function migrateV1<E extends Env>(
       migrated.add(request);
       return runRest(app, context, request);
     };
-    // A lookup is a request of its own, with a context of its own.
+    // A lookup is a separate request with a context of its own.
     const handle = migrateFetch(migration, serve, fetchAgain);
     const response = await handle(received);
-    // A response that is assigned beside another would get its header fields.
+    // A response that is assigned to a context that has one would get the header fields of both.
     if (context.finalized) context.res = undefined;
     context.res = response;
     return response;
@@ -55,7 +55,7 @@ async function unreadRequest(context: Context): Promise<Request> {
   const body = await req.arrayBuffer();
   const headers = new Headers(req.raw.headers);
   if (headers.has('content-length')) headers.set('content-length', String(body.byteLength));
-  // What was read as text or JSON has lost bytes that a digest is about.
+  // Reading as text or JSON loses bytes that a digest covers.
   if (!('arrayBuffer' in req.bodyCache || 'blob' in req.bodyCache))
     for (const name of DIGEST_FIELDS) headers.delete(name);
   return new Request(req.raw, { method: req.method, headers, body });
@@ -105,7 +105,7 @@ async function runRest<E extends Env>(
   return context.res;
 }
 
-/** The execution context of the platform; reading it throws where there is none, as on Node. */
+/** The execution context of the platform; reading it throws on platforms without one, such as Node. */
 function executionContextOf<E extends Env>(context: Context<E>): Context['executionCtx'] | undefined {
   try {
     return context.executionCtx;

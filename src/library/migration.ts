@@ -80,15 +80,15 @@ export interface MigrationOptions {
   readonly lookup?: AskV2;
 }
 
-/** The server in front has limits of its own. */
+/** The server in front of it has limits of its own. */
 const NO_LIMITS = { count: Infinity, bytes: Infinity };
 
 /** The parts of a migrated request that its response depends on. */
 export type RequestOfResponse = Pick<MigratedRequestHead, 'target' | 'v1' | 'host' | 'edits'> &
-  /** What rules look up is asked for with these. */
+  /** Lookups of rules use these fields. */
   Partial<Pick<MigratedRequestHead, 'headers'>>;
 
-/** What an adapter knows of a body before it reads it. */
+/** The facts about a body that an adapter knows before reading it. */
 export interface RequestBodyFacts {
   readonly hasBody: boolean;
   /** The content codings that the adapter decodes. */
@@ -147,7 +147,7 @@ export interface CollectedRequest extends FinishedRequest {
   tooLarge(): RefusedRequest;
 }
 
-/** How to handle a response whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
+/** How to handle a response whose head is known; `action` is the case. For adapters that stream or decode bodies. */
 export type StartedResponse = ForwardedResponse | CollectedResponse | StreamedResponse;
 
 /** A response of several texts, each of which is rewritten as it comes. */
@@ -349,7 +349,7 @@ interface RefusalParts {
   readonly operation: string | undefined;
 }
 
-/** The id that the client or a proxy in front gave the request; here nobody else does. */
+/** The id of the request from the client or a proxy in front; the library does not create ids. */
 function ownId({ requestId }: RequestHead): string | undefined {
   return isRequestId(requestId) ? requestId : undefined;
 }
@@ -377,7 +377,7 @@ function refusedRequest(
   };
 }
 
-/** Calls a transform, at once where it can. */
+/** Calls a transform, synchronously if possible. */
 type CallTransform = (job: TransformJob) => TransformOutcome | Promise<TransformOutcome>;
 
 /** A body that is there whole: `finish` has the outcome at once, `settle` waits for a transform that returns a promise. */
@@ -400,7 +400,7 @@ function wholeBody<Body, Rewrite, End extends object, Outcome>(
   };
   return {
     finish: (body, received) => {
-      // What is known later is not known here.
+      // Facts that are known later are not available here.
       judge(received ?? body)?.catch(() => {});
       const end = drive(migration, migration.finish(body), atOnce);
       if (end instanceof Promise) throw new Error('nothing waits here');
@@ -428,7 +428,7 @@ interface V1RequestParts {
   /** `Host` as received. */
   readonly host: string | undefined;
   readonly migration: RequestMigration;
-  /** The content codings that the adapter decodes; none where its caller does, who is asked for any that can be. */
+  /** The content codings that the adapter decodes; empty if its caller decodes, who may support any. */
   readonly codings: readonly Coding[];
   readonly hash: HashBody | undefined;
 }

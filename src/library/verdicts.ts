@@ -17,13 +17,13 @@ export interface MigratedRequestHead {
   readonly method: string;
   /** The raw target at V2: path and query. */
   readonly target: string;
-  /** The raw target as the client sent it, and its method: the one that rules go by, where a POST names another for itself. */
+  /** The raw target as the client sent it, and the method that rules apply to, which a POST may override. */
   readonly v1: {
     readonly method: string;
     readonly target: string;
     /** The method that a preflight of a browser asks about. */
     readonly preflight?: string | undefined;
-    /** What the rule book's query parameter or media types say of the release that it asks for. */
+    /** The requested release in the rule book's query parameter or media types. */
     readonly release?: string | undefined;
   };
   /**
@@ -33,7 +33,7 @@ export interface MigratedRequestHead {
   readonly headers: HeaderFields;
   /** The id of the operation; undefined for a request that the rule book does not name. */
   readonly operation: string | undefined;
-  /** The release that is asked for, and why; undefined where the rule book names none. */
+  /** The release that is requested from V2, and the reason; undefined if the rule book names none. */
   readonly apiVersion: ApiVersion | undefined;
   /** `Host` of the V1 request; undefined if it has none. */
   readonly host: string | undefined;

@@ -21,7 +21,7 @@ export async function collectStream(
   }
 }
 
-/** Returns the stream of a body of which `start` was read. */
+/** Returns the stream of a body whose `start` was already read. */
 export function continueStream(
   start: Uint8Array,
   reader: ReadableStreamDefaultReader<Uint8Array>,

@@ -53,11 +53,11 @@ interface CompiledSchemas {
   readonly checks: SchemaChecks;
 }
 
-/** What the rule book and the client say of a request whose body is checked. */
+/** The facts about a request whose body is checked, from the rule book and the client. */
 export interface CheckedRequest {
   /** All operations of the rule book. */
   readonly operations: readonly Operation[];
-  /** The operation of the request; undefined for one that the rule book does not name. */
+  /** The operation of the request; undefined if the rule book does not name it. */
   readonly operation: Operation | undefined;
   /** The value of `Content-Type`; undefined for JSON. */
   readonly mediaType: string | undefined;
@@ -68,7 +68,7 @@ export class BodySchemas {
   private readonly description: Description;
   private readonly operations: ReadonlyMap<string, DescribedOperation>;
   private readonly table: OperationTable;
-  /** Whether a rule book, by its operations, has writes of which none is described. */
+  /** For each rule book, by its operations: whether none of its writes is described. */
   private readonly strangers = new WeakMap<readonly Operation[], boolean>();
   private compiled: CompiledSchemas | undefined = undefined;
 
@@ -114,7 +114,7 @@ export class BodySchemas {
     this.compiled ??= this.compile();
   }
 
-  /** `prepare`, with a pause after each operation, so that others go on: a large description takes half a second in all. */
+  /** Like `prepare`, with a pause after each operation, so that other work can run: a large description takes half a second. */
   async prepareInTurns(pause: () => Promise<void>): Promise<void> {
     const steps = this.compiling();
     for (;;) {
@@ -192,8 +192,8 @@ export class BodySchemas {
   }
 
   /**
-   * The schemas of the operation where V2 has it. A described path with a parameter where the operation has a name is another one: it
-   * has the path of `/clients/import` only by accident if it is `/clients/{id}`.
+   * The schemas of the operation, if V2 has it. A described path with a parameter is not the operation if the operation has a literal
+   * there: `/clients/import` matches `/clients/{id}` only by accident.
    */
   private schemasAt({ method, template, to }: Operation): readonly MediaSchema[] | undefined {
     const own = to?.template ?? template;
@@ -264,7 +264,7 @@ function haveSameShape(one: string, other: string): boolean {
   return own.every((segment, at) => segment.includes('{') === (others[at] ?? '').includes('{'));
 }
 
-/** The value of a JSON text, its numbers as doubles; undefined when it is none. */
+/** The value of a JSON text, with numbers as doubles; undefined if the text is invalid. */
 function jsonValue(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder().decode(body));
@@ -273,7 +273,7 @@ function jsonValue(body: Uint8Array): unknown {
   }
 }
 
-/** The part of a description that says which bodies are accepted, for bundles where each byte counts. */
+/** The part of a description that is needed to check request bodies, for small bundles. */
 export function requestDescription(description: Description): Description {
   const { openapi, servers, components } = description;
   const { schemas = {}, requestBodies = {} } = isObject(components) ? components : {};

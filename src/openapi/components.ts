@@ -36,7 +36,7 @@ export class Components {
   private readonly known = new Map<string, string>();
   /** References into other documents, which are not followed. */
   readonly foreign = new Set<string>();
-  /** References that were not edited, because too many others lead to them. */
+  /** References that were not edited, because too many others depend on them. */
   readonly skipped = new Set<string>();
   private depth = 0;
   private inlined = 0;
@@ -50,7 +50,7 @@ export class Components {
     return Object.keys(objectIn(objectIn(this.description, 'components'), 'schemas'));
   }
 
-  /** The schema that a reference leads to; undefined when it is in another document. */
+  /** The schema of a reference; undefined if it is in another document. */
   schema(reference: string): unknown {
     const variant = this.variants.get(reference);
     if (variant !== undefined)
@@ -70,8 +70,8 @@ export class Components {
   }
 
   /**
-   * Returns the reference to a component after an edit; an edited schema where the reference leads elsewhere in the description.
-   * `key` is equal for edits that do the same.
+   * Returns the reference to a component after an edit; an edited schema if the reference points elsewhere in the description. `key` is
+   * equal for equal edits.
    */
   edited(reference: string, key: string, edit: (schema: unknown) => unknown): string | JsonObject {
     if (this.depth >= MAX_DEPTH || this.inlined >= MAX_INLINE) {
@@ -119,7 +119,7 @@ export class Components {
     return same === undefined ? reference : this.origin(same);
   }
 
-  /** The name of the component that a reference, or a variant of it, stands for. */
+  /** The name of the component behind a reference, or behind a variant of it. */
   baseOf(reference: string): string | undefined {
     return this.variants.get(reference)?.base ?? componentName(reference);
   }
@@ -212,13 +212,13 @@ export function withRequired(schema: JsonObject, names: readonly string[]): Json
   return { ...schema, required: [...new Set(names)] };
 }
 
-/** The schema that a `$ref` of `schema` leads to; undefined where there is none. */
+/** The schema behind the `$ref` of `schema`; undefined if there is none. */
 type Follow = (schema: unknown) => unknown;
 
 /** Maximum alternatives within alternatives that are searched for `readOnly`: a schema may be its own. */
 const MAX_ALTERNATIVES = 6;
 
-/** The address of the description for references in it; `.invalid` is nobody's (RFC 2606). */
+/** The address of the description for references in it; `.invalid` is reserved (RFC 2606). */
 const DOCUMENT = 'https://description.invalid/';
 
 /** Keywords whose values are data and no schemas. */
@@ -228,8 +228,8 @@ const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example'
 const MAX_FLATTENED_DEPTH = 200;
 
 /**
- * The parts of a schema that hold together for each value: itself, what its `$ref` leads to, and those of `allOf`, at any depth. A
- * word such as `readOnly`, `required` or `nullable` holds in whichever part it is.
+ * The parts of a schema that apply together to each value: itself, the target of its `$ref`, and those of `allOf`, at any depth. A
+ * keyword such as `readOnly`, `required` or `nullable` applies in any part.
  */
 function partsOf(schema: unknown, follow: Follow): readonly JsonObject[] {
   const parts = new Set<JsonObject>();
@@ -295,8 +295,8 @@ function isReadOnly(schema: unknown, follow: Follow, depth = 0): boolean {
 }
 
 /**
- * True for a schema of OpenAPI 3.0 that accepts null: `nullable` is beside its other words, or in a part that has no type of its
- * own and so is meant for the whole.
+ * True for a schema of OpenAPI 3.0 that accepts null: `nullable` is beside its other keywords, or in a part without a type, which applies
+ * to the whole.
  */
 export function isNullable(schema: JsonObject, follow: Follow): boolean {
   if (schema['nullable'] === true) return true;
@@ -318,7 +318,7 @@ export interface Located {
   readonly base: string;
 }
 
-/** Where references of a description lead: by pointer, and in OpenAPI 3.1 by `$id` and `$anchor` also. Other documents are not read. */
+/** Resolves references of a description: by pointer, and in OpenAPI 3.1 also by `$id` and `$anchor`. Other documents are not read. */
 export class SchemaReferences {
   private readonly document: Located;
   /** Schemas by `$id` and by anchor. */
@@ -334,7 +334,7 @@ export class SchemaReferences {
     return { schema, pointer, base: DOCUMENT };
   }
 
-  /** Where `reference` leads from a schema; undefined when it is in another document, or nowhere. */
+  /** The target of `reference` from a schema; undefined if it is in another document, or missing. */
   find(reference: string, from: Located): Located | undefined {
     const uri = URL.parse(reference, from.base);
     if (uri === null) return undefined;

@@ -54,7 +54,7 @@ export function below(path: string, prefix: string): string | undefined {
   return rest === '' || rest.startsWith('/') ? rest || '/' : undefined;
 }
 
-/** The value that a local reference (RFC 6901, in a fragment) points to; undefined when it is elsewhere or leads nowhere. */
+/** The value at a local reference (RFC 6901, in a fragment); undefined if it is elsewhere or missing. */
 export function target(description: Description, reference: string): unknown {
   if (!reference.startsWith('#/')) return undefined;
   return reference
@@ -111,7 +111,7 @@ function vagueness(mediaType: string): number {
 
 /**
  * The operations of one version of an API below its prefix, without the one that returns the description. Paths of another version, and
- * those beside a versioned API (`/healthz`), are none of it.
+ * those beside a versioned API (`/healthz`), are not included.
  */
 export function describedOperations(
   description: Description,
@@ -179,7 +179,7 @@ export interface Prefixes {
 export interface DescribedVersions {
   readonly v1: readonly DescribedOperation[];
   readonly v2: readonly DescribedOperation[];
-  /** Undefined where a description does not tell its prefix, or not in a form that a rule book can have. */
+  /** Undefined if a description does not show its prefix, or not in a form that a rule book accepts. */
   readonly from: string | undefined;
   readonly to: string | undefined;
   /** Sentences about operations below other prefixes. */
@@ -187,8 +187,8 @@ export interface DescribedVersions {
 }
 
 /**
- * The operations to compare: below the prefixes that a person says, or below those that the descriptions tell. Where both have several
- * groups of paths with versions of their own, it is the largest group that has another version in V2.
+ * The operations to compare: below prefixes that a person gives, or below those in the descriptions. If both have several groups of paths
+ * with versions of their own, the largest group that has another version in V2.
  */
 export function describedVersions(
   v1: Description,
@@ -285,7 +285,7 @@ function changedGroup(
     const partners = [...young]
       .filter(([to]) => stem(to) === stem(from) && !old.has(to))
       .map(([to, others]) => ({ to, common: rests.filter((rest) => others.includes(rest)).length }))
-      // A release is preferred to what leads to one, such as v1beta2.
+      // A release is preferred to a preview of one, such as v1beta2.
       .toSorted((one, other) => other.common - one.common || one.to.length - other.to.length);
     const [partner] = partners;
     return partner === undefined ? [] : [{ from, to: partner.to, size: rests.length }];
@@ -327,7 +327,7 @@ function groupsOf(description: Description): ReadonlyMap<string, readonly string
 /** The path of the first server; undefined without one that has a plain path. */
 function servedPath(description: Description): string | undefined {
   const url = serverUrl(elementsOf(description['servers'])[0]);
-  // Of its host nothing is read, and a variable there need have no value.
+  // The host is not read, and a variable in it need not have a value.
   const path = url?.replace(/^[a-z][\w+.-]*:\/\/[^/]*/i, '');
   return path === undefined
     ? undefined
@@ -490,7 +490,7 @@ export function fromSwagger(swagger: JsonObject): Description {
   };
 }
 
-/** The media types of bodies, where an operation names none. */
+/** The media types of bodies for operations that name none. */
 interface MediaTypes {
   readonly consumes: readonly string[];
   readonly produces: readonly string[];

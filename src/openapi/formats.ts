@@ -107,7 +107,7 @@ function split(text: string, separator: string): readonly [string, string | unde
   return at < 0 ? [text, undefined] : [text.slice(0, at), text.slice(at + 1)];
 }
 
-/** What browsers take for the address of a page: no registry defines the format, so any host will do. */
+/** An address of a page, as browsers read it: no registry defines the format, so any host is accepted. */
 function isUrl(text: string): boolean {
   return /^(?:https?|ftp):\/\/[^\s/?#]/i.test(text) && !/\s/.test(text) && URL.canParse(text);
 }
@@ -142,7 +142,7 @@ function isIpv4(text: string): boolean {
 function isIpv6(text: string): boolean {
   if (text.length > 45) return false;
   const last = text.slice(text.lastIndexOf(':') + 1);
-  // The four bytes at the end in their own notation stand for two groups.
+  // The four bytes at the end, in IPv4 notation, replace two groups.
   if (last.includes('.') && !isIpv4(last)) return false;
   const plain = last.includes('.') ? `${text.slice(0, -last.length)}0:0` : text;
   const halves = plain.split('::');

@@ -14,14 +14,14 @@ export function isAddress(source: string): boolean {
   return /^https?:\/\//i.test(source);
 }
 
-/** A reference that leads nowhere. */
+/** A reference without a target. */
 export interface DeadReference {
   readonly reference: string;
   /** The address of its document. */
   readonly document: string;
-  /** The address that it leads to, with its fragment. */
+  /** The address of the missing target, with its fragment. */
   readonly target: string;
-  /** True when the document that it leads to has not been read. */
+  /** True if the target's document has not been read. */
   readonly isUnread: boolean;
 }
 
@@ -31,7 +31,7 @@ export interface JoinedDescription {
   readonly dead: readonly DeadReference[];
 }
 
-/** What a value is: which members are references, names and data depends on it. */
+/** The kind of a value, which determines which members are references, names and data. */
 type Kind = 'part' | 'parts' | 'schema' | 'schemas' | 'data';
 
 /** A value and the document that its references are relative to. */
@@ -57,7 +57,7 @@ const PART_MAPS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Members beside a `$ref` that say something for people, and so do no harm where OpenAPI 3.0 ignores them. */
+/** Members beside a `$ref` that only inform people, so that it does not matter that OpenAPI 3.0 ignores them. */
 const ANNOTATIONS: ReadonlySet<string> = new Set(['description', 'summary', 'title', 'example']);
 
 /** Maximum references in a row, and maximum values that parts of other documents may come to in all. */
@@ -90,7 +90,7 @@ class Join {
   /** Schemas of other documents that are yet to be brought in. */
   private readonly pending: { readonly name: string; readonly place: Place }[] = [];
   private readonly dead = new Map<string, DeadReference>();
-  /** Parts that are being put where they are referred to: one within itself has no end. */
+  /** Parts that are being inserted, to detect those that contain themselves. */
   private readonly open = new Set<string>();
   private values = 0;
 
@@ -267,7 +267,7 @@ class Join {
     return name;
   }
 
-  /** What a place that only refers to another stands for, at the end of the row; siblings make it a schema of its own. */
+  /** The final target of a place that only refers to another; siblings make it a schema of its own. */
   private followed(declared: Place): Place {
     let place = declared;
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
@@ -281,7 +281,7 @@ class Join {
     return place;
   }
 
-  /** Where a reference leads; undefined when it is nowhere, which is noted unless it is within the first document. */
+  /** The target of a reference; undefined if it is missing, which is noted unless it is within the first document. */
   private target(reference: string, from: Place): Place | undefined {
     const url = URL.parse(reference, from.document);
     if (url === null) {
@@ -297,7 +297,7 @@ class Join {
     const pointer = url.hash.slice(1);
     const found = pointer === '' || pointer.startsWith('/') ? this.placeOf(document, pointer) : undefined;
     if (found?.value !== undefined) return found;
-    // Within the first document, what is missing is for its reader to tell, who also knows anchors.
+    // The reader of the first document, which also knows anchors, reports what is missing there.
     if (document === this.root) return undefined;
     this.miss(reference, from, url.href, false);
     return undefined;
@@ -336,7 +336,7 @@ export function withoutFragment(address: string): string {
   return at < 0 ? address : address.slice(0, at);
 }
 
-/** What the member `name` of a value of this kind is. */
+/** The kind of the member `name` of a value of this kind. */
 function kindOf(kind: Kind, name: string): Kind {
   if (kind === 'parts') return 'part';
   if (kind === 'schemas') return 'schema';

@@ -34,8 +34,8 @@ const MATCH = 6;
  */
 export function compilePattern(source: string): LinearPattern | { readonly fault: string } {
   try {
-    // The platform's parser says what a pattern is; what it accepts, `Parser` may read without a doubt.
-    // Not proven linear: it is never run.
+    // The platform's parser validates the pattern, so `Parser` need not. The pattern is never run by the platform, whose engine is not
+    // linear.
     RegExp(source, 'u');
     return matcher(new Parser(source).parse());
   } catch (error) {
@@ -206,7 +206,7 @@ class Parser {
     return instruction;
   }
 
-  /** Writes the instructions of a node; what follows it begins at the next address. */
+  /** Writes the instructions of a node; the next node begins at the next address. */
   private emit(node: Node): void {
     switch (node.kind) {
       case 'class':
@@ -327,7 +327,7 @@ function holds(operation: number, text: string, at: number): boolean {
   return (isWord(text.charCodeAt(at - 1)) !== isWord(text.charCodeAt(at))) === (operation === BOUNDARY);
 }
 
-/** True for a character of `\w`; NaN, beyond the ends of a text, is none. */
+/** True for a character of `\w`; false for NaN, the value beyond the ends of a text. */
 function isWord(code: number): boolean {
   return (
     (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || code === 95 || (code >= 97 && code <= 122)

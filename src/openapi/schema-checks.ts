@@ -8,7 +8,7 @@ import { compilePattern, type LinearPattern } from './linear-pattern.ts';
 export interface SchemaFault {
   /** RFC 6901 pointer to the value that its schema refuses. */
   readonly pointer: string;
-  /** Pointer to the cause: where a member is missing or not known, to that member. */
+  /** Pointer to the cause, including the name of a missing or unknown member. */
   readonly at: string;
   readonly reason: string;
 }
@@ -38,7 +38,7 @@ const MAX_DEPTH = 500;
 /** The value that stands for one that was not recorded. */
 const MASKED = '…';
 
-/** Steps of a schema, beside those of its keywords: as long as that many states of a pattern (measured). */
+/** Steps of a schema, in addition to those of its keywords: it takes as long as that many states of a pattern (measured). */
 const EVALUATION = 16;
 
 const TYPES: ReadonlySet<unknown> = new Set('null boolean object array number integer string'.split(' '));
@@ -94,7 +94,7 @@ interface Compiling {
   readonly node: Node;
   readonly isOld: boolean;
   readonly isNullable: boolean;
-  /** Leaves a keyword out, or a part of it. */
+  /** Ignores a keyword, or a part of it. */
   readonly leave: (steps: readonly string[], why: string) => void;
   /** The schema of a value within, or of the same value, at a place below this one. */
   readonly inside: (...steps: readonly string[]) => Node;
@@ -240,7 +240,7 @@ class Run {
     this.depth -= 1;
   }
 
-  /** Notes a fault; `member` is the one that is missing or not known. */
+  /** Notes a fault; `member` is the missing or unknown one. */
   refuse({ value, place }: Visit, reason: string, member?: string): false {
     if (this.faults.length < MAX_FAULTS) {
       const pointer = placePointer(place);
@@ -274,13 +274,13 @@ function evaluate(node: Node, visit: Visit, run: Run): boolean {
   return isValid;
 }
 
-/** What a value was evaluated by, for `unevaluatedProperties` and `unevaluatedItems`. */
+/** The parts of a value that were evaluated, for `unevaluatedProperties` and `unevaluatedItems`. */
 class Evaluated {
   readonly names = new Set<string>();
   readonly indexes = new Set<number>();
   /** Elements from the first one on. */
   items = 0;
-  /** A keyword was left out: what it would have evaluated is not known. */
+  /** A keyword was ignored, so the parts that it would have evaluated are unknown. */
   isPartial = false;
 
   add(other: Evaluated): void {
@@ -337,7 +337,7 @@ type Compiled = Check | string | undefined;
 
 type Compile = (compiling: Compiling, declared: unknown, keyword: string) => Compiled;
 
-/** In the order in which faults are listed; those that see what others have evaluated come last. */
+/** In the order in which faults are listed; keywords that depend on evaluation by others are last. */
 const KEYWORDS: readonly (readonly [string, Compile])[] = [
   ['$dynamicRef', () => 'the gateway does not follow it'],
   ['type', compileType],
@@ -620,7 +620,7 @@ function compileDependentSchemas({ beside }: Compiling, declared: unknown): Comp
   });
 }
 
-/** Evaluates an alternative: what it evaluates counts only if it accepts the value, and so do its faults if not. */
+/** Evaluates an alternative: the parts that it evaluates count only if it accepts the value, and its faults only if it does not. */
 function evaluateBranch(node: Node, visit: Visit, run: Run): boolean {
   const branch = { ...visit, readOnly: joined(visit.readOnly, node.readOnly), evaluated: new Evaluated() };
   const isValid = evaluate(node, branch, run);

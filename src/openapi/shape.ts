@@ -1,14 +1,14 @@
 import { type Components, componentReference } from './components.ts';
 import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './description.ts';
 
-/** What a description, or recorded traffic, says of a value: enough to compare two versions of it. */
+/** The facts about a value from a description, or from recorded traffic, with which two versions can be compared. */
 export interface Shape {
   /** JSON types without `null`, `integer` among them; empty when any is possible. */
   readonly types: ReadonlySet<string>;
   /** The members of an object by name, in order: those of all alternatives and of all subtypes. */
   readonly members: ReadonlyMap<string, MemberShape>;
   readonly element: Shape | undefined;
-  /** What a member of any other name is, where the description says so. */
+  /** The shape of members with any other name, if the description has one. */
   readonly rest: Shape | undefined;
   /** The values of `enum`; empty when the description has none. */
   readonly values: readonly (string | number | boolean)[];
@@ -17,7 +17,7 @@ export interface Shape {
   readonly constraints: string;
   /** The formats of a string, such as `date`; empty for none. Those of numbers only tell a width. */
   readonly format: string;
-  /** What a number must be below or a multiple of, as text: another unit has another one. Empty for none. */
+  /** The limits of a number and its multiple, as text: another unit has others. Empty if there are none. */
   readonly limits: string;
   readonly isDeprecated: boolean;
   /** What its description says to use instead; absent for nothing. */
@@ -26,15 +26,15 @@ export interface Shape {
   readonly isNullable: boolean;
   /** Why the value may have members that are not listed, as the end of a sentence; empty when it has none. */
   readonly further: string;
-  /** True where the description says that no other members may be there. */
+  /** True if the description forbids other members. */
   readonly isClosed: boolean;
-  /** The member that tells which of several schemas a value has, and its values where the description lists them; absent for none. */
+  /** The member that selects one of several schemas, and its values if the description lists them; absent if there is none. */
   readonly kinds?: ValueKinds | undefined;
-  /** References of its schema that lead nowhere, or into another document: what is there is not known. */
+  /** References of its schema without a target, or into another document: their content is unknown. */
   readonly unread: readonly string[];
 }
 
-/** What a discriminator says. */
+/** The content of a discriminator. */
 export interface ValueKinds {
   readonly property: string;
   readonly values: readonly string[];
@@ -48,7 +48,7 @@ export interface MemberShape {
   readonly only?: OneDirection | undefined;
 }
 
-/** Where a member is that is not in both requests and responses. */
+/** The direction of a member that is not in both requests and responses. */
 export type OneDirection = 'answered' | 'sent';
 
 /** The shape of a value about which nothing is known. */
@@ -85,7 +85,7 @@ const CONSTRAINTS: ReadonlySet<string> = new Set(
 /** Formats that say how wide a number is, and nothing about its meaning. */
 const WIDTHS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'decimal']);
 
-/** Words beside a reference that say nothing of what is inside the value. */
+/** Keywords beside a reference that do not describe the inside of the value. */
 const REMARKS: ReadonlySet<string> = new Set(
   'description title summary deprecated example examples readOnly writeOnly nullable xml externalDocs'.split(
     ' ',
@@ -105,7 +105,7 @@ class ShapeMemory {
   shape(schema: JsonObject, make: () => Shape): Shape {
     const known = this.shapes.get(schema);
     if (known !== undefined) return known;
-    // A schema that is nothing but itself says nothing.
+    // A schema that contains only itself has no content.
     this.shapes.set(schema, ANY_SHAPE);
     const made = make();
     this.shapes.set(schema, made);
@@ -283,7 +283,7 @@ function onlyReferred(
   return { shape: shapeOf(end, components), isAlways: words.length === 1 };
 }
 
-/** The schemas of a value, and the references among them that lead nowhere. */
+/** The schemas of a value, and their references without a target. */
 interface Collected {
   readonly parts: readonly Part[];
   readonly unread: readonly string[];
@@ -377,7 +377,7 @@ function membersIn(parts: readonly Part[], components: Components): ReadonlyMap<
   );
 }
 
-/** The only direction in which one of the schemas of a member puts it. */
+/** The only direction that one of a member's schemas allows. */
 function onlyIn(schemas: readonly JsonObject[], components: Components): OneDirection | undefined {
   const isSaid = (word: string): boolean =>
     schemas.some((schema) =>

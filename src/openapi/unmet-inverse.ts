@@ -49,7 +49,7 @@ export function unmetInverses(book: RuleBook, v2: Description): readonly string[
   });
 }
 
-/** Sentences about operations that moved to where V2's description has nothing. */
+/** Sentences about operations that moved to a place that V2's description does not have. */
 export function missingDestinations(
   { operations, to: prefix }: RuleBook,
   v2: Description,
@@ -106,7 +106,7 @@ function successShapes(
   });
 }
 
-/** Whether a response of this shape may have something at the path; a shape that tells nothing may have anything. */
+/** True if a response of this shape may have a value at the path; a shape without details may have any. */
 function mayHave({ members, element }: Shape, [name, ...rest]: Path): boolean {
   if (name === undefined) return true;
   if (element !== undefined) return false;
@@ -119,11 +119,11 @@ function meetsNone(shape: Shape, inverted: readonly InvertedRule[]): boolean {
   const { members } = shape.element ?? shape;
   if (members.size === 0) return false;
   const first = shape.element === undefined ? 0 : 1;
-  // What it adds is no member of V2.
+  // Members that it adds do not exist in V2.
   return !inverted.some(({ rule }) => !('json' in rule) && members.has(rule.path[first] ?? ''));
 }
 
-/** What a response without a resource lacks, in words. */
+/** Describes the part that a response without a resource lacks. */
 function wanted(resource: Path, inverted: readonly InvertedRule[]): string {
   if (resource.length > 0) return resource.join('.');
   return [

@@ -94,7 +94,10 @@ interface Edition {
   /** The dated release; absent for V1. */
   readonly release: string | undefined;
   readonly spelling: Spelling;
-  /** Where V1 lists the deprecated attributes that a request used: in `data`, or in the body beside it. Its true place is not known. */
+  /**
+   * The place of the messages about deprecated attributes in V1's responses: in `data`, or in the body beside it. Its true place is not
+   * known.
+   */
   readonly deprecationsIn: DeprecationsPlace;
 }
 

@@ -38,7 +38,7 @@ export interface ReferenceParts {
   readonly dialects?: readonly DialectName[];
   /** Attributes that V1 still takes, with a message, and V2 has dropped; none by default. */
   readonly deprecated?: readonly string[];
-  /** Where V1 lists the deprecated attributes that a request used; `data` by default. */
+  /** The place of the messages about deprecated attributes in V1's responses; `data` by default. */
   readonly deprecationsIn?: DeprecationsPlace;
   /** Dated releases of V2, oldest first; only the first one, 2025-01-01, by default. */
   readonly releases?: readonly string[];

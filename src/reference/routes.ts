@@ -190,7 +190,7 @@ function present({ kind }: Resource, dialect: Dialect, { id, attributes }: Store
   return { id, ...dialect.present(kind, attributes) };
 }
 
-/** The body after a write. Where V1 put its deprecation messages is not known: the dialect has the place. */
+/** The body after a write. The place of V1's deprecation messages is not known; the dialect sets one. */
 function written(
   resource: Resource,
   dialect: Dialect,

@@ -3,7 +3,7 @@ import { pointerOf } from '../json/pointer.ts';
 import type { FieldDifference } from '../rollout/comparison-tally.ts';
 import type { TwinResponse } from './script.ts';
 
-/** Facts about an exchange that say which ids and times its services made up. */
+/** Facts about an exchange that show which ids and times its services created. */
 interface BodyContext {
   readonly ids: PairedIds;
   /** Kind of the resources at the target. */
@@ -142,8 +142,8 @@ class TreeComparison {
   }
 
   /**
-   * The place of each element of V1 in the gateway's array: where it stood, or else the first that is alike; undefined for an element
-   * that the gateway's array has not. Undefined for arrays that are paired by place: those too long to look for every element.
+   * The place of each element of V1 in the gateway's array: its own index, or else the first equal element; undefined for an element that
+   * the array lacks. Undefined for arrays that are paired by index because they are too long to search.
    */
   private placesOf(v1: JsonNode, gateway: JsonNode, path: Path): readonly (number | undefined)[] | undefined {
     const { children: others } = gateway;
@@ -215,7 +215,7 @@ function textOf({ text, children }: JsonNode): string {
   return text === '{' || text === '[' ? `${text}${children.length}${text === '{' ? '}' : ']'}` : text;
 }
 
-/** A JSON string without its quotes; other values as they are. */
+/** The content of a JSON string without its quotes; other values unchanged. */
 export function unquoted(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1) : text;
 }
@@ -341,8 +341,8 @@ const ID = /^"?(?:[1-9]\d{0,19}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\dA-HJ
 const TOKEN = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
 
 /**
- * The ids by which the two services call the same resource. Each service numbers its own; the first time that two ids stand in the
- * same place they are taken for one resource, and from then on each must always stand for the other.
+ * The ids with which the two services name the same resource. Each service numbers its own; the first time that two ids are in the same
+ * place they are paired, and from then on each must always match the other.
  */
 export class PairedIds {
   private readonly kinds = new Map<string, Pairs>();
@@ -400,7 +400,7 @@ interface Pairs {
   readonly backward: Map<string, string>;
 }
 
-/** The kind of resource that a member holds the id of; undefined when it holds none. `collection` is the request's. */
+/** The kind of resource whose id a member contains; undefined if there is none. `collection` is the request's. */
 function kindOfId(path: readonly (string | number)[], collection: string): string | undefined {
   const name = path.at(-1);
   if (typeof name !== 'string') return undefined;
@@ -409,7 +409,7 @@ function kindOfId(path: readonly (string | number)[], collection: string): strin
   return typeof holder === 'string' ? singular(holder) : collection;
 }
 
-/** The kind of the resources at a target: the last segment of its path that is no id. */
+/** The kind of the resources at a target: the last segment of its path that is not an id. */
 export function collectionOf(target: string): string {
   const [path = ''] = target.split(/[?#]/, 1);
   const segments = path

@@ -29,13 +29,13 @@ export interface PlayedExchange {
 /** The place of the key in a request. */
 type KeyField = { readonly header: string } | { readonly query: string };
 
-/** Where and how a script is played. */
+/** The settings for playing a script. */
 export interface Stage {
   readonly v1: Side;
   readonly gateway: Side;
   /** The API key, `${key}` in a script. */
   readonly key: string;
-  /** Where the key goes that a script does not place itself; `Authorization: Bearer` by default. */
+  /** The place of the key, unless the script sets it; `Authorization: Bearer` by default. */
   readonly keyField?: KeyField;
   /** Fields beside those that are always left out, in lower case. */
   readonly ignored?: ReadonlySet<string>;
@@ -244,11 +244,11 @@ async function encode(plain: Uint8Array<ArrayBuffer>, coding: 'gzip' | 'deflate'
 export interface TwinReport {
   readonly played: number;
   readonly alike: number;
-  /** Those that both services answered with the same 404: only errors were compared, as on a path that neither has. */
+  /** Exchanges that both services answered with the same 404: only errors were compared, as for an unknown path. */
   readonly missing: number;
-  /** Those that differ, and no choice explains it. */
+  /** Exchanges that differ without a choice that explains it. */
   readonly different: readonly PlayedExchange[];
-  /** Those that differ by choice. */
+  /** Exchanges that differ by choice. */
   readonly chosen: readonly (PlayedExchange & { readonly choice: Choice })[];
   /** Exchanges that were left out, by reason. */
   readonly skipped: Readonly<Record<string, number>>;

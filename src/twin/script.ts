@@ -348,8 +348,8 @@ const OF_BODY: ReadonlySet<string> = new Set([
 const OF_HEAD: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
 
 /**
- * The choice that explains the differences of two responses, from the responses alone; undefined if none does. Names of V2 cannot
- * be told from the responses: scripts mark them.
+ * The choice that explains the differences of two responses, from the responses alone; undefined if none does. Responses do not show
+ * names of V2: scripts mark them.
  */
 export function choiceOf(v1: TwinResponse, gateway: TwinResponse): Choice | undefined {
   const code = gateway.headers.find(([name]) => name.toLowerCase() === 'x-gateway-error')?.[1];

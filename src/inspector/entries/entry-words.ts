@@ -82,7 +82,7 @@ function receiverOf({ route, origin }: Entry): string {
   return route === 'webhook' ? 'the subscriber' : serviceOf(origin ?? 'v2');
 }
 
-/** An unknown name, which a foreign log may have, is shown as it is. */
+/** Unknown names, possible in logs of other software, are returned unchanged. */
 function serviceOf(origin: string): string {
   return SERVICES[origin] ?? origin;
 }
@@ -137,8 +137,8 @@ function millisecondWords(value: number): string {
 type ToldEntry = Entry & Pick<NumberedEntry, 'reason'>;
 
 /**
- * Why an exchange failed, or would fail after the migration, with code, place and the sentence of the service, such as
- * `V2 422 at /name: is missing`; undefined for one that did not fail.
+ * The reason why an exchange failed, or would fail after the migration, with code, place and the sentence of the service, such as `V2 422
+ * at /name: is missing`; undefined for one that did not fail.
  */
 export function reasonWords(entry: ToldEntry): string | undefined {
   const { status, would, comparison, failure } = entry;
@@ -167,8 +167,8 @@ function failedRead(
 }
 
 /**
- * The account of an exchange in sentences, with the reason first where it failed: the request, the response with its time, the dry run.
- * Each sentence is a fact of the entry, or says that a fact is not known.
+ * Describes an exchange in sentences, the reason of a failure first: the request, the response with its time, the dry run. Each sentence
+ * states a fact of the entry, or that a fact is not known.
  */
 export function accountOf(entry: ToldEntry): readonly string[] {
   const [sent, responded] = [requestSentence(entry), responseSentence(entry)];
@@ -225,7 +225,7 @@ function requestSentence(entry: Entry): string {
   return `Sent to ${service} ${manner(entry)}${movedWords(entry)}.${tries}${doubt}`;
 }
 
-/** V2's method for a moved operation, and V2's status where the client sees another. */
+/** V2's method for a moved operation, and V2's status if the client gets another one. */
 function movedWords({ method, upstreamMethod, status, upstreamStatus }: Entry): string {
   const words = [
     ...(upstreamMethod === undefined ? [] : [`as ${upstreamMethod} instead of ${method}`]),
@@ -377,7 +377,7 @@ function responseEditSentence(entry: Entry): string | undefined {
     : `The response was passed on as it came, although a response rule applies (${responseNote}).`;
 }
 
-/** What V2 was asked for the response, and whether something of it is missing. */
+/** The lookups at V2 for the response, and whether a part of it is missing. */
 function lookupSentence({ lookups = [], responseNote, failure }: Entry): string | undefined {
   const isMissing = failure === 'lookup-failed' || responseNote?.startsWith('lookup-') === true;
   const missing = isMissing ? 'A part of the response that a rule looks up is missing.' : undefined;
@@ -471,7 +471,7 @@ export function entrySentence(entry: Entry): string {
   return parts.join(', ');
 }
 
-/** The operation's id, or method and path where no operation matches. */
+/** The operation's id, or method and path if no operation matches. */
 export function entryName(entry: Entry): string {
   return entry.operation ?? requestLine(entry);
 }

@@ -52,7 +52,7 @@ const OMITTED: ReadonlySet<string> = new Set([
 /** Fields that describe a body as transferred, while bodies are kept decoded. */
 const OF_CODING: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
 
-/** Formats an exchange as an HTTP Archive, or as a text case where it can be replayed. */
+/** Formats an exchange as an HTTP Archive, or as a text case if it can be replayed. */
 export function exportEntry(
   { format, ...parts }: ExportParts,
   rules: CompiledRuleBook | undefined,
@@ -211,7 +211,7 @@ function harOf({ version, entry, kept, outcome, gatewayOrigin, origin }: HarPart
   };
 }
 
-/** The body that the gateway received, or what stands for it; `isLike` is false where placeholders would be judged differently. */
+/** The body that the gateway received, or a placeholder for it; `isLike` is false if checks could treat the placeholder differently. */
 function receivedBody(
   entry: Entry,
   v1Request: KeptExchange['v1Request'],
@@ -222,7 +222,7 @@ function receivedBody(
   return { isLike, received };
 }
 
-/** Returns the kept request of an exchange as `/explain` takes it, or what of it was not kept. */
+/** Returns the kept request of an exchange in the form for `/explain`, or names the part that was not kept. */
 export function keptRequest(
   entry: Entry,
   kept: KeptExchange | undefined,
@@ -237,7 +237,7 @@ export function keptRequest(
     .map(({ name, value }) => [name, value] as const);
   const request = { method, target: target.replaceAll('=…', '='), headers: fields };
   if (body.state === 'none') return { request };
-  // Only placeholders may be judged differently from the values.
+  // Only for placeholders can the verdict differ from that for the values.
   const outcome = body.state === 'structure' ? rewriteAgain(entry, kept, rules, bodyBytes(body)) : undefined;
   const { received } = receivedBody(entry, v1Request, outcome);
   const bytes = received === undefined ? {} : bodyOfBytes(received);
@@ -259,8 +259,8 @@ function isJudgedAlike({ verdict, would, status, edits }: Entry, outcome: Rewrit
 }
 
 /**
- * A placeholder for a body that was neither kept nor read, so that readers of the archive do not take the request for one without a
- * body. Undefined where there was none, where it was refused for its size, and where the placeholder would get another verdict.
+ * A placeholder for a body that was neither kept nor read, so that the archive does not show the request without a body. Undefined if
+ * there was no body, if its size was refused, and if the placeholder would get another verdict.
  */
 function unreadBody(entry: Entry, head: KeptHead): Uint8Array | undefined {
   const { bytesIn, status, verdict, would } = entry;
@@ -296,7 +296,7 @@ function codingNote({ headers, body }: KeptExchange['v1Request']): readonly stri
   return [`The body is here without its content coding (${coding.value}) and the fields about it.`];
 }
 
-/** `bodySize` is the size of the transferred body. HAR has no encoding for request bodies, so that of responses is used. */
+/** `bodySize` is the size of the transferred body. HAR defines no encoding for request bodies, so the member for responses is used. */
 function request(
   { method, target, headers }: KeptHead,
   origin: string,
@@ -324,7 +324,7 @@ function request(
   };
 }
 
-/** `bytes` is the size of a body that was not kept; -1 where it is not known. */
+/** `bytes` is the size of a body that was not kept; -1 if unknown. */
 function response(kept: KeptResponse | undefined, status: number, bytes: number): object {
   const body = kept && bodyBytes(kept.body);
   const mimeType = kept === undefined ? '' : typeOf(kept.headers);
@@ -341,7 +341,7 @@ function response(kept: KeptResponse | undefined, status: number, bytes: number)
   };
 }
 
-/** A body for HAR: as text, or in Base64 where its bytes are not text. */
+/** A body for HAR: text, or Base64 if its bytes are not text. */
 function contentOf(bytes: Uint8Array): { readonly text: string; readonly encoding?: 'base64' } {
   const text = exactText(bytes);
   return text === undefined ? { text: encodeBase64(bytes), encoding: 'base64' } : { text };

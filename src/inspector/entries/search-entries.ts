@@ -80,7 +80,7 @@ export function contentOf(capture: Capture, seq: number): string {
 /** Maximum bytes of a failed response whose errors are read for the list. */
 const MAX_ERROR_BYTES = 16 * 1024;
 
-/** The text of the errors in a failed response; undefined where the values of its body are not kept. */
+/** The text of the errors in a failed response; undefined if the values of its body are not kept. */
 export function reasonIn(
   { status }: Pick<Entry, 'status'>,
   kept: KeptExchange | undefined,

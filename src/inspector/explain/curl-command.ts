@@ -11,7 +11,7 @@ import {
   textOf,
 } from './shell-words.ts';
 
-/** The requests in a text; one that cannot be read does not hide the others. */
+/** The requests in a text, and faults of those that cannot be read. */
 export interface ReadRequests {
   readonly requests: readonly NamedRequest[];
   /** The requests that could not be read, each with a reason in a sentence. */
@@ -165,7 +165,7 @@ interface Option {
   readonly value: ShellWord;
 }
 
-/** Reads the options in a word, the last of which may take the next word as its value; a sentence where curl would refuse them. */
+/** Reads the options in a word; the last one may take the next word as its value. Returns a sentence if curl would refuse them. */
 function readOption(
   word: ShellWord,
   next: ShellWord | undefined,
@@ -548,7 +548,7 @@ class Transfer {
     });
   }
 
-  /** The addresses from a pattern; a sentence in place of each one that is not valid. */
+  /** The addresses from a pattern, with a sentence in place of each invalid one. */
   #targets(address: ShellWord): readonly (Address | string)[] | string {
     const [first] = address.unknown;
     let { bytes } = address;
@@ -708,7 +708,7 @@ function percentEncoded(bytes: string): string {
 interface Address {
   readonly user: string | undefined;
   readonly path: string;
-  /** Without its question mark; undefined when there is none. */
+  /** Without its question mark; undefined if there is none. */
   readonly query: string | undefined;
 }
 

@@ -79,9 +79,9 @@ const POLICIES: readonly { readonly policy: keyof Policies; readonly signs: read
 interface RuledRequest {
   readonly operation: Operation | undefined;
   readonly method: string;
-  /** The rule behind each edit of its query. */
+  /** The rule behind each edit of the query. */
   readonly queryRules: readonly QueryRule[];
-  /** The rule behind each edit of its header fields. */
+  /** The rule behind each edit of the header fields. */
   readonly headerRules: readonly HeaderRule[];
 }
 

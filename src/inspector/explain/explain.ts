@@ -86,7 +86,7 @@ export async function explain(
   return explanationOf(received, await explainRequest(received, decision, parts), parts);
 }
 
-/** What became of a request, and of its body for those who look at its rules. */
+/** The results for a request, and its body for readers of its rules. */
 interface Explained extends ExplainedBody {
   readonly decision: Decision;
   /** Set for a V1 request that V2 gets. */
@@ -156,7 +156,7 @@ function explanationOf(received: RequestToExplain, explained: Explained, parts: 
   };
 }
 
-/** What the response would have to wait for, whatever V2 answers. */
+/** The lookups that the response would have to wait for, whatever V2's status. */
 function lookupsIn(decision: Decision, { changes, to }: RuleBook): Pick<Explanation, 'lookups'> {
   if (decision.route !== 'migrate') return {};
   const { operation, method } = decision;
@@ -252,7 +252,7 @@ function textOf(body: Uint8Array): string {
 interface BodyExplainer {
   readonly rules: CompiledRuleBook;
   readonly decode: DecodeBody;
-  /** Hashes bodies that came with a digest; if absent, nobody judges them. */
+  /** Hashes bodies that came with a digest; if absent, digests are not checked. */
   readonly hash?: HashBody | undefined;
   /** Calls transforms; if absent, they are left out. */
   readonly transform?: ((book: RuleBook, job: TransformJob) => Promise<TransformOutcome>) | undefined;
@@ -312,7 +312,7 @@ async function explainRequest(
   return { decision, outcome, read: bytes, model, json, migrated: { migration, message: end } };
 }
 
-/** What becomes of a message where transforms are not called. */
+/** The result for a message if transforms are not called. */
 export const LEFT_AS_IT_IS: TransformResult = {
   body: undefined,
   query: undefined,
@@ -324,7 +324,7 @@ function isBodyOf(outcome: BodyOutcome, body: Uint8Array): boolean {
   return outcome.verdict === 'rewritten' && outcome.body === body;
 }
 
-/** The outcome for a body that a transform made of what the rules had made of it. */
+/** The outcome for a body that a transform returned after the rules. */
 function madeBody(
   read: Uint8Array,
   body: Uint8Array,
@@ -456,7 +456,7 @@ function isHeader(pair: unknown): boolean {
   return Array.isArray(pair) && pair.length === 2 && pair.every((text) => typeof text === 'string');
 }
 
-/** The state that, besides the rules, decides about a live V1 request. */
+/** The state that, with the rules, decides how a live V1 request is handled. */
 interface LiveState {
   readonly rollout: Pick<Rollout, 'signals' | 'gone' | 'ends' | 'brownouts'> | undefined;
   readonly names: ReadonlyMap<string, string>;

@@ -6,9 +6,9 @@ export interface ShellWord {
   readonly bytes: string;
   /** Variables whose values are not known here, with their places in `bytes`, where they are as written. */
   readonly unknown: readonly { readonly name: string; readonly at: number }[];
-  /** True where a brace is outside quotes, so that bash would expand the word to several. */
+  /** True if a brace is outside quotes, so that bash would expand the word to several. */
   readonly hasBrace: boolean;
-  /** True where a part of it is in quotes, so that any value gives one word. */
+  /** True if a part of it is in quotes, so that any value gives one word. */
   readonly isQuoted?: boolean;
 }
 
@@ -58,7 +58,7 @@ export function plainWord(bytes: string): ShellWord {
   return { bytes, unknown: [], hasBrace: false };
 }
 
-/** What bash would do before it starts curl, by how it is written: the sentence names the form, and what to write instead. */
+/** Forms that bash would process before it starts curl: each sentence names the form, and its replacement. */
 const NOT_READ = {
   unclosed: 'The command has an unclosed quote.',
   substitution: 'The command has $(…) or `…`, which is not run here: write its result into the command.',
@@ -137,7 +137,7 @@ class BashReader {
     this.#words = [];
   }
 
-  /** Passes over where the output goes. */
+  /** Skips the target of a redirection. */
   #readRedirection(): boolean {
     const found = /^\d*(?:<<|<>|<|>>|>&|>\||>)|^&>>?/.exec(this.#text.slice(this.#at, this.#at + 8))?.[0];
     if (found === undefined) return false;

@@ -92,8 +92,8 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
 }
 
 /**
- * Explains a request by the rule book of this text, and says what differs from the one in force. What live traffic does at the moment is
- * no part of it.
+ * Explains a request by the rule book in this text, and lists the differences from the one in force. Current live traffic does not affect
+ * the result.
  */
 export async function tryRequest(
   request: ExplainRequest,
@@ -170,7 +170,7 @@ async function tryOne(
   };
 }
 
-/** The body that the client would get for V2's kept response; undefined when V2 gave none, or when its content is not kept. */
+/** The body that the client would get for V2's kept response; undefined if there is no response, or if its content is not kept. */
 async function responseOf(
   { v1Request, v2Response }: KeptExchange,
   { origin }: Entry,

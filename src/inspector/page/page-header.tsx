@@ -154,7 +154,7 @@ export type OnCommand = (request: RolloutRequest) => void;
 
 /** Properties of the button of an action. */
 interface ActionButtonProps {
-  /** What ends a condition; undefined where nothing is known to. */
+  /** The action that ends a condition; undefined if none is known. */
   readonly action: Condition['action'];
   readonly onCommand: OnCommand;
 }
@@ -198,7 +198,7 @@ export function ConditionsBanner({
   );
 }
 
-/** Whether values are captured, which nobody must overlook. */
+/** The state of value capture, which must be easy to see. */
 function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, masks }: CaptureState): VNode {
   if (mode === 'off') {
     return (
@@ -223,7 +223,7 @@ function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, ma
   );
 }
 
-/** Says that the rule book on disk is not the one in force, until a valid one is read. */
+/** Warns that the rule book on disk is not the one in force, until a valid one is read. */
 export function RefusedBanner({
   refused,
   inForce,

@@ -14,7 +14,7 @@ export function keepValue(key: string, value: string): void {
   try {
     localStorage.setItem(key, value);
   } catch {
-    // Storage is full or blocked: the choice holds until the page is closed.
+    // Storage is full or blocked: the choice is kept until the page is closed.
   }
 }
 
@@ -24,10 +24,10 @@ export const VIEWS = ['overview', 'traffic', 'clients', 'rules', 'rollout'] as c
 /** A view of the page. */
 export type View = (typeof VIEWS)[number];
 
-/** A part of a view that has an address of its own: what went wrong, of the traffic. */
+/** A part of a view with an address of its own: the problems of the traffic. */
 export type ViewPart = 'problems';
 
-/** Where addresses lead that name a view of before; links to them are in chats and run books. */
+/** Replacements for addresses of former views, to which links exist in chats and run books. */
 const REPLACED: Readonly<Record<string, Pick<PageState, 'view' | 'part'>>> = {
   hour: { view: 'overview', part: undefined },
   errors: { view: 'traffic', part: 'problems' },
@@ -116,7 +116,7 @@ export function findAddress({ id, seq }: EntryLink): string {
 export function usePlace(): readonly [PageState, Go] {
   const [place, setPlace] = useState(() => readPlace(location.search));
   useEffect(() => {
-    // An address of before shows its successor, which is what people copy from here on.
+    // Replaces a former address by its successor, which readers then copy.
     if (REPLACED[new URLSearchParams(location.search).get('view') ?? ''] !== undefined)
       history.replaceState(undefined, '', placeAddress(place));
     const follow = (): void => setPlace(readPlace(location.search));

@@ -12,7 +12,7 @@ type Tags = JSX.IntrinsicElements;
 /** Default share of the list, in percent. */
 export const DEFAULT_SHARE = 32;
 
-/** An instant of RFC 3339 in UTC, a day, or a number with its unit, none of which is broken across lines. */
+/** An instant of RFC 3339 in UTC, a day, or a number with its unit; lines do not break inside them. */
 const WHOLE = /(\d{4}-\d\d-\d\dT[\d:.]+Z|\d{4}-\d\d-\d\d|\d[\d.,]{0,30} (?:%|ms|s|min|h|days?)(?![\w]))/;
 
 const REWRITTEN = 'M1.5 8.5 8 2l2 2-6.5 6.5-2.5.5z';
@@ -461,7 +461,7 @@ export function visibleText(text: string): string | (string | VNode)[] {
 /** Properties of a small picture of counts over time. */
 interface TrendProps {
   readonly counts: readonly number[];
-  /** The part of each count that failed; absent where all of it did. */
+  /** The failed part of each count; absent if all of it failed. */
   readonly failed?: readonly number[];
   /** What assistive technology reads in place of the picture. */
   readonly label: string;

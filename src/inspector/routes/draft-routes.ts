@@ -6,7 +6,7 @@ import { failure, jsonResponse, readCommand } from './responses.ts';
 /** Maximum bytes of a command: the id of a question, and a value. */
 const COMMAND_BYTES = 64 * 1024;
 
-/** Adds `/draft`, where the questions of a draft are answered one by one, tried, and saved. */
+/** Adds `/draft`, the routes to answer the questions of a draft one by one, to try it, and to save it. */
 export function draftRoutes(app: Hono, desk: DraftDesk): void {
   app.get('/draft', async (c) => jsonResponse(await desk.view(c.req.query('question'))));
   app.post('/draft/answer', async (c) => {

@@ -141,7 +141,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
-/** Finds the entries of a page by the query of its request, and where the next page begins; or the response to a wrong query. */
+/** Returns the entries of a page for the query of its request, and the start of the next page; or the response to an invalid query. */
 async function foundEntries(
   query: Readonly<Record<string, string>>,
   { names, view }: InspectorParts,
@@ -274,7 +274,7 @@ class StreamReader {
     this.position = parts.after;
   }
 
-  /** Returns the events since the last call; empty when there are none. */
+  /** Returns the events since the last call; empty if there are none. */
   poll(): string {
     const { ring, filter, run, contentOf, shown } = this.parts;
     let events = '';

@@ -117,7 +117,7 @@ function requestOf(
   };
 }
 
-/** The field for the key at V2; none where V2 expects it in the query, which is kept without values. */
+/** The field for the key at V2; empty if V2 expects it in the query, which is kept without values. */
 function keyFields(
   key: string | undefined,
   book: RuleBook | undefined,
@@ -126,7 +126,7 @@ function keyFields(
   return field === undefined ? [] : [[field[0].toLowerCase(), field[1]]];
 }
 
-/** The field for V2's release, with its value; undefined where the rule book has none. */
+/** The field for V2's release, with its value; undefined if the rule book has no release. */
 function versionField(book: RuleBook): readonly [name: string, value: string] | undefined {
   const name = versionHeader(book);
   return name === undefined || book.version === undefined ? undefined : [name, book.version];

@@ -102,7 +102,7 @@ export function* jsonParts(value: unknown, level = 0): Generator<string, void, u
 /** The valid values of a query parameter: one of these words, or those that a test accepts, with a description. */
 type Accepted = readonly string[] | { readonly accepts: (value: string) => boolean; readonly words: string };
 
-/** Names the first query parameter with an invalid value, in a sentence; undefined when there is none. */
+/** Describes the first query parameter with an invalid value; undefined if all are valid. */
 export function queryFault(
   query: Readonly<Record<string, string>>,
   parameters: Readonly<Record<string, Accepted>>,

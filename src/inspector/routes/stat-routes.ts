@@ -62,7 +62,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   const plans = endPlans(parts);
   app.get('/state', () => jsonResponse(stateOf(parts)));
   app.get('/status', () => {
-    // The past of operations is known from the next call on: nobody waits for a large log to know how all is now.
+    // The operations' past is available from the next call on, so that no request waits for a large log.
     void parts.history?.read();
     const { verdict, conditions } = stateOf(parts);
     return jsonResponse({ verdict, conditions } satisfies Status);
@@ -292,7 +292,7 @@ async function overview(parts: InspectorParts): Promise<Overview> {
   });
 }
 
-/** What this replica knows by itself of what the verdict is made from. */
+/** The facts that this replica counts itself for the verdict. */
 function ownFacts({ view, startedAt, rules, time, stats, rollout }: InspectorParts): ReplicaFacts {
   const now = time();
   const inForce = rollout?.view();
@@ -313,7 +313,7 @@ function ownFacts({ view, startedAt, rules, time, stats, rollout }: InspectorPar
   };
 }
 
-/** What other replicas that run know. */
+/** The facts of the other running replicas. */
 function heardFacts({ fleet, time }: InspectorParts): readonly ReplicaFacts[] {
   return (fleet?.heard ?? []).flatMap(({ text, ageMs }) => readFacts(text, time() - ageMs) ?? []);
 }
@@ -380,7 +380,7 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
   };
 }
 
-/** This replica, where there are others. */
+/** This replica; undefined if it runs alone. */
 export function replicaOf(replica: ReplicaView | undefined): Pick<State, 'replica'> {
   const { name, replicas = 1 } = replica ?? {};
   return name === undefined || replicas === 1 ? {} : { replica: { name, replicas } };

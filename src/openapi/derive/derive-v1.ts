@@ -137,7 +137,7 @@ export function deriveV1(
   return { description, isComplete, notes: [...notes(v2, components, rules), ...missing(found)] };
 }
 
-/** An operation that only V1 had: all that is left of it is what its clients are told. */
+/** An operation that only V1 had; only its notice to clients is left. */
 function goneOperation({ id, template }: Operation, gone: string): JsonObject {
   const parameters = parametersIn(template).map((name) => ({
     name,
@@ -273,7 +273,7 @@ interface OperationDerivation {
   readonly changes: readonly Change[];
   /** Changes with rules for the header fields of the operation. */
   readonly ruled: readonly Change[];
-  /** What names V2's release: a header field in lower case, or a query parameter behind a question mark. */
+  /** The parameter with V2's release: a header field in lower case, or a query parameter after a question mark. */
   readonly header: string | undefined;
   /** Called with each step that changed something. */
   readonly onApplied: (edit: InverseEdit) => void;
@@ -321,7 +321,7 @@ function withoutVersionParameter(
   return left.length === parameters.length ? holder : { ...holder, parameters: left };
 }
 
-/** True for the parameter that names V2's release: a header field in lower case, or one of the query behind a question mark. */
+/** True for the parameter with V2's release: a header field in lower case, or a query parameter after a question mark. */
 function isVersionParameter(parameter: unknown, place: string | undefined): boolean {
   const name = memberOf(parameter, 'name');
   if (typeof name !== 'string') return false;
@@ -427,7 +427,7 @@ function wrapped(schema: unknown, wrapper: string, change: string): JsonObject {
   return marked({ type: 'object', required: [wrapper], properties: { [wrapper]: schema } }, change);
 }
 
-/** The query rules of an operation, and where its references lead. */
+/** The query rules of an operation, and the targets of its references. */
 interface QueryDerivation {
   readonly description: Description;
   /** In the order of the rule book. */
@@ -566,7 +566,7 @@ function listForm({ schema }: JsonObject, rule: Extract<QueryRule, { with: strin
   return style === undefined || !isList ? { schema: { type: 'string' } } : { style, explode: false };
 }
 
-/** V1 had no parameter that is set, and need not send one that has a default. */
+/** A parameter that is set did not exist in V1; one with a default is optional there. */
 function withoutNeed(
   parameters: readonly unknown[],
   change: string,
@@ -613,7 +613,7 @@ function withValues(
   return marked({ ...parameter, schema: { ...schema, enum: mapped } }, change);
 }
 
-/** The moved operations of a rule book, by where a description of V2 has them. */
+/** The moved operations of a rule book, by their place in a description of V2. */
 export class MovedOperations {
   private readonly byPlace: ReadonlyMap<string, readonly Operation[]>;
 
@@ -693,7 +693,7 @@ function decoded(name: string): string {
   }
 }
 
-/** Adds operations to the paths of a description, beside those that a path has already. */
+/** Adds operations to the paths of a description, beside existing ones. */
 export function withOperations(
   paths: JsonObject,
   added: readonly {

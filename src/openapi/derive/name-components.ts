@@ -144,7 +144,10 @@ function addNeeded(value: unknown, components: Components, needed: Set<string>):
   });
 }
 
-/** Calls `visit` with every reference in the values, and in those that it adds: a chain of references may be long. */
+/**
+ * Calls `visit` with every reference in the values, and in those that it adds; works without recursion, because chains of references may
+ * be long.
+ */
 function eachReferenceFrom(
   values: readonly unknown[],
   visit: (reference: string, pending: unknown[]) => void,
@@ -220,7 +223,7 @@ function v1Pointer(reference: string): string {
 /** Parts of parts of a schema that are read at most: it may refer to itself. */
 const MAX_DEPTH = 8;
 
-/** Keywords that a conversion says nothing about. */
+/** Keywords that a conversion does not affect. */
 const KEPT = ['title', 'description', 'deprecated', 'readOnly', 'writeOnly', 'nullable'] as const;
 
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const;
@@ -248,7 +251,7 @@ export function convertedSchema(
   return made;
 }
 
-/** The schema of what V1's clients send to a conversion without an inverse, from that of V2's values. */
+/** The schema of the values that V1's clients send to a conversion without an inverse, from that of V2's values. */
 export function takenSchema(
   schema: unknown,
   conversion: Conversion,
@@ -258,14 +261,14 @@ export function takenSchema(
   return ofKind(CONVERSION_SCHEMAS[conversion.rule].taken ?? {}, keywords, isNullable);
 }
 
-/** What a schema says beside its values, with another kind of values. */
+/** The parts of a schema that do not depend on its values, with another type. */
 function ofKind(kind: JsonObject, keywords: JsonObject, isNullable: boolean): JsonObject {
   const { type } = kind;
   const hasNull = isNullable && keywords['nullable'] !== true && type !== undefined;
   return { ...picked(keywords, KEPT), ...kind, ...(hasNull && { type: [type, 'null'] }) };
 }
 
-/** A value of a description, converted; one that cannot be stays as it is, as it does in traffic. */
+/** A value of a description, converted; a value that cannot be converted stays unchanged, as in traffic. */
 export function convertedValue(value: unknown, conversion: Conversion): unknown {
   if (typeof value !== 'string' && typeof value !== 'number') return value;
   const converted = converterOf(conversion)(JSON.stringify(value));
@@ -309,7 +312,7 @@ function boundsOf(conversion: Conversion, keywords: JsonObject): JsonObject {
   const bounds: JsonObject = {};
   for (const word of BOUNDS) {
     const bound = keywords[word];
-    // In OpenAPI 3.0 it is true or false (draft 5 of JSON Schema), and is about the bound beside it.
+    // In OpenAPI 3.0 (draft 5 of JSON Schema) it is a boolean that belongs to the bound beside it.
     if (typeof bound === 'boolean') Object.assign(bounds, { [word]: bound });
     if (typeof bound === 'number') Object.assign(bounds, { [word]: convertedValue(bound, conversion) });
   }

@@ -34,7 +34,7 @@ export interface InverseEdit {
   readonly edit: SchemaEdit | { readonly wrapper: string };
   /** The statuses of responses that it applies to; undefined for requests. */
   readonly status: readonly StatusPattern[] | undefined;
-  /** The member of V2 that it is about, and its rule, in words; undefined where it applies whether or not V2 describes its member. */
+  /** The member of V2 that it edits, and its rule, in words; undefined if it applies whether or not V2 describes its member. */
   readonly words: string | undefined;
 }
 
@@ -228,7 +228,7 @@ function copyMember(change: string, from: string, to: string): SchemaEdit {
   };
 }
 
-/** Lets an object have members that its schema does not name: V1 read them, or ignored them. */
+/** Allows members in an object that its schema does not name: V1 read or ignored them. */
 function openObject(change: string): SchemaEdit {
   return {
     key: JSON.stringify(['open', change]),
@@ -391,7 +391,7 @@ function convertMember(change: string, name: string, conversion: Conversion): Sc
   });
 }
 
-/** Puts strings `to` in the place of the members `from`; their examples are those of no one else. */
+/** Replaces the members `from` by strings `to`, with examples of their own. */
 function replaceMembers(change: string, from: readonly string[], to: readonly string[]): SchemaEdit {
   return {
     key: JSON.stringify(['replace', change, from, to]),
@@ -590,7 +590,7 @@ function editBelow(schema: JsonObject, path: Path, edit: SchemaEdit, components:
   return Array.isArray(prefixItems) ? replaced(edited, 'prefixItems', editAll(prefixItems, inside)) : edited;
 }
 
-/** Edits what a schema says of its members and elements. */
+/** Edits the schemas of a schema's members and elements. */
 function editAllBelow(schema: JsonObject, edit: (schema: unknown) => unknown): JsonObject {
   let edited = schema;
   const { properties, prefixItems } = schema;
@@ -635,7 +635,7 @@ function editParts(schema: JsonObject, path: Path, edit: SchemaEdit, components:
   return edited;
 }
 
-/** The mapping of a discriminator to the edited components: it must name those that the alternatives have become. */
+/** The mapping of a discriminator to the edited components: it must name the alternatives' new components. */
 function editMapping(
   mapping: JsonObject,
   components: Components,
@@ -743,7 +743,7 @@ function mapValues(change: string, of: string, values: ReadonlyMap<unknown, read
   };
 }
 
-/** A discriminator chooses by the values that are mapped: V1's stand for the schemas that V2's stand for. */
+/** A discriminator chooses by mapped values: V1's values select the schemas of V2's values. */
 function withMappedChoices(
   schema: JsonObject,
   of: string,

@@ -13,7 +13,7 @@ import {
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf, withRemarks } from '../shape.ts';
 import { singular, wordsOf } from './names.ts';
 
-/** How a body is written: JSON, or the fields of a form, of which each value is a text. */
+/** The form of a body: JSON, or the fields of a form, whose values are texts. */
 export type BodyForm = 'json' | 'form' | 'multipart';
 
 /** The body of a request, as a description has it. */
@@ -54,7 +54,7 @@ export interface DescribedResponse {
   readonly shape: Shape;
 }
 
-/** The responses with one of `statuses` that are in JSON: a status, `2XX`, or `default`, for those that no other key names. */
+/** The JSON responses with one of `statuses`: a status, `2XX`, or `default` for statuses without a key of their own. */
 export function responsesIn(
   { operation }: DescribedOperation,
   components: Components,
@@ -110,8 +110,8 @@ export interface FoundResource {
 }
 
 /**
- * Finds the resource in successful responses: in `data`; the body itself; or, in a response to a GET of a collection, in its only
- * list of objects. Undefined where the description tells no member.
+ * Finds the resource in successful responses: in `data`; the body itself; or, in a response to a GET of a collection, in its only list of
+ * objects. Undefined if the description does not show the member.
  */
 export function resourceIn(described: DescribedOperation, components: Components): FoundResource | undefined {
   const response = successShape(described, components);
@@ -125,7 +125,7 @@ export function resourceIn(described: DescribedOperation, components: Components
   if (isCollection && lists.length === 1 && list !== undefined && isContent(list[0], response, described))
     return { at: list[0], shape: list[1].shape.element ?? ANY_SHAPE, response };
   const [only, ...more] = [...response.members].filter(([name]) => !isAside(name));
-  // An envelope is named after the path's resource, `{"ticket": {…}}` of `/tickets/{no}`, or says nothing of what is in it.
+  // An envelope has the name of the path's resource, `{"ticket": {…}}` of `/tickets/{no}`, or a general one.
   const isEnvelope = only !== undefined && more.length === 0 && only[1].shape.members.size > 0;
   const named = only === undefined ? '' : wordsOf(only[0]).map(singular).join('');
   if (
@@ -139,7 +139,7 @@ export function resourceIn(described: DescribedOperation, components: Components
   return response.members.size > 0 ? { at: '', shape: response, response } : undefined;
 }
 
-/** The lists of objects in a response, but for those of what went wrong and of where to go on. */
+/** The lists of objects in a response, without those of errors and of links to other pages. */
 export function listsIn(response: Shape): readonly (readonly [name: string, member: MemberShape])[] {
   return [...response.members].filter(
     ([name, { shape }]) => (shape.element?.members.size ?? 0) > 0 && !isAside(name),
@@ -160,7 +160,7 @@ const ENVELOPES: ReadonlySet<string> = new Set('payload result response body con
 
 const ASIDE: ReadonlySet<string> = new Set('error warning message notice fault problem link'.split(' '));
 
-/** Names of a list that say nothing of what is in it, and words of what stands beside one. */
+/** General names of a list, which do not describe its content, and names of members beside a list. */
 const LIST_NAMES: ReadonlySet<string> = new Set(
   'data item result record entry value list row content element object hit resource'.split(' '),
 );
@@ -171,7 +171,7 @@ const PAGE_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** True for a list that is what a response is about: by its name, that of the path, or as nothing but pages stands beside it. */
+/** True for a list that is the main content of a response: by its name, by the path's, or because only paging members are beside it. */
 function isContent(list: string, response: Shape, described: DescribedOperation): boolean {
   const words = wordsOf(list).map(singular);
   if (words.length === 1 && words.every((word) => LIST_NAMES.has(word))) return true;

@@ -33,9 +33,9 @@ import {
 export interface ShapeSource {
   /** True when the old shape is recorded traffic: names that only resemble each other are no evidence then. */
   readonly isRecorded: boolean;
-  /** True for responses: what V2 lacks there is lost, and no guess by types alone brings it back. */
+  /** True for responses: a value that V2 lacks there is lost, and guesses by type alone do not restore it. */
   readonly isResponse?: boolean;
-  /** What else V2 answers, where a response has only the key of it. */
+  /** Further operations of V2, for responses that contain only a key. */
   readonly lookups?: readonly LookupTarget[];
   /** The evidence for a member that V2 does not have. */
   readonly goneWords: (path: Path, name: string) => string;
@@ -59,12 +59,12 @@ export interface Comparison {
   readonly questions: readonly Question[];
 }
 
-/** What a rule cannot say: a sentence for the author of the rule book about a member, by its path in V2. */
+/** A difference that no rule covers: a sentence for the author of the rule book about a member, by its path in V2. */
 export interface Question {
   /** Empty for the body itself. */
   readonly path: Path;
   readonly text: string;
-  /** The same sentence for several members, where one answer can be that for all. */
+  /** The same sentence for several members that one answer can cover. */
   readonly general?: string;
 }
 
@@ -76,7 +76,7 @@ export interface Evidence {
   readonly evidence: string;
   /** Why it could lose a value or change its meaning, as a sentence: such a rule is a question, however sure it is. */
   readonly doubt?: string | undefined;
-  /** True once a person has said that it holds. */
+  /** True once a person has confirmed it. */
   readonly isSettled?: true;
 }
 
@@ -87,7 +87,7 @@ export interface Finding extends Evidence {
   readonly others?: readonly FoundRule[];
   /** The member of V1 that it decides about, by its path in V1. */
   readonly old?: Path;
-  /** True where the first answer could lose or distort a value: a person chooses one, and none is chosen for them. */
+  /** True if the first answer could lose or distort a value: then no answer is preselected, and a person chooses. */
   readonly isOpen?: true;
 }
 
@@ -112,7 +112,7 @@ export type FoundRule =
       readonly rule: 'default';
       readonly in: Path;
       readonly member: string;
-      /** Undefined where V2's description does not tell one: the person who answers the question does. */
+      /** Undefined if V2's description does not show one: the person who answers the question gives it. */
       readonly value: FoundValue | undefined;
     }
   | { readonly rule: 'nest'; readonly in: Path; readonly members: readonly string[]; readonly under: string }
@@ -120,7 +120,7 @@ export type FoundRule =
       readonly rule: 'strip';
       readonly in: Path;
       readonly member: string;
-      /** Where the object has the same value, in both versions. */
+      /** The place in the object with the same value, in both versions. */
       readonly twin?: Path;
     }
   | {
@@ -131,7 +131,7 @@ export type FoundRule =
       readonly to: Path;
     }
   | ({
-      /** Adds what V2 has elsewhere to a response; `member` is V1's name of it, beside the key. */
+      /** Adds an object that V2 has elsewhere to a response; `member` is V1's name for it, beside the key. */
       readonly rule: 'lookup';
       readonly in: Path;
       readonly member: string;
@@ -249,7 +249,7 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   };
 }
 
-/** True for an object that V2 requires, of which the likeliest answers bring all that it requires: they are the question. */
+/** True for an object that V2 requires, if the likeliest answers fill all its required members: then they are the question. */
 function isFilled(path: Path, v2: Shape, findings: readonly Finding[]): boolean {
   const required = requiredIn(shapeAt(v2, path) ?? ANY_SHAPE, path);
   const isInside = (at: Path, around: Path): boolean => around.every((name, level) => at[level] === name);
@@ -269,7 +269,7 @@ function requiredIn(shape: Shape, path: Path, level = 0): readonly Path[] {
       });
 }
 
-/** Where a rule puts something. */
+/** The place to which a rule writes. */
 function targetsOf(found: FoundRule): readonly Path[] {
   if (found.rule === 'rename' || found.rule === 'list' || found.rule === 'first')
     return [[...found.in, found.to]];
@@ -355,9 +355,9 @@ const WITHIN = 'its schema is within itself, and a rule reaches only the depths 
 interface Work extends ShapeSource {
   readonly findings: Finding[];
   readonly questions: Question[];
-  /** Why no rule of this part may hold: another one that it depends on is a question. */
+  /** The reason why no rule of this part may be right: a rule that it depends on is a question. */
   readonly doubt: string | undefined;
-  /** Why no rule of the whole body may hold. */
+  /** The reason why no rule of the whole body may be right. */
   readonly outer: string | undefined;
   readonly places: Places;
   /** The path of the object, or of the member, by its names in V1. */
@@ -396,7 +396,7 @@ interface MetPair extends Omit<InnerPair, 'v1' | 'v2'> {
   readonly questions: readonly Question[];
   readonly inner: readonly InnerPair[];
   isWithinItself: boolean;
-  /** What is around each of its places. */
+  /** The surroundings of each of its places. */
   readonly chains: (Around | undefined)[];
   places: number;
   /** True when it has places that are only reached by following references. */
@@ -513,7 +513,7 @@ function differs(first: InnerPair, source: ShapeSource): boolean {
   return marked.has(key(first));
 }
 
-/** What two objects tell of members that have other names or places, whatever is around them. */
+/** Evidence of two objects about members with other names or places, independent of their surroundings. */
 interface FoundMoves {
   readonly nests: readonly FoundNest[];
   readonly renames: Renames;
@@ -598,7 +598,7 @@ function isSameValue(one: Shape, other: Shape): boolean {
 }
 
 /**
- * The new members that the questions from `start` on are about: what V2 requires of them is asked about there, and its default is another
+ * The new members that the questions from `start` on cover: they already ask about members that V2 requires, with the default as another
  * answer.
  */
 function answeredByMoves(start: number, { v2, path }: Objects, work: Work): readonly string[] {
@@ -667,7 +667,7 @@ function nestUnder(
   const target = v2.members.get(under)?.shape;
   if (target === undefined || target.members.size === 0) return undefined;
   const before = v1.members.get(under)?.shape;
-  // A V1 member of this name that is no object would be lost.
+  // A V1 member of this name that is not an object would be lost.
   if (
     before !== undefined &&
     before.members.size === 0 &&
@@ -710,7 +710,7 @@ interface LooseMember {
   readonly isAlone: boolean;
 }
 
-/** Why a value of V1, or one inside it, could mean something else in V2's member; undefined when nothing says so. */
+/** The reason why a value of V1, or one inside it, could mean something else in V2's member; undefined if there is no sign of it. */
 function valueDoubt(
   old: NamedShape,
   young: NamedShape,
@@ -743,8 +743,8 @@ function areOthers(one: Shape, other: Shape): boolean {
 }
 
 /**
- * Why a value that is no object could mean something else: by its type, format, limits, and the units in names and descriptions. V2
- * takes what V1 sent, and V1's clients take what V2 answers.
+ * The reason why a value that is not an object could mean something else: its type, format, limits, and the units in names and
+ * descriptions. V2 accepts V1's values in requests, and V1's clients accept V2's in responses.
  */
 function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, level = 0): string | undefined {
   const [one, other] = [old.shape, young.shape];
@@ -858,7 +858,7 @@ function occupiedDoubt(from: string, under: string, before: Shape | undefined): 
     : undefined;
 }
 
-/** Why V2 may have a member somewhere else than at `target`, or still where it was. */
+/** The reason why V2 may have a member elsewhere than at `target`, or still at its old place. */
 function elsewhereDoubt(
   from: string,
   target: Path,
@@ -883,14 +883,14 @@ function placeWords(places: readonly Path[]): string {
   return `${named.join(' and ')}${places.length > 3 ? ` and ${places.length - 3} more` : ''}`;
 }
 
-/** Why V2 may have any member where it was, or elsewhere. */
+/** The reason why V2 may have any member at its old place, or elsewhere. */
 function unknownDoubt(v2: Shape, { unread }: Places): string | undefined {
   const [first] = unread;
   if (first !== undefined) return `${first} could not be read, and may have it`;
   return v2.further === '' ? undefined : `V2 may have it although it does not name it: ${v2.further}`;
 }
 
-/** Why a rename could lose a value or change what it means. */
+/** The reason why a rename could lose a value or change its meaning. */
 function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string | undefined {
   const { from, to, doubt } = rename;
   const { v1, path } = objects;
@@ -952,7 +952,7 @@ function takenPlaces(
   return taken;
 }
 
-/** Where a member was that V2 does not have there, and what may have become of it. */
+/** The former place of a member that V2 does not have there, and its possible new places. */
 interface GonePlace extends Objects {
   readonly candidate: FoundRename | undefined;
   readonly taken: TakenPlaces;
@@ -964,7 +964,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     return void work.findings.push({ found, confidence: 0, evidence: '' });
   }
   const { v1, v2, path } = place;
-  // Where only the type and the place speak for a name, the member is rather gone.
+  // If only the type and the place support a name, the member was more likely removed.
   const isUnlinked =
     place.candidate?.doubt === NO_LINK &&
     (work.isResponse === true || place.candidate.confidence < PROPOSED_FROM);
@@ -1055,7 +1055,7 @@ const MAX_OFFERED = 5;
 
 const knownPlaces = new WeakMap<object, ReadonlyMap<string, readonly Path[]>>();
 
-/** The places in an object, by the letters of their paths: `balanceAccount.id` is that of `balanceAccountId`. */
+/** The places in an object, by the letters of their paths: `balanceAccount.id` has those of `balanceAccountId`. */
 function placesByLetters(shape: Shape): ReadonlyMap<string, readonly Path[]> {
   const known = knownPlaces.get(shape.members);
   if (known !== undefined) return known;
@@ -1065,7 +1065,7 @@ function placesByLetters(shape: Shape): ReadonlyMap<string, readonly Path[]> {
   return found;
 }
 
-/** The place in another object where both versions have the value of a member that only one of them has besides. */
+/** The place in another object at which both versions have the value of a member that only one of them has here. */
 function twinOf(name: string, shape: Shape, { v1, v2 }: Objects): Path | undefined {
   const places = placesByLetters(v1).get(wordsOf(name).join('')) ?? [];
   return places.find((place) => {
@@ -1074,7 +1074,7 @@ function twinOf(name: string, shape: Shape, { v1, v2 }: Objects): Path | undefin
   });
 }
 
-/** The rules that look up what V2's response has only the key of. */
+/** The lookup rules for objects of which V2's response has only the key. */
 function lookupRules(
   old: NamedShape,
   v2: Shape,
@@ -1100,7 +1100,7 @@ function addLookup([found, ...others]: readonly FoundRule[], old: Path, work: Wo
   addFinding({ found, confidence: 0.5, evidence, doubt, others, old }, work);
 }
 
-/** True where the name of a place tells that a member may be there: its type alone does not. */
+/** True if the name of a place suggests that a member may be there; its type alone does not. */
 function isLikelyPlace(name: string, shape: Shape, place: Path): boolean {
   const [last = ''] = place.slice(-1);
   return (
@@ -1159,7 +1159,7 @@ function otherForms(
   return found.conversions === undefined ? [] : all.filter((one) => JSON.stringify(one) !== key);
 }
 
-/** The rules that put a member of V1 at a place of V2, the likeliest first; none where none does. */
+/** The rules that move a member of V1 to a place of V2, the likeliest first; empty if there are none. */
 function rulesInto(
   name: string,
   shape: Shape,
@@ -1230,7 +1230,7 @@ function possiblePlaces(name: string, shape: Shape, place: GonePlace, work: Work
   return found.map((at) => [...path, ...at]);
 }
 
-/** True where the name of a place tells that a member of the object at `path` may be there. */
+/** True if the name of a place suggests that a member of the object at `path` may be there. */
 function isLikely(name: string, shape: Shape, place: Path, path: Path): boolean {
   const isBelow = path.every((one, at) => place[at] === one);
   return isLikelyPlace(name, shape, isBelow ? place.slice(path.length) : place);
@@ -1291,7 +1291,10 @@ function formatOf({ format, element }: Shape): string {
   return COMMON_FORMATS.has(own) ? '' : own;
 }
 
-/** What says that a member is the one at a place, whatever the names: an equal description, or a format that no other gone or new one has. */
+/**
+ * The evidence that a member is the one at a place, whatever the names: an equal description, or a format that no other removed or new
+ * one has.
+ */
 function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 'v2'>): string | undefined {
   const [old, young] = [v1.members.get(gone)?.shape, shapeAt(v2, at)];
   if (old === undefined || young === undefined) return undefined;
@@ -1400,7 +1403,7 @@ function addNest(
   }
 }
 
-/** What to say of a member that V1's requests never have. */
+/** The sentence about a member that V1's requests never have. */
 export const NEW_REQUIRED = 'it is required in V2 and not in V1: V2 refuses requests without it.';
 
 function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path: Path, work: Work): void {
@@ -1452,7 +1455,7 @@ function copiesInto(
   return copies.length === needed.length ? copies : [];
 }
 
-/** A value that V2's description shows: its default, or the only one that there is. */
+/** A value in V2's description: its default, or its only value. */
 export function firstValue({ values, constraints }: Shape): FoundValue | undefined {
   if (values.length === 1) return values[0];
   const initial = keywordIn(constraints, 'default') ?? keywordIn(constraints, 'example');
@@ -1461,7 +1464,7 @@ export function firstValue({ values, constraints }: Shape): FoundValue | undefin
     : undefined;
 }
 
-/** The conversions that lead from a member of V1 to one of V2, where types, formats and units tell them; none otherwise. */
+/** The conversions from a member of V1 to one of V2, if types, formats and units show them; otherwise empty. */
 function conversionsOf(v1: Shape, from: string, v2: Shape, to: string): readonly Conversion[] {
   const [one, other] = [v1.members.get(from)?.shape, v2.members.get(to)?.shape];
   if (one === undefined || other === undefined) return [];
@@ -1533,7 +1536,7 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
   compareInside(v1.shape, v2.shape, at, work);
 }
 
-/** Values that say yes, and those that say no, in pairs. */
+/** Pairs of values for yes and no. */
 const YES_AND_NO: readonly (readonly [yes: string, no: string])[] = [
   ['yes', 'no'],
   ['true', 'false'],
@@ -1749,7 +1752,7 @@ function compareNested(
 
 interface RenameOptions {
   readonly nests: readonly FoundNest[];
-  /** True for recorded traffic, where a rename is only ever a question. */
+  /** True for recorded traffic, in which a rename is always a question. */
   readonly isRecorded: boolean;
 }
 
@@ -1897,7 +1900,7 @@ function hasLetters(name: string): boolean {
 }
 
 function placeWeight(old: LooseMember, young: LooseMember): Weight {
-  // Members of which none is in both versions have no place to compare.
+  // Without a member in both versions, the order gives no evidence.
   if ([old, young].some((member) => member.before === '' && member.behind === '')) return [0, ''];
   const [before, behind] = [old.before === young.before, old.behind === young.behind];
   if (before && behind) return [0.2, 'the same members are around it'];
@@ -1952,7 +1955,7 @@ const MAX_PATHS = 1500;
 export class Places {
   private readonly v1: Shape;
   private readonly v2: Shape;
-  /** By each end of their paths, in the order of the description; undefined until somebody asks. */
+  /** By each end of their paths, in the order of the description; built on first use. */
   private byEnd: ReadonlyMap<string, readonly Path[]> | undefined;
   private foreign: readonly string[] | undefined;
 
@@ -1992,7 +1995,7 @@ export class Places {
     return namesAnywhere(this.v2).has(name);
   }
 
-  /** True where V1 has the member beside a place: what is there is its own. */
+  /** True if V1 also has the member at a place: then that place belongs to V1's own member. */
   isOwn(place: Path, name: string): boolean {
     return shapeAt(this.v1, place.slice(0, -1))?.members.has(name) === true;
   }

@@ -2,7 +2,7 @@ import { inverseFactor } from '../../rules/kinds/scale.ts';
 import { fitsInto, isCompatible, type Shape } from '../shape.ts';
 import { isPlural, singular, wordsOf } from './names.ts';
 
-/** Words that tell a unit or a form of a value, wherever they are. */
+/** Words that indicate a unit or a form of a value, anywhere in a name. */
 const UNITS: ReadonlySet<string> = new Set(
   `cent cents pence pennies minor major dollar dollars euro euros pounds aud usd eur gbp nzd jpy chf cad micros millis nanos
   ms msec msecs millisecond milliseconds microseconds nanoseconds sec secs seconds mins minutes hrs hours days weeks months years
@@ -15,10 +15,10 @@ const UNITS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Words that tell a unit at the end of a name only. */
+/** Words that indicate a unit only at the end of a name. */
 const SHORT_UNITS: ReadonlySet<string> = new Set('s m h d g b c f k l t v w min in us ns hz'.split(' '));
 
-/** The unit that each of these words tells. */
+/** The unit for each of these words. */
 const SAME_UNITS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     cents: 'cent pence pennies minor',
@@ -55,7 +55,7 @@ const SAME_UNITS: ReadonlyMap<string, string> = new Map(
   }).flatMap(([unit, words]) => words.split(' ').map((word) => [word, unit] as const)),
 );
 
-/** The units that a name or a text tells, sorted: values of another unit are other values. */
+/** The units in a name or a text, sorted: values in other units are other values. */
 export function unitsIn(text: string): string {
   const words = wordsOf(text);
   const last = words.at(-1) ?? '';
@@ -66,7 +66,7 @@ export function unitsIn(text: string): string {
 
 const knownUnits = new WeakMap<Shape, string>();
 
-/** The units that a description tells. */
+/** The units in a description. */
 export function textUnits(shape: Shape): string {
   const known = knownUnits.get(shape) ?? unitsIn(shape.text);
   knownUnits.set(shape, known);
@@ -102,7 +102,7 @@ const FORMS: ReadonlyMap<string, string> = new Map([
   ['date-time', 'datetime'],
 ]);
 
-/** The conversions that lead from a value of V1 to one of V2, where types, formats and units tell them; none otherwise. */
+/** The conversions from a value of V1 to one of V2, if types, formats and units show them; otherwise empty. */
 export function conversions(old: NamedShape, young: NamedShape): readonly Conversion[] {
   const [one, other] = [old.shape, young.shape];
   const written = new Set(one.values.map(String));
@@ -178,7 +178,7 @@ function isNumber({ types }: Shape): boolean {
   return types.size === 1 && (types.has('integer') || types.has('number'));
 }
 
-/** By what a value may be multiplied whose unit, which names or descriptions tell, is another one in V2: the likeliest first. */
+/** The factors between a value and V2's, if names or descriptions show another unit in V2: the likeliest first. */
 function factorsBetween(old: NamedShape, young: NamedShape): readonly number[] {
   const factors = MEASURES.flatMap((units) => {
     const [from, to] = [measuredIn(old, units), measuredIn(young, units)];
@@ -189,13 +189,13 @@ function factorsBetween(old: NamedShape, young: NamedShape): readonly number[] {
   return [...new Set(factors)];
 }
 
-/** How large the only unit of these is that the name tells, or else the description. */
+/** The size of the only one of these units in the name, or else in the description. */
 function measuredIn({ name, shape }: NamedShape, units: ReadonlyMap<string, number>): number | undefined {
   for (const told of [unitsIn(name), textUnits(shape)]) {
     const all = told.split(', ').filter((unit) => unit !== '' && !CURRENCIES.has(unit));
     const [size, ...others] = all.flatMap((unit) => units.get(unit) ?? []);
     if (size !== undefined) return others.length === 0 ? size : undefined;
-    // The name tells a unit of another kind.
+    // The name has a unit of another kind.
     if (all.length > 0) return undefined;
   }
   return keywordIn(shape.constraints, 'maximum') === 1 ? units.get('ratio') : undefined;
@@ -215,7 +215,7 @@ export function patternPrefix(pattern: string): string | undefined {
   return /^\^([A-Za-z]{1,40}[_-])(?![*+?{|])/.exec(pattern)?.[1];
 }
 
-/** The units that the name or the description tells. */
+/** The units in the name or the description. */
 function unitsOf({ name, shape }: NamedShape): readonly string[] {
   return [unitsIn(name), textUnits(shape)].flatMap((units) => units.split(', '));
 }
@@ -336,7 +336,7 @@ function pairForms({ members, rest }: Shape, element: Shape): readonly ListForm[
   ];
 }
 
-/** The words of a description that say what separates the texts of one text. */
+/** The words in descriptions for the separators in a text with several values. */
 const SEPARATED: readonly (readonly [sign: string, pattern: RegExp])[] = [
   [
     ',',
@@ -365,7 +365,7 @@ function textForms(plain: NamedShape, list: NamedShape, element: Shape): readonl
   return [{ word: 'list', options: [['with', sign]] }];
 }
 
-/** True where a text is rather several than one: a description or an example says so, or its name is a plural. */
+/** True if a text probably contains several values: a description or an example shows it, or its name is a plural. */
 function isSeparated(plain: NamedShape, list: NamedShape): boolean {
   const last = wordsOf(plain.name).at(-1) ?? '';
   return separatorIn(plain, list) !== undefined || (isPlural(last) && !/(?:us|is)$/.test(last));
@@ -391,7 +391,7 @@ export function separatorIn(plain: NamedShape, { shape: list }: NamedShape): str
   return [',', ';', '|'].find(isBetween);
 }
 
-/** What a form of a list says, for a person. */
+/** The evidence for a form of a list, for a person. */
 export function listEvidence(isOne: boolean, old: NamedShape, young: NamedShape): string {
   const form = isOne ? undefined : listForms(old, young).find((one) => one !== 'one');
   if (form === undefined) return 'the types tell it';

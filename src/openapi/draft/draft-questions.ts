@@ -22,7 +22,7 @@ export interface DraftQuestion {
   readonly text: string;
   /** The operations that it is about, by their ids; all of them where it has none. */
   readonly operations: readonly string[];
-  /** What is to be decided: one thing, or a few that belong together. */
+  /** The parts to decide: one, or a few that belong together. */
   readonly parts: readonly QuestionPart[];
 }
 
@@ -32,7 +32,7 @@ export interface QuestionPart {
   readonly why: string;
   /** The likeliest first. */
   readonly answers: readonly DraftAnswer[];
-  /** True where a person chooses one, because the first could lose or distort a value. */
+  /** True if a person must choose, because the first answer could lose or distort a value. */
   readonly isOpen?: true;
 }
 
@@ -41,7 +41,7 @@ export interface DraftAnswer {
   /** `yes`, `no`, or the number of another answer. */
   readonly key: string;
   readonly words: string;
-  /** What the rule book has for it. */
+  /** Its lines in the rule book. */
   readonly lines: readonly string[];
   /** True for a rule with a value that only a person knows. */
   readonly lacksValue?: true;
@@ -74,7 +74,7 @@ interface AskedRule {
   readonly isOpen: boolean;
 }
 
-/** The questions of a draft, in the order in which they are best answered: where operations are, then what a request shows, then the rest. */
+/** The questions of a draft in the best order to answer: places of operations, then differences that a request shows, then the rest. */
 export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
   return [
     ...operationQuestions(book.operations),
@@ -193,7 +193,7 @@ function isAskedAlone({ named, candidates }: ProposedGone, all: readonly Propose
   return named !== undefined && (candidates.length > 0 || all.length <= MAX_GONE);
 }
 
-/** Where an operation is that V2 does not describe: one of V2's, gone with a sentence, or V2's answer as it is. */
+/** Questions about operations that V2 does not describe: each is one of V2's, gone with a sentence, or forwarded to V2. */
 function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[] {
   return gone.flatMap((one): readonly DraftQuestion[] => {
     const { named, candidates, hint } = one;
@@ -360,7 +360,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
   };
 }
 
-/** An operation that V2 does not describe, where a person has said what becomes of it. */
+/** An operation that V2 does not describe, with a person's decision about it. */
 function placedOperation(
   named: ProposedGone['named'],
   candidates: readonly string[],
@@ -418,7 +418,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
     if (given === undefined) continue;
     for (const [part, rules] of parts.entries()) {
       const key = given.chosen[part] ?? 'no';
-      // A rule for any depth is one rule, whatever the depths at which it was asked about.
+      // A rule for any depth is one rule, however many depths had the question.
       const isOne = rules[0]?.others[Number(key)]?.some((line) => line.includes(ANYWHERE)) === true;
       for (const [number, rule] of rules.entries()) {
         const { change, list, at } = rule;
@@ -462,7 +462,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
   });
 }
 
-/** The key of the answer of one rule that says what this answer of another one does. */
+/** The key of the answer of one rule that has the same meaning as this answer of another one. */
 function sameAnswer(key: string, first: AskedRule | undefined, rule: AskedRule): string {
   if (key === 'yes' || key === 'no' || first?.keys === undefined || rule.keys === undefined) return key;
   const at = rule.keys.indexOf(first.keys[Number(key) + 1]);

@@ -38,7 +38,7 @@ function memberNames({ members }: Shape): readonly string[] {
   ]);
 }
 
-/** The value that all of a list have; undefined where two differ, or there are none. */
+/** The value that all items of a list have; undefined if two differ, or the list is empty. */
 function onlyOne<Value>(all: readonly Value[]): Value | undefined {
   const [one, ...others] = new Set(all);
   return others.length === 0 ? one : undefined;
@@ -51,7 +51,7 @@ interface ErrorList {
   readonly text: readonly string[];
 }
 
-/** Members of one error that tell where it is, and those that tell in words what it is. */
+/** Members of an error with its place, and members with its description. */
 const POINTERS: readonly string[] =
   'pointer field path param parameter property attribute name location'.split(' ');
 const TEXTS: readonly string[] = 'message detail description reason msg title error'.split(' ');
@@ -69,7 +69,7 @@ function errorListIn(shape: Shape, path: readonly string[] = []): ErrorList | un
   return undefined;
 }
 
-/** The form of an error, as a rule book writes it; undefined where it has none that names places. */
+/** The form of an error, as a rule book writes it; undefined if it has none that names places. */
 function formOf({ media, shape }: DescribedError): string | undefined {
   if (media.startsWith('application/problem+json')) return 'problem';
   if (!isJsonMedia(media)) return undefined;
@@ -83,7 +83,7 @@ function formOf({ media, shape }: DescribedError): string | undefined {
   return `{ list: ${scalar(pathText(list))}, pointer: ${scalar(pointer)}, text: [${texts}] }`;
 }
 
-/** What stands for a member of V1's errors in the gateway's own, by the words of its name. */
+/** The placeholder for a member of V1's errors in the gateway's own, by the words of its name. */
 const PLACEHOLDERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     '{status}': 'status statuscode httpstatus httpstatuscode',
@@ -343,13 +343,13 @@ function classesOf(errors: readonly DescribedError[]): readonly string[] {
   );
 }
 
-/** A member of V2's errors, and where V1's have it. */
+/** A member of V2's errors, and its place in V1's. */
 interface ErrorPair {
   readonly from: string;
   readonly to: readonly string[];
 }
 
-/** The members of V2's errors that say what those of V1's do, as their names tell, or two numbers. */
+/** The members of V2's errors with the meaning of V1's, by their names or because both are numbers. */
 function errorPairs(old: Shape, young: Shape): readonly ErrorPair[] {
   const wanted = [...old.members].flatMap(([name, { shape }]): readonly (readonly [string[], Shape])[] => {
     if (young.members.has(name)) return [];

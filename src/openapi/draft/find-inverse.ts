@@ -30,7 +30,7 @@ export interface NamedOperation {
   readonly operation: ProposedOperation;
 }
 
-/** Both descriptions, with what their references lead to, and the operations that are in both. */
+/** Both descriptions with resolved references, and the operations in both. */
 export interface Versions {
   readonly v1: Components;
   readonly v2: Components;
@@ -112,7 +112,7 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
   }
 }
 
-/** What the responses of an operation need, with paths from the resource, and where that is. */
+/** The differences in an operation's responses, with paths from the resource, and its place. */
 export interface ResponseFindings {
   readonly operation: NamedOperation;
   readonly resource: FoundResource;
@@ -151,7 +151,7 @@ export function responseChanges(
   });
 }
 
-/** The change of requests that asks the same about the same members, if there is one. */
+/** The change of requests with the same question about the same members, if there is one. */
 function leaderOf({ rules }: ProposedChange, changes: readonly ProposedChange[]): string | undefined {
   if (rules.some(isProposed)) return undefined;
   const leader = changes.find((change) => {
@@ -165,7 +165,7 @@ function leaderOf({ rules }: ProposedChange, changes: readonly ProposedChange[])
 
 const NO_VALUE = 'V2 has no value for it, so clients get null: delete the rule if they do not need it';
 
-/** A finding about a response: what V2 does not bring, or brings besides, is for a person to decide. */
+/** A finding about a response: a person decides about members that V2 lacks or adds. */
 function asked(finding: Finding): Finding {
   const { found, doubt } = finding;
   if (found.rule === 'strip')
@@ -209,7 +209,7 @@ function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRul
   return movedFinding(finding, () => place);
 }
 
-/** A rule of a response with its evidence; undefined where there is nothing to undo. */
+/** A rule of a response with its evidence; undefined if nothing has to be undone. */
 function responseText(finding: Finding): ProposedText | undefined {
   const { found, confidence, evidence, doubt, others = [] } = finding;
   const texts = printUndone(found, []);

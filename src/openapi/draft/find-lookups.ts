@@ -9,11 +9,11 @@ import { isSameName, singular, wordsOf } from './names.ts';
 export interface LookupTarget {
   /** The path up to the key, below V2's prefix. */
   readonly before: string;
-  /** The words of what it answers, in the singular: `user` of `/users/{id}`. */
+  /** The name of the object that it returns, in the singular: `user` for `/users/{id}`. */
   readonly noun: string;
-  /** The member of the key in what it answers, if it has it. */
+  /** The member of the key in the returned object, if it has one. */
   readonly id: string | undefined;
-  /** The member of the answer that has the object; undefined where the rule book says it for all. */
+  /** The member of the response with the object; undefined if the rule book sets it for all. */
   readonly resource: string | undefined;
   readonly shape: Shape;
 }
@@ -26,7 +26,7 @@ export interface FoundLookup {
   readonly resource: string | undefined;
   /** The members of V2's object that V1's has. */
   readonly take: readonly string[];
-  /** Those that V1's has by another name. */
+  /** Members that V1's object has by another name. */
   readonly renames: readonly (readonly [from: string, to: string])[];
 }
 
@@ -52,7 +52,7 @@ export function lookupTargets(
 /** Words at the end of a name that make it one of a key. */
 const KEY_WORDS: ReadonlySet<string> = new Set('id key uuid guid ref code number no'.split(' '));
 
-/** True where a member has the key of what another one has: `owner_id` of `owner`. */
+/** True if a member contains the key of another one: `owner_id` of `owner`. */
 export function isKeyOf(key: string, name: string): boolean {
   const words = wordsOf(key);
   return KEY_WORDS.has(words.at(-1) ?? '') && isSameName(words.slice(0, -1).join('_'), name);

@@ -110,28 +110,31 @@ export function findQueryRenames(
   return [...[...changes.values()].map(({ change, on }) => ({ ...change, on })), ...goneChanges(gone)];
 }
 
-/** The rules for a parameter that V2 calls otherwise, and for its value where that is in another unit. */
+/** The rules for a renamed parameter of V2, and for its value if the unit differs. */
 function renameTexts(from: string, old: Shape, to: string, young: Shape): readonly string[] {
   const [one, other] = [old.members.get(from)?.shape, young.members.get(to)?.shape];
   const all =
     one === undefined || other === undefined
       ? []
       : conversions({ name: from, shape: one }, { name: to, shape: other });
-  // What is quoted in a body is a text here.
+  // Values that are quoted in a body are plain text here.
   const converted = all.filter(({ word }) => word === 'scale' || word === 'date');
   const more = converted.length > 0 && { conversions: converted };
   return printRule({ rule: 'rename', in: [], member: from, to, ...more });
 }
 
-/** A query parameter as a description has it, and what it says of its value. */
+/** A query parameter of a description, with the facts about its value. */
 interface DescribedParameter extends NamedShape {
   readonly declared: unknown;
 }
 
-/** Stands for lists of which each text has a parameter of its own. */
+/** Stands for lists with a parameter for each text. */
 const SEVERAL = 'several';
 
-/** What is between the texts of a list in one query parameter (OpenAPI 3.1 §4.8.12.2); undefined where it is no list, or nobody says. */
+/**
+ * The separator of the texts of a list in one query parameter (OpenAPI 3.1 §4.8.12.2); undefined if it is not a list, or the description
+ * does not show it.
+ */
 function listForm(own: DescribedParameter, other: DescribedParameter): string | undefined {
   const { shape, declared } = own;
   if (!shape.types.has('array')) return separatorIn(own, other);
@@ -270,7 +273,7 @@ const PAGE = /^(?:page|start|offset|skip|from|first|page[-_]?(?:number|no|index)
 /** Names of what only the page before can give. */
 const CURSOR = /cursor|(?:page|pagination|continuation|next)[-_]?token|^(?:starting[-_])?after$/i;
 
-/** True for a cursor under the name of anything else: no value of that is one. */
+/** True if a cursor replaces a parameter that is not a cursor, whose values cannot be cursors. */
 function isAnotherPlace(from: string, to: string): boolean {
   return CURSOR.test(to) && !CURSOR.test(from);
 }
@@ -375,7 +378,7 @@ export function hasField(fields: Shape['members'], name: string): boolean {
   return [...fields.keys()].some((other) => other.toLowerCase() === name.toLowerCase());
 }
 
-/** The values of a query parameter that V2 calls otherwise, as a rule; undefined when there are none. */
+/** The values of a query parameter that V2 renamed, as a rule; undefined if there are none. */
 function valueMapRule(old: Shape, young: Shape | undefined, name: string): ProposedText | undefined {
   const map = young && findValueMap(old.values, young.values);
   const pairs = [...(map?.spelled.pairs ?? []), ...(map?.guessed.pairs ?? [])];

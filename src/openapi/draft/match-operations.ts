@@ -19,7 +19,7 @@ import { areOtherIdentifiers, isRelatedName, singular, wordsOf } from './names.t
 export interface MatchedOperation {
   readonly v1: DescribedOperation;
   readonly v2: DescribedOperation;
-  /** Where V2 has it, for one that moved. */
+  /** V2's place of a moved operation. */
   readonly moved?: MovedOperation;
 }
 
@@ -30,7 +30,7 @@ export interface MovedOperation {
   readonly evidence: string;
   /** Why it may be another operation, as the end of a sentence: such a move is a question. */
   readonly doubt?: string;
-  /** What it may be instead, the likeliest first. */
+  /** Other possible operations, the likeliest first. */
   readonly others?: readonly OtherPlace[];
   /** True where so little speaks for it that its bodies are compared once a person has said that it holds. */
   readonly isGuess?: true;
@@ -54,7 +54,7 @@ export interface OtherWord {
 /** An operation that only V1 describes. */
 export interface GoneOperation {
   readonly operation: DescribedOperation;
-  /** A sentence about it; empty where nothing is known. */
+  /** A sentence about it; empty if nothing is known. */
   readonly hint: string;
   /** Method and path of operations of V2 that it may be, the likeliest first. */
   readonly candidates: readonly string[];
@@ -118,7 +118,7 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
     }
   }
   const gone: GoneOperation[] = [];
-  // Moves that a person has confirmed tell of a word as those do that are still open.
+  // Moves that a person has confirmed show other words, as open ones do.
   const worded = [...found.values()].filter(({ moved }) => moved?.word !== undefined);
   const words = renamedWords(
     [...left(), ...worded.map((pair) => pair.v1)],
@@ -166,7 +166,10 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
 /** The likeness from which an operation is offered to a person who is asked where one is. */
 const OFFERED_FROM = 1.5;
 
-/** Where an operation may be for which too little speaks to draft it: with a like resource, and like members in bodies and queries. */
+/**
+ * The possible places of an operation with too little evidence for a draft: with a similar resource, and similar members in bodies and
+ * queries.
+ */
 function possibleMoves(
   v1: DescribedOperation,
   candidates: readonly DescribedOperation[],
@@ -192,7 +195,10 @@ function possibleMoves(
   return [...new Set(sorted.map(({ to }) => to))].slice(0, MAX_CANDIDATES);
 }
 
-/** The share of the names in queries, bodies and responses of the version with fewer that the other one has too, as they are or in other words. */
+/**
+ * The share of the names in queries, bodies and responses of the version with fewer names that the other one also has, unchanged or in
+ * other words.
+ */
 function likeMembers(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): number {
   const [one, other] = [namesOf(v1, versions.v1), namesOf(v2, versions.v2)];
   const fewest = Math.min(one.length, other.length);
@@ -305,7 +311,7 @@ function staticWords(operation: DescribedOperation): readonly string[] {
 
 const isParameter = (segment: string): boolean => segment.startsWith('{');
 
-/** A move with the parameters that V2 needs, each from the one of V1 that means the same; undefined where that is not certain. */
+/** A move with the parameters that V2 needs, each from the one of V1 with the same meaning; undefined if that is not certain. */
 function provenMove(
   v1: DescribedOperation,
   v2: DescribedOperation,
@@ -341,7 +347,7 @@ const FITTING = 0.5;
 /** The same, from which they are worth a question. */
 const POSSIBLE = 0.1;
 
-/** False where a body or a response of one version tells that it is none of the other one. */
+/** False if a body or a response of one version shows that it belongs to another operation. */
 function bodiesFit(
   v1: DescribedOperation,
   v2: DescribedOperation,
@@ -395,7 +401,7 @@ interface Destination {
   readonly doubt?: string;
 }
 
-/** Names that say nothing about what they identify. */
+/** General names, which do not describe the identified object. */
 const COMMON_NAMES: ReadonlySet<string> = new Set('id key name no number uuid guid code slug ref'.split(' '));
 
 /**
@@ -474,7 +480,7 @@ function parametersIn(operation: DescribedOperation): readonly PathParameter[] |
   });
 }
 
-/** The text that V2's ids begin with and V1's do not, as the pattern of the parameter tells; empty for none. */
+/** The prefix of V2's ids that V1's do not have, according to the pattern of the parameter; may be empty. */
 function idPrefix(
   v2: DescribedOperation,
   young: string,
@@ -515,7 +521,7 @@ const CHOSEN_WEIGHT = 1;
 
 const SAME_ID = 'both have the same operationId';
 
-/** What speaks for an operation of V2 that is not proven to be one of V1; undefined where too little does. */
+/** The evidence for an operation of V2 that is not proven to be one of V1; undefined if it is too weak. */
 function likelyMove(
   v1: DescribedOperation,
   v2: DescribedOperation,
@@ -548,7 +554,7 @@ function likelyMove(
   else if (saysTheSame(v1, v2) || mentioned.some((one) => saysTheSame(v1, v2, one)))
     weigh(2, 'their names or summaries say the same');
   const isSaid = likeness > 0;
-  // One other operation with another word is one by chance, and so is the last word of two paths.
+  // A single other operation with the same word may be a coincidence, and so may the last word of two paths.
   const isFirm =
     isSaid ||
     plainPath(v1) === plainPath(v2) ||
@@ -668,7 +674,7 @@ interface RenamedWord extends OtherWord {
 /** Other words among which a person can choose. */
 const MAX_RIVALS = 2;
 
-/** True for a word that more than paths alone show: any two resources have a list and one that is read by its id. */
+/** True for a word with evidence beyond paths: any two resources have a list and an object that is read by its id. */
 function isShown({ from, to, pairs, agreeing, rivals, isClear }: RenamedWord): boolean {
   return (
     (agreeing > 0 && agreeing * 2 >= pairs.length) ||
@@ -872,7 +878,7 @@ function otherWord(v1: DescribedOperation, v2: DescribedOperation): OtherWord | 
   return word;
 }
 
-/** Words of a name or a summary that tell nothing about the resource. */
+/** Words of a name or a summary that do not describe the resource. */
 const FILLERS: ReadonlySet<string> = new Set(
   'detail information info list item object resource record entry data existing given specific single multiple of for from to with and in on its their your this that or via using available'.split(
     ' ',

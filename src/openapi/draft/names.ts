@@ -13,14 +13,14 @@ export function wordsOf(name: string): readonly string[] {
   return words;
 }
 
-/** A word in the singular, as far as its ending tells. */
+/** The singular of a word, judged by its ending. */
 export function singular(word: string): string {
   if (word.length > 3 && word.endsWith('ies')) return `${word.slice(0, -3)}y`;
   if (word.length > 4 && /(?:s|x|z|ch|sh)es$/.test(word)) return word.slice(0, -2);
   return isPlural(word) ? word.slice(0, -1) : word;
 }
 
-/** What a word and its plural have in common: `sizes` is that of `size` or of `siz`, which its ending does not tell. */
+/** The common stem of a word and its plural: `sizes` may belong to `size` or to `siz`, which its ending does not show. */
 function stem(word: string): string {
   const one = singular(word);
   return /(?:s|x|z|ch|sh)e$/.test(one) ? one.slice(0, -1) : one;

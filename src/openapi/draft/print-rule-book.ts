@@ -11,11 +11,11 @@ export interface ProposedOperation {
   readonly template: string;
   /** Method and path in V2 of one that moved, or may have moved, with the evidence. */
   readonly moved?: MovedOperation | undefined;
-  /** Where its responses carry the resource, where that is not where those of the rule book do. */
+  /** The place of the resource in its responses, if it is not the rule book's. */
   readonly resource?: string | undefined;
   /** V2's status of success, and V1's other one. */
   readonly status?: readonly [v2: string, v1: string] | undefined;
-  /** What clients of one that V2 does not have are told. */
+  /** The sentence for clients of an operation that V2 does not have. */
   readonly gone?: string;
 }
 
@@ -29,7 +29,7 @@ export interface ProposedRuleBook {
   readonly changes: readonly ProposedChange[];
   /** What could not be decided, by operation id; the empty id is for none. */
   readonly questions: ReadonlyMap<string, readonly Question[]>;
-  /** The operations that only V1 describes, and for which V2 has none that may be it. */
+  /** The operations that only V1 describes, and for which V2 has no candidate. */
   readonly gone?: readonly ProposedGone[];
 }
 
@@ -44,7 +44,7 @@ export interface ProposedKey {
   readonly lines: readonly string[];
   /** Why it is so, as a sentence; absent where the value says it. */
   readonly evidence?: string;
-  /** What a person has to answer before it holds: its lines are comments until then. */
+  /** A question to answer before it applies: until then its lines are comments. */
   readonly question?: string;
 }
 
@@ -308,7 +308,7 @@ export function printRule(found: FoundRule): readonly string[] {
     case 'convert':
       return found.conversions.map((one) => printConversion(one, found.in, found.member));
     case 'default': {
-      // Whoever answers the question knows the value.
+      // The person who answers the question knows the value.
       const value = found.value === undefined ? BLANK : scalar(found.value);
       return [`{ default: { ${scalar(pathText(found.in, found.member))}: ${value} } }`];
     }
@@ -364,7 +364,7 @@ function named(path: Path, member: string): string {
   return isAnywhere ? `${scalar(pathText([member]))}, ${ANYWHERE}` : scalar(pathText(path, member));
 }
 
-/** What a rule says that holds at any depth. */
+/** The key of a rule that applies at any depth. */
 export const ANYWHERE = 'in: "**"';
 
 /** The response rules that undo a rule in the objects at `base` of a response, in their order. */
@@ -474,7 +474,7 @@ interface OpenQuestion {
   readonly paths: Set<string>;
 }
 
-/** What a question that no rule asks has in common with others of one line. */
+/** The common key of notes that are printed as one line. */
 export function noteKey({ path, text, general }: Question): string {
   return general ?? JSON.stringify([path.at(-1) ?? '', text]);
 }

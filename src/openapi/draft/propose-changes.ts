@@ -25,7 +25,7 @@ export interface ProposedChange {
   readonly isInverse?: true;
   /** The id of the change that asks the same question for other operations, or for objects at another depth. */
   readonly asWith?: string;
-  /** True for one whose rules clash with others': they are shown, and never rules when their marks go. */
+  /** True for a change whose rules conflict with others': it is shown, but never becomes a rule. */
   readonly isShown?: true;
 }
 
@@ -34,7 +34,7 @@ export interface ProposedText extends Evidence {
   readonly texts: readonly string[];
   /** The other answers to the same question, the likeliest first. */
   readonly others?: readonly (readonly string[])[];
-  /** What each of the answers says of a member, whatever its place; undefined for one that no request has. */
+  /** The meaning of each answer for a member, wherever it is; undefined for a member that no request has. */
   readonly keys?: readonly (string | undefined)[];
 }
 
@@ -83,7 +83,7 @@ export function proposeChanges(
       const group = groups.get(key) ?? { on: [], rule: finding };
       groups.set(key, group);
       if (!group.on.includes(id)) group.on.push(id);
-      // The best evidence of all operations; a rule that is none stays one.
+      // The best evidence of all operations; a rule without evidence stays without.
       if (finding.confidence > group.rule.confidence) group.rule = finding;
     }
   }
@@ -130,7 +130,7 @@ function sureKey(found: FoundRule): string {
   return found.rule === 'strip' ? `strip ${found.in.length}` : JSON.stringify(found);
 }
 
-/** What the answer to a question decides, wherever in a body it is. */
+/** The decision in a question, wherever in a body the member is. */
 function decisionOf({ found, doubt }: Finding, direction: Direction, on: readonly string[]): string {
   if (found.rule === 'unwrap') return JSON.stringify(found);
   // Of what is most likely gone, one look at V2's body tells which it still has under another name.

@@ -149,7 +149,7 @@ function wrapperIn(bodies: readonly RecordedBody[], v2: Shape): string | undefin
   return best === undefined || best[1] * 2 < all ? undefined : best[0];
 }
 
-/** True when V2 has what is in a member: a sub-object that V2 no longer has is no wrapper. */
+/** True if V2 has members of an object: an object that V2 no longer has is not a wrapper. */
 function holdsKnown(member: string, bodies: readonly RecordedBody[], v2: Shape): boolean {
   const names = bodies.flatMap(({ value }) => Object.keys(objectMember(value, member)));
   return names.some((name) => isKnown(name, v2));

@@ -94,7 +94,7 @@ function newFields({ named, v1, v2 }: Versions): readonly NewField[] {
   return [...found.values()];
 }
 
-/** What tells the versions apart besides their paths, as the rule book has it, and in words. */
+/** The place of the release beside the paths, in the form for a rule book, and in words. */
 interface ReleasePlace {
   readonly line: string;
   readonly words: string;
@@ -145,7 +145,7 @@ function mediaOf({ operation }: DescribedOperation, { description }: Components)
   );
 }
 
-/** The media type that both versions have but for the release in it. */
+/** The media type that both versions have, apart from the release in it. */
 function mediaRelease(
   all: readonly (readonly [old: readonly string[], young: readonly string[]])[],
 ): ReleasePlace | undefined {
@@ -298,7 +298,7 @@ function isSamePlace(one: KeyPlace, other: KeyPlace): boolean {
   return one.in === other.in && one.name.toLowerCase() === other.name.toLowerCase();
 }
 
-/** Where V1's clients have their key, and the rules that put it where V2 wants it: the likeliest place first. */
+/** The place of V1 clients' keys, and the rules that move them to V2's: the likeliest place first. */
 function credentials(v1: Description, v2: Description): Pick<ProposedHead, 'keys' | 'changes'> {
   const [old, young] = [keyPlaces(v1), keyPlaces(v2)];
   const keys = old

@@ -89,7 +89,7 @@ const RESPONSE: ShapeSource = { ...DESCRIBED, isResponse: true };
 
 /** What a person says about a draft. */
 export interface DraftWishes extends Partial<Prefixes> {
-  /** Where a rule book leads operations already. */
+  /** The places of operations in an existing rule book. */
   readonly said?: SaidMoves | undefined;
   /** True for the operations of V1 to draft; absent for all of them. */
   readonly isWanted?: ((operation: DescribedOperation) => boolean) | undefined;
@@ -112,7 +112,7 @@ export function proposeRuleBook(
   const matched = all.matched.filter((pair) => isWanted(pair.v1));
   const gone = all.gone.filter(({ operation }) => isWanted(operation));
   const matchedAll = namedOperations(matched);
-  // What a guess differs in is nobody's question yet.
+  // Differences of a guessed match are not asked about yet.
   const named = matchedAll.filter(({ operation }) => operation.moved?.isGuess !== true);
   const bodies = named.map(({ pair, operation }) => ({
     operation,
@@ -210,7 +210,7 @@ function namedGone(gone: readonly GoneOperation[], ids: readonly string[]): read
   });
 }
 
-/** Why nothing holds for an operation that may be another one. */
+/** The reason why no rule may be right for an operation that may be another one. */
 function moveDoubt(moved: NamedOperation['operation']['moved']): string | undefined {
   return moved?.doubt === undefined ? undefined : 'it holds only if its operation moved as asked above';
 }
@@ -286,7 +286,7 @@ function carriedResources({ named, v1, v2 }: Versions): {
 /** Members of a body that rules move into an envelope, each by its own. */
 const MAX_MOVED = 60;
 
-/** The rules of a response that put the resource where V1 has it; undefined where none do: a list that has other things around it. */
+/** The rules of a response that put the resource in V1's place; undefined if there are none, such as for a list beside other members. */
 function envelopeTexts(old: FoundResource, young: FoundResource): readonly string[] | undefined {
   const { at, response, shape } = young;
   const { at: before } = old;
@@ -456,7 +456,7 @@ const FORM_WORDS: Readonly<Record<BodyForm, string>> = {
   multipart: 'a form in parts',
 };
 
-/** V2's status of success and V1's, where each has one and they differ: clients get V1's. A move that may be wrong says nothing of it. */
+/** V2's status of success and V1's, if both have one and they differ: clients get V1's. An uncertain move is no evidence for it. */
 function otherStatus({ v1, v2, moved }: MatchedOperation): ProposedOperation['status'] {
   const [before, after] = [v1, v2].map(({ operation }) =>
     Object.keys(objectIn(operation, 'responses')).filter((status) => status.startsWith('2')),
@@ -466,14 +466,14 @@ function otherStatus({ v1, v2, moved }: MatchedOperation): ProposedOperation['st
   return isOne && old !== young && moved?.doubt === undefined ? [young, old] : undefined;
 }
 
-/** What to say about bodies that no rule is proposed for, because one version describes none. */
+/** Questions about bodies without a proposal, because one version describes none. */
 function uncomparedQuestions(
   { pair, v1, v2 }: NamedOperation & { readonly [Version in 'v1' | 'v2']: DescribedBody | undefined },
   description: Description,
 ): readonly Question[] {
   if (v1 !== undefined && v2 !== undefined) {
     if (v1.form === v2.form) return [];
-    const text = `V1 takes ${FORM_WORDS[v1.form]}, and V2 takes ${FORM_WORDS[v2.form]}: say who converts it.`;
+    const text = `V1 accepts ${FORM_WORDS[v1.form]}, and V2 accepts ${FORM_WORDS[v2.form]}: decide who converts it.`;
     return [{ path: [], text, general: text }];
   }
   if ((v1 === undefined) === (v2 === undefined)) return [];
@@ -499,7 +499,7 @@ interface BodyPair extends WritingOperation {
   readonly v1: Shape;
   readonly v2: Shape;
   readonly form?: BodyForm;
-  /** Why none of its rules may hold. */
+  /** The reason why none of its rules may be right. */
   readonly doubt?: string | undefined;
 }
 
@@ -556,7 +556,7 @@ export function namedOperations(matched: readonly MatchedOperation[]): readonly 
   });
 }
 
-/** V1's own name; V2's only for the same path: where an operation may be another one, its name would say that it is. */
+/** V1's own name; V2's only for the same path, because V2's name would present an uncertain match as a fact. */
 function operationId(
   named: readonly [v1: DescribedOperation, v2?: DescribedOperation],
   template: string,
@@ -647,7 +647,7 @@ function compareBodies(
   return { findings: [finding, ...findings], questions };
 }
 
-/** Why an unwrap could lose a value: the wrapper may be none, or V2 may have the members beside it. */
+/** The reason why an unwrap could lose a value: the wrapper may not be one, or V2 may have the members beside it. */
 function wrapperDoubt(member: string, inner: Shape, v1: Shape, v2: Shape): string | undefined {
   const [unread] = v2.unread;
   if (unread !== undefined) return `${unread} could not be read, and may have it`;
@@ -670,7 +670,7 @@ function emptyDoubt(member: string, inner: Shape): string | undefined {
   return inner.members.size === 0 ? `V1 does not describe the content of ${member}` : undefined;
 }
 
-/** What to say about a body of which V2 describes no member: nothing is known to be gone. */
+/** Questions about a body without described members in V2: no member is known to be gone. */
 function bodyQuestions(v1: Shape, v2: Shape): readonly string[] {
   const [unread] = v2.unread;
   if (unread !== undefined) return [`V2's body, ${unread}, could not be read, so that no rule is proposed.`];

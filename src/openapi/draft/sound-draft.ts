@@ -9,8 +9,8 @@ const MAX_ROUNDS = 40;
 const CLASH = 'it clashes with another rule';
 
 /**
- * The draft as one that is sound as it is, and once the marks of all its questions are gone: answers that exclude each other, such as
- * two members that may be one of V2, are shown, and only the first one becomes a rule.
+ * A version of the draft that is valid both with its questions marked and with all marks removed: of answers that exclude each other,
+ * such as two members that may both be one of V2, all are shown, and only the first becomes a rule.
  */
 export async function soundDraft(book: ProposedRuleBook): Promise<ProposedRuleBook> {
   let current = book;

@@ -1401,7 +1401,7 @@ test('another form of the body, and values of a query that V2 takes in another f
         operation('v2', 'application/json', young),
       ),
     );
-  const form = 'V1 takes a form, and V2 takes JSON: say who converts it.';
+  const form = 'V1 accepts a form, and V2 accepts JSON: decide who converts it.';
   const converted = (type: string): string =>
     `page: as a query parameter it is string in V1 and ${type} in V2: say how to convert it.`;
   expect(asked({ type: 'integer' })).toEqual([form, converted('integer')]);

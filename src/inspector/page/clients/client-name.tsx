@@ -14,7 +14,7 @@ export interface ClientNameProps {
   readonly onNamed: (clients: ClientsView) => void;
 }
 
-/** The name of a client, with a field to change it, beside which its `User-Agent` and address tell who it is. */
+/** The name of a client, with a field to change it; `User-Agent` and address beside it help to identify the client. */
 export function ClientName({ client, clients, announce, onNamed }: ClientNameProps): VNode {
   const known = clients?.clients.find((one) => one.client === client);
   const [text, setText] = useState<string | undefined>(undefined);

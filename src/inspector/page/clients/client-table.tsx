@@ -41,7 +41,7 @@ export const CLIENT_CLASSES = {
   gone: 'no V1 request lately',
 } as const;
 
-/** The columns, with what the gateway sorts them by. */
+/** The columns, with their sort keys at the gateway. */
 const COLUMNS = [
   { name: 'Client', kind: 'text', sort: 'name' },
   { name: 'Last seen', kind: 'number', sort: 'lastSeen' },
@@ -167,7 +167,7 @@ function tableAddress(search: string, { sort, isReversed }: Order, limit: number
   return `clients/table?${query.toString()}`;
 }
 
-/** A heading that sorts: first the way that tells most, then the other one, then by the work that is left. */
+/** A heading that sorts: first in the more useful direction, then in the other one, then by the remaining work. */
 function sortHead(
   { name, kind, sort }: (typeof COLUMNS)[number],
   order: Order,
@@ -326,7 +326,7 @@ function noticeWords({ notice, because }: ClientNotice): string {
   return isMet ? because : `${by}, planned for ${fullTime(at)}: ${because}`;
 }
 
-/** What one client does, what it has to change, and how it is known. */
+/** One client's activity, the changes that it has to make, and its identification. */
 function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps): VNode {
   const { response } = useAsked<Detail>(`clients/${encodeURIComponent(client)}`);
   const row = report.clients.find((one) => one.client === client);
@@ -407,7 +407,7 @@ function detail(name: string, lines: ComponentChildren): VNode | false {
   );
 }
 
-/** The changes that its requests need, and those that only its responses need. */
+/** The changes to its requests, and those to its responses only. */
 function changesOf({
   changes,
   responses,

@@ -21,7 +21,7 @@ const COVERAGE_WORDS = { gateway: 'one gateway', alone: 'alone' } as const;
 
 const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
 
-/** Who still needs V1, what each has to do, and when V1 ends for them. */
+/** The clients that still need V1, their remaining work, and the end of V1 for each. */
 export function ClientsView(props: ClientsViewProps): VNode {
   const { announce } = props;
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);

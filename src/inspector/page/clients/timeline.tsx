@@ -52,7 +52,7 @@ export function EndOfV1({ report, rollout }: EndOfV1Props): VNode {
   );
 }
 
-/** One line of the picture: a date, a span, or what clients did, in milliseconds since 1970. */
+/** One line of the picture: a date, a span, or events of clients, in milliseconds since 1970. */
 interface TimelineRow {
   readonly name: string;
   readonly tone: 'notice' | 'brownout' | 'end' | 'clients';
@@ -60,7 +60,7 @@ interface TimelineRow {
   readonly isProposed: boolean;
   readonly from: number;
   readonly until: number;
-  /** An open end goes on to the edge of the picture. */
+  /** An open end extends to the edge of the picture. */
   readonly isOpen: boolean;
   readonly isOver: boolean;
   readonly words: string;
@@ -168,7 +168,7 @@ function clientsRow(clients: Report['clients']): readonly TimelineRow[] {
 
 const TONES = { deprecation: 'notice', brownout: 'brownout', sunset: 'end' } as const;
 
-/** A brownout without a beginning has been on; deprecation and sunset go on. */
+/** A brownout without a beginning is already on; deprecation and sunset continue. */
 function rowOf(mark: TimelineMark, now: number): TimelineRow {
   const { kind, source, of, id, from, until, state, clients } = mark;
   const marks = clients.map(({ client, name = client, lastSeen }) => ({ at: Date.parse(lastSeen), name }));

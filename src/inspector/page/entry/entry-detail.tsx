@@ -273,7 +273,7 @@ interface CurlButtonsProps {
   readonly hasShortcuts?: boolean;
 }
 
-/** Buttons that copy a request as curl: for V1, and for V2 where it was sent there. */
+/** Buttons that copy a request as curl: for V1, and for V2 if it was sent there. */
 export function curlButtons({ curl, announce, hasShortcuts = false }: CurlButtonsProps): (VNode | false)[] {
   return [
     <CopyButton

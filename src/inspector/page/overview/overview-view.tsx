@@ -38,7 +38,7 @@ const NOTHING_YET: Omit<Overview, 'verdict'> & Partial<Pick<Overview, 'verdict'>
 /** Minutes over which the rail counts who responded: a mode that was chosen just now shows soon. */
 const RAIL_MINUTES = 5;
 
-/** All in ten seconds: the verdict, the stage of the migration, what is wrong, and how it came about. */
+/** The overview for a reader with ten seconds: the verdict, the stage of the migration, the problems, and their history. */
 export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewViewProps): VNode {
   const { response = NOTHING_YET, failure } = useAsked<Overview>('overview', REFRESH_MS);
   const { response: history } = useAsked<HistoryView>('history', REFRESH_MS);
@@ -49,7 +49,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
   const verdict = live?.verdict ?? response.verdict;
   if (verdict === undefined) return <Loading failure={failure} subject="the overview" />;
   const { state, whose: counted, items } = response;
-  // The verdict has said the worst of them.
+  // The verdict already contains the worst items.
   const further = (live?.conditions ?? []).filter(
     ({ isRepeated, sentence: words }) => isRepeated !== true && !verdict.sentence.startsWith(words),
   );

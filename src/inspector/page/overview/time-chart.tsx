@@ -9,7 +9,7 @@ export interface ChartSeries {
   readonly kind: 'bar' | 'line';
   /** The custom property with its colour. */
   readonly color: `--${string}`;
-  /** Tells it from the others without its colour: of bars the filling, of lines the stroke. */
+  /** The style that distinguishes it without colour: filling for bars, stroke for lines. */
   readonly look: Look;
   readonly values: readonly (number | null)[];
 }
@@ -35,7 +35,7 @@ interface TimeChartProps {
   /** The time that is drawn, in seconds since 1970. */
   readonly from: number;
   readonly until: number;
-  /** Before that, nothing is known. */
+  /** Nothing is known about the time before. */
   readonly knownSince: number;
   readonly series: readonly ChartSeries[];
   readonly scale?: 'linear' | 'log';
@@ -61,7 +61,7 @@ const NUMBER_WIDTH = 40;
 /** Colours of the rest of the chart. */
 const [INK, LINE_COLOR, UNKNOWN] = ['--ink-3', '--line', '--sunken'] as const;
 
-/** A chart over time, with its legend, in which the values under the pointer stand. Its colours are those of the page at the time. */
+/** A chart over time, whose legend shows the values under the pointer. It uses the page's current colours. */
 export function TimeChart(props: TimeChartProps): VNode {
   const { label, series, times, valueText, tickText, marks = [] } = props;
   const place = useRef<HTMLDivElement>(null);
@@ -210,7 +210,7 @@ function dataOf({ times, step, series }: TimeChartProps): uPlot.AlignedData {
   return [times.map((time) => time + step / 2), ...series.map(({ values }) => [...values])];
 }
 
-/** The highest stack or line, so that a chart of nothing has a scale too. */
+/** The highest stack or line; positive even for an empty chart, which also needs a scale. */
 function highest({ times, series }: TimeChartProps): number {
   const sums = times.map((_, slot) =>
     series.reduce((sum, { kind, values }) => (kind === 'bar' ? sum + (values[slot] ?? 0) : sum), 0),
@@ -231,7 +231,7 @@ function colorOf(property: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
 }
 
-/** A day is named in its middle, as its bar stands there; the last one always is. */
+/** Days are labelled in the middle of their bars; the last one always has a label. */
 function middleOfDays({ bbox }: uPlot, { from, until }: TimeChartProps, space: number): number[] {
   const days = Math.round((until - from) / DAY);
   const every = Math.max(1, Math.ceil((days * space * devicePixelRatio) / bbox.width));
@@ -245,7 +245,7 @@ function powersOfTen(_: uPlot, values: number[]): (number | null)[] {
   return values.map((value) => (Number.isInteger(Math.round(Math.log10(value) * 1e6) / 1e6) ? value : null));
 }
 
-/** Width in device pixels of the time of which nothing is known. */
+/** Width in device pixels of the time without data. */
 function unknownWidth(plot: uPlot, { from, knownSince }: TimeChartProps): number {
   if (knownSince <= from) return 0;
   return Math.max(0, Math.min(plot.valToPos(knownSince, 'x', true) - plot.bbox.left, plot.bbox.width));

@@ -19,7 +19,7 @@ interface TrafficChartsProps {
 
 const REFRESH_MS = 5000;
 
-/** The spans of time that the charts show, by points of which step; the fewest points keep bars from being walls. */
+/** The selectable spans of time, each with its step; enough points that bars do not become too wide. */
 const SPANS = [
   { name: '1 hour', by: 'minute', points: 60, fewest: 15 },
   { name: '6 hours', by: 'minute', points: 360, fewest: 60 },
@@ -36,7 +36,7 @@ interface Span {
 
 const SECONDS: Readonly<Record<SeriesStep, number>> = { minute: 60, hour: 3600, day: 86_400 };
 
-/** Requests by who answered, with failures of their own, and the time that they took beside V2's. */
+/** Requests by responding side, with failures of each, and their time beside V2's. */
 export function TrafficCharts({ go, whose }: TrafficChartsProps): VNode | false {
   const [span, setSpan] = useState<Span>(SPANS[0]);
   const { by, fewest } = span;

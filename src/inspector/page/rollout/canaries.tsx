@@ -14,7 +14,7 @@ import { ago } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
 import { Card, LinkButton, sentence } from '../parts.tsx';
 
-/** The canaries and roll-backs: failures of both groups as a picture with its bounds, and what is still to be seen. */
+/** The canaries and rollbacks: failures of both groups as a picture with its bounds, and the number of requests that are still needed. */
 export function canariesCard(rollout: Rollout, go: Go): VNode | false {
   const { canaries, rollbacks, rollback } = rollout;
   if (canaries.length === 0 && rollbacks.length === 0) return false;

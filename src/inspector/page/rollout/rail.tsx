@@ -24,22 +24,22 @@ const MAX_NAMES = 3;
 /** Properties of the rail. */
 export interface RailProps {
   readonly rollout: Rollout;
-  /** V1 clients' requests lately by the service that got them; undefined where that is not known. */
+  /** Recent requests of V1 clients by the service that got them; undefined if unknown. */
   readonly answered?:
     | {
         readonly v1: number;
         readonly v2: number;
-        /** Those that neither got, where that is counted. */
+        /** Requests that neither service got, if they are counted. */
         readonly neither?: number;
         /** The time of the counts, such as `in the last 5 minutes`. */
         readonly within: string;
       }
     | undefined;
-  /** Chooses a stage for all that has no mode of its own; without it the rail is a picture. */
+  /** Chooses a stage for everything without a mode of its own; if absent, the rail is only a picture. */
   readonly onChoose?: (stage: Stage) => void;
 }
 
-/** Observe, shadow, canary, migrate, end: where V1's traffic is, and what is elsewhere. */
+/** Observe, shadow, canary, migrate, end: the stage of V1's traffic, and the exceptions. */
 export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
   const now = Date.now();
   const current = stageOf(rollout.default, rollout, now);
@@ -142,7 +142,7 @@ function answeredBar(answered: NonNullable<RailProps['answered']>): VNode {
   );
 }
 
-/** The stage of a mode; V1's end is that of everything. */
+/** The stage of a mode; the end of V1 applies to everything. */
 function stageOf({ mode }: ModeView, rollout: Rollout, now: number): Stage {
   if (hasEnded(rollout, now)) return 'end';
   return mode === 'verify' ? 'migrate' : mode;

@@ -32,7 +32,7 @@ export interface RolloutCommands {
   readonly check: (request: RolloutRequest) => void;
   /** The rollout after the last command; undefined before the first. */
   readonly changed: Rollout | undefined;
-  /** The confirmation, while there is one, or why there is none. */
+  /** The confirmation while one is open, or the reason why there is none. */
   readonly dialog: VNode | false;
 }
 

@@ -108,7 +108,7 @@ function banner(
   actions: ModeActions,
 ): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
-  // What is migrated already cannot be refused.
+  // Requests that are already migrated cannot be refused.
   const isMigrated = rollout.default.mode === 'migrate' || rollout.default.mode === 'verify';
   const fault = isMigrated ? undefined : rollout.bodyChecks?.fault;
   const sentences = [

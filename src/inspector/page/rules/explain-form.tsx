@@ -72,7 +72,7 @@ export function ExplainForm(props: ExplainFormProps): VNode {
     setBody(request.body ?? '');
   };
   const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
-  // It is of a text that is no longer there.
+  // The explanation belongs to a text that has changed since.
   useEffect(() => setExplanation(undefined), [props.edited]);
   const [fault, attempt] = useAttempt();
   const operations = props.rules.operations.filter(({ id }) => id !== '(other)');

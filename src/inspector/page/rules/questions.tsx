@@ -19,7 +19,10 @@ import { Button, Card, classes, Form, LinkButton, Loading, type PageTools, visib
 /** Properties of the questions. */
 type QuestionsProps = Pick<PageTools, 'go' | 'announce'>;
 
-/** A draft whose questions are answered one by one: what each answer does to an example request, the examples, and where it is saved. */
+/**
+ * A draft whose questions are answered one by one, with the effect of each answer on an example request, all examples, and the place to
+ * save it.
+ */
 export function Questions({ go, announce }: QuestionsProps): VNode {
   const { response, failure } = useAsked<DraftView>('draft');
   const [later, setLater] = useState<DraftView | undefined>(undefined);
@@ -104,7 +107,7 @@ function writtenWords(given: number, written: number | undefined): string {
   return given === written ? 'all is written' : 'the last answers are not written yet';
 }
 
-/** What is left when every question is answered: what `check` says, and the examples that V2's description refuses. */
+/** The result once every question is answered: the findings of `check`, and the examples that V2's description refuses. */
 function Remainder({ remainder }: { readonly remainder: DraftRemainder | undefined }): VNode {
   const { gaps = 0, lines = [], refused = [] } = remainder ?? {};
   if (gaps === 0 && refused.length === 0)
@@ -136,7 +139,7 @@ function Remainder({ remainder }: { readonly remainder: DraftRemainder | undefin
   );
 }
 
-/** One question, with its answers and what the chosen one does. */
+/** One question, with its answers and the effect of the chosen one. */
 function Question({
   question,
   give,
@@ -145,7 +148,7 @@ function Question({
   readonly give: (command: object) => Promise<void>;
 }): VNode {
   const { id, about, text, operations, parts, isAnswered } = question;
-  // Where an operation goes is not decided by a key that is pressed to go on: it may delete what nobody meant.
+  // The key for the next question must not choose a place for an operation: that could delete data by accident.
   const isChoice = about === 'operation';
   const likeliest = ({ answers, isOpen }: AskedQuestion['parts'][number]): string =>
     (answers.find(({ isChosen }) => isChosen) ?? (isChoice || isOpen ? undefined : answers[0]))?.key ?? '';
@@ -161,7 +164,7 @@ function Question({
   const send = async (command: object): Promise<void> => {
     await attempt(() => give({ question: id, ...command }));
   };
-  // Before one is chosen: what the first one that does something would do.
+  // Before a choice, the effect of the first answer that has one.
   const proposed = parts[last]?.answers.find(({ effect }) => effect !== undefined);
   const shown = taken[last]?.effect ?? proposed?.effect;
   return (
@@ -255,7 +258,7 @@ function Answer({
 /** Lines of one answer that are shown. */
 const MAX_LINES = 12;
 
-/** The example request, what V2 gets of it without a rule and with the answer, and what the client gets. */
+/** The example request, V2's request without a rule and with the answer, and the client's response. */
 function Effect({
   effect: { operation, v1, before, after },
   what,

@@ -17,7 +17,7 @@ import {
 
 /** The text of a trial, and what shows its outcome. */
 export interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
-  /** Undefined while it is that of the rule book in force. */
+  /** Undefined while the text is that of the rule book in force. */
   readonly draft: string | undefined;
   readonly setDraft: (draft: string | undefined) => void;
 }
@@ -26,7 +26,7 @@ export interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
 interface RulesTrialProps extends TrialDraft {
   /** The source text of the rule book in force. */
   readonly text: string;
-  /** What came of the text, or its faults, whoever found them; undefined before, and after an edit. */
+  /** The result for the text, or its faults; undefined before a run, and after an edit. */
   readonly run: TrialOutcome | undefined;
   readonly setRun: (run: TrialOutcome | undefined) => void;
 }
@@ -79,7 +79,7 @@ interface BookEditorProps {
   readonly onInput: (text: string) => void;
 }
 
-/** A text with the numbers of its lines, of which those with a fault are marked. */
+/** A text with line numbers; lines with a fault are marked. */
 function BookEditor({ text, faults, onInput }: BookEditorProps): VNode {
   const numbers = useRef<HTMLDivElement>(null);
   const field = useRef<HTMLTextAreaElement>(null);
@@ -120,7 +120,7 @@ function BookEditor({ text, faults, onInput }: BookEditorProps): VNode {
   );
 }
 
-/** Puts the cursor where a fault is, in the middle of what can be seen. */
+/** Puts the cursor at a fault, and scrolls it to the middle. */
 function goToLine(line: number, column: number): void {
   const field = document.getElementById('rules-draft');
   if (!(field instanceof HTMLTextAreaElement)) return;

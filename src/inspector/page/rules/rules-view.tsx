@@ -22,7 +22,7 @@ import { RulesTrial, type TrialDraft } from './rules-trial.tsx';
 /** Properties of the rule book. */
 interface RulesViewProps extends TrialDraft, Pick<PageTools, 'hueOf' | 'summaryOf'> {
   readonly asked: Asked<Rules>;
-  /** The exchange whose request is tried; undefined for one that the operator writes. */
+  /** The exchange whose request is tried; undefined for a request that the operator writes. */
   readonly link: EntryLink | undefined;
 }
 

@@ -215,7 +215,7 @@ export class LiveEntries {
 export interface LiveView {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
-  /** Of this many incoming failures, and of this many others, one is drawn. */
+  /** One of this many incoming failures, and of this many others, is drawn. */
   readonly strides: { readonly failures: number; readonly others: number };
   /** Rows before this `seq` are failures only: the gateway keeps them for longer. */
   readonly oldest: number;

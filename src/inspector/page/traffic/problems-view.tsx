@@ -122,7 +122,7 @@ const STATES: Readonly<Record<ProblemState, string>> = {
   over: 'over',
 };
 
-/** Requests that failed alike, each group with its times, its trend and whether it is over; severe and new ones first. */
+/** Requests with the same failure, each group with its times, its trend and whether it is over; severe and new ones first. */
 export function ProblemTable({
   view: { problems, omitted },
   nameOf,
