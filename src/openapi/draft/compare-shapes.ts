@@ -347,7 +347,12 @@ export function namesAnywhere(shape: Shape): ReadonlySet<string> {
 
 /** A rule without its place. */
 export function localKey(found: FoundRule): string {
-  return JSON.stringify(found.rule === 'unwrap' ? found : { ...found, in: [] });
+  return ruleKey(found.rule === 'unwrap' ? found : { ...found, in: [] });
+}
+
+/** A rule as text: one that nests the same members in another order is the same. */
+export function ruleKey(found: FoundRule): string {
+  return JSON.stringify(found.rule === 'nest' ? { ...found, members: found.members.toSorted() } : found);
 }
 
 const WITHIN = 'its schema is within itself, and a rule reaches only the depths that it names';

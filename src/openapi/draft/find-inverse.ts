@@ -11,6 +11,7 @@ import {
   movedFinding,
   namesAnywhere,
   pathText,
+  ruleKey,
 } from './compare-shapes.ts';
 import type { MatchedOperation } from './match-operations.ts';
 import { type ProposedOperation, printDefault, printUndone, scalar } from './print-rule-book.ts';
@@ -182,10 +183,6 @@ function baseOf({ at, response }: FoundResource): Path {
   const names = at === '' ? [] : [at];
   const carrier = at === '' ? response : response.members.get(at)?.shape;
   return carrier?.element === undefined ? names : [...names, '*'];
-}
-
-function ruleKey(found: FoundRule): string {
-  return JSON.stringify(found);
 }
 
 /** A rule with its path from `base`; what is elsewhere stays. */

@@ -15,7 +15,7 @@ import { conversions } from './conversions.ts';
 import { type NamedShape, separatorIn } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
 import { type MatchedOperation, parametersOf } from './match-operations.ts';
-import { areOtherIdentifiers } from './names.ts';
+import { areOtherIdentifiers, plainName } from './names.ts';
 import { printRule, printValueMap, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
 
@@ -314,7 +314,9 @@ export function findHeaderRenames(
 ): readonly ProposedChange[] {
   const renames = new Map<string, { readonly on: string[]; readonly from: string; readonly to: string }>();
   const gone = new Map<string, string[]>();
+  const inQuery = new Set<string>();
   for (const { pair, operation } of named) {
+    const queries = new Set([...parameterShape(pair.v2, v2, 'query').members.keys()].map(plainName));
     const [old, young] = [
       parameterShape(pair.v1, v1, 'header').members,
       parameterShape(pair.v2, v2, 'header').members,
@@ -324,7 +326,10 @@ export function findHeaderRenames(
     const [from, to] = [left[0], fresh[0]];
     const isPair = left.length === 1 && fresh.length === 1 && from !== undefined && to !== undefined;
     if (!isPair || from[1].required !== to[1].required) {
-      for (const [name] of left) gone.set(name, [...(gone.get(name) ?? []), operation.id]);
+      for (const [name] of left) {
+        gone.set(name, [...(gone.get(name) ?? []), operation.id]);
+        if (queries.has(plainName(name))) inQuery.add(name);
+      }
       continue;
     }
     const key = JSON.stringify([from[0], to[0]]);
@@ -347,23 +352,38 @@ export function findHeaderRenames(
       },
     ],
   }));
-  const lost = [...gone]
-    .filter(([name]) => /^[\w-]+$/.test(name) && !UNNAMED_FIELDS.has(name.toLowerCase()))
-    .map(([name, on]): ProposedChange => ({
-      id: changeId(`${name}-header-gone`),
-      summary: `V2 does not describe the header field ${name}.`,
-      on: on.length === named.length ? 'every' : on,
+  const lost = [...gone].filter(([name]) => /^[\w-]+$/.test(name) && !UNNAMED_FIELDS.has(name.toLowerCase()));
+  return [...renamed, ...goneFields(lost, inQuery, named.length)];
+}
+
+/** One question about all header fields that V2 does not describe: those of the same operations are one change. */
+function goneFields(
+  gone: readonly (readonly [name: string, on: readonly string[]])[],
+  inQuery: ReadonlySet<string>,
+  operations: number,
+): readonly ProposedChange[] {
+  const groups = [...Map.groupBy(gone, ([, on]) => on.join(' ')).values()];
+  const idOf = (group: typeof gone): string =>
+    changeId(`${group.length === 1 ? group[0]?.[0] : 'several'}-header-gone`);
+  return groups.map((group, at): ProposedChange => {
+    const names = group.map(([name]) => name);
+    const on = group[0]?.[1] ?? [];
+    return {
+      id: idOf(group),
+      summary: `V2 does not describe the header field${names.length === 1 ? '' : 's'} ${names.join(', ')}.`,
+      on: on.length === operations ? 'every' : on,
       rules: [],
-      headers: [
-        {
-          texts: [`{ strip: ${name} }`],
-          confidence: 0.5,
-          evidence: "V2's description does not have it",
-          doubt: 'V2 would answer as if the client had not sent it',
-        },
-      ],
-    }));
-  return [...renamed, ...lost];
+      headers: names.map((name) => ({
+        texts: [`{ strip: ${name} }`],
+        confidence: 0.5,
+        evidence: "V2's description does not have it",
+        doubt: inQuery.has(name)
+          ? 'V2 has a query parameter of that name, where no rule puts a header field: let V2 take the field as well'
+          : 'V2 would answer as if the client had not sent it',
+      })),
+      ...(at > 0 && { asWith: idOf(groups[0] ?? []) }),
+    };
+  });
 }
 
 /** Fields that descriptions must not have as parameters (OpenAPI 3.1 §4.8.12.1), or that no rule can name. */

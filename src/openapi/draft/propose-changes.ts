@@ -5,8 +5,10 @@ import {
   type Finding,
   type FoundRule,
   isProposed,
+  localKey,
   pathText,
   RULE_ORDER,
+  ruleKey,
 } from './compare-shapes.ts';
 
 /** A change of a proposed rule book: one rule, or the attributes that are gone, for the operations that have it. */
@@ -79,7 +81,7 @@ export function proposeChanges(
   const groups = new Map<string, Group>();
   for (const { id, findings } of operations) {
     for (const finding of findings) {
-      const key = JSON.stringify([finding.found, isProposed(finding)]);
+      const key = `${isProposed(finding)} ${ruleKey(finding.found)}`;
       const group = groups.get(key) ?? { on: [], rule: finding };
       groups.set(key, group);
       if (!group.on.includes(id)) group.on.push(id);
@@ -127,7 +129,7 @@ export function proposeChanges(
 
 /** Attributes that are gone from the same operations, at the same depth, are one change. */
 function sureKey(found: FoundRule): string {
-  return found.rule === 'strip' ? `strip ${found.in.length}` : JSON.stringify(found);
+  return found.rule === 'strip' ? `strip ${found.in.length}` : ruleKey(found);
 }
 
 /** The decision in a question, wherever in a body the member is. */
@@ -143,8 +145,7 @@ function decisionOf({ found, doubt }: Finding, direction: Direction, on: readonl
   if (found.rule === 'move' && found.to.length > 1) return `move ${found.to.slice(0, -1).join(' ')}`;
   if (found.rule === 'convert' && found.conversions.every(({ options }) => options.length === 0))
     return `convert ${found.conversions.map(({ word }) => word).join()}`;
-  const { in: _place, ...rest } = found;
-  return JSON.stringify(rest);
+  return localKey(found);
 }
 
 /** The operations of a change, or all of them as `every`, and beside it those that `every` does not include. */
