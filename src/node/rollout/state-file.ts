@@ -35,7 +35,7 @@ export async function lockFile(path: string): Promise<() => void> {
   return () => database.close();
 }
 
-/** Milliseconds between two attempts while another process writes, and until the last one. */
+/** Milliseconds between two attempts while another process reads or writes, and until the last one. */
 const RETRY_MS = 10;
 const PATIENCE_MS = 1500;
 
@@ -86,7 +86,8 @@ export class StateFile {
       const rows = this.topics.get(call.topic) ?? new FileRows(database, call.topic);
       this.topics.set(call.topic, rows);
       const news = carryOut(rows, call, this.time());
-      database.exec('COMMIT');
+      // Another process that only looks whether it may write holds the file for a moment.
+      await patiently(() => database.exec('COMMIT'), RETRY_MS, PATIENCE_MS);
       return news;
     } catch (error) {
       if (database.isTransaction) database.exec('ROLLBACK');

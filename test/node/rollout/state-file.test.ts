@@ -1,6 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as wait } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { lockFile, StateFile } from '../../../src/node/rollout/state-file.ts';
 import { stateCall } from '../../support/state-call.ts';
@@ -19,6 +21,20 @@ test('a lock is kept while the same process asks for it once more', async () => 
   expect(said).toBe('database is locked\n');
   release();
   (await second)();
+});
+
+test('a change waits for a process that is reading, as it does for one that writes', async () => {
+  const path = join(temporaryFolder('state'), 'state');
+  const state = new StateFile(path, Date.now);
+  const { life } = await state.exchange(stateCall());
+  const reader = new DatabaseSync(path, { timeout: 0 });
+  reader.exec('BEGIN; SELECT count(*) FROM text;');
+  const changed = state.exchange(stateCall({ life, number: 1, put: [{ key: 'a', text: '1' }] }));
+  await wait(100);
+  reader.exec('COMMIT');
+  expect(await changed).toMatchObject({ number: 1 });
+  reader.close();
+  state.close();
 });
 
 test('nobody else on the machine can read the file, and one of another kind is told', async () => {
