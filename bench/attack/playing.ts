@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { type H2Frame, openH2, type RawH2 } from '../../test/support/h2-wire.ts';
 
 /** Milliseconds to wait for what comes at once on a calm machine: an end that never comes is told from one that is late. */
-export const PATIENCE_MS = 10_000;
+export const PATIENCE_MS = 30_000;
 
 /** A fault in one sentence, where there is one. */
 export function faultIf(isFault: boolean, sentence: string): readonly string[] {
