@@ -315,8 +315,14 @@ function notMet(planned: ClientNotice | undefined): ComponentChildren {
   if (planned === undefined) return '–';
   const { notice, because } = planned;
   if (notice?.isMet === true) return '–';
+  const [first, second] = notice === undefined ? ['none', 'planned'] : ['planned', shortTime(notice.at)];
   return (
-    <small title={because}>{notice === undefined ? 'none planned' : `planned ${shortTime(notice.at)}`}</small>
+    <small title={because}>
+      {first}
+      {/* On two lines, the table fits a small window. */}
+      <br />
+      {second}
+    </small>
   );
 }
 
