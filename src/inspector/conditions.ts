@@ -232,7 +232,7 @@ function outageCondition(operations: readonly TroubleNow[]): Condition {
     about: 'v2',
     level: 'note',
     label: 'V2 did not respond',
-    sentence: `V2 did not respond to ${counted(unanswered, 'request')} for ${counted(operations.length, 'operation')}, ${period}.${isServed ? ' V1 serves them now.' : ''}`,
+    sentence: `V2 did not respond to ${counted(unanswered, 'V1 request')} for ${counted(operations.length, 'operation')}, ${period}.${isServed ? ' V1 serves them now.' : ''}`,
     place: { view: 'traffic', part: 'problems' },
     since,
     ...(until === undefined ? {} : { until }),

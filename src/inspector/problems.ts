@@ -534,7 +534,9 @@ function problemOf(
     ...(most === undefined ? {} : { status: most.status, code: most.code }),
     state:
       until !== undefined ? 'over' : now - since >= HOUR_MS ? 'lasting' : group.isAgain ? 'again' : 'new',
-    ...(parts === undefined ? {} : { operations: group.operations.size, parts }),
+    ...(parts === undefined
+      ? {}
+      : { operations: group.operations.size - (group.operations.has('') ? 1 : 0), parts }),
     count: group.count,
     clients: clients.size,
     ...(client === undefined ? {} : { client }),

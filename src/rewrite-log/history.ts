@@ -349,6 +349,8 @@ function noOutcomes(): Record<HourOutcome, number> {
 }
 
 function hourOutcome(entry: Entry, verdict: Exclude<Verdict, 'served'>): HourOutcome {
+  // What no service got counts as `RequestSums` counts it.
+  if (entry.route === 'migrate' && sentTo(entry) === undefined) return 'refused';
   return verdict !== 'refused' && outcomeOf(entry) !== verdict ? 'v1' : verdict;
 }
 

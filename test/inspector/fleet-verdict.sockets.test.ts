@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import type { Overview, State, Status } from '../../src/inspector/api.ts';
+import type { Overview, SeriesView, State, Status } from '../../src/inspector/api.ts';
 import { commandRuns } from '../support/command-runs.ts';
 import { inspectGateway, type InspectedGateway } from '../support/inspected-gateway.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
@@ -85,4 +85,7 @@ test('after a roll-back to V1 all is told as over at once: in /status, on the pa
   const [told] = await commandRuns([['status', '--admin', gateway.adminOrigin]]);
   expect(told).toMatchObject({ code: 0 });
   expect(told?.out).toContain(verdict.sentence);
+  // What the operator did stands on the axis of the traffic.
+  const { marks } = await gateway.readJson<SeriesView>('/series');
+  expect(marks.map(({ what }) => what)).toEqual(['Migrate everything', 'Send everything to V1']);
 });

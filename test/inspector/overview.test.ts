@@ -339,3 +339,34 @@ test('a request that failed is not counted as refused, by whomever', () => {
   });
   expect(history.sums).toMatchObject({ all: 8, refusedByGateway: 1, refusedByV2: 1, failed: 3 });
 });
+
+test.each<[what: string, facts: Partial<Entry>]>([
+  ['migrated', {}],
+  ['sent to V1', { origin: 'v1', mode: 'observe', verdict: 'passed' }],
+  ['refused by the gateway', { verdict: 'refused', status: 400, failure: 'malformed-json', sent: false }],
+  ['not sent, as V2 accepts no connection', { status: 502, failure: 'upstream-unreachable', sent: false }],
+  ['not sent, as its circuit is open', { status: 503, failure: 'circuit-open', sent: false }],
+  [
+    'not sent to V1',
+    { origin: 'v1', mode: 'observe', status: 502, failure: 'upstream-unreachable', sent: false },
+  ],
+  ['refused for good', { verdict: 'refused', status: 410, failure: 'sunset', sent: false }],
+  ['of a V2 client', { route: 'pass', verdict: 'passed' }],
+  [
+    'of a V2 client, and not sent',
+    { route: 'pass', verdict: 'passed', status: 502, failure: 'upstream-unreachable', sent: false },
+  ],
+])('a request that was %s is counted alike since the start and by minute', (_, facts) => {
+  const [history, judge] = [new History(), new AnswerJudge()];
+  const entry = { ...sampleEntry(1, 0), ...facts };
+  history.add(entry, NOW, judge.judge(entry));
+  const sum = { v1: 0, v2: 0, pass: 0, neither: 0 };
+  for (const { outcomes } of history.minutes(NOW)) {
+    sum.v1 += outcomes.v1;
+    sum.v2 += outcomes.rewritten + outcomes.unchanged;
+    sum.pass += outcomes.passed;
+    sum.neither += outcomes.refused;
+  }
+  const { all, migrated, onV1, passed } = history.sums;
+  expect(sum).toEqual({ v1: onV1, v2: migrated, pass: passed, neither: all - migrated - onV1 - passed });
+});

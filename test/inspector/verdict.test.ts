@@ -325,7 +325,7 @@ describe('the verdict', () => {
           .see(2, { ...ON_V1, operation: 'a' })
           .verdict(OBSERVED);
       },
-      'note: V2 did not respond to 12 requests for 2 operations, from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now.',
+      'note: V2 did not respond to 12 V1 requests for 2 operations, from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now.',
     ],
     [
       'an operation that failed an hour ago, and is on V1 since',
@@ -359,7 +359,7 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b', 'c']) all.see(50, { operation });
         return all.verdict();
       },
-      'note: V2 did not respond to 30 requests for 3 operations, from 2026-11-29T08:05:01.000Z until 2026-11-29T08:07:11.000Z.',
+      'note: V2 did not respond to 30 V1 requests for 3 operations, from 2026-11-29T08:05:01.000Z until 2026-11-29T08:07:11.000Z.',
     ],
     [
       'V2 was gone, also for an operation that always failed at times',
