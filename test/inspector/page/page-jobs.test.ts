@@ -219,8 +219,9 @@ test('observe to migrate and back: one step each, and what would be refused or e
     .waitFor();
   await step('Migrate → for create_client', 'Migrate create_client');
   expect((await state()).operations['create_client']?.mode).toBe('migrate');
+  await page.getByRole('heading', { name: 'Shadow: V1 responds, reads are compared', exact: true }).waitFor();
   await page
-    .getByRole('heading', { name: 'Shadow: V1 responds, reads are compared, except create_client: migrate' })
+    .getByRole('row', { name: /^create_client\s+Migrate: requests go to V2\s+an operator/ })
     .waitFor();
   expect(await page.locator('.response.yes').count()).toBe(0);
   await step('← Observe for create_client', 'Send create_client to V1');

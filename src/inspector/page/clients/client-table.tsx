@@ -329,7 +329,7 @@ function notMet(planned: ClientNotice | undefined): ComponentChildren {
 function noticeWords({ notice, because }: ClientNotice): string {
   if (notice === undefined) return `none: ${because}`;
   const { by, at, isMet } = notice;
-  return isMet ? because : `${by}, planned for ${fullTime(at)}: ${because}`;
+  return isMet ? because : `${by}, planned for ${shortTime(at)}: ${because}`;
 }
 
 /** One client's activity, the changes that it has to make, and its identification. */

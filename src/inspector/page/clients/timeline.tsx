@@ -32,22 +32,21 @@ export function EndOfV1({ report, rollout }: EndOfV1Props): VNode {
   const unmet = (rollout?.brownouts ?? []).filter(
     ({ id, state }) => state !== 'to-come' && met.every(({ brownout }) => brownout !== id),
   );
+  const sentences = [
+    ...(timeline?.differences ?? []),
+    ...dates,
+    ...endings.map((ending) => ending.sentence),
+    ...planned,
+    ...met.map((one) => one.sentence),
+    ...unmet.map(({ id }) => `Brownout ${id} has refused no request in this time.`),
+  ];
   return (
     <Card heading="When V1 ends">
       {timeline !== undefined && picture(timeline, report)}
       {rollout !== undefined && rollout.sunset === undefined && (
         <p>The rule book declares no end of V1 yet.</p>
       )}
-      <SentenceList
-        sentences={[
-          ...(timeline?.differences ?? []),
-          ...dates,
-          ...endings.map((ending) => ending.sentence),
-          ...planned,
-          ...met.map((one) => one.sentence),
-          ...unmet.map(({ id }) => `Brownout ${id} has refused no request in this time.`),
-        ]}
-      />
+      {sentences.length > 0 && <SentenceList sentences={sentences} />}
     </Card>
   );
 }

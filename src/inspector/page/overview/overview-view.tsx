@@ -90,7 +90,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
           </div>
         </section>
       ))}
-      {response === NOTHING_YET && <Loading failure={failure} subject="what is behind it" />}
+      {response === NOTHING_YET && <Loading failure={failure} subject="the counts" />}
       {rollout !== undefined && (
         <section class="card" aria-label="Stage of the migration">
           <Rail rollout={rollout} answered={answeredOf(history)} />

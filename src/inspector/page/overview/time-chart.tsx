@@ -170,7 +170,7 @@ function createPlot(
             stroke: ink,
             width: LINE,
             dash: DASHES[look],
-            points: { show: look === 'plain', size: 5, fill: ink },
+            points: { show: look === 'plain', size: 5, fill: ink, filter: withSome },
           };
         }),
       ],
@@ -239,6 +239,13 @@ function middleOfDays({ bbox }: uPlot, { from, until }: TimeChartProps, space: n
     { length: Math.ceil(days / every) },
     (_, index) => until - (index * every + 0.5) * DAY,
   ).reverse();
+}
+
+/** The slots of a series that have something: a point at each zero would be a string of beads. */
+function withSome({ data }: uPlot, series: number): number[] {
+  return [...(data[series] ?? [])].flatMap((value, slot) =>
+    value === null || value === undefined || value === 0 ? [] : [slot],
+  );
 }
 
 function powersOfTen(_: uPlot, values: number[]): (number | null)[] {

@@ -8,7 +8,6 @@ import type {
   RolloutView as Rollout,
 } from '../../../rollout/rollout-tally.ts';
 import { reasonSentence } from '../../../rollout/rollout-state.ts';
-import { listed } from '../../../report/text.ts';
 import type { RulesView } from '../../api.ts';
 import { type Condition, rateLimitSentence } from '../../conditions.ts';
 import { hasEnded } from '../../end-of-v1.ts';
@@ -59,9 +58,6 @@ const MODES: Readonly<Record<ModeView['mode'], string>> = {
 
 /** Maximum differing fields listed for an operation. */
 const MAX_FIELDS = 10;
-
-/** Maximum operations and clients with their own modes that the heading names. */
-const MAX_OTHERS = 5;
 
 /** Maximum pointers listed for a client and operation. */
 const MAX_POINTERS = 5;
@@ -129,15 +125,22 @@ function banner(
   const isWarning = standing.length > 0 || fault !== undefined || rollout.replica?.aloneSince !== undefined;
   // What fails must not be shown in green.
   const isFailing = conditions.some(({ about, level }) => level === 'bad' && about !== 'rule-book');
-  const heading = modeHeading(rollout);
+  const isEnded = hasEnded(rollout, Date.now());
+  const isMixed = !isEnded && otherModes(rollout).length > 0;
   return (
     <section
-      class={`response ${isWarning || isFailing ? 'no' : heading.isMixed ? 'unknown' : 'yes'}`}
+      class={`response ${isWarning || isFailing ? 'no' : isMixed ? 'unknown' : 'yes'}`}
       role={isWarning ? 'alert' : undefined}
     >
       <div class="title">
-        <h3>{standing.length > 0 ? 'Rolled back' : heading.text}</h3>
-        {!hasEnded(rollout, Date.now()) && <small>{`chosen by ${SOURCES[rollout.default.from]}`}</small>}
+        <h3>
+          {standing.length > 0
+            ? 'Rolled back'
+            : isEnded
+              ? 'V1 has ended: its requests get 410'
+              : modeText(rollout.default)}
+        </h3>
+        {!isEnded && <small>{`chosen by ${SOURCES[rollout.default.from]}`}</small>}
         <p class="actions">
           {stepButtons({ name: defaultTarget(rollout), mode: rollout.default, target: {} }, rollout, actions)}
         </p>
@@ -158,15 +161,6 @@ function banner(
       {sentences.length > 0 && <SentenceList sentences={sentences} />}
     </section>
   );
-}
-
-/** The default mode, and the operations and clients with other modes. */
-function modeHeading(rollout: Rollout): { readonly text: string; readonly isMixed: boolean } {
-  if (hasEnded(rollout, Date.now())) return { text: 'V1 has ended: its requests get 410', isMixed: false };
-  const others = otherModes(rollout).map(({ name, mode }) => `${name}: ${mode.mode}`);
-  const text = modeText(rollout.default);
-  if (others.length === 0) return { text, isMixed: false };
-  return { text: `${text}, except ${listed(others, MAX_OTHERS)}`, isMixed: true };
 }
 
 /** The effects of a store that this replica does not reach. */
@@ -356,6 +350,7 @@ function shadowsCard({ shadows, replica }: Rollout): VNode | false {
 }
 
 function differingFields(fields: Rollout['shadows'][number]['fields']): ComponentChildren {
+  if (fields.length === 0) return '–';
   return [
     fields.slice(0, MAX_FIELDS).map(({ path, kind, count: times }) => (
       <div key={`${kind} ${path}`}>
