@@ -1022,6 +1022,11 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     );
     return;
   }
+  // V2 would give V1 nothing for it; a person may know another member to be it.
+  const unlinked =
+    isUnlinked && work.isResponse === true && place.candidate?.under === undefined
+      ? [place.candidate.to].map((to) => renameRule(path, name, to, conversionsOf(v1, name, v2, to)))
+      : [];
   const { isDeprecated } = shape;
   const twin = all.length > 0 ? undefined : twinOf(name, shape, place);
   if (twin !== undefined && !work.isRecorded) {
@@ -1047,7 +1052,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
       confidence: doubt !== undefined ? PROPOSED_FROM - 0.1 : isDeprecated ? 0.97 : 0.85,
       evidence: isDeprecated ? `${evidence}, and V1's calls it deprecated` : evidence,
       doubt,
-      others: rules.slice(0, 3),
+      others: [...rules.slice(0, 3), ...unlinked],
       old,
       ...(rules.length > 0 && { isOpen: true }),
     },
@@ -1914,10 +1919,12 @@ function placeWeight(old: LooseMember, young: LooseMember): Weight {
 
 function contentWeight(old: Shape, young: Shape): Weight {
   if (old.values.length > 0 || young.values.length > 0) {
-    const common = old.values.filter((value) => young.values.includes(value)).length;
-    const share = common / Math.max(1, old.values.length, young.values.length);
+    const most = Math.max(1, old.values.length, young.values.length);
+    const exact = old.values.filter((value) => young.values.includes(value)).length / most;
+    const share = commonSpellings(old.values, young.values) / most;
     if (share === 0 && isListedAlike(old, young)) return [0.1, 'it has as many values'];
-    return share > 0 ? [0.25 * share, 'it has the same values'] : [-0.15, ''];
+    if (share === 0) return [-0.15, ''];
+    return [0.25 * share, `it has the same values${exact < share ? ', but for case and separators' : ''}`];
   }
   if (old.members.size > 0 || young.members.size > 0) {
     const common = [...old.members.keys()].filter((name) => young.members.has(name)).length;
@@ -1928,11 +1935,17 @@ function contentWeight(old: Shape, young: Shape): Weight {
   return old.constraints === young.constraints ? [0.15, 'its format and limits are the same'] : [-0.15, ''];
 }
 
+/** The number of values that another list has as well, whatever their case and separators. */
+function commonSpellings(values: readonly FoundValue[], others: readonly FoundValue[]): number {
+  const spelled = new Set(others.map(spelling));
+  return values.filter((value) => spelled.has(spelling(value))).length;
+}
+
 /** True when something tells that two members are the same: their place and type do not. */
 function isKnownAs(old: LooseMember, young: LooseMember): boolean {
   const [one, other] = [old.shape, young.shape];
-  const half = (all: readonly unknown[], more: readonly unknown[]): boolean =>
-    all.filter((value) => more.includes(value)).length * 2 > Math.max(1, all.length, more.length);
+  const half = (all: readonly FoundValue[], more: readonly FoundValue[]): boolean =>
+    commonSpellings(all, more) * 2 > Math.max(1, all.length, more.length);
   return (
     isRelatedName(old.name, young.name) ||
     textWeight(old, young)[0] > 0 ||

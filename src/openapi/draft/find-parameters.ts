@@ -72,10 +72,14 @@ export function findQueryRenames(
         addRename(name, candidate.to, { confidence, evidence, doubt });
       } else {
         const [cursor] = PAGE.test(name) ? [...young.members.keys()].filter((one) => CURSOR.test(one)) : [];
-        const known = gone.get(name) ?? { on: [], to: new Set(), cursor };
+        const known: GoneParameter = gone.get(name) ?? { on: [], candidates: new Map(), cursor };
         gone.set(name, known);
         known.on.push(operation.id);
-        if (candidate !== undefined) known.to.add(candidate.to);
+        if (candidate !== undefined)
+          known.candidates.set(candidate.to, {
+            ...candidate,
+            texts: renameTexts(name, old, candidate.to, young),
+          });
       }
     }
     const listOf = (version: 'v1' | 'v2', name: string): unknown =>
@@ -99,7 +103,8 @@ export function findQueryRenames(
           list,
         );
       const map = valueMapRule(shape, young.members.get(now)?.shape, now);
-      if (map === undefined) continue;
+      // What is certain stands with the rename.
+      if (map === undefined || (renamed.has(name) && map.doubt === undefined)) continue;
       const doubt = map.doubt ?? unsure;
       add(operation.id, `${now}-parameter-values`, `The query parameter ${now} has other values.`, {
         ...map,
@@ -110,7 +115,7 @@ export function findQueryRenames(
   return [...[...changes.values()].map(({ change, on }) => ({ ...change, on })), ...goneChanges(gone)];
 }
 
-/** The rules for a renamed parameter of V2, and for its value if the unit differs. */
+/** The rules for a renamed parameter of V2, and for its value if the unit, or the case and separators, differ. */
 function renameTexts(from: string, old: Shape, to: string, young: Shape): readonly string[] {
   const [one, other] = [old.members.get(from)?.shape, young.members.get(to)?.shape];
   const all =
@@ -120,7 +125,11 @@ function renameTexts(from: string, old: Shape, to: string, young: Shape): readon
   // Values that are quoted in a body are plain text here.
   const converted = all.filter(({ word }) => word === 'scale' || word === 'date');
   const more = converted.length > 0 && { conversions: converted };
-  return printRule({ rule: 'rename', in: [], member: from, to, ...more });
+  const map = one && valueMapRule(one, other, to);
+  return [
+    ...printRule({ rule: 'rename', in: [], member: from, to, ...more }),
+    ...(map !== undefined && map.doubt === undefined ? map.texts : []),
+  ];
 }
 
 /** A query parameter of a description, with the facts about its value. */
@@ -262,7 +271,8 @@ function isWeak(candidate: Evidence): boolean {
 /** Operations that have a query parameter which V2 does not describe, and the names that V2 may have for it. */
 interface GoneParameter {
   readonly on: string[];
-  readonly to: Set<string>;
+  /** What it may be in V2, each with the rules for it. */
+  readonly candidates: Map<string, ProposedText>;
   /** Of a page's place: the parameter by which V2 pages instead. */
   readonly cursor: string | undefined;
 }
@@ -292,19 +302,34 @@ function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly Propose
       summary: `V2 does not describe the query parameter${names.length === 1 ? '' : 's'} ${names.join(', ')}.`,
       on: group[0]?.[1].on ?? [],
       rules: [],
-      query: group.map(([name, { to, cursor }]) => ({
-        texts: [`{ strip: ${scalar(name)} }`],
-        confidence: 0.5,
-        evidence: "V2's description does not have it",
-        doubt:
-          cursor === undefined
-            ? 'V2 would answer as if the client had not sent it'
-            : `V2 pages by ${cursor}, which no rule can make of it, so clients would get the first page again: let V2 take ${name} as well, or write a transform if a cursor can be computed`,
-        others: [...to].map((other) => [`{ rename: ${scalar(name)}, to: ${scalar(other)} }`]),
-      })),
+      query: group.map(([name, parameter]) => goneRule(name, parameter)),
       ...(asWith !== undefined && { asWith }),
     };
   });
+}
+
+/** The rule for a parameter that V2 does not describe. Without a filter V2 would answer more than was asked for, so that any candidate comes first. */
+function goneRule(name: string, { candidates, cursor }: GoneParameter): ProposedText {
+  const strip = [`{ strip: ${scalar(name)} }`];
+  const [likeliest, ...others] = [...candidates.values()].toSorted(
+    (one, other) => other.confidence - one.confidence,
+  );
+  if (likeliest === undefined)
+    return {
+      texts: strip,
+      confidence: 0.5,
+      evidence: "V2's description does not have it",
+      doubt:
+        cursor === undefined
+          ? 'V2 would answer as if the client had not sent it'
+          : `V2 pages by ${cursor}, which no rule can make of it, so clients would get the first page again: let V2 take ${name} as well, or write a transform if a cursor can be computed`,
+    };
+  return {
+    ...likeliest,
+    doubt: `${likeliest.doubt ?? 'it may be another one'}; and without it V2 would answer as if the client had not sent it`,
+    others: [...others.map(({ texts }) => texts), strip],
+    isOpen: true,
+  };
 }
 
 /** Finds header fields of V1 that V2 calls otherwise: the only one that is gone and the only one that is new, of each operation. A key or a tenant that is sent under a wrong name goes to the wrong party, so that each is a question. */

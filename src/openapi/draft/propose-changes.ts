@@ -38,6 +38,8 @@ export interface ProposedText extends Evidence {
   readonly others?: readonly (readonly string[])[];
   /** The meaning of each answer for a member, wherever it is; undefined for a member that no request has. */
   readonly keys?: readonly (string | undefined)[];
+  /** True where a person chooses the answer: none is likely enough, and the first could lose or distort a value. */
+  readonly isOpen?: true;
 }
 
 /** The findings about an operation, by its id in the rule book. */

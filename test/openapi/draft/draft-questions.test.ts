@@ -252,3 +252,80 @@ test('an operation is not one of another resource because only that one has its 
     ],
   });
 });
+
+const listing = (
+  version: string,
+  parameters: readonly (readonly [name: string, schema: object])[],
+  found: object,
+): object => ({
+  openapi: '3.1.0',
+  info: { title: 'Cars', version: '1' },
+  paths: {
+    [`/api/${version}/cars`]: {
+      get: {
+        operationId: 'list',
+        parameters: parameters.map(([name, schema]) => ({ name, in: 'query', schema })),
+        ...answers({ type: 'array', items: found }),
+      },
+    },
+  },
+});
+const codes = (...values: readonly string[]): object => ({ type: 'string', enum: values });
+
+/** The draft of two lists with these query parameters, and with these members. */
+function draftOfLists(v1: Parameters<typeof listing>, v2: Parameters<typeof listing>): ProposedRuleBook {
+  return proposeRuleBook({ ...listing(...v1) }, { ...listing(...v2) });
+}
+
+test.each([
+  [codes('economy', 'suv'), codes('ECONOMY', 'SUV'), '{ map: { economy: ECONOMY, suv: SUV }, of: category }'],
+  [
+    codes('four-wheel', 'sedan'),
+    codes('FOUR_WHEEL', 'SEDAN'),
+    '{ map: { four-wheel: FOUR_WHEEL, sedan: SEDAN }, of: category }',
+  ],
+  [
+    codes('fourWheel', 'sedan', 'suv'),
+    codes('four_wheel', 'sedan', 'suv', 'bus'),
+    '{ map: { fourWheel: four_wheel }, of: category }',
+  ],
+  [codes('economy', 'suv'), codes('economy', 'suv'), undefined],
+])(
+  'a name whose values %j are %j in V2 is V2’s name for them, in queries and members',
+  async (old, young, map) => {
+    const book = draftOfLists(
+      ['v1', [['class', old]], objectOf({ id: text, class: old })],
+      ['v2', [['category', young]], objectOf({ id: text, category: young })],
+    );
+    expect(
+      draftQuestions(book).flatMap(({ text: asked }) => (/gone|not describe/.test(asked) ? [asked] : [])),
+    ).toEqual([]);
+    const printed = printRuleBook(book);
+    await bookIn(printed);
+    const lines = printed.split('\n').map((line) => line.trim());
+    expect(lines).toContain('- { rename: class, to: category }');
+    if (map !== undefined) expect(lines).toContain(`- ${map}`);
+    expect(printed).toMatch(/rename: "?\*\.category"?, to: class/);
+  },
+);
+
+test('a filter that V2 may have under another name is not left out unless a person says so', () => {
+  const book = draftOfLists(
+    ['v1', [['wheels', number]], objectOf({ id: text })],
+    ['v2', [['cost', number]], objectOf({ id: text })],
+  );
+  const parts = draftQuestions(book).flatMap((question) => question.parts);
+  const asked = parts.map(({ answers: all, isOpen }) => [all.map(({ lines }) => lines), isOpen]);
+  expect(asked).toEqual([[[['{ rename: wheels, to: cost }'], ['{ strip: wheels }'], []], true]]);
+});
+
+test('a member that V2 does not describe may be one that only V2 has, if a person says so', () => {
+  const book = draftOfLists(
+    ['v1', [], objectOf({ id: text, plate: text, size: number, color: text })],
+    ['v2', [], objectOf({ id: text, registration: text, size: number, paint: text })],
+  );
+  const lines = draftQuestions(book).flatMap(({ parts }) =>
+    parts.flatMap(({ answers: all }) => all.map((answer) => answer.lines.join(' '))),
+  );
+  expect(lines).toContain('{ rename: "*.registration", to: plate }');
+});
