@@ -241,8 +241,11 @@ export class JsonPatchPlan {
     if (outcome.verdict === 'unchanged')
       return outcome.note === undefined ? { bytes: value, records: [] } : { note: outcome.note };
     const document = JsonDocument.read(outcome.body);
-    const bytes = document instanceof JsonDocument ? onlyValueAt(document, place) : undefined;
-    if (bytes !== undefined) return { bytes, records: outcome.records };
+    if (document instanceof JsonDocument) {
+      const found = placeIn(document, pointerSteps(pointer), false, place.pointer);
+      if (typeof found === 'object' && found.pointer === place.pointer && found.emptied === place.emptied)
+        return { bytes: document.valueOf(found.node), records: outcome.records };
+    }
     return { refusal: ofAnotherSize(pointer) };
   }
 
@@ -361,28 +364,30 @@ function isIndex(step: string): boolean {
   return /^(?:-|0|[1-9]\d*)$/.test(step);
 }
 
-/** The place of the only value of a body, which may be an empty object; `none` if the rules removed it. */
+/**
+ * The place of the only value of a body, which may be an empty object; `none` if the rules removed it. At the pointer `end` there is a
+ * value, whatever it is.
+ */
 function placeIn(
   document: JsonDocument,
   steps: readonly string[],
   isObject: boolean,
-): Omit<Place, 'records'> | 'several' | 'none' {
+  end?: string,
+): (Omit<Place, 'records'> & { readonly node: number }) | 'several' | 'none' {
   const indexes = steps.filter(isIndex);
   const waiting = [{ node: document.root, lists: 0, pointer: '' }];
-  let found: string | undefined;
+  let found: (typeof waiting)[number] | undefined;
   let emptied = 0;
   for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
     const { node, lists, pointer } = at;
     const kind = document.kindOf(node);
-    const children = [...document.childrenOf(node)];
     // A list that a rule made is the value itself.
-    const isValue = kind === 'array' ? lists >= indexes.length : kind !== 'object';
+    const isValue = pointer === end || (kind === 'array' ? lists >= indexes.length : kind !== 'object');
+    const children = isValue ? [] : [...document.childrenOf(node)];
     if (isValue || (isObject && children.length === 0)) {
       if (found !== undefined) return 'several';
-      found = pointer;
-      continue;
-    }
-    if (children.length === 0) emptied += 1;
+      found = at;
+    } else if (children.length === 0) emptied += 1;
     for (const child of children)
       waiting.push(
         kind === 'array'
@@ -390,31 +395,7 @@ function placeIn(
           : { node: child, lists, pointer: `${pointer}/${pointerToken(document.nameOf(child))}` },
       );
   }
-  return found === undefined ? 'none' : { pointer: found, emptied };
-}
-
-/** The value at a place if the body contains no other value, but only the emptied objects. */
-function onlyValueAt(document: JsonDocument, { pointer, emptied }: Place): Uint8Array | undefined {
-  let node = document.root;
-  const others: number[] = [];
-  for (const step of pointerSteps(pointer)) {
-    const isObject = document.kindOf(node) === 'object';
-    let next: number | undefined;
-    for (const child of document.childrenOf(node)) {
-      if (isObject && document.nameOf(child) !== step) others.push(child);
-      else next = child;
-    }
-    if (next === undefined) return undefined;
-    node = next;
-  }
-  let left = emptied;
-  for (let other = others.pop(); other !== undefined; other = others.pop()) {
-    if (document.kindOf(other) !== 'object') return undefined;
-    const children = [...document.childrenOf(other)];
-    if (children.length === 0) left -= 1;
-    others.push(...children);
-  }
-  return left === 0 ? document.valueOf(node) : undefined;
+  return found === undefined ? 'none' : { ...found, emptied };
 }
 
 /** The edit that removes an operation from its list, with one comma. */
