@@ -281,8 +281,14 @@ function queryText(query: unknown): string | undefined | null {
   if (query instanceof URLSearchParams) return query.toString();
   if (typeof query === 'string') return new URLSearchParams(query).toString();
   if (typeof query !== 'object' || query === null) return null;
-  const entries = Object.entries(query).map(([name, value]: [string, unknown]) => [name, String(value)]);
-  return new URLSearchParams(entries).toString();
+  const made = new URLSearchParams();
+  for (const entry of Object.entries(query)) {
+    const [name, value]: [string, unknown] = entry;
+    if (value === undefined || value === null) continue;
+    if (typeof value !== 'string' && typeof value !== 'number' && typeof value !== 'boolean') return null;
+    made.append(name, String(value));
+  }
+  return made.toString();
 }
 
 /** Adds the RFC 6902 operations that turn one JSON value into another: for the innermost differences, but whole lists. */

@@ -103,11 +103,12 @@ test('a query is URLSearchParams, text or texts by name; anything else is a fail
   expect(await queryFrom(new URLSearchParams([['a', 'b c']]))).toBe('a=b+c');
   expect(await queryFrom('?a=%20&b')).toBe('a=+&b=');
   expect(await queryFrom({ a: 1, b: 'é' })).toBe('a=1&b=%C3%A9');
+  expect(await queryFrom({ a: 0, b: undefined, c: null, d: '', e: false })).toBe('a=0&d=&e=false');
   expect(await queryFrom('')).toBe('');
   expect(await queryFrom(undefined)).toBeUndefined();
   const fault =
     'request of ./pages.js returned a query that is not a URLSearchParams, a text or an object of texts';
-  expect([await queryFrom(null), await queryFrom(7)]).toEqual([fault, fault]);
+  for (const wrong of [null, 7, { a: ['b'] }, { a: {} }]) expect(await queryFrom(wrong)).toBe(fault);
 });
 
 test.each<readonly [what: string, made: (body: Record<string, unknown>) => unknown, patch: unknown]>([
