@@ -10,7 +10,7 @@ import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import type { Place, Verdict } from './conditions.ts';
-import { endSentences, hasEnded } from './end-of-v1.ts';
+import { callsAfterEnd, endSentences, hasEnded } from './end-of-v1.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
 /** The facts behind an overview. */
@@ -298,19 +298,11 @@ function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewIte
 }
 
 /** Clients that have called V1 since its end. */
-function lateItems({ sunset = '' }: RolloutView, { report, now }: OverviewFacts): readonly OverviewItem[] {
-  const late = report.clients.filter(({ lastSeen }) => Date.parse(lastSeen) >= Date.parse(sunset));
-  if (late.length === 0) return [];
-  const last = Math.max(...late.map(({ lastSeen }) => Date.parse(lastSeen)));
-  const who = capital(
-    countedClients(
-      late.map(({ client }) => client),
-      'has',
-      'have',
-    ),
-  );
-  const sentence = `${who} called V1 after its end, the last at ${new Date(last).toISOString()}: ${listed(late.map(nameOf), MAX_OTHERS)}.`;
-  return [item(now - last < TOLD_MS ? 'note' : 'good', sentence, 'clients')];
+function lateItems(end: RolloutView, { report, now }: OverviewFacts): readonly OverviewItem[] {
+  const late = callsAfterEnd(end, report.clients);
+  return late === undefined
+    ? []
+    : [item(now - late.last < TOLD_MS ? 'note' : 'good', late.sentence, 'clients')];
 }
 
 function ruleBookItem({ rules }: OverviewFacts): OverviewItem {

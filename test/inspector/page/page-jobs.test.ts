@@ -566,6 +566,21 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
 });
 
+test('after the end of V1 no view says that it is needed, migrated or planned to end, but who calls it still', async () => {
+  const rules = await bookWith('sunset:\n  at: 2026-01-01\n  after: gone');
+  const gateway = await gatewayOfTest({ rules, 'log-file': join(temporaryFolder('jobs'), 'rewrite.log') });
+  const { page } = await browser.open(`${gateway.adminOrigin}/?view=clients`);
+  await page.getByRole('heading', { name: 'V1 has ended, and no client has called it since.' }).waitFor();
+  expect(await gateway.send('GET', '/api/v1/heartbeat')).toBe(410);
+  for (const view of ['clients', 'overview']) {
+    await page.goto(`${gateway.adminOrigin}/?view=${view}`);
+    await page.getByText(/^1 client has called V1 after its end, the last at \d\d:\d\d: /).waitFor();
+    expect(await page.locator('main').innerText()).not.toMatch(
+      /still needed|are migrated|A plan from the log|can be switched off|proposed/,
+    );
+  }
+});
+
 test('a draft of rules survives another view, and a field that opens takes the typing', async () => {
   const folder = temporaryFolder('jobs');
   const gateway = await gatewayOfTest({ 'client-names': join(folder, 'names.yaml') });

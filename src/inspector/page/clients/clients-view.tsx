@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { CLASS_WORDS } from '../../../report/client-report.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report } from '../../api.ts';
+import { callsAfterEnd, hasEnded } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
 import { count, counted } from '../format.ts';
 import { Card, Loading, type PageTools, sentence, SentenceList } from '../parts.tsx';
@@ -36,7 +37,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
         {coverageOf(report)}
         {exportsOf()}
       </div>
-      {neededBanner(report)}
+      {hasEnded(rollout ?? {}, Date.now()) ? endedBanner(rollout ?? {}, report) : neededBanner(report)}
       <EndOfV1 report={report} rollout={rollout} />
       <ClientTable report={report} notices={plan.asked.response?.clients} {...props} />
       {newcomers.length > 0 && (
@@ -44,7 +45,8 @@ export function ClientsView(props: ClientsViewProps): VNode {
           <SentenceList sentences={newcomers.map((one) => one.sentence)} />
         </Card>
       )}
-      <EndPlanCards {...plan} />
+      {/* What is over is not planned any more. */}
+      {!hasEnded(rollout ?? {}, Date.now()) && <EndPlanCards {...plan} />}
       {report.census.exchanges > 0 && <CensusCard census={report.census} announce={announce} />}
     </div>
   );
@@ -62,6 +64,13 @@ function coverageOf({ coverage }: Report): VNode | undefined {
       {sentence(coverage.sentence)}
     </p>
   );
+}
+
+/** After the end of V1: who has not noticed. */
+function endedBanner(end: Pick<Rollout, 'sunset'>, { clients }: Report): VNode {
+  const late = callsAfterEnd(end, clients);
+  if (late === undefined) return banner('yes', 'V1 has ended, and no client has called it since.');
+  return banner('unknown', 'V1 has ended.', <SentenceList sentences={[late.sentence]} />);
 }
 
 /** Whether V1 can be switched off, and the clients by the work that they need. */
