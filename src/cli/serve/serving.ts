@@ -23,7 +23,7 @@ import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
 import { CertificatesInUse, removeDrafts } from '../../node/files.ts';
 import { type WorkerLink, mergedRollout } from '../../node/workers/worker-messages.ts';
 import { mergedStats, WorkerFault, type WorkerPool } from '../../node/workers/worker-pool.ts';
-import { counted } from '../../report/text.ts';
+import { count, counted } from '../../report/text.ts';
 import { clientField, keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import { parametersIn, printMatch } from '../../rules/move.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
@@ -123,13 +123,18 @@ export async function startServing(
   }
 }
 
-/** The rule book's open questions, and how to continue. */
+/** Open questions that a refused start names; `check` lists all. */
+const MAX_NAMED_QUESTIONS = 3;
+
+/** The number of the rule book's open questions, the first of them, and how to continue: in one line, as the log has one for each. */
 function questionFaults({ text }: LoadedRuleBook, rulesPath: string): readonly string[] {
   const questions = openQuestions(text, rulesPath);
   if (questions.length === 0) return [];
+  const named = questions.slice(0, MAX_NAMED_QUESTIONS).map((question) => printFault(question));
+  const more = questions.length - named.length;
+  const rest = more === 0 ? '' : `; and ${count(more)} more, which check lists`;
   return [
-    ...questions.map((question) => printFault(question)),
-    `${rulesPath} has ${counted(questions.length, 'open question')}: answer each and delete its line, or start with --force.`,
+    `${rulesPath} has ${counted(questions.length, 'open question')}: answer each and delete its line, or start with --force. ${named.join('; ')}${rest}`,
   ];
 }
 

@@ -107,6 +107,10 @@ test('a rule book with open questions is named by check, and refused by serve', 
   const [refused, forced] = [command([...serve, rules]), command([...serve, other, '--force'])];
   expect(await refused.exit).toBe(2);
   expect(refused.stderr()).toContain(`${rules}:${first?.line}:${first?.column} TODO: `);
+  expect(refused.stderr().trim().split('\n')).toHaveLength(1);
+  expect(refused.stderr()).toContain(`has ${questions.length} open questions: `);
+  expect(refused.stderr()).toContain(`; and ${questions.length - 3} more, which check lists`);
+  expect(refused.stderr().match(/TODO/g)).toHaveLength(3);
   expect(refused.stderr()).toContain('answer each and delete its line, or start with --force.');
   await forced.until(/curl -i 'http:\/\/127\.0\.0\.1:\d+\/old\/orders' -H 'Authorization: Bearer any-key'\n/);
   expect(await forced.stop()).toBe(0);
