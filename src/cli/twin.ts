@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import {
@@ -92,7 +92,10 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
   const book = await openRuleBook(options.rules);
   if (isFault(book)) return fail([book.fault]);
   const unfit = await scriptFault(options, book);
-  if (unfit !== undefined) return fail([unfit]);
+  const cases = unfit === undefined || book.shippedAt !== undefined ? [] : casesBeside(options.rules);
+  if (unfit !== undefined && cases.length === 0) return fail([unfit]);
+  const own = cases.length === 0 ? { scripts } : loadScripts(cases, 'any', requestsOfCases);
+  if ('faults' in own) return fail(own.faults, FAILURE);
   const stage = realStage({
     v1,
     gateway: v2,
@@ -102,11 +105,12 @@ async function playReal(options: TwinOptions, scripts: readonly Script[]): Promi
     ignored: new Set(options.ignore.map((name) => name.toLowerCase())),
     keyField: book.rules.ruleBook.client,
   });
-  const count = scripts
+  const played = own.scripts
     .flatMap(({ exchanges }) => exchanges)
     .filter((one) => writes === true || !isWrite(one)).length;
-  process.stderr.write(`Playing ${counted(count, 'exchange')}, ${rate} a minute.\n`);
-  return report(await playAll(stage, scripts), options);
+  const source = cases.length === 0 ? '' : ` of ${terminalText(cases.join(', '))}`;
+  process.stderr.write(`Playing ${counted(played, 'exchange')}${source}, ${rate} a minute.\n`);
+  return report(await playAll(stage, own.scripts), options);
 }
 
 async function playReference(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
@@ -152,7 +156,30 @@ async function scriptFault(
   const isOfApi = rules.ruleBook.operations.some((operation) => known.has(printMatch(operation)));
   if (shippedAt === undefined && isOfApi) return undefined;
   const why = shippedAt === undefined ? `${path} has none of its operations` : '--rules names no rule book';
-  return `the package's own scripts are for the property-capture API, and ${why}. Give scripts of your own with --script: the requests of text cases are one (grep -h '^[#>]\\|^$' cases/*.txt > script.txt).`;
+  const cases =
+    shippedAt === undefined
+      ? `put text cases into ${caseFolder(path)}`
+      : 'name your rule book with --rules, beside which text cases are in the folder cases';
+  return `the package's own scripts are for the property-capture API, and ${why}. Give scripts of your own with --script, or ${cases}: with --v1, --v2 and --key-file, their requests are the script.`;
+}
+
+function caseFolder(rules: string): string {
+  return join(dirname(rules), 'cases');
+}
+
+/** The files with text cases beside a rule book, by name; none without such a folder. */
+function casesBeside(rules: string): readonly string[] {
+  const folder = caseFolder(rules);
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder)
+    .filter((name) => name.endsWith('.txt'))
+    .sort()
+    .map((name) => join(folder, name));
+}
+
+/** The names and requests of text cases, in their lines. */
+function requestsOfCases(text: string): string {
+  return text.replaceAll(/^[^#>\r\n].*$/gm, '');
 }
 
 async function playAll(stage: TwinStage, scripts: readonly Script[]): Promise<TwinTally> {
@@ -198,7 +225,17 @@ export function twinText(
   { played, alike, missing, different, chosen, skipped }: TwinReport,
   { columns }: Pick<Terminal, 'columns'>,
 ): string {
-  const rows = different.flatMap((exchange) => rowsOf(exchange));
+  const spelled = different.flatMap(({ name, differences }) =>
+    differences.filter(isSpelledNumber).map((difference) => ({ name, difference })),
+  );
+  // A rule spells all numbers of a kind alike: one line says so.
+  const isGrouped = spelled.length > 1;
+  const rows = different.flatMap(({ differences, ...exchange }) =>
+    rowsOf({
+      ...exchange,
+      differences: differences.filter((one) => !isGrouped || !isSpelledNumber(one)),
+    }),
+  );
   const reasons = Object.entries(skipped).map(
     ([reason, times]) => `${count(times)} not played: ${terminalText(reason)}.\n`,
   );
@@ -207,6 +244,7 @@ export function twinText(
       ? ''
       : `${printColumns(['exchange', 'where', 'kind', 'V1', 'gateway'], rows, { columns })}\n\n`,
     ...[
+      ...(isGrouped ? [spelledWords(spelled)] : []),
       `${counted(played, 'exchange')} played: ${count(alike)} the same, ${count(different.length)} different, ${count(chosen.length)} different by choice.\n`,
       ...(missing === 0
         ? []
@@ -235,6 +273,21 @@ function byChoice(chosen: TwinReport['chosen']): ReadonlyMap<Choice, readonly st
   const names = new Map<Choice, string[]>();
   for (const { choice, name } of chosen) names.set(choice, [...(names.get(choice) ?? []), name]);
   return names;
+}
+
+/** True for a number with the same value in both responses, and other digits. */
+function isSpelledNumber({ kind, v1 = '' }: Difference): boolean {
+  return kind === 'spelling' && /^-?\d/.test(v1);
+}
+
+function spelledWords(
+  spelled: readonly { readonly name: string; readonly difference: Difference }[],
+): string {
+  const [first] = spelled;
+  if (first === undefined) return '';
+  const exchanges = new Set(spelled.map(({ name }) => name)).size;
+  const { where, v1 = '', gateway = '' } = first.difference;
+  return `${counted(spelled.length, 'number')} in ${counted(exchanges, 'exchange')} have the same value in another spelling, such as ${terminalText(v1)} in V1 and ${terminalText(gateway)} by the gateway at ${terminalText(where)} of ${terminalText(first.name)}.\n`;
 }
 
 /** Maximum differences to print for one exchange; the first ones usually explain the others. */
@@ -322,7 +375,11 @@ const SHIPPED = new URL('../../config/twin/', import.meta.url);
 const TABLES = 'tables.txt';
 
 /** Reads script files, or by default the package's own; `any` selects those that fit services with unknown data. */
-export function loadScripts(files: readonly string[], fit: 'any' | 'reference'): ScriptFiles {
+export function loadScripts(
+  files: readonly string[],
+  fit: 'any' | 'reference',
+  scriptIn = (text: string): string => text,
+): ScriptFiles {
   const scripts: Script[] = [];
   const faults: string[] = [];
   let isMissing = false;
@@ -330,7 +387,7 @@ export function loadScripts(files: readonly string[], fit: 'any' | 'reference'):
   const shipped = readdirSync(SHIPPED).filter((name) => name !== TABLES);
   for (const file of files.length > 0 ? files : shipped.map((name) => new URL(name, SHIPPED))) {
     try {
-      const reading = readScript(basename(String(file)), decodeText(readFileSync(file)), shared);
+      const reading = readScript(basename(String(file)), scriptIn(decodeText(readFileSync(file))), shared);
       if ('faults' in reading) faults.push(...reading.faults);
       else scripts.push(reading.script);
     } catch (error) {

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { endedCommand } from '../../support/command.ts';
@@ -48,7 +48,7 @@ describe('two services that run', () => {
   ])('get the key where the rule book has it: %s', async (client, request) => {
     const [v1, v2] = [await service('{"data":[]}'), await service('{"data":[]}')];
     const rules = file('rules.yaml', `client: ${client}\noperations: { list: GET /clients }\nchanges: []\n`);
-    expect((await real(v1, v2, '--rules', rules)).out).toContain('1 alike');
+    expect((await real(v1, v2, '--rules', rules)).out).toContain('1 the same');
     for (const { received } of [v1, v2]) {
       expect(received.join('')).toMatch(request);
       expect(received.join('')).not.toContain('Authorization');
@@ -75,6 +75,28 @@ describe('two services that run', () => {
       expect(err).toContain('--script');
     }
     for (const { received } of [v1, v2]) expect(received).toEqual([]);
+  });
+
+  test('get the requests of the text cases beside the rule book, and spelled numbers are one line', async () => {
+    const bodyOf = (digits: string): string => `{"data":[{"price":4${digits}},{"price":5${digits}}]}`;
+    const [v1, v2] = [await service(bodyOf('.5')), await service(bodyOf('.50'))];
+    const folder = temporaryFolder('own');
+    const rules = join(folder, 'rules.yaml');
+    writeFileSync(rules, 'operations: { list: GET /shipments }\nchanges: []\n');
+    mkdirSync(join(folder, 'cases'));
+    writeFileSync(
+      join(folder, 'cases', 'a.txt'),
+      'What it makes.\n\n# a page\n> GET /api/v1/shipments?page=1\n= GET /api/v2/shipments?page=1\n* 200\n< 200\n',
+    );
+    const services = ['--v1', v1.origin, '--v2', v2.origin, '--key-file', file('key', 'k')];
+    const { code, out, err } = await twin(...services, '--rate', '60000', '--rules', rules);
+    expect(err).toContain('Playing 1 exchange of ');
+    expect(err).toContain(join(folder, 'cases', 'a.txt'));
+    expect(code).toBe(1);
+    expect(out).toContain(
+      '2 numbers in 1 exchange have the same value in another spelling, such as 4.5 in V1 and 4.50 by the gateway at /data/0/price of a page.\n1 exchange played',
+    );
+    for (const { received } of [v1, v2]) expect(received.join('')).toContain('/api/v1/shipments?page=1');
   });
 
   test('on a path that neither has are not called alike, and a play of nothing else fails', async () => {
