@@ -110,7 +110,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     [
       since === undefined
         ? 'There are no entries up to the time of the report.'
-        : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2.`,
+        : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${counted(report.v1, 'request')} to V1's paths, ${count(report.v2)} to V2's.`,
     ],
     report.coverage === undefined ? [] : [markdownText(report.coverage.sentence)],
     [`**${report.switchOff.sentence}** Checked at ${markdownText(report.at)}.`],

@@ -1152,3 +1152,19 @@ test('a body that no rule read shows no work, which is then not known', () => {
     expect(reportOf(v1('c', 1, edits, { note })).clients[0]?.class).toBe('field-work');
   }
 });
+
+/** What the gateway refused with a status, and whether a report counts it as refused: a failure is none. */
+test.each([
+  [503, 'circuit-open', 0],
+  [503, 'overloaded', 0],
+  [503, 'buffer-full', 0],
+  [500, 'internal', 0],
+  [503, 'brownout', 1],
+  [410, 'sunset', 1],
+  [403, 'newcomer', 1],
+  [400, 'malformed-json', 1],
+  [422, 'conflicting-members', 1],
+] as const)('a refusal with %i %s is refused %i times', (status, failure, times) => {
+  const report = reportOf(v1('a', 0, [], { verdict: 'refused', status, failure, sent: false }));
+  expect([report.clients[0]?.refused, report.days[0]?.refused]).toEqual([times, times]);
+});

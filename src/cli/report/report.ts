@@ -446,7 +446,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
   const sections = [
     fitted(
-      `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))} UTC, ${counted(report.v1, 'request')} through V1, ${count(report.v2)} through V2`,
+      `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))} UTC, ${counted(report.v1, 'request')} to V1's paths, ${count(report.v2)} to V2's`,
     ),
     fitted(
       [

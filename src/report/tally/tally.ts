@@ -1,3 +1,4 @@
+import { isRefusedByGateway } from '../../rewrite-log/answers.ts';
 import { isOfV1, isUnreadNote } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import { ComparisonTally } from '../../rollout/comparison-tally.ts';
@@ -135,7 +136,7 @@ export class Tally {
   private addV1(entry: TallyEntry, day: DayTally): void {
     const operation = entry.operation ?? OTHER_CALLS;
     this.census.add(operation, entry);
-    if (entry.verdict === 'refused') day.refused += 1;
+    if (isRefusedByGateway(entry)) day.refused += 1;
     if (entry.comparison !== undefined && entry.origin !== 'v1')
       this.drift.add(entry.operation, entry.comparison, true, Date.parse(entry.time));
     const summary = this.summaries.of(entry.edits);
@@ -229,7 +230,7 @@ export class ClientTally {
     this.outcomes.add(entry);
     if (entry.apiVersion?.why === 'invalid') this.invalidVersions += 1;
     if (entry.apiVersion?.why === 'future') this.futureVersions += 1;
-    if (entry.verdict === 'refused') this.refused += 1;
+    if (isRefusedByGateway(entry)) this.refused += 1;
     this.bodyChecks.add(call, entry);
     const known = this.callOf(call, time);
     const refusal = refusalOf(entry);
