@@ -289,8 +289,8 @@ export function plan(command: Command): void {
     );
   addRules(make, 'rule book whose dates apply').addOption(
     new Option(
-      '--into <file>',
-      'rule book to write the plan into; its dates apply instead of those of --rules',
+      '--into [file]',
+      'rule book to write the plan into, without a file that of --rules; its dates count',
     ).helpGroup('Rule book:'),
   );
   addFormat(make, ['text', 'md', 'json']).action(

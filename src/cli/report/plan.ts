@@ -33,7 +33,6 @@ import {
   isFault,
   lineAfter,
   junk,
-  openRuleBook,
   unreadable,
 } from '../command-fault.ts';
 import { faultOfLogs } from '../../report/log-gaps.ts';
@@ -57,7 +56,8 @@ export interface PlanCommandOptions extends LogOptions {
   readonly avoid?: readonly string[];
   /** Path of a list of further days to avoid. */
   readonly holidays?: string;
-  readonly into?: string;
+  /** True for the rule book of `--rules`. */
+  readonly into?: string | true;
   readonly at?: string;
 }
 
@@ -75,20 +75,21 @@ export async function runPlan(
   const avoided = readAvoided(options);
   if ('fault' in avoided) return avoided;
   // The rule book that gets the plan is the one whose dates apply, so that the file says what is printed.
-  const opened = await openInputs({ ...options, rules: options.into ?? options.rules });
+  const into = options.into === true ? options.rules : options.into;
+  const opened = await openInputs({ ...options, rules: into ?? options.rules });
   if (isFault(opened)) return opened;
-  const { names, book, given: ofBook } = opened;
   const now = options.at ?? new Date().toISOString();
-  const zone = zoneOf(options.zone ?? book.zone);
-  const counts = new PlanTally(zone, book.rollout?.ends);
-  const read = await readLogs(given, counts, now, ofBook);
+  const zone = zoneOf(options.zone ?? opened.book.zone);
+  const counts = new PlanTally(zone, opened.book.rollout?.ends);
+  const read = await readLogs(given, counts, now, opened.given);
   if ('fault' in read) return read;
+  const { names, book } = into === undefined ? bookOfLogs(opened, read) : opened;
   const plan = makePlan(counts, {
     now: Date.parse(now),
-    leadDays: options.lead ?? book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
+    leadDays: options.lead ?? book?.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
     goneAfterDays: options.goneAfter,
     names,
-    rollout: book.rollout,
+    rollout: book?.rollout,
     gaps: read.gaps,
     avoid: (day) => avoided.days.has(day) || avoided.weekdays.has(weekdayOf(day)),
   });
@@ -102,11 +103,11 @@ export async function runPlan(
   }
   const shown = (): string =>
     options.format === 'md' ? planMarkdown(plan) : planTerminal(plan, terminalOf(stdout));
-  if (options.into === undefined) return write(options.format, shown, planJson(plan));
-  const outcome = await writePlan(options.into, plan);
+  if (into === undefined) return write(options.format, shown, planJson(plan));
+  const outcome = await writePlan(into, plan);
   if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
-  const written = `${options.into} now has the plan: ${counted(plan.brownouts.length, 'brownout')} and a sunset on ${zone.text(plan.sunset)} (${plan.zone}). ${sunsetText(plan)}${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
-  return write(options.format, () => `${shown()}\n${written}`, { ...planJson(plan), into: options.into });
+  const written = `${into} now has the plan: ${counted(plan.brownouts.length, 'brownout')} and a sunset on ${zone.text(plan.sunset)} (${plan.zone}). ${sunsetText(plan)}${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
+  return write(options.format, () => `${shown()}\n${written}`, { ...planJson(plan), into });
 }
 
 /** Plays brownouts over logs, prints their effect. */
@@ -117,13 +118,14 @@ export async function runRehearsal(
   const { format } = options;
   const opened = await openInputs(options);
   if (isFault(opened)) return opened;
-  const { names, book, given: ofBook } = opened;
+  const { book } = opened;
   const zone = zoneOf(options.zone ?? book.zone);
   const windows = await windowsOf(given, options, zone, book);
   if ('fault' in windows) return windows;
   const rehearsal = new Rehearsal(windows.windows, book, zone);
-  const read = await readLogs(given, rehearsal, undefined, ofBook);
+  const read = await readLogs(given, rehearsal, undefined, opened.given);
   if ('fault' in read) return read;
+  const { names } = bookOfLogs(opened, read);
   const result = rehearsal.result(names, read.gaps);
   const left = windows.left.map((id) =>
     id === 'newcomers'
@@ -197,28 +199,50 @@ function widen(span: { since: number; until: number }, time: number): void {
   if (time > span.until) span.until = time;
 }
 
-async function openInputs({
-  names: path,
-  rules,
-}: LogOptions): Promise<
-  | { readonly names: ReadonlyMap<string, string>; readonly book: RuleBook; readonly given: GivenBook }
-  | CommandFault
-> {
-  const given = path === undefined ? new Map<string, string>() : readClientNames(path);
-  if ('fault' in given) return given;
-  const book = await openRuleBook(rules);
-  if (isFault(book)) return book;
-  const { ruleBook } = book.rules;
-  return { names: clientNames(ruleBook, given), book: ruleBook, given: givenBook(book) };
+/** The rule book, and the names of clients: those of a file, and with the rule book's. */
+interface Inputs {
+  readonly own: ReadonlyMap<string, string>;
+  readonly names: ReadonlyMap<string, string>;
+  readonly book: RuleBook;
+  readonly given: GivenBook;
+  /** Says that the package's rule book stands in for one that was not named. */
+  readonly note: string | undefined;
 }
 
-/** Reads any number of replicas' logs; ignores entries after `now`, and refuses logs of another rule book than the given one. */
+async function openInputs({ names: path, rules }: LogOptions): Promise<Inputs | CommandFault> {
+  const own = path === undefined ? new Map<string, string>() : readClientNames(path);
+  if ('fault' in own) return own;
+  const { loadRuleBook, shippedSentence } = await import('../../node/rule-books.ts');
+  const book = await loadRuleBook(rules);
+  if ('faults' in book) return { fault: book.faults.join('\n') };
+  const { ruleBook } = book.rules;
+  const [names, note] = [clientNames(ruleBook, own), shippedSentence(book)];
+  return { own, names, book: ruleBook, given: givenBook(book), note };
+}
+
+/** The rule book and the names for these logs. A book that was not named is left out where it is not theirs, as in a report. */
+function bookOfLogs(
+  { own, names, book, note }: Inputs,
+  { foreign }: ReadLogs,
+): { readonly names: ReadonlyMap<string, string>; readonly book: RuleBook | undefined } {
+  const why = foreign === undefined ? note : `dates of a rule book are left out. ${foreign}`;
+  if (why !== undefined) process.stderr.write(`note: ${why}\n`);
+  return foreign === undefined ? { names, book } : { names: own, book: undefined };
+}
+
+/** What logs show beside their entries: gaps, and why the package's rule book is not theirs. */
+interface ReadLogs {
+  readonly gaps: readonly LogGap[];
+  readonly foreign?: string;
+}
+
+/** Reads any number of replicas' logs; ignores entries after `now`, and refuses logs of another rule book than the one that was named. */
 async function readLogs(
   given: readonly string[],
   taker: EntryTaker,
   now: string | undefined,
   ofBook?: GivenBook,
-): Promise<{ readonly gaps: readonly LogGap[] } | CommandFault> {
+): Promise<ReadLogs | CommandFault> {
   const sources = await logSources(given);
   if ('fault' in sources) return sources;
   const { files } = sources;
@@ -236,8 +260,13 @@ async function readLogs(
     bar.clear();
   }
   const foreign = ofBook && lines.books.faultOf(ofBook);
-  if (foreign !== undefined) return { fault: foreign };
-  return junk(faultOfLogs(lines.coverage)) ?? { gaps: lines.gaps };
+  if (foreign !== undefined && ofBook?.isShipped !== true) return { fault: foreign };
+  return (
+    junk(faultOfLogs(lines.coverage)) ?? {
+      gaps: lines.gaps,
+      ...(foreign === undefined ? {} : { foreign }),
+    }
+  );
 }
 
 /** Warnings from logs about a rule book's sunset and brownouts, for `check`. */
@@ -251,6 +280,7 @@ export async function warningsOfLogs(
   const counts = new PlanTally(zone, book.rollout?.ends);
   const read = await readLogs(given, counts, new Date(now).toISOString(), { book, isShipped });
   if ('fault' in read) return read;
+  if (read.foreign !== undefined) return { fault: read.foreign };
   return endWarnings(counts, {
     now,
     leadDays: book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
@@ -408,12 +438,17 @@ function withPlan(text: string, plan: Plan): string | undefined {
   const added: string[] = [];
   const find = (key: string): Pair | undefined =>
     contents.items.find(({ key: name }) => isScalar(name) && name.value === key);
-  if (find('deprecation') === undefined) added.push(`deprecation: ${timeText(plan.deprecation)}\n`);
+  const zone = new Zone(plan.zone);
+  const inZone = (at: number): string => ` # ${zone.text(at)} ${plan.zone}`;
+  // A gateway elsewhere would otherwise count days by the clock of its own machine.
+  if (find('zone') === undefined && plan.zone !== 'UTC') added.push(`zone: ${plan.zone}\n`);
+  if (find('deprecation') === undefined)
+    added.push(`deprecation: ${timeText(plan.deprecation)}${inZone(plan.deprecation)}\n`);
   const lead = plan.leadDays === DEFAULT_LEAD_DAYS ? '' : `, lead: ${plan.leadDays}`;
   const sunset = find('sunset');
   if (sunset === undefined)
     added.push(
-      `sunset: { at: ${timeText(plan.sunset)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }\n`,
+      `sunset: { at: ${timeText(plan.sunset)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }${inZone(plan.sunset)}\n`,
     );
   else if (isMap(sunset.value)) {
     const at = sunset.value.get('at', true);

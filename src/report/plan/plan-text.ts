@@ -85,13 +85,7 @@ export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly
         rows: clients.slice(0, most).map((client) => clientRow(client, zone)),
       },
     },
-    {
-      title: 'Hours of the week',
-      sentences: [
-        'The clients that a brownout of each hour would reach; – is an hour that the log does not cover.',
-      ],
-      table: hoursTable(plan),
-    },
+    { title: 'Hours of the week', ...hoursPart(plan) },
     ...(endings.length === 0
       ? []
       : [
@@ -210,6 +204,19 @@ function clientRow({ client, name, requests, notice, because }: PlannedClient, z
     notice === undefined ? '–' : `${zone.text(notice.at)} (${notice.by})`,
     because,
   ];
+}
+
+/** The hours of the week as a table, or why there are none. */
+function hoursPart(plan: Plan): Omit<PlanPart, 'title'> {
+  const hours = hoursTable(plan);
+  if (hours.rows.length === 0)
+    return { sentences: ['The log is too short: it covers no whole hour in which a client was active.'] };
+  return {
+    sentences: [
+      'The clients that a brownout of each hour would reach; – is an hour that the log does not cover.',
+    ],
+    table: hours,
+  };
 }
 
 /** A row for each hour of the day, and a column for each day of the week. */

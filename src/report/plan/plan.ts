@@ -159,8 +159,7 @@ export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefin
   const groups = groupsOf(tally, options);
   const { clients } = groups;
   if (clients.length === 0) return undefined;
-  const deprecation =
-    rollout?.signals?.since ?? zone.utcFrom((Math.floor(zone.local(now) / DAY_MS) + 1) * DAY_MS);
+  const deprecation = rollout?.signals?.since ?? nextWorkday(zone, options);
   const { sunset, because } = sunsetOf(deprecation, zone, options);
   const weeks = new LastWeeks(tally, options.gaps);
   const days = daysOfRounds(Math.max(deprecation, now), sunset, zone, options);
@@ -210,6 +209,17 @@ function groupsOf({ clients: all, until }: PlanTally, { goneAfterDays, rollout }
     if (client.last < until - goneAfterDays * DAY_MS) silent.push(client);
     else (isFor(gone, client.client) ? clients : spared).push(client);
   return { clients, silent, spared };
+}
+
+/** Days in which the announcement must have its day; without a working day among them, it is the first. */
+const ANNOUNCEMENT_DAYS = 31;
+
+/** The begin of the first working day that is at least a day ahead: an announcement has to be written, and read. */
+function nextWorkday(zone: Zone, { now, avoid }: PlanOptions): number {
+  const first = Math.ceil(zone.local(now + DAY_MS) / DAY_MS);
+  const days = Array.from({ length: ANNOUNCEMENT_DAYS }, (_, later) => first + later);
+  const day = days.find((one) => weekdayOf(one) <= 4 && !avoid(one)) ?? first;
+  return zone.utcFrom(day * DAY_MS);
 }
 
 /** The first midnight of a Tuesday, Wednesday or Thursday that is late enough, or the rule book's sunset if that is later. */

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { warningsOfLogs, writePlan } from '../../../src/cli/report/plan.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
@@ -75,7 +76,7 @@ describe('plan --into', () => {
     const text = await written(SHIPPED);
     expect(text.startsWith(SHIPPED)).toBe(true);
     expect(text.slice(SHIPPED.length).trim()).toBe(
-      `deprecation: 2026-11-25T13:00:00Z\nsunset: { at: 2027-03-01T13:00:00Z, after: gone }\nbrownouts:\n  ${LINES.join('\n  ')}`,
+      `zone: Australia/Sydney\ndeprecation: 2026-11-25T13:00:00Z # Thu 26 Nov 2026 00:00 Australia/Sydney\nsunset: { at: 2027-03-01T13:00:00Z, after: gone } # Tue 2 Mar 2027 00:00 Australia/Sydney\nbrownouts:\n  ${LINES.join('\n  ')}`,
     );
     expect(await written(text)).toBe(text);
   });
@@ -93,6 +94,7 @@ brownouts:
     - id: plan-9
       from: 2027-02-02T00:00:00Z
 links: { deprecation: https://x.test/ }
+zone: Australia/Sydney
 `;
     expect(await written(own, { ...PLAN, leadDays: 60 })).toBe(
       own
@@ -184,6 +186,59 @@ function hourlyLog(now: number): string {
   );
   return log;
 }
+
+/** A log that another rule book handled. */
+function foreignLog(): string {
+  const log = hourlyLog(at('2026-11-25T12:00Z'));
+  const lines = readFileSync(log, 'utf8').trim().split('\n');
+  const others = lines.map((line) => `${line.slice(0, -1)},"ruleBook":"66a7f10bb908a1d4"}`);
+  writeFileSync(log, `${others.join('\n')}\n`);
+  return log;
+}
+
+describe('a log of another API, without a rule book that was named', () => {
+  const AT = ['--at', '2026-11-25T12:00:00Z', '--zone', 'UTC'];
+  const NOTE = /^note: dates of a rule book are left out\. The requests of the log were handled by [^\n]*\n$/;
+
+  // Where the folder has no rule book, the package's own stands in.
+  test.each([
+    ['plan', ['plan', ...AT], 'Sunset: '],
+    [
+      'plan rehearse',
+      ['plan', 'rehearse', '--zone', 'UTC', '--window', '2026-11-24T09:00/10:00'],
+      'would have refused',
+    ],
+  ])('%s goes on without one, and one note says so', (_, args, said) => {
+    const log = foreignLog();
+    const main = resolve('src/cli/main.ts');
+    const made = spawnSync(process.execPath, [main, ...args, log], {
+      cwd: join(log, '..'),
+      encoding: 'utf8',
+    });
+    expect([made.status, made.stderr]).toEqual([0, expect.stringMatching(NOTE)]);
+    expect(made.stdout).toContain(said);
+  });
+
+  test('gets no plan of a rule book that was named, and is not its own', async () => {
+    const other = 'operations: { list: GET /shipments }\nchanges: []\n';
+    writeFileSync(path, other);
+    const { code, err } = await commandRun(['plan', foreignLog(), ...AT, '--rules', path, '--into']);
+    expect([code, err]).toEqual([2, expect.stringContaining('has none of their operations')]);
+    expect(readFileSync(path, 'utf8')).toBe(other);
+  });
+});
+
+test('--into without a file writes into the rule book of --rules, with the zone in which its days begin', async () => {
+  writeFileSync(path, SHIPPED);
+  const log = hourlyLog(at('2026-11-25T12:00Z'));
+  const options = ['--at', '2026-11-25T12:00:00Z', '--zone', 'Europe/Berlin', '--rules', path];
+  const { code } = await commandRun(['plan', log, ...options, '--into']);
+  expect(code).toBe(0);
+  const book = await loadRuleBook(path);
+  if ('faults' in book) throw new Error(book.faults.join('\n'));
+  expect(book.rules.ruleBook.zone).toBe('Europe/Berlin');
+  expect(readFileSync(path, 'utf8')).toMatch(/^sunset: .*Z, .* # \w{3} .* 00:00 Europe\/Berlin$/m);
+});
 
 const A = "'aaaaaaaaaaaaaaaa'";
 describe('what plan prints of the sunset is what --into writes', () => {

@@ -598,3 +598,32 @@ test('a change that ends first is used by requests and by responses that it edit
     ['street', []],
   ]);
 });
+
+/** Now, and the day on which the end is announced: a working day, at least a day ahead. */
+test.each([
+  ['2026-11-24T23:59:00Z', 'Thu 26 Nov 2026 00:00'],
+  ['2026-11-25T00:00:00Z', 'Thu 26 Nov 2026 00:00'],
+  ['2026-11-25T00:01:00Z', 'Fri 27 Nov 2026 00:00'],
+  ['2026-11-26T12:00:00Z', 'Mon 30 Nov 2026 00:00'],
+  ['2026-11-29T23:41:00Z', 'Tue 1 Dec 2026 00:00'],
+])('at %s the end is announced for %s', (now, day) => {
+  const plan = planned([...LOG, ...at(A, TUESDAYS)], { now: Date.parse(now) });
+  expect(new Zone('UTC').text(plan.deprecation)).toBe(day);
+  expect(plan.announcements[0]?.at).toBe(plan.deprecation);
+});
+
+test('a day to avoid is no day of an announcement', () => {
+  const avoided = Date.parse('2026-11-26') / 86_400_000;
+  const plan = planned([...LOG, ...at(A, TUESDAYS)], { avoid: (day) => day === avoided });
+  expect(new Zone('UTC').text(plan.deprecation)).toBe('Fri 27 Nov 2026 00:00');
+});
+
+test('a log of some minutes says that it is too short for hours of the week, without a table', () => {
+  const hours = planParts(planned(at(A, ['2026-11-24 10:05', '2026-11-24 10:14']))).find(
+    ({ title }) => title === 'Hours of the week',
+  );
+  expect(hours).toEqual({
+    title: 'Hours of the week',
+    sentences: ['The log is too short: it covers no whole hour in which a client was active.'],
+  });
+});
