@@ -106,10 +106,11 @@ export interface ExampleRun {
   readonly response: string;
 }
 
-/** The files that were written, and the commands that follow. */
+/** The files that were written, the commands that follow, and what to know before them. */
 export interface SavedDraft {
   readonly files: readonly string[];
   readonly next: readonly string[];
+  readonly remarks: readonly string[];
 }
 
 /** Answers the questions of a draft, before any file is written. */

@@ -37,7 +37,7 @@ import { printFault } from '../../rules/rule-book-fault.ts';
 import { coverageOf, printCoverage } from './coverage.ts';
 import { exampleRequest } from './described-examples.ts';
 import { DescribedService } from './described-service.ts';
-import { draftFiles, type DraftPlace, nextCommands, program, writeFiles } from './init.ts';
+import { draftFiles, type DraftPlace, nextCommands, remarksOn, writeFiles } from './init.ts';
 import type { SampleRequest } from './samples.ts';
 import { messageText, requestText, shownMigration } from './shown-migration.ts';
 
@@ -51,6 +51,8 @@ export interface DeskParts extends DraftPlace {
   readonly publish: (text: string) => Promise<void>;
   /** The address for V1 clients. */
   readonly gatewayOrigin: () => string;
+  /** The addresses of this gateway as settings have them; absent if they are not those of a person's choice. */
+  readonly servedAt?: () => DraftPlace['addresses'];
 }
 
 /** Maximum lines about remaining gaps at the end: `check` lists all. */
@@ -170,7 +172,8 @@ export class Desk implements DraftDesk {
   async save(): Promise<SavedDraft | DraftFault> {
     const { parts, written } = this;
     const book = answeredDraft(this.proposed, this.answers);
-    const { files } = await draftFiles(parts, book, parts.wishes);
+    const addresses = parts.servedAt?.();
+    const { files } = await draftFiles({ ...parts, addresses }, book, parts.wishes);
     const fault = writeFiles(parts.dir, files, written);
     if (fault !== undefined)
       return { fault: fault.fault.replace(', or overwrite with --force.', ' when you start try.') };
@@ -180,9 +183,14 @@ export class Desk implements DraftDesk {
       v2: parts.v2Source,
       ...(parts.only && { only: parts.only }),
     });
+    const stop =
+      addresses === undefined
+        ? 'Stop try (Ctrl-C) before you start serve.'
+        : `Stop try (Ctrl-C) before you start serve, which listens where try does: ${addresses.listen} for V1 clients, ${addresses.adminListen} for this page.`;
     return {
       files: files.map(([path]) => path),
-      next: next.map((line) => line.replace(/^capture-gateway/, () => program())),
+      next,
+      remarks: [stop, ...remarksOn(parts.dir, parts.v2, this.remainder().gaps)],
     };
   }
 

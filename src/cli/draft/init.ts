@@ -27,6 +27,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import { casePlayer, readTextCases, type TextMessage, updatedLines } from '../cases/text-cases.ts';
 import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
+import { coverageOf } from './coverage.ts';
 import { DescribedService } from './described-service.ts';
 import { readToCompare } from './description-file.ts';
 import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
@@ -85,13 +86,18 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
     process.stderr.write(trial.text);
   }
   const questions = openQuestions(text, rules).length;
+  const { isWanted } = used.wishes;
+  const gaps = reading.ok
+    ? coverageOf({ ruleBook: reading.ruleBook, text, v1, v2, ...(isWanted && { isWanted }) }).gaps.length
+    : 0;
+  const lines = nextCommands(dir, options).map((line) => `  ${line}\n`);
+  const remarks = remarksOn(dir, v2, gaps).map((sentence) => `${sentence}\n`);
   stdout.write(
     `Wrote ${files.map(([path]) => path).join(', ')}: ${counted(proposed.operations.length, 'operation')}, ${counted(questions, 'open question')}.
 
 ${questions === 0 ? 'Next:' : `Answer the TODO lines of ${rules}: where the rule is right, remove its marks (# ), otherwise delete it; delete the TODO lines. Then:`}
-${nextCommands(dir, options)
-  .map((line) => `  ${line}\n`)
-  .join('')}${spelling()}`,
+${lines.join('')}
+${remarks.join('')}`,
   );
   if (faults.length > 0) process.exitCode = FAILURE;
   return undefined;
@@ -102,7 +108,19 @@ export function isEmpty(description: Description): boolean {
   return Object.keys(objectIn(description, 'paths')).length === 0;
 }
 
-/** The commands that follow once the files are written. */
+/** What a person must know before the next commands: where V2 is, and what their success proves. */
+export function remarksOn(dir: string, v2: Description, gaps: number): readonly string[] {
+  const upstream = serverOf(v2)?.origin;
+  const settings = join(dir, 'gateway.yaml');
+  return [
+    upstream === undefined
+      ? `V2's description names no server: write V2's address as upstream in ${settings}.`
+      : `upstream in ${settings} is ${upstream}, the first server of V2's description. That may be the live system: write the address of a test system until the rules are done.`,
+    `test passes with the results that the rules have now, so it shows what changes them later, not that they are right. ${gaps === 0 ? 'check, which compares them with both descriptions, finds no gap.' : `check compares them with both descriptions, and finds ${counted(gaps, 'gap')}.`}`,
+  ];
+}
+
+/** The commands that follow once the files are written, as this program is started here. */
 export function nextCommands(
   dir: string,
   { v1, v2, only = [] }: Pick<InitOptions, 'v1' | 'v2' | 'only'>,
@@ -113,9 +131,9 @@ export function nextCommands(
     .map((name) => (/^[\w.-]+$/.test(name) ? ` ${name}` : ` ${JSON.stringify(name)}`))
     .join('');
   return [
-    `capture-gateway check --config ${settings} --v1 ${v1} --v2 ${v2}${names === '' ? '' : ` --only${names}`}`,
-    `capture-gateway test --rules ${rules} --update`,
-    `capture-gateway serve --config ${settings}`,
+    `${program()} check --config ${settings} --v1 ${v1} --v2 ${v2}${names === '' ? '' : ` --only${names}`}`,
+    `${program()} test --rules ${rules} --update`,
+    `${program()} serve --config ${settings}`,
   ];
 }
 
@@ -129,11 +147,13 @@ export interface DraftPlace {
   /** V2's description, as the settings name it. */
   readonly v2Source: string;
   readonly dir: string;
+  /** Where clients and operators connect already; absent for free ports beside V2's. */
+  readonly addresses?: { readonly listen: string; readonly adminListen: string } | undefined;
 }
 
 /** The files of a new gateway with a drafted rule book, and what reading that says. */
 export async function draftFiles(
-  { v1, v2, v2Source, dir }: DraftPlace,
+  { v1, v2, v2Source, dir, addresses }: DraftPlace,
   proposed: ProposedRuleBook,
   { isWanted }: Pick<DraftWishes, 'isWanted'>,
 ): Promise<{
@@ -146,7 +166,7 @@ export async function draftFiles(
   const reading = await readRuleBook(text, rules);
   const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, saidMoves(text), isWanted) : '';
   const files: readonly DraftFile[] = [
-    [join(dir, 'gateway.yaml'), settingsText(v2, dir, v2Source)],
+    [join(dir, 'gateway.yaml'), settingsText(v2, dir, v2Source, addresses)],
     [rules, text],
     // Editors complete and check the rule book with it.
     [join(dir, 'rules.schema.json'), readFileSync(SCHEMA, 'utf8')],
@@ -184,16 +204,26 @@ function isOwn(path: string, text: string | undefined): boolean {
   return text !== undefined && readFileSync(path, 'utf8') === text;
 }
 
-function settingsText(v2: Description, dir: string, source: string): string {
-  const [url] = elementsOf(v2['servers']).map((server) => memberOf(server, 'url'));
-  const address = typeof url === 'string' ? URL.parse(url) : null;
+/** The first server of a description; undefined if it names none with an address. */
+function serverOf(description: Description): URL | undefined {
+  const [url] = elementsOf(description['servers']).map((server) => memberOf(server, 'url'));
+  return typeof url === 'string' ? (URL.parse(url) ?? undefined) : undefined;
+}
+
+function settingsText(
+  v2: Description,
+  dir: string,
+  source: string,
+  addresses: DraftPlace['addresses'],
+): string {
+  const address = serverOf(v2);
   const origin = address?.origin;
   // Many descriptions name a server on the author's own machine, at a port that the gateway would take.
   const [listen, admin] = [8080, 8081, 8082].filter((port) => String(port) !== address?.port);
   const description = isAddress(source) ? source : relative(dir, resolve(source));
   return `# Settings of the gateway; docs/settings.md lists them all. Flags and variables override them, and paths are relative to this file.
-listen: 127.0.0.1:${listen}
-admin-listen: 127.0.0.1:${admin}
+listen: ${addresses?.listen ?? `127.0.0.1:${listen}`}
+admin-listen: ${addresses?.adminListen ?? `127.0.0.1:${admin}`}
 ${origin === undefined ? '# Where V2 is: write its address here.' : '# Where V2 is: the first server of its description. Write the address of a test system here while you try the rules.'}
 upstream: ${origin ?? NO_UPSTREAM}
 rules: rules.yaml
@@ -304,12 +334,6 @@ function faultsOf({ line, headers, body }: TextMessage, service: DescribedServic
   const [method = '', target = ''] = line.split(' ');
   const fields = new Map(headers);
   return service.faultsOf({ method, target, body, field: (name) => fields.get(name) });
-}
-
-/** How to write `capture-gateway` if no program of that name is on the path; else empty. */
-export function spelling(): string {
-  const own = program();
-  return own === 'capture-gateway' ? '' : `Here, write "${own}" for capture-gateway.\n`;
 }
 
 /** What starts this program again, as a person writes it. */

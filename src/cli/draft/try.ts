@@ -19,7 +19,7 @@ import { startDescribedService } from './described-service.ts';
 import { readToCompare } from './description-file.ts';
 import { type DraftParts, wishesOf } from './draft.ts';
 import { Desk } from './draft-desk.ts';
-import { isEmpty, spelling } from './init.ts';
+import { type DraftPlace, isEmpty } from './init.ts';
 
 /** Options of `try`. */
 export interface TryOptions extends DraftParts {
@@ -56,7 +56,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
   process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const rules = join(folder, 'rules.yaml');
   writeFileSync(rules, text);
-  const gateway: { serving?: Serving } = {};
+  const gateway: { serving?: Serving; addresses?: DraftPlace['addresses'] } = {};
   const desk = new Desk(
     {
       v1,
@@ -67,6 +67,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
       wishes,
       only: options.only,
       gatewayOrigin: () => gateway.serving?.running.origin ?? '',
+      servedAt: () => gateway.addresses,
       publish: async (next) => {
         writeFileSync(rules, next);
         await gateway.serving?.life.reloadFile('rule-book');
@@ -85,6 +86,9 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
     'it',
   );
   const { listen, adminListen } = { ...options, ...free.addresses };
+  // Port 0 is a free one, which may be taken when serve starts.
+  if (![listen, adminListen].some((address) => /(?:^|:)0$/.test(address)))
+    gateway.addresses = { listen, adminListen };
   const given = {
     flags: {
       listen,
@@ -116,7 +120,6 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
     `${counted(operations.length, 'operation')} drafted, ${counted(questions, 'question')}. Answer and try them on ${page}`,
     `V1 clients connect to ${origin}. Behind it, a stand-in for V2 responds from V2's description.`,
     `Nothing is written until you save there: the folder ${options.dir} then gets the files that init writes. Stop with Ctrl-C.`,
-    spelling().trimEnd(),
   ].filter((sentence) => sentence !== '');
   process.stdout.write(wrapLines(`${sentences.join('\n')}\n`, terminalOf(process.stdout).columns, 0));
   if (options.open && process.stdout.isTTY) openPage(page);

@@ -278,3 +278,22 @@ test('a question about errors shows what its answers do to an error', async () =
     /^404\n[^]*\{\n {2}"error": "text",\n {2}"code": "text"\n\}|\{\n {2}"code": "text",\n {2}"error": "text"\n\}/,
   );
 });
+
+test('the settings have the addresses at which the draft was tried', async () => {
+  const { v1, v2, proposed, ruleBook } = await drafted;
+  const dir = join(temporaryFolder('desk-addresses'), 'new');
+  const servedAt = { listen: '127.0.0.1:21405', adminListen: '127.0.0.1:21406' };
+  const parts = { v1, v2, dir, v1Source: V1, v2Source: V2, wishes: {}, servedAt: () => servedAt };
+  const desk = new Desk(
+    { ...parts, gatewayOrigin: () => '', publish: async () => undefined },
+    proposed,
+    ruleBook,
+  );
+  const saved = await desk.save();
+  const settings = readFileSync(join(dir, 'gateway.yaml'), 'utf8');
+  expect(settings).toContain('listen: 127.0.0.1:21405\nadmin-listen: 127.0.0.1:21406\n');
+  const remarks = 'remarks' in saved ? saved.remarks : [];
+  expect(remarks[0]).toContain('127.0.0.1:21405 for V1 clients, 127.0.0.1:21406 for this page');
+  expect(remarks[1]).toContain('is https://api.invoicing.example, the first server');
+  expect(remarks[2]).toMatch(/, and finds \d+ gaps\.$/);
+});

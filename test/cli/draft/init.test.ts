@@ -21,12 +21,18 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   expect(first.out).toMatch(
     /^Wrote .*gateway\.yaml, .*rules\.yaml, .*first\.txt: 6 operations, \d+ open questions\./,
   );
-  expect(first.out.match(/^ {2}capture-gateway \w+/gm)?.map((line) => line.trim())).toEqual([
-    'capture-gateway check',
-    'capture-gateway test',
-    'capture-gateway serve',
+  // As they work here, to be copied.
+  expect(first.out.match(/^ {2}npm run -s gateway -- \w+/gm)?.map((line) => line.trim())).toEqual([
+    'npm run -s gateway -- check',
+    'npm run -s gateway -- test',
+    'npm run -s gateway -- serve',
   ]);
-  expect(first.out).toContain('\nHere, write "npm run -s gateway --" for capture-gateway.\n');
+  expect(first.out).toContain(
+    `\nupstream in ${join(folder, 'gateway.yaml')} is https://api.invoicing.example, the first server of V2's description. `,
+  );
+  const [, gaps] = / finds (\d+) gaps\.\n$/.exec(first.out) ?? [];
+  const checked = await commandRun(['check', '--rules', rules, '--v1', V1, '--v2', V2]);
+  expect(checked.out).toMatch(new RegExp(`\\b${gaps} gaps\\b`));
   expect(
     readdirSync(folder, { recursive: true, encoding: 'utf8' }).toSorted((one, other) =>
       one < other ? -1 : 1,

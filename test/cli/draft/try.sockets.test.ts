@@ -40,6 +40,9 @@ test('one command shows a draft at work, takes answers, and writes a folder when
     `npm run -s gateway -- check --config ${join(dir, 'gateway.yaml')} --v1 ${V1} --v2 ${V2}`,
   );
   expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('{ rename: X-Account, to: X-Tenant-Id }');
+  expect(saved.remarks[0]).toBe('Stop try (Ctrl-C) before you start serve.');
+  // Its message names no command of this program.
+  expect(running.stdout()).not.toContain('capture-gateway');
   expect(await running.stop()).toBe(0);
 });
 

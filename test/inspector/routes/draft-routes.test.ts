@@ -21,7 +21,7 @@ function routes(told: unknown[] = []): Hono {
       operation === 'list'
         ? { requestId: 'r', status: 200, response: '200' }
         : { fault: 'No such operation.' },
-    save: async () => ({ files: ['my-api/rules.yaml'], next: ['capture-gateway check'] }),
+    save: async () => ({ files: ['my-api/rules.yaml'], next: ['capture-gateway check'], remarks: [] }),
   };
   const app = new Hono();
   draftRoutes(app, desk);
@@ -89,6 +89,6 @@ test('an example that runs, and a draft that is saved', async () => {
   ]);
   expect(await post('/draft/save', '{}')).toEqual([
     200,
-    { files: ['my-api/rules.yaml'], next: ['capture-gateway check'] },
+    { files: ['my-api/rules.yaml'], next: ['capture-gateway check'], remarks: [] },
   ]);
 });

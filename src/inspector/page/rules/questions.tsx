@@ -353,7 +353,13 @@ function Save({
       <div role="status">
         {saved !== undefined && (
           <>
-            <p>{`Wrote ${saved.files.join(', ')}. Next:`}</p>
+            <p>{`Wrote ${saved.files.join(', ')}.`}</p>
+            <ul>
+              {saved.remarks.map((sentence) => (
+                <li key={sentence}>{visibleText(sentence)}</li>
+              ))}
+            </ul>
+            <p>Next:</p>
             <pre class="file" tabIndex={0} aria-label="Next commands">
               {saved.next.join('\n')}
             </pre>
