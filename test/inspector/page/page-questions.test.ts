@@ -24,12 +24,13 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await expect.poll(() => page.getByLabel('V1 body').inputValue()).toBe('');
   // Where an operation goes is for a person to say: nothing is chosen, and there is nothing to confirm.
   await expect.poll(() => page.getByRole('button', { name: 'Answer', exact: true }).isDisabled()).toBe(true);
+  await page.getByText('Choose an answer first.', { exact: true }).waitFor();
   await page.getByLabel('No: V2 has none of these').check();
   await effect.getByText('V2 does not describe GET /api/v2/bills.').waitFor();
   await page.getByLabel(/^Yes/).check();
   expect(await barriers(page, '.draft')).toEqual([]);
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
-  await page.getByText(/^\d+ questions followed from that answer, and are not asked any more\.$/).waitFor();
+  await page.getByText(/^\d+ questions went with that answer(?:, and it raised \d+ new ones?)?\.$/).waitFor();
   const heading = page.getByRole('heading', { name: 'amount is called amount_cents' });
   await heading.waitFor();
   await page.waitForFunction("document.activeElement?.tagName === 'H4'");
@@ -39,6 +40,16 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   const answer = page.getByRole('button', { name: 'Answer', exact: true });
   await page.getByLabel('Value').waitFor();
   await expect.poll(() => answer.isDisabled()).toBe(true);
+  await page.getByText('Fill in “Value” first.', { exact: true }).waitFor();
+  const [ground, own] = [answer, page.getByRole('button', { name: /^Save to/ })].map((button) =>
+    button.evaluate((element) => getComputedStyle(element).cursor),
+  );
+  expect([await ground, await own]).toEqual(['not-allowed', 'pointer']);
+  const widths = [page.getByLabel('Value'), page.locator('.draft-question')].map((part) =>
+    part.boundingBox(),
+  );
+  const [field, form] = await Promise.all(widths);
+  expect((field?.width ?? 0) / (form?.width ?? 1)).toBeGreaterThan(0.7);
   await page.getByLabel('Value').fill('AUD');
   await answer.click();
   await page.getByText(/^3 of \d+ questions answered/).waitFor();
@@ -48,6 +59,8 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await example.getByText('"status": 422').waitFor();
   await page.getByRole('button', { name: `Save to ${dir}` }).click();
   await page.getByText('npm run -s gateway -- check --config').waitFor();
+  await page.getByText(/^Stop try \(Ctrl-C\) before you start serve/).waitFor();
+  await page.getByText(/ is https:\/\/api\.invoicing\.example, the first server/).waitFor();
   await page.getByText(/answered; all is written$/).waitFor();
   expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('- { default: { currency: AUD } }');
   await example.getByRole('button', { name: 'Open the exchange' }).click();

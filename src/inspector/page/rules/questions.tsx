@@ -26,7 +26,7 @@ type QuestionsProps = Pick<PageTools, 'go' | 'announce'>;
 export function Questions({ go, announce }: QuestionsProps): VNode {
   const { response, failure } = useAsked<DraftView>('draft');
   const [later, setLater] = useState<DraftView | undefined>(undefined);
-  const [followed, setFollowed] = useState(0);
+  const [followed, setFollowed] = useState<Followed>({ went: 0, came: 0 });
   const [given, setGiven] = useState(0);
   // The number of answers that were given before the draft was saved.
   const [written, setWritten] = useState<number | undefined>(undefined);
@@ -51,7 +51,7 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
     const next = await show(() => postJson<DraftView>('draft/answer', command));
     const left = next.questions.filter(({ isAnswered }) => !isAnswered).length;
     setGiven((before) => before + 1);
-    setFollowed(Math.max(0, view.questions.length - next.questions.length));
+    setFollowed(followedBy(view.questions, next.questions));
     announce(left === 0 ? 'All questions are answered.' : `Answered: ${counted(left, 'question')} left.`);
   };
   const done = view.questions.filter(({ isAnswered }) => isAnswered).length;
@@ -62,9 +62,9 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
         <small>{`${done} of ${counted(view.questions.length, 'question')} answered; ${writtenWords(given, written)}`}</small>
       </h3>
       <progress value={done} max={view.questions.length} aria-label="Answered questions" />
-      {followed > 0 && (
+      {followed.went + followed.came > 0 && (
         <p class="draft-followed" role="status">
-          {`${counted(followed, 'question')} followed from that answer, and ${followed === 1 ? 'is' : 'are'} not asked any more.`}
+          {followedWords(followed)}
         </p>
       )}
       <div class="draft-work">
@@ -99,6 +99,31 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
       <Examples key={view.folder} examples={view.examples} go={go} />
     </section>
   );
+}
+
+/** Questions that an answer settled as well, and those that it raised. */
+interface Followed {
+  readonly went: number;
+  readonly came: number;
+}
+
+/** The same question can have another id after an answer, for fewer operations: its text tells that it is the same. */
+function followedBy(before: DraftView['questions'], after: DraftView['questions']): Followed {
+  const lacking = (all: DraftView['questions'], others: DraftView['questions']): number => {
+    const left = others.map(({ text }) => text);
+    return all.filter(({ text }) => {
+      const at = left.indexOf(text);
+      if (at >= 0) left.splice(at, 1);
+      return at < 0;
+    }).length;
+  };
+  return { went: lacking(before, after), came: lacking(after, before) };
+}
+
+function followedWords({ went, came }: Followed): string {
+  if (went === 0) return `That answer raised ${counted(came, 'new question')}.`;
+  const more = came === 0 ? '' : `, and it raised ${counted(came, 'new one')}`;
+  return `${counted(went, 'question')} went with that answer${more}.`;
 }
 
 /** Whether the folder has the answers that were given. */
@@ -160,7 +185,15 @@ function Question({
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   const taken = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at]));
   const lacksValue = taken.some((answer) => answer?.lacksValue === true);
-  const isIncomplete = taken.includes(undefined) || (lacksValue && value.trim() === '');
+  // What clients of a gone operation read is a sentence.
+  const label = taken.some((answer) => answer?.key === 'gone') ? 'Sentence for clients' : 'Value';
+  const missing = taken.includes(undefined)
+    ? taken.length === 1
+      ? 'Choose an answer first.'
+      : 'Choose an answer to each part first.'
+    : lacksValue && value.trim() === ''
+      ? `Fill in “${label}” first.`
+      : '';
   const send = async (command: object): Promise<void> => {
     await attempt(() => give({ question: id, ...command }));
   };
@@ -195,7 +228,7 @@ function Question({
       ))}
       {lacksValue && (
         <label class="draft-value">
-          Value
+          {label}
           <input
             type="text"
             spellcheck={false}
@@ -205,9 +238,15 @@ function Question({
         </label>
       )}
       <div class="actions">
-        <button type="submit" class="button primary" disabled={isIncomplete}>
+        <button
+          type="submit"
+          class="button primary"
+          disabled={missing !== ''}
+          aria-describedby={missing === '' ? undefined : 'draft-missing'}
+        >
           Answer
         </button>
+        {missing !== '' && <span id="draft-missing">{missing}</span>}
         {isAnswered && <Button onClick={() => void send({})}>Leave it open</Button>}
       </div>
       {fault !== '' && (
