@@ -227,9 +227,10 @@ export function decide(request: DecidedRequest, rules: CompiledRuleBook, limits:
       const { operation, v2Method } = decided;
       const bodyLimit = limits.bodyLimit ?? ruleBook.limits.body;
       const { codings = ALL_CODINGS } = limits;
-      // Rules give a request a body only if HTTP defines a meaning for content with its method.
-      const hasRules = (hasBody || hasContent(method)) && rules.rewritesBodies(operation, method);
       const isMoved = operation?.to !== undefined;
+      // Rules give a request a body only if HTTP defines a meaning for content with the method that V2 gets.
+      const mayHaveBody = hasBody || hasContent(isMoved ? v2Method : method);
+      const hasRules = mayHaveBody && rules.rewritesBodies(operation, method);
       const dropsOverride = seen !== undefined && (seen.isDropped || (seen.isOverridden && isMoved));
       const body =
         v2Method !== request.method && hasBody && !hasContent(v2Method)
