@@ -196,6 +196,11 @@ interface Group extends Pick<ErrorGroup, 'error'> {
   readonly operations: Set<string>;
 }
 
+/** When an exchange ended: a failure is known from then on, in the problems and the verdict as well. */
+function endOf({ time, totalMs }: Entry): string {
+  return new Date(Date.parse(time) + Math.round(totalMs)).toISOString();
+}
+
 interface ErrorGroupsOptions {
   readonly accepts?: FilterTest;
   readonly ruleBook?: string;
@@ -216,9 +221,11 @@ export async function errorGroups(
   const visit = (entry: Entry, content?: () => string): boolean => {
     if (!accepts(entry, content)) return false;
     exchanges += 1;
-    const { time, client = NO_KEY, operation = '-' } = entry;
+    const { client = NO_KEY, operation = '-' } = entry;
     const isHarmless = ruleBook !== undefined && (entry.ruleBook !== ruleBook || entry.status >= 400);
-    for (const error of errorsOf(entry)) {
+    const errors = errorsOf(entry);
+    const time = errors.length === 0 ? '' : endOf(entry);
+    for (const error of errors) {
       if (isHarmless && (error.by === 'would' || error.by === 'schema')) continue;
       const name = errorName(error);
       const known = groups.get(name);

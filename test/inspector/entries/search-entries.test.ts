@@ -144,9 +144,10 @@ test('errors of all who find some are grouped by code and place', async () => {
     ['v2-422 /phone', 1, 1],
   ]);
   expect([exchanges, omitted]).toEqual([8, 0]);
+  // Of when the exchanges ended: only then has something failed.
   expect(groups[0]).toMatchObject({
-    firstSeen: '2026-11-22T08:00:00.000Z',
-    lastSeen: '2026-11-22T08:00:00.001Z',
+    firstSeen: '2026-11-22T08:00:00.014Z',
+    lastSeen: '2026-11-22T08:00:00.015Z',
     operations: ['create_client'],
   });
 });
