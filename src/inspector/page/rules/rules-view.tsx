@@ -79,6 +79,11 @@ export function RulesView(props: RulesViewProps): VNode {
       <h3>{counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')}</h3>
       {operationTable(rules.operations, hueOf, go)}
       <Card heading="Policies">
+        <p class="lead">
+          {'What the gateway does where no rule decides, by the keys that '}
+          <code>policies</code>
+          {' has in a rule book.'}
+        </p>
         <dl class="facts">
           {Object.entries(rules.policies).map(([name, value]) => (
             <Fact name={name}>{value}</Fact>
@@ -136,12 +141,14 @@ function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: 
       name: 'Changes',
       cellClass: 'change-dots',
       cell: ({ changes }) =>
-        changes.map((change) => (
-          <span key={change} class="change-name">
-            <i class={`dot hue-${hueOf(change)}`} />
-            {change}
-          </span>
-        )),
+        changes.length === 0
+          ? '–'
+          : changes.map((change) => (
+              <span key={change} class="change-name">
+                <i class={`dot hue-${hueOf(change)}`} />
+                {change}
+              </span>
+            )),
     },
     {
       name: 'Hits',
