@@ -3,7 +3,7 @@ import { isReleaseDate } from '../rules/rule-book.ts';
 import { CONFIG_VARIABLE } from '../settings/read-settings.ts';
 import { address, choice, count, file, names, type SettingKind } from '../settings/setting-kinds.ts';
 import { allSettings, environmentName, optional, type Setting, withDefault } from '../settings/settings.ts';
-import { goneSettings, sentenceOf } from '../settings/setting-sentences.ts';
+import { removedSettings, sentenceOf } from '../settings/setting-sentences.ts';
 
 /**
  * Adds `--config` and a flag for each setting, under the heading of its group. Commander handles neither environment variables nor
@@ -15,7 +15,8 @@ export function addSettings(command: Command, settings: readonly Setting<unknown
   const order = Object.values(HELP).flatMap((lines) => Object.keys(lines));
   for (const setting of settings.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)))
     command.addOption(new Option(flagOf(setting), describe(setting)).helpGroup(settingGroup(setting.name)));
-  for (const name of Object.keys(goneSettings)) command.addOption(new Option(`--${name} <value>`).hideHelp());
+  for (const name of Object.keys(removedSettings))
+    command.addOption(new Option(`--${name} <value>`).hideHelp());
   return command;
 }
 
@@ -109,7 +110,7 @@ export function flagsOf(
   settings: readonly Setting<unknown>[],
   options: Readonly<Record<string, string | undefined>>,
 ): Readonly<Record<string, string | undefined>> {
-  const names = ['config', ...Object.keys(goneSettings), ...settings.map(({ name }) => name)];
+  const names = ['config', ...Object.keys(removedSettings), ...settings.map(({ name }) => name)];
   return Object.fromEntries(names.map((name) => [name, options[camelCase(name)]]));
 }
 

@@ -11,7 +11,7 @@ import {
   type SettingSources,
 } from '../settings/read-settings.ts';
 import * as kinds from '../settings/setting-kinds.ts';
-import { goneSettings } from '../settings/setting-sentences.ts';
+import { removedSettings } from '../settings/setting-sentences.ts';
 import { allSettings, type Setting } from '../settings/settings.ts';
 
 /** A command's flags and environment, and the settings file that one of them names. */
@@ -26,7 +26,7 @@ export async function givenSettings(
   return {
     flags,
     environment,
-    gone: goneSettings,
+    gone: removedSettings,
     file: path === undefined ? undefined : await readSettingsFile(path),
   };
 }
@@ -63,7 +63,7 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
     const report = (blame: 'key' | 'value', message: string): void =>
       void faults.push(printFault({ file: path, ...document.positionOf([key], blame), message }));
     const written = textOf(value);
-    if (Object.hasOwn(goneSettings, key)) report('key', goneFault(key, goneSettings[key] ?? ''));
+    if (Object.hasOwn(removedSettings, key)) report('key', goneFault(key, removedSettings[key] ?? ''));
     else if (!known.includes(key))
       report('key', `${JSON.stringify(key)} is not a setting${nearNames(key, known)}`);
     else if (written === undefined)

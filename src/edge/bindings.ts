@@ -80,7 +80,7 @@ export interface Platform {
 }
 
 /** Milliseconds after which a binding that fails again is reported again. */
-const TELL_MS = 60_000;
+const REPORT_MS = 60_000;
 
 /** The consequence for an isolate while a binding fails. */
 const LOST = {
@@ -95,7 +95,7 @@ const LOST = {
  */
 export class BindingCalls {
   private readonly parts: Platform;
-  private readonly toldAt = new Map<string, number>();
+  private readonly reportedAt = new Map<string, number>();
 
   constructor(parts: Platform) {
     this.parts = parts;
@@ -104,17 +104,17 @@ export class BindingCalls {
   /** Resolves to the result of a call; undefined if it failed. The worker stays alive until the call is done. */
   result<Value>(binding: keyof typeof LOST, call: () => Promise<Value>): Promise<Value | undefined> {
     const result = call().catch((error: unknown) => {
-      this.tell(binding, error);
+      this.report(binding, error);
       return undefined;
     });
     this.parts.later(result);
     return result;
   }
 
-  private tell(binding: keyof typeof LOST, error: unknown): void {
+  private report(binding: keyof typeof LOST, error: unknown): void {
     const now = Date.now();
-    if (now - (this.toldAt.get(binding) ?? -Infinity) < TELL_MS) return;
-    this.toldAt.set(binding, now);
+    if (now - (this.reportedAt.get(binding) ?? -Infinity) < REPORT_MS) return;
+    this.reportedAt.set(binding, now);
     const reason = error instanceof Error ? error.message : String(error);
     const sentence = `The binding ${binding} fails (${reason}): ${LOST[binding]}`;
     this.parts.print(edgeProcessLine('warn', 'binding-failed', sentence, { binding }));

@@ -153,7 +153,7 @@ export class GatewayContext {
   readonly slowClients: SlowClients;
   /** Exchanges in flight from which on slow clients are detected. */
   readonly watchedFrom: number;
-  private unlearnedTold: string | undefined = undefined;
+  private reportedUnlearned: string | undefined = undefined;
   private signalsOf: RuleBook | undefined = undefined;
   private signalHeaders: SignalHeaders | undefined = undefined;
 
@@ -220,8 +220,8 @@ export class GatewayContext {
   tellUnlearned({ rollout, hash }: RuleBook, since: number | undefined): void {
     const { newcomers } = rollout ?? {};
     if (newcomers === undefined || since === undefined || isLearned(newcomers, since)) return;
-    if (this.unlearnedTold === hash) return;
-    this.unlearnedTold = hash;
+    if (this.reportedUnlearned === hash) return;
+    this.reportedUnlearned = hash;
     const [begun, from] = [since, newcomers.from].map((time) => new Date(time).toISOString());
     this.notify({ event: 'newcomers-served', since: begun ?? '', from: from ?? '' });
   }
@@ -289,11 +289,11 @@ export function identityOf(
 ): ClientIdentity {
   const { remote, carrier } = exchange;
   const isProxied = !proxies.isEmpty && proxies.has(remote);
-  const told = isProxied
+  const forwarded = isProxied
     ? forwardedClient(head.forwardedHeaders, (address) => proxies.has(address))
     : undefined;
   // All clients of a proxy share its connection, so it does not distinguish them.
-  return [key, networkOf(told ?? remote), isProxied ? undefined : carrier];
+  return [key, networkOf(forwarded ?? remote), isProxied ? undefined : carrier];
 }
 
 /** Maximum cached addresses; beyond that, all are forgotten: a single client may have a whole `/64`. */

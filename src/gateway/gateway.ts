@@ -197,9 +197,9 @@ function serveClient(gateway: Gateway, received: ReceivedRequest, decision: Migr
     const client = key === undefined ? undefined : gateway.parts.clientOf(key);
     const serve = (known: string | undefined): void | Promise<void> => {
       const standing = standingOf(gateway, received, known);
-      const judge = (told: Standing | undefined): void =>
-        serveV1(gateway, received, decision, { client: known, standing: told });
-      return standing instanceof Promise ? standing.then(judge) : judge(standing);
+      const serveAs = (found: Standing | undefined): void =>
+        serveV1(gateway, received, decision, { client: known, standing: found });
+      return standing instanceof Promise ? standing.then(serveAs) : serveAs(standing);
     };
     const served = typeof client === 'string' || client === undefined ? serve(client) : client.then(serve);
     if (served instanceof Promise) served.catch(fail);

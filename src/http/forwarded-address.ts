@@ -17,14 +17,14 @@ export function clientFacingAddress(
   direct: DirectAddress,
   isTrusted: (address: string) => boolean,
 ): string | undefined {
-  const told = readForwarded(headers, isTrusted);
+  const forwarded = readForwarded(headers, isTrusted);
   const xHost = nearest(headers, 'x-forwarded-host', isTrusted);
-  const named = [xHost, told.get('host')].find((host) => host !== undefined && isHost(host));
+  const named = [xHost, forwarded.get('host')].find((host) => host !== undefined && isHost(host));
   const host = named ?? direct.host;
   if (host === undefined || !isHost(host)) return undefined;
   const scheme =
     readScheme(nearest(headers, 'x-forwarded-proto', isTrusted)) ??
-    readScheme(told.get('proto')) ??
+    readScheme(forwarded.get('proto')) ??
     (direct.secure ? 'https' : 'http');
   const portStart = host.indexOf(':', host.indexOf(']') + 1);
   const bare = portStart === -1 ? host : host.slice(0, portStart);
@@ -45,8 +45,9 @@ export function forwardedClient(
   isTrusted: (address: string) => boolean,
 ): string | undefined {
   const addresses = listOf(headers, 'x-forwarded-for');
-  const told = addresses[clientIndex(addresses, isTrusted)] ?? readForwarded(headers, isTrusted).get('for');
-  return told === undefined || told === '' ? undefined : bareAddress(told);
+  const forwarded =
+    addresses[clientIndex(addresses, isTrusted)] ?? readForwarded(headers, isTrusted).get('for');
+  return forwarded === undefined || forwarded === '' ? undefined : bareAddress(forwarded);
 }
 
 function readScheme(text: string | undefined): 'http' | 'https' | undefined {

@@ -125,7 +125,7 @@ const LONG_ALONE_MS = 60_000;
 const SILENT_MS = 3_600_000;
 
 /** Milliseconds for which what is over is told. */
-const TOLD_MS = 3_600_000;
+const REPORTED_MS = 3_600_000;
 
 /** Requests before trouble from which the past of an operation counts as known. */
 const ENOUGH_BEFORE = 20;
@@ -157,13 +157,13 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   const { outage, own } = byCause(facts, operationsNow(facts));
   const lasting = own.filter(({ until }) => until === undefined);
   // Failures of one operation, or a service that only refuses, are better described by operation; failures of several, by service.
-  const told = lasting.length === 0 ? own : lasting;
+  const reported = lasting.length === 0 ? own : lasting;
   const isOfOperations =
     stats.breaker === 'closed' &&
     outage.every(({ until }) => until !== undefined) &&
     // What is over is no reason why V2 fails now.
     (lasting.length > 0 || v2.level !== 'bad') &&
-    (told.length === 1 || (told.length > 1 && told.every(({ isRefusal }) => isRefusal)));
+    (reported.length === 1 || (reported.length > 1 && reported.every(({ isRefusal }) => isRefusal)));
   const operations = [
     ...own
       .filter(({ isRefusal }) => isRefusal || isOfOperations || v2.level !== 'bad')
@@ -203,7 +203,7 @@ function operationsNow({ operations, rollout, now }: ConditionFacts): readonly T
   return operations.flatMap((trouble): readonly TroubleNow[] => {
     const { operation, last, until } = trouble;
     if (until !== undefined || isAskedNow === undefined || isAskedNow('v2', operation)) return [trouble];
-    return now - last < TOLD_MS ? [{ ...trouble, until: last, isBack: true }] : [];
+    return now - last < REPORTED_MS ? [{ ...trouble, until: last, isBack: true }] : [];
   });
 }
 
@@ -681,7 +681,7 @@ function fleetConditions(fleet: FleetOf | undefined): readonly Condition[] {
 /** Lines that were lost long ago are gaps of the reports, which say so themselves. */
 function logConditions({ stats, now }: ConditionFacts): readonly Condition[] {
   const { droppedLogLines: dropped, lastDroppedLine: last } = stats;
-  if (dropped === 0 || last === undefined || now - last >= TOLD_MS) return [];
+  if (dropped === 0 || last === undefined || now - last >= REPORTED_MS) return [];
   return [
     {
       about: 'log',

@@ -212,36 +212,36 @@ function troubleOf(
   rule: RollbackRule,
 ): OperationTrouble {
   const lasting = troubles.filter(({ until }) => until === undefined);
-  const told = lasting.length === 0 ? troubles : lasting;
-  const [first] = told;
+  const reported = lasting.length === 0 ? troubles : lasting;
+  const [first] = reported;
   if (first === undefined) throw new RangeError('there is one');
   const { operation } = first;
   const watched = all
-    .filter(({ operations }) => !operations.some((one) => told.includes(one)))
+    .filter(({ operations }) => !operations.some((one) => reported.includes(one)))
     .flatMap((one) => one.watched.filter((other) => other.operation === operation));
   const add = (number: (one: OperationTrouble | WatchedOperation) => number): number =>
-    [...told, ...watched].reduce((sum, one) => sum + number(one), 0);
+    [...reported, ...watched].reduce((sum, one) => sum + number(one), 0);
   const requests = add((one) => one.requests);
   const failed = add((one) => one.failed);
   const unanswered = add((one) => one.unanswered);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
   const isOfOne =
-    told.every(({ client }) => client === first.client) && watched.every((one) => one.requests === 0);
-  const until = lasting.length === 0 ? Math.max(...told.map((one) => one.until ?? one.last)) : undefined;
+    reported.every(({ client }) => client === first.client) && watched.every((one) => one.requests === 0);
+  const until = lasting.length === 0 ? Math.max(...reported.map((one) => one.until ?? one.last)) : undefined;
   return {
     operation,
-    kind: told.every(({ kind }) => kind === 'always') && failed === requests ? 'always' : 'more',
+    kind: reported.every(({ kind }) => kind === 'always') && failed === requests ? 'always' : 'more',
     requests,
     failed,
-    isRefusal: told.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
+    isRefusal: reported.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
     unanswered,
     isOwn: isOwn(before, { requests, failed }, unanswered, rule),
     client: isOfOne ? first.client : undefined,
     since: Math.min(
-      ...told.map(({ since }) => since),
+      ...reported.map(({ since }) => since),
       ...watched.flatMap((one) => (one.failed > 0 ? one.since : [])),
     ),
-    last: Math.max(...told.map(({ last }) => last), ...watched.flatMap(({ last }) => last ?? [])),
+    last: Math.max(...reported.map(({ last }) => last), ...watched.flatMap(({ last }) => last ?? [])),
     until,
     before,
     evidence: evidenceOf(before, { requests, failed }, rule),

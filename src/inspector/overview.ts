@@ -44,7 +44,7 @@ const MOST = 3;
 const MAX_OTHERS = 5;
 
 /** Milliseconds for which what does not happen any more is something to know of. */
-const TOLD_MS = 3_600_000;
+const REPORTED_MS = 3_600_000;
 
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 
@@ -228,7 +228,7 @@ function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem
       ? ''
       : `, in ${listed(worst, MAX_OTHERS)}${last === 0 ? '' : `, the last at ${new Date(last).toISOString()}`}`;
   const sentence = `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${where}.`;
-  return [item(different > 0 && now - last < TOLD_MS ? 'note' : 'good', sentence, 'rollout')];
+  return [item(different > 0 && now - last < REPORTED_MS ? 'note' : 'good', sentence, 'rollout')];
 }
 
 /** Clients for which a migration would fail, and members that no rule handles; those that are gone need nothing. */
@@ -302,7 +302,7 @@ function lateItems(end: RolloutView, { report, now }: OverviewFacts): readonly O
   const late = callsAfterEnd(end, report.clients);
   return late === undefined
     ? []
-    : [item(now - late.last < TOLD_MS ? 'note' : 'good', late.sentence, 'clients')];
+    : [item(now - late.last < REPORTED_MS ? 'note' : 'good', late.sentence, 'clients')];
 }
 
 function ruleBookItem({ rules }: OverviewFacts): OverviewItem {

@@ -262,8 +262,8 @@ export class ProblemTally {
   ): ProblemsView {
     const problems = withOutages([...this.groups.values()]).flatMap((group) => {
       const until = overSince(group, now) ?? (isLeft(group, isAsked) ? group.last : undefined);
-      const isTold = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
-      return isTold ? [problemOf(group, now, until, names)] : [];
+      const isListed = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
+      return isListed ? [problemOf(group, now, until, names)] : [];
     });
     return {
       since: new Date(since).toISOString(),

@@ -24,7 +24,7 @@ import {
   type LookUp,
   type ResponseWork,
 } from '../migrate/migration.ts';
-import { askNobody } from '../migrate/lookups.ts';
+import { skipLookups } from '../migrate/lookups.ts';
 import { Preflight } from '../migrate/preflight.ts';
 import {
   callWithin,
@@ -324,7 +324,7 @@ export class Migration {
       rules,
       signals,
       run,
-      lookUp: ask === undefined ? askNobody : lookUpBy(ask, request.headers),
+      lookUp: ask === undefined ? skipLookups : lookUpBy(ask, request.headers),
       request,
       facts,
       headers: headerListOf(headers),
@@ -392,7 +392,7 @@ function wholeBody<Body, Rewrite, End extends object, Outcome>(
   run: CallTransform,
   read: (end: End, body: Body, received: Uint8Array | undefined) => Outcome,
   judge: (received: Body | Uint8Array) => Promise<void> | undefined = () => undefined,
-  lookUp: LookUp = askNobody,
+  lookUp: LookUp = skipLookups,
 ): WholeBody<Body, Outcome> {
   const atOnce: CallTransform = (job) => {
     const made = run(job);

@@ -53,7 +53,7 @@ export interface LookupResult {
 }
 
 /** The requests for one address with the same result, for the log, without keys. */
-export interface LookupTold {
+export interface LookupSummary {
   readonly address: string;
   readonly status?: number;
   readonly cause?: string;
@@ -64,11 +64,11 @@ export interface LookupTold {
 }
 
 /** The cause where the driver does not ask V2. */
-export const UNASKED = 'not asked';
+export const NOT_ASKED = 'not asked';
 
 /** The results from a driver that does not ask V2: each lookup fails. */
-export function askNobody({ requests }: LookupJob): readonly LookupResult[] {
-  return requests.map(() => ({ status: undefined, body: undefined, cause: UNASKED, ms: 0 }));
+export function skipLookups({ requests }: LookupJob): readonly LookupResult[] {
+  return requests.map(() => ({ status: undefined, body: undefined, cause: NOT_ASKED, ms: 0 }));
 }
 
 /** Request fields that describe a body, or ask for less than a whole response without a coding. */
@@ -87,7 +87,7 @@ export class Lookups {
   /** Query parameters of every request: a client key in the query, and V2's release. */
   private readonly parameters: readonly string[];
   private readonly answers = new Map<string, Uint8Array | undefined>();
-  private readonly toldBy = new Map<string, LookupTold>();
+  private readonly counted = new Map<string, LookupSummary>();
   private job: LookupJob | undefined = undefined;
   private left: number;
 
@@ -99,19 +99,19 @@ export class Lookups {
   }
 
   /** The lookups so far, for the log. */
-  get told(): readonly LookupTold[] {
-    return [...this.toldBy.values()];
+  get counts(): readonly LookupSummary[] {
+    return [...this.counted.values()];
   }
 
   /** True if the driver does not ask V2. */
   get isUnasked(): boolean {
-    const { told } = this;
-    return told.length > 0 && told.every(({ cause }) => cause === UNASKED);
+    const { counts } = this;
+    return counts.length > 0 && counts.every(({ cause }) => cause === NOT_ASKED);
   }
 
   /** Why an object is missing: the first cause or status of a failed request. */
   get why(): string {
-    const blamed = this.told.find(({ status, cause }) => cause !== undefined || status !== 200);
+    const blamed = this.counts.find(({ status, cause }) => cause !== undefined || status !== 200);
     return blamed === undefined
       ? 'lookup: V2 has no such object'
       : `lookup of ${blamed.address}: ${blamed.cause ?? blamed.status}`;
@@ -124,7 +124,7 @@ export class Lookups {
     const requests = all.slice(0, this.left);
     for (const { address, asks: beyond } of all.slice(this.left)) {
       for (const { id } of beyond) answers.set(id, undefined);
-      this.tell(address, { status: undefined, body: undefined, cause: 'too many', ms: 0 });
+      this.count(address, { status: undefined, body: undefined, cause: 'too many', ms: 0 });
     }
     if (requests.length === 0) return undefined;
     this.left -= requests.length;
@@ -141,12 +141,12 @@ export class Lookups {
   /** Takes the results of the requests, in their order; returns the objects for the rules. */
   take(results: readonly LookupResult[]): Pick<ResponseContext, 'answers'> {
     for (const [at, request] of (this.job?.requests ?? []).entries()) {
-      const result = results[at] ?? { status: undefined, body: undefined, cause: UNASKED, ms: 0 };
+      const result = results[at] ?? { status: undefined, body: undefined, cause: NOT_ASKED, ms: 0 };
       const document = result.body && JsonDocument.read(result.body, this.rules.ruleBook.limits.depth);
       const isRead = document instanceof JsonDocument;
       for (const ask of request.asks)
         this.answers.set(ask.id, isRead ? this.found(document, ask) : undefined);
-      this.tell(
+      this.count(
         request.address,
         document === undefined || isRead ? result : { ...result, cause: 'not JSON' },
       );
@@ -212,10 +212,10 @@ export class Lookups {
     return new Uint8Array(document.valueOf(node));
   }
 
-  private tell(address: string, { status, body, cause, ms }: LookupResult): void {
+  private count(address: string, { status, body, cause, ms }: LookupResult): void {
     const key = `${address} ${status ?? ''} ${cause ?? ''}`;
-    const known = this.toldBy.get(key);
-    this.toldBy.set(key, {
+    const known = this.counted.get(key);
+    this.counted.set(key, {
       address,
       ...(status === undefined ? {} : { status }),
       ...(cause === undefined ? {} : { cause }),

@@ -55,7 +55,7 @@ import {
   type ResponseNote,
   rewriteLinks,
 } from './migrated.ts';
-import { type LookupJob, type LookupResult, Lookups, type LookupTold, askNobody } from './lookups.ts';
+import { type LookupJob, type LookupResult, Lookups, type LookupSummary, skipLookups } from './lookups.ts';
 import type { Preflight } from './preflight.ts';
 import {
   queryOf,
@@ -108,7 +108,7 @@ export function drive<Outcome, End extends object>(
   migration: Drivable<Outcome, End>,
   begun: ResponseWork | End,
   call: (job: TransformJob) => TransformOutcome | Promise<TransformOutcome>,
-  lookUp: LookUp = askNobody,
+  lookUp: LookUp = skipLookups,
 ): End | Promise<End> {
   let step = begun;
   for (;;) {
@@ -446,7 +446,7 @@ export type ResponseOutcome =
       readonly note?: ResponseNote | undefined;
     };
 
-type ToldResponse = Pick<ResponseOutcome, 'body' | 'note'> &
+type RecordedResponse = Pick<ResponseOutcome, 'body' | 'note'> &
   Partial<Pick<RewrittenResponse, 'records' | 'patch' | 'omitted'>>;
 
 /** How the migration of a response ends. */
@@ -498,9 +498,9 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   }
 
   /** The lookups so far, for the log; undefined if there were none. */
-  get told(): readonly LookupTold[] | undefined {
-    const { told = [] } = this.lookups ?? {};
-    return told.length === 0 ? undefined : told;
+  get lookupCounts(): readonly LookupSummary[] | undefined {
+    const { counts = [] } = this.lookups ?? {};
+    return counts.length === 0 ? undefined : counts;
   }
 
   /** Decides from its head how to handle a response. */
@@ -582,7 +582,7 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
       return { ...outcome, body: own };
     this.status = made.status ?? this.status;
     if (made.body === undefined) return outcome;
-    const { body, records = [], patch, omitted = 0, note }: ToldResponse = outcome;
+    const { body, records = [], patch, omitted = 0, note }: RecordedResponse = outcome;
     return {
       verdict: 'rewritten',
       body,

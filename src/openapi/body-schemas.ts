@@ -69,7 +69,7 @@ export class BodySchemas {
   private readonly operations: ReadonlyMap<string, DescribedOperation>;
   private readonly table: OperationTable;
   /** For each rule book, by its operations: whether none of its writes is described. */
-  private readonly strangers = new WeakMap<readonly Operation[], boolean>();
+  private readonly undescribed = new WeakMap<readonly Operation[], boolean>();
   private compiled: CompiledSchemas | undefined = undefined;
 
   constructor(description: Description) {
@@ -162,7 +162,7 @@ export class BodySchemas {
     const end = 'So no body is checked: each verdict is "unknown".';
     if (byOperation.size === 0)
       return [`V2's description has no operation with a JSON body and a schema. ${end}`];
-    if (!this.isStrange(operations)) return [];
+    if (!this.isUndescribed(operations)) return [];
     const first = this.operations.get([...byOperation.keys()][0] ?? '');
     const write = operations.find(({ method }) => WRITES.has(method));
     const example = `it has ${first?.method} ${first?.rest} (${first?.path}), for example, and the rule book ${write?.method} ${write?.template}`;
@@ -172,19 +172,19 @@ export class BodySchemas {
   }
 
   /** True if the description has none of the rule book's writes: it then describes another API, even if some paths match. */
-  private isStrange(operations: readonly Operation[]): boolean {
-    const known = this.strangers.get(operations);
+  private isUndescribed(operations: readonly Operation[]): boolean {
+    const known = this.undescribed.get(operations);
     if (known !== undefined) return known;
     const writes = operations.filter(({ method }) => WRITES.has(method));
-    const isStrange = writes.length > 0 && !writes.some((write) => this.schemasAt(write) !== undefined);
-    this.strangers.set(operations, isStrange);
-    return isStrange;
+    const isUndescribed = writes.length > 0 && !writes.some((write) => this.schemasAt(write) !== undefined);
+    this.undescribed.set(operations, isUndescribed);
+    return isUndescribed;
   }
 
   private schemaFor(method: string, rest: string, request?: CheckedRequest): Schema | undefined {
     if (request === undefined) return this.schemasOf(method, rest)?.[0]?.schema;
     const { operations, operation, mediaType } = request;
-    if (this.isStrange(operations)) return undefined;
+    if (this.isUndescribed(operations)) return undefined;
     const schemas = operation === undefined ? this.schemasOf(method, rest) : this.schemasAt(operation);
     if (mediaType === undefined) return schemas?.[0]?.schema;
     const media = withoutParameters(mediaType);

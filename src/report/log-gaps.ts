@@ -63,12 +63,13 @@ export function logGaps(replicas: readonly ReplicaLog[]): readonly LogGap[] {
   const fleet = new FleetSlots(logs);
   return logs.flatMap((log) => {
     const share = fleet.shareOf(log);
-    const isTold = (from: number, until: number): boolean => fleet.seen(from, until) * share >= MISSED_SLOTS;
+    const isExpected = (from: number, until: number): boolean =>
+      fleet.seen(from, until) * share >= MISSED_SLOTS;
     const others = logs.filter((other) => other !== log);
     const gaps = [
-      ...beginning(log, others, isTold),
-      ...silences(log, isTold),
-      ...ending(log, others, isTold),
+      ...beginning(log, others, isExpected),
+      ...silences(log, isExpected),
+      ...ending(log, others, isExpected),
     ];
     return longest(gaps);
   });
@@ -82,22 +83,22 @@ function longest(gaps: readonly LogGap[]): readonly LogGap[] {
 }
 
 /** Whether entries would be expected between two times, in milliseconds since 1970. */
-type IsTold = (from: number, until: number) => boolean;
+type IsExpected = (from: number, until: number) => boolean;
 
-function beginning(log: ReplicaLog, others: readonly ReplicaLog[], isTold: IsTold): LogGap[] {
+function beginning(log: ReplicaLog, others: readonly ReplicaLog[], isExpected: IsExpected): LogGap[] {
   const from = Math.min(...others.map(({ since }) => since));
   const isFollowing = others.some(({ until }) => Math.abs(log.since - until) <= HANDOVER_MS);
-  if (!isTold(from, log.since) || isFollowing || isNear(log.starts, log.since)) return [];
+  if (!isExpected(from, log.since) || isFollowing || isNear(log.starts, log.since)) return [];
   const sentence = `The log of ${log.name} begins at ${timeText(log.since)}, ${lengthWords(log.since - from)} after another, without the line of a start.`;
   return [{ log: log.name, kind: 'begins-late', from: timeText(from), until: timeText(log.since), sentence }];
 }
 
-function ending(log: ReplicaLog, others: readonly ReplicaLog[], isTold: IsTold): LogGap[] {
+function ending(log: ReplicaLog, others: readonly ReplicaLog[], isExpected: IsExpected): LogGap[] {
   const until = Math.max(...others.map((other) => other.until));
   const isFollowed = others.some(({ since }) => Math.abs(since - log.until) <= HANDOVER_MS);
   if (isFollowed) return [];
   return runningTimes(log, log.until, until)
-    .filter((time) => isTold(time.from, time.until))
+    .filter((time) => isExpected(time.from, time.until))
     .map((time) =>
       gapOf(
         log,
@@ -110,10 +111,10 @@ function ending(log: ReplicaLog, others: readonly ReplicaLog[], isTold: IsTold):
     );
 }
 
-function silences(log: ReplicaLog, isTold: IsTold): LogGap[] {
+function silences(log: ReplicaLog, isExpected: IsExpected): LogGap[] {
   return [...log.slots.silences()].flatMap((silence) =>
     runningTimes(log, silence.from * SLOT_MS, silence.until * SLOT_MS)
-      .filter(({ from, until }) => isTold(from, until))
+      .filter(({ from, until }) => isExpected(from, until))
       .map((time) => silenceOf(log, time, 'while others have')),
   );
 }

@@ -32,7 +32,7 @@ export function isRefusedByGateway({
 }
 
 /** Represents all clients of an operation, for a client whose requests V1 did not serve before. */
-const EVERYBODY = '*';
+const ALL_CLIENTS = '*';
 
 /**
  * Decides what counts as failed, for all numbers that people see. A 5xx and a response that breaks off always do. A refusal (3xx, 4xx) of
@@ -66,7 +66,7 @@ export class AnswerJudge {
     this.knowsV1 = true;
     const outcome = canaryOutcome(entry.status, undefined) ?? 'success';
     this.byClient.addV1(subjectOf(entry, entry.client), outcome, false);
-    this.byOperation.addV1(subjectOf(entry, EVERYBODY), outcome, false);
+    this.byOperation.addV1(subjectOf(entry, ALL_CLIENTS), outcome, false);
   }
 
   /** Whether this is a refusal that V1 gave less often. */
@@ -74,7 +74,7 @@ export class AnswerJudge {
     const outcome = canaryOutcome(entry.status, entry.failure) ?? 'success';
     if (!this.knowsV1) return outcome !== 'success' && !isSharedFailure(outcome);
     const isOfClient = this.byClient.addV2(subjectOf(entry, entry.client), outcome);
-    const isOfOperation = this.byOperation.addV2(subjectOf(entry, EVERYBODY), outcome);
+    const isOfOperation = this.byOperation.addV2(subjectOf(entry, ALL_CLIENTS), outcome);
     if (outcome === 'success') return false;
     const isAsBefore = isOfClient ?? isOfOperation;
     return isAsBefore === undefined ? !isSharedFailure(outcome) : !isAsBefore;

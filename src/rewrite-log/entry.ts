@@ -1,5 +1,5 @@
 import type { ApiVersionReason } from '../migrate/decision.ts';
-import type { LookupTold } from '../migrate/lookups.ts';
+import type { LookupSummary } from '../migrate/lookups.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import type { BodyCheck } from '../rollout/body-checks.ts';
@@ -99,7 +99,7 @@ export interface Entry {
   /** Reason why a response was not rewritten although a response rule applies, such as `response-too-large`. */
   readonly responseNote?: string | undefined;
   /** The lookups of response rules at V2, by address and outcome, without keys. */
-  readonly lookups?: readonly LookupTold[] | undefined;
+  readonly lookups?: readonly LookupSummary[] | undefined;
   /** Members of V1's response that V2 names or places differently, by the request rules; for sampled writes that V1 responded to. */
   readonly responseWould?: readonly ResponseDifference[] | undefined;
   /** Places that the errors of a 4xx point at, in the body as the service received it, at most 16. */

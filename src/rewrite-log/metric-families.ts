@@ -91,7 +91,7 @@ export function exchangeFamilies(
       'gateway_lookups_total',
       'counter',
       'Requests to V2 for what response rules look up, by address and status; a missing or invalid response has its fault in `error_type`.',
-      [...lookups.values()].map(({ told: { address, status, cause }, value }) =>
+      [...lookups.values()].map(({ lookup: { address, status, cause }, value }) =>
         sample(
           {
             http_route: address,

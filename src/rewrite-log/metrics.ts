@@ -1,5 +1,5 @@
 import { methodLabel } from '../http/request-head.ts';
-import type { LookupTold } from '../migrate/lookups.ts';
+import type { LookupSummary } from '../migrate/lookups.ts';
 import type { EditRecord } from '../rewrite/records.ts';
 import { isPreflight } from '../rollout/retirement.ts';
 import {
@@ -44,7 +44,7 @@ interface DryRunCount extends Cell {
 
 /** Requests for one address with one outcome. */
 interface LookupCount extends Cell {
-  readonly told: LookupTold;
+  readonly lookup: LookupSummary;
 }
 
 /** Maximum series; further combinations are counted together, because clients could create any number of labels. */
@@ -105,7 +105,7 @@ export class Metrics {
       this.responseNotes.set(note, (this.responseNotes.get(note) ?? 0) + 1);
     const shortage = entry.cause === undefined ? undefined : SLOW_CLIENT_CAUSES.get(entry.cause);
     if (shortage !== undefined) this.slowClients.set(shortage, (this.slowClients.get(shortage) ?? 0) + 1);
-    for (const told of entry.lookups ?? []) this.countLookups(told);
+    for (const lookup of entry.lookups ?? []) this.countLookups(lookup);
     if (entry.would !== undefined) this.countDryRun(entry.operation ?? '', entry.would);
     if (entry.upstreamMs !== undefined) {
       series.upstream.add(entry.upstreamMs / 1000);
@@ -125,12 +125,12 @@ export class Metrics {
     return [...this.editCells.values()];
   }
 
-  private countLookups(told: LookupTold): void {
-    const { address, status = '', cause = '', count } = told;
+  private countLookups(lookup: LookupSummary): void {
+    const { address, status = '', cause = '', count } = lookup;
     const key = `${address} ${status} ${cause}`;
     const known = this.lookups.get(key);
     if (known !== undefined) known.value += count;
-    else if (this.lookups.size < MAX_SERIES) this.lookups.set(key, { told, value: count });
+    else if (this.lookups.size < MAX_SERIES) this.lookups.set(key, { lookup, value: count });
   }
 
   private countDryRun(operation: string, { verdict, v2, why = '' }: Would): void {

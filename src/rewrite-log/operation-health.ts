@@ -74,7 +74,7 @@ const RECENT_MINUTES = 10;
 const MINUTE_MS = 60_000;
 
 /** Milliseconds for which past trouble is reported, and after the last failure of trouble that nothing shows to be over. */
-const TOLD_MS = 3_600_000;
+const REPORTED_MS = 3_600_000;
 const LASTING_MS = 86_400_000;
 
 /** Requests of the past, in which older ones count less and less. */
@@ -143,7 +143,7 @@ interface Trouble {
         readonly until: Pick<Trouble, 'requests' | 'failures'>;
       }
     | undefined;
-  isTold: boolean;
+  isReported: boolean;
 }
 
 interface Health {
@@ -193,7 +193,7 @@ export class OperationHealth {
     if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
     else if (failed) this.judge(health, entry, time);
     addToMinute(health, entry, failed, time);
-    if (failed) this.tell(operation, health);
+    if (failed) this.reportHarm(operation, health);
   }
 
   /** Ends trouble once no larger share fails than before it began: an operation may always have failed at times. */
@@ -260,28 +260,28 @@ export class OperationHealth {
 
   /** The trouble of operations at `now`, or within the last hour, the latest last. */
   troubles(now: number): readonly OperationTrouble[] {
-    const told: OperationTrouble[] = [];
+    const troubles: OperationTrouble[] = [];
     for (const [operation, { trouble }] of this.all) {
       if (trouble === undefined) continue;
       const { until, last } = trouble;
-      if (until === undefined ? now - last < LASTING_MS : now - until < TOLD_MS)
-        told.push(this.told(operation, trouble));
+      if (until === undefined ? now - last < LASTING_MS : now - until < REPORTED_MS)
+        troubles.push(this.troubleOf(operation, trouble));
     }
-    return told.sort((one, other) => one.since - other.since);
+    return troubles.sort((one, other) => one.since - other.since);
   }
 
   /** Reports once that the test of a canary finds harm: at first there may be too few requests. */
-  private tell(operation: string, { trouble }: Health): void {
-    if (trouble === undefined || trouble.until !== undefined || trouble.isTold) return;
-    const told = this.told(operation, trouble);
-    if (!told.evidence.isHarm) return;
-    trouble.isTold = true;
-    this.onHarm(told);
+  private reportHarm(operation: string, { trouble }: Health): void {
+    if (trouble === undefined || trouble.until !== undefined || trouble.isReported) return;
+    const harm = this.troubleOf(operation, trouble);
+    if (!harm.evidence.isHarm) return;
+    trouble.isReported = true;
+    this.onHarm(harm);
   }
 
-  private told(
+  private troubleOf(
     operation: string,
-    { row: _row, responded: _responded, isTold: _isTold, failures, ...trouble }: Trouble,
+    { row: _row, responded: _responded, isReported: _isReported, failures, ...trouble }: Trouble,
   ): OperationTrouble {
     const { count: failed, isRefusal, unanswered, client } = failures;
     const present = { requests: trouble.requests, failed };
@@ -392,11 +392,11 @@ function watch(
 }
 
 function begun(
-  trouble: Omit<Trouble, 'last' | 'until' | 'row' | 'responded' | 'isTold'>,
+  trouble: Omit<Trouble, 'last' | 'until' | 'row' | 'responded' | 'isReported'>,
   last: number,
 ): Trouble {
   const row = { requests: 0, since: last };
-  return { ...trouble, last, until: undefined, row, responded: undefined, isTold: false };
+  return { ...trouble, last, until: undefined, row, responded: undefined, isReported: false };
 }
 
 function sampleOf({ requests, failed }: Counts): { readonly requests: number; readonly failures: number } {

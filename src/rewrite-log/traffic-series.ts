@@ -16,7 +16,7 @@ export interface SeriesPoint {
   /** RFC 3339: its start. */
   readonly time: string;
   /** Requests by who chose the status; `nobody` if the client disconnected before a response. Their sum is the number of requests. */
-  readonly answered: Readonly<Record<Answerer, number>>;
+  readonly answered: Readonly<Record<Responder, number>>;
   /** Of those, requests of V1 clients; the others are of V2's own clients. */
   readonly ofV1: number;
   /** Of those, requests that failed, and requests that the operator refuses on purpose. */
@@ -28,7 +28,7 @@ export interface SeriesPoint {
 }
 
 /** Who chose the status of a response. */
-export type Answerer = 'v1' | 'v2' | 'gateway' | 'nobody';
+export type Responder = 'v1' | 'v2' | 'gateway' | 'nobody';
 
 /** The members of an entry that a series reads. */
 export type SeriesEntry = Parameters<typeof statusFrom>[0] &
@@ -59,8 +59,8 @@ interface Slot {
   readonly v2: DurationSteps;
 }
 
-const ANSWERERS: readonly Answerer[] = ['v1', 'v2', 'gateway', 'nobody'];
-const OF_V1 = ANSWERERS.length;
+const RESPONDERS: readonly Responder[] = ['v1', 'v2', 'gateway', 'nobody'];
+const OF_V1 = RESPONDERS.length;
 const FAILED = OF_V1 + 1;
 const ON_PURPOSE = OF_V1 + 2;
 
@@ -94,7 +94,7 @@ export class TrafficSeries {
     const ofV1 = isOfV1(entry);
     if (entry.verdict === 'served' || (!ofV1 && entry.route !== 'pass')) return;
     this.first = Math.min(this.first ?? time, time);
-    const answerer = ANSWERERS.indexOf(statusFrom(entry) ?? 'nobody');
+    const answerer = RESPONDERS.indexOf(statusFrom(entry) ?? 'nobody');
     const { totalMs, upstreamMs, origin } = entry;
     // Each is one logarithm, for three points.
     const total = totalMs === undefined ? -1 : DurationSteps.stepOf(totalMs);

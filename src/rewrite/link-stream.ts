@@ -25,7 +25,7 @@ const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
 /** The recorded edits of a response, and the number of all others. */
-type Told = Pick<RewrittenResponse, 'records' | 'omitted' | 'patch'>;
+type RecordedEdits = Pick<RewrittenResponse, 'records' | 'omitted' | 'patch'>;
 
 /** Rewrites the links of a JSON text: every string value at any depth. The text itself is not checked. */
 export class LinkReader {
@@ -45,7 +45,7 @@ export class LinkReader {
   }
 
   /** Adds the edits of links to those of the rules, and removes the patch, which would contain the values of links. */
-  toldWith<Edits extends Told>(known: Edits): Edits {
+  withLinkRecords<Edits extends RecordedEdits>(known: Edits): Edits {
     if (this.count === 0) return known;
     const { records, omitted } = known;
     const all = [...records, ...this.records].slice(0, MAX_RECORDS);

@@ -484,7 +484,7 @@ function withLinks(outcome: ResponseRewrite, turn: (text: string) => string): Re
     verdict: 'rewritten',
     body: applyEdits(outcome.body, edits),
     edits: [],
-    ...links.toldWith({ records: known.records, omitted: known.omitted, patch: [] }),
+    ...links.withLinkRecords({ records: known.records, omitted: known.omitted, patch: [] }),
     ...(outcome.asked === undefined ? {} : { asked: outcome.asked }),
   };
 }

@@ -326,10 +326,10 @@ function withCause(harm: CanaryHarm, all: readonly Causes[]): CanaryHarm {
   const ofClient = mostOf(error, ({ client }) => client);
   const ofOne = isMost(ofClient, error) ? ofClient : error;
   const ofOperation = mostOf(ofOne, ({ operation }) => operation);
-  const told = isMost(ofOperation, ofOne) ? ofOperation : ofOne;
-  const { client, operation, ...cause } = told[0]?.cause ?? first.cause;
+  const harmed = isMost(ofOperation, ofOne) ? ofOperation : ofOne;
+  const { client, operation, ...cause } = harmed[0]?.cause ?? first.cause;
   const clients = ofOne === ofClient ? client : SEVERAL;
-  const operations = told === ofOperation ? operation : SEVERAL;
+  const operations = harmed === ofOperation ? operation : SEVERAL;
   return {
     ...harm,
     cause: {
@@ -337,7 +337,7 @@ function withCause(harm: CanaryHarm, all: readonly Causes[]): CanaryHarm {
       ...(clients === undefined ? {} : { client: clients }),
       ...(operations === undefined ? {} : { operation: operations }),
       // The sums of all replicas may not have the latest counts of this one.
-      count: Math.min(sumOf(told), count.migrated.failures),
+      count: Math.min(sumOf(harmed), count.migrated.failures),
     },
   };
 }

@@ -125,7 +125,7 @@ export class Replica implements RateLimitSharing {
   private working: Promise<void> | undefined;
   private counts: readonly SharedCounts[] = [];
   private shieldOf: () => Shield | undefined = () => undefined;
-  private told = 1;
+  private announced = 1;
   private readonly ends: (() => void)[] = [];
   private surveyAt = 0;
 
@@ -282,7 +282,7 @@ export class Replica implements RateLimitSharing {
     this.parts.control.learn((key) => this.sumsOf(key));
     for (const one of this.counts) one.read?.();
     this.forgetOver();
-    this.tellPart();
+    this.announceDivision();
   }
 
   /** The counts of a canary, of all processes. */
@@ -321,10 +321,10 @@ export class Replica implements RateLimitSharing {
     }
   }
 
-  private tellPart(): void {
+  private announceDivision(): void {
     const [shield, { processes = 1 }] = [this.shieldOf(), this];
-    if (processes === this.told || shield === undefined) return;
-    this.told = processes;
+    if (processes === this.announced || shield === undefined) return;
+    this.announced = processes;
     this.parts.onNotice({
       kind: 'divided',
       sentence: `Each client's rate limit of ${shield.requests} in ${shield.per / 1000} s is divided by ${processes}: ${shareOfLimit(shield.requests, processes)} in each process.`,

@@ -211,13 +211,13 @@ export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
 }
 
 /** The part of a rollback for its sentence. */
-type ToldRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'>;
+type ReportedRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'>;
 
 /**
  * Says which failure rolled a canary back, and its share of all failures; empty if unknown. `name` is the client's display name. Other
  * replicas may have counted more of the same.
  */
-function causeSentence({ by, migrated, cause }: ToldRollback, name?: string): string {
+function causeSentence({ by, migrated, cause }: ReportedRollback, name?: string): string {
   if (cause === undefined) return '';
   const { status, client, operation, pointer, count } = cause;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'the root of the body' : pointer}`;
@@ -237,7 +237,7 @@ function causeSentence({ by, migrated, cause }: ToldRollback, name?: string): st
 
 /** Says why a canary was rolled back: how slow V2 was, or how often it failed, and with which failure most. */
 export function reasonSentence(
-  rollback: ToldRollback & Pick<Rollback, 'v1' | 'latency'>,
+  rollback: ReportedRollback & Pick<Rollback, 'v1' | 'latency'>,
   name?: string,
 ): string {
   const { migrated, v1, latency } = rollback;

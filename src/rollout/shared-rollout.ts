@@ -163,7 +163,10 @@ export class SharedRollout implements RolloutSharing {
     }
     if (this.damagedText !== text) {
       this.damagedText = text;
-      this.tell('damaged', `The stored rollout is damaged; revision ${this.known.revision} stays in force.`);
+      this.notify(
+        'damaged',
+        `The stored rollout is damaged; revision ${this.known.revision} stays in force.`,
+      );
     }
     return initialRollout;
   }
@@ -185,7 +188,7 @@ export class SharedRollout implements RolloutSharing {
     this.announceRollbacks();
     if (!this.hasBegun) return;
     const who = now.by === undefined ? '' : `, set by ${now.by}`;
-    this.tell('changed', `Revision ${now.revision} is in force${who}.`);
+    this.notify('changed', `Revision ${now.revision} is in force${who}.`);
   }
 
   private stayAlone(): void {
@@ -197,7 +200,7 @@ export class SharedRollout implements RolloutSharing {
     for (const rollback of this.parts.control.state.rollbacks) {
       if (this.announced.has(nameOf(rollback))) continue;
       this.announced.add(nameOf(rollback));
-      this.tell('rolled-back', rollbackSentence(rollback));
+      this.notify('rolled-back', rollbackSentence(rollback));
     }
   }
 
@@ -206,14 +209,14 @@ export class SharedRollout implements RolloutSharing {
       if (!isLate || !isOvertaken(base, change) || !('command' in change)) continue;
       const { operation, client, mode } = change.command;
       const target = operation ?? client ?? 'everything';
-      this.tell(
+      this.notify(
         'overtaken',
         `The mode ${mode?.mode ?? 'of the rule book'} for ${target}, set here at ${change.at} without the store, is dropped: another replica set a different one in the meantime.`,
       );
     }
   }
 
-  private tell(kind: SharedRolloutNotice['kind'], sentence: string): void {
+  private notify(kind: SharedRolloutNotice['kind'], sentence: string): void {
     this.parts.onNotice({ kind, sentence });
   }
 }

@@ -78,7 +78,7 @@ export function sentenceOf(setting: Setting<unknown>): string {
 }
 
 /** The remedy for each removed setting, by name. */
-export const goneSettings: Readonly<Record<string, string>> = {
+export const removedSettings: Readonly<Record<string, string>> = {
   'rollout-file':
     'set store to file: and its path; for a Redis store, append ?copy= and the path to its address',
   'store-name': 'append ?prefix= and the name to the address in store',

@@ -47,7 +47,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
       password: () => undefined,
       ca: undefined,
       name: 'capture-gateway',
-      onStranger: () => {},
+      onForeign: () => {},
     });
     return { setting: url, store, others: () => [] };
   },
@@ -145,7 +145,7 @@ test('a real Redis server that evicts keys makes nobody new who was learned', as
     password: () => undefined,
     ca: undefined,
     name: 'capture-gateway',
-    onStranger: () => {},
+    onForeign: () => {},
   });
   onTestFinished(() => store.close());
   const clients = KEYS.map((key) => hashOf(`Bearer ${key}`)).sort();

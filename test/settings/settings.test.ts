@@ -7,13 +7,13 @@ import {
   type SettingSources,
   NODE_CONFLICTS,
 } from '../../src/settings/read-settings.ts';
-import { goneSettings } from '../../src/settings/setting-sentences.ts';
+import { removedSettings } from '../../src/settings/setting-sentences.ts';
 import { originText } from '../../src/settings/setting-kinds.ts';
 import { allSettings, environmentName, settings as table } from '../../src/settings/settings.ts';
 import { rows } from '../support/rows.ts';
 
 function read(sources: Partial<SettingSources>): ReturnType<typeof readSettings> {
-  return readSettings({ flags: {}, environment: {}, gone: goneSettings, readFile: () => '', ...sources });
+  return readSettings({ flags: {}, environment: {}, gone: removedSettings, readFile: () => '', ...sources });
 }
 
 function sound(sources: Partial<SettingSources>): Settings {
@@ -328,7 +328,7 @@ test.each(['yes', 'on:', 'on:/api/v2/x', 'on:/api/v1/', 'on:/api/v1/x?y', 'off:/
 );
 
 describe('a setting that is gone is a fault with the way out', () => {
-  test.each(Object.entries(goneSettings))('%s', (name, wayOut) => {
+  test.each(Object.entries(removedSettings))('%s', (name, wayOut) => {
     const variable = environmentName({ name });
     expect(read({ flags: { [name]: 'x' } })).toEqual({
       faults: [`--${name} is no longer a setting: ${wayOut}.`],

@@ -140,10 +140,10 @@ export function coverageOf(sources: CoverageSources): Coverage {
     const rule = ruleBook.operations.find((one) => one.id === id);
     const status = (value: number): number => rule?.status?.find(({ from }) => from === value)?.to ?? value;
     const lookedUp = lookupPointers(ruleBook, id);
-    const told = new Set<string>();
+    const reported = new Set<string>();
     const addOnce = (kind: Gap['kind'], text: string): void => {
-      if (!told.has(text)) add(kind, text);
-      told.add(text);
+      if (!reported.has(text)) add(kind, text);
+      reported.add(text);
     };
     const answers = answersOf(sides, status);
     const picks = picksOf(sides);
@@ -157,7 +157,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
         addOnce('response', missing);
     }
     for (const extent of ['required', 'objects'] as const)
-      for (const text of leastDifferences(migration, sides, rest, ruleBook, { told, extent }))
+      for (const text of leastDifferences(migration, sides, rest, ruleBook, { reported, extent }))
         addOnce(...text);
     for (const text of requestDifferences(sent, sides)) addOnce('request', text);
     for (const text of [
@@ -341,14 +341,14 @@ function leastDifferences(
   sides: Sides,
   rest: string,
   ruleBook: RuleBook,
-  { told, extent }: { readonly told: ReadonlySet<string>; readonly extent: Extent },
+  { reported, extent }: { readonly reported: ReadonlySet<string>; readonly extent: Extent },
 ): readonly (readonly [kind: Gap['kind'], text: string])[] {
   const [v1, v2] = sides;
   const sample = sampleRequest(v1.operation, rest, v1.components, ruleBook, 0, extent);
   const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
   if (sent.verdict === 'refused' || sent.verdict === 'passed') return [];
   const missing = missingInRequest(sent, sides)
-    .filter((text) => text.startsWith('V2 requires ') && !told.has(text))
+    .filter((text) => text.startsWith('V2 requires ') && !reported.has(text))
     .map((text) => ['request', text.replace('is never set', 'V1 does not')] as const);
   const [expected, given] = sides.map(({ operation, components }) => successShape(operation, components));
   if (expected === undefined || given === undefined) return missing;

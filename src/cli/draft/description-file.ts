@@ -35,7 +35,7 @@ const MAX_FETCHED_BYTES = 64 * 1024 * 1024;
 const MAX_DOCUMENTS = 1000;
 
 /** Maximum dead references that a fault names. */
-const MAX_TOLD = 5;
+const MAX_LISTED = 5;
 
 /**
  * Reads a description to compare: what refers to documents that cannot be read is told on stderr, and left out of the comparison, where
@@ -55,7 +55,7 @@ export async function readToCompare(source: string): Promise<Description | Comma
 export async function readDescription(
   source: string,
   others: Set<string> = new Set(),
-  tell?: (words: string) => void,
+  onProgress?: (words: string) => void,
 ): Promise<Description | CommandFault> {
   const name = source === '-' ? 'stdin' : source;
   const allowance: Allowance = { left: MAX_FETCHED_BYTES };
@@ -69,7 +69,7 @@ export async function readDescription(
   }
   const value = valueOf(text);
   if (isDescription(value) || isSwagger(value)) {
-    const whole = await joinedFrom(source, value, others, allowance, tell);
+    const whole = await joinedFrom(source, value, others, allowance, onProgress);
     return !isFault(whole) && isSwagger(whole) ? fromSwagger(whole) : whole;
   }
   const why = value instanceof UnreadableText ? value.why : descriptionFault(value);
@@ -86,7 +86,7 @@ async function joinedFrom(
   value: JsonObject,
   others: Set<string>,
   allowance: Allowance,
-  tell: ((words: string) => void) | undefined,
+  onProgress: ((words: string) => void) | undefined,
 ): Promise<JsonObject | CommandFault> {
   const root = addressOf(source);
   const documents = new Map<string, unknown>([[root, value]]);
@@ -102,8 +102,8 @@ async function joinedFrom(
       if (missing.length === 0) {
         if (dead.length === 0) return description;
         const fault = deadFault(source, dead, causes);
-        if (tell === undefined) return fault;
-        tell(fault.fault);
+        if (onProgress === undefined) return fault;
+        onProgress(fault.fault);
         return description;
       }
       if (documents.size + missing.length > MAX_DOCUMENTS)
@@ -168,15 +168,15 @@ function deadFault(
   dead: readonly DeadReference[],
   causes: ReadonlyMap<string, string>,
 ): CommandFault {
-  const told = dead.slice(0, MAX_TOLD).map(({ reference, document, target }) => {
+  const listed = dead.slice(0, MAX_LISTED).map(({ reference, document, target }) => {
     const why = causes.get(withoutFragment(target)) ?? 'there is nothing at this place';
     return `${shortAddress(document)} refers to ${reference}: ${why}.`;
   });
-  const more = dead.length - told.length;
+  const more = dead.length - listed.length;
   return {
     fault: [
       `${source} cannot be read whole.`,
-      ...told,
+      ...listed,
       ...(more > 0 ? [`${more} more ${more === 1 ? 'reference leads' : 'references lead'} nowhere.`] : []),
     ].join(' '),
     isJunk: dead.every(({ isUnread }) => !isUnread),

@@ -213,7 +213,7 @@ export function driveResponse(
     );
     exchange.lookups.ask(step.lookup, (results) => {
       const next = response.lookedUp(results);
-      exchange.entry.lookups = response.told;
+      exchange.entry.lookups = response.lookupCounts;
       driveResponse(exchange, response, next, body, way, done);
     });
   } else done(step, body);

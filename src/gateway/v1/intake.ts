@@ -594,7 +594,7 @@ class Pieces implements Way {
     const { intake, list, links, reason } = this;
     const ended = list?.end() ?? NO_EDITS;
     if (links !== undefined) this.pass(links.end());
-    const { note, ...edits } = links?.toldWith(ended) ?? ended;
+    const { note, ...edits } = links?.withLinkRecords(ended) ?? ended;
     this.sendWaiting();
     intake.goOn(undefined);
     if (edits.records.length > 0)

@@ -134,13 +134,13 @@ function millisecondWords(value: number): string {
 }
 
 /** An entry with the reason that a service gave, if it is kept. */
-type ToldEntry = Entry & Pick<NumberedEntry, 'reason'>;
+type DescribedEntry = Entry & Pick<NumberedEntry, 'reason'>;
 
 /**
  * The reason why an exchange failed, or would fail after the migration, with code, place and the sentence of the service, such as `V2 422
  * at /name: is missing`; undefined for one that did not fail.
  */
-export function reasonWords(entry: ToldEntry): string | undefined {
+export function reasonWords(entry: DescribedEntry): string | undefined {
   const { status, would, comparison, failure } = entry;
   if (failure !== undefined) return failureWords(entry);
   const from = statusFrom(entry);
@@ -153,7 +153,7 @@ export function reasonWords(entry: ToldEntry): string | undefined {
 }
 
 /** The places and the text of a service's errors. */
-function saidWords({ errorPointers = [], reason }: ToldEntry): string {
+function saidWords({ errorPointers = [], reason }: DescribedEntry): string {
   const places = errorPointers.length === 0 ? '' : ` at ${errorPointers.slice(0, MAX_PLACES).join(', ')}`;
   return `${places}${reason === undefined ? '' : `: ${reason}`}`;
 }
@@ -170,7 +170,7 @@ function failedRead(
  * Describes an exchange in sentences, the reason of a failure first: the request, the response with its time, the dry run. Each sentence
  * states a fact of the entry, or that a fact is not known.
  */
-export function accountOf(entry: ToldEntry): readonly string[] {
+export function accountOf(entry: DescribedEntry): readonly string[] {
   const [sent, responded] = [requestSentence(entry), responseSentence(entry)];
   const hasResponded = entry.status >= 400 && sentTo(entry) !== undefined && statusFrom(entry) !== 'gateway';
   return [
@@ -275,7 +275,7 @@ function bodyWords(bytesIn: number, edits: Entry['edits'], note: string | undefi
   return note === undefined ? 'with its body unchanged' : `with its body unchanged (${note})`;
 }
 
-function responseSentence(entry: ToldEntry): string | undefined {
+function responseSentence(entry: DescribedEntry): string | undefined {
   const { status, failure, cause, upstreamMs, verdict, route } = entry;
   if (verdict === 'refused' || verdict === 'served') return undefined;
   const service = capital(receiverOf(entry));

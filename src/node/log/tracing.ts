@@ -74,10 +74,10 @@ export async function openTraces(
     ]);
   const loss = new LossCount(onNotice);
   // Set before an exporter is created, because it warns of variables that it does not support.
-  const tell = (message: string, ...details: readonly unknown[]): void =>
-    loss.told([message, ...details].join(' '));
+  const forward = (message: string, ...details: readonly unknown[]): void =>
+    loss.onWarning([message, ...details].join(' '));
   api.diag.setLogger(
-    { error: tell, warn: tell, info() {}, debug() {}, verbose() {} },
+    { error: forward, warn: forward, info() {}, debug() {}, verbose() {} },
     { logLevel: api.DiagLogLevel.WARN, suppressOverrideMessage: true },
   );
   const exporter = loss.counting(await newExporter(exporterOf(process.env)));
@@ -137,7 +137,7 @@ export async function openTraces(
       if (client !== undefined) start(client, above);
     },
     async close(milliseconds) {
-      const ended = provider.shutdown().catch((error: unknown) => loss.told(String(error)));
+      const ended = provider.shutdown().catch((error: unknown) => loss.onWarning(String(error)));
       await Promise.race([ended, wait(milliseconds, undefined, { ref: false })]);
       loss.close();
     },
@@ -204,7 +204,7 @@ class LossCount {
   /** Spans that wait for the exporter, or that it exports. */
   #waiting = 0;
   #exchangesWaiting = 0;
-  #isTold = false;
+  #isReported = false;
   #warned = '';
   readonly #onNotice: (trouble: string) => void;
 
@@ -232,7 +232,7 @@ class LossCount {
         this.#waiting -= spans.length;
         exporter.export(spans, (result) => {
           this.#exchangesWaiting -= exchanges;
-          if (result.error === undefined) this.#isTold = false;
+          if (result.error === undefined) this.#isReported = false;
           else this.#lost(exchanges, result.error.message);
           done(result);
         });
@@ -245,11 +245,11 @@ class LossCount {
   /**
    * Handles a warning of OpenTelemetry's packages: about spans that a collector rejected (OTLP/HTTP, "Partial Success"), or another one.
    */
-  told(warning: string): void {
+  onWarning(warning: string): void {
     const rejected = /"rejectedSpans":"?(\d+)/.exec(warning)?.[1];
     // Each exchange has at most two spans.
     if (rejected !== undefined && Number(rejected) > 0) this.#lost(Math.ceil(Number(rejected) / 2), warning);
-    else if (warning !== this.#warned && !this.#isTold) this.#onNotice(warning.slice(0, 300));
+    else if (warning !== this.#warned && !this.#isReported) this.#onNotice(warning.slice(0, 300));
     this.#warned = warning;
   }
 
@@ -261,8 +261,8 @@ class LossCount {
 
   #lost(exchanges: number, why: string): void {
     this.dropped += exchanges;
-    if (this.#isTold || exchanges === 0) return;
-    this.#isTold = true;
+    if (this.#isReported || exchanges === 0) return;
+    this.#isReported = true;
     this.#onNotice(`${why.slice(0, 300)}; spans are dropped`);
   }
 }

@@ -219,7 +219,7 @@ async function openStore(
       password: () => settings.get(table.storePassword),
       ca: ca === undefined ? undefined : readFileSync(ca, 'utf8'),
       name: prefix,
-      onStranger: (sentence) =>
+      onForeign: (sentence) =>
         log({ level: 'warn', event: 'store-stranger', message: `rollout: ${sentence}` }),
     });
     const renewCa = (renewed: string): void => store.renew(renewed);

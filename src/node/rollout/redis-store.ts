@@ -21,7 +21,7 @@ interface RedisAddress {
   /** Prefix of all keys. */
   readonly name: string;
   /** Called with a sentence if the store contains something that no gateway wrote, once for each of its keys. */
-  readonly onStranger: (sentence: string) => void;
+  readonly onForeign: (sentence: string) => void;
 }
 
 /** Milliseconds to wait for the first connection. */
@@ -59,7 +59,7 @@ export class RedisStore implements SharedState {
   /** Replies from wrong nodes in a row, and the time of the last one. */
   private wrongNodes = 0;
   private wrongNodeAt = Number.NEGATIVE_INFINITY;
-  private readonly strangers = new Set<string>();
+  private readonly foreignKeys = new Set<string>();
   private retry: NodeJS.Timeout | undefined = undefined;
 
   private constructor(address: RedisAddress, create: (address: RedisAddress) => RedisClientType) {
@@ -90,7 +90,7 @@ export class RedisStore implements SharedState {
   }
 
   async read(key: string): Promise<string | undefined> {
-    return (await this.told(this.commands.get(this.keyOf(key)))) ?? undefined;
+    return (await this.answered(this.commands.get(this.keyOf(key)))) ?? undefined;
   }
 
   async compareAndSet(key: string, before: string | undefined, after: string): Promise<boolean> {
@@ -121,8 +121,8 @@ export class RedisStore implements SharedState {
       ...takes.flatMap((take) => [take.owner, take.key, String(take.revision)]),
       ...put.flatMap(({ key, text }) => [key, text]),
     ]);
-    const [stranger = '', ...news] = textsOf(reply);
-    this.tell(keys[1], stranger);
+    const [foreign = '', ...news] = textsOf(reply);
+    this.reportForeign(keys[1], foreign);
     return newsOf(news);
   }
 
@@ -227,26 +227,26 @@ export class RedisStore implements SharedState {
   ): Promise<unknown> {
     const options = { keys: [...keys], arguments: [...args] };
     try {
-      return await this.told(this.commands.evalSha(sha, options));
+      return await this.answered(this.commands.evalSha(sha, options));
     } catch (error) {
       if (!messageOf(error).startsWith('NOSCRIPT')) throw error;
-      return this.told(this.commands.eval(text, options));
+      return this.answered(this.commands.eval(text, options));
     }
   }
 
   /** Reports foreign content that a script found under a key, if any. */
-  private tell(key = '', stranger = ''): void {
-    if (stranger === '' || this.strangers.has(key) || this.strangers.size >= MAX_STRANGERS) return;
-    this.strangers.add(key);
+  private reportForeign(key = '', foreign = ''): void {
+    if (foreign === '' || this.foreignKeys.has(key) || this.foreignKeys.size >= MAX_FOREIGN_KEYS) return;
+    this.foreignKeys.add(key);
     const what =
-      stranger === NO_HASH ? 'was not a hash' : `has a field that cannot be read, ${quoted(stranger)}`;
-    this.address.onStranger(
+      foreign === NO_HASH ? 'was not a hash' : `has a field that cannot be read, ${quoted(foreign)}`;
+    this.address.onForeign(
       `${key} in the store ${what}; no gateway of this version wrote it, so the gateway ignores it. Check which other programs write to these keys.`,
     );
   }
 
   /** Replaces the client's error about a missing connection with the reason for it. */
-  private async told<Value>(reply: Promise<Value>): Promise<Value> {
+  private async answered<Value>(reply: Promise<Value>): Promise<Value> {
     const { connections } = this;
     try {
       return await reply;
@@ -308,7 +308,7 @@ function destroy({ commands, subscriptions }: Connections): void {
 }
 
 /** Maximum keys whose foreign content is reported, and characters of a field's name. */
-const MAX_STRANGERS = 20;
+const MAX_FOREIGN_KEYS = 20;
 const MAX_NAME = 64;
 
 function quoted(field: string): string {

@@ -581,8 +581,8 @@ function askSwapped({ v1, v2, path }: Objects, work: Work): void {
   if (work.isRecorded) return;
   const changed = [...v1.members].flatMap(([name, { shape: old }]) => {
     const young = v2.members.get(name)?.shape;
-    const isTold = old.text !== '' || old.format !== '' || old.values.length > 0;
-    return young === undefined || !isTold || isSameValue(old, young) ? [] : [{ name, old, young }];
+    const isDescribed = old.text !== '' || old.format !== '' || old.values.length > 0;
+    return young === undefined || !isDescribed || isSameValue(old, young) ? [] : [{ name, old, young }];
   });
   for (const [at, one] of changed.entries()) {
     const other = changed
@@ -1003,7 +1003,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const rules = all.flatMap((at) => rulesInto(name, shape, at, place, work));
   const [likeliest, ...others] = all.some(isLikelyAt) ? rules : [];
   const doubt =
-    all.length > 0 ? goneQuestion(all) : (unknownDoubt(v2, work.places) ?? toldDoubt(shape, place, work));
+    all.length > 0 ? goneQuestion(all) : (unknownDoubt(v2, work.places) ?? namedDoubt(shape, place, work));
   if (likeliest !== undefined && !work.isRecorded) {
     const [first = []] = all;
     const link = linkTo(first);
@@ -1134,19 +1134,21 @@ function isTo(found: FoundRule, target: Path): boolean {
 }
 
 /** Why a member may be another one although no place has its name: its description names that one. */
-function toldDoubt(shape: Shape, { v1, v2, path, taken }: GonePlace, { places }: Work): string | undefined {
+function namedDoubt(shape: Shape, { v1, v2, path, taken }: GonePlace, { places }: Work): string | undefined {
   const successor = shape.successor?.split('.').at(-1);
   if (successor !== undefined && places.has(successor))
     return `V1's description says to use ${shape.successor} instead, and V2 has that`;
   const words = new Set(wordsOf(shape.text).map(singularName));
-  const told = [...v2.members.keys()].find(
+  const namedMember = [...v2.members.keys()].find(
     (name) =>
       !v1.members.has(name) &&
       name.length > 3 &&
       taken.get(JSON.stringify([name])) === undefined &&
       words.has(singularName(name)),
   );
-  return told === undefined ? undefined : `V1's description speaks of ${pathText(path, told)}, which V2 has`;
+  return namedMember === undefined
+    ? undefined
+    : `V1's description speaks of ${pathText(path, namedMember)}, which V2 has`;
 }
 
 function goneQuestion(places: readonly Path[]): string {
@@ -1212,9 +1214,10 @@ function listRules(
   const { name: member } = old;
   const { name: to } = young;
   // No rule takes one of several that a client sent.
-  const isTold = (form: ListForm): boolean => form !== 'one' || isResponse === true || isList(young.shape);
+  const isDescribed = (form: ListForm): boolean =>
+    form !== 'one' || isResponse === true || isList(young.shape);
   return listForms(old, young)
-    .filter(isTold)
+    .filter(isDescribed)
     .map((form): FoundRule => {
       if (form === 'one') return { rule: isList(young.shape) ? 'list' : 'first', in: path, member, to };
       return member === to
@@ -1498,7 +1501,7 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     const why = doubt ?? `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
     const old = work.old;
     addFinding(
-      { found, confidence: 0.8, evidence: 'types, formats and units tell it', doubt: why, old },
+      { found, confidence: 0.8, evidence: 'types, formats and units show it', doubt: why, old },
       work,
     );
     if (!isCompatible(v1.shape, v2.shape)) return;

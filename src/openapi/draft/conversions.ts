@@ -191,8 +191,8 @@ function factorsBetween(old: NamedShape, young: NamedShape): readonly number[] {
 
 /** The size of the only one of these units in the name, or else in the description. */
 function measuredIn({ name, shape }: NamedShape, units: ReadonlyMap<string, number>): number | undefined {
-  for (const told of [unitsIn(name), textUnits(shape)]) {
-    const all = told.split(', ').filter((unit) => unit !== '' && !CURRENCIES.has(unit));
+  for (const text of [unitsIn(name), textUnits(shape)]) {
+    const all = text.split(', ').filter((unit) => unit !== '' && !CURRENCIES.has(unit));
     const [size, ...others] = all.flatMap((unit) => units.get(unit) ?? []);
     if (size !== undefined) return others.length === 0 ? size : undefined;
     // The name has a unit of another kind.
@@ -394,12 +394,12 @@ export function separatorIn(plain: NamedShape, { shape: list }: NamedShape): str
 /** The evidence for a form of a list, for a person. */
 export function listEvidence(isOne: boolean, old: NamedShape, young: NamedShape): string {
   const form = isOne ? undefined : listForms(old, young).find((one) => one !== 'one');
-  if (form === undefined) return 'the types tell it';
+  if (form === undefined) return 'the types show it';
   const [word] = form.options[0] ?? [''];
   if (word === 'name') return 'each element has a member for the name and one for the value';
   if (word === 'of') return 'each element has a member of that type';
   const [plain, list] = isListOnly(young.shape) ? [old, young] : [young, old];
   return separatorIn(plain, list) === undefined
-    ? 'the types tell it, and the name is one for several'
+    ? 'the types show it, and the name is a plural'
     : 'a description or an example shows what separates the texts';
 }

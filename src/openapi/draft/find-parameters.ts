@@ -169,7 +169,7 @@ function listRule(
   return {
     texts: [`{ ${word}: ${scalar(name)}, with: ${scalar(separator)} }`],
     confidence: 0.8,
-    evidence: 'styles or descriptions tell how both versions write it',
+    evidence: 'styles or descriptions show how both versions write it',
     doubt: 'a text that has the separator would become two, or none',
   };
 }

@@ -53,7 +53,7 @@ interface FleetTotalsParts {
 }
 
 /** A text in which another replica describes itself. */
-interface HeardText {
+interface ReceivedText {
   readonly name: string;
   readonly text: string;
   /** Milliseconds since it was said. */
@@ -80,7 +80,7 @@ const LAST_MS = 2000;
 const SILENT_MS = 30_000;
 
 /** Milliseconds for which a silent replica is reported. */
-const TOLD_MS = 3_600_000;
+const REPORTED_MS = 3_600_000;
 
 /** Age of counts from which their sentence mentions it. */
 const OLD_MS = 10_000;
@@ -200,7 +200,7 @@ export class FleetTotals implements ReportTotals {
   }
 
   /** The texts in which the other running replicas describe themselves; empty while the store is unreachable. */
-  get heard(): readonly HeardText[] {
+  get heard(): readonly ReceivedText[] {
     if (this.contact.lost !== undefined) return [];
     const names = new Map(
       this.fleet(this.parts.clock.time()).others.flatMap(({ id, name, hasStopped }) =>
@@ -226,7 +226,7 @@ export class FleetTotals implements ReportTotals {
     const latest = new Map<string, SilentReplica>();
     for (const { name, at, hasStopped } of others.toSorted((one, other) => one.at - other.at)) {
       if (hasStopped) latest.delete(name);
-      else if (!running.has(name) && now - at < TOLD_MS) latest.set(name, { name, at });
+      else if (!running.has(name) && now - at < REPORTED_MS) latest.set(name, { name, at });
     }
     return [...latest.values()].sort((one, other) => (one.name < other.name ? -1 : 1));
   }

@@ -372,7 +372,7 @@ function hoursOf(clients: readonly ClientActivity[], weeks: LastWeeks): readonly
 }
 
 /** The facts about a client: the notices, past and planned, and the counts. */
-interface Said {
+interface ClientFacts {
   readonly chosen: readonly ChosenSlot[];
   readonly brownouts: readonly PlannedBrownout[];
   readonly weeks: LastWeeks;
@@ -380,12 +380,12 @@ interface Said {
   readonly zone: Zone;
 }
 
-function plannedClient(client: ClientActivity, at: number, said: Said): PlannedClient {
+function plannedClient(client: ClientActivity, at: number, facts: ClientFacts): PlannedClient {
   return {
-    ...namedClient(client, said.names),
+    ...namedClient(client, facts.names),
     requests: client.requests,
-    brownouts: said.chosen.filter(({ slot }) => slot.reached.has(at)).length,
-    ...noticeOf(client, at, said),
+    brownouts: facts.chosen.filter(({ slot }) => slot.reached.has(at)).length,
+    ...noticeOf(client, at, facts),
   };
 }
 
@@ -400,7 +400,7 @@ function namedClient(
 function noticeOf(
   client: ClientActivity,
   at: number,
-  { chosen, brownouts, weeks, zone }: Said,
+  { chosen, brownouts, weeks, zone }: ClientFacts,
 ): Pick<PlannedClient, 'notice' | 'isReachable' | 'because'> {
   const { refusals } = client;
   if (refusals !== undefined) {

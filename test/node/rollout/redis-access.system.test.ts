@@ -64,7 +64,7 @@ async function doEverything({ port }: RedisServer, user: string): Promise<void> 
     password: () => PASSWORD,
     ca: undefined,
     name: user,
-    onStranger: () => {},
+    onForeign: () => {},
   });
   const call = stateCall({ number: 1, put: [{ key: 'a', text: '1' }], ends: ['p1'] });
   let life = '';

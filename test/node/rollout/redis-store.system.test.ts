@@ -18,7 +18,7 @@ async function open(
   url: string,
   over: Partial<Parameters<typeof RedisStore.open>[0]> = {},
 ): Promise<RedisStore> {
-  const own = { url, password: () => undefined, ca: undefined, name: 'test', onStranger: () => {} };
+  const own = { url, password: () => undefined, ca: undefined, name: 'test', onForeign: () => {} };
   const store = await RedisStore.open({ ...own, ...over });
   onTestFinished(() => store.close());
   return store;
@@ -217,7 +217,7 @@ test.each([
 ])('%s is told once, and texts are shared again', async (_, written) => {
   const server = await playedRedis();
   const told: string[] = [];
-  const store = await open(server.url, { onStranger: (sentence) => told.push(sentence) });
+  const store = await open(server.url, { onForeign: (sentence) => told.push(sentence) });
   const { life } = await store.exchange(SETTING);
   await store.exchange({ ...SETTING, life });
   const texts = ['revisions', 'texts', 'processes'].reduce(

@@ -51,14 +51,17 @@ export function useRolloutCommands(rules: RulesView | undefined, announce: Annou
       const effect = rolloutEffect(request, now, report, methodIn(operationsOf(rules)));
       setChecked({ request, effect, refusal, revision: now.revision });
     });
-  const carryOut = async ({ request, revision, effect }: CheckedCommand, said: Said): Promise<void> => {
+  const carryOut = async (
+    { request, revision, effect }: CheckedCommand,
+    notes: CommandNotes,
+  ): Promise<void> => {
     const now = await getJson<Rollout>('rollout');
     if (now.revision !== revision)
       throw new AdminFailure(
         409,
         'The rollout was changed meanwhile, so this preview is out of date. Cancel, and check again.',
       );
-    setChanged(await postJson<Rollout>('rollout', { ...request, ...said }));
+    setChanged(await postJson<Rollout>('rollout', { ...request, ...notes }));
     setChecked(undefined);
     announce(`Done: ${effect.title}.`);
   };
@@ -250,11 +253,11 @@ interface RolloutDialogProps {
   readonly checked: CheckedCommand;
   readonly onCancel: () => void;
   /** Carries the command out; rejects with the reason when nothing was changed. */
-  readonly carryOut: (checked: CheckedCommand, said: Said) => Promise<void>;
+  readonly carryOut: (checked: CheckedCommand, notes: CommandNotes) => Promise<void>;
 }
 
 /** An operator's additions to a command. */
-type Said = Pick<RolloutRequest, 'force' | 'who' | 'why'>;
+type CommandNotes = Pick<RolloutRequest, 'force' | 'who' | 'why'>;
 
 /** The key under which the browser saves the operator's name. */
 const WHO_KEY = 'capture-gateway.operator';
