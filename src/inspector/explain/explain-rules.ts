@@ -31,6 +31,7 @@ import {
   queryRuleWords,
 } from '../../rules/kinds/head-words.ts';
 import {
+  conversionWords,
   doneWords,
   keepsMember,
   noEffectWords,
@@ -327,11 +328,20 @@ export function anyResponseRuleWords(rule: ResponseRule): string {
 
 /** The effect of an edit and the reason for it, in one or two sentences for display. */
 export function editReason(edit: EditRecord, change: Change | undefined): string {
-  const done = doneBy(edit);
+  const done = doneBy(edit, change);
   return change === undefined ? done : `${done} ${change.summary}`;
 }
 
-function doneBy(edit: EditRecord): string {
+/** The conversion of an edit as a phrase; undefined if the edit is none, or the change has no such rule. */
+function conversionOf({ rule, from, path }: EditRecord, change: Change | undefined): string | undefined {
+  const names = new Set([nameOf(from), nameOf(path)]);
+  for (const one of change?.request ?? [])
+    if ('conversion' in one && one.rule === rule && names.has(one.member))
+      return conversionWords(one.conversion, nameOf(from));
+  return undefined;
+}
+
+function doneBy(edit: EditRecord, change: Change | undefined): string {
   const { rule, from, path, note } = edit;
   if (edit.header !== undefined) return doneToField(edit, edit.header);
   if (isOfQuery(edit)) return doneToQuery(edit);
@@ -354,6 +364,7 @@ function doneBy(edit: EditRecord): string {
     around: nameOf(parentOf(path)),
     place: dottedPlace(path),
     isAdded: from === undefined,
+    how: conversionOf(edit, change),
   });
   return done + conflictNote;
 }

@@ -28,7 +28,7 @@ export interface GuideDocument {
   readonly to: string;
   /** The header field with V2's release that the client should send; absent if there is none. */
   readonly version?: { readonly field: string; readonly value: string };
-  /** Changes that concern this client. */
+  /** Changes that concern this client: one for each fact, with the values that it changes. */
   readonly changes: readonly GuideChange[];
   /** When V1 ends, and how; empty if the rule book has no date. */
   readonly end: readonly EndOfV1[];

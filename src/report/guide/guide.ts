@@ -35,6 +35,7 @@ import {
   unreadNote,
   wholeEvidence,
 } from './guide-document.ts';
+import { guideFacts } from './guide-facts.ts';
 import { fieldForm, fieldRule, fieldsAtV2, fieldsOfV1, formWords, MASKED } from './guide-fields.ts';
 
 /** Maximum kinds of calls, and of mistakes, in a guide, which is for human readers. */
@@ -164,7 +165,7 @@ export class Guide {
       ...(alsoFrom === undefined ? {} : { alsoFrom }),
       to,
       ...(field === undefined ? {} : { version: field }),
-      changes: changes.filter(({ id }) => used.has(id)).map(({ id, summary }) => ({ id, summary })),
+      changes: guideFacts(changes, (id) => used.has(id)),
       end: endOfV1(book.rollout, client, this.called),
       calls: calls.map((call) => call.document(book, inForce)),
       mistakes: [...this.mistakes.values()].map(({ call, code, pointers, count, last }) => ({

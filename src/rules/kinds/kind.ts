@@ -135,6 +135,8 @@ export interface EditPlaces {
   readonly place: string;
   /** True for a member that the client did not send. */
   readonly isAdded: boolean;
+  /** The conversion as a phrase, such as `scale price by 100`; absent if the rule is not known. */
+  readonly how?: string | undefined;
 }
 
 /** Why a rule cannot be undone, as a keyword; its sentence is in `why` of the words. */

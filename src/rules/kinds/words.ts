@@ -59,7 +59,8 @@ const CONVERT_WORDS: Words<ConvertRule, ResponseConvertRule> = {
   named: ({ member }) => [[member]],
   say: ({ conversion }, name, where) => conversionWords(conversion, name + where),
   none: ({ member }, place) => `${place} has no ${member} to convert.`,
-  done: ({ name, rule }) => `The value of ${name} is converted to V2's form (${rule}).`,
+  done: ({ name, rule, how }) =>
+    `The value of ${name} is converted to V2's form${how === undefined ? ` (${rule})` : `: ${how}`}.`,
 };
 
 /** The names of all conversions. */

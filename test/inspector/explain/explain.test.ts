@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { explainText } from '../../../src/cli/explain/explain.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
-import { rulesView } from '../../../src/inspector/explain/explain-rules.ts';
+import { editReason, rulesView } from '../../../src/inspector/explain/explain-rules.ts';
 import { scopeWords } from '../../../src/rules/kinds/head-words.ts';
 import { decodeBody } from '../../../src/node/decode-body.ts';
 import { hashBody } from '../../../src/node/runtime.ts';
@@ -472,4 +472,15 @@ changes:
   const scaled = explainText('request', made, PLAIN);
   expect(scaled).toMatch(/^ {2}rate +scale +\/rate: 49\.9 +\/rate: 4990$/m);
   expect(scaled).toMatch(/^3 rules are for other operations than make\.$/m);
+});
+
+test('the reason of an edit says how a value is converted', async () => {
+  const book = await bookIn(`operations: { make: POST /things }
+changes: [{ id: c, summary: Cents., on: [make], request: [{ rename: deposit, to: cents }, { scale: cents, by: 100 }] }]`);
+  const [change] = book.changes;
+  const edit = { change: 'c', rule: 'scale', from: '/deposit', path: '/cents' } as const;
+  expect(editReason(edit, change)).toBe(
+    "The value of deposit is converted to V2's form: scale deposit by 100. Cents.",
+  );
+  expect(editReason(edit, undefined)).toBe("The value of deposit is converted to V2's form (scale).");
 });

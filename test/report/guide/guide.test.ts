@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { futureWords, type GuideBody, presentWords } from '../../../src/report/guide/guide-document.ts';
 import { Guide } from '../../../src/report/guide/guide.ts';
+import { guideFacts } from '../../../src/report/guide/guide-facts.ts';
 import { fieldsAtV2 } from '../../../src/report/guide/guide-fields.ts';
 import { guideHtml, guideMarkdown } from '../../../src/report/guide/guide-text.ts';
 import { skillCases } from '../../../src/report/guide/skill.ts';
@@ -426,4 +427,60 @@ test('a call that V2 does not have comes first, and is no mistake', async () => 
     '## Calls that V2 does not have\n\n- make: 1 request, the last at 2026-11-21T00:00:00.000Z. Nobody faxes.\n\n## For every call',
   );
   expect(text).not.toContain('Mistakes');
+});
+
+/** Changes of a rule book, and what a guide lists of them: one line for each fact. */
+const FACTS: readonly (readonly [changes: string, facts: readonly string[]])[] = [
+  [
+    `- { id: n, summary: car_id is called vehicle_id., on: [make], request: [{ rename: car_id, to: vehicle_id }] }
+     - { id: n-response, summary: car_id is called vehicle_id., on: [read], response: [{ rename: vehicle_id, to: car_id }] }`,
+    ['car_id is called vehicle_id.'],
+  ],
+  [
+    `- { id: s, summary: items.*.status has other values., on: [read], response: [{ map: { reserved: booked, active: out }, of: items.*.status }] }
+     - { id: s-2, summary: status has other values., on: [make], response: [{ map: { reserved: booked, active: out }, of: status }] }`,
+    ['status has other values: booked → reserved, out → active.'],
+  ],
+  // Other values of a member with the same name are another fact.
+  [
+    `- { id: s, summary: items.*.status has other values., on: [read], response: [{ map: { reserved: booked }, of: items.*.status }] }
+     - { id: s-2, summary: status has other values., on: [make], request: [{ map: { draft: new }, of: status }] }`,
+    ['status has other values: booked → reserved.', 'status has other values: draft → new.'],
+  ],
+  [
+    `- { id: nested, summary: driver_name is nested under driver., on: [make], request: [{ nest: [driver_name], under: driver }], response: inverse }
+     - { id: name, summary: driver.driver_name is called name., on: [make], request: [{ rename: driver.driver_name, to: name }], response: inverse }
+     - { id: name-response, summary: driver.driver_name is called name., on: [read], response: [{ rename: driver.name, to: driver_name }] }`,
+    ['driver_name is nested under driver.', 'driver_name is called driver.name.'],
+  ],
+  [
+    '- { id: town, summary: "items.*.property.suburb is called town, and has another form.", on: [read], response: [{ rename: items.*.property.town, to: suburb }] }',
+    ['property.suburb is called property.town, and has another form.'],
+  ],
+  [
+    `- { id: d, summary: deposit is called cents., on: [make], request: [{ rename: deposit, to: cents }, { scale: cents, by: 100 }] }
+     - { id: d-response, summary: deposit is called cents., on: [read], response: [{ scale: cents, by: 0.01 }, { rename: cents, to: deposit }] }`,
+    ['deposit is called cents: multiply the number by 100.'],
+  ],
+  [
+    `- { id: key, summary: The key of X-Api-Key is in Authorization., on: every, headers: [{ rename: X-Api-Key, to: Authorization, as: 'Bearer {}' }] }`,
+    ['The key of X-Api-Key is in Authorization: put "Bearer " before the key.'],
+  ],
+  // What a person wrote is not repeated.
+  [
+    `- { id: q, summary: state open is active., on: [read], query: [{ map: { open: active }, of: state }] }`,
+    ['state open is active.'],
+  ],
+  [
+    `- { id: q, summary: Parameters., on: [read], query: [{ map: { a: b }, of: x }, { scale: y, by: 10 }] }`,
+    ['Parameters: x: a → b; y: multiply the number by 10.'],
+  ],
+];
+
+test.each(FACTS)('of the changes %s a guide lists each fact once', async (changes, facts) => {
+  const book = await bookIn(
+    `operations: { make: POST /things, read: GET /things }\nchanges:\n${changes.replaceAll(/^ */gm, '  ')}\n`,
+  );
+  expect(guideFacts(book.changes, () => true).map(({ summary }) => summary)).toEqual(facts);
+  expect(guideFacts(book.changes, () => false)).toEqual([]);
 });
