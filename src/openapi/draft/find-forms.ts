@@ -195,7 +195,7 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
   // An operation of which nobody describes the errors has those of all others.
   const [only, ...others] = groups.values();
   if (only !== undefined && others.length === 0 && only.on.length + bare.length === named.length)
-    return [{ ...only.change, on: bare.length === 0 ? only.on : 'every' }];
+    return [{ ...only.change, on: named.map(({ operation }) => operation.id) }];
   return [...groups.values()].map(({ change, on }) => ({ ...change, on }));
 }
 

@@ -238,7 +238,7 @@ test('an operation of which nobody describes errors gets the rules of all others
     }),
   );
   const [v1 = {}, v2 = {}] = both;
-  expect(await draftOf(v1, v2)).toMatch(/# - id: errors-?\w*\n.*\n.*on: every\n/);
+  expect(await draftOf(v1, v2)).toMatch(/# - id: errors-?\w*\n.*\n.*on: \[save, drop\]\n/);
 });
 
 test('errors without words, of several forms or of none are no form', async () => {
