@@ -11,6 +11,7 @@ import {
   memberOf,
   objectIn,
   operationsBelow,
+  templateOf,
 } from '../../openapi/description.ts';
 import { isAddress } from '../../openapi/join-documents.ts';
 import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
@@ -18,7 +19,6 @@ import { matchOperations, parametersOf, type SaidMoves } from '../../openapi/dra
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { type DraftWishes, namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
-import { shapeOf } from '../../openapi/shape.ts';
 import { counted } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
@@ -28,11 +28,13 @@ import { casePlayer, readTextCases, type TextMessage, updatedLines } from '../ca
 import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
 import { coverageOf } from './coverage.ts';
+import { keysOf } from './described-differences.ts';
+import { type ExampleResponse, exampleError } from './described-examples.ts';
 import { DescribedService } from './described-service.ts';
 import { readToCompare } from './description-file.ts';
 import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
 import { saidMoves } from './merge-rule-book.ts';
-import { sampleOf } from './samples.ts';
+import { type SampleRequest, sampleOf, sampleRequest } from './samples.ts';
 
 /** Options of `init`. */
 export interface InitOptions extends DraftParts {
@@ -239,26 +241,34 @@ function hasForeign(value: unknown): boolean {
   return Object.values(value).some(hasForeign);
 }
 
-/** The header fields or query parameters that an operation requires, with sample values; names of fields are in lower case. */
-function requiredParameters(
-  wanted: 'header' | 'query',
-  described: DescribedOperation,
-  description: Description,
-  components: Components,
-): readonly (readonly [name: string, value: string])[] {
-  return parametersOf(described, description).flatMap((parameter) => {
+/** The header fields of V2's request that a case shows: those that V2 requires, and its key. */
+function shownFields(described: DescribedOperation, components: Components): readonly string[] {
+  const required = parametersOf(described, components.description).flatMap((parameter) => {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
-    if (typeof name !== 'string' || place !== wanted || memberOf(parameter, 'required') !== true) return [];
-    return [
-      [
-        wanted === 'header' ? name.toLowerCase() : name,
-        String(sampleOf(shapeOf(memberOf(parameter, 'schema'), components))),
-      ] as const,
-    ];
+    const isShown =
+      typeof name === 'string' && place === 'header' && memberOf(parameter, 'required') === true;
+    return isShown ? [name.toLowerCase()] : [];
   });
+  const [keys = []] = keysOf({ operation: described, components });
+  const fields = keys.filter((key) => key.in === 'header').map(({ name }) => name);
+  return [...new Set([...required, ...fields])];
 }
 
-/** Cases with the descriptions' values, one for each operation with a body in both, and the draft's results. */
+/** The lines of a request of V1 with every parameter that is described, and with V1's key. */
+function requestLines({ method, target, headers, body }: SampleRequest): readonly string[] {
+  const fields = headers.flatMap((name, at) =>
+    at % 2 === 0 && name !== 'Host' ? [`> ${name.toLowerCase()}: ${headers[at + 1] ?? ''}`] : [],
+  );
+  return [`> ${method} ${target}`, ...fields, ...(body === undefined ? [] : ['>', `> ${body}`])];
+}
+
+/** The lines of a response of V2. */
+function responseLines({ status, headers, body }: ExampleResponse): readonly string[] {
+  const type = headers.find(([name]) => name === 'content-type')?.[1] ?? 'application/json';
+  return [`* ${status}`, ...(body === '' ? [] : [`* Content-Type: ${type}`, '*', `* ${body}`])];
+}
+
+/** Cases with the descriptions' values, and the draft's results: one for each operation with a body in both, an error, and each operation that is gone. */
 async function firstCases(
   v1: Description,
   v2: Description,
@@ -268,59 +278,63 @@ async function firstCases(
 ): Promise<string> {
   const play = casePlayer(ruleBook);
   const [old, young] = [new Components(v1), new Components(v2)];
+  const [before, after] = [operationsBelow(v1, ruleBook.from, 'v1'), operationsBelow(v2, ruleBook.to, 'v2')];
   const { matched } = matchOperations(
-    { components: old, operations: operationsBelow(v1, ruleBook.from, 'v1') },
-    { components: young, operations: operationsBelow(v2, ruleBook.to, 'v2') },
+    { components: old, operations: before },
+    { components: young, operations: after },
     said,
   );
   const service = new DescribedService(young, ruleBook.to, new BodySchemas(v2));
   let refused = 0;
   const texts: string[] = [];
-  for (const { pair, operation } of namedOperations(matched.filter((one) => isWanted(one.v1)))) {
-    const body1 = requestBody(pair.v1, old);
-    const shape = body1?.form === 'json' ? body1.shape : undefined;
-    const resource = resourceIn(pair.v2, young);
-    const isWrite = shape !== undefined && shape.members.size > 0;
-    const isPlain = operation.method === 'DELETE' || (operation.method === 'GET' && resource !== undefined);
-    if (!isWrite && !isPlain) continue;
-    const path = operation.template.replaceAll(/\{[^{}]*\}/g, '1');
-    const query = requiredParameters('query', pair.v1, v1, old)
-      .map((named) => named.map((text) => encodeURIComponent(text)).join('='))
-      .join('&');
-    const target = query === '' ? path : `${path}?${query}`;
-    const [sent, wanted] = [
-      requiredParameters('header', pair.v1, v1, old),
-      requiredParameters('header', pair.v2, v2, young),
-    ];
-    const request = [
-      `> ${operation.method} ${ruleBook.from}${target}`,
-      ...sent.map(([name, value]) => `> ${name}: ${value}`),
-      ...(isWrite ? ['> Content-Type: application/json', '>', `> ${JSON.stringify(sampleOf(shape))}`] : []),
-    ];
-    const body = resource === undefined ? '' : JSON.stringify(sampleOf(resource.response));
-    const status = Object.keys(Object(pair.v2.operation['responses'])).find((key) => /^2\d\d$/.test(key));
-    const response = [
-      `* ${status ?? '200'}`,
-      ...(body === '' ? [] : ['* Content-Type: application/json', '*', `* ${body}`]),
-    ];
-    const head = [`# ${operation.id}`, ...request];
-    const [textCase] = readTextCases([...head, ...response, '< 200'].join('\n'));
-    if (textCase === undefined) continue;
+  const add = async (
+    name: string,
+    request: readonly string[],
+    response: readonly string[],
+    fields: readonly string[],
+  ): Promise<void> => {
+    const [textCase] = readTextCases([`# ${name}`, ...request, ...response, '< 200'].join('\n'));
+    if (textCase === undefined) return;
     const played = await play(textCase);
     const faults = played.sent === undefined ? [] : faultsOf(played.sent, service);
     if (faults.length > 0) refused += 1;
+    const wanted = fields.map((field) => [field, ''] as const);
     texts.push(
       [
-        ...head.slice(0, 1),
+        `# ${name}`,
         ...faults.map((fault) => `## V2's description refuses the draft's request: ${fault}`),
         ...request,
         ...(played.sent === undefined
           ? []
-          : updatedLines('=', { line: '', headers: wanted, body: '' }, played.sent)),
-        ...response,
+          : [...updatedLines('=', { line: '', headers: wanted, body: '' }, played.sent), ...response]),
         ...updatedLines('<', undefined, played.response),
       ].join('\n'),
     );
+  };
+  const requestOf = (described: DescribedOperation, template: string): SampleRequest =>
+    sampleRequest(described, template.replaceAll(/\{[^{}]*\}/g, '1'), old, ruleBook, 0);
+  let hasError = false;
+  for (const { pair, operation } of namedOperations(matched.filter((one) => isWanted(one.v1)))) {
+    const body1 = requestBody(pair.v1, old);
+    const isWrite = body1?.form === 'json' && body1.shape.members.size > 0;
+    const resource = resourceIn(pair.v2, young);
+    const isPlain = operation.method === 'DELETE' || (operation.method === 'GET' && resource !== undefined);
+    if (!isWrite && !isPlain) continue;
+    const request = requestLines(requestOf(pair.v1, operation.template));
+    const body = resource === undefined ? '' : JSON.stringify(sampleOf(resource.response));
+    const status = Object.keys(Object(pair.v2.operation['responses'])).find((key) => /^2\d\d$/.test(key));
+    const fields = shownFields(pair.v2, young);
+    const success = responseLines({ status: Number(status ?? 200), headers: [], body });
+    await add(operation.id, request, success, fields);
+    const error = hasError ? undefined : exampleError(pair.v2, young);
+    if (error === undefined || error.body === '') continue;
+    hasError = true;
+    await add(`${operation.id}, with an error of V2`, request, responseLines(error), fields);
+  }
+  for (const { id, method, template, gone } of ruleBook.operations) {
+    const described = before.find((one) => one.method === method && templateOf(one) === template);
+    if (gone === undefined || described === undefined) continue;
+    await add(`${id}, which is gone`, requestLines(requestOf(described, template)), [], []);
   }
   return `Cases with the descriptions' own values, and the results of the drafted rule book. Read V2's request (=) and the client's response (<), and correct the rules
 until both are right; then add requests of your own. capture-gateway test plays them.

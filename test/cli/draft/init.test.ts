@@ -1,8 +1,13 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import { isFault } from '../../../src/cli/command-fault.ts';
 import { coverageOf } from '../../../src/cli/draft/coverage.ts';
-import { referenceDescription } from '../../../src/cli/draft/description-file.ts';
+import { readToCompare, referenceDescription } from '../../../src/cli/draft/description-file.ts';
+import { Desk } from '../../../src/cli/draft/draft-desk.ts';
+import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { openQuestions } from '../../../src/rules/rule-book-fault.ts';
 import { command } from '../../support/command.ts';
@@ -47,6 +52,7 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   expect(cases).toContain(
     '> GET /api/v1/bills/1/lines\n> x-account: text\n= GET /api/v2/lines?invoice=inv_1\n= !x-tenant-id:\n',
   );
+  expect(cases).toMatch(/\n> GET \/api\/v1\/bills\?\S*status=open/);
   // What V2 would refuse is said there, and each operation has a case.
   expect(cases).toContain("V2's description refuses ");
   expect(cases).toContain('\n# deleteBill\n');
@@ -214,3 +220,71 @@ test('coverage: check names what is missing with the line of its operation, and 
     text: 'V2 requires /currency, which is never set',
   });
 });
+
+test('the first cases have queries, keys, an error, and what is gone', async () => {
+  const dir = temporaryFolder('init-cases');
+  const text = { type: 'string' };
+  const contentOf = (properties: object): object => ({
+    content: { 'application/json': { schema: { type: 'object', properties } } },
+  });
+  const described = (version: string, scheme: object, error: object, more: object): object => ({
+    openapi: '3.1.0',
+    info: { title: 'Parcels', version: '1' },
+    security: [{ key: [] }],
+    paths: {
+      [`/api/${version}/parcels/{id}`]: {
+        get: {
+          operationId: 'read',
+          parameters: [{ name: 'view', in: 'query', schema: { enum: ['short', 'long'] } }],
+          responses: { 200: contentOf({ id: text }), 404: contentOf(error) },
+        },
+        ...more,
+      },
+    },
+    components: { securitySchemes: { key: scheme } },
+  });
+  const [v1, v2] = [join(dir, 'v1.json'), join(dir, 'v2.json')];
+  const list = { type: 'array', items: { type: 'object', properties: { message: text } } };
+  const gone = { delete: { operationId: 'drop', responses: { 204: {} } } };
+  const apiKey = { type: 'apiKey', in: 'header', name: 'X-Api-Key' };
+  writeFileSync(v1, JSON.stringify(described('v1', apiKey, { error: text }, gone)));
+  writeFileSync(
+    v2,
+    JSON.stringify(described('v2', { type: 'http', scheme: 'bearer' }, { errors: list }, {})),
+  );
+  const desk = await deskOfFiles(v1, v2, dir);
+  for (let view = await desk.view(); view.current !== undefined; view = await desk.view()) {
+    const { id, parts } = view.current;
+    const chosen = parts.map(
+      ({ answers }) => (answers.find(({ key }) => key === 'gone') ?? answers[0])?.key ?? 'no',
+    );
+    expect(await desk.answer({ question: id, chosen, value: 'Parcels stay.' })).toBeUndefined();
+  }
+  const saved = await desk.save();
+  expect(saved).not.toHaveProperty('fault');
+  const cases = readFileSync(join(dir, 'new', 'cases', 'first.txt'), 'utf8');
+  const request = '> GET /api/v1/parcels/1?view=short\n> x-api-key: key\n';
+  const sent = '= GET /api/v2/parcels/1?view=short\n= authorization: Bearer key\n';
+  expect(cases).toContain(`# read\n${request}${sent}* 200\n`);
+  expect(cases).toContain(`# read, with an error of V2\n${request}${sent}* 404\n`);
+  expect(cases).toMatch(/\* \{"errors":\[\{"message":"text"\}\]\}\n< 404\n<\n< \{"error":"text"\}\n/);
+  expect(cases).toMatch(
+    /# drop, which is gone\n> DELETE \/api\/v1\/parcels\/1\n> x-api-key: key\n< 410\n<\n.*Parcels stay\./,
+  );
+  const played = await commandRun(['test', '--rules', join(dir, 'new', 'rules.yaml')]);
+  expect([played.code, played.out]).toEqual([0, expect.stringContaining('3 cases in 1 file: all pass')]);
+});
+
+async function deskOfFiles(v1Source: string, v2Source: string, folderOfDesk: string): Promise<Desk> {
+  const [v1, v2] = [await readToCompare(v1Source), await readToCompare(v2Source)];
+  if (isFault(v1) || isFault(v2)) throw new Error('unreadable');
+  const proposed = await soundDraft(proposeRuleBook(v1, v2));
+  const reading = await readRuleBook(printRuleBook(proposed), 'draft');
+  if (!reading.ok) throw new Error('unsound');
+  const parts = { v1, v2, v1Source, v2Source, dir: join(folderOfDesk, 'new'), wishes: {} };
+  return new Desk(
+    { ...parts, gatewayOrigin: () => '', publish: async () => undefined },
+    proposed,
+    reading.ruleBook,
+  );
+}
