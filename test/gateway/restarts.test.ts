@@ -94,7 +94,8 @@ test.each(['SIGTERM', 'SIGKILL'] as const)(
   'V2 is restarted three times by %s under 200 requests a second: only a POST that was sent to it may fail',
   async (signal) => {
     const v2 = await restartingV2();
-    const gateway = await gatewayFor(v2.origin);
+    // A process starts in ten seconds on a loaded machine: so long V2 is waited for.
+    const gateway = await gatewayFor(v2.origin, { flags: { 'upstream-connect-timeout': '60000' } });
     const running = load(gateway.port, v2.origin);
     const ends: (readonly [from: number, to: number])[] = [];
     const back: number[] = [];
