@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { BodyRewriter } from '../../../src/gateway/body-rewriter.ts';
@@ -611,13 +612,14 @@ describe('verify', () => {
   });
 
   test('a slow V1 holds no more than 64 reads, and the others say so', async () => {
-    const { gateway, send } = await serve(
-      verify,
-      { v1: () => {} },
-      { flags: { 'upstream-headers-timeout': '1500' } },
-    );
+    const held = new Set<Socket>();
+    let isOver = false;
+    const v1 = (socket: Socket): unknown => (isOver ? socket.destroy() : held.add(socket));
+    const { gateway, send } = await serve(verify, { v1 });
     for (let n = 0; n < 70; n += 1) await send(get());
-    expect(gateway.gateway.comparisons.verifying).toBeLessThanOrEqual(64);
+    expect(gateway.gateway.comparisons.verifying).toBe(64);
+    isOver = true;
+    for (const socket of held) socket.destroy();
     await gateway.entry(70);
     const reasons = gateway.entries().map(({ comparison }) => comparison?.why);
     expect(reasons.filter((why) => why === 'budget')).not.toEqual([]);
