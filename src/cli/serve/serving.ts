@@ -130,7 +130,9 @@ const MAX_NAMED_QUESTIONS = 3;
 function questionFaults({ text }: LoadedRuleBook, rulesPath: string): readonly string[] {
   const questions = openQuestions(text, rulesPath);
   if (questions.length === 0) return [];
-  const named = questions.slice(0, MAX_NAMED_QUESTIONS).map((question) => printFault(question));
+  const named = questions
+    .slice(0, MAX_NAMED_QUESTIONS)
+    .map((question) => printFault(question).replace(/\.$/, ''));
   const more = questions.length - named.length;
   const rest = more === 0 ? '' : `; and ${count(more)} more, which check lists`;
   return [

@@ -112,8 +112,8 @@ export function planFigures(plan: Plan): readonly PlanFigure[] {
   const { all, refused, planned, unplanned, unreachable, who } = reachOf(plan);
   const named = (list: Plan['clients']): string => `${count(list.length)} of ${all}: ${who(list)}`;
   return [
-    { name: 'Deprecation', value: zone.text(plan.deprecation) },
-    { name: 'Sunset', value: `${zone.text(plan.sunset)}, ${plan.sunsetBecause}` },
+    { name: 'Deprecation', value: `${zone.text(plan.deprecation)} ${plan.zone}` },
+    { name: 'Sunset', value: `${zone.text(plan.sunset)} ${plan.zone}, ${plan.sunsetBecause}` },
     { name: 'Time zone', value: plan.zone },
     { name: 'Clients on V1', value: all },
     { name: 'Had a notice before', value: `${count(refused)} of ${all}` },

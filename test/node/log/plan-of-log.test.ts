@@ -63,6 +63,8 @@ test('a plan is made of a log and its rotated files, as of their entries', async
   const all = clients.length;
   const reached = clients.filter(({ notice }) => notice?.isMet === false).length;
   expect(Object.fromEntries(figures?.map(({ name, value }) => [name, value]) ?? [])).toMatchObject({
+    Deprecation: expect.stringContaining(` ${ZONE.name}`),
+    Sunset: expect.stringContaining(` ${ZONE.name}, `),
     'Time zone': ZONE.name,
     'Clients on V1': String(all),
     'Had a notice before': `0 of ${all}`,
