@@ -150,6 +150,7 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
     expect.stringMatching(/^circuit-open: \d+$/),
     expect.stringMatching(/^upstream-(?:unreachable|timeout): \d+$/),
   ]);
+  expect(await barriers(page, '.problems')).toEqual([]);
   await ways.first().click();
   await expect.poll(() => page.locator('.entry').count()).toBe(12);
   expect(complaints).toEqual([]);

@@ -167,7 +167,9 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
             {parts.length > 1 && (
               <ul class="plain parts">
                 {parts.map(({ code, count: times, filter: own }) => (
-                  <li key={code}>{open(`${words}, ${code}`, own, `${code}: ${count(times)}`)}</li>
+                  <li key={code}>
+                    {open(`${words}, ${code}: ${count(times)}`, own, `${code}: ${count(times)}`)}
+                  </li>
                 ))}
               </ul>
             )}
