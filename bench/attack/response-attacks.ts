@@ -112,8 +112,8 @@ export const responseAttacks: readonly Attack[] = [
       const client = rawClient(port);
       const path = scripted('/api/v1/tiny', tinyChunks(Math.round(9e6 * scale)));
       client.write(rawRequest(`POST ${path}`, '{"data":{}}', 'Connection: close\r\n'));
-      await client.until(/\r\n\r\n/, 10_000);
-      const { text } = await client.end(8000);
+      await client.until(/\r\n\r\n/, PATIENCE_MS);
+      const { text } = await client.end(PATIENCE_MS);
       client.socket.destroy();
       return faultIf(text.length <= 9e6 * scale, 'the response did not arrive');
     },
