@@ -324,7 +324,7 @@ function responseFindings(
   readonly found: readonly ResponseFindings[];
   readonly questions: Questions;
 } {
-  const words = named.flatMap(({ pair }) => pair.moved?.word ?? []);
+  const words = wordsInPaths(named);
   const questions = new Map<string, readonly Question[]>();
   const found = named.flatMap((operation): readonly ResponseFindings[] => {
     const { pair } = operation;
@@ -424,11 +424,32 @@ function insideResource(finding: Finding, { at, response }: FoundResource): Find
   return movedFinding(finding, (path) => path.slice(base.length));
 }
 
+/** A word of V1's paths with V2's, and why it may be another one where no operation has moved there for certain. */
+interface WordInPaths extends OtherWord {
+  readonly doubt: string | undefined;
+}
+
+function wordsInPaths(named: readonly NamedOperation[]): readonly WordInPaths[] {
+  const moves = named.flatMap(({ pair: { moved } }) =>
+    moved?.word === undefined ? [] : [{ ...moved, word: moved.word }],
+  );
+  const groups = Map.groupBy(moves, ({ word: { from, to } }) => JSON.stringify([from, to]));
+  return [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const { from, to } = first.word;
+    const isSure = group.some(({ doubt }) => doubt === undefined);
+    return [
+      { from, to, doubt: isSure ? undefined : `it holds only if ${from} are ${to} in V2, as asked above` },
+    ];
+  });
+}
+
 /** The members of V1's resource by the names that they have with the words that paths have in V2. */
 function withOtherWords(
   v1: Shape,
   v2: Shape,
-  words: readonly OtherWord[],
+  words: readonly WordInPaths[],
 ): { readonly shape: Shape; readonly renames: readonly Finding[] } {
   const [old, young] = [v1.element ?? v1, v2.element ?? v2];
   const around = v1.element === undefined ? [] : ['*'];
@@ -436,11 +457,14 @@ function withOtherWords(
   const members = [...old.members].map(([member, inner]) => {
     if (young.members.has(member)) return [member, inner] as const;
     for (const word of words) {
-      const fitting = [...young.members.keys()].filter((to) => hasOtherWord(member, to, word));
-      const [to] = fitting;
+      const fitting = [...young.members].filter(
+        ([to, { shape }]) => hasOtherWord(member, to, word) && isCompatible(inner.shape, shape),
+      );
+      const [to] = fitting.map(([name]) => name);
       if (to === undefined || fitting.length > 1 || old.members.has(to)) continue;
       const evidence = `${word.from} are ${word.to} in paths`;
-      renames.push({ found: { rule: 'rename', in: around, member, to }, confidence: 0.85, evidence });
+      const found = { rule: 'rename', in: around, member, to } as const;
+      renames.push({ found, confidence: 0.85, evidence, doubt: word.doubt });
       return [to, inner] as const;
     }
     return [member, inner] as const;

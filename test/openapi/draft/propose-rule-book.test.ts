@@ -595,6 +595,37 @@ test.each([
   expect(questionsOf(book)).toEqual(why);
 });
 
+test.each<
+  [what: string, id: string | undefined, remark: unknown, active: readonly string[], asked: readonly string[]]
+>([
+  ['is certain', 'readNote', text, ['{ rename: remark_id, to: note_id }'], []],
+  ['is a question', undefined, text, [], ['{ rename: remark_id, to: note_id }']],
+  ['is certain, and the value another one', 'readNote', objectOf({ city: text }), [], []],
+])('a member that has the word of a path, where the move %s', (_, id, remark, active, asked) => {
+  const of = (version: string, noun: string, key: string, member: unknown): Record<string, unknown> => {
+    const get = (schema: unknown, operationId?: string): object => ({
+      get: { operationId, responses: { 200: { content: { 'application/json': { schema } } } } },
+    });
+    const note = objectOf({ id: text, ink: text, paper: text, margin: text });
+    return {
+      openapi: '3.1.0',
+      info: { title: 'T', version: '1' },
+      paths: {
+        [`/api/${version}/${noun}`]: get(listOf(note), id && `${id}s`),
+        [`/api/${version}/${noun}/{id}`]: get(note, id),
+        [`/api/${version}/bills/{id}`]: get(objectOf({ id: text, [key]: member })),
+      },
+    };
+  };
+  const v1 = of('v1', 'notes', 'note_id', text);
+  const printed = printRuleBook(proposeRuleBook(v1, of('v2', 'remarks', 'remark_id', remark))).split('\n');
+  const rules = (marks: RegExp): readonly string[] =>
+    printed
+      .filter((line) => marks.test(line) && line.includes('note_id }'))
+      .map((line) => line.replace(marks, ''));
+  expect([rules(/^ +- /), rules(/^ +# +- /)]).toEqual([active, asked]);
+});
+
 test('what requests need undoes responses, and is not asked about again', () => {
   const both = (version: string, schema: unknown): Record<string, unknown> => {
     const described = readWith(version, '/lines', schema);
