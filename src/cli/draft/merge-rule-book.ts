@@ -8,6 +8,7 @@ import {
   printChanges,
   printOperations,
   keyQuestion,
+  NO_CHANGE_YET,
   printQuestions,
   questionOf,
   type ProposedOperation,
@@ -216,6 +217,8 @@ function insertionAt(
     : undefined;
   const value = pair?.value;
   const printed = lines.join('\n').trimEnd();
+  const hasRule = lines.some((line) => line.trim() !== '' && !line.trimStart().startsWith('#'));
+  const list = hasRule ? '' : ` ${NO_CHANGE_YET}`;
   const isBlock = (isMap(value) || isSeq(value)) && value.items.length > 0 && value.flow !== true;
   if (isBlock && value.range) {
     const [start, end] = value.range;
@@ -228,7 +231,7 @@ function insertionAt(
   }
   if ((isMap(value) || isSeq(value)) && value.items.length === 0 && value.range) {
     const [start, end] = value.range;
-    return { start, end, lines: `\n${printed}` };
+    return { start, end, lines: `${list.trimStart()}\n${printed}` };
   }
-  return { start: text.length, end: text.length, lines: `\n${key}:\n${printed}\n` };
+  return { start: text.length, end: text.length, lines: `\n${key}:${list}\n${printed}\n` };
 }

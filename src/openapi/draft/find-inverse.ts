@@ -58,6 +58,12 @@ export function resourceKey(operation: DescribedOperation): string | undefined {
   return template === undefined ? undefined : templateShape(template).replace(/\/\{\}$/, '');
 }
 
+/** The paths by which an operation concerns a resource: V2's, and V1's where nobody has said yet that it moved. */
+export function resourceKeys({ v1, v2, moved }: MatchedOperation): readonly string[] {
+  const all = [resourceKey(v2), moved?.doubt === undefined ? undefined : resourceKey(v1)];
+  return all.filter((key) => key !== undefined);
+}
+
 /** Lets a change be undone in responses if V1's responses show it: with V1's names and places where V2's have their own. */
 export function withInverse(
   change: ProposedChange,
@@ -127,14 +133,16 @@ export interface ResponseFindings {
 export function responseChanges(
   all: readonly ResponseFindings[],
   changes: readonly ProposedChange[],
-  keysOf: ReadonlyMap<string, string | undefined>,
+  keysOf: ReadonlyMap<string, readonly string[]>,
 ): readonly ProposedChange[] {
   const undone = changes.filter(({ isInverse }) => isInverse === true);
   const found = all.map(({ operation: { operation, pair }, resource, findings }): OperationFindings => {
-    const key = resourceKey(pair.v2);
+    const keys = resourceKeys(pair);
     const base = baseOf(resource);
     const inverted = undone.filter(
-      ({ on }) => on === 'every' || on.some((id) => id === operation.id || keysOf.get(id) === key),
+      ({ on }) =>
+        on === 'every' ||
+        on.some((id) => id === operation.id || keysOf.get(id)?.some((key) => keys.includes(key)) === true),
     );
     const rules = new Set(inverted.flatMap((change) => change.rules.map(({ found: rule }) => ruleKey(rule))));
     const renames = inverted.flatMap((change) => change.rules.filter(isProposed).map((rule) => rule.found));

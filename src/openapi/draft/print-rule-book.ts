@@ -72,9 +72,7 @@ export function printRuleBook(book: ProposedRuleBook, schema?: string, marks: Ma
     operations.length === 0 ? 'operations: {}' : 'operations:',
     ...printOperations(book, marks),
     '',
-    isAny
-      ? 'changes:'
-      : `changes: []${changes.length === 0 ? '' : ' # Remove the brackets with the first marks.'}`,
+    isAny ? 'changes:' : `changes: ${changes.length === 0 ? '[]' : NO_CHANGE_YET}`,
     ...printChanges(book, marks),
     ...printQuestions(book),
     '',
@@ -101,6 +99,9 @@ export function printKeys(keys: readonly ProposedKey[], marks: Marks = 'marked')
     ]),
   ];
 }
+
+/** A list of changes of which all are questions: comments alone would be no list. */
+export const NO_CHANGE_YET = '[] # Remove the brackets with the first marks.';
 
 /** A key that is a question: its lines are comments, and one that lacks a value stays one once its mark is gone. */
 export function keyQuestion({ lines, question = '' }: ProposedKey): readonly string[] {

@@ -36,6 +36,7 @@ import {
 import {
   type NamedOperation,
   resourceKey,
+  resourceKeys,
   resourceShapes,
   responseChanges,
   type ResponseFindings,
@@ -177,7 +178,11 @@ export function proposeRuleBook(
       ...requests,
       ...findQueryRenames(versions, outcome.changes),
       ...headers,
-      ...responseChanges(responses.found, requests, resources),
+      ...responseChanges(
+        responses.found,
+        requests,
+        new Map(named.map(({ pair, operation }) => [operation.id, resourceKeys(pair)])),
+      ),
       ...carried.changes,
       ...errors,
     ]),

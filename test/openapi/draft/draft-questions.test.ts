@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { answeredDraft, draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import { bookIn } from '../../rules/reading.ts';
 
 const text = { type: 'string' };
@@ -328,4 +329,34 @@ test('a member that V2 does not describe may be one that only V2 has, if a perso
     parts.flatMap(({ answers: all }) => all.map((answer) => answer.lines.join(' '))),
   );
   expect(lines).toContain('{ rename: "*.registration", to: plate }');
+});
+
+test('an answer about members holds where the moves of its operations are still questions', async () => {
+  const of = (version: string, list: string, one: string, name: string): Record<string, unknown> => {
+    const related = { type: 'object', properties: { a: text, [name]: text, b: text } };
+    const schema = { type: 'object', properties: { id: text, related } };
+    const content = (of: unknown): object => ({ content: { 'application/json': { schema: of } } });
+    const data = { type: 'object', properties: { data: { type: 'array', items: schema } } };
+    const remove = { delete: { responses: {} } };
+    return {
+      openapi: '3.1.0',
+      info: { title: 'T', version: '1' },
+      paths: {
+        [`/api/${version}/${list}`]: { get: { responses: { 200: content(data) } } },
+        [`/api/${version}/${one}/{id}`]: {
+          patch: { requestBody: content(schema), responses: { 200: content(schema) } },
+          ...remove,
+        },
+      },
+    };
+  };
+  const book = await soundDraft(
+    proposeRuleBook(of('v1', 'lines', 'lines', 'name'), of('v2', 'hubs/lines', 'notes', 'level')),
+  );
+  const questions = draftQuestions(book);
+  expect(questions.map(({ about }) => about)).toContain('change');
+  for (const { id, parts } of questions) {
+    const chosen = parts.map(({ answers }) => answers[0]?.key ?? 'no');
+    await bookIn(printRuleBook(answeredDraft(book, new Map([[id, { chosen, value: '7' }]]))));
+  }
 });
