@@ -378,7 +378,7 @@ describe('the verdict', () => {
           .see(1, { operation: 'b' })
           .verdict();
       },
-      'note: V2 did not respond to 20 requests for 2 operations, from 2026-11-29T08:04:41.000Z until 2026-11-29T08:06:01.000Z.',
+      'note: V2 did not respond to 20 V1 requests for 2 operations, from 2026-11-29T08:04:41.000Z until 2026-11-29T08:06:01.000Z.',
     ],
     [
       'some requests fail as ever',
