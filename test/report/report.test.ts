@@ -1168,3 +1168,19 @@ test.each([
   const report = reportOf(v1('a', 0, [], { verdict: 'refused', status, failure, sent: false }));
   expect([report.clients[0]?.refused, report.days[0]?.refused]).toEqual([times, times]);
 });
+
+test('a digest says a fact of two changes once', () => {
+  const report = reportOf(
+    v1('a', 1, [{ change: 'one', rule: 'rename', from: '/a', path: '/b' }]),
+    v1('a', 0, [{ change: 'two', rule: 'rename', from: '/a', path: '/b' }]),
+    v1('a', 2, [{ change: 'two', rule: 'rename', from: '/a', path: '/b' }]),
+  );
+  const summary = 'items.*.a is called b.';
+  const changes = [
+    { id: 'one', summary },
+    { id: 'two', summary: 'a is called b.' },
+  ];
+  const [digest] = digests(report, changes);
+  const said = digest?.sentences.filter((sentence) => sentence.includes('is called'));
+  expect(said).toEqual([`a is called b. This concerns at least 2 requests, the last at ${options.now}.`]);
+});

@@ -6,7 +6,7 @@ import type { MappedValue } from '../../rules/rule.ts';
 import { formWords } from './guide-fields.ts';
 
 /** A change with its rules, which a saved report does not have. */
-type FactChange = Pick<Change, 'id' | 'summary'> &
+export type FactChange = Pick<Change, 'id' | 'summary'> &
   Partial<Pick<Change, 'request' | 'query' | 'headers' | 'response'>>;
 
 /** Maximum pairs of values in a fact. */
@@ -26,23 +26,41 @@ export function guideFacts(
   changes: readonly FactChange[],
   isUsed: (id: string) => boolean,
 ): readonly Pick<Change, 'id' | 'summary'>[] {
+  return factsOf(changes, isUsed).flatMap(({ ids: [id = ''], summary }) => ({ id, summary }));
+}
+
+/** The same facts by the ids of all their changes. */
+export function factsById(changes: readonly FactChange[]): ReadonlyMap<string, string> {
+  const facts = factsOf(changes, () => true);
+  return new Map(facts.flatMap(({ ids, summary }) => ids.map((id) => [id, summary] as const)));
+}
+
+/** A fact, and the changes that say it. */
+interface Fact {
+  readonly ids: readonly string[];
+  readonly summary: string;
+}
+
+function factsOf(changes: readonly FactChange[], isUsed: (id: string) => boolean): readonly Fact[] {
   const nested = new Set(changes.flatMap((change) => nestedIn(change)));
-  const facts = new Map<string, Map<string, string>>();
+  const facts = new Map<string, Map<string, string[]>>();
   for (const change of changes) {
     if (!isUsed(change.id)) continue;
     const text = readable(change.summary, nested);
     const values = detailsOf(change)
       .filter(({ words }) => !isSaid(words, change.summary))
       .map(({ name, words }, _, all) => (all.length === 1 ? words : `${name}: ${words}`));
-    const known = facts.get(text) ?? new Map<string, string>();
+    const known = facts.get(text) ?? new Map<string, string[]>();
     facts.set(text, known);
     const key = values.join('; ');
-    if (!known.has(key)) known.set(key, change.id);
+    known.set(key, [...(known.get(key) ?? []), change.id]);
   }
   return [...facts].flatMap(([text, known]) => {
+    // A change without values says no more than the first with values.
+    const plain = known.size > 1 ? (known.get('') ?? []) : [];
     const said = [...known].filter(([values]) => values !== '' || known.size === 1);
-    return said.map(([values, id]) => ({
-      id,
+    return said.map(([values, ids], at) => ({
+      ids: at === 0 ? [...ids, ...plain] : ids,
       summary: values === '' ? text : `${text.replace(/[.:]$/, '')}: ${values}.`,
     }));
   });

@@ -33,6 +33,7 @@ import {
   shapeWords,
   stepText,
 } from './guide-document.ts';
+import { type FactChange, factsById } from './guide-facts.ts';
 
 /** The work of a client by its class, for its owner. */
 export const WORK: Readonly<Record<ClientReport['class'], string>> = {
@@ -270,10 +271,10 @@ interface ClientDigest {
 /** Makes the digests of the clients that still use V1, for a rule book with these changes and dates. */
 export function digests(
   report: Report,
-  changes: readonly GuideChange[],
+  changes: readonly FactChange[],
   rollout?: Rollout,
 ): readonly ClientDigest[] {
-  const summaries = new Map([BYTE_ORDER_MARK, ...changes].map(({ id, summary }) => [id, summary]));
+  const summaries = factsById([BYTE_ORDER_MARK, ...changes]);
   return report.clients
     .filter((client) => client.class !== 'gone')
     .map((client) => ({
@@ -297,10 +298,18 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
   return [
     WORK[client.class],
     `Calls: ${operations.map(({ operation, count: seen }) => `${operation} ${count(seen)}×`).join(', ')}.`,
-    ...changes.map(
-      ({ change, count: seen, lastSeen }) =>
-        `${ended(summaries.get(change) ?? `The rule book does not have the change ${change}.`)} This concerns ${counted(seen, 'request')}, the last at ${lastSeen}.`,
-    ),
+    ...[
+      ...Map.groupBy(
+        changes,
+        ({ change }) => summaries.get(change) ?? `The rule book does not have the change ${change}.`,
+      ),
+    ].map(([summary, uses]) => {
+      // Changes that say the same may have met the same requests.
+      const least = uses.length === 1 ? '' : 'at least ';
+      const seen = Math.max(...uses.map((use) => use.count));
+      const last = uses.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
+      return `${ended(summary)} This concerns ${least}${counted(seen, 'request')}, the last at ${last}.`;
+    }),
     ...responses.map(responseSentence),
     ...(clientWouldFail(client) === ''
       ? []
