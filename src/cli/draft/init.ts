@@ -47,6 +47,9 @@ export interface InitOptions extends DraftParts {
 
 const SCHEMA = new URL('../../../config/rules.schema.json', import.meta.url);
 
+/** Operations up to which the gaps are counted here: of more, `check` takes a while to count them. */
+const MAX_COUNTED = 150;
+
 /** A placeholder if V2's description names no server. */
 const NO_UPSTREAM = 'http://127.0.0.1:9000';
 
@@ -89,9 +92,10 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   }
   const questions = openQuestions(text, rules).length;
   const { isWanted } = used.wishes;
-  const gaps = reading.ok
-    ? coverageOf({ ruleBook: reading.ruleBook, text, v1, v2, ...(isWanted && { isWanted }) }).gaps.length
-    : 0;
+  const gaps =
+    reading.ok && proposed.operations.length <= MAX_COUNTED
+      ? coverageOf({ ruleBook: reading.ruleBook, text, v1, v2, ...(isWanted && { isWanted }) }).gaps.length
+      : 0;
   const lines = nextCommands(dir, options).map((line) => `  ${line}\n`);
   const remarks = remarksOn(dir, v2, gaps).map((sentence) => `${sentence}\n`);
   stdout.write(

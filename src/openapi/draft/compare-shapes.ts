@@ -598,8 +598,12 @@ function askSwapped({ v1, v2, path }: Objects, work: Work): void {
 
 /** True where descriptions say the same of two values. */
 function isSameValue(one: Shape, other: Shape): boolean {
-  const words = (shape: Shape): string => JSON.stringify([shape.text, shape.format, shape.values]);
-  return words(one) === words(other) && [...one.types].join() === [...other.types].join();
+  return (
+    one.text === other.text &&
+    one.format === other.format &&
+    one.values.join('\0') === other.values.join('\0') &&
+    [...one.types].join() === [...other.types].join()
+  );
 }
 
 /**
