@@ -413,6 +413,10 @@ function withoutDeclined(change: ProposedChange, declined: ReadonlySet<string>):
 function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonly ProposedChange[] {
   const chosen = new Map<string, readonly [key: string, value: string | undefined]>();
   const settled = new Set<string>();
+  // One of several changes under a question that clashes with another change is left, for a person to write: the others hold.
+  const clashing = new Set(
+    book.changes.flatMap(({ id, isShown, asWith }) => (isShown === true && asWith !== undefined ? [id] : [])),
+  );
   for (const { question, parts } of decisionsOf(book)) {
     const given = answers.get(question.id);
     if (given === undefined) continue;
@@ -422,6 +426,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       const isOne = rules[0]?.others[Number(key)]?.some((line) => line.includes(ANYWHERE)) === true;
       for (const [number, rule] of rules.entries()) {
         const { change, list, at } = rule;
+        if (key !== 'no' && clashing.has(change)) continue;
         const own = isOne && number > 0 ? 'no' : sameAnswer(key, rules[0], rule);
         chosen.set(`${change} ${list} ${at}`, [own, given.value]);
         settled.add(change);

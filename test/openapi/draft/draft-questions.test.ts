@@ -360,3 +360,37 @@ test('an answer about members holds where the moves of its operations are still 
     await bookIn(printRuleBook(answeredDraft(book, new Map([[id, { chosen, value: '7' }]]))));
   }
 });
+
+test('an answer holds although one of the changes under its question clashes with another change', async () => {
+  const lists = (prefix: string, ...parameters: readonly (readonly object[])[]): Record<string, unknown> => {
+    const [first = [], second = []] = parameters;
+    const found = answers({ type: 'array', items: objectOf({ id: text }) });
+    return describe(prefix, {
+      '/things': { get: { operationId: 'listThings', parameters: first, ...found } },
+      '/others': { get: { operationId: 'listOthers', parameters: second, ...found } },
+    });
+  };
+  const drafted = proposeRuleBook(
+    lists('/api/v1', [query('depth')], [query('fuzzy')]),
+    lists('/api/v2', [], []),
+  );
+  const changes = drafted.changes.map((change) =>
+    change.asWith === undefined ? change : { ...change, isShown: true as const },
+  );
+  const book = { ...drafted, changes };
+  const [question] = draftQuestions(book);
+  const rulesWith = async (answer: string): Promise<readonly string[]> => {
+    const answered = answeredDraft(book, new Map([[question?.id ?? '', { chosen: [answer] }]]));
+    await bookIn(printRuleBook(answered));
+    return printRuleBook(answered)
+      .split('\n')
+      .filter((line) => line.includes('strip:'))
+      .map((line) => line.trim());
+  };
+  // What is in marks is no rule.
+  expect(await rulesWith('yes')).toEqual([
+    '- { strip: depth }',
+    expect.stringMatching(/^# .*- \{ strip: fuzzy \}$/),
+  ]);
+  expect(await rulesWith('no')).toEqual([]);
+});
