@@ -95,7 +95,7 @@ export async function runInit(options: InitOptions): Promise<CommandFault | unde
   const gaps =
     reading.ok && proposed.operations.length <= MAX_COUNTED
       ? coverageOf({ ruleBook: reading.ruleBook, text, v1, v2, ...(isWanted && { isWanted }) }).gaps.length
-      : 0;
+      : undefined;
   const lines = nextCommands(dir, options).map((line) => `  ${line}\n`);
   const remarks = remarksOn(dir, v2, gaps).map((sentence) => `${sentence}\n`);
   stdout.write(
@@ -115,15 +115,22 @@ export function isEmpty(description: Description): boolean {
 }
 
 /** What a person must know before the next commands: where V2 is, and what their success proves. */
-export function remarksOn(dir: string, v2: Description, gaps: number): readonly string[] {
+export function remarksOn(dir: string, v2: Description, gaps: number | undefined): readonly string[] {
   const upstream = serverOf(v2)?.origin;
   const settings = join(dir, 'gateway.yaml');
   return [
     upstream === undefined
       ? `V2's description names no server: write V2's address as upstream in ${settings}.`
       : `upstream in ${settings} is ${upstream}, the first server of V2's description. That may be the live system: write the address of a test system until the rules are done.`,
-    `test passes with the results that the rules have now, so it shows what changes them later, not that they are right. ${gaps === 0 ? 'check, which compares them with both descriptions, finds no gap.' : `check compares them with both descriptions, and finds ${counted(gaps, 'gap')}.`}`,
+    `test passes with the results that the rules have now, so it shows what changes them later, not that they are right. ${gapWords(gaps)}`,
   ];
+}
+
+/** What `check` says of the rules; undefined for a number that nobody has counted. */
+function gapWords(gaps: number | undefined): string {
+  if (gaps === 0) return 'check, which compares them with both descriptions, finds no gap.';
+  const found = gaps === undefined ? '' : `, and finds ${counted(gaps, 'gap')}`;
+  return `check compares them with both descriptions${found}.`;
 }
 
 /** The commands that follow once the files are written, as this program is started here. */

@@ -8,6 +8,7 @@ import { Desk } from '../../../src/cli/draft/draft-desk.ts';
 import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
+import { remarksOn } from '../../../src/cli/draft/init.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { openQuestions } from '../../../src/rules/rule-book-fault.ts';
 import { command } from '../../support/command.ts';
@@ -163,6 +164,12 @@ test('where nothing of V1 is found in V2, what V1 has is asked about, and the bo
   expect([code, out]).toEqual([0, expect.stringContaining(': 0 operations, 1 open question.')]);
   expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('# # GET /deals\n');
   expect((await commandRun(['check', '--rules', join(dir, 'rules.yaml')])).code).toBe(0);
+});
+
+test('of a draft with hundreds of operations nobody counts the gaps', () => {
+  expect(remarksOn('x', {}, undefined).at(-1)).toMatch(/ check compares them with both descriptions\.$/);
+  expect(remarksOn('x', {}, 0).at(-1)).toMatch(/ finds no gap\.$/);
+  expect(remarksOn('x', {}, 2).at(-1)).toMatch(/ and finds 2 gaps\.$/);
 });
 
 test('a description that cannot be read whole is compared, and no settings name it', async () => {
