@@ -34,8 +34,8 @@ const MATCH = 6;
  */
 export function compilePattern(source: string): LinearPattern | { readonly fault: string } {
   try {
-    // The platform's parser validates the pattern, so `Parser` need not. The pattern is never run by the platform, whose engine is not
-    // linear.
+    // The platform's parser validates the pattern, so `Parser` need not.
+    // Not proven linear: the platform never runs it.
     RegExp(source, 'u');
     return matcher(new Parser(source).parse());
   } catch (error) {

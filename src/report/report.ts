@@ -114,7 +114,7 @@ const CLIENTS_PER_STEP = 50;
 const SENTENCES = {
   yes: (day: string) => `V1 can be switched off: every client that used it is gone, as of ${day}.`,
   no: (day: string) => `V1 is still needed, as of ${day}.`,
-  unknown: (day: string) => `It is unknown whether V1 can be switched off, as of ${day}.`,
+  unknown: (day: string) => `Whether V1 can be switched off is not known, as of ${day}.`,
 } as const;
 
 /** Clients named in a sentence. */

@@ -49,6 +49,7 @@ class Isolates {
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the totals read of an entry
 const DIFFERENT = {
+  time: '2026-11-29T08:00:00.000Z',
   operation: 'list_clients',
   origin: 'v1',
   client: 'ab',

@@ -63,7 +63,7 @@ export function shortTime(time: string, now: number = Date.now()): string {
 
 /** A text in which a period within a minute, whose ends would be the same short time, is said as one time. */
 export function withoutSameTimes(text: string): string {
-  return text.replaceAll(/from (\S+Z) until (\S+Z)/g, (period, from: string, until: string) =>
+  return text.replaceAll(/from ([\d:.TZ-]+) until ([\d:.TZ-]+)/g, (period, from: string, until: string) =>
     shortTime(from) === shortTime(until) ? `at ${from}` : period,
   );
 }

@@ -25,13 +25,10 @@ export interface ConnectionProtocol {
  *
  * | state | held in | at the limit of connections | when the server drains | ends |
  * |---|---|---|---|---|
- * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | continues for two seconds | after the
- * headers timeout from accept, even if bytes arrive |
- * | idle: no request, or part of a head | `protocol`, not busy | closes for a new one | closes, a new one after half a second | after the
- * headers or idle timeout |
+ * | opening: its PROXY header or TLS handshake is due | no `protocol` | closes for a new one | continues for two seconds | after the headers timeout from accept, even if bytes arrive |
+ * | idle: no request, or part of a head | `protocol`, not busy | closes for a new one | closes, a new one after half a second | after the headers or idle timeout |
  * | busy: a request is in flight | `protocol`, busy | stays, and queues behind the others | its response is the last | with the drain time |
- * | lingering: its last response is written, and bytes may come | `lingering` | closes before all others | goes on | after a silence of a
- * second, or 30 s |
+ * | lingering: its last response is written, and bytes may come | `lingering` | closes before all others | goes on | after a silence of a second, or 30 s |
  *
  * It is in one of its server's two lists: lingering connections, or all others in the order of accept, except that `makeRoom` moves busy
  * ones to the end. Its `protocol` handles requests and responses.

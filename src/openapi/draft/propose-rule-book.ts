@@ -450,6 +450,15 @@ function wordsInPaths(named: readonly NamedOperation[]): readonly WordInPaths[] 
   });
 }
 
+/** True when a value of one shape may be one of the other, as it is or converted: a number, for instance, may be a text in V2. */
+function isConvertible(one: Shape, other: Shape): boolean {
+  return isCompatible(one, other) || (isScalar(one) && isScalar(other));
+}
+
+function isScalar({ types }: Shape): boolean {
+  return !types.has('object') && !types.has('array');
+}
+
 /** The members of V1's resource by the names that they have with the words that paths have in V2. */
 function withOtherWords(
   v1: Shape,
@@ -463,7 +472,7 @@ function withOtherWords(
     if (young.members.has(member)) return [member, inner] as const;
     for (const word of words) {
       const fitting = [...young.members].filter(
-        ([to, { shape }]) => hasOtherWord(member, to, word) && isCompatible(inner.shape, shape),
+        ([to, { shape }]) => hasOtherWord(member, to, word) && isConvertible(inner.shape, shape),
       );
       const [to] = fitting.map(([name]) => name);
       if (to === undefined || fitting.length > 1 || old.members.has(to)) continue;

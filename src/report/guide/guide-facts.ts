@@ -75,11 +75,17 @@ function nestedIn({ request = [], response = [] }: FactChange): readonly string[
 
 /** A summary as a draft writes it, such as `driver.driver_name is called name`, from the client's side: `driver_name is called driver.name`. */
 function readable(summary: string, nested: ReadonlySet<string>): string {
-  const text = summary.trim().replaceAll(/[^\s.*]+(?:\.[^\s.*]+)*\.\*\./g, '');
+  const text = summary.trim().split(' ').map(ofElement).join(' ');
   const [written, around, member, to] = /^(\S+)\.([^\s.]+) is called ([^\s,.]+)/.exec(text) ?? [];
   if (written === undefined || around === undefined || member === undefined || to === undefined) return text;
   const from = nested.has(member) ? member : `${around}.${member}`;
   return `${from} is called ${around}.${to}${text.slice(written.length)}`;
+}
+
+/** A path from the last element of a list on: `name` of `items.*.name`. */
+function ofElement(word: string): string {
+  const at = word.lastIndexOf('.*.');
+  return at === -1 ? word : word.slice(at + '.*.'.length);
 }
 
 /** How values change, from V1 to V2. */

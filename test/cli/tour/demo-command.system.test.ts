@@ -34,7 +34,7 @@ test('on a terminal the tour stops for Enter after each step, and leaves no file
   child.stdout.on('data', (chunk: Buffer) => (text += stripVTControlCharacters(chunk.toString())));
   const ended = once(child, 'close');
   for (const at of TOUR.keys()) {
-    await until(() => (text.match(/Enter (?:goes on|ends)/g) ?? []).length === at + 1);
+    await until(() => (text.match(/Enter (?:continues|ends)/g) ?? []).length === at + 1);
     const [here, next] = [
       text.includes(`${at + 1}/${TOUR.length}  `),
       text.includes(`${at + 2}/${TOUR.length}  `),

@@ -55,7 +55,9 @@ test('without the store the page says since when the replica is alone', async ()
   await coverage.waitFor();
   await expect
     .poll(() => coverage.textContent())
-    .toMatch(/^alone This replica has been alone since \d\d:\d\d \(gone fishing\); it knows no others\.$/);
+    .toMatch(
+      /^alone This replica has been alone since \d\d:\d\d \(gone fishing\); it knows no other replicas\.$/,
+    );
 });
 
 test('without a store the page says that it shows one gateway', async () => {

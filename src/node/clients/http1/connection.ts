@@ -65,13 +65,11 @@ const nothing = Buffer.alloc(0);
  * | idle: kept alive | nothing, `isUsed` true | read as a head | closes | closes after the idle timeout |
  * | head: part of one has come | `partialHead` | added | 400, closes | 408 after the headers timeout |
  * | small body: part of one has come | `partialRequest`, `unparsed` | added | logs the request as disconnected | becomes `body` after 25 ms |
- * | body: its exchange has begun | `exchange`, `body` | given to the body | the exchange is disconnected | 408 after the body timeout, or
- * below the minimum rate |
+ * | body: its exchange has begun | `exchange`, `body` | given to the body | the exchange is disconnected | 408 after the body timeout, or below the minimum rate |
  * | busy: the request is whole | `exchange` | wait, up to 16 KiB, in `unparsed` | the exchange is disconnected, or `hasEnded` | V2's timeouts |
  * | early: responded before its body was whole | `body` | dropped | the rest never comes | 30 s |
  * | yielding: more requests than a turn may have | `isYielding`, `unparsed` | wait | closes, and drops the waiting requests | next turn |
- * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most; closes at once after a request
- * that nothing follows (`hasNoRest`) |
+ * | closing: the last response, or a refusal | `isClosing` | dropped | closes | lingers for 30 s at most; closes at once after a request that nothing follows (`hasNoRest`) |
  *
  * Requests run one after the other, because the second may depend on the effect of the first and responses must keep the order of their
  * requests (§9.3.2); further requests wait unparsed. A client that closes its side before its response has begun counts as gone (§9.6),
