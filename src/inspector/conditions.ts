@@ -221,10 +221,11 @@ function byCause(
 /** V2 did not respond to several operations: reported once, and not for each of them. */
 function outageCondition(operations: readonly TroubleNow[]): Condition {
   const unanswered = operations.reduce((sum, one) => sum + one.unanswered, 0);
-  const since = new Date(Math.min(...operations.map((one) => one.since))).toISOString();
-  const last = new Date(Math.max(...operations.map((one) => one.last))).toISOString();
+  const outages = operations.map((one) => one.outage ?? one);
+  const since = new Date(Math.min(...outages.map((one) => one.since))).toISOString();
+  const last = new Date(Math.max(...outages.map((one) => one.last))).toISOString();
   const until = operations.every((one) => one.until !== undefined)
-    ? new Date(Math.max(...operations.map((one) => one.until ?? one.last))).toISOString()
+    ? new Date(Math.max(...outages.map((one) => one.until ?? one.last))).toISOString()
     : undefined;
   const period = until === undefined ? `since ${since}, the last at ${last}` : `from ${since} until ${until}`;
   const isServed = operations.every(({ isBack }) => isBack === true);

@@ -4,6 +4,7 @@ import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import {
   evidenceOf,
   isOwn,
+  type Outage,
   type OperationTrouble,
   type WatchedOperation,
 } from '../rewrite-log/operation-health.ts';
@@ -225,6 +226,8 @@ function troubleOf(
   const failed = add((one) => one.failed);
   const unanswered = add((one) => one.unanswered);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
+  const outages = reported.flatMap((one) => one.outage ?? []);
+  const outage = outages.length === 0 ? undefined : outageOf(outages);
   const isOfOne =
     reported.every(({ client }) => client === first.client) && watched.every((one) => one.requests === 0);
   const until = lasting.length === 0 ? Math.max(...reported.map((one) => one.until ?? one.last)) : undefined;
@@ -235,6 +238,7 @@ function troubleOf(
     failed,
     isRefusal: reported.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
     unanswered,
+    ...(outage === undefined ? {} : { outage }),
     isOwn: isOwn(before, { requests, failed }, unanswered, rule),
     client: isOfOne ? first.client : undefined,
     since: Math.min(
@@ -245,6 +249,17 @@ function troubleOf(
     until,
     before,
     evidence: evidenceOf(before, { requests, failed }, rule),
+  };
+}
+
+/** The outage of V2 as several replicas saw it: it lasts while it does for one of them. */
+function outageOf(outages: readonly Outage[]): Outage {
+  return {
+    since: Math.min(...outages.map(({ since }) => since)),
+    last: Math.max(...outages.map(({ last }) => last)),
+    until: outages.some(({ until }) => until === undefined)
+      ? undefined
+      : Math.max(...outages.map(({ until, last }) => until ?? last)),
   };
 }
 

@@ -17,6 +17,8 @@ export interface OperationTrouble {
   readonly isRefusal: boolean;
   /** Those of the failures without a response from V2, such as with an open circuit: they are not caused by the operation. */
   readonly unanswered: number;
+  /** When V2 did not respond for the first time and for the last, and when it did after that; absent if it always did. */
+  readonly outage?: Outage;
   /** True if the requests to which V2 did respond show the trouble as well, so that an outage of V2 does not explain it. */
   readonly isOwn: boolean;
   /** The hash of the only affected client; undefined if there are several, or requests without a key. */
@@ -29,6 +31,13 @@ export interface OperationTrouble {
   readonly before: Counts;
   /** The shares that failed before and since it began, evaluated like a canary; `isHarm` is true if that finds more failures. */
   readonly evidence: TroubleEvidence;
+}
+
+/** Milliseconds since 1970 of the first and the last request without a response of V2, and of the first response after them. */
+export interface Outage {
+  readonly since: number;
+  readonly last: number;
+  readonly until: number | undefined;
 }
 
 /** What shows that an operation fails more often than before: its past is the control group. */
@@ -87,16 +96,18 @@ const MAX_OPERATIONS = 2000;
 class Failures {
   count = 0;
   unanswered = 0;
+  outage: Outage | undefined = undefined;
   private refused = 0;
   private clients: { readonly only: string | undefined } | undefined = undefined;
 
   /** The failures of all of these. */
   static of(all: readonly Failures[]): Failures {
     const sum = new Failures();
-    for (const { count: times, unanswered, refused, clients } of all) {
+    for (const { count: times, unanswered, outage, refused, clients } of all) {
       if (clients === undefined) continue;
       sum.count += times;
       sum.unanswered += unanswered;
+      if (outage !== undefined) sum.outage = { ...outage, since: sum.outage?.since ?? outage.since };
       sum.refused += refused;
       sum.addClient(clients.only);
     }
@@ -111,11 +122,19 @@ class Failures {
     return this.clients?.only;
   }
 
-  add({ status, failure = '', client }: Entry): void {
+  add({ status, failure = '', client }: Entry, time: number): void {
     this.count += 1;
     if (status >= 400 && status < 500) this.refused += 1;
-    if (isOutage(failure)) this.unanswered += 1;
+    if (isOutage(failure)) {
+      this.unanswered += 1;
+      this.outage = { since: this.outage?.since ?? time, last: time, until: undefined };
+    }
     this.addClient(client);
+  }
+
+  /** V2 responded at this time. */
+  respond(time: number): void {
+    if (this.outage !== undefined) this.outage = { ...this.outage, until: this.outage.until ?? time };
   }
 
   private addClient(client: string | undefined): void {
@@ -205,6 +224,7 @@ export class OperationHealth {
       return;
     }
     const { before, requests, failures } = trouble;
+    failures.respond(time);
     const responded = (trouble.responded ??= {
       requests: 0,
       failed: 0,
@@ -283,11 +303,12 @@ export class OperationHealth {
     operation: string,
     { row: _row, responded: _responded, isReported: _isReported, failures, ...trouble }: Trouble,
   ): OperationTrouble {
-    const { count: failed, isRefusal, unanswered, client } = failures;
+    const { count: failed, isRefusal, unanswered, outage, client } = failures;
     const present = { requests: trouble.requests, failed };
     const evidence = evidenceOf(trouble.before, present, this.rule());
     const own = isOwn(trouble.before, present, unanswered, this.rule());
-    return { operation, ...trouble, failed, isRefusal, unanswered, isOwn: own, client, evidence };
+    const counts = { failed, isRefusal, unanswered, ...(outage === undefined ? {} : { outage }) };
+    return { operation, ...trouble, ...counts, isOwn: own, client, evidence };
   }
 
   private healthOf(operation: string, time: number): Health | undefined {
@@ -319,7 +340,7 @@ export class OperationHealth {
     const minutes = recentMinutes(health, time);
     const since = minutes.find((minute) => minute.failures.count > 0)?.start ?? time;
     const failures = Failures.of(minutes.map((minute) => minute.failures));
-    failures.add(entry);
+    failures.add(entry, time);
     health.trouble = begun({ kind: 'more', requests, failures, since, before: { ...past } }, time);
   }
 }
@@ -424,14 +445,14 @@ function addToRow(health: Health, entry: Entry, failed: boolean, time: number): 
   if (health.row.requests === 0 || health.row.failed !== failed)
     health.row = { failed, requests: 0, since: time, failures: new Failures() };
   health.row.requests += 1;
-  if (failed) health.row.failures.add(entry);
+  if (failed) health.row.failures.add(entry, time);
 }
 
 function goOn(trouble: Trouble, { row }: Health, entry: Entry, failed: boolean, time: number): void {
   trouble.row.requests = 0;
   if (failed) {
     trouble.last = time;
-    trouble.failures.add(entry);
+    trouble.failures.add(entry, time);
   } else if (trouble.kind === 'always') trouble.kind = 'more';
   trouble.requests += 1;
   if (!row.failed && row.requests >= RECOVERED) {
@@ -456,7 +477,7 @@ function addToMinute(health: Health, entry: Entry, failed: boolean, time: number
   const minute = last?.start === start ? last : { start, requests: 0, failures: new Failures() };
   if (minute !== last) minutes.push(minute);
   minute.requests += 1;
-  if (failed) minute.failures.add(entry);
+  if (failed) minute.failures.add(entry, time);
 }
 
 function recentMinutes({ minutes }: Health, time: number): Health['minutes'] {

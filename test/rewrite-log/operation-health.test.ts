@@ -74,7 +74,9 @@ describe('an operation that fails', () => {
     operation.see(18, 'failed', undefined, 'upstream-unreachable');
     expect(operation.troubles).toMatchObject([{ unanswered: 18, isOwn: false, until: undefined }]);
     atTimes(20);
-    expect(operation.troubles).toMatchObject([{ unanswered: 18, isOwn: false, until: 279_000 }]);
+    // Its own failures move neither the beginning of the outage nor its end.
+    const outage = { since: 241_000, last: 258_000, until: 259_000 };
+    expect(operation.troubles).toMatchObject([{ unanswered: 18, outage, isOwn: false, until: 279_000 }]);
     operation.see(30, 'failed');
     expect(operation.troubles).toMatchObject([{ unanswered: 0, isOwn: true, until: undefined }]);
   });
