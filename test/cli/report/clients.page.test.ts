@@ -151,6 +151,33 @@ test('a client is named on the page and by the command, and known by its traces 
   ]);
 });
 
+test('a name that is typed stays, with the focus, while traffic sorts the rows anew and brings new clients', async () => {
+  const path = join(folder, 'by-typing.yaml');
+  const gateway = await inspected({ 'client-names': path }, '{"data":{}}', await pageOf());
+  for (const key of ['first', 'first', 'first', 'named']) await send(gateway, key, 'CRM/1');
+  const { client } = await gateway.entry(4);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=clients`);
+  await page.getByRole('button', { name: 'V1', exact: true }).click();
+  const rows = page.locator('.scroll:has(.client-name) tbody tr');
+  await expect.poll(() => rows.nth(1).textContent()).toContain(client);
+  await page.getByRole('button', { name: `Name ${client}` }).click();
+  await page.keyboard.type('Ac');
+  // Its row would be the first now, and those of new clients stand between.
+  for (let sent = 0; sent < 9; sent += 1) await send(gateway, 'named', 'CRM/1');
+  for (const key of ['new', 'new', 'newer', 'newer', 'newer', 'newer']) await send(gateway, key, 'CRM/1');
+  await expect.poll(() => rows.count()).toBe(4);
+  const field = page.getByLabel(`Name of ${client}`);
+  expect(await field.evaluate((one) => one === document.activeElement)).toBe(true);
+  await page.keyboard.type('me');
+  expect(await field.inputValue()).toBe('Acme');
+  await page.keyboard.press('Enter');
+  await page.getByText(`${client} is called Acme.`).waitFor();
+  expect(readFileSync(path, 'utf8')).toBe(`${client}: Acme\n`);
+  // Once nothing is typed, the rows are sorted again.
+  await expect.poll(() => rows.first().textContent()).toContain(client);
+  expect(complaints).toEqual([]);
+});
+
 /** The real page. */
 async function pageOf(): Promise<Parameters<typeof inspected>[2]> {
   const { loadInspectorPage } = await import('../../../src/cli/serve/serving-files.ts');

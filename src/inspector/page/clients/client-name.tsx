@@ -9,15 +9,22 @@ export interface ClientNameProps {
   readonly client: string;
   /** The known clients; undefined before the first response. */
   readonly clients: ClientsView | undefined;
+  /** Names that are being typed, by client: they outlive the rows that show them. */
+  readonly drafts: Map<string, string>;
   readonly announce: (sentence: string) => void;
   /** Called with the clients after a name was changed. */
   readonly onNamed: (clients: ClientsView) => void;
 }
 
 /** The name of a client, with a field to change it; `User-Agent` and address beside it help to identify the client. */
-export function ClientName({ client, clients, announce, onNamed }: ClientNameProps): VNode {
+export function ClientName({ client, clients, drafts, announce, onNamed }: ClientNameProps): VNode {
   const known = clients?.clients.find((one) => one.client === client);
-  const [text, setText] = useState<string | undefined>(undefined);
+  const [text, draw] = useState(drafts.get(client));
+  const setText = (typed: string | undefined): void => {
+    if (typed === undefined) drafts.delete(client);
+    else drafts.set(client, typed);
+    draw(typed);
+  };
   const [fault, attempt] = useAttempt();
   const ref = useFocusInside(text !== undefined);
   if (text === undefined) {

@@ -81,18 +81,29 @@ export function ClientTable(props: ClientTableProps): VNode {
   const [order, setOrder] = useState(BY_WORK);
   const [limit, setLimit] = useState(ROWS);
   const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const { response, failure } = useAsked<Table>(tableAddress(settled, order, limit), REFRESH);
-  const latest = useRef<Table | undefined>(undefined);
-  latest.current = response ?? latest.current;
-  const { current: table } = latest;
+  const address = tableAddress(settled, order, limit);
+  const { response, failure } = useAsked<Table>(address, REFRESH);
+  const latest = useRef<{ readonly address: string; readonly table: Table } | undefined>(undefined);
+  if (response !== undefined) latest.current = { address, table: response };
+  const shown = useRef<ShownRows>({ address, rows: [] });
+  // Kept outside the rows, and without drawing them at each letter.
+  const { current: drafts } = useRef(new Map<string, string>());
   const toggle = (client: string): void =>
     setOpen((before) => {
       const next = new Set(before);
       if (!next.delete(client)) next.add(client);
       return next;
     });
-  if (table === undefined) return <Loading failure={failure} subject="the clients" />;
-  const rows = table.rows;
+  if (latest.current === undefined) return <Loading failure={failure} subject="the clients" />;
+  const { table } = latest.current;
+  shown.current = {
+    address: latest.current.address,
+    rows:
+      drafts.size > 0 && shown.current.address === latest.current.address
+        ? inPlace(table.rows, shown.current.rows)
+        : table.rows,
+  };
+  const { rows } = shown.current;
   return (
     <Card
       heading={capital(countedClients(clients.map(({ client }) => client)))}
@@ -121,11 +132,14 @@ export function ClientTable(props: ClientTableProps): VNode {
                   <th scope="col">Guide</th>
                 </tr>
               </thead>
-              <tbody>{rows.map((row) => clientRows(row, open.has(row.client), toggle, props))}</tbody>
+              {/* One flat list: a list within it would belong to a position, and not to a client. */}
+              <tbody>
+                {rows.flatMap((row) => clientRows(row, open.has(row.client), toggle, drafts, props))}
+              </tbody>
             </table>
           </div>
           {rows.length === 0 && <p class="empty">No client matches the search.</p>}
-          {rows.length < table.matching && (
+          {table.rows.length < table.matching && (
             <p class="actions">
               <Button onClick={() => setLimit(limit + ROWS)}>
                 {`Show more of ${counted(table.matching, 'client')}`}
@@ -137,6 +151,25 @@ export function ClientTable(props: ClientTableProps): VNode {
       {omittedClients > 0 && <p>{`${counted(omittedClients, 'request')} of further clients, not listed.`}</p>}
     </Card>
   );
+}
+
+/** The rows of the table, and the address that they came from. */
+interface ShownRows {
+  readonly address: string;
+  readonly rows: readonly ClientRow[];
+}
+
+/**
+ * The newest rows in the order of those that are shown, with new ones after them. A row that moves, or leaves the table, would take the
+ * focus from the name that is typed in it.
+ */
+function inPlace(rows: readonly ClientRow[], shown: readonly ClientRow[]): readonly ClientRow[] {
+  const newest = new Map(rows.map((row) => [row.client, row]));
+  const before = new Set(shown.map(({ client }) => client));
+  return [
+    ...shown.map((row) => newest.get(row.client) ?? row),
+    ...rows.filter(({ client }) => !before.has(client)),
+  ];
 }
 
 /** What is typed, which draws no row: the table follows once the typing pauses. */
@@ -198,6 +231,7 @@ function clientRows(
   row: ClientRow,
   isOpen: boolean,
   toggle: (client: string) => void,
+  drafts: Map<string, string>,
   props: ClientTableProps,
 ): VNode[] {
   const { go, announce, clients, onNamed, report } = props;
@@ -219,7 +253,13 @@ function clientRows(
           />
           <div>
             {client !== NO_KEY && (
-              <ClientName client={client} clients={clients} announce={announce} onNamed={onNamed} />
+              <ClientName
+                client={client}
+                clients={clients}
+                drafts={drafts}
+                announce={announce}
+                onNamed={onNamed}
+              />
             )}
             {/* A name for assistive technology contains the visible text (WCAG 2.5.3). */}
             <LinkButton
