@@ -48,6 +48,8 @@ export interface Problem {
   readonly filter: string;
   /** Kept exchanges of it that the filter of the request matches; absent without one. */
   readonly matching?: number;
+  /** True if `filter`, and with it `matching`, also finds exchanges of other problems, with the same operation and status. */
+  readonly isShared?: true;
 }
 
 /** Failures of one outage with the same code. */
@@ -89,6 +91,9 @@ const LASTING_MS = 24 * HOUR_MS;
 
 /** Characters of a message. */
 const MAX_MESSAGE = 200;
+
+/** Pieces of a message in a filter. */
+const MAX_PIECES = 5;
 
 interface Kind extends Pick<
   Problem,
@@ -580,6 +585,21 @@ function filterOf({ operation = '-', by, status, code, pointer }: Kind): string 
       : { negated: false, field: 'error', values: [error] },
     { negated: false, field: 'op', values: [operation] },
   ]);
+}
+
+/** True for a failed exchange whose response says `told`, if that is a failure of this problem. */
+export function isOfProblem(problem: Problem, entry: TallyEntry, told: string | undefined): boolean {
+  const kind = kindOf(entry, told);
+  const members = ['operation', 'service', 'by', 'status', 'code', 'pointer', 'message'] as const;
+  return members.every((name) => kind[name] === problem[name]);
+}
+
+/** The filter of a problem with what its message says, apart from its numbers and what JSON may escape; undefined without such words. */
+export function filterWithMessage({ filter, message = '' }: Problem): string | undefined {
+  const pieces = message.split(/[#"\\\p{Cc}]/u).map((piece) => piece.trim());
+  const said = pieces.filter((piece) => /\p{L}/u.test(piece)).slice(0, MAX_PIECES);
+  if (said.length === 0) return undefined;
+  return `${filter} ${printFilter(said.map((value) => ({ negated: false, field: 'has', values: [value] })))}`;
 }
 
 function rank({ state, severity }: Problem): number {

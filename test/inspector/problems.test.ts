@@ -391,6 +391,63 @@ describe('with a filter', () => {
   });
 });
 
+describe('problems of one operation and status with a filter', () => {
+  type Sent = readonly [detail: string, place?: string];
+  test.each<[what: string, sent: readonly Sent[], flags: Readonly<Record<string, string>>, told: string[]]>([
+    [
+      'have the exchanges with their messages',
+      [['is odd'], ['bill 17 is paid'], ['bill 18 is paid'], ['says "no"']],
+      { capture: 'bodies' },
+      ['bill # is paid: 2 of 2', 'is odd: 1 of 1', 'says "no": 1 of 1'],
+    ],
+    [
+      'have the exchanges at their places',
+      [
+        ['is odd', '/data/a'],
+        ['is odd', '/data/b'],
+        ['is odd', '/data/b'],
+      ],
+      { capture: 'bodies' },
+      ['is odd: 1 of 1', 'is odd: 2 of 2'],
+    ],
+    [
+      'say so where the words of one are those of another as well',
+      [['is odd'], ['the bill is odd'], ['the bill is odd']],
+      { capture: 'bodies' },
+      ['is odd: 3 of 1 alike', 'the bill is odd: 2 of 2'],
+    ],
+    ['are one without messages', [['is odd'], ['is paid']], { capture: 'off' }, ['-: 2 of 2']],
+  ])('%s', async (_, sent, flags, told) => {
+    let body = '';
+    const gateway = await inspected(flags, () => body, undefined, undefined, 422);
+    for (const [detail, pointer] of sent) {
+      body = JSON.stringify({
+        errors: [{ detail, ...(pointer === undefined ? {} : { source: { pointer } }) }],
+      });
+      await gateway.post('/clients', '{"data":{"name":"A"}}');
+    }
+    await gateway.entry(sent.length - 1);
+    const { problems } = await gateway.readJson<ProblemsView>(
+      `/problems?filter=${encodeURIComponent('time:>=2026')}`,
+    );
+    expect(
+      problems
+        .map(
+          ({ message = '-', matching, count, isShared }) =>
+            `${message}: ${matching} of ${count}${isShared === true ? ' alike' : ''}`,
+        )
+        .toSorted(),
+    ).toEqual(told);
+    // What is opened is what was counted.
+    for (const { filter, matching } of problems) {
+      const { entries } = await gateway.readJson<EntriesPage>(
+        `/entries?filter=${encodeURIComponent(filter)}`,
+      );
+      expect(entries).toHaveLength(matching ?? 0);
+    }
+  });
+});
+
 describe('after a restart', () => {
   const FAILS: Partial<Entry> = { status: 500 };
   test.each<[name: string, play: (watched: Watched) => Watched, problems: readonly string[]]>([

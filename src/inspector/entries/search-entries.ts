@@ -4,7 +4,15 @@ import { errorName, errorsOf, isNotable, type Entry } from '../../rewrite-log/en
 import { type FilterTest, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorSentence, responseObject } from '../../rewrite-log/response-findings.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
-import type { EntryHistogram, ErrorGroup, ErrorGroups, NumberedEntry, ProblemsView } from '../api.ts';
+import { filterWithMessage, isOfProblem } from '../problems.ts';
+import type {
+  EntryHistogram,
+  ErrorGroup,
+  ErrorGroups,
+  NumberedEntry,
+  Problem,
+  ProblemsView,
+} from '../api.ts';
 
 /** The stores that a search reads. */
 interface SearchedStores {
@@ -38,7 +46,11 @@ export async function searchEntries(
     before,
     limit,
     accepts,
-  }: { readonly before: number; readonly limit: number; readonly accepts: FilterTest },
+  }: {
+    readonly before: number;
+    readonly limit: number;
+    readonly accepts: (entry: Entry, content: () => string, seq: number) => boolean;
+  },
   pause: () => Promise<void>,
 ): Promise<readonly { readonly seq: number; readonly entry: Entry }[]> {
   const found: { seq: number; entry: Entry }[] = [];
@@ -51,7 +63,7 @@ export async function searchEntries(
       searched += text.length;
       return text;
     };
-    if (entry !== undefined && accepts(entry, content)) found.push({ seq, entry });
+    if (entry !== undefined && accepts(entry, content, seq)) found.push({ seq, entry });
     if (found.length === limit) break;
     if (searched < CHARACTERS_PER_TURN) continue;
     searched = 0;
@@ -163,29 +175,70 @@ function stepFor(span: number): number {
   return STEPS.find((step) => step >= wanted) ?? Math.ceil(wanted / 86_400) * 86_400;
 }
 
-/** The problems that have kept exchanges which `accepts` matches, and how many each has. */
+/**
+ * The problems that have kept exchanges which `accepts` matches, each with a filter of these, and how many it finds. Where no filter tells
+ * them from those of other problems, it finds both, and the problem says so.
+ */
 export async function problemsAmong(
   stores: SearchedStores,
   { problems, ...view }: ProblemsView,
   accepts: FilterTest,
   pause: () => Promise<void>,
 ): Promise<ProblemsView> {
-  const rows = problems.map((problem) => {
-    const filter = parseFilter(problem.filter);
-    return { problem, isOf: isFilterFault(filter) ? () => false : filter.accepts, matching: 0 };
-  });
-  const visit = (entry: Entry, content?: () => string): boolean => {
+  const rows = problems.map(soughtProblem);
+  const visit = (entry: Entry, content: () => string, seq: number): boolean => {
     if (!accepts(entry, content)) return false;
-    for (const row of rows) {
-      const { service, operation } = row.problem;
-      if ((service !== undefined || operation === entry.operation) && row.isOf(entry)) row.matching += 1;
+    const found = rows.filter(
+      ({ problem: { service, operation }, isAlike }) =>
+        (service !== undefined || operation === entry.operation) && isAlike(entry),
+    );
+    const told = found.length === 0 ? undefined : reasonIn(entry, stores.capture.of(seq));
+    let text: string | undefined;
+    const read = (): string => (text ??= content());
+    for (const row of found) {
+      row.alike += 1;
+      if (row.problem.service !== undefined || isOfProblem(row.problem, entry, told)) row.own += 1;
+      else if (told === undefined) row.untold += 1;
+      if (row.hasWords(entry, read)) row.withWords += 1;
     }
     // Nothing is collected: the search only visits.
     return false;
   };
   await searchEntries(stores, { before: stores.ring.latest + 1, limit: Infinity, accepts: visit }, pause);
-  const found = rows.filter(({ matching }) => matching > 0);
-  return { ...view, problems: found.map(({ problem, matching }) => ({ ...problem, matching })) };
+  return { ...view, problems: rows.flatMap(foundProblem) };
+}
+
+/** A problem, and the exchanges counted for it. */
+interface SoughtProblem {
+  readonly problem: Problem;
+  /** The filter with the words of the message, if there are any. */
+  readonly wordFilter: string | undefined;
+  readonly isAlike: FilterTest;
+  readonly hasWords: FilterTest;
+  /** Those that its filter finds; and of these those of the problem, those whose message is not kept, and those with its words. */
+  alike: number;
+  own: number;
+  untold: number;
+  withWords: number;
+}
+
+function soughtProblem(problem: Problem): SoughtProblem {
+  const wordFilter = filterWithMessage(problem);
+  const [isAlike, hasWords] = [testOf(problem.filter), testOf(wordFilter)];
+  return { problem, wordFilter, isAlike, hasWords, alike: 0, own: 0, untold: 0, withWords: 0 };
+}
+
+function testOf(text: string | undefined): FilterTest {
+  const filter = text === undefined ? undefined : parseFilter(text);
+  return filter === undefined || isFilterFault(filter) ? () => false : filter.accepts;
+}
+
+function foundProblem({ problem, wordFilter, alike, own, untold, withWords }: SoughtProblem): Problem[] {
+  if (own + untold === 0) return [];
+  if (own === alike) return [{ ...problem, matching: own }];
+  if (wordFilter !== undefined && own > 0 && own === withWords)
+    return [{ ...problem, filter: wordFilter, matching: own }];
+  return [{ ...problem, matching: alike, isShared: true }];
 }
 
 interface Group extends Pick<ErrorGroup, 'error'> {

@@ -193,7 +193,14 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
           {
             name: 'Kept, matching',
             kind: 'number' as const,
-            cell: ({ matching = 0 }: Problem) => count(matching),
+            cell: ({ matching = 0, isShared }: Problem) =>
+              isShared === true ? (
+                <>
+                  {count(matching)} <small>with this operation and status</small>
+                </>
+              ) : (
+                count(matching)
+              ),
           },
         ]),
     {
