@@ -38,6 +38,21 @@ export function endSentences(end: EndOfV1, now: number): readonly string[] {
   ];
 }
 
+/** Every time that the rule book declares for the end of V1, RFC 3339. */
+export function declaredTimes({
+  deprecation,
+  sunset,
+  ends = [],
+  brownouts,
+}: Pick<RolloutView, 'deprecation' | 'sunset' | 'ends' | 'brownouts'>): readonly string[] {
+  return [
+    deprecation,
+    sunset,
+    ...ends.flatMap((own) => [own.deprecation, own.sunset]),
+    ...brownouts.flatMap(({ from, until }) => [from, until]),
+  ].filter((time) => time !== undefined);
+}
+
 /** The brownouts of the rule book, one sentence each. */
 export function brownoutSentences({ brownouts }: Pick<RolloutView, 'brownouts'>): readonly string[] {
   return brownouts.map(

@@ -1,5 +1,6 @@
 import { count, counted } from '../../report/text.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
+import { isZone } from '../../rules/kinds/date-format.ts';
 import type { DiffMark, State } from '../api.ts';
 
 const clock = new Intl.DateTimeFormat('en-GB', {
@@ -9,13 +10,29 @@ const clock = new Intl.DateTimeFormat('en-GB', {
   fractionalSecondDigits: 3,
 });
 
-const zone = new Intl.DateTimeFormat('en-GB', { timeZoneName: 'short' });
+/** The parts of a short time, by the clock of one zone. */
+function clockOf(
+  timeZone?: string,
+): Readonly<Record<'zone' | 'minute' | 'weekday' | 'day' | 'date', Intl.DateTimeFormat>> {
+  return {
+    zone: new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' }),
+    minute: new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' }),
+    weekday: new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short' }),
+    day: new Intl.DateTimeFormat('en-GB', { timeZone, day: 'numeric', month: 'short' }),
+    date: new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }),
+  };
+}
 
-const minute = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+const own = clockOf();
 
-const weekday = new Intl.DateTimeFormat('en-GB', { weekday: 'short' });
-
-const day = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short' });
+/** The dates of V1's end in the rule book, and the clock of its zone; undefined without one. */
+let ending: {
+  readonly zone?: string;
+  readonly times: ReadonlySet<number>;
+  readonly clock?: ReturnType<typeof clockOf>;
+} = {
+  times: new Set(),
+};
 
 const utcDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
@@ -51,14 +68,46 @@ export function rowTime(time: string): string {
     : dayTime(time).slice('2026-'.length, '2026-11-22 09:30:00'.length);
 }
 
-/** Local time as short as it is clear: `10:41` today, `Tue 10:41` within six days, otherwise `22 Nov 10:41`, with its year if it is another. */
+/**
+ * Local time as short as it is clear: `10:41` today, `Tue 10:41` within six days, otherwise `22 Nov 10:41`, with its year if it is
+ * another. A date of V1's end is shown as by `endTime`.
+ */
 export function shortTime(time: string, now: number = Date.now()): string {
+  return isDeclared(time) ? endTime(time, now) : shortBy(own, time, now);
+}
+
+/** As `shortTime`, by the clock of the rule book's zone, which is named where the reader's clock shows another time. */
+export function endTime(time: string, now: number = Date.now()): string {
+  const { clock: theirs = own } = ending;
+  const text = shortBy(theirs, time, now);
+  return text === shortBy(own, time, now) ? text : `${text} ${zoneOf(new Date(time), theirs)}`;
+}
+
+/** Whether the rule book declares that time: a date of V1's end, or a begin or end of a brownout. */
+export function isDeclared(time: string): boolean {
+  return ending.times.has(Date.parse(time));
+}
+
+/** Tells the page which dates the rule book declares, and in which zone; a zone that this browser does not know is not used. */
+export function declareEnd({ zone, times = [] }: NonNullable<State['end']> = {}): void {
+  ending = {
+    ...(zone === undefined
+      ? {}
+      : zone === ending.zone
+        ? { zone, clock: ending.clock }
+        : { zone, clock: isZone(zone) ? clockOf(zone) : own }),
+    times: new Set(times.map((time) => Date.parse(time))),
+  };
+}
+
+function shortBy({ minute, weekday, day, date: days }: typeof own, time: string, now: number): string {
   const date = new Date(time);
   const of = minute.format(date);
-  if (date.toDateString() === new Date(now).toDateString()) return of;
+  const [its, today] = [days.format(date), days.format(now)];
+  if (its === today) return of;
   if (Math.abs(now - date.getTime()) < WEEK_MS) return `${weekday.format(date)} ${of}`;
-  const isThisYear = date.getFullYear() === new Date(now).getFullYear();
-  return `${day.format(date)}${isThisYear ? '' : ` ${date.getFullYear()}`} ${of}`;
+  const [year] = its.split('-');
+  return `${day.format(date)}${today.startsWith(`${year}-`) ? '' : ` ${year}`} ${of}`;
 }
 
 /** A text in which a period within a minute, whose ends would be the same short time, is said as one time. */
@@ -68,8 +117,8 @@ export function withoutSameTimes(text: string): string {
   );
 }
 
-/** The reader's zone at that time: `UTC`, `GMT+1`. */
-function zoneOf(date: Date): string {
+/** The zone of a clock at that time: `UTC`, `GMT+1`. */
+function zoneOf(date: Date, { zone } = own): string {
   return zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
@@ -79,7 +128,7 @@ function isToday(date: Date): boolean {
 
 /** Hour and minute, local. */
 export function minuteTime(time: string): string {
-  return minute.format(new Date(time));
+  return own.minute.format(new Date(time));
 }
 
 /** The UTC day of a second since 1970: `22 Nov`. */

@@ -4,7 +4,7 @@ import type { ClientsView as Known, RulesView as Rules, State } from '../api.ts'
 import { useAsked } from './admin-client.ts';
 import { nameOf } from './clients/client-name.tsx';
 import { ClientsView } from './clients/clients-view.tsx';
-import { huesOf, whoseWords } from './format.ts';
+import { declareEnd, huesOf, whoseWords } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.tsx';
 import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.tsx';
 import { linkTo, PERSPECTIVES, usePlace, type View, VIEWS } from './page-state.ts';
@@ -102,6 +102,8 @@ export function InspectorPage(): VNode {
   if (view.failure?.status === 401 || rules.failure?.status === 401) {
     return <Login onDone={() => location.reload()} />;
   }
+  // Before the views below show its dates.
+  declareEnd(view.state?.end);
   const whose = whoseWords(view.state?.replica);
   const shared: PageTools = { go, announce, hueOf, summaryOf, nameOf: (hash) => nameOf(clients, hash) };
   return (

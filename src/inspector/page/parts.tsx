@@ -382,8 +382,8 @@ export function SentenceList({ sentences, shown = sentence, ...props }: Sentence
   );
 }
 
-/** A sentence about the gateway, with instants short and in the reader's zone, and figures on one line with their units. */
-export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)[] {
+/** A sentence about the gateway, with instants short, and figures on one line with their units. */
+export function sentence(text: string, short = shortTime): (VNode | ReturnType<typeof visibleText>)[] {
   return withoutSameTimes(text)
     .split(WHOLE)
     .map((piece, index) => {
@@ -391,7 +391,7 @@ export function sentence(text: string): (VNode | ReturnType<typeof visibleText>)
       if (!piece.endsWith('Z')) return <span class="nowrap">{piece}</span>;
       return (
         <time class="nowrap" dateTime={piece} title={fullTime(piece)}>
-          {shortTime(piece)}
+          {short(piece)}
         </time>
       );
     });

@@ -7,13 +7,14 @@ import { Zone } from '../../report/plan/zone.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
 import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
-import type { ReplicaView } from '../../rollout/rollout-tally.ts';
+import type { ReplicaView, RolloutView } from '../../rollout/rollout-tally.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
 import { timelineOf } from '../timeline.ts';
 import type { EndPlan, HistoryView, Overview, SeriesView, State, Status } from '../api.ts';
+import { declaredTimes } from '../end-of-v1.ts';
 import { askedIn, conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
 import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
@@ -376,6 +377,7 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
       now,
     }),
     ...replicaOf(rollout?.replica),
+    ...endOf(rules().current.ruleBook.zone, rollout),
     ...refusedRuleBook(refusal),
   };
 }
@@ -384,6 +386,12 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
 export function replicaOf(replica: ReplicaView | undefined): Pick<State, 'replica'> {
   const { name, replicas = 1 } = replica ?? {};
   return name === undefined || replicas === 1 ? {} : { replica: { name, replicas } };
+}
+
+function endOf(zone: string | undefined, rollout: RolloutView | undefined): Pick<State, 'end'> {
+  const times = rollout === undefined ? [] : declaredTimes(rollout);
+  if (zone === undefined && times.length === 0) return {};
+  return { end: { ...(zone === undefined ? {} : { zone }), times } };
 }
 
 function refusedRuleBook(

@@ -1,6 +1,6 @@
 /** @module-tag chromium */
 import type { Socket } from 'node:net';
-import { expect, test } from 'vitest';
+import { expect, test, onTestFinished } from 'vitest';
 import { entryRow } from '../../../src/cli/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
 import { entrySentence } from '../../../src/inspector/entries/entry-words.ts';
@@ -8,7 +8,14 @@ import { rawClient } from '../../support/raw-client.ts';
 import { watchedServices } from '../../support/watched-services.ts';
 import { setTimeout as wait } from 'node:timers/promises';
 import type { EntriesPage } from '../../../src/inspector/api.ts';
-import { ago, clockTime, dayTime, rowTime } from '../../../src/inspector/page/format.ts';
+import {
+  ago,
+  clockTime,
+  dayTime,
+  declareEnd,
+  rowTime,
+  shortTime,
+} from '../../../src/inspector/page/format.ts';
 import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 
 const browser = browserOfFile();
@@ -142,6 +149,28 @@ test('a time of another day has its date and its zone', () => {
     ['09:30:01.020', `2025-11-22 09:30:01.020 ${zone}`],
     ['09:30:01.020', '11-22 09:30:01'],
   ]);
+});
+
+// A zone that is no machine's own.
+const CHATHAM = 'Pacific/Chatham';
+
+test.each([
+  ['on the day that it is there', CHATHAM, '2027-03-02T10:15:00Z', '3 Mar 2027 00:00 GMT+13:45'],
+  ['with the weekday that it is there', CHATHAM, '2026-11-24T10:15:00Z', 'Wed 00:00 GMT+13:45'],
+  ['as today where it is today there', CHATHAM, '2026-11-22T10:15:00Z', '00:00 GMT+13:45'],
+  ['in the year that it is there', CHATHAM, '2026-12-31T10:15:00Z', '1 Jan 2027 00:00 GMT+13:45'],
+])("a declared date of V1's end is %s, with the zone of the rule book", (_, zone, time, words) => {
+  onTestFinished(() => declareEnd());
+  const now = Date.parse('2026-11-22T11:00:00Z');
+  const readers = shortTime(time, now);
+  declareEnd({ zone, times: [time.replace('Z', '.000Z')] });
+  expect(shortTime(time, now)).toBe(words);
+  // Other times are the reader's, and so is this one without a zone that the browser knows.
+  expect(shortTime('2026-11-22T10:16:00Z', now)).not.toContain('GMT+13:45');
+  for (const other of [undefined, 'Mars/Olympus']) {
+    declareEnd({ ...(other === undefined ? {} : { zone: other }), times: [time] });
+    expect(shortTime(time, now)).toBe(readers);
+  }
 });
 
 test('an age counts days of 24 hours', () => {

@@ -482,8 +482,8 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   await expect.poll(figures).toEqual([sentence, figure, figure, figure, 'would have refused 3 request']);
 });
 
-test('the end of V1: the dates, whom a brownout reaches and why, in the zone that the reader chooses', async () => {
-  const zone = new Zone('Australia/Sydney');
+/** A log of office, batch and other clients, of 80 days until now. */
+async function logOfFleet(zone: Zone): Promise<string> {
   const now = Date.now();
   const fleet = simulatedFleet(4, zone, { since: now - 80 * DAY_MS, now, end: now });
   const some = [...Map.groupBy(fleet, ({ kind }) => kind)].flatMap(([kind, all]) =>
@@ -497,6 +497,12 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   );
   const logFile = join(temporaryFolder('jobs'), 'rewrite.log');
   await writeFile(logFile, `${lines.sort().join('\n')}\n`);
+  return logFile;
+}
+
+test('the end of V1: the dates, whom a brownout reaches and why, in the zone that the reader chooses', async () => {
+  const zone = new Zone('Australia/Sydney');
+  const logFile = await logOfFleet(zone);
   const rules = await bookWith(
     'zone: Australia/Sydney\nsunset:\n  at: 2099-06-30\n  after: gone\nbrownouts:\n  - id: first\n    from: 2099-01-01',
     ['heartbeat: GET /heartbeat', 'heartbeat: { match: GET /heartbeat, sunset: 2098-01-01 }'],
@@ -504,18 +510,20 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   const gateway = await gatewayOfTest({ 'log-file': logFile, rules });
   const { page } = await browser.open('about:blank');
   const session = await page.context().newCDPSession(page);
-  // Dates of the rule book are in the operator's zone, and the plan is in that of the rule book.
+  // Dates of the rule book and the plan are in the rule book's zone, whatever the reader's is.
   await session.send('Emulation.setTimezoneOverride', { timezoneId: 'Australia/Brisbane' });
   await page.goto(`${gateway.adminOrigin}/?view=clients`);
   await page.getByText(/^V1 ends on 30 Jun 2099 10:00, .*: V1 requests get 410 from then on\.$/).waitFor();
-  await page.getByText(/^Brownout first is to come: 100 % get 410, from 1 Jan 2099 10:00/).waitFor();
+  await page.getByText(/^Brownout first is to come: 100 % get 410, from 1 Jan 2099 11:00 GMT\+11/).waitFor();
   // The picture says the same in few words, each date on a line of its own.
   const dates = page.locator('.timeline li');
   await dates.filter({ hasText: 'Sunset of heartbeat' }).waitFor();
   expect(await dates.filter({ hasText: /^Brownout first/ }).innerText()).toMatch(
-    /1 Jan 2099 10:00, 100 %, to come$/,
+    /1 Jan 2099 11:00 GMT\+11, 100 %, to come$/,
   );
-  expect(await dates.filter({ hasText: /^Sunset of heartbeat/ }).innerText()).toMatch(/1 Jan 2098 10:00$/);
+  expect(await dates.filter({ hasText: /^Sunset of heartbeat/ }).innerText()).toMatch(
+    /1 Jan 2098 11:00 GMT\+11$/,
+  );
   expect(await dates.filter({ hasText: /^Last V1 request/ }).innerText()).toMatch(/\d+ clients/);
   for (const line of await dates.filter({ hasText: /^Brownout plan-\d+, proposed/ }).allInnerTexts())
     expect(line).toMatch(/, would reach \d+ clients?$/);
@@ -547,7 +555,7 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
     expect(shown.find((row) => row.includes(client))).toContain(because);
   await page.getByRole('region', { name: 'Hours of the week' }).waitFor();
   // It is said once.
-  await page.getByText(/^Operation heartbeat ends on 1 Jan 2098 10:00/).waitFor();
+  await page.getByText(/^Operation heartbeat ends on 1 Jan 2098 11:00 GMT\+11/).waitFor();
   expect(await barriers(page)).toEqual([]);
   // The reader's choice of a zone counts the same log by another clock.
   await page.getByLabel('Time zone of the plan').selectOption('America/New_York');
@@ -564,6 +572,41 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   // At 360 px only the tables scroll to the side.
   await page.setViewportSize({ width: 360, height: 740 });
   await expect.poll(() => page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+});
+
+test('a plan is proposed until the rule book declares it, and its dates are one day on every view, in the zone of the book', async () => {
+  const zone = new Zone('Australia/Sydney');
+  const settings = {
+    'log-file': await logOfFleet(zone),
+    rules: await bookWith(`zone: ${zone.name}`),
+  };
+  const before = await gatewayOfTest(settings);
+  const { page } = await browser.open('about:blank');
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setTimezoneOverride', { timezoneId: 'America/New_York' });
+  const notices = page.locator('td[data-label="Notices met"] small');
+  await page.goto(`${before.adminOrigin}/?view=clients`);
+  await page.getByText('This command writes the plan into the rule book').waitFor();
+  await expect.poll(() => notices.count()).toBeGreaterThan(2);
+  for (const words of await notices.allTextContents()) expect(words).toMatch(/^(?:none)?proposed/);
+  const written = page.locator('pre', { hasText: /^capture-gateway plan / });
+  const [, ...words] = (await written.innerText()).split(' ');
+  expect((await commandRun(words)).code).toBe(0);
+
+  const after = await gatewayOfTest(settings);
+  const { sunset = '' } = await after.readJson<RolloutView>('/rollout');
+  const [, dayThere = ''] = /^\w+ (.*) \d{4} /.exec(zone.text(Date.parse(sunset))) ?? [];
+  await page.goto(`${after.adminOrigin}/?view=clients`);
+  await page.getByText('The rule book declares this plan. This command replaces it').waitFor();
+  await page.getByText(new RegExp(`^V1 ends on ${dayThere} .*00:00 GMT\\+1[01], as its`)).waitFor();
+  await expect.poll(() => notices.first().textContent()).toMatch(/to come/);
+  for (const view of ['overview', 'rollout']) {
+    await page.goto(`${after.adminOrigin}/?view=${view}`);
+    await page
+      .getByText(new RegExp(`on ${dayThere} .*00:00 GMT\\+1[01]`))
+      .first()
+      .waitFor();
+  }
 });
 
 test('after the end of V1 no view says that it is needed, migrated or planned to end, but who calls it still', async () => {

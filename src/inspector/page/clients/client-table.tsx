@@ -19,7 +19,7 @@ import type {
   Report,
 } from '../../api.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted, fullTime, shortTime } from '../format.ts';
+import { ago, count, counted, endTime, fullTime, isDeclared, shortTime } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import { Button, Card, classes, LinkButton, Loading, type PageTools, Trend, visibleText } from '../parts.tsx';
 import { ClientName, type ClientNameProps } from './client-name.tsx';
@@ -350,12 +350,13 @@ interface ClientDetailsProps extends Pick<PageTools, 'go' | 'hueOf'> {
   readonly notice: ClientNotice | undefined;
 }
 
-/** The notice that a client has not met: the plan has its first one, or none that would reach it. */
+/** The notice that a client has not met: the plan has its first one, or none that would reach it. The words are the timeline's. */
 function notMet(planned: ClientNotice | undefined): ComponentChildren {
   if (planned === undefined) return '–';
   const { notice, because } = planned;
   if (notice?.isMet === true) return '–';
-  const [first, second] = notice === undefined ? ['none', 'planned'] : ['planned', shortTime(notice.at)];
+  const [first, second] =
+    notice === undefined ? ['none', 'proposed'] : [noticeState(notice.at), endTime(notice.at)];
   return (
     <small title={because}>
       {first}
@@ -369,7 +370,11 @@ function notMet(planned: ClientNotice | undefined): ComponentChildren {
 function noticeWords({ notice, because }: ClientNotice): string {
   if (notice === undefined) return `none: ${because}`;
   const { by, at, isMet } = notice;
-  return isMet ? because : `${by}, planned for ${shortTime(at)}: ${because}`;
+  return isMet ? because : `${by}, ${noticeState(at)}, ${endTime(at)}: ${because}`;
+}
+
+function noticeState(at: string): string {
+  return isDeclared(at) ? 'to come' : 'proposed';
 }
 
 /** One client's activity, the changes that it has to make, and its identification. */

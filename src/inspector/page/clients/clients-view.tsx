@@ -10,7 +10,7 @@ import { CensusCard } from './census-card.tsx';
 import type { ClientNameProps } from './client-name.tsx';
 import { CLIENT_CLASSES, ClientTable } from './client-table.tsx';
 import { EndPlanCards, usePlan } from './end-plan.tsx';
-import { EndOfV1 } from './timeline.tsx';
+import { EndOfV1, hasPlan, useTimeline } from './timeline.tsx';
 
 /** Properties of the clients. */
 type ClientsViewProps = Pick<ClientNameProps, 'clients' | 'onNamed'> &
@@ -27,6 +27,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
   const { announce } = props;
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
+  const timeline = useTimeline();
   const plan = usePlan();
   if (report === undefined) return <Loading failure={failure} subject="the clients on V1" />;
   const { newcomers = [] } = report;
@@ -38,7 +39,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
         {exportsOf()}
       </div>
       {hasEnded(rollout ?? {}, Date.now()) ? endedBanner(rollout ?? {}, report) : neededBanner(report)}
-      <EndOfV1 report={report} rollout={rollout} />
+      <EndOfV1 report={report} rollout={rollout} timeline={timeline} />
       <ClientTable report={report} notices={plan.asked.response?.clients} {...props} />
       {newcomers.length > 0 && (
         <Card heading="New to V1">
@@ -46,7 +47,9 @@ export function ClientsView(props: ClientsViewProps): VNode {
         </Card>
       )}
       {/* What is over is not planned any more. */}
-      {!hasEnded(rollout ?? {}, Date.now()) && <EndPlanCards {...plan} />}
+      {!hasEnded(rollout ?? {}, Date.now()) && (
+        <EndPlanCards {...plan} isDeclared={timeline !== undefined && hasPlan(timeline)} />
+      )}
       {report.census.exchanges > 0 && <CensusCard census={report.census} announce={announce} />}
     </div>
   );

@@ -60,8 +60,11 @@ function zoneField(zone: string, choose: (zone: string) => void): VNode {
   );
 }
 
+/** Properties of the plan; `isDeclared` if the rule book has its dates. */
+type EndPlanProps = AskedPlan & { readonly isDeclared: boolean };
+
 /** The figures of the plan and its tables, besides what the table of clients and the timeline have of it. */
-export function EndPlanCards({ asked: { response, failure }, zones }: AskedPlan): VNode {
+export function EndPlanCards({ asked: { response, failure }, zones, isDeclared }: EndPlanProps): VNode {
   if (response === undefined) return <Loading failure={failure} subject="a plan from the log" />;
   const { made, logFile, parts, figures = [], caveat, command } = response;
   const [dates, ...others] = parts;
@@ -82,7 +85,9 @@ export function EndPlanCards({ asked: { response, failure }, zones }: AskedPlan)
         {dates !== undefined && tableOf(dates)}
         {command !== undefined && [
           <p>
-            This command writes the plan into the rule book; add --lead, --avoid or further logs to change it:
+            {isDeclared
+              ? 'The rule book declares this plan. This command replaces it by a new one; add --lead, --avoid or further logs to change it:'
+              : 'This command writes the plan into the rule book; add --lead, --avoid or further logs to change it:'}
           </p>,
           <pre class="file wrapped" tabIndex={0}>
             {command}

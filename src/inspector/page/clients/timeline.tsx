@@ -6,13 +6,14 @@ import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
 import { brownoutSentences, endSentences } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
-import { counted, dayText, fullTime, shortTime } from '../format.ts';
-import { Card, classes, SentenceList } from '../parts.tsx';
+import { counted, dayText, endTime, fullTime } from '../format.ts';
+import { Card, classes, sentence, SentenceList } from '../parts.tsx';
 
-/** Properties of the end of V1; the rollout is undefined before its first response. */
+/** Properties of the end of V1; rollout and timeline are undefined before their first responses. */
 interface EndOfV1Props {
   readonly report: Report;
   readonly rollout: Rollout | undefined;
+  readonly timeline: Timeline | undefined;
 }
 
 const DAY_MS = 86_400_000;
@@ -22,10 +23,22 @@ const REFRESH = 60_000;
 
 const ADDRESS = `timeline?own=${encodeURIComponent(Zone.own().zone.name)}`;
 
+/** Asks for the dates, in the zone of the rule book. */
+export function useTimeline(): Timeline | undefined {
+  return useAsked<Timeline>(ADDRESS, REFRESH).response;
+}
+
+/** Whether the rule book has all that the plan proposes: the timeline has a plan, and nothing of it is only proposed. */
+export function hasPlan({ marks, differences, noProposal }: Timeline): boolean {
+  const isOpen = differences.length > 0 || marks.some(({ source }) => source === 'proposed');
+  return (
+    noProposal === undefined && !isOpen && marks.some(({ kind, of }) => kind === 'sunset' && of === undefined)
+  );
+}
+
 /** When V1 ends: a picture of its dates with the clients that met them, and the same in sentences. */
-export function EndOfV1({ report, rollout }: EndOfV1Props): VNode {
+export function EndOfV1({ report, rollout, timeline }: EndOfV1Props): VNode {
   const { clients, endings = [] } = report;
-  const { response: timeline } = useAsked<Timeline>(ADDRESS, REFRESH);
   const dates = rollout === undefined ? [] : endSentences(rollout, Date.now());
   const planned = rollout === undefined ? [] : brownoutSentences(rollout);
   const met = metByBrownouts(clients);
@@ -46,7 +59,9 @@ export function EndOfV1({ report, rollout }: EndOfV1Props): VNode {
       {rollout !== undefined && rollout.sunset === undefined && (
         <p>The rule book declares no end of V1 yet.</p>
       )}
-      {sentences.length > 0 && <SentenceList sentences={sentences} />}
+      {sentences.length > 0 && (
+        <SentenceList sentences={sentences} shown={(text) => sentence(text, endTime)} />
+      )}
     </Card>
   );
 }
@@ -183,7 +198,7 @@ function rowOf(mark: TimelineMark, now: number): TimelineRow {
     isOpen: kind !== 'brownout' || until === undefined,
     isOver: kind === 'brownout' && state === 'past',
     words: [
-      ...(from === undefined ? [] : [shortTime(from, now)]),
+      ...(from === undefined ? [] : [endTime(from, now)]),
       ...(kind === 'brownout' ? [brownoutWords(mark)] : []),
       ...metWords(marks),
     ].join(', '),
