@@ -112,7 +112,7 @@ function shortBy({ minute, weekday, day, date: days }: typeof own, time: string,
 
 /** A text in which a period within a minute, whose ends would be the same short time, is said as one time. */
 export function withoutSameTimes(text: string): string {
-  return text.replaceAll(/from ([\d:.TZ-]+) until ([\d:.TZ-]+)/g, (period, from: string, until: string) =>
+  return text.replaceAll(/from ([\d:.T-]+Z) until ([\d:.T-]+Z)/g, (period, from: string, until: string) =>
     shortTime(from) === shortTime(until) ? `at ${from}` : period,
   );
 }
