@@ -128,8 +128,8 @@ test("an owner's complaint: the order is found by what the owner says, and the r
     .waitFor();
   await filter.fill('FP-1003');
   await expect.poll(() => rows.count()).toBe(1);
+  await expect.poll(() => rows.locator('.reason').innerText()).toMatch(/^V2 422 at \/\w+.*: \S+/);
   const words = await rows.locator('.reason').innerText();
-  expect(words).toMatch(/^V2 422 at \/\w+.*: \S+/);
   await rows.click();
   const account = page.getByRole('list', { name: 'Account' }).getByRole('listitem');
   const [, place = '', sentence = ''] = /^V2 422 at (.*?): (.*?)\.?$/.exec(words) ?? [];
