@@ -233,11 +233,12 @@ export class OperationHealth {
     });
     responded.requests += 1;
     if (failed) responded.failed += 1;
+    if (responded.requests < RECOVERED) return;
     const isOfOutage = !isOwn(before, { requests, failed: failures.count }, failures.unanswered, this.rule());
-    if (responded.requests < (isOfOutage ? RECOVERED : AS_BEFORE)) return;
+    if (!isOfOutage && responded.requests < AS_BEFORE) return;
     trouble.responded = undefined;
-    if (responded.failed * before.requests > before.failed * responded.requests) return;
-    if (before.requests === 0) return;
+    if (before.requests === 0 || responded.failed * before.requests > before.failed * responded.requests)
+      return;
     Object.assign(trouble, responded.until, { until: responded.since });
     // What failed until then belongs neither to the past nor to what is compared with it from now on.
     health.minutes.length = 0;
