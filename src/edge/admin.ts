@@ -34,7 +34,7 @@ export interface EdgeAdminParts {
 const WRONG_TOKEN_RATE: Rate = { burst: 10, perSecond: 1 };
 const REQUEST_RATE: Rate = { burst: 100, perSecond: 20 };
 
-/** Cloudflare sets this field itself: nobody can choose the address whose tries count. */
+/** The client's address, which Cloudflare sets itself: a client cannot guess tokens from one address and have the tries counted for another. */
 const addressOf: AddressOf = ({ req }) => req.header('cf-connecting-ip') ?? '';
 
 /** Creates the routes by which operators steer the rollout of all isolates. The response to a choice comes once it is stored. */

@@ -82,7 +82,7 @@ export interface Platform {
 /** Milliseconds after which a binding that fails again is reported again. */
 const REPORT_MS = 60_000;
 
-/** The consequence for an isolate while a binding fails. */
+/** The consequence of each failing binding, for the process log. */
 const LOST = {
   REWRITE_LOG_ANALYTICS: 'entries are missing in Analytics Engine; the log has them.',
   REWRITE_LOG_QUEUE: 'entries are missing in the queue; the log has them.',

@@ -76,7 +76,7 @@ export class EdgeExchange implements Exchange, EdgeResponseOwner {
     return this.body?.bytes ?? 0;
   }
 
-  /** Between the request and the response only the signal shows it; reads and writes of parts fail themselves. */
+  /** Aborted when the client disconnects. While a body is read or a response written, that read or write fails as well. */
   get signal(): AbortSignal {
     return this.request.signal;
   }
@@ -176,7 +176,7 @@ export class EdgeExchange implements Exchange, EdgeResponseOwner {
   }
 }
 
-/** By the names that Cloudflare has for them. */
+/** HTTP versions by Cloudflare's names for them. */
 const VERSIONS: Readonly<Record<string, Exchange['version']>> = {
   'HTTP/1.0': '1.0',
   'HTTP/1.1': '1.1',
@@ -261,7 +261,7 @@ class EdgeResponse {
     return true;
   }
 
-  /** Hands a body to the platform; the promise is settled at its end. Undefined if a part of it is already sent. */
+  /** Hands a body to the platform; the promise is settled when the body ends. Undefined if a part of it is already sent. */
   pass(body: ReadableStream<Uint8Array>): Promise<void> | undefined {
     const { started } = this;
     if (started === undefined || this.ended || this.writer !== undefined || this.chunks.length > 0)
@@ -303,18 +303,18 @@ class EdgeResponse {
     this.stream();
     this.ended = true;
     const { writer } = this;
-    // The platform has broken it already.
+    // The platform has already closed the connection.
     if (this.isPassed) return;
     if (writer === undefined) {
       this.resolve(failureResponse(refused, this.refusals));
       return;
     }
     const abort = (): Promise<void> => writer.abort(new Error('the upstream response was aborted'));
-    // Aborting a stream loses its queued parts, and then also the head.
+    // Aborting a stream discards its queued parts, and the head as well if it has not been sent.
     (isStreamed ? abort() : this.lastWrite.then(nextTurn).then(abort)).catch(ignore);
   }
 
-  /** Nothing above would end the exchange for a head that the platform does not accept. */
+  /** Ends the exchange if the platform does not accept the head: no caller would do so. */
   private guarded(respond: () => void): void {
     try {
       respond();
@@ -369,7 +369,7 @@ interface ManualResponseInit extends ResponseInit {
   readonly encodeBody: 'manual';
 }
 
-/** By then, the parts that were read from a stream are on their way to the client. */
+/** Resolves when the parts that were read from a stream are on their way to the client. */
 function nextTurn(): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, 0);
@@ -387,12 +387,12 @@ class PartBody implements BodyParts {
   private readonly onFault: (fault: ClientFault) => void;
   private readonly timer = new PhaseTimer(() => this.late());
   private reader: PartReader | undefined = undefined;
-  /** Of a body that is left to the platform, all of its bytes once it is sent. */
+  /** Bytes of a body that the platform sends; 0 until all of it is sent. */
   private passed = 0;
   private first: Uint8Array | undefined = undefined;
   private done = false;
 
-  /** `length` is the Content-Length; `onFault` is called when a streamed body ends too early, and when any is too slow. */
+  /** `length` is the Content-Length; `onFault` is called when a streamed body ends too early, and when any body is too slow. */
   constructor(
     stream: ReadableStream<Uint8Array>,
     length: number | undefined,
@@ -415,7 +415,7 @@ class PartBody implements BodyParts {
     return this.length !== undefined && this.length <= READ_BYTES;
   }
 
-  /** Reads the first part of a short body; returns it if it is the whole. Rejects when the body breaks off. */
+  /** Reads the first part of a short body; returns it if it is the whole body. Rejects when the body breaks off. */
   async begin(): Promise<Uint8Array | undefined> {
     const reader = this.read(false);
     this.first = await this.next(reader);
@@ -479,7 +479,7 @@ class PartBody implements BodyParts {
     this.read(true).cancel();
   }
 
-  /** Reads it here, with a time limit for each part. */
+  /** The reader of the body, with a time limit for each part; it is created once. */
   private read(lends: boolean): PartReader {
     this.reader ??= new PartReader(this.stream, this.length, lends, this.timer, this.timeout);
     return this.reader;
@@ -492,7 +492,6 @@ class PartBody implements BodyParts {
     return part;
   }
 
-  /** Ends the wait of the reader of the body. */
   private late(): void {
     if (!this.done) this.onFault('client-timeout');
   }

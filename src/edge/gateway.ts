@@ -68,10 +68,10 @@ interface EdgeAdmin {
   readonly fetch: (request: Request) => Promise<Response>;
 }
 
-/** The code that an isolate loads for its rule book and its bindings, and for few of them: what neither asks for is undefined. */
+/** The code that only few isolates need: each part is undefined unless the rule book or the bindings of this one ask for it. */
 type LoadedCode = Awaited<ReturnType<typeof loadCode>>;
 
-/** Loads it, for as long as an isolate has no gateway: a request must not wait for what another one began. */
+/** Loads that code. Each request does so itself until the isolate has a gateway, because it must not wait for work of another request. */
 async function loadCode({ bindings, ruleBook }: EdgeGatewayParts) {
   const isSteered = bindings.ROLLOUT !== undefined || ruleBook.rollout?.modes !== undefined;
   const [rollout, webhooks] = await Promise.all([
@@ -120,11 +120,11 @@ function edgeGatewayOf(parts: EdgeGatewayParts, code: LoadedCode): EdgeGateway {
   };
 }
 
-/** Settings that promise what no isolate does, by name. */
+/** Names of the settings that have no effect in an isolate. */
 const NOT_AT_EDGE =
   /^(?:upstream-(?:host|sni|ca|cert|key)|tls-.*|proxy-protocol|rules|v2-openapi|capture.*)$/;
 
-/** All that keeps these settings from being used at the edge, as sentences. */
+/** The reasons why these settings cannot be used at the edge, one sentence each. */
 function edgeFaults(
   { bindings, ruleBook }: EdgeGatewayParts,
   settings: Settings,
@@ -166,7 +166,7 @@ function edgeFaults(
   return [...faults, ...(missing ? [missing] : []), ...(adminFault === undefined ? [] : [adminFault])];
 }
 
-/** Everybody can reach the address of a worker, so operators' routes require a token. */
+/** The address of a worker is public, so operators' routes require a token. */
 function adminFaultOf({ ROLLOUT }: EdgeBindings, settings: Settings): string | undefined {
   if (settings.get(table.adminHosts).length === 0) return undefined;
   const name = environmentName(table.adminHosts);
@@ -201,7 +201,7 @@ function adminOf(
   return {
     hosts: new Set(hosts.map((host) => host.toLowerCase())),
     fetch: async (request) => {
-      // Most isolates never serve an operator, and do without the code.
+      // Loaded on demand, because most isolates never serve an operator.
       const { createEdgeAdmin } = await import('./admin.ts');
       fetch ??= createEdgeAdmin(parts);
       return fetch(request);
@@ -328,7 +328,7 @@ export class EdgeServer {
     let { edge } = this;
     if (edge === undefined) {
       const code = await loadCode(parts);
-      // Another request may have made it meanwhile.
+      // Another request may have created the gateway meanwhile.
       edge = this.edge ??= edgeGatewayOf(parts, code);
     }
     if ('faults' in edge) return this.unconfigured(edge.faults);
@@ -359,7 +359,7 @@ export class EdgeServer {
   }
 }
 
-/** True for a V1 body of fields, or a patch, in an isolate that had none before. */
+/** True for the first V1 request of an isolate with a form, a multipart body or a patch, whose code is not loaded yet. */
 function lacksCode({ formats }: LoadableRuleBook, decision: Decision): boolean {
   if (formats !== undefined || decision.route !== 'migrate' || decision.body.action !== 'rewrite')
     return false;
@@ -367,7 +367,7 @@ function lacksCode({ formats }: LoadableRuleBook, decision: Decision): boolean {
   return format !== 'json' && !isOfTexts(format);
 }
 
-/** Most isolates get no form and no patch, and do without the code. */
+/** Loads the code for forms, multipart bodies and patches, which most isolates never get. */
 async function loadFormats(rules: LoadableRuleBook): Promise<void> {
   const { formatPlans } = await import('../rewrite/compiled-rule-book.ts');
   rules.formats ??= formatPlans(rules.ruleBook);

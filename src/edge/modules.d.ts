@@ -15,7 +15,7 @@ declare module 'cloudflare:workers' {
     readonly storage: DurableObjectStorage;
     /** Keeps the object alive until the work is done. */
     waitUntil(work: Promise<unknown>): void;
-    /** Delivers nothing else until the work is done. */
+    /** Delivers no other event until the work is done. */
     blockConcurrencyWhile<Result>(work: () => Promise<Result>): Promise<Result>;
   }
 
@@ -23,7 +23,7 @@ declare module 'cloudflare:workers' {
   export interface DurableObjectStorage {
     get(key: string): Promise<unknown>;
     put(key: string, value: unknown): Promise<void>;
-    /** Values by key, of keys that begin with the prefix. */
+    /** Returns the values of all keys that begin with the prefix, by key. */
     list(options: { readonly prefix: string }): Promise<ReadonlyMap<string, unknown>>;
     delete(key: string): Promise<boolean>;
   }

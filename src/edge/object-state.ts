@@ -15,7 +15,7 @@ import { TOTALS } from './totals.ts';
 /** Milliseconds from a count until it is kept; the platform evicts an object that has been idle for ten seconds or longer. */
 const KEEP_AFTER_MS = 1000;
 
-/** The same while only totals changed: rows are paid for by the write, and no rollback depends on these. */
+/** The same if only totals changed: Cloudflare charges for each written row, and no rollback depends on totals. */
 const KEEP_TOTALS_AFTER_MS = 5000;
 
 type Parameters = ConstructorParameters<typeof DurableObject<EdgeBindings>>;
@@ -36,7 +36,7 @@ export class ObjectState implements RemoteStore {
     this.env = env;
   }
 
-  /** The state as the storage has it. */
+  /** Reads the state from the storage. */
   static async restored(ctx: Parameters[0], env: EdgeBindings): Promise<ObjectState> {
     const state = new ObjectState(ctx, env);
     const kept = await ctx.storage.list({ prefix: STATE });
@@ -56,7 +56,7 @@ export class ObjectState implements RemoteStore {
     // An isolate starts with the copy of the rollout; lists of clients are read from the object.
     const copy = key === ROLLOUT_KEY ? this.env.ROLLOUT_COPY : undefined;
     const copied = async (): Promise<void> => copy?.put(key, after);
-    // Without its copy the state is as true as before.
+    // The copy is not required: the state is valid without it.
     if (copy !== undefined) this.ctx.waitUntil(copied().catch(() => undefined));
     return true;
   }
@@ -71,7 +71,7 @@ export class ObjectState implements RemoteStore {
     return news;
   }
 
-  /** Writes changes after so many milliseconds, or sooner. */
+  /** Writes changes within so many milliseconds. */
   private keepWithin(milliseconds: number): void {
     const at = Date.now() + milliseconds;
     if (this.keeping !== undefined && this.keeping.at <= at) return;
@@ -91,7 +91,7 @@ export class ObjectState implements RemoteStore {
     for (const rows of this.topics.values())
       for (const [key, row] of rows.takeChanges())
         writes.push(row === undefined ? this.ctx.storage.delete(key) : this.ctx.storage.put(key, row));
-    // What could not be written now is written with its next change.
+    // A row that could not be written now is written with its next change.
     this.ctx.waitUntil(Promise.all(writes).catch(() => undefined));
   }
 }
@@ -122,7 +122,7 @@ class KeptRows extends MemoryRows {
     return this.changed.size > 0;
   }
 
-  /** Adds a stored row; called before anything else. */
+  /** Adds a stored row, which is not a change; called before all other methods. */
   restore(row: KeptRow): void {
     if ('head' in row) {
       this.head = row.head;

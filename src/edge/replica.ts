@@ -26,19 +26,19 @@ interface EdgeReplicaParts {
 /** Milliseconds between two exchanges with the object, while there are requests. */
 const SYNC_MS = 500;
 
-/** Milliseconds by which this grows with each isolate: so many make 250 exchanges, of two calls at most, a second. */
+/** Milliseconds that each isolate adds to this interval, so that all together make at most 250 exchanges a second, of two calls each. */
 const SYNC_MS_EACH = 4;
 
 /** Milliseconds that one call of the object may take: it may be on another continent. */
 const CALL_MS = 2000;
 
-/** Milliseconds without requests after which an isolate wakes as it started: knowing nothing. */
+/** Milliseconds without requests after which the state that an isolate knows is too old: the next request asks the object, as at the start. */
 const ASLEEP_MS = 10_000;
 
-/** Milliseconds that the first requests wait at most, when an isolate starts or wakes. */
+/** Maximum milliseconds that the first requests wait for the object when an isolate starts or wakes. */
 const START_MS = 250;
 
-/** Milliseconds after which an exchange has died with the request that it belonged to. */
+/** Milliseconds after which an exchange with the object counts as lost, because the platform ends it with the request that began it. */
 const STUCK_MS = 15_000;
 
 /**
@@ -69,7 +69,7 @@ export class EdgeReplica {
     return this.replica.status;
   }
 
-  /** Isolates, when they were last counted; undefined before. */
+  /** Number of isolates at the last count; undefined before the first. */
   get processes(): number | undefined {
     return this.replica.processes;
   }
@@ -78,12 +78,12 @@ export class EdgeReplica {
     return this.replica.isTogether;
   }
 
-  /** Reads the object, and writes choices that wait here. Never rejects. */
+  /** Reads the object, and writes the choices of operators that wait here. Never rejects. */
   follow(): Promise<void> {
     return this.replica.follow();
   }
 
-  /** Called when a V1 request begins; it waits for the result, for a moment, in an isolate that starts or wakes. */
+  /** Called when a V1 request begins. In an isolate that starts or wakes, the request waits for the result, for a moment at most. */
   begin(): Promise<void> | undefined {
     const silentMs = Date.now() - this.endedAt;
     if (silentMs < this.syncMs) return undefined;
@@ -91,7 +91,7 @@ export class EdgeReplica {
     return silentMs < ASLEEP_MS ? undefined : this.wake(work);
   }
 
-  /** Shares counts until a V1 exchange is over, which may take long, and once more soon after, because there may be no later request. */
+  /** Shares counts while a V1 exchange lasts, and once more soon after its end, because no later request may come. */
   async accompany(finished: Promise<void>): Promise<void> {
     const isOver = finished.then(() => true);
     while (!(await Promise.race([isOver, sleep(SYNC_MS).then(() => false)]))) {
@@ -133,11 +133,11 @@ export class EdgeReplica {
     const copied = copy !== undefined && control.isInitial ? this.takeCopy(copy, objectTime) : undefined;
     if (copied !== undefined) this.parts.later(copied);
     await objectTime;
-    // A copy that has arrived is used in this turn; otherwise it has had as much time as the object.
+    // Uses a copy that has arrived in this turn. A later one had as much time as the object, so no request waits for it.
     if (!this.isTogether && copied !== undefined) await Promise.race([copied, sleep(0)]);
   }
 
-  /** Begins with the copy unless the object has responded in its time; a copy that comes late is as good. */
+  /** Begins with the copy, even one that comes late, unless the object has responded by then. */
   private async takeCopy(copy: Pick<CopyNamespace, 'get'>, objectTime: Promise<void>): Promise<void> {
     const read = async (): Promise<string | null> => copy.get(ROLLOUT_KEY);
     const [text] = await Promise.all([read().catch(() => null), objectTime]);
@@ -165,7 +165,7 @@ export class EdgeReplica {
     return replica;
   }
 
-  /** Each call of the store has a timeout, so that the request whose turn it was lives until there is a response. */
+  /** Runs a timeout of a call of the store, and keeps the worker alive until the call has ended or has timed out. */
   private after(milliseconds: number, run: () => void): () => void {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(() => {
@@ -231,7 +231,7 @@ export class EdgeStore implements SharedState {
     this.subscribers.clear();
   }
 
-  /** Anew for each call: workerd binds a stub to the request that made it. */
+  /** A new stub for each call: workerd binds a stub to the request that created it. */
   private object(): RemoteStore {
     try {
       return this.namespace.get(this.namespace.idFromName(this.name));

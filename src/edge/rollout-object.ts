@@ -4,8 +4,8 @@ import type { EdgeBindings, RemoteStore } from './bindings.ts';
 import type { ObjectState } from './object-state.ts';
 
 /**
- * The object that all isolates of a deployment share. It loads what it does when it starts: an isolate, whose module exports it as well,
- * does without.
+ * The object that all isolates of a deployment share. It imports its code when it starts, because each isolate loads this module as well,
+ * and does not need that code.
  */
 export class RolloutObject extends DurableObject<EdgeBindings> implements RemoteStore {
   private readonly state: Promise<ObjectState>;

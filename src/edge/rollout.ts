@@ -6,12 +6,12 @@ import { type BindingCalls, type EdgeBindings, edgeProcessLine, type Platform } 
 import { EdgeReplica } from './replica.ts';
 import { EdgeTotals } from './totals.ts';
 
-/** The modes in force in an isolate, and its share of what isolates have in common. */
+/** The modes in force in an isolate, and its part in the state that all isolates share. */
 export interface EdgeRollout {
   readonly control: RolloutControl;
-  /** This isolate among the others; undefined without an object that they share. */
+  /** This isolate among the others; undefined without a shared object. */
   readonly replica: EdgeReplica | undefined;
-  /** What all isolates have counted; undefined without an object that they share. */
+  /** The sums of all isolates; undefined without a shared object. */
   readonly totals: EdgeTotals | undefined;
 }
 
@@ -27,8 +27,8 @@ interface EdgeRolloutParts extends Platform {
 }
 
 /**
- * Creates the rollout of an isolate. Where neither the rule book has modes nor an object can bring any, all is migrated, and an isolate
- * does without this code.
+ * Creates the rollout of an isolate. Without modes in the rule book and without a shared object, every request is migrated, and an
+ * isolate does not load this code.
  */
 export function createEdgeRollout(parts: EdgeRolloutParts): EdgeRollout {
   const { bindings, ruleBook, v2Schemas, print, hasV1 } = parts;

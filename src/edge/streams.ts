@@ -2,7 +2,7 @@
 interface Platform {
   /** An identity stream with a declared length: without it workerd sends a chunked body. */
   readonly FixedLengthStream?: new (bytes: number) => TransformStream<Uint8Array, Uint8Array>;
-  /** Its write is over when the bytes were read: the writer may use their memory again. */
+  /** A write ends when its bytes were read, so that the writer may use their memory again. */
   readonly IdentityTransformStream?: new () => TransformStream<Uint8Array, Uint8Array>;
 }
 
@@ -30,10 +30,10 @@ export function ownBytes(bytes: Uint8Array): Uint8Array<ArrayBuffer> {
  */
 export const READ_BYTES = 4096;
 
-/** The most bytes that are read at a time. */
+/** Maximum bytes that are read at a time. */
 const MOST_BYTES = 64 * 1024;
 
-/** Bytes that are read at a time from a body of unknown length: most are short. */
+/** Bytes that are read at a time from a body of unknown length, since most bodies are short. */
 const PART_BYTES = 16 * 1024;
 
 /** Reads a body in parts, of a declared length or to its end; a timer limits how long each part may take. */
@@ -74,7 +74,7 @@ export class PartReader {
     this.stop = () => reader.cancel();
   }
 
-  /** True once the declared length was read; the platform itself ends or breaks a body of another length. */
+  /** True once the declared length was read. The platform itself ends or breaks a body of another length. */
   get isWhole(): boolean {
     return this.bytes === this.length;
   }
@@ -96,14 +96,14 @@ export class PartReader {
 
   /** Discards the rest. */
   cancel(): void {
-    // It may have ended or failed already: then there is nothing to discard.
+    // Rejects if the body has already ended or failed; then there is nothing to discard.
     this.stop().catch(() => {});
   }
 }
 
 /**
- * Limits the time of one phase after another with one timer of the platform: one for each part of a body cost more than its part. The
- * clock of an isolate stands still while it works, so that a phase begins with the event that led to it.
+ * Limits the time of one phase after another with a single timer of the platform: a timer for each part of a body cost more than the
+ * part. The clock of an isolate stands still while it works, so a phase begins at the event that led to it.
  */
 export class PhaseTimer {
   private readonly onLate: () => void;
@@ -152,7 +152,7 @@ export class PhaseTimer {
     this.timer = undefined;
     if (this.due === Infinity) return;
     const now = performance.now();
-    // The timers of a platform may be a little early.
+    // A timer of the platform may fire a little early.
     if (this.due - now > 1) {
       this.arm(now, this.due - now);
       return;

@@ -22,7 +22,7 @@ interface EdgeTotalsParts {
 interface Part extends Partial<RolloutTotals> {
   /** When counting began. */
   readonly since: number;
-  /** When it was added to last. */
+  /** When the last count was added. */
   readonly last: number;
 }
 
@@ -33,8 +33,8 @@ export const TOTALS = 'totals/';
 const FORGOTTEN_MS = 30 * 86_400_000;
 
 /**
- * The totals of all isolates, for operators. Each isolate adds its counts to texts that only it sets; a reader adds up the texts of all,
- * and what an isolate that ended has counted is taken over by another.
+ * The totals of all isolates, for operators. Each isolate adds its counts to texts that only it sets, and a reader adds up the texts of
+ * all isolates. When an isolate has ended, another one takes over its counts.
  */
 export class EdgeTotals implements RolloutCounts, SharedCounts {
   readonly prefix = TOTALS;
@@ -148,7 +148,7 @@ function partsOf({
   ];
 }
 
-/** How totals add up. */
+/** The functions that add up totals. */
 function totalSums({ ruleBook, time }: Pick<EdgeTotalsParts, 'ruleBook' | 'time'>): TextSums {
   return {
     add: (own, added) =>
@@ -166,7 +166,7 @@ function totalSums({ ruleBook, time }: Pick<EdgeTotalsParts, 'ruleBook' | 'time'
 }
 
 function sumOf(one: Part, other: Part): Part {
-  // Both parts are of one rule book, whichever that is.
+  // Both parts are of the same rule book; the sum does not depend on its hash.
   const tally = new RolloutTally('');
   tally.merge(totalsOf(one));
   tally.merge(totalsOf(other));
@@ -185,6 +185,6 @@ function totalsOf({ requests = { v1: 0, v2: 0 }, shadows = [], bodyChecks = [] }
 }
 
 function readPart(text: string): Part {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `add`; nobody else can write to the object
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- written by `add`; only isolates can write to the object
   return parsedJson(text) as Part;
 }

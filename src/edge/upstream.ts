@@ -34,7 +34,7 @@ class FetchCall implements UpstreamCall {
   private readonly receiver: UpstreamReceiver;
   private readonly options: FetchUpstreamOptions;
   private readonly timer = new PhaseTimer(() => this.late());
-  /** Ends a request whose body is written here; any other ends with the work that waits for it. */
+  /** Aborts a request whose body is written here; the platform ends any other one with the work that waits for it. */
   private aborter: AbortController | undefined = undefined;
   private body: PartReader | undefined = undefined;
   private paused: PromiseWithResolvers<void> | undefined = undefined;
@@ -130,8 +130,8 @@ class FetchCall implements UpstreamCall {
   }
 
   /**
-   * Sends a body in parts, or leaves that to the platform. The time for the head of the response stands still while the next part is
-   * awaited from the client. A body that breaks off aborts the request: an aborted writer would end a chunked one as if it were whole.
+   * Sends a body in parts, or leaves that to the platform. The time limit for the response head does not run while the client's next
+   * part is awaited. If the body breaks off, the whole request is aborted: aborting the writer would end a chunked body as if complete.
    */
   private async upload(
     body: BodyParts,
@@ -152,7 +152,7 @@ class FetchCall implements UpstreamCall {
     this.awaitHead();
   }
 
-  /** False once the reader has gone; `fetch` reports the reason. */
+  /** Resolves to false if V2 stops reading; `fetch` then reports the reason. */
   private async write(parts: BodyParts, writer: WritableStreamDefaultWriter<Uint8Array>): Promise<boolean> {
     for await (const part of parts) {
       this.awaitHead();
@@ -188,7 +188,7 @@ class FetchCall implements UpstreamCall {
   }
 }
 
-/** False for work that fails. */
+/** Resolves to whether a write succeeds. */
 function succeeds(writing: Promise<void>): Promise<boolean> {
   return writing.then(
     () => true,

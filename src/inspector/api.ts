@@ -14,9 +14,9 @@
  * | `GET /problems` | `filter` | `ProblemsView`: failed requests in groups |
  * | `GET /overview` | | `Overview` |
  * | `GET /state` | | `State` |
- * | `GET /status` | | `Status`: all in one sentence, and what is behind it |
+ * | `GET /status` | | `Status`: the overall state in a sentence, and the conditions behind it |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
- * | `GET /series` | `by=minute\|hour\|day` (minute) | `SeriesView`: six hours, two weeks or two years, with what operators changed |
+ * | `GET /series` | `by=minute\|hour\|day` (minute) | `SeriesView`: six hours, two weeks or two years, with the changes by operators |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail\|eml` | `Report` |
  * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days) | `EndPlan` |
  * | `GET /clients/table` | `q`, `sort`, `order=reversed`, `offset`, `limit` (1–500, 50) | `ClientsTable` |
@@ -112,7 +112,7 @@ export interface ErrorGroup {
   readonly count: number;
   /** Number of clients with a key. */
   readonly clients: number;
-  /** True where some of the requests have no key, so that their clients cannot be counted. */
+  /** True if some of the requests have no key, so that their clients cannot be counted. */
   readonly isKeyless?: true;
   /** Ids of at most ten operations; `-` for none. */
   readonly operations: readonly string[];
@@ -121,7 +121,7 @@ export interface ErrorGroup {
   readonly lastSeen: string;
 }
 
-/** The first view of the page: the state in a sentence, and what an operator may want to act on. */
+/** The first view of the page: the state in a sentence, and items that an operator may have to act on. */
 export interface Overview {
   readonly verdict: StateVerdict;
   /** Outcomes of the requests since the start. */
@@ -181,7 +181,7 @@ export interface State {
   readonly refusedRuleBook?: RefusedRuleBook;
 }
 
-/** Whether all is well, for programs and people: the worst condition in a sentence, and all conditions, worst first. */
+/** The overall state, for programs and people: the worst condition in a sentence, and all conditions, worst first. */
 export type Status = Pick<State, 'verdict' | 'conditions'>;
 
 /** A refused rule book: at most 20 of its faults, each a sentence. */
@@ -301,13 +301,13 @@ export interface HistoryView {
 /** Traffic over time. */
 export interface SeriesView {
   readonly by: SeriesStep;
-  /** RFC 3339: before that, nothing is known. */
+  /** RFC 3339: nothing is known about the time before. */
   readonly since: string;
   /** A sentence that says who counted, and since when. */
   readonly known: string;
   /** Oldest first, without gaps, ending with the current one. */
   readonly points: readonly SeriesPoint[];
-  /** What operators, roll-backs and the rule book's file changed within that time, oldest first. */
+  /** Changes within that time by operators, roll-backs and reloads of the rule book, oldest first. */
   readonly marks: readonly ChangeRecord[];
 }
 
@@ -323,7 +323,7 @@ export interface EndPlan {
   readonly made: readonly string[];
   /** The output of `capture-gateway plan`; empty where there is nothing to plan. */
   readonly parts: readonly PlanPart[];
-  /** What the first part says in sentences, as figures; and what is to be known before all else. */
+  /** The sentences of the first part as figures, and sentences that a reader must know first. */
   readonly figures?: readonly PlanFigure[];
   readonly caveat?: string;
   /** The clients that still use V1, in the order of the rows of the part *Clients*. */
@@ -337,9 +337,9 @@ export interface EndPlan {
 /** The first notice of a client that still uses V1. */
 export interface ClientNotice {
   readonly client: string;
-  /** The brownout, RFC 3339, and whether it has refused the client; absent where nothing reaches it. */
+  /** The first brownout that reaches the client, its time (RFC 3339), and whether it has refused the client; absent if none reaches it. */
   readonly notice?: { readonly by: string; readonly at: string; readonly isMet: boolean };
-  /** The reason in counts. */
+  /** The counts from which this follows, as a phrase. */
   readonly because: string;
 }
 
@@ -419,7 +419,7 @@ export interface OperationView extends Hits {
   readonly id: string;
   readonly method: string;
   readonly template: string;
-  /** What its clients read with 410, where V2 does not have it any more. */
+  /** The sentence that clients get with 410, if V2 no longer has the operation. */
   readonly gone?: string;
   readonly assumed: boolean;
   /** Ids of the changes that affect its requests or its responses. */
@@ -445,7 +445,7 @@ export interface RuleView extends Hits {
   readonly text: string;
 }
 
-/** A request to explain: by operation id, or by method and target (with or without V1's prefix; a full URL works too). */
+/** A request to explain: by operation id, or by method and target. The target may have or omit V1's prefix, or be a full URL. */
 export interface ExplainRequest {
   readonly operation?: string;
   readonly method?: string;
@@ -458,7 +458,7 @@ export interface ExplainRequest {
   readonly rules?: string;
 }
 
-/** The response to a request that is explained by a rule book of its own with faults. */
+/** The response to a request whose `rules` have faults. */
 export type RefusedRules = Pick<TrialOutcome, 'faults'>;
 
 /** Kept V1 requests, newest first, of exchanges with one rule book. */
@@ -469,7 +469,7 @@ export interface RequestsPage {
   readonly next?: number;
 }
 
-/** The request of an exchange as `/explain` takes it, or why it is not there. */
+/** The request of an exchange as `/explain` takes it, or the reason why it is not kept. */
 export interface KeptRequest {
   readonly seq: number;
   readonly name: string;
@@ -481,7 +481,7 @@ export interface KeptRequest {
 /** The gateway's handling of a request, by the compiled plan that live traffic goes through. */
 export interface Explanation {
   readonly ruleBook: string;
-  /** What differs from the rule book in force, as in `TrialDifference.request`; absent where it is explained by that one. */
+  /** Differences from the rule book in force, as in `TrialDifference.request`; absent if the request is explained by that one. */
   readonly edited?: readonly string[];
   /** Absent when the request matches no operation. */
   readonly operation?: string;

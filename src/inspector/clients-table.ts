@@ -21,9 +21,9 @@ export interface ClientRow {
   readonly failed: number;
   /** V1 requests of the last 14 days (UTC), and those of them that failed, oldest first. */
   readonly trend: readonly Readonly<FailedCount>[];
-  /** Its requests that would fail after a migration, of those with a verdict of a dry run; absent without one. */
+  /** Number of its requests that would fail after a migration, and of all with a dry run's verdict; absent without such a verdict. */
   readonly wouldFail?: WouldFail;
-  /** Requests that brownouts refused: the notices that it got. */
+  /** Number of its requests that brownouts refused; each of them is a notice to the client. */
   readonly notices: number;
   /** True if its guide can be made: some of its requests are kept. */
   readonly hasGuide: boolean;
@@ -60,7 +60,7 @@ export interface ClientDetail extends ClientRow {
   readonly addresses: readonly string[];
 }
 
-/** What a table can be sorted by. */
+/** The columns by which a table can be sorted. */
 export const CLIENT_SORTS = [
   'work',
   'name',

@@ -12,7 +12,7 @@ import { commandTitle, defaultTarget, modesOf, operationOf } from './rollout-eff
 import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 
-/** State of one part: `bad` makes requests fail now, `note` will or may do so, `unknown` was not used lately. */
+/** State of one part: with `bad` requests fail now, with `note` they will or may fail; `unknown` means that it was not used lately. */
 export type ConditionLevel = 'bad' | 'note' | 'unknown' | 'good';
 
 /** Current state of one part of the gateway, or of a service behind it. */
@@ -43,14 +43,14 @@ export interface Condition {
   readonly until?: string;
   /** A command for `POST /rollout` that ends it, and its title. */
   readonly action?: { readonly title: string; readonly request: RolloutRequest };
-  /** True if it says about a service what an earlier condition says about the service's operations. */
+  /** True if an earlier condition reports the same fault of a service for the service's operations. */
   readonly isRepeated?: true;
 }
 
 /** A view of the page, and a filter of its exchanges. */
 export interface Place {
   readonly view: 'overview' | 'traffic' | 'clients' | 'rules' | 'rollout';
-  /** What went wrong, of the traffic. */
+  /** The problems, a part of the view of the traffic. */
   readonly part?: 'problems';
   readonly filter?: string;
 }
@@ -115,7 +115,7 @@ const FAILING = 50;
 
 const MINUTE_MS = 60_000;
 
-/** Milliseconds without a request for a service after which no client gets the failures of its open circuit. */
+/** Milliseconds without a request for a service after which its open circuit counts as not affecting clients. */
 const NOT_ASKED_MS = 60_000;
 
 /** Milliseconds without the store after which choices of other replicas may be missing. */
@@ -124,7 +124,7 @@ const LONG_ALONE_MS = 60_000;
 /** Milliseconds without a failure after which an operation that failed does not count as failing now. */
 const SILENT_MS = 3_600_000;
 
-/** Milliseconds for which what is over is told. */
+/** Milliseconds for which a condition is reported after its end. */
 const REPORTED_MS = 3_600_000;
 
 /** Requests before trouble from which the past of an operation counts as known. */
@@ -140,7 +140,7 @@ export function rateLimitSentence({
   return `Each client's rate limit of ${counted(requests, 'request')} in ${per / 1000} s is divided by ${processes} processes: ${each} in each.`;
 }
 
-/** Which services are asked for which operations in the modes in force; none after the end of V1. */
+/** Tells which services get requests for which operations in the modes in force; after the end of V1, none do. */
 export function askedIn(rollout: RolloutView, now: number): IsAsked {
   const modes = modesOf(rollout);
   return (service, call) => !hasEnded(rollout, now) && isAsked(modes, service, operationOf(call));
@@ -161,7 +161,7 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   const isOfOperations =
     stats.breaker === 'closed' &&
     outage.every(({ until }) => until !== undefined) &&
-    // What is over is no reason why V2 fails now.
+    // Trouble that is over does not explain why V2 fails now.
     (lasting.length > 0 || v2.level !== 'bad') &&
     (reported.length === 1 || (reported.length > 1 && reported.every(({ isRefusal }) => isRefusal)));
   const operations = [
@@ -193,7 +193,7 @@ function isOver({ until }: Condition): boolean {
   return until !== undefined;
 }
 
-/** Trouble of an operation; `isBack` where it is over because V2 is not asked any more, however few requests have shown it. */
+/** Trouble of an operation; with `isBack` it is over only because V2 no longer gets the operation's requests. */
 interface TroubleNow extends OperationTrouble {
   readonly isBack?: true;
 }
@@ -218,7 +218,7 @@ function byCause(
     : { outage: [], own: operations };
 }
 
-/** V2 did not respond to several operations: reported once, and not for each of them. */
+/** Reports once that V2 did not respond to several operations, in place of a condition for each of them. */
 function outageCondition(operations: readonly TroubleNow[]): Condition {
   const unanswered = operations.reduce((sum, one) => sum + one.unanswered, 0);
   const outages = operations.map((one) => one.outage ?? one);
@@ -279,7 +279,7 @@ function serviceCondition(
     return { about, level: 'unknown', label: `${name} idle`, sentence };
   }
   const percent = (failed * 100) / requests;
-  // A service that refuses does respond: the operations that it refuses show whether that is harm.
+  // A service that refuses requests does respond: its operations show whether these refusals are new.
   if (isRefusal && (percent >= TROUBLE || requests < ENOUGH)) {
     const label = failed === requests ? `${name} refuses requests` : `${name} refuses some requests`;
     return { about, level: 'note', label, sentence: share, place };
@@ -290,7 +290,7 @@ function serviceCondition(
       ? ''
       : ` The last ${inARow.requests} ${since === undefined ? 'did not fail' : `all failed, since ${since}`}.`;
   const lately = `${share}${last}`;
-  // The last requests show sooner than the share that a service has just failed or recovered.
+  // The last requests show sooner than the share of failures that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)
     return { about, level: 'bad', label: `${name} fails`, sentence: lately, place, ...failingSince };
   if (failed > 0 && !inARow.failed && inARow.requests >= RECOVERED)
@@ -313,7 +313,7 @@ function serviceCondition(
   return { about, level: 'good', label: `${name} responds`, sentence: share };
 }
 
-/** A service that gets no requests may or may not still fail, and no client has to wait for it. */
+/** Reports an open circuit to a service that gets no requests: no client gets failures from it, and nothing shows whether it still fails. */
 function notAskedCondition(
   about: 'v1' | 'v2',
   breaker: GatewayStats['breaker'],
@@ -336,7 +336,7 @@ function notAskedCondition(
   };
 }
 
-/** A service that is asked for nothing any more fails nobody, whatever it did until then. */
+/** Reports a service that no longer gets requests: its earlier failures do not affect clients now. */
 function leftCondition(
   about: 'v1' | 'v2',
   { requests, failed, last }: PastRequests,
@@ -368,7 +368,7 @@ function leftCondition(
   };
 }
 
-/** While V2 fails, V1 can serve the clients whose requests are migrated. */
+/** The action while V2 fails: let V1 serve the clients whose requests are migrated. */
 function retreatFrom(about: 'v1' | 'v2', rollout: RolloutView | undefined): Pick<Condition, 'action'> {
   if (about === 'v1' || rollout?.v1Origin === undefined) return {};
   if (rollout.default.mode === 'observe' || rollout.default.mode === 'shadow') return {};
@@ -381,7 +381,7 @@ function repeated(condition: Condition): Condition {
   return { ...condition, level: 'note', isRepeated: true };
 }
 
-/** An operation that fails more than before is bad; if its past is unknown, a refusal may not be new. */
+/** Reports trouble of an operation: `bad` if it fails more than before, but a note for refusals if its past is unknown. */
 function operationCondition(trouble: TroubleNow, { names, now, modeBefore }: ConditionFacts): Condition {
   const { operation, kind, requests, failed, isRefusal, unanswered, client, since, last, until, before } =
     trouble;
@@ -484,14 +484,14 @@ export interface Verdict {
   readonly action?: Condition['action'];
 }
 
-/** Observations in addition to the conditions. */
+/** Facts for the verdict in addition to the conditions. */
 interface Seen {
   /** Requests since the start. */
   readonly requests: number;
   readonly lastHour: HourOfV2;
-  /** Number of replicas that saw it, if there are several. */
+  /** Number of replicas that counted these facts, if there are several. */
   readonly replicas?: number | undefined;
-  /** Milliseconds since 1970: before that, nothing is known, or something failed. */
+  /** Start of the time in which no operation failed more than before: milliseconds since 1970. */
   readonly since: number;
   readonly now: number;
 }
@@ -531,7 +531,7 @@ export function verdictOf(
       ? ''
       : ` In the last hour V2 refused ${count(lastHour.refused)} of ${counted(lastHour.requests, 'request')}.`;
   const { failed } = lastHour;
-  // Single failures are not trouble of an operation, but not "all well" either.
+  // A few failures are not trouble of an operation, but "all well" would be wrong.
   const isAll = failed === 0;
   const state = isAll
     ? `All well for ${length}${whose}.`
@@ -679,7 +679,7 @@ function fleetConditions(fleet: FleetOf | undefined): readonly Condition[] {
   ];
 }
 
-/** Lines that were lost long ago are gaps of the reports, which say so themselves. */
+/** Reports lost lines of the log. Lines that were lost long ago are gaps, which the reports mention. */
 function logConditions({ stats, now }: ConditionFacts): readonly Condition[] {
   const { droppedLogLines: dropped, lastDroppedLine: last } = stats;
   if (dropped === 0 || last === undefined || now - last >= REPORTED_MS) return [];

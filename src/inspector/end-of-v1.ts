@@ -74,13 +74,13 @@ export function goneWords(
   return `${who} get 410 ${isPast(sunset, now) ? 'now' : 'from then on'}${but}`;
 }
 
-/** Whether V1 has ended for all clients: no mode applies to any of its requests. */
+/** Whether V1 has ended for all clients, so that no mode applies to any V1 request. */
 export function hasEnded({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now: number): boolean {
   if (sunset === undefined || gone === undefined || !isPast(sunset, now)) return false;
   return gone.clients === undefined && gone.except === undefined;
 }
 
-/** Says who has called V1 since its end, and when the last one did (milliseconds since 1970); undefined where nobody has. */
+/** Says who has called V1 since its end, with the time of the last call in milliseconds since 1970; undefined without such calls. */
 export function callsAfterEnd(
   { sunset = '' }: Pick<EndOfV1, 'sunset'>,
   clients: Report['clients'],

@@ -32,7 +32,7 @@ export interface ReplicaFacts {
   readonly refusal?: { readonly faults: number; readonly at: number } | undefined;
 }
 
-/** The facts of all replicas as those of one, and in how far they differ. */
+/** The facts of all replicas added up, and the facts in which they differ. */
 export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
   readonly replicas: number;
   /** Replicas whose circuit to a service is not closed. */
@@ -41,7 +41,7 @@ export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
   readonly ruleBooks: readonly string[];
 }
 
-/** Version of the text: a replica of another version is not counted. */
+/** Version of the text; facts of replicas with another version are not counted. */
 const FORMAT = 3;
 
 /** Prints facts for other replicas; `now` is this one's clock. */
@@ -63,7 +63,7 @@ export function readFacts(text: string, at: number): ReplicaFacts | undefined {
   return ahead === 0 ? facts : onClock(facts, ahead);
 }
 
-/** The same facts on a clock that is `ahead`. */
+/** Converts facts to a clock that is `ahead` by so many milliseconds. */
 function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   const { startedAt, recent, wellSince, operations, watched, refusal } = facts;
   const { stats, ruleBookSince } = facts;
@@ -150,7 +150,7 @@ function sumOf(all: readonly ReplicaFacts[], number: (one: ReplicaFacts) => numb
   return all.reduce((sum, one) => sum + number(one), 0);
 }
 
-/** Dry runs under another rule book do not count for this one. */
+/** Adds sums of requests; dry runs under another rule book are not counted. */
 function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): RequestSums {
   const [would, added] =
     one.would.ruleBook < other.would.ruleBook ? [other.would, one.would] : [one.would, other.would];
@@ -206,7 +206,7 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
   };
 }
 
-/** The trouble of one operation at several replicas; those at which it is not in trouble have its other requests. */
+/** Adds up the trouble of one operation at several replicas, with its requests at the replicas where it is not in trouble. */
 function troubleOf(
   troubles: readonly OperationTrouble[],
   all: readonly ReplicaFacts[],
@@ -252,7 +252,7 @@ function troubleOf(
   };
 }
 
-/** The outage of V2 as several replicas saw it: it lasts while it does for one of them. */
+/** Joins the outages of V2 that several replicas saw: the outage lasts as long as it does for any of them. */
 function outageOf(outages: readonly Outage[]): Outage {
   return {
     since: Math.min(...outages.map(({ since }) => since)),
@@ -269,7 +269,7 @@ function worstOf(states: readonly GatewayStats['breaker'][]): GatewayStats['brea
   return CIRCUITS.find((state) => states.includes(state)) ?? 'closed';
 }
 
-/** Of each use the certificate that ends first. */
+/** Returns for each use the certificate that expires first. */
 function firstToEnd(
   certificates: NonNullable<GatewayStats['certificates']>,
 ): NonNullable<GatewayStats['certificates']> {

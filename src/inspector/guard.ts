@@ -91,7 +91,7 @@ function nameOf(host: string): string {
   return host.toLowerCase().replace(/:\d*$/, '');
 }
 
-/** A name from a request, for display; it may be anything. */
+/** Prepares a host name from a request for display, since it may contain any characters. */
 function shown(host: string): string {
   return /^[\w.:[\]-]{1,255}$/.test(host) ? host : '(no valid name)';
 }

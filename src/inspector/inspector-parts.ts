@@ -68,7 +68,7 @@ export interface InspectorParts extends GuardOptions {
   readonly hash?: ExplainParts['hash'];
   /** Does large work in a worker thread; absent where the runtime has no threads. */
   readonly runInThread?: RunInThread | undefined;
-  /** Called when an operator begins to watch the entries, and may soon open a large one; the returned function when they leave. */
+  /** Called when an operator begins to watch the entries, and may soon open a large one; the returned function is called when they leave. */
   readonly watch?: (() => () => void) | undefined;
   /** Scheme, host and port of the gateway and of V2. */
   readonly gatewayOrigin: () => string;

@@ -86,7 +86,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
     } as const;
     return workResponse(work, current, parts);
   });
-  // Read here, because the readers of curl and shells would be a sixth of the page.
+  // Read here and not in the page, where the readers of curl and shells would be a sixth of the code.
   app.post('/explain/read', async (c) => {
     const body = await readBody(c.req.raw, EXPLAIN_BYTES);
     if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
@@ -112,14 +112,14 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
   });
 }
 
-/** The names of the clients that the end of V1 is for: the work gets no others, because a names file may be long. */
+/** Selects the names of the clients in scopes of the end of V1; the work gets no others, because a names file may be long. */
 function scopedNames({ rollout }: RuleBook, names: ReadonlyMap<string, string>): ReadonlyMap<string, string> {
   const scopes = [rollout?.gone, ...Object.values(rollout?.ends?.operations ?? {}).map(({ gone }) => gone)];
   const hashes = scopes.flatMap((scope) => [...(scope?.clients ?? []), ...(scope?.except ?? [])]);
   return new Map(hashes.map((hash) => [hash, nameIn(names, hash)]));
 }
 
-/** The page must not make the gateway read its own files. */
+/** Refuses to read a file that a command names, so that the page cannot make the gateway read its own files. */
 function noFile(): never {
   throw new Error('The page reads no files.');
 }

@@ -26,8 +26,8 @@ interface LogHistoryParts {
 }
 
 /**
- * The log from before the start of this run, which never changes: it is read once, when an operator first asks for something of it, and
- * added to what this run counts.
+ * The log from before the start of this run. Because it never changes, it is read once, when an operator first requests facts from it, and
+ * its counts are added to those of this run.
  */
 export class LogHistory {
   private readonly parts: LogHistoryParts;

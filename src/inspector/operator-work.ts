@@ -117,7 +117,7 @@ const LARGE_BYTES = 16 * 1024;
 /** Bytes of the body for warming up: enough for the engine to compile the code, and explained in a moment. */
 const BODY_BYTES = 256 * 1024;
 
-/** True when work is worth a thread. */
+/** True if work is large enough for a thread. */
 export function isLargeWork(work: OperatorWork): boolean {
   // A transform may take long; in a thread, it delays no client.
   if (work.kind === 'plan' || work.kind === 'history' || work.kind === 'try') return true;

@@ -43,7 +43,7 @@ const MOST = 3;
 /** Maximum names that a sentence lists. */
 const MAX_OTHERS = 5;
 
-/** Milliseconds for which what does not happen any more is something to know of. */
+/** Milliseconds for which an item is listed after its last occurrence. */
 const REPORTED_MS = 3_600_000;
 
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
@@ -51,7 +51,7 @@ const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 /** The overall state in sentences, worst first, without the conditions and the problems. */
 export function overviewOf(facts: OverviewFacts): Overview {
   const { rollout, now } = facts;
-  // After the end of V1 nothing is left to be migrated.
+  // After the end of V1 nothing is left to migrate.
   const ofMigration =
     rollout !== undefined && hasEnded(rollout, now)
       ? lateItems(rollout, facts)
@@ -90,7 +90,7 @@ function stateSentence({ sums, origin }: OverviewFacts): string {
     ...(outside > 0 ? [`${count(outside)} under neither prefix`] : []),
     ...(toNeither > 0 ? [`${count(toNeither)} sent to neither service`] : []),
   ];
-  // These are among the ones before.
+  // These requests are also counted in `sent`.
   const ended = [
     ...refused.map(([times, by], at) => `${count(times)} ${at === 0 ? 'refused ' : ''}by ${by}`),
     failed > 0 ? `${count(failed)} failed` : 'none failed',
@@ -126,7 +126,7 @@ function isOnV1(rollout: RolloutView | undefined, operation: string | undefined,
   return clients.some((one) => chooseMode(modes, { client: one, operation }).origin === 'v1');
 }
 
-/** What dry runs found. */
+/** Lists the errors that dry runs found. */
 function errorItems({ errors: { groups }, rollout }: OverviewFacts): readonly OverviewItem[] {
   const notable = groups.filter(
     ({ error: { by }, operations }) =>
@@ -142,7 +142,7 @@ function errorItems({ errors: { groups }, rollout }: OverviewFacts): readonly Ov
   return [...items, item('note', `${counted(rest, 'more kind')} of refusals in dry runs.`, 'problems')];
 }
 
-/** V1 clients may be unable to read these responses, whose statuses do not show it. */
+/** Responses in V2's form that V1 clients may be unable to read, although their status is that of a success. */
 function responseItems({ lastHour: { asV2SentIt: times } }: OverviewFacts): readonly OverviewItem[] {
   if (times === 0) return [];
   const filter = printFilter([{ negated: false, field: 'note', values: AS_V2_SENT_IT }]);
@@ -172,7 +172,7 @@ function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] 
   ];
 }
 
-/** The service that gets V1 requests, and every operation and client with another mode. */
+/** Names the service that gets V1 requests, and every operation and client with another mode. */
 function modeSentence(rollout: RolloutView): string {
   const words = otherModes(rollout).map(
     ({ name, mode }) => `${name} (${mode.mode}${mode.share === undefined ? '' : ` ${mode.share} %`})`,
@@ -195,7 +195,7 @@ function modeWords({ mode, share = 0 }: ModeView): string {
   }
 }
 
-/** Canaries that migrate none of the clients seen, and so watch nothing. */
+/** Names the canaries that migrate none of the clients seen, so that they compare nothing. */
 function emptyCanaries(rollout: RolloutView, { clients }: Report): readonly string[] {
   const modes = modesOf(rollout);
   return rollout.canaries.flatMap(({ operation, migrated }) => {
@@ -231,7 +231,7 @@ function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem
   return [item(different > 0 && now - last < REPORTED_MS ? 'note' : 'good', sentence, 'rollout')];
 }
 
-/** Clients for which a migration would fail, and members that no rule handles; those that are gone need nothing. */
+/** Lists clients whose requests would fail after a migration, and members that no rule handles; clients that are gone need nothing. */
 function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[] {
   const gone = new Set(report.clients.flatMap((one) => (one.class === 'gone' ? [one.client] : [])));
   const failing = report.clients
@@ -271,7 +271,7 @@ function nameOf({ client, name }: ClientReport): string {
   return name ?? (client === NO_KEY ? 'Clients without a key' : client);
 }
 
-/** Dry runs under the rule book in force; those under another one are not counted. */
+/** Lists the results of dry runs under the rule book in force. */
 function dryRunItems({ sums: { would }, rules, rollout }: OverviewFacts): readonly OverviewItem[] {
   const names = [undefined, ...Object.keys(rollout?.operations ?? {})];
   if (!names.some((operation) => isOnV1(rollout, operation))) return [];
@@ -297,7 +297,7 @@ function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewIte
   return [...items, item('good', [sentence, ...notMet].join(' '), 'clients')];
 }
 
-/** Clients that have called V1 since its end. */
+/** Lists the clients that have called V1 since its end. */
 function lateItems(end: RolloutView, { report, now }: OverviewFacts): readonly OverviewItem[] {
   const late = callsAfterEnd(end, report.clients);
   return late === undefined

@@ -4,7 +4,7 @@ import { errorValue, isOfV1, isOutage, statusFrom } from '../rewrite-log/entry.t
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 
-/** `new`: first seen within the hour; `again`: it was over before; `lasting`: for longer than an hour; `over`: within the last hour. */
+/** `new`: first seen within the last hour; `again`: back after it was over; `lasting`: for more than an hour; `over`: ended within the last hour. */
 export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
 
 /** Requests with the same failure. Each failed request belongs to one problem. */
@@ -16,7 +16,7 @@ export interface Problem {
   readonly operations?: number;
   /** The failures of such an outage by code, the most frequent first. */
   readonly parts?: readonly ProblemPart[];
-  /** Who chose the status. */
+  /** The side that chose the status. */
   readonly by: 'v1' | 'v2' | 'gateway';
   readonly status: number;
   /** Code of a failure that the gateway found. */
@@ -28,7 +28,7 @@ export interface Problem {
    * did not respond, the cause, such as `ECONNREFUSED`.
    */
   readonly message?: string;
-  /** `severe`: a 5xx or no whole response; `refusal`: a refusal that clients did not get from V1. */
+  /** `severe`: a 5xx or an incomplete response; `refusal`: a refusal that clients did not get from V1. */
   readonly severity: 'severe' | 'refusal';
   readonly state: ProblemState;
   /** Number of failed requests since it was first seen, and of clients with a key among them. */
@@ -44,9 +44,9 @@ export interface Problem {
   readonly until?: string;
   /** Failures by minute in the last hour, oldest first. */
   readonly trend: readonly number[];
-  /** Finds their exchanges. */
+  /** A filter that finds their exchanges. */
   readonly filter: string;
-  /** Kept exchanges of it that the filter of the request matches; absent without one. */
+  /** Number of its kept exchanges that the requested filter matches; absent without a requested filter. */
   readonly matching?: number;
   /** True if `filter`, and with it `matching`, also finds exchanges of other problems, with the same operation and status. */
   readonly isShared?: true;
@@ -75,11 +75,11 @@ export interface ProblemsView {
 const MAX_PROBLEMS = 300;
 const MAX_CLIENTS = 1000;
 
-/** Successive responses of an operation without the failure after which it is over, and how many times as many as its longest pause. */
+/** A problem is over after so many successive responses of the operation without it, and this many times its longest pause. */
 const RECOVERED = 20;
 const PAUSE_FACTOR = 2;
 
-/** Milliseconds within which a failure that seemed to be over only paused. */
+/** Milliseconds within which a problem that seemed to be over goes on as the same one. */
 const PAUSE_MS = 600_000;
 
 const MINUTE_MS = 60_000;
@@ -99,7 +99,7 @@ interface Kind extends Pick<
   Problem,
   'operation' | 'service' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'
 > {
-  /** The service that left the operation without a response: part of an outage, if there is one at the time. */
+  /** The service that did not respond to the operation; the problem becomes part of an outage of that service at the same time. */
   readonly silent?: 'v1' | 'v2';
 }
 
@@ -138,7 +138,7 @@ interface CodeCounts {
 /** The responses of one operation that did not fail. */
 interface Wells {
   count: number;
-  /** Problems whose first response after their last failure is not known yet. */
+  /** Problems without a successful response since their last failure. */
   readonly awaiting: Set<Group>;
 }
 
@@ -146,14 +146,14 @@ interface Group {
   kind: Kind;
   readonly wells: Wells;
   count: number;
-  /** Most responses between two of its failures since it began: one client among hundreds may fail always. */
+  /** Maximum successful responses between two of its failures since it began; many if one client among hundreds always fails. */
   pause: number;
   readonly clients: Set<string>;
   readonly operations: Set<string>;
-  /** Its failures by code; those without one are not told apart. */
+  /** Its failures by code; those without a code are counted together. */
   readonly codes: Map<string, CodeCounts>;
   isKeyless: boolean;
-  /** False once one of V2's own clients was hit, whose requests go to V2 in every mode. */
+  /** False once a request of one of V2's own clients failed, since these go to V2 in every mode. */
   isOfClients: boolean;
   first: number;
   since: number;
@@ -218,7 +218,7 @@ export class ProblemTally {
     }
   }
 
-  /** The problem of this kind that has a message: a log has none. */
+  /** Finds the problem with a message for one from a log, which has none; undefined if several problems could be meant. */
   private withMessage(name: string, kind: Kind): Group | undefined {
     const wells = this.wells.get(name);
     const alike = [...this.groups.values()].filter(
@@ -240,7 +240,7 @@ export class ProblemTally {
   ): void {
     if (answer === 'on-purpose' || answer === 'left' || entry.verdict === 'served') return;
     if (!isOfV1(entry) && entry.route !== 'pass') return;
-    // Nothing failed yet.
+    // Nothing has failed yet.
     if (answer !== 'failed' && this.wells.size === 0) return;
     const name = `${entry.route} ${entry.operation ?? ''}`;
     const responded = statusFrom(entry);
@@ -320,7 +320,7 @@ export class ProblemTally {
     return group;
   }
 
-  /** The problem for an entry of a log, which has no message: the first one of the same failure with a message. */
+  /** Finds the problem that began in a log, and so has no message; it gets the message of this first failure of the run. */
   private logged(key: string, name: string, kind: Kind): Group | undefined {
     if (kind.message === undefined) return undefined;
     const without = keyOf(name, { ...kind, message: undefined });
@@ -356,7 +356,7 @@ function keyOf(
     message,
   }: Kind | (Omit<Kind, 'message'> & { readonly message: undefined }),
 ): string {
-  // However a service was found to be out of reach, it is one outage.
+  // All failures to reach a service are one outage, whatever their code and place.
   return JSON.stringify(service === undefined ? [name, by, status, code, pointer, silent, message] : [name]);
 }
 
@@ -369,10 +369,10 @@ function nameOf(all: ReadonlyMap<string, Wells>, { wells }: Group): string {
   return '';
 }
 
-/** Adds earlier counts of a problem to later ones; both know the successful responses of both. */
+/** Adds earlier counts of a problem to later ones; the counts of successful responses have already been added. */
 function goOn(earlier: Group, later: Group, wellsBefore: number): void {
   const { wells, wellsAtLast } = earlier;
-  // When the run began, nothing of it had been counted.
+  // Until the run began, only the responses in the log had been counted.
   const until = overSince({ ...earlier, wells: { ...wells, count: wellsBefore } }, later.since);
   const end = until ?? (later.first - earlier.last >= LASTING_MS ? earlier.last : undefined);
   if (end !== undefined && later.first - end >= PAUSE_MS) later.isAgain = true;
@@ -390,7 +390,7 @@ function goOn(earlier: Group, later: Group, wellsBefore: number): void {
   addSets(later, earlier);
 }
 
-/** Adds what failed, whom it hit and when; clients have been added to `sum`. */
+/** Adds operations, codes and times to `sum`; clients have already been added. */
 function addSets(
   sum: Pick<Group, 'operations' | 'codes' | 'minutes'>,
   { operations, codes, minutes }: Pick<Group, 'operations' | 'codes' | 'minutes'>,
@@ -407,13 +407,13 @@ function addCode(codes: Map<string, CodeCounts>, code: string, { status, count: 
 /** Failures in which the service got no request, and which therefore do not show a fault of the operation. */
 const OUT_OF_REACH: ReadonlySet<string> = new Set(['circuit-open', 'upstream-unreachable']);
 
-/** Failures that may be those of a service that is out of reach for others at the same time. */
+/** Failures of a request without a response, which may be part of an outage of the service. */
 const SILENT: ReadonlySet<string> = new Set(['upstream-timeout', 'upstream-closed']);
 
-/** Milliseconds before and after an outage in which a request that got no response is one of it: the first ones wait for long. */
+/** Milliseconds before and after an outage in which a request without a response is part of it, because the first ones wait for long. */
 const OUTAGE_MS = 2 * MINUTE_MS;
 
-/** Puts each outage of a service together with the requests that got no response then. */
+/** Joins each outage of a service with the requests that got no response at that time. */
 function withOutages(groups: readonly Group[]): readonly Group[] {
   const outages = groups.filter(({ kind }) => kind.service !== undefined);
   const parts = new Map(
@@ -439,7 +439,7 @@ function isPartOf(
   return silent === service && since >= outage.since - OUTAGE_MS && last <= outage.last + OUTAGE_MS;
 }
 
-/** An outage with its parts; whether it is over is shown by the service, and not by operations that nobody called since. */
+/** Adds the parts of an outage to it. The service shows whether it is over, because clients may not have called these operations since. */
 function joined(outage: Group, parts: readonly Group[]): Group {
   if (parts.length === 0) return outage;
   const all = [outage, ...parts];
@@ -473,7 +473,7 @@ function kindOf(entry: TallyEntry, told: string | undefined): Kind {
     status,
     ...(failure === undefined ? {} : { code: failure }),
     ...(place === undefined ? {} : { pointer: place }),
-    // Numbers are mostly ids: a message for each would be a problem for each.
+    // Numbers are mostly ids, each of which would otherwise make another problem.
     ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE).replaceAll(/\d+/g, '#') }),
     severity: status >= 500 || entry.incomplete === true ? 'severe' : 'refusal',
   };
@@ -505,13 +505,13 @@ function count(
   for (const old of group.minutes.keys()) if (old <= minute - TREND) group.minutes.delete(old);
 }
 
-/** The time of the first response after the last failure, once there were enough of them; undefined while it is not over. */
+/** The time of the first successful response after the last failure, once there were enough of them; undefined while the problem lasts. */
 function overSince({ wells, pause, firstWell, wellsAtLast }: Group, now: number): number | undefined {
   const isOver = wells.count - wellsAtLast >= Math.max(RECOVERED, PAUSE_FACTOR * pause);
   return isOver ? (firstWell ?? now) : undefined;
 }
 
-/** True for what a service failed, none of whose operations goes to it now. */
+/** True for a problem of a service that no longer gets requests for the operations of the problem. */
 function isLeft({ kind, operations, isOfClients }: Group, isAsked: IsAsked): boolean {
   const { service, silent, by, operation } = kind;
   const failing = service ?? silent ?? (by === 'gateway' ? undefined : by);
@@ -594,7 +594,7 @@ export function isOfProblem(problem: Problem, entry: TallyEntry, told: string | 
   return members.every((name) => kind[name] === problem[name]);
 }
 
-/** The filter of a problem with what its message says, apart from its numbers and what JSON may escape; undefined without such words. */
+/** The filter of a problem and the words of its message, without numbers and characters that JSON escapes; undefined without words. */
 export function filterWithMessage({ filter, message = '' }: Problem): string | undefined {
   const pieces = message.split(/[#"\\\p{Cc}]/u).map((piece) => piece.trim());
   const said = pieces.filter((piece) => /\p{L}/u.test(piece)).slice(0, MAX_PIECES);

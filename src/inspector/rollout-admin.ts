@@ -290,7 +290,7 @@ function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'>
   };
 }
 
-/** Why the body checks speak against migrating more requests; undefined when they do not. */
+/** The reason not to migrate more requests that follows from body checks; undefined without one. */
 function gateFault(
   parts: RolloutAdminParts,
   { mode, operation, client }: RolloutCommand,

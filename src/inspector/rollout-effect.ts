@@ -85,7 +85,7 @@ export function commandTitle(request: RolloutRequest, others: string): string {
   return `${commandWords(request)} ${target}`;
 }
 
-/** Warns of a canary without a client to migrate, and gives the share from which it has one. */
+/** Warns of a canary that would migrate no client, and names the smallest share that would migrate one. */
 function emptyCanaryWarnings(
   request: RolloutRequest,
   rollout: RolloutView,
@@ -98,7 +98,7 @@ function emptyCanaryWarnings(
   const shares = concerned.map(({ client }) => shareOf(client.client === NO_KEY ? undefined : client.client));
   const least = Math.min(...shares);
   if (least >= 100) return [`${none} Requests without a key are only in a share of 100 %.`];
-  // A client is in a share that is larger than its position.
+  // A share contains the clients whose position is smaller than the share.
   return [`${none} A share of ${Math.floor(least) + 1} % would migrate the first of them.`];
 }
 
@@ -149,7 +149,7 @@ interface ConcernedClient {
   readonly client: SeenClient;
   /** Service that receives them after the command. */
   readonly to: Origin;
-  /** Number of them that the other service receives in this time. */
+  /** Number of them that the other service receives now. */
   readonly moved: number;
 }
 

@@ -38,7 +38,7 @@ export interface Timeline {
   readonly now: string;
   /** By time. */
   readonly marks: readonly TimelineMark[];
-  /** Sentences about dates that the rule book declares and the plan proposes otherwise. */
+  /** Sentences about dates that differ between rule book and plan. */
   readonly differences: readonly string[];
   /** The reason why nothing is proposed; absent if there is a proposal. */
   readonly noProposal?: string;
@@ -146,7 +146,7 @@ function usedAfter(clients: Report['clients'], at: string): readonly NoticedClie
 }
 
 function proposedMarks({ now, rollout, proposal }: TimelineFacts): readonly TimelineMark[] {
-  // Past events are not planned.
+  // After the sunset nothing is proposed.
   if (proposal === undefined || Date.parse(rollout?.sunset ?? '') <= now) return [];
   const source = 'proposed';
   const state = (at: string): TimelineMark['state'] => (now < Date.parse(at) ? 'to-come' : 'past');
@@ -179,7 +179,7 @@ function proposedMarks({ now, rollout, proposal }: TimelineFacts): readonly Time
   ];
 }
 
-/** A declared date that is over is what happened, and differs from no plan. */
+/** Sentences about declared dates that differ from those of the plan; a date that is over is not compared. */
 function differencesOf({ now, rollout, proposal }: TimelineFacts): readonly string[] {
   if (proposal === undefined) return [];
   return (['deprecation', 'sunset'] as const).flatMap((kind) => {

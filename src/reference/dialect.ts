@@ -38,7 +38,7 @@ export interface Dialect extends Edition {
   present(kind: ResourceKind, attributes: Attributes): Attributes;
 }
 
-/** The dialect of an edition. Every edition is made here, so that they cannot differ in anything else. */
+/** Creates the dialect of an edition. Editions differ only in the members of `Edition`. */
 export function createDialect(edition: Edition, unknown: UnknownAttributes): Dialect {
   const { name, wrapper, spelling } = edition;
   const schemas = createSchemas(unknown, spelling);
@@ -116,9 +116,9 @@ export function editionOfV1(deprecated: readonly string[], deprecationsIn: Depre
 }
 
 /**
- * A dated release of V2. The first one, 2025-01-01, is that of the specification, which knows no other: so that clients notice a
- * release, this service invents a difference, and calls the `name` of a client `display_name` in every later one: in requests,
- * where it is required, in responses and as a filter.
+ * A dated release of V2. The specification has only the first one, 2025-01-01. So that clients notice a later release, this service
+ * invents a difference: later releases call the `name` of a client `display_name` in requests, where it is required, in responses and
+ * as a filter.
  */
 export function editionOfV2(release: string): Edition {
   const spelling: Spelling = {
@@ -130,7 +130,7 @@ export function editionOfV2(release: string): Edition {
   return { name: 'v2', wrapper: undefined, release, spelling, deprecationsIn: 'data' };
 }
 
-/** The sentence about an attribute that an edition does not have; V2 names its replacement where V1 has that attribute. */
+/** The sentence about an attribute that an edition does not have; for an attribute of V1, V2's sentence names the replacement. */
 function unknownAttribute(
   { name, spelling }: Edition,
   kind: ResourceKind,

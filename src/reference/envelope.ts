@@ -47,7 +47,7 @@ export function refusalResponse({ status, faults, headers, meta }: Refusal): Rep
   return { status, headers, body: meta === undefined ? { errors } : { errors, meta } };
 }
 
-/** Converts to a web `Response`. */
+/** Converts a reply to a web `Response`. */
 export function toResponse({ status, body, headers = {} }: Reply): Response {
   return body === undefined
     ? new Response(null, { status, headers })
@@ -69,7 +69,7 @@ export const TITLES: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 };
 
-/** What is known of API keys: none is listed, and any that is not empty is accepted. */
+/** Facts about API keys. There is no list of valid keys: the service accepts any key that is not empty. */
 export interface ApiKeys {
   /** Keys that may only read: other methods get 403. */
   readonly readOnly: ReadonlySet<string>;
@@ -194,7 +194,7 @@ function isUtf8Json(contentType: string): boolean {
   });
 }
 
-/** Counts the bytes received: a Content-Length may be absent or false, so it only rejects oversized uploads early. */
+/** Reads a body and counts its bytes; the Content-Length, which may be absent or wrong, serves only to reject large uploads early. */
 async function readBytes(request: Request, limit: number): Promise<Uint8Array> {
   if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge('body', limit);
   const decoder = decoderFor(request.headers);

@@ -124,7 +124,7 @@ export class StoreBusy extends Error {
   override readonly name = 'StoreBusy';
 }
 
-/** A store that fails with every call, as one does whose disk is gone: with it, a client meets a 500 of the service. */
+/** A store that fails with every call, as if its disk were gone, so that clients get a 500 of the service. */
 export const FAILING_STORE: Store = {
   create: fail,
   read: fail,

@@ -3,18 +3,18 @@ import { pointerOf } from '../json/pointer.ts';
 import type { FieldDifference } from '../rollout/comparison-tally.ts';
 import type { TwinResponse } from './script.ts';
 
-/** Facts about an exchange that show which ids and times its services created. */
+/** The facts about an exchange that tell ids and times of the services from those of the client. */
 interface BodyContext {
   readonly ids: PairedIds;
   /** Kind of the resources at the target. */
   readonly collection: string;
-  /** True for a text of the request: the client's own value, which must come back as it was. */
+  /** True for a text that the request contains: the client's own value, which must come back unchanged. */
   isSent(text: string): boolean;
 }
 
 /**
- * Compares the gateway's body with V1's, byte for byte. Ids that stand for the same resource are alike, and so are times of the
- * same form that the services, not the client, wrote. Bodies that are not JSON are compared as bytes.
+ * Compares the gateway's body with V1's, byte for byte, with two exceptions: ids that stand for the same resource count as equal, and so
+ * do times of the same form that the services wrote and not the client. Bodies that are not JSON are compared as bytes.
  */
 export function compareBodies(
   v1: Uint8Array,
@@ -76,7 +76,7 @@ function compareTexts(v1: Uint8Array, gateway: Uint8Array): readonly Difference[
 
 type Path = readonly (string | number)[];
 
-/** Elements of an array above which they are paired by their places. */
+/** Maximum elements of an array that are paired by their values; elements of a longer array are paired by index. */
 const MAX_PAIRED = 300;
 
 class TreeComparison {
@@ -142,8 +142,8 @@ class TreeComparison {
   }
 
   /**
-   * The place of each element of V1 in the gateway's array: its own index, or else the first equal element; undefined for an element that
-   * the array lacks. Undefined for arrays that are paired by index because they are too long to search.
+   * The index in the gateway's array of each element of V1: the same index if that element is equal, otherwise that of the first equal
+   * element, and undefined if there is none. Returns undefined for arrays that are too long to search.
    */
   private placesOf(v1: JsonNode, gateway: JsonNode, path: Path): readonly (number | undefined)[] | undefined {
     const { children: others } = gateway;
@@ -220,12 +220,12 @@ export function unquoted(text: string): string {
   return text.startsWith('"') ? text.slice(1, -1) : text;
 }
 
-/** Texts that end in `_id` by chance, such as the client's own `external_id`, are compared as texts. */
+/** True for a value that can be an id. A member such as the client's `external_id` may have another text, which is compared as a text. */
 function isIdentifier({ kind, text }: JsonNode): boolean {
   return kind === 'scalar' ? /^\d+$/.test(text) : /^"[\da-f]{8}-|^"[\dA-HJKMNP-TV-Z]{26}"$/i.test(text);
 }
 
-/** RFC 3339, and what services write that have not read it. */
+/** A time of RFC 3339, or in one of the similar forms that services write. */
 const TIME = /^"\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?: ?(?:Z|UTC|[+-]\d\d:?\d\d))?"$/;
 
 function areTimes(v1: string, gateway: string): boolean {
@@ -320,15 +320,15 @@ export interface Difference {
   readonly gateway?: string;
 }
 
-/** Members that errors of the gateway itself have in addition to those of V1's errors: its code, and the place of a fault. */
+/** Members that only errors of the gateway itself have, and V1's do not: its code, and the place of a fault. */
 const OWN_MEMBERS: ReadonlySet<string> = new Set(['code', 'meta']);
 
-/** The body of a refusal of the gateway itself without the members that only the gateway's errors have; other bodies as they are. */
+/** Returns the body of the gateway's own refusals without `OWN_MEMBERS`, and any other body unchanged. */
 export function withoutOwnMembers({ headers, body }: TwinResponse): Uint8Array {
   if (!headers.some(([name]) => name.toLowerCase() === 'x-gateway-error')) return body;
   const text = new TextDecoder().decode(body);
   if (text === '') return body;
-  // The gateway printed it with JSON.stringify: reading and printing it again changes nothing else.
+  // The gateway printed this body with JSON.stringify, so parsing and printing it changes nothing else.
   const read: unknown = JSON.parse(text, (name, value: unknown) =>
     OWN_MEMBERS.has(name) ? undefined : value,
   );
@@ -341,15 +341,15 @@ const ID = /^"?(?:[1-9]\d{0,19}|[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|[\dA-HJ
 const TOKEN = /[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}|\d+/gi;
 
 /**
- * The ids with which the two services name the same resource. Each service numbers its own; the first time that two ids are in the same
- * place they are paired, and from then on each must always match the other.
+ * Pairs of the ids that the two services gave to the same resource. Each service numbers its own resources. When two new ids are in the
+ * same place for the first time, they become a pair; from then on each must always match the other.
  */
 export class PairedIds {
   private readonly kinds = new Map<string, Pairs>();
 
   /**
-   * True when two spellings of an id stand for the same resource of a kind. An id that `isSent`, the client's own text, is no id
-   * that a service made up: it is new to none of them.
+   * Returns whether two ids stand for the same resource of a kind, and pairs them if both are new. With `isSent`, the id is the client's
+   * own text and not one that a service created: it must be the same in both responses, and is not paired.
    */
   agree(kind: string, v1: string, gateway: string, isSent: boolean): boolean {
     if (!this.mayAgree(kind, v1, gateway, isSent)) return false;
@@ -361,7 +361,7 @@ export class PairedIds {
     return true;
   }
 
-  /** Whether `agree` would be true, without that anything is learned: for trying out which elements belong together. */
+  /** Returns what `agree` would return, but pairs no ids: for trying out which elements of arrays belong together. */
   mayAgree(kind: string, v1: string, gateway: string, isSent: boolean): boolean {
     const pairs = this.pairsOf(kind);
     const [known, reverse] = [pairs.forward.get(v1), pairs.backward.get(gateway)];
@@ -370,7 +370,7 @@ export class PairedIds {
     return known === undefined && reverse === undefined && ID.test(v1) && ID.test(gateway);
   }
 
-  /** True when two texts are equal but for ids of the same resources. */
+  /** True if two texts differ only in ids of the same resources. */
   agreeInText(v1: string, gateway: string): boolean {
     if (v1 === gateway) return true;
     if (v1.replaceAll(TOKEN, '\0') !== gateway.replaceAll(TOKEN, '\0')) return false;

@@ -39,7 +39,7 @@ export interface Stage {
   readonly keyField?: KeyField;
   /** Fields beside those that are always left out, in lower case. */
   readonly ignored?: ReadonlySet<string>;
-  /** Counts members in another order by choice: two services that nobody made alike have them in any. */
+  /** Counts another order of members as a difference by choice: independent services rarely have the same order. */
   readonly takesAnyOrder?: boolean;
   /** Leaves out every exchange that may change data. */
   readonly isReadOnly?: boolean;
@@ -113,7 +113,7 @@ class Play {
       v1.status === gateway.status
         ? []
         : [{ where: 'status', kind: 'value', v1: String(v1.status), gateway: String(gateway.status) }];
-    // The body first: ids in fields are those of the body.
+    // Bodies come first, because they pair the ids that the fields contain.
     const bodies = compareBodies(v1.body, withoutOwnMembers(gateway), {
       ids,
       collection: collectionOf(exchange.target.replaceAll(/\$\{[^{}]+\}/g, '1')),
@@ -142,7 +142,7 @@ class KeptValues {
     this.values.set('key', key);
   }
 
-  /** Keeps the values at the pointers of a response body, as spelled; a place that is not there keeps the value of before. */
+  /** Keeps the values at the pointers of a response body, as spelled. If the body lacks a pointer, the previous value stays. */
   keep(keeps: ScriptedExchange['keeps'], body: Uint8Array): void {
     if (keeps.length === 0) return;
     const found = new Map<string, string>();
@@ -158,14 +158,14 @@ class KeptValues {
     }
   }
 
-  /** Name of a value that the exchange needs, and no response has given yet. */
+  /** Name of a value that the exchange needs and that no response has had yet. */
   missing({ target, headers, body = '' }: ScriptedExchange): string | undefined {
     return [target, body, ...headers.flat()]
       .flatMap((text) => namesIn(text))
       .find((name) => !this.values.has(name));
   }
 
-  /** Fills in the values as JSON. A value that no response has given stays as its name. */
+  /** Fills in the values as JSON. The name of a value that no response has had yet stays. */
   inBody(text: string): string {
     return this.fill(text, (value) => value);
   }
@@ -212,7 +212,7 @@ async function requestOf(
   return { method, target: keyField === undefined ? target : withKey(target, keyField, key), headers, body };
 }
 
-/** A target with the key in its query, if that is its place and the script has none there. */
+/** Adds the key to the query of a target, if keys belong there and the script has none. */
 function withKey(target: string, field: KeyField, key: string): string {
   if (!('query' in field)) return target;
   const [, query = ''] = target.split('?');

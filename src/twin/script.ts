@@ -13,7 +13,7 @@ export interface TwinResponse {
   readonly body: Uint8Array;
 }
 
-/** No response came; `fault` says why. */
+/** The outcome of a request without a response; `fault` says why there was none. */
 export interface NoResponse {
   readonly fault: string;
 }
@@ -28,7 +28,7 @@ export interface Side {
   readonly send: Sender;
 }
 
-/** How the text of a body becomes its bytes. */
+/** The encoding that turns the text of a body into bytes; `bom` is UTF-8 with a byte order mark. */
 type BodyBytes = 'utf-8' | 'latin1' | 'utf-16' | 'bom';
 
 /** One V1 request of a script. `${name}` in target, headers and body stands for a value that an earlier exchange kept. */
@@ -71,7 +71,7 @@ export function isWrite({ method }: ScriptedExchange): boolean {
   return !SAFE_METHODS.has(method);
 }
 
-/** An exchange with the parts that are usual left out. */
+/** Creates an exchange; the parts that most exchanges do not have may be left out. */
 export function exchange(
   name: string,
   line: string,
@@ -94,7 +94,7 @@ export function exchange(
   };
 }
 
-/** The names that a text has as `${name}`. */
+/** The names in a text that are written `${name}`. */
 export function namesIn(text: string): readonly string[] {
   return Array.from(text.matchAll(/\$\{([\w-]+)\}/g), ([, name = '']) => name);
 }
@@ -150,7 +150,7 @@ class ScriptReader {
       return;
     }
     this.endTable();
-    // Text cases, of which a script can be made, have comments with ##.
+    // Comments in text cases begin with ##, and a script can be made of text cases.
     if (line === '' || line.startsWith('//') || line.startsWith('## ')) return;
     const rest = line.slice(2);
     const template = this.templates.at(-1);
@@ -300,7 +300,7 @@ function fillIn(text: string, row: Row): string {
   return filled;
 }
 
-/** Cells within cells that are filled in; a cell that names itself would never end. */
+/** Maximum depth of cells within cells, since a cell that names itself would never end. */
 const MAX_DEPTH = 8;
 
 /** The cells of a line of a table, `| a | b |`; the first line names the columns. `\|` is a bar within a cell. */
@@ -315,7 +315,7 @@ function agree(row: Row, other: Row): boolean {
   return Object.entries(other).every(([column, cell]) => row[column] === undefined || row[column] === cell);
 }
 
-/** The documented reasons for which the gateway decides otherwise than V1, each with a sentence; docs/decisions/differences-from-v1.md has the whole reason. */
+/** The reasons why the gateway decides differently from V1 by choice, one sentence each; docs/decisions/differences-from-v1.md explains them. */
 export const CHOICES = {
   'ambiguous-head':
     'both refuse; the gateway, because the key could be two: workerd joins the lines of a field',
@@ -327,7 +327,7 @@ export const CHOICES = {
   'refused-first': 'both refuse; the gateway looks at the body before key, path and rate are judged',
 } as const;
 
-/** A difference by choice is counted by its name. */
+/** The name of a reason, by which differences are counted. */
 export type Choice = keyof typeof CHOICES;
 
 /** Codes with which the gateway refuses a body. */

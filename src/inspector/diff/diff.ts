@@ -82,7 +82,7 @@ function bracketsOf({ key, value }: Place): TextSpan[] {
   ];
 }
 
-/** A created object has no record; the first member that moved into it gets the marks of its brackets. */
+/** Marks the brackets of created objects, which have no record: the first member that moved into an object gets them. */
 function withCreatedObjects(
   marks: readonly DiffMark[],
   records: readonly EditRecord[],

@@ -32,7 +32,7 @@ export interface ExportParts extends Pick<HarParts, 'version' | 'gatewayOrigin' 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** Replaces, in an archive or a case, a body that was not kept or is not compared. */
+/** Stands in an archive or a case for a body that was not kept or is not compared. */
 export const ANY = '…';
 
 /** Request fields that belong to the connection or to one exchange, and not to a case. */
@@ -247,7 +247,7 @@ export function keptRequest(
 /** Statuses of refusals for the content of a body. */
 const OF_BODY: ReadonlySet<number> = new Set([400, 415, 422]);
 
-/** False where placeholders get another verdict than the values did, because a rule compares or converts values, or their bytes were the fault. */
+/** False if placeholders get another verdict than the values: a rule compares or converts values, or the fault was in their bytes. */
 function isJudgedAlike({ verdict, would, status, edits }: Entry, outcome: Rewrite | undefined): boolean {
   if (outcome === undefined) return true;
   const isRefused = (would?.verdict ?? verdict) === 'refused';
@@ -259,8 +259,8 @@ function isJudgedAlike({ verdict, would, status, edits }: Entry, outcome: Rewrit
 }
 
 /**
- * A placeholder for a body that was neither kept nor read, so that the archive does not show the request without a body. Undefined if
- * there was no body, if its size was refused, and if the placeholder would get another verdict.
+ * Returns a placeholder for a body that was neither kept nor read, so that the archive does not show a request without a body. Undefined
+ * if there was no body, if its size was refused, or if the placeholder would get another verdict.
  */
 function unreadBody(entry: Entry, head: KeptHead): Uint8Array | undefined {
   const { bytesIn, status, verdict, would } = entry;

@@ -176,8 +176,8 @@ function stepFor(span: number): number {
 }
 
 /**
- * The problems that have kept exchanges which `accepts` matches, each with a filter of these, and how many it finds. Where no filter tells
- * them from those of other problems, it finds both, and the problem says so.
+ * Returns the problems with a kept exchange that `accepts` matches. Each gets the filter of its exchanges and the number that it finds. If
+ * no filter can separate them from the exchanges of other problems, the filter finds both, and `isShared` says so.
  */
 export async function problemsAmong(
   stores: SearchedStores,
@@ -208,14 +208,14 @@ export async function problemsAmong(
   return { ...view, problems: rows.flatMap(foundProblem) };
 }
 
-/** A problem, and the exchanges counted for it. */
+/** A problem with counts of exchanges. */
 interface SoughtProblem {
   readonly problem: Problem;
   /** The filter with the words of the message, if there are any. */
   readonly wordFilter: string | undefined;
   readonly isAlike: FilterTest;
   readonly hasWords: FilterTest;
-  /** Those that its filter finds; and of these those of the problem, those whose message is not kept, and those with its words. */
+  /** Exchanges that the filter finds: all, those of this problem, those whose message is not kept, and those with the words of its message. */
   alike: number;
   own: number;
   untold: number;
@@ -249,7 +249,7 @@ interface Group extends Pick<ErrorGroup, 'error'> {
   readonly operations: Set<string>;
 }
 
-/** When an exchange ended: a failure is known from then on, in the problems and the verdict as well. */
+/** The time at which an exchange ended; problems and verdict also give a failure this time. */
 function endOf({ time, totalMs }: Entry): string {
   return new Date(Date.parse(time) + Math.round(totalMs)).toISOString();
 }

@@ -210,7 +210,7 @@ class RuleSteps {
   }
 }
 
-/** Kept as long as their rule book, because a replay explains thousands of requests by it. */
+/** Steps by rule book, kept because a replay explains thousands of requests by one rule book. */
 const stepsByBook = new WeakMap<RuleBook, Map<string, RuleSteps>>();
 
 function whyNotQuery(rule: QueryRule, change: Change, request: RuledRequest, outcome: BodyOutcome): string {

@@ -156,7 +156,7 @@ function explanationOf(received: RequestToExplain, explained: Explained, parts: 
   };
 }
 
-/** The lookups that the response would have to wait for, whatever V2's status. */
+/** The addresses of V2 that rules may look up for the response; some of the rules may apply only to certain statuses. */
 function lookupsIn(decision: Decision, { changes, to }: RuleBook): Pick<Explanation, 'lookups'> {
   if (decision.route !== 'migrate') return {};
   const { operation, method } = decision;

@@ -8,7 +8,7 @@ export interface ShellWord {
   readonly unknown: readonly { readonly name: string; readonly at: number }[];
   /** True if a brace is outside quotes, so that bash would expand the word to several. */
   readonly hasBrace: boolean;
-  /** True if a part of it is in quotes, so that any value gives one word. */
+  /** True if a part of it is in quotes, so that it is one word with any value of its variables. */
   readonly isQuoted?: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface ShellCommand {
   readonly operator: string;
 }
 
-/** Says in a sentence why a text is not a command that is read here. */
+/** A sentence that says why a text cannot be read as a command. */
 export interface ShellFault {
   readonly fault: string;
 }

@@ -4,7 +4,7 @@ import type { FailedShare, OriginCount } from '../../rollout/rollout-state.ts';
 import type { Condition } from '../conditions.ts';
 import { count, shortTime } from './format.ts';
 
-/** What shows that an operation fails: its requests since then, and before, with the bounds of either share. */
+/** The evidence that an operation fails: the shares of failed requests since then and before, each with its bounds. */
 export function Evidence({ evidence, since }: Pick<Condition, 'evidence' | 'since'>): VNode | false {
   if (evidence === undefined) return false;
   const { before, now, margin } = evidence;

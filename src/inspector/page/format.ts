@@ -36,7 +36,7 @@ let ending: {
 
 const utcDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-/** A weekday alone is clear within six days. */
+/** Milliseconds within which a weekday without a date is unambiguous. */
 const WEEK_MS = 6 * 86_400_000;
 
 export { count, counted };
@@ -110,7 +110,7 @@ function shortBy({ minute, weekday, day, date: days }: typeof own, time: string,
   return `${day.format(date)}${today.startsWith(`${year}-`) ? '' : ` ${year}`} ${of}`;
 }
 
-/** A text in which a period within a minute, whose ends would be the same short time, is said as one time. */
+/** Replaces `from … until …` by `at …` where both ends would be shown as the same short time. */
 export function withoutSameTimes(text: string): string {
   return text.replaceAll(/from ([\d:.T-]+Z) until ([\d:.T-]+Z)/g, (period, from: string, until: string) =>
     shortTime(from) === shortTime(until) ? `at ${from}` : period,

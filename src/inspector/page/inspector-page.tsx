@@ -27,7 +27,7 @@ export function InspectorPage(): VNode {
   const [view, setView] = useState(NOTHING_YET);
   const live = useMemo(() => new LiveEntries(setView), []);
   const [active, setActive] = useState<number | undefined>(place.entry?.seq);
-  // Here, so that it survives a visit to another view.
+  // Kept here, so that the draft survives a visit to another view.
   const [draft, setDraft] = useState<string | undefined>(undefined);
   const [isHelpOpen, setIsHelpOpen] = useState(false);
   const [preferences, prefer] = usePreferences();
@@ -58,7 +58,7 @@ export function InspectorPage(): VNode {
     document.title = `${VIEW_NAMES[place.view]} – capture-gateway inspector`;
   }, [place.view]);
   useEffect(() => {
-    // The list follows its own filter.
+    // The view of the traffic follows its filter itself.
     if (place.view !== 'traffic' || place.part !== undefined) void live.follow(place.filter);
   }, []);
   const move = (by: number): void => {
@@ -102,7 +102,7 @@ export function InspectorPage(): VNode {
   if (view.failure?.status === 401 || rules.failure?.status === 401) {
     return <Login onDone={() => location.reload()} />;
   }
-  // Before the views below show its dates.
+  // First, because the views below show dates by it.
   declareEnd(view.state?.end);
   const whose = whoseWords(view.state?.replica);
   const shared: PageTools = { go, announce, hueOf, summaryOf, nameOf: (hash) => nameOf(clients, hash) };
@@ -115,7 +115,7 @@ export function InspectorPage(): VNode {
       <div>
         {view.state !== undefined && place.view !== 'overview' && (
           <ConditionsBanner
-            // Rollout has the roll-backs itself.
+            // The view Rollout shows roll-backs itself.
             conditions={view.state.conditions.filter(
               ({ about }) => about !== 'roll-back' || place.view !== 'rollout',
             )}
@@ -181,7 +181,7 @@ export function InspectorPage(): VNode {
   );
 }
 
-/** Whether the verdict of Overview is the refused rule book, with its faults. */
+/** Whether Overview already shows the refused rule book, with its faults, as its verdict. */
 function isSaidByVerdict(view: View, { verdict }: Pick<State, 'verdict'>): boolean {
   return view === 'overview' && verdict.about === 'rule-book';
 }
@@ -194,7 +194,7 @@ interface Announcement {
 
 const SILENCE: Announcement = { text: '' };
 
-/** Announces one sentence at a time, politely, for a moment at most; a change of the view removes it. */
+/** Announces one sentence at a time as `polite` (ARIA), for a moment; a change of the view removes it. */
 function useAnnouncement(view: View): readonly [Announcement, Announce] {
   const [announcement, setAnnouncement] = useState(SILENCE);
   useEffect(() => setAnnouncement(SILENCE), [view]);

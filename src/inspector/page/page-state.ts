@@ -27,7 +27,7 @@ export type View = (typeof VIEWS)[number];
 /** A part of a view with an address of its own: the problems of the traffic. */
 export type ViewPart = 'problems';
 
-/** Replacements for addresses of former views, to which links exist in chats and run books. */
+/** Successors of former views, because links to their addresses remain in chats and run books. */
 const REPLACED: Readonly<Record<string, Pick<PageState, 'view' | 'part'>>> = {
   hour: { view: 'overview', part: undefined },
   errors: { view: 'traffic', part: 'problems' },

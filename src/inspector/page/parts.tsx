@@ -41,7 +41,7 @@ const UNPRINTABLE = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 /** Announces a sentence at the foot of the page and to screen readers; with `isSpoken`, only to them. */
 export type Announce = (sentence: string, isSpoken?: boolean) => void;
 
-/** What every view of the page may use. */
+/** Tools for every view of the page. */
 export interface PageTools {
   readonly go: Go;
   readonly announce: Announce;
@@ -365,7 +365,7 @@ export function LinkButton({ onClick, label, children }: LinkButtonProps): VNode
   );
 }
 
-/** Properties of a list of sentences; `shown` makes of each what stands there. */
+/** Properties of a list of sentences; `shown` converts each to the content of its item. */
 type SentenceListProps = Tags['ul'] & {
   readonly sentences: readonly string[];
   readonly shown?: (text: string) => ComponentChildren;
@@ -483,7 +483,7 @@ export function Trend({ counts, failed = counts, label }: TrendProps): VNode {
       aria-label={label}
     >
       <title>{label}</title>
-      {/* Most of hundreds of trends is nothing, and need not be drawn. */}
+      {/* Empty bars are left out, because a table can have hundreds of trends. */}
       {counts.flatMap((value, slot) => [bar('all', slot, value), bar('failed', slot, failed[slot] ?? 0)])}
     </svg>
   );

@@ -227,7 +227,7 @@ interface StreamParts {
   readonly state: () => State;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
-  /** Called when the reader connects; the returned function when it leaves. */
+  /** Called when the reader connects; the returned function is called when it leaves. */
   readonly watch?: (() => () => void) | undefined;
 }
 

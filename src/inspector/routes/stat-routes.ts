@@ -257,7 +257,7 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
   };
 }
 
-/** A small log is read quickly, and each new request changes its plan. */
+/** True for a plan from a small log, which is made anew each time: the log is read quickly, and each new request changes the plan. */
 function isOfSmallLog(bytes: Uint8Array): boolean {
   if (bytes.length > SMALL_PLAN_BYTES) return false;
   const { exchanges = 0 }: EndPlan = JSON.parse(new TextDecoder().decode(bytes));
@@ -319,7 +319,7 @@ function heardFacts({ fleet, time }: InspectorParts): readonly ReplicaFacts[] {
   return (fleet?.heard ?? []).flatMap(({ text, ageMs }) => readFacts(text, time() - ageMs) ?? []);
 }
 
-/** The facts for other replicas as a text; what fails at them is counted here from then on. */
+/** The facts for other replicas as a text; from then on, requests for the operations that fail there are counted here. */
 export function saidFacts(parts: InspectorParts): string {
   const failing = heardFacts(parts).flatMap(({ operations }) => operations.map(({ operation }) => operation));
   parts.view.health.watch([...new Set(failing)], parts.time());

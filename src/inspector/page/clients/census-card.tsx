@@ -97,7 +97,7 @@ function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column
   ];
 }
 
-/** The number of clients, as far as the census keeps them. */
+/** The number of clients; the census keeps only so many per row. */
 function clientsOf({ clients }: CensusRow): string {
   return clients.length < MAX_ROW_CLIENTS ? count(clients.length) : `${count(MAX_ROW_CLIENTS)} or more`;
 }

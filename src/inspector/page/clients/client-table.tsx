@@ -73,7 +73,7 @@ const ROWS = 300;
 /** Pause in typing before a search, in milliseconds. */
 const SETTLE_MS = 200;
 
-/** Every client that ever used V1: sorted by any column, searched by any word; a row opens to what it does. */
+/** Every client that has used V1, sorted by any column and searched by any word; an opened row shows the client's activity. */
 export function ClientTable(props: ClientTableProps): VNode {
   const { report } = props;
   const { clients, omittedClients, goneAfterDays } = report;
@@ -86,7 +86,7 @@ export function ClientTable(props: ClientTableProps): VNode {
   const latest = useRef<{ readonly address: string; readonly table: Table } | undefined>(undefined);
   if (response !== undefined) latest.current = { address, table: response };
   const shown = useRef<ShownRows>({ address, rows: [] });
-  // Kept outside the rows, and without drawing them at each letter.
+  // Kept here, so that a row that is drawn anew keeps the typed name; not a state, because a letter must not redraw all rows.
   const { current: drafts } = useRef(new Map<string, string>());
   const toggle = (client: string): void =>
     setOpen((before) => {
@@ -132,7 +132,7 @@ export function ClientTable(props: ClientTableProps): VNode {
                   <th scope="col">Guide</th>
                 </tr>
               </thead>
-              {/* One flat list: a list within it would belong to a position, and not to a client. */}
+              {/* One flat list, in which Preact finds a row by its client; it would find a list within it only by position. */}
               <tbody>
                 {rows.flatMap((row) => clientRows(row, open.has(row.client), toggle, drafts, props))}
               </tbody>
@@ -153,15 +153,15 @@ export function ClientTable(props: ClientTableProps): VNode {
   );
 }
 
-/** The rows of the table, and the address that they came from. */
+/** The rows of the table, and the address from which they were requested. */
 interface ShownRows {
   readonly address: string;
   readonly rows: readonly ClientRow[];
 }
 
 /**
- * The newest rows in the order of those that are shown, with new ones after them. A row that moves, or leaves the table, would take the
- * focus from the name that is typed in it.
+ * Returns the newest rows in the order of the shown ones, followed by new clients. If a row moved or left the table, the name that an
+ * operator is typing in it would lose the focus.
  */
 function inPlace(rows: readonly ClientRow[], shown: readonly ClientRow[]): readonly ClientRow[] {
   const newest = new Map(rows.map((row) => [row.client, row]));
@@ -172,7 +172,7 @@ function inPlace(rows: readonly ClientRow[], shown: readonly ClientRow[]): reado
   ];
 }
 
-/** What is typed, which draws no row: the table follows once the typing pauses. */
+/** The search field. Typing redraws no row; the table follows when the typing pauses. */
 function SearchField({ onSettled }: { readonly onSettled: (search: string) => void }): VNode {
   const [search, setSearch] = useState('');
   useEffect(() => {
@@ -200,7 +200,7 @@ function tableAddress(search: string, { sort, isReversed }: Order, limit: number
   return `clients/table?${query.toString()}`;
 }
 
-/** A heading that sorts: first in the more useful direction, then in the other one, then by the remaining work. */
+/** A heading that sorts: the first click in the more useful direction, the second in the other one, the third by remaining work. */
 function sortHead(
   { name, kind, sort }: (typeof COLUMNS)[number],
   order: Order,
@@ -215,7 +215,7 @@ function sortHead(
     );
   const isOwn = order.sort === sort;
   const next = !isOwn ? { sort, isReversed: false } : order.isReversed ? BY_WORK : { sort, isReversed: true };
-  // Texts are usually read upwards, times and numbers from the greatest.
+  // The usual order of texts is from A to Z, that of times and numbers from the greatest.
   const isUp = (kind === 'text') !== order.isReversed;
   return (
     <th key={name} scope="col" class={look} aria-sort={isOwn ? (isUp ? 'ascending' : 'descending') : 'none'}>
@@ -343,14 +343,14 @@ function clientRows(
   ];
 }
 
-/** Properties of what one client does. */
+/** Properties of the details of a client. */
 interface ClientDetailsProps extends Pick<PageTools, 'go' | 'hueOf'> {
   readonly client: string;
   readonly report: Report;
   readonly notice: ClientNotice | undefined;
 }
 
-/** The notice that a client has not met: the plan has its first one, or none that would reach it. The words are the timeline's. */
+/** The notice that a client has yet to get, or that none would reach it, according to the plan; in the words of the timeline. */
 function notMet(planned: ClientNotice | undefined): ComponentChildren {
   if (planned === undefined) return '–';
   const { notice, because } = planned;
@@ -360,7 +360,7 @@ function notMet(planned: ClientNotice | undefined): ComponentChildren {
   return (
     <small title={because}>
       {first}
-      {/* On two lines, the table fits a small window. */}
+      {/* Two lines, so that the table fits a small window. */}
       <br />
       {second}
     </small>

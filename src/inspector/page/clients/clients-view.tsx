@@ -46,7 +46,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
           <SentenceList sentences={newcomers.map((one) => one.sentence)} />
         </Card>
       )}
-      {/* What is over is not planned any more. */}
+      {/* After the end of V1 there is nothing to plan. */}
       {!hasEnded(rollout ?? {}, Date.now()) && (
         <EndPlanCards {...plan} isDeclared={timeline !== undefined && hasPlan(timeline)} />
       )}
@@ -69,7 +69,7 @@ function coverageOf({ coverage }: Report): VNode | undefined {
   );
 }
 
-/** After the end of V1: who has not noticed. */
+/** After the end of V1: the clients that still call it. */
 function endedBanner(end: Pick<Rollout, 'sunset'>, { clients }: Report): VNode {
   const late = callsAfterEnd(end, clients);
   if (late === undefined) return banner('yes', 'V1 has ended, and no client has called it since.');

@@ -12,14 +12,14 @@ const REFRESH = 10_000;
 /** Characters of a text that a cell does not break. */
 const SHORT = 26;
 
-/** A plan is made from a whole log, perhaps of weeks. */
+/** Long, because a plan is made from a whole log, perhaps of weeks. */
 const PLAN_REFRESH = 600_000;
 
-/** The operator's time zone, and the names of all. */
+/** The operator's time zone, and the names of all zones. */
 const { zone: ZONE, isKnown: IS_ZONE_KNOWN } = Zone.own();
 const ZONES = [...new Set(['UTC', ZONE.name, ...Intl.supportedValuesOf('timeZone')])];
 
-/** Parts of a plan that stand elsewhere in the view: dates on the timeline, clients in their table. */
+/** Parts of a plan that the view shows elsewhere: dates on the timeline, clients in their table. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['Clients', "Endings before V1's"]);
 
 /** A plan for the end of V1, proposed from the log, in a zone that the reader can choose. */
@@ -31,7 +31,7 @@ export interface AskedPlan {
 /** Asks for the plan, in the zone of the rule book until the reader chooses one. */
 export function usePlan(): AskedPlan {
   const [isSoon, setIsSoon] = useState(false);
-  // Empty until the reader chooses one: that of the rule book, or else of the browser.
+  // Empty until the reader chooses one; until then the rule book's zone applies or, without one, the browser's.
   const [zone, setZone] = useState('');
   const asked = useAsked<EndPlan>(
     zone === '' ? `plan?own=${encodeURIComponent(ZONE.name)}` : `plan?zone=${encodeURIComponent(zone)}`,
@@ -63,7 +63,7 @@ function zoneField(zone: string, choose: (zone: string) => void): VNode {
 /** Properties of the plan; `isDeclared` if the rule book has its dates. */
 type EndPlanProps = AskedPlan & { readonly isDeclared: boolean };
 
-/** The figures of the plan and its tables, besides what the table of clients and the timeline have of it. */
+/** The figures and tables of the plan, without the parts that the table of clients and the timeline show. */
 export function EndPlanCards({ asked: { response, failure }, zones, isDeclared }: EndPlanProps): VNode {
   if (response === undefined) return <Loading failure={failure} subject="a plan from the log" />;
   const { made, logFile, parts, figures = [], caveat, command } = response;

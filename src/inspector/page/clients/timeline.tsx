@@ -18,7 +18,7 @@ interface EndOfV1Props {
 
 const DAY_MS = 86_400_000;
 
-/** A timeline has the dates of a plan, which is made from a whole log. */
+/** Long, because a timeline has the dates of a plan, which is made from a whole log. */
 const REFRESH = 60_000;
 
 const ADDRESS = `timeline?own=${encodeURIComponent(Zone.own().zone.name)}`;
@@ -28,7 +28,7 @@ export function useTimeline(): Timeline | undefined {
   return useAsked<Timeline>(ADDRESS, REFRESH).response;
 }
 
-/** Whether the rule book has all that the plan proposes: the timeline has a plan, and nothing of it is only proposed. */
+/** Whether there is a plan and the rule book declares all of its dates. */
 export function hasPlan({ marks, differences, noProposal }: Timeline): boolean {
   const isOpen = differences.length > 0 || marks.some(({ source }) => source === 'proposed');
   return (
@@ -156,7 +156,7 @@ function ticksOf(start: number, end: number): readonly number[] {
     { length: Math.floor((end - first) / step) + 1 },
     (_, index) => first + index * step,
   );
-  // A name at an edge would be cut.
+  // A label at an edge would be cut off.
   return ticks.filter((time) => time - start > (end - start) / 24 && end - time > (end - start) / 24);
 }
 

@@ -18,7 +18,7 @@ interface CodeLinesProps {
   readonly onResize?: () => void;
 }
 
-/** Longer bodies are folded around their marks. */
+/** Lines from which a body is folded around its marks. */
 const FOLD_FROM = 80;
 const AROUND = 4;
 

@@ -286,7 +286,7 @@ function editItem(edit: EditRecord, index: number, props: EditListProps): VNode 
   );
 }
 
-/** Removes the description of the change, which is already above the edits. */
+/** Removes the description of the change from a reason, because it is already above the edits. */
 function ownWords(reason: string, summary: string | undefined): string {
   return summary !== undefined && reason.endsWith(summary) ? reason.slice(0, -summary.length).trim() : reason;
 }

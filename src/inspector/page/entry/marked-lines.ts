@@ -96,7 +96,7 @@ function cut(line: string, offset: number, spans: readonly MarkedSpan[]): readon
   return pieces;
 }
 
-/** Empty spans mark a place where everything was removed. */
+/** The empty spans at a place, which mark that everything was removed there. */
 function points(spans: readonly MarkedSpan[], at: number): readonly Piece[] {
   return spans
     .filter((span) => span.start === at && span.end === at)
@@ -158,7 +158,7 @@ export function pairsOf(diff: Diff, { before, after }: DiffMark): readonly Pair[
   return [{ before: 0, after: Math.max(0, same) }];
 }
 
-/** Indentation differs between the sides. */
+/** The text of a span without white space, because indentation differs between the sides. */
 function squeezed(text: string, { start, end }: TextSpan): string {
   return text.slice(start, end).replaceAll(/\s+/g, '');
 }

@@ -35,7 +35,7 @@ const NOTHING_YET: Omit<Overview, 'verdict'> & Partial<Pick<Overview, 'verdict'>
   items: [],
 };
 
-/** Minutes over which the rail counts who responded: a mode that was chosen just now shows soon. */
+/** Minutes over which the rail counts who responded; few, so that a mode that was just chosen soon shows. */
 const RAIL_MINUTES = 5;
 
 /** The overview for a reader with ten seconds: the verdict, the stage of the migration, the problems, and their history. */
@@ -45,7 +45,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH_MS);
   const { response: report } = useAsked<Report>('report?format=json', SLOW_MS);
   const { response: failed } = useAsked<ProblemsView>('problems', REFRESH_MS);
-  // The header's verdict is here first: the overview waits for the log of before.
+  // The header has the verdict sooner, because the overview waits until the earlier log is read.
   const verdict = live?.verdict ?? response.verdict;
   if (verdict === undefined) return <Loading failure={failure} subject="the overview" />;
   const { state, whose: counted, items } = response;
@@ -123,7 +123,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
   );
 }
 
-/** The first sentence of a verdict, which is read from afar, and the rest of it. */
+/** The first sentence of a verdict in large type, and the rest in small type. */
 function headline(words: string): VNode {
   const end = words.indexOf('. ') + 1;
   return (
@@ -134,7 +134,7 @@ function headline(words: string): VNode {
   );
 }
 
-/** V1 clients' requests lately, by who responded. */
+/** Recent requests of V1 clients, by the service that responded. */
 function answeredOf(history: HistoryView | undefined): RailProps['answered'] {
   if (history === undefined) return undefined;
   let [v1, v2, neither] = [0, 0, 0];

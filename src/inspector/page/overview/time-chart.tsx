@@ -17,7 +17,7 @@ export interface ChartSeries {
 /** A filling or a stroke. */
 type Look = 'plain' | 'striped' | 'dotted';
 
-/** An instant worth a mark, such as an operator's change. */
+/** An instant to mark, such as an operator's change. */
 export interface ChartMark {
   /** Seconds since 1970. */
   readonly at: number;
@@ -69,7 +69,7 @@ export function TimeChart(props: TimeChartProps): VNode {
   const latest = useRef(props);
   latest.current = props;
   const [slot, setSlot] = useState<number | undefined>(undefined);
-  // The shape of a chart is fixed: another number of series is another chart.
+  // uPlot cannot change the series of a chart, so other series make another chart.
   const shape = `${series.map(({ name, kind }) => `${name} ${kind}`).join()} ${props.scale ?? ''}`;
   useLayoutEffect(() => {
     const { current } = place;
@@ -150,7 +150,7 @@ function createPlot(
         },
         {
           ...axis,
-          // Of a logarithmic scale only the powers of ten, not the nine steps between them.
+          // A logarithmic scale gets grid lines only at powers of ten, not at the steps between them.
           grid: { ...axis.grid, ...(scale === 'log' ? { filter: powersOfTen } : {}) },
           size: size * 4.6,
           space: size * 2.4,
@@ -205,7 +205,7 @@ function sizeOf(place: HTMLElement, height = 16): { readonly width: number; read
   return { width: Math.max(place.clientWidth, 1), height: Math.round(height * rem) };
 }
 
-/** A value stands in the middle of its slot. */
+/** The data for uPlot, with each value in the middle of its slot. */
 function dataOf({ times, step, series }: TimeChartProps): uPlot.AlignedData {
   return [times.map((time) => time + step / 2), ...series.map(({ values }) => [...values])];
 }
@@ -221,7 +221,7 @@ function highest({ times, series }: TimeChartProps): number {
   return Math.max(4, ...sums, ...lines) * 1.05;
 }
 
-/** Whole powers of ten around the values, at least one of them. */
+/** The range of a logarithmic scale: the powers of ten around the values, at least one decade. */
 function logRange(_: uPlot, low: number | null, high: number | null): [number, number] {
   const first = Math.floor(Math.log10(Math.max(low ?? 1, 0.1)));
   return [10 ** first, 10 ** Math.max(first + 1, Math.ceil(Math.log10(Math.max(high ?? 10, 0.1))))];
@@ -231,7 +231,7 @@ function colorOf(property: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(property).trim();
 }
 
-/** Days are labelled in the middle of their bars; the last one always has a label. */
+/** Places the labels of days in the middle of their bars; the last day always has one. */
 function middleOfDays({ bbox }: uPlot, { from, until }: TimeChartProps, space: number): number[] {
   const days = Math.round((until - from) / DAY);
   const every = Math.max(1, Math.ceil((days * space * devicePixelRatio) / bbox.width));
@@ -241,7 +241,7 @@ function middleOfDays({ bbox }: uPlot, { from, until }: TimeChartProps, space: n
   ).reverse();
 }
 
-/** The slots of a series that have something: a point at each zero would be a string of beads. */
+/** The slots of a series that get a point: those with a value other than zero, since points at each zero would hide the line. */
 function withSome({ data }: uPlot, series: number): number[] {
   return [...(data[series] ?? [])].flatMap((value, slot) =>
     value === null || value === undefined || value === 0 ? [] : [slot],
@@ -264,7 +264,7 @@ function shadeUnknown(plot: uPlot, props: TimeChartProps): void {
   ctx.fillRect(bbox.left, bbox.top, unknownWidth(plot, props), bbox.height);
 }
 
-/** Says that nothing is known, where there is room; the grid must not cross the words. */
+/** Writes that nothing is known, if there is room; the grid must not cross the words. */
 function nameUnknown(plot: uPlot, props: TimeChartProps, font: string): void {
   const { ctx, bbox } = plot;
   const room = unknownWidth(plot, props);
@@ -351,7 +351,7 @@ interface MarkPlace {
   readonly words: string;
 }
 
-/** Marks whose numbers would lie on each other share one. */
+/** Groups the marks whose numbers would overlap; each group shares one number. */
 function together(places: readonly MarkPlace[]): readonly (readonly MarkPlace[])[] {
   const groups: MarkPlace[][] = [];
   for (const place of places) {

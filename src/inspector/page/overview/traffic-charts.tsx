@@ -115,7 +115,7 @@ export function TrafficCharts({ go, whose }: TrafficChartsProps): VNode | false 
   );
 }
 
-/** What operators and the rule book changed, with the numbers of the marks in the charts. */
+/** The changes by operators and of the rule book, with the numbers of their marks in the charts. */
 function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): VNode {
   return (
     <Card heading="Changed in this time" note="numbered in the charts">

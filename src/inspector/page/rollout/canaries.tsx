@@ -69,7 +69,7 @@ interface CanaryRow {
   readonly v1: OriginCount;
   readonly evidence?: { readonly failed?: CanaryEvidence['failed'] | undefined } | undefined;
   readonly state: string;
-  /** True for a roll-back after which somebody chose a mode; the head of the view has the others. */
+  /** True for a roll-back after which an operator chose a mode; the head of the view shows the others. */
   readonly isOver?: boolean;
   readonly cause?: RollbackView['cause'] | undefined;
 }

@@ -18,7 +18,7 @@ const STAGES = [
 /** A stage of a migration. */
 export type Stage = (typeof STAGES)[number]['id'];
 
-/** Names of operations and clients at a stage of their own; the rest is counted. */
+/** Maximum operations and clients that a stage lists by name; the rest are counted. */
 const MAX_NAMES = 3;
 
 /** Properties of the rail. */
@@ -114,7 +114,7 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
 /** The share of V1 clients' requests that each service got, with the key to its colours. */
 function answeredBar(answered: NonNullable<RailProps['answered']>): VNode {
   const { v1, v2, neither = 0, within } = answered;
-  // Without `neither`, those are not among them.
+  // Without `neither`, the counts contain only forwarded requests.
   const what = answered.neither === undefined ? 'forwarded request' : 'request';
   const all = v1 + v2 + neither;
   const parts = [

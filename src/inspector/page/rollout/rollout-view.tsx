@@ -123,7 +123,7 @@ function banner(
     ...(rollout.rateLimit === undefined ? [] : [rateLimitSentence(rollout.rateLimit)]),
   ];
   const isWarning = standing.length > 0 || fault !== undefined || rollout.replica?.aloneSince !== undefined;
-  // What fails must not be shown in green.
+  // A mode must not be shown in green while requests fail.
   const isFailing = conditions.some(({ about, level }) => level === 'bad' && about !== 'rule-book');
   const isEnded = hasEnded(rollout, Date.now());
   const isMixed = !isEnded && otherModes(rollout).length > 0;
@@ -237,7 +237,7 @@ function exceptionsCard(rollout: Rollout, actions: ModeActions): VNode | false {
   );
 }
 
-/** The steps that a row offers, as buttons; none where nothing but migrating is possible. */
+/** The steps that a row offers, as buttons; none if only migrating is possible. */
 function stepButtons(row: ModeRow, rollout: Rollout, { methodOf, check }: ModeActions): VNode[] {
   if (rollout.v1Origin === undefined || hasEnded(rollout, Date.now())) return [];
   return stepsOf(row, methodOf).map(({ words, request }) => (

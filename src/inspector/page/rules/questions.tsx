@@ -34,7 +34,7 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
   const last = useRef<Promise<unknown>>(Promise.resolve());
   const view = later ?? response;
   if (view === undefined) return <Loading failure={failure} subject="the draft" />;
-  // One after the other: a question that is opened while an answer is on its way is read after it, and stays open.
+  // Requests run one after the other: a question that is opened while an answer is sent is requested after it, and stays open.
   const show = async (load: () => Promise<DraftView>): Promise<DraftView> => {
     const own = last.current.then(load);
     last.current = own.catch(() => undefined);
@@ -107,7 +107,7 @@ interface Followed {
   readonly came: number;
 }
 
-/** The same question can have another id after an answer, for fewer operations: its text tells that it is the same. */
+/** Compares questions by their texts, because an answer can change the id of the same question, which is then for fewer operations. */
 function followedBy(before: DraftView['questions'], after: DraftView['questions']): Followed {
   const lacking = (all: DraftView['questions'], others: DraftView['questions']): number => {
     const left = others.map(({ text }) => text);
@@ -185,7 +185,7 @@ function Question({
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   const taken = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at]));
   const lacksValue = taken.some((answer) => answer?.lacksValue === true);
-  // What clients of a gone operation read is a sentence.
+  // The value for a gone operation is the sentence that its clients get.
   const label = taken.some((answer) => answer?.key === 'gone') ? 'Sentence for clients' : 'Value';
   const missing = taken.includes(undefined)
     ? taken.length === 1
@@ -197,7 +197,7 @@ function Question({
   const send = async (command: object): Promise<void> => {
     await attempt(() => give({ question: id, ...command }));
   };
-  // Before a choice, the effect of the first answer that has one.
+  // Until an answer is chosen, the effect of the first answer that has one is shown.
   const proposed = parts[last]?.answers.find(({ effect }) => effect !== undefined);
   const shown = taken[last]?.effect ?? proposed?.effect;
   return (
@@ -294,7 +294,7 @@ function Answer({
   );
 }
 
-/** Lines of one answer that are shown. */
+/** Maximum lines of an answer that are shown. */
 const MAX_LINES = 12;
 
 /** The example request, V2's request without a rule and with the answer, and the client's response. */
@@ -303,7 +303,7 @@ function Effect({
   what,
   isNone,
 }: {
-  /** Which answer does it. */
+  /** The answer that has this effect. */
   readonly what: string;
   readonly effect: AnswerEffect;
   readonly isNone: boolean;

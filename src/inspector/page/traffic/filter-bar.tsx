@@ -14,7 +14,7 @@ import { Button, classes, CompletionList } from '../parts.tsx';
 const SETTLE_MS = 250;
 const MAX_OPTIONS = 24;
 
-/** What a filter can name: of the rule book, and of the exchanges in the list. */
+/** The values that a filter can name, from the rule book and from the exchanges in the list. */
 export function knownValues(rules: RulesView | undefined, rows: readonly NumberedEntry[]): KnownValues {
   const several = (values: readonly (string | undefined)[]): readonly string[] => [
     ...new Set(values.flatMap((value) => value ?? [])),

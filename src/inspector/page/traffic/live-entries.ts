@@ -22,7 +22,7 @@ export const NOTHING_YET: LiveView = {
   hasOlder: false,
 };
 
-/** Maximum rows drawn per second: more than anybody can read, but few enough for smooth drawing. */
+/** Maximum rows drawn per second: more than a person can read, but few enough for smooth drawing. */
 const DRAWN_PER_SECOND = 80;
 
 const SECOND = 1000;

@@ -38,7 +38,7 @@ interface ProblemsViewProps extends Pick<PageTools, 'go' | 'nameOf'> {
   readonly whose: string | undefined;
 }
 
-/** What failed in groups, and all errors of the kept exchanges by finder, code and place. */
+/** Failed requests in groups, and all errors of the kept exchanges by finder, code and place. */
 export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewProps): VNode {
   const query = filter === '' ? '' : `?filter=${encodeURIComponent(filter)}`;
   const { response: failed } = useAsked<ProblemsData>(`problems${query}`, REFRESH_MS);
@@ -107,7 +107,7 @@ function errorsCard({ groups, exchanges, omitted }: ErrorGroups, filter: string,
   );
 }
 
-/** Both filters as one: what is opened from here is of the exchanges that are shown here. */
+/** Joins the filter of a problem with that of the page, so that a link opens only exchanges that the page's filter shows. */
 function bothFilters(one: string, other: string): string {
   const [first, second] = [parseFilter(one), parseFilter(other)];
   if (isFilterFault(first) || isFilterFault(second)) return one;
@@ -130,7 +130,7 @@ export function ProblemTable({
   go,
 }: {
   readonly view: ProblemsData;
-  /** That of the exchanges whose problems these are. */
+  /** The filter of the exchanges whose problems these are. */
   readonly filter?: string;
 } & Pick<PageTools, 'go' | 'nameOf'>): VNode {
   return (
@@ -253,7 +253,7 @@ export function TrafficParts({
   go,
 }: {
   readonly part: ViewPart | undefined;
-  /** Both parts have the same. */
+  /** The filter of both parts. */
   readonly filter: string;
   readonly go: Go;
 }): VNode {

@@ -46,7 +46,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
   const openEntry = (entry: NumberedEntry): void => {
     onActive(entry.seq);
     go({ entry: linkTo(entry) }, open === undefined ? 'keep' : 'replace');
-    // Not shown, since it would cover the edits.
+    // Only for screen readers: on the page it would cover the edits.
     announce(entrySentence(entry), true);
   };
   return (
