@@ -47,7 +47,7 @@ export function findQueryRenames(
       const texts = renameTexts(from, old, to, young);
       const others = evidence.doubt === undefined ? [] : [[`{ strip: ${scalar(from)} }`]];
       const doubt = evidence.doubt ?? unsure;
-      add(operation.id, `${to}-parameter`, `The query parameter ${from} is called ${to}.`, {
+      add(operation.id, `${to}-parameter`, `The query parameter ${from} becomes ${to}.`, {
         ...evidence,
         doubt,
         texts,
@@ -364,7 +364,7 @@ export function findHeaderRenames(
   }
   const renamed = [...renames.values()].map(({ on, from, to }): ProposedChange => ({
     id: changeId(`${to}-header`),
-    summary: `The header field ${from} is called ${to}.`,
+    summary: `The header field ${from} becomes ${to}.`,
     on: on.length === named.length ? 'every' : on,
     rules: [],
     headers: [

@@ -177,13 +177,16 @@ function namesOf(rules: readonly Finding[], direction: Direction): readonly [id:
 /** Attributes that a sentence names. */
 const MAX_NAMED = 3;
 
-function goneNames(rules: readonly Finding[]): string {
-  const names = rules.flatMap(({ found }) =>
-    found.rule === 'strip' ? [pathText(found.in, found.member)] : [],
-  );
+/** A list in a sentence, such as `a, b and c`; of many, the first three and how many more. */
+function listOf(names: readonly string[]): string {
+  if (names.length < 2) return names.join('');
   const named = names.slice(0, names.length > MAX_NAMED + 1 ? MAX_NAMED : names.length - 1);
   const left = names.length - named.length;
   return `${named.join(', ')} and ${left === 1 ? names.at(-1) : `${left} more`}`;
+}
+
+function strippedBy(rules: readonly Finding[]): readonly string[] {
+  return rules.flatMap(({ found }) => (found.rule === 'strip' ? [pathText(found.in, found.member)] : []));
 }
 
 function requestNames(
@@ -197,13 +200,13 @@ function requestNames(
   }
   if (found.rule === 'nest') {
     const { members, under } = found;
-    const around = found.in.length === 0 ? 'the body' : pathText(found.in);
-    const are = members.length === 1 ? 'is' : 'are';
-    return [`nested-${under}`, `${members.join(', ')} of ${around} ${are} nested under ${under}.`];
+    const named = listOf(members.map((member) => pathText(found.in, member)));
+    const move = members.length === 1 ? 'moves' : 'move';
+    return [`nested-${under}`, `${named} ${move} into ${pathText(found.in, under)}.`];
   }
   if (found.rule === 'copy') {
     const [from, to] = [found.from, found.to].map((end) => pathText([...found.in, ...end]));
-    return [`${found.to.join('-')}-copy`, `${to} has what ${from} has.`];
+    return [`${found.to.join('-')}-copy`, `${from} is also in ${to}.`];
   }
   const { member } = found;
   const isAnywhere = found.in[0] === '**';
@@ -216,13 +219,14 @@ function requestNames(
         found.to,
         ...(/name$/i.test(found.to) ? [] : ['name']),
       ];
-      const form = found.conversions === undefined ? '' : ', and has another form';
-      return [names.filter((name) => name !== '*').join('-'), `${path} is called ${found.to}${form}.`];
+      const to = isAnywhere ? pathText([found.to]) : pathText(found.in, found.to);
+      const form = found.conversions === undefined ? '' : ', in another form';
+      return [names.filter((name) => name !== '*').join('-'), `${path} becomes ${to}${form}.`];
     }
     case 'strip':
       return [
         'removed-attributes',
-        rules.length === 1 ? `${path} is gone.` : `${goneNames(rules)} are gone.`,
+        rules.length === 1 ? `${path} is gone.` : `${listOf(strippedBy(rules))} are gone.`,
       ];
     case 'map':
       return [`${member}-values`, `${path} has other values.`];
@@ -237,18 +241,18 @@ function requestNames(
     case 'move':
       if (isMany) {
         const around = found.to.slice(0, -1);
-        return [`${around.join('-')}-places`, `Members are in ${pathText([...found.in, ...around])}.`];
+        return [`${around.join('-')}-places`, `Members move into ${pathText([...found.in, ...around])}.`];
       }
-      return [`${found.to.join('-')}-place`, `${path} is ${pathText([...found.in, ...found.to])}.`];
+      return [`${found.to.join('-')}-place`, `${path} becomes ${pathText([...found.in, ...found.to])}.`];
     case 'list':
-      return [`${found.to}-list`, `${path} is the list ${found.to}.`];
+      return [`${found.to}-list`, `${path} becomes the list ${pathText(found.in, found.to)}.`];
     case 'lookup':
       return [
         `${member}-lookup`,
         `${path} is to be looked up: V2 has only ${pathText(found.in, found.key)}.`,
       ];
     case 'first':
-      return [`${found.to}-single`, `${path} is no list any more.`];
+      return [`${found.to}-single`, `${path} is no longer a list.`];
   }
 }
 

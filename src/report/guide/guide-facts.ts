@@ -73,13 +73,12 @@ function nestedIn({ request = [], response = [] }: FactChange): readonly string[
   );
 }
 
-/** A summary as a draft writes it, such as `driver.driver_name is called name`, from the client's side: `driver_name is called driver.name`. */
+/** A summary as a draft writes it, such as `driver.driver_name becomes driver.name`, from the client's side: `driver_name becomes driver.name`. */
 function readable(summary: string, nested: ReadonlySet<string>): string {
   const text = summary.trim().split(' ').map(ofElement).join(' ');
-  const [written, around, member, to] = /^(\S+)\.([^\s.]+) is called ([^\s,.]+)/.exec(text) ?? [];
-  if (written === undefined || around === undefined || member === undefined || to === undefined) return text;
-  const from = nested.has(member) ? member : `${around}.${member}`;
-  return `${from} is called ${around}.${to}${text.slice(written.length)}`;
+  const [start, member] = /^\S+\.([^\s.]+) (?=becomes )/.exec(text) ?? [];
+  if (start === undefined || member === undefined || !nested.has(member)) return text;
+  return `${member} ${text.slice(start.length)}`;
 }
 
 /** A path from the last element of a list on: `name` of `items.*.name`. */

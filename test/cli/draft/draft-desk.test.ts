@@ -128,7 +128,7 @@ test('shows what each answer does to an example request, and what V2 has against
   const { desk } = await openDesk();
   await desk.answer({ question: (await desk.view()).current?.id ?? '', chosen: ['yes'] });
   const { questions } = await desk.view();
-  const id = questions.find(({ text }) => text.startsWith('amount is called'))?.id;
+  const id = questions.find(({ text }) => text.startsWith('amount becomes'))?.id;
   const view = await desk.view(id);
   const [rename, strip, value, none] = partsOf(view)[0]?.answers ?? [];
   // One answer for both directions: what V2 calls the member.

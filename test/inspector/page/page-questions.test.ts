@@ -31,7 +31,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   expect(await barriers(page, '.draft')).toEqual([]);
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByText(/^\d+ questions went with that answer(?:, and it raised \d+ new ones?)?\.$/).waitFor();
-  const heading = page.getByRole('heading', { name: 'amount is called amount_cents' });
+  const heading = page.getByRole('heading', { name: 'amount becomes amount_cents' });
   await heading.waitFor();
   await page.waitForFunction("document.activeElement?.tagName === 'H4'");
   await effect.getByText('"amount_cents": 1050').waitFor();

@@ -829,9 +829,9 @@ test('ids have one style, and summaries their article', () => {
   const v2 = objectOf({ size_code: text, customer: objectOf({ name: text }), n: integer });
   expect(bookOf(v1, v2).changes.map(({ id, summary }) => [id, summary])).toEqual([
     ['body-wrapper', 'Parameters are no longer wrapped in an order object.'],
-    ['size-code-name', 'sizeCode is called size_code.'],
-    ['nested-customer', 'customer_name of the body is nested under customer.'],
-    ['customer-name', 'customer.customer_name is called name.'],
+    ['size-code-name', 'sizeCode becomes size_code.'],
+    ['nested-customer', 'customer_name moves into customer.'],
+    ['customer-name', 'customer.customer_name becomes customer.name.'],
   ]);
 });
 

@@ -448,14 +448,14 @@ const FACTS: readonly (readonly [changes: string, facts: readonly string[]])[] =
     ['status has other values: booked → reserved.', 'status has other values: draft → new.'],
   ],
   [
-    `- { id: nested, summary: driver_name is nested under driver., on: [make], request: [{ nest: [driver_name], under: driver }], response: inverse }
-     - { id: name, summary: driver.driver_name is called name., on: [make], request: [{ rename: driver.driver_name, to: name }], response: inverse }
-     - { id: name-response, summary: driver.driver_name is called name., on: [read], response: [{ rename: driver.name, to: driver_name }] }`,
-    ['driver_name is nested under driver.', 'driver_name is called driver.name.'],
+    `- { id: nested, summary: driver_name moves into driver., on: [make], request: [{ nest: [driver_name], under: driver }], response: inverse }
+     - { id: name, summary: driver.driver_name becomes driver.name., on: [make], request: [{ rename: driver.driver_name, to: name }], response: inverse }
+     - { id: name-response, summary: driver.driver_name becomes driver.name., on: [read], response: [{ rename: driver.name, to: driver_name }] }`,
+    ['driver_name moves into driver.', 'driver_name becomes driver.name.'],
   ],
   [
-    '- { id: town, summary: "items.*.property.suburb is called town, and has another form.", on: [read], response: [{ rename: items.*.property.town, to: suburb }] }',
-    ['property.suburb is called property.town, and has another form.'],
+    '- { id: town, summary: "items.*.property.suburb becomes items.*.property.town, in another form.", on: [read], response: [{ rename: items.*.property.town, to: suburb }] }',
+    ['property.suburb becomes property.town, in another form.'],
   ],
   [
     `- { id: d, summary: deposit is called cents., on: [make], request: [{ rename: deposit, to: cents }, { scale: cents, by: 100 }] }
