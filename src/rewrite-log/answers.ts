@@ -1,5 +1,7 @@
-import { canaryOutcome, isSharedFailure } from '../rollout/canary-window.ts';
-import { ClientBaselines } from '../rollout/rollout-control.ts';
+import { canaryOutcome, failsMoreOften, isSharedFailure } from '../rollout/canary-window.ts';
+import type { Sample } from '../rollout/evidence.ts';
+import { ClientBaselines, ENOUGH } from '../rollout/rollout-control.ts';
+import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
 import { type Entry, isOfV1, statusFrom } from './entry.ts';
 
 /**
@@ -31,13 +33,18 @@ export function isRefusedByGateway({
   return status < 500 || ON_PURPOSE.has(failure) || BY_CLIENT.has(failure);
 }
 
-/** Represents all clients of an operation, for a client whose requests V1 did not serve before. */
+/** Represents all clients of an operation. */
 const ALL_CLIENTS = '*';
+
+/** The test of a canary, by which refusals are compared with V1's; the same for a running gateway and for its log. */
+const RULE = DEFAULT_ROLLBACK;
 
 /**
  * Decides what counts as failed, for all numbers that people see. A 5xx and a response that breaks off always do. A refusal (3xx, 4xx) of
- * a V1 request does if V1 refused less often: for this client in this operation, or, if V1 did not serve it, for all clients of the
- * operation. If V1 served neither, a status that clients often cause, such as 404, does not count, and any other, such as 422, does.
+ * a V1 request does if V1 never gave it to anybody in this operation, or if it is more frequent than on V1 by the test of a canary: for
+ * this client or for all of them. A client with few requests on V1 may never have been refused by chance, so it is compared with all
+ * clients of the operation, unless the test shows that V1 treated it differently. If V1 did not serve the operation, a status that
+ * clients often cause, such as 404, does not count, and any other, such as 422, does.
  */
 export class AnswerJudge {
   private readonly byClient = new ClientBaselines();
@@ -69,16 +76,38 @@ export class AnswerJudge {
     this.byOperation.addV1(subjectOf(entry, ALL_CLIENTS), outcome, false);
   }
 
-  /** Whether this is a refusal that V1 gave less often. */
+  /** Whether this is a refusal that V1 did not give, or gave less often. */
   private isNew(entry: AnsweredEntry): boolean {
     const outcome = canaryOutcome(entry.status, entry.failure) ?? 'success';
     if (!this.knowsV1) return outcome !== 'success' && !isSharedFailure(outcome);
-    const isOfClient = this.byClient.addV2(subjectOf(entry, entry.client), outcome);
-    const isOfOperation = this.byOperation.addV2(subjectOf(entry, ALL_CLIENTS), outcome);
-    if (outcome === 'success') return false;
-    const isAsBefore = isOfClient ?? isOfOperation;
-    return isAsBefore === undefined ? !isSharedFailure(outcome) : !isAsBefore;
+    const [own, all] = [subjectOf(entry, entry.client), subjectOf(entry, ALL_CLIENTS)];
+    this.byClient.addV2(own, outcome);
+    if (outcome === 'success') {
+      this.byOperation.addV2(all, outcome);
+      return false;
+    }
+    const before = this.byOperation.samplesOf(all, outcome)?.v1;
+    if (before === undefined || before.requests < ENOUGH) return !isSharedFailure(outcome);
+    if (before.failures === 0) return true;
+    const ofClient = this.byClient.samplesOf(own, outcome);
+    const isOfClient = ofClient && isMoreForClient(ofClient, before);
+    if (isOfClient !== undefined) return isOfClient;
+    // What a client alone explains says nothing about the others.
+    this.byOperation.addV2(all, outcome);
+    const now = this.byOperation.samplesOf(all, outcome)?.v2;
+    return now !== undefined && failsMoreOften(before, now, RULE);
   }
+}
+
+/**
+ * Whether V2 refuses a client more often than V1 did; undefined if all clients together decide. `before` is the past of all clients.
+ */
+function isMoreForClient({ v1, v2 }: Record<'v1' | 'v2', Sample>, before: Sample): boolean | undefined {
+  const isMore = failsMoreOften(v1, v2, RULE);
+  if (failsMoreOften(before, v1, RULE)) return isMore;
+  if (failsMoreOften(v1, before, RULE)) return v1.failures === 0 || isMore;
+  const isKnown = v1.requests >= RULE.requests;
+  return failsMoreOften(before, v2, RULE) && (isMore || !isKnown) ? true : undefined;
 }
 
 function subjectOf(

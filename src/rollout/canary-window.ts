@@ -442,6 +442,11 @@ export function failsMoreThanBefore(past: Sample, now: Sample, rule: RollbackRul
   return failsTooOften(past, now, { rule, limit: UNKNOWN_SHARE, needed });
 }
 
+/** Whether requests fail more often now than before, with the certainty of a rule and whatever the difference is. */
+export function failsMoreOften(before: Sample, now: Sample, rule: RollbackRule): boolean {
+  return evidenceOfMore(before, now) >= neededFor(rule);
+}
+
 function sampleOf(sums: Sums, origin: number, failures: readonly Failure[]): Sample {
   return {
     requests: numberAt(sums, origin),

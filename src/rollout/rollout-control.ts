@@ -29,7 +29,7 @@ import {
   type RoutedMode,
 } from './modes-in-force.ts';
 import { CANARY } from './canary-texts.ts';
-import { bucketOf } from './evidence.ts';
+import { bucketOf, type Sample, share } from './evidence.ts';
 
 /** Clock and notifications of a rollout. */
 export interface RolloutControlParts {
@@ -288,7 +288,7 @@ function canariesOf(modes: Modes): readonly (string | undefined)[] {
 }
 
 /** Minimum requests to V1 that show a client's own failures. */
-const ENOUGH = 3;
+export const ENOUGH = 3;
 
 /** Requests after which a client's counts are halved, so that they adapt to its behaviour. */
 const MAX_REQUESTS = 1000;
@@ -354,11 +354,18 @@ export class ClientBaselines {
    * too few.
    */
   addV2(subject: RolloutSubject, outcome: CanaryOutcome): boolean | undefined {
-    const pair = this.pairOf(subject, false);
+    // A client that V1 did not serve takes the place of none that it did.
+    const pair = this.pairOf(subject, this.pairs.size < MAX_PAIRS);
     if (pair === undefined) return undefined;
     const { v1, control, v2 } = pair;
     addOutcome(v2, outcome);
     return isOwnFailure([v1, control], v2, outcome);
+  }
+
+  /** How many of the client's requests had a failure of that class or status: on V1, and migrated. */
+  samplesOf(subject: RolloutSubject, outcome: CanaryOutcome): Record<'v1' | 'v2', Sample> | undefined {
+    const pair = this.pairOf(subject, false);
+    return pair && { v1: sampleOf([pair.v1, pair.control], outcome), v2: sampleOf([pair.v2], outcome) };
   }
 
   private pairOf({ client, operation = '' }: RolloutSubject, makes: boolean): Pair | undefined {
@@ -379,12 +386,21 @@ export class ClientBaselines {
  * never excused: an earlier outage of V1 must not hide one of V2 now.
  */
 function isOwnFailure(before: readonly Counts[], now: Counts, outcome: CanaryOutcome): boolean | undefined {
-  const known = before.reduce((sum, { requests }) => sum + requests, 0);
   if (outcome === 'success' || outcome.startsWith('5')) return false;
-  if (known < ENOUGH) return undefined;
+  const past = sampleOf(before, outcome);
+  if (past.requests < ENOUGH) return undefined;
+  const { requests, failures } = sampleOf([now], outcome);
+  return failures <= Math.ceil(share(past) * requests);
+}
+
+function sampleOf(counts: readonly Counts[], outcome: CanaryOutcome): Sample {
   const kind = CLASS_OF.get(outcome) ?? outcome;
-  const failed = before.reduce((sum, { failures }) => sum + (failures.get(kind) ?? 0), 0);
-  return (now.failures.get(kind) ?? 0) <= Math.ceil((failed / known) * now.requests);
+  let [requests, failed] = [0, 0];
+  for (const { requests: times, failures } of counts) {
+    requests += times;
+    failed += failures.get(kind) ?? 0;
+  }
+  return { requests, failures: failed };
 }
 
 function noCounts(): Counts {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Answer, AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { randomFrom } from '../report/fleet/random.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 const [ACME, OTHER] = ['a'.repeat(16), 'b'.repeat(16)];
@@ -63,8 +64,20 @@ describe('what an exchange was to its client', () => {
     [
       'a 422 that V1 gave to others, and not to this client',
       { status: 422 },
-      [...times(5, onV1(422, OTHER)), ...times(5, onV1(200))],
+      [...times(20, onV1(422, OTHER)), ...times(20, onV1(200))],
       'failed',
+    ],
+    [
+      'a 422 that V1 gave to others, and could not yet give to this client',
+      { status: 422 },
+      [...times(20, onV1(422, OTHER)), ...times(3, onV1(200))],
+      'refused',
+    ],
+    [
+      'a 422 that V1 gave to this client, and seldom to others',
+      { status: 422 },
+      [...times(200, onV1(200, OTHER)), ...times(5, onV1(422))],
+      'refused',
     ],
     ['a 422 in an operation that V1 never refused', { status: 422 }, times(5, onV1(200, OTHER)), 'failed'],
     [
@@ -107,7 +120,52 @@ describe('what an exchange was to its client', () => {
       judge.judge(entryOf({ status: at % 2 === 0 ? 404 : 200 })),
     );
     expect(new Set(answers)).toEqual(new Set<Answer>(['refused', 'well']));
-    const further = times(40, { status: 404 }).map((facts) => judge.judge(entryOf(facts)));
-    expect(further.filter((answer) => answer === 'failed').length).toBeGreaterThan(15);
+    const further = times(100, { status: 404 }).map((facts) => judge.judge(entryOf(facts)));
+    expect(further.filter((answer) => answer === 'failed').length).toBeGreaterThan(30);
+  });
+});
+
+describe('of twenty clients, V1 refused each as seldom as V2 does', () => {
+  const clients = Array.from({ length: 20 }, (_, at) => String(at).padStart(16, '0'));
+
+  /** What V1 did, and the judge that saw it: from 2 to 200 requests of each client. */
+  const seenOnV1 = (random: () => number, refused: number): AnswerJudge => {
+    const judge = new AnswerJudge();
+    for (const client of clients)
+      for (let left = 2 + Math.floor(random() * 199); left > 0; left -= 1)
+        judge.judge(entryOf(onV1(statusOf(random, refused), client)));
+    return judge;
+  };
+  const statusOf = (random: () => number, refused: number): number =>
+    random() >= refused ? 200 : random() < 0.5 ? 404 : 422;
+
+  test.each([0.03, 0.1, 0.3])('nothing is new after the migration: %f', (refused) => {
+    const random = randomFrom(41);
+    const answers = Array.from({ length: 5 }, () => {
+      const judge = seenOnV1(random, refused);
+      return Array.from({ length: 1000 }, (_, at) =>
+        judge.judge(entryOf({ client: clients[at % clients.length], status: statusOf(random, refused) })),
+      );
+    });
+    // The test of a canary is wrong about one in a hundred.
+    expect(answers.flat().filter((answer) => answer === 'failed').length).toBeLessThan(5);
+  });
+
+  test.each([0.03, 0.1, 0.3])('a client that V2 always refuses is soon found: %f', (refused) => {
+    const random = randomFrom(42);
+    for (const client of clients) {
+      const judge = seenOnV1(random, refused);
+      const answers = times(12, { client, status: 422 }).map((facts) => judge.judge(entryOf(facts)));
+      expect(answers.at(-1)).toBe('failed');
+    }
+  });
+
+  test('a V2 that refuses more of each client is found, too', () => {
+    const random = randomFrom(43);
+    const judge = seenOnV1(random, 0.03);
+    const answers = Array.from({ length: 400 }, (_, at) =>
+      judge.judge(entryOf({ client: clients[at % clients.length], status: statusOf(random, 0.2) })),
+    );
+    expect(answers.filter((answer) => answer === 'failed').length).toBeGreaterThan(20);
   });
 });
