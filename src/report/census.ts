@@ -1,5 +1,6 @@
 import { generalPointer, tokenName } from '../json/pointer.ts';
-import { MovedMembers, memberOf } from '../rewrite-log/response-findings.ts';
+import { memberOf } from '../json/values.ts';
+import { MovedMembers } from '../rewrite-log/response-findings.ts';
 import { type Change, isRewritten, type RuleBook } from '../rules/rule-book.ts';
 import { isUnwrapping, lensNamed, lensOf, placedMembers } from '../rules/kinds/kinds.ts';
 import { keepsMember, namedMembers } from '../rules/kinds/words.ts';

@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../rules/kinds/words.ts';
 import type { Entry } from './entry.ts';
-import { memberOf } from './response-findings.ts';
+import { memberOf } from '../json/values.ts';
 
 /** Reads a parsed line of the log as an entry; undefined when it is not an entry. */
 export function readEntry(value: unknown): Entry | undefined {

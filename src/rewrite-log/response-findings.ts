@@ -1,4 +1,5 @@
 import { generalPointer, pointerToken } from '../json/pointer.ts';
+import { memberOf } from '../json/values.ts';
 import type { EditRecord } from '../rewrite/records.ts';
 import { isUnwrapping } from '../rules/kinds/kinds.ts';
 import type { Path } from '../rules/rule.ts';
@@ -140,13 +141,6 @@ function visit(root: object, look: (pointer: string, value: unknown) => void): b
     }
   }
   return true;
-}
-
-/** Returns an own member of a value; undefined if it is not an object, or has no such member. */
-export function memberOf(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Reflect.get(value, name)
-    : undefined;
 }
 
 /** Places of the members of a V1 body in the V2 body, according to the edits of the request; `*` for every index. */

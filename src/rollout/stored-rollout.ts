@@ -1,3 +1,4 @@
+import { isJsonObject } from '../json/values.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type {
   CommandRecord,
@@ -43,21 +44,17 @@ function isList(limit: number, isItem: Check): Check {
   return (value) => Array.isArray(value) && value.length <= limit && value.every(isItem);
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Checks an object with any member names. */
 function isRecord(isValue: Check, isName = (_name: string): boolean => true): Check {
   return (value) =>
-    isObject(value) && Object.entries(value).every(([name, member]) => isName(name) && isValue(member));
+    isJsonObject(value) && Object.entries(value).every(([name, member]) => isName(name) && isValue(member));
 }
 
 /** An object with exactly these members. */
 function has<Value>(members: Members<Value>): (value: unknown) => value is Value {
   const checks = Object.entries<Check>(members);
   return (value): value is Value => {
-    if (!isObject(value)) return false;
+    if (!isJsonObject(value)) return false;
     const known = new Map<string, unknown>(Object.entries(value));
     return (
       [...known.keys()].every((name) => Object.hasOwn(members, name)) &&

@@ -1,4 +1,5 @@
 import * as z from 'zod';
+import { isJsonObject } from '../json/values.ts';
 import type { Blocks, Book, Form, Declared, DeclaredBack, DeclaredNames } from './kinds/book.ts';
 import type { ExplicitResponseRule, HeaderRule, QueryRule, RequestRule } from './kinds/kinds.ts';
 import type { StatusPattern } from './kinds/kind.ts';
@@ -952,9 +953,9 @@ export interface ValidSubset {
 
 /** Leaves out the operations, changes and other parts that `issues` refer to; undefined if nothing is left. */
 export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[]): ValidSubset | undefined {
-  if (!isMapping(value)) return undefined;
+  if (!isJsonObject(value)) return undefined;
   const source = { ...value };
-  const operations = isMapping(source['operations']) ? { ...source['operations'] } : {};
+  const operations = isJsonObject(source['operations']) ? { ...source['operations'] } : {};
   const ids = new Set(Object.keys(operations));
   const changes: readonly unknown[] = Array.isArray(source['changes']) ? source['changes'] : [];
   const invalidChanges = new Set<unknown>();
@@ -975,8 +976,4 @@ export function validSubset(value: unknown, issues: readonly z.core.$ZodIssue[])
     hasAllChanges: invalidChanges.size === 0,
     ids,
   };
-}
-
-function isMapping(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import { type Document, isAlias, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml';
 import type * as z from 'zod';
+import { isJsonObject } from '../json/values.ts';
 import { didYouMean, type SourceFault, type SourcePath } from './rule-book-fault.ts';
 import type { RuleWords } from './rule-book-source.ts';
 
@@ -339,7 +340,7 @@ function unionFaults(
 ): readonly SourceFault[] {
   const value = valueAt(written.source, path);
   const words = wordsFor(path, written.words);
-  if (words !== undefined && isMapping(value)) {
+  if (words !== undefined && isJsonObject(value)) {
     const [word, other] = words.filter((candidate) => Object.hasOwn(value, candidate));
     if (word === undefined) return [missingRuleFault(path, value, words)];
     if (other !== undefined) {
@@ -440,10 +441,6 @@ function valueAt(source: unknown, path: SourcePath): unknown {
 
 function steps(path: readonly PropertyKey[]): SourcePath {
   return path.map((step) => (typeof step === 'symbol' ? String(step) : step));
-}
-
-function isMapping(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function printSourcePath(path: SourcePath): string {

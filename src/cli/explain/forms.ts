@@ -6,16 +6,6 @@ export type Field = readonly [name: string, value: string];
 /** A JSON object. */
 export type Json = Readonly<Record<string, unknown>>;
 
-/** True for a JSON object. */
-export function isJson(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-/** A member of an object, if there is one. */
-export function memberOf(value: unknown, name: string): unknown {
-  return isJson(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
 /** A value as text: numbers and booleans as in JSON, nothing for null, and JSON for objects and lists. */
 export function textOf(value: unknown): string {
   if (value === undefined || value === null) return '';

@@ -4,15 +4,14 @@ import { bodyOfBytes, decodeBase64, decodedFields, exactText } from '../../inspe
 import { ANY } from '../../inspector/entries/export-entry.ts';
 import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { fromBinary } from '../../inspector/explain/shell-words.ts';
+import { isJsonObject, memberOf } from '../../json/values.ts';
 import { count, counted } from '../../report/text.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {
   faultOfJson,
   fieldOf,
   formBody,
-  isJson,
   type Json,
-  memberOf,
   multipartBody,
   parseJson,
   textOf,
@@ -66,7 +65,7 @@ function readEntry(
 ): NamedRequest | { readonly name: string; readonly fault: string } | keyof typeof NO_REQUEST {
   const request = memberOf(entry, 'request');
   const [method, url] = [memberOf(request, 'method'), memberOf(request, 'url')];
-  if (!isJson(request) || typeof method !== 'string' || method === '' || typeof url !== 'string')
+  if (!isJsonObject(request) || typeof method !== 'string' || method === '' || typeof url !== 'string')
     return 'incomplete';
   const headers = fieldsOf(memberOf(request, 'headers'));
   const isSocket = /^websocket$/i.test(fieldOf(headers, 'upgrade') ?? '');
@@ -163,16 +162,7 @@ function isCut(text: string, length: number, headers: readonly Field[]): boolean
   const type = fieldOf(headers, 'content-type') ?? '';
   const bytes = new TextEncoder().encode(text).length;
   if (/form/i.test(type)) return length > bytes + text.split('\n').length - text.split('\r\n').length;
-  return /[/+]json/i.test(type) && length > bytes && !isComplete(text);
-}
-
-function isComplete(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  return /[/+]json/i.test(type) && length > bytes && parseJson(text) === undefined;
 }
 
 /**
@@ -211,10 +201,10 @@ function fieldsOf(list: unknown): readonly Field[] {
 }
 
 function pairsOf(list: unknown): readonly Field[] {
-  if (isJson(list)) return Object.entries(list).map(([name, value]) => [name, textOf(value)]);
+  if (isJsonObject(list)) return Object.entries(list).map(([name, value]) => [name, textOf(value)]);
   if (!Array.isArray(list)) return [];
   return list.flatMap((pair: unknown): Field[] => {
     const [name, value] = [memberOf(pair, 'name'), memberOf(pair, 'value')];
-    return typeof name === 'string' && !isJson(value) ? [[name, textOf(value)]] : [];
+    return typeof name === 'string' && !isJsonObject(value) ? [[name, textOf(value)]] : [];
   });
 }

@@ -2,6 +2,7 @@ import type { ExplainRequest } from '../../inspector/api.ts';
 import { encodeBase64 } from '../../inspector/entries/curl.ts';
 import { type NamedRequest, readAddress, type ReadRequests } from '../../inspector/explain/curl-command.ts';
 import { fromBinary } from '../../inspector/explain/shell-words.ts';
+import { isJsonObject, memberOf } from '../../json/values.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {
   faultOfJson,
@@ -9,9 +10,7 @@ import {
   fieldOf,
   formBody,
   type FormPart,
-  isJson,
   type Json,
-  memberOf,
   multipartBody,
   parseJson,
   textOf,
@@ -229,7 +228,7 @@ class RequestReader {
   read(item: unknown, inherited: unknown, keepsBody: boolean): ExplainRequest | string {
     const given = memberOf(item, 'request');
     const request = typeof given === 'string' ? { url: given } : given;
-    if (!isJson(request)) return 'It has no request.';
+    if (!isJsonObject(request)) return 'It has no request.';
     const headers = this.#headers(request['header']);
     const query: Field[] = [];
     this.#authorize(authOf(request['auth'], inherited), headers, query);
@@ -318,7 +317,10 @@ class RequestReader {
     const values = Array.isArray(parameters)
       ? variablesOf(parameters)
       : new Map(
-          Object.entries(isJson(parameters) ? parameters : {}).map(([name, value]) => [name, textOf(value)]),
+          Object.entries(isJsonObject(parameters) ? parameters : {}).map(([name, value]) => [
+            name,
+            textOf(value),
+          ]),
         );
     const get = (name: string): string => this.#fill(values.get(name) ?? '');
     const send = (value: string): void => setField(headers, ['Authorization', value]);
@@ -400,9 +402,9 @@ class RequestReader {
       if (fieldOf(headers, 'content-type') === undefined) headers.push(['Content-Type', media]);
     };
     if (typeof body === 'string') return this.#raw({ raw: body }, headers, type);
-    if (!isJson(body) || !isEnabled(body)) return undefined;
+    if (!isJsonObject(body) || !isEnabled(body)) return undefined;
     const mode = body['mode'];
-    const parts = isJson(body) && typeof mode === 'string' ? body[mode] : undefined;
+    const parts = isJsonObject(body) && typeof mode === 'string' ? body[mode] : undefined;
     switch (mode) {
       case 'urlencoded': {
         const parameters = this.#parameters(typeof parts === 'string' ? pairsOf(parts) : parts);
@@ -541,7 +543,7 @@ function pathVariables(list: unknown): ReadonlyMap<string, string> {
   const given = Array.isArray(list) ? list : [];
   return variablesOf(
     given.map((variable: unknown) =>
-      isJson(variable)
+      isJsonObject(variable)
         ? { ...variable, value: memberOf(variable, 'value') ?? '', disabled: false }
         : variable,
     ),
@@ -584,7 +586,7 @@ function hostOf(url: unknown, host: string): string {
 
 function joined(parts: unknown, mark: string): string {
   if (!Array.isArray(parts)) return textOf(parts);
-  return parts.map((part) => textOf(isJson(part) ? part['value'] : part)).join(mark);
+  return parts.map((part) => textOf(isJsonObject(part) ? part['value'] : part)).join(mark);
 }
 
 /** Encodes a URL as Postman does: all but the characters that a path or query may have, and some others. */

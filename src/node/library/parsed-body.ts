@@ -4,6 +4,7 @@ import { parse as parseFlat } from 'node:querystring';
 import { formatOfType, isForm, readJsonType } from '../../http/content.ts';
 import { DIGEST_FIELDS } from '../../http/fields.ts';
 import type { HeaderList } from '../../http/header-list.ts';
+import { isJsonObject } from '../../json/values.ts';
 import { headerListOf } from '../../library/verdicts.ts';
 import { isStream } from './request-body.ts';
 
@@ -156,9 +157,7 @@ function nestedFields(flat: Readonly<Record<string, unknown>>): object {
 
 const bracket = /\[([^[\]]*)\]/g;
 
-interface FieldObject {
-  [name: string]: unknown;
-}
+type FieldObject = Record<string, unknown>;
 
 function putField(root: FieldObject, steps: readonly string[], value: unknown): void {
   let at = root;
@@ -169,21 +168,17 @@ function putField(root: FieldObject, steps: readonly string[], value: unknown): 
       return;
     }
     const known = Object.hasOwn(at, name) ? at[name] : undefined;
-    const next: FieldObject = isFieldObject(known) ? known : {};
+    const next: FieldObject = isJsonObject(known) ? known : {};
     at[name] = next;
     at = next;
   }
-}
-
-function isFieldObject(value: unknown): value is FieldObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Converts objects below the root whose names are all numbers to lists. */
 function asLists(fields: FieldObject): FieldObject {
   return Object.fromEntries(
     Object.entries(fields).map(([name, value]) => {
-      if (!isFieldObject(value)) return [name, value];
+      if (!isJsonObject(value)) return [name, value];
       const made = asLists(value);
       const isList = Object.keys(made).every((key) => /^\d+$/.test(key));
       return [name, isList ? Object.values(made) : made];

@@ -1,5 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { parse, type Tags } from 'yaml';
+import { memberOf } from '../../json/values.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 
 /** Maximum nesting at which lines are found; a queue's messages are at level seven, and a text counts as two levels. */
@@ -237,12 +238,6 @@ function plainValue(value: unknown): unknown {
   if ('intValue' in value) return Number(value.intValue);
   const [inner]: readonly unknown[] = Object.values(value);
   return inner;
-}
-
-function memberOf(value: unknown, name: string): unknown {
-  if (typeof value !== 'object' || value === null) return undefined;
-  const member: unknown = Reflect.get(value, name);
-  return member;
 }
 
 /** True for a list of bytes: journald's JSON for texts with control characters. */

@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../json/values.ts';
 import { type Elements, makesList, type ResponseElementsRule } from './elements.ts';
 import type { Reshape } from './schema-edits.ts';
 
@@ -110,9 +111,5 @@ function plainValue(elements: Elements, value: unknown): unknown {
 }
 
 function objectOf(value: unknown): JsonObject {
-  return isObject(value) ? value : {};
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isJsonObject(value) ? value : {};
 }
