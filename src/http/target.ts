@@ -242,6 +242,15 @@ export function decodedByte(encoded: string): string {
   return String.fromCharCode(Number.parseInt(encoded.slice(1), 16));
 }
 
+/** Decodes percent-encoded text; undefined if it is not well-formed. */
+export function percentDecoded(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** Replaces the parameters of each segment by the result of `left`. */
 function withoutParameters(path: string, left: (parameters: string) => string): string {
   const segments = path.split('/').map((segment) => {

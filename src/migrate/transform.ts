@@ -1,4 +1,6 @@
+import { percentDecoded } from '../http/target.ts';
 import { bytesOfText, textOfBytes } from '../json/names.ts';
+import { isJsonObject } from '../json/values.ts';
 import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { isTransformed, type Operation, type RuleBook } from '../rules/rule-book.ts';
@@ -199,17 +201,13 @@ function pathParameters(template: string, rest: string): Readonly<Record<string,
   const segments = path.split('/');
   const named = template.split('/').flatMap((segment, at): (readonly [string, string])[] => {
     const isParameter = segment.startsWith('{') && segment.endsWith('}');
-    return isParameter ? [[segment.slice(1, -1), decoded(segments[at] ?? '')]] : [];
+    return isParameter ? [[segment.slice(1, -1), parameterValue(segments[at] ?? '')]] : [];
   });
   return Object.fromEntries(named);
 }
 
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return plainSpelling(segment);
-  }
+function parameterValue(segment: string): string {
+  return percentDecoded(segment) ?? plainSpelling(segment);
 }
 
 /** The value before the call, and the transform's result, possibly a promise. */
@@ -239,7 +237,7 @@ function withoutMark(body: Uint8Array): Uint8Array {
 const KEYS = { request: ['body', 'query'], response: ['body', 'status'] } as const;
 
 function readReturned(job: TransformJob, before: unknown, value: unknown): TransformOutcome {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isJsonObject(value)) {
     return failed(
       job,
       `returned ${valueWords(value)}; it returns an object with ${KEYS[job.direction].join(', ')}, all optional`,
@@ -294,7 +292,7 @@ function queryText(query: unknown): string | undefined | null {
 /** Adds the RFC 6902 operations that turn one JSON value into another: for the innermost differences, but whole lists. */
 function addDifferences(before: unknown, after: unknown, path: string, patch: PatchOperation[]): void {
   if (Object.is(before, after)) return;
-  if (isMembers(before) && isMembers(after)) {
+  if (isJsonObject(before) && isJsonObject(after)) {
     for (const name of Object.keys(before))
       if (!Object.hasOwn(after, name)) patch.push({ op: 'remove', path: `${path}/${pointerToken(name)}` });
     for (const [name, value] of Object.entries(after)) {
@@ -309,10 +307,6 @@ function addDifferences(before: unknown, after: unknown, path: string, patch: Pa
     return;
   }
   patch.push({ op: before === undefined ? 'add' : 'replace', path, value: after });
-}
-
-function isMembers(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** `words` may contain values of the body. */

@@ -1,7 +1,7 @@
 import { type AddressRange, readRange } from '../http/forwarding.ts';
 import { isFieldName } from '../http/header-list.ts';
 import { isHost } from '../http/request-head.ts';
-import { DEFAULT_PREFIXES, readTarget } from '../http/target.ts';
+import { DEFAULT_PREFIXES, percentDecoded, readTarget } from '../http/target.ts';
 
 /** Parser for the text of a setting; a fault is a sentence that ends "…, such as x". */
 export interface SettingKind<Value> {
@@ -257,18 +257,10 @@ function readUnixSocket(input: string): ReturnType<SettingKind<OriginSetting>['r
   const socket = /^unix:(?:\/\/)?(\/[^\0]+)$/i.exec(input)?.[1];
   if (socket !== undefined) return { value: { origin: 'http://localhost', path: '', socketPath: socket } };
   const [, authority = '', path = ''] = /^http\+unix:\/\/([^/?#]+)(\/[^?#]*)?$/i.exec(input) ?? [];
-  const socketPath = decoded(authority);
+  const socketPath = percentDecoded(authority);
   return socketPath?.startsWith('/') === true
     ? withPath({ origin: 'http://localhost', path, socketPath })
     : { fault: 'must name a Unix socket as unix:/run/puma.sock or http+unix://%2Frun%2Fpuma.sock' };
-}
-
-function decoded(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function withPath(setting: OriginSetting): ReturnType<SettingKind<OriginSetting>['read']> {

@@ -1,5 +1,6 @@
 import { createServer, type Server } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
+import { percentDecoded } from '../../http/target.ts';
 import type { Components } from '../../openapi/components.ts';
 import type { BodySchemas } from '../../openapi/body-schemas.ts';
 import {
@@ -7,12 +8,13 @@ import {
   memberOf,
   operationsBelow,
   readJsonText,
+  tableOf,
   templateOf,
 } from '../../openapi/description.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { generalPointer } from '../../json/pointer.ts';
-import { OperationTable } from '../../rules/rule-book.ts';
+import type { OperationTable } from '../../rules/rule-book.ts';
 import { exampleResponse } from './described-examples.ts';
 import { ParameterChecks } from './parameter-checks.ts';
 
@@ -33,14 +35,6 @@ const PARAMETERS: ReadonlyMap<unknown, string> = new Map([
   ['header', 'header field'],
 ]);
 
-function decodedSegment(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
-}
-
 /** The operations of a description below a prefix, matched and validated as a service would. */
 export class DescribedService {
   readonly components: Components;
@@ -56,13 +50,7 @@ export class DescribedService {
     this.schemas = schemas;
     this.parameters = new ParameterChecks(components);
     this.operations = operationsBelow(components.description, prefix, 'v2');
-    this.table = new OperationTable(
-      this.operations.flatMap((operation, at) => {
-        const template = templateOf(operation);
-        const { method } = operation;
-        return template === undefined ? [] : [{ id: String(at), method, template, assumed: false }];
-      }),
-    );
+    this.table = tableOf(this.operations);
   }
 
   /** The operation that a request is for. */
@@ -107,7 +95,7 @@ export class DescribedService {
       const words = PARAMETERS.get(place);
       if (typeof name !== 'string' || words === undefined) return [];
       const segment = place === 'path' ? inPath.get(`{${name}}`) : undefined;
-      const texts = segment === undefined ? sentIn(place, name) : [decodedSegment(segment)];
+      const texts = segment === undefined ? sentIn(place, name) : [percentDecoded(segment) ?? segment];
       const fault = this.parameters.faultOf(
         parameter,
         texts.filter((text) => text !== ''),

@@ -1,4 +1,5 @@
 import { headerValue } from '../../http/header-list.ts';
+import { percentDecoded } from '../../http/target.ts';
 import type { ExplainRequest } from '../api.ts';
 import { bodyOfBytes, encodeBase64 } from '../entries/curl.ts';
 import {
@@ -741,7 +742,8 @@ export function readAddress(text: string, { isPathAsIs = false } = {}): Address 
   const [whole = ''] = (end === -1 ? '' : rest.slice(end)).split('#', 1);
   const question = whole.indexOf('?');
   const path = question === -1 ? whole : whole.slice(0, question);
-  const user = at === -1 ? undefined : bytesOf(decoded(authority.slice(0, at)));
+  const credentials = authority.slice(0, Math.max(0, at));
+  const user = at === -1 ? undefined : bytesOf(percentDecoded(credentials) ?? credentials);
   return {
     user,
     path: encodedPath(isPathAsIs ? path || '/' : withoutDots(path)),
@@ -759,14 +761,6 @@ export function requestTarget(address: string): string {
 
 /** A remainder of `-H Content-Type: application/json` without quotes, and not a host. */
 const MEDIA_TYPE = /^(?:application|text|multipart|image)\/[\w.+-]+(?:;.*)?$/;
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
 
 function encodedPath(path: string): string {
   return path.replaceAll(/[^\0-\x7F]+/gu, (text) => encodeURIComponent(text.toWellFormed()));
