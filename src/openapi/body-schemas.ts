@@ -1,5 +1,5 @@
 import { pointerToken } from '../json/pointer.ts';
-import { type Operation, OperationTable } from '../rules/rule-book.ts';
+import type { Operation, OperationTable } from '../rules/rule-book.ts';
 import { templateFault } from '../rules/rule.ts';
 import {
   type DescribedOperation,
@@ -12,6 +12,7 @@ import {
   memberOf,
   METHODS,
   objectIn,
+  tableOf,
   templateOf,
 } from './description.ts';
 import { SchemaChecks, type SchemaFault, TooMuchWork } from './schema-checks.ts';
@@ -74,17 +75,9 @@ export class BodySchemas {
 
   constructor(description: Description) {
     this.description = description;
-    const named = describedOperations(description, 'v2').map((operation, at) => ({
-      id: String(at),
-      operation,
-    }));
-    this.operations = new Map(named.map(({ id, operation }) => [id, operation]));
-    this.table = new OperationTable(
-      named.flatMap(({ id, operation }) => {
-        const template = templateOf(operation);
-        return template === undefined ? [] : [{ id, method: operation.method, template, assumed: false }];
-      }),
-    );
+    const operations = describedOperations(description, 'v2');
+    this.operations = new Map(operations.map((operation, at) => [String(at), operation]));
+    this.table = tableOf(operations);
   }
 
   /**

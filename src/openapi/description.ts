@@ -1,4 +1,5 @@
 import { tokenName } from '../json/pointer.ts';
+import { OperationTable } from '../rules/rule-book.ts';
 import { templateFault } from '../rules/rule.ts';
 
 /** An OpenAPI description (3.0 or later) as data. */
@@ -371,6 +372,17 @@ function lastSegment(path: string): string {
 export function templateOf({ rest }: DescribedOperation): string | undefined {
   const template = rest === '/' ? rest : rest.replace(/\/$/, '').replace(/\.json$/, '');
   return templateFault(template) === undefined ? template : undefined;
+}
+
+/** Finds the operation of a request; its id is its position in the list. */
+export function tableOf(operations: readonly DescribedOperation[]): OperationTable {
+  return new OperationTable(
+    operations.flatMap((operation, at) => {
+      const template = templateOf(operation);
+      const { method } = operation;
+      return template === undefined ? [] : [{ id: String(at), method, template, assumed: false }];
+    }),
+  );
 }
 
 /** An object of a description, read as data. */

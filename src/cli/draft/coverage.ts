@@ -5,14 +5,15 @@ import type { Migration } from '../../library/migration.ts';
 import type { MigratedRequest } from '../../library/verdicts.ts';
 import { Components } from '../../openapi/components.ts';
 import {
+  type DescribedOperation,
   type Description,
   isJsonMedia,
   isObject,
   memberOf,
   objectIn,
-  type DescribedOperation,
   operationsBelow,
   readJsonText,
+  tableOf,
   templateOf,
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/conversions.ts';
@@ -20,7 +21,7 @@ import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodi
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import type { OneDirection, Shape } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
-import { count, counted, terminalText } from '../../report/text.ts';
+import { count, counted, listed, terminalText } from '../../report/text.ts';
 import { printFault, withArticle } from '../../rules/rule-book-fault.ts';
 import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
@@ -88,14 +89,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
   const migration = createMigration(withoutTransforms(ruleBook));
   const named = new OperationTable(ruleBook.operations);
   const young = operationsBelow(v2, ruleBook.to, 'v2');
-  const table = new OperationTable(
-    young.flatMap((operation, at) => {
-      const template = templateOf(operation);
-      return template === undefined
-        ? []
-        : [{ id: String(at), method: operation.method, template, assumed: false }];
-    }),
-  );
+  const table = tableOf(young);
   const document = new SourceDocument(sources.text);
   const old = operationsBelow(v1, ruleBook.from, 'v1').filter(
     (operation) => templateOf(operation) !== undefined && isWanted(operation),
@@ -223,13 +217,13 @@ function formValue(text: string): unknown {
     }
     object[steps.at(-1) ?? ''] = value;
   }
-  return listed(root);
+  return withLists(root);
 }
 
-function listed(value: unknown): unknown {
+function withLists(value: unknown): unknown {
   if (!isObject(value)) return value;
   const keys = Object.keys(value);
-  const inner = keys.map((key) => listed(value[key]));
+  const inner = keys.map((key) => withLists(value[key]));
   if (keys.length > 0 && keys.every((key) => /^\d+$/.test(key))) return inner;
   return Object.fromEntries(keys.map((key, at) => [key, inner[at]]));
 }
@@ -632,11 +626,6 @@ function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
 /** The path of a member in a sentence. */
 const PLACE = /(?<![^ ])[^ /,:]{0,80}\/[^ ,:]{1,4000}/;
 
-function named(names: readonly string[]): string {
-  const more = names.length - MAX_NAMED;
-  return `${names.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-}
-
 /** One line for gaps that say the same. */
 function gapLine(gaps: readonly Gap[], file: string): string {
   const [first] = gaps;
@@ -645,7 +634,7 @@ function gapLine(gaps: readonly Gap[], file: string): string {
   const places = new Set(gaps.map(({ text }) => PLACE.exec(text)?.[0] ?? ''));
   const more =
     places.size > 1 ? `, and at ${places.size - 1} more ${places.size === 2 ? 'place' : 'places'}` : '';
-  const sentence = terminalText(`${named(operations)}: ${first.text}${more}`);
+  const sentence = terminalText(`${listed(operations, MAX_NAMED)}: ${first.text}${more}`);
   const { line, column } = first;
   return line === undefined || column === undefined
     ? `  ${sentence}`

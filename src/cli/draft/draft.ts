@@ -13,7 +13,7 @@ import {
   type Description,
   printJsonText,
   readJsonText,
-  templateOf,
+  tableOf,
 } from '../../openapi/description.ts';
 import { mergeRuleBook, saidMoves } from './merge-rule-book.ts';
 import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
@@ -24,7 +24,6 @@ import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
-import { OperationTable } from '../../rules/rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
 import { prefixFault, readPrefix } from '../../rules/rule.ts';
 import {
@@ -188,13 +187,7 @@ export function usedWishes(
   if (wishes.isWanted !== undefined || requests.length === 0) return { wishes, left: undefined };
   const { from = DEFAULT_PREFIXES.v1, v1: operations } = describedVersions(v1, v2, wishes);
   const prefix = from.replace(/\/$/, '');
-  const table = new OperationTable(
-    operations.flatMap((operation, at) => {
-      const template = templateOf(operation);
-      const { method } = operation;
-      return template === undefined ? [] : [{ id: String(at), method, template, assumed: false }];
-    }),
-  );
+  const table = tableOf(operations);
   const used = new Set(
     requests.flatMap(({ request: { method = 'GET', target = '' } }) => {
       const [path = ''] = target.split('?', 1);
