@@ -17,38 +17,39 @@ import {
 } from './description.ts';
 import { SchemaChecks, type SchemaFault, TooMuchWork } from './schema-checks.ts';
 
-/** Whether V2's schema accepts a body; `why` says why that is not known. */
+/** The result of checking a body against V2's schema; `why` is the reason for an unknown one. */
 export type BodyVerdict =
   | { readonly v2: 'valid' }
-  /** `at` is the RFC 6901 pointer of the first fault, to the member itself: also to one that is missing. */
+  /** `at` is the RFC 6901 pointer to the first member at fault, which may be a missing one. */
   | { readonly v2: 'invalid'; readonly at: string }
   | { readonly v2: 'unknown'; readonly why: 'no-schema' | 'unusable-schema' | 'not-json' | 'too-slow' };
 
 /**
- * Maximum steps of one check of a client's body, some milliseconds: a step is a schema, a member or a state of a pattern. Counted, not
- * timed: a verdict depends on the body alone, and the edge has no clock that runs meanwhile.
+ * Maximum steps of one check of a client's body, which take some milliseconds. A step is one schema, member or state of a pattern. Steps
+ * are counted instead of time, so that the verdict depends on the body alone, and because clocks of edge runtimes stand still while code
+ * runs.
  */
 const MAX_STEPS = 500_000;
 
-/** For a body that an operator checks. */
+/** Maximum steps of one check that an operator runs. */
 const MAX_OFFLINE_STEPS = 50_000_000;
 
 /** Methods whose bodies are checked. */
 const WRITES: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 
-/** Maximum keywords that a warning names. */
+/** Maximum paths, and maximum keywords, that warnings name. */
 const MAX_NAMED = 5;
 
 type Schema = ReturnType<SchemaChecks['compile']>;
 
 /** The schema of a body in one media type of JSON. */
 interface MediaSchema {
-  /** As the description names it, in lower case and without parameters: perhaps a range. */
+  /** The media type or range in the description, in lower case and without parameters. */
   readonly media: string;
   readonly schema: Schema;
 }
 
-/** The schemas of all operations; those of one begin with the most specific media type. */
+/** The schemas of all operations; for each, that of the most specific media type comes first. */
 interface CompiledSchemas {
   readonly byOperation: ReadonlyMap<string, readonly MediaSchema[]>;
   readonly checks: SchemaChecks;
@@ -69,7 +70,7 @@ export class BodySchemas {
   private readonly description: Description;
   private readonly operations: ReadonlyMap<string, DescribedOperation>;
   private readonly table: OperationTable;
-  /** For each rule book, by its operations: whether none of its writes is described. */
+  /** The results of `isUndescribed`, by the operations of the rule book. */
   private readonly undescribed = new WeakMap<readonly Operation[], boolean>();
   private compiled: CompiledSchemas | undefined = undefined;
 
@@ -81,8 +82,8 @@ export class BodySchemas {
   }
 
   /**
-   * Returns whether V2 accepts a body sent to the path `rest` below the version, up to the first fault. Never throws. Without `request`
-   * the path alone says which operation it is.
+   * Returns whether V2 accepts a body sent to the path `rest` below the version, and where its first fault is. Never throws. Without
+   * `request`, the operation is found by the path alone.
    */
   verdictOf(method: string, rest: string, body: Uint8Array, request?: CheckedRequest): BodyVerdict {
     try {
@@ -97,12 +98,12 @@ export class BodySchemas {
     }
   }
 
-  /** Returns why V2 refuses the body, the innermost reasons only; undefined when it describes no such operation or no schema. */
+  /** Returns the innermost reasons why V2 refuses the body; undefined if V2 describes no such operation, or no schema for it. */
   faultsOf(method: string, rest: string, body: unknown): readonly SchemaFault[] | undefined {
     return this.schemasOf(method, rest)?.[0]?.schema(body, MAX_OFFLINE_STEPS).faults;
   }
 
-  /** Compiles all schemas, which takes milliseconds; otherwise the first check does. */
+  /** Compiles all schemas, which takes milliseconds. Without this call, the first check compiles them. */
   prepare(): void {
     this.compiled ??= this.compile();
   }
@@ -120,8 +121,8 @@ export class BodySchemas {
   }
 
   /**
-   * Sentences about what is not checked of the bodies of these operations of a rule book: nothing at all, where the description and
-   * the rule book have no operation in common, or keywords that were left out.
+   * Returns a sentence for each part that is not checked in bodies of these operations: a path or a keyword that cannot be used, or all
+   * bodies, if the description and the rule book have no operation in common.
    */
   warnings(operations: readonly Operation[]): readonly string[] {
     const { byOperation, checks } = (this.compiled ??= this.compile());
@@ -185,8 +186,8 @@ export class BodySchemas {
   }
 
   /**
-   * The schemas of the operation, if V2 has it. A described path with a parameter is not the operation if the operation has a literal
-   * there: `/clients/import` matches `/clients/{id}` only by accident.
+   * The schemas of the operation, if V2 describes it. A described path with a parameter is another operation where this one has a literal:
+   * `/clients/import` matches `/clients/{id}` only by accident.
    */
   private schemasAt({ method, template, to }: Operation): readonly MediaSchema[] | undefined {
     const own = to?.template ?? template;
@@ -244,14 +245,17 @@ function withoutParameters(mediaType: string): string {
   return type.trim().toLowerCase();
 }
 
-/** True for a media type that a description's media type or range has (RFC 9110 §12.5.1). */
+/** True if a media type or range of a description includes the media type. */
 function isWithin(media: string, range: string): boolean {
   return (
     range === media || range === '*/*' || (range === 'application/*' && media.startsWith('application/'))
   );
 }
 
-/** True for templates with parameters in the same segments; a destination may have more in one: `/invoices/inv_{id}`. */
+/**
+ * True if both templates have parameters in the same segments; a destination's parameter may be a part of its segment:
+ * `/invoices/inv_{id}`.
+ */
 function haveSameShape(one: string, other: string): boolean {
   const [own, others] = [one.split('/'), other.split('/')];
   return own.every((segment, at) => segment.includes('{') === (others[at] ?? '').includes('{'));
@@ -266,7 +270,7 @@ function jsonValue(body: Uint8Array): unknown {
   }
 }
 
-/** The part of a description that is needed to check request bodies, for small bundles. */
+/** Returns the part of a description that the check of request bodies needs, so that bundles stay small. */
 export function requestDescription(description: Description): Description {
   const { openapi, servers, components } = description;
   const { schemas = {}, requestBodies = {} } = isObject(components) ? components : {};

@@ -13,8 +13,10 @@ import { pointerToken } from '../json/pointer.ts';
 
 const PREFIX = '#/components/schemas/';
 
-/** Maximum references that are edited within each other, and of all edits of places that are no component: each is made anew. */
+/** Maximum depth of references that are edited one inside another. */
 const MAX_DEPTH = 256;
+
+/** Maximum edits of references to places other than components: each of them makes a new schema. */
 const MAX_INLINE = 10_000;
 
 /** A schema component after one or more edits. */
@@ -22,13 +24,13 @@ interface Variant {
   /** The name of the component before all edits. */
   readonly base: string;
   schema: unknown;
-  /** The reference that it equals, once an edit turned out to change nothing. */
+  /** The reference that replaces this one, if the edit changed nothing. */
   sameAs: string | undefined;
 }
 
 /**
- * The schema components of a description. An edit never touches a component, which other operations may use: it makes a variant,
- * one for each series of edits.
+ * The schema components of a description. An edit leaves the component alone, because other operations may use it, and makes a variant: one
+ * for each series of edits.
  */
 export class Components {
   readonly description: Description;
@@ -60,7 +62,7 @@ export class Components {
     return found;
   }
 
-  /** Follows `$ref` from a schema; a circle ends after a hundred steps. */
+  /** Follows `$ref` from a schema, for at most a hundred steps, so that a circle ends. */
   followed(schema: unknown): unknown {
     let current = schema;
     for (let steps = 0; steps < 100 && isObject(current) && typeof current['$ref'] === 'string'; steps += 1) {
@@ -70,8 +72,8 @@ export class Components {
   }
 
   /**
-   * Returns the reference to a component after an edit; an edited schema if the reference points elsewhere in the description. `key` is
-   * equal for equal edits.
+   * Returns the reference to the edited component, or, for a reference to another place of the description, the edited schema itself. Equal
+   * edits have equal keys.
    */
   edited(reference: string, key: string, edit: (schema: unknown) => unknown): string | JsonObject {
     if (this.depth >= MAX_DEPTH || this.inlined >= MAX_INLINE) {
@@ -105,7 +107,7 @@ export class Components {
     const schema = this.schema(origin);
     const reference = `${PREFIX}${base} ${this.variants.size}`;
     const variant: Variant = { base, schema, sameAs: undefined };
-    // Known before it is complete: a schema may contain itself.
+    // Registered before it is complete: a schema may contain itself.
     this.variants.set(reference, variant);
     this.known.set(key, reference);
     variant.schema = edit(schema);
@@ -113,13 +115,13 @@ export class Components {
     return this.origin(reference);
   }
 
-  /** The reference that `reference` equals, as far as edits changed nothing. */
+  /** The reference without the edits that changed nothing. */
   origin(reference: string): string {
     const same = this.variants.get(reference)?.sameAs;
     return same === undefined ? reference : this.origin(same);
   }
 
-  /** The name of the component behind a reference, or behind a variant of it. */
+  /** The name of the component that a reference leads to, itself or as a variant. */
   baseOf(reference: string): string | undefined {
     return this.variants.get(reference)?.base ?? componentName(reference);
   }
@@ -144,7 +146,7 @@ export interface DescribedMember {
   readonly required: boolean;
 }
 
-/** The members that a schema describes, in references and all of its parts; alternatives make them optional. */
+/** The members that a schema describes, itself or in its references and parts; those in alternatives are optional. */
 export function membersOf(schema: unknown, components: Components): readonly DescribedMember[] {
   const members = new Map<string, DescribedMember>();
   collect(schema, { components, isCertain: true, members, open: new Set() });
@@ -191,7 +193,7 @@ function collect(schema: unknown, collection: Collection): void {
   open.delete(found);
 }
 
-/** True for a schema that describes an object itself: with members, or with the type. */
+/** True for a schema that itself describes an object: by its members, or by its type. */
 export function isObjectSchema(schema: JsonObject): boolean {
   const { type, properties } = schema;
   return isObject(properties) || type === 'object' || (Array.isArray(type) && type.includes('object'));
@@ -215,13 +217,13 @@ export function withRequired(schema: JsonObject, names: readonly string[]): Json
 /** The schema behind the `$ref` of `schema`; undefined if there is none. */
 type Follow = (schema: unknown) => unknown;
 
-/** Maximum alternatives within alternatives that are searched for `readOnly`: a schema may be its own. */
+/** Maximum depth of alternatives that is searched for `readOnly`: a schema may be an alternative of itself. */
 const MAX_ALTERNATIVES = 6;
 
-/** The address of the description for references in it; `.invalid` is reserved (RFC 2606). */
+/** The base URI of references in the description; `.invalid` is a reserved domain (RFC 2606). */
 const DOCUMENT = 'https://description.invalid/';
 
-/** Keywords whose values are data and no schemas. */
+/** Keywords whose values are data, not schemas. */
 const DATA: ReadonlySet<string> = new Set(['enum', 'const', 'default', 'example', 'examples']);
 
 /** Maximum levels of a description that are searched for names of schemas. */
@@ -243,7 +245,7 @@ function partsOf(schema: unknown, follow: Follow): readonly JsonObject[] {
   return [...parts];
 }
 
-/** The names of members that a schema calls `readOnly`: in each view of a value (`certain`), or also in one of its alternatives. */
+/** The names of members that are `readOnly` for every value (`certain`), or in at least one alternative (`possible`). */
 export function readOnlyMembers(
   schema: unknown,
   follow: Follow,
@@ -309,7 +311,7 @@ export function isNullable(schema: JsonObject, follow: Follow): boolean {
   );
 }
 
-/** A schema or a substitute for one, and its place in the description. */
+/** A value where a schema is expected, and its place in the description. */
 export interface Located {
   readonly schema: unknown;
   /** A fragment (RFC 6901 §6), such as `#/components/schemas/Client`. */
@@ -329,7 +331,7 @@ export class SchemaReferences {
     this.collect(this.document, 0);
   }
 
-  /** A part of the description, as one from which references lead. */
+  /** A value of the description, from which references can be resolved. */
   locate(schema: unknown, pointer: string): Located {
     return { schema, pointer, base: DOCUMENT };
   }
@@ -345,11 +347,11 @@ export class SchemaReferences {
       pointer.startsWith('#/') || pointer === ''
         ? start && this.within(start, pointer)
         : this.named.get(uri.href);
-    // Many write pointers from the root of the description also below an `$id`.
+    // Many authors write pointers from the root of the description, even below an `$id`.
     return found ?? (reference.startsWith('#/') ? this.within(this.document, reference) : undefined);
   }
 
-  /** The URI that references in a schema are relative to, by its own `$id`. */
+  /** The URI that references in a schema are relative to: its own `$id` counts. */
   baseOf({ schema, base }: Located): string {
     const id = memberOf(schema, '$id');
     return typeof id === 'string' ? withoutFragment(URL.parse(id, base)?.href ?? base) : base;

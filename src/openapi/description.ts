@@ -35,7 +35,9 @@ export function isDescription(value: unknown): value is Description {
   return typeof version === 'string' && version.startsWith('3.') && isObject(memberOf(value, 'paths'));
 }
 
-/** Lists the operations of a description, in its order. `prefix` is such as `/api/v2`; a path without it is below it already. */
+/**
+ * Lists the operations of a description, in its order. `prefix` is, for example, `/api/v2`; a path without it is taken as relative to it.
+ */
 export function operationsOf(description: Description, prefix: string): readonly DescribedOperation[] {
   return Object.entries(objectIn(description, 'paths')).flatMap(([path, declared]) => {
     const item = followed(description, declared);
@@ -68,7 +70,7 @@ export function target(description: Description, reference: string): unknown {
     }, description);
 }
 
-/** Follows `$ref` from `value`, as long as it is local; a circle ends after a hundred steps. */
+/** Follows `$ref` from `value` within the description, for at most a hundred steps, so that a circle ends. */
 export function followed(description: Description, value: unknown): unknown {
   let current = value;
   for (let steps = 0; steps < 100; steps += 1) {
@@ -90,7 +92,9 @@ export function pointerStep(step: string): string {
   }
 }
 
-/** True for a media type of JSON, `application/json` or `application/*+json`, or a range that has it: `application/*`, and that of everything. */
+/**
+ * True for a JSON media type (`application/json`, `application/*+json`), and for a range that includes one (`application/*`, or any type).
+ */
 export function isJsonMedia(mediaType: string): boolean {
   const [type = ''] = mediaType.split(';', 1);
   return isJsonType(type) || RANGES.has(type.trim());
@@ -155,8 +159,8 @@ function prefixOf(
 }
 
 /**
- * The whole prefix of the version that is described, of its servers and its paths: empty where the servers have none, and undefined where
- * there are no servers, or one that is no plain path.
+ * The prefix of the described version, of its servers and paths together: empty if the servers have none, undefined without servers, or
+ * with one that has no plain path.
  */
 export function describedPrefix(description: Description, version: 'v1' | 'v2'): string | undefined {
   const { prefix } = prefixOf(description, version);
@@ -170,13 +174,13 @@ export function describedPrefix(description: Description, version: 'v1' | 'v2'):
   return whole === '' || isPlainPrefix(whole) ? whole : undefined;
 }
 
-/** Where requests of both versions arrive: the paths that every operation of a version begins with. */
+/** The prefixes of both versions: the path that all operations of a version begin with. */
 export interface Prefixes {
   readonly from: string;
   readonly to: string;
 }
 
-/** The operations of two descriptions below the prefixes that a rule book leads between. */
+/** The operations of two descriptions below the prefixes that a rule book has as `from` and `to`. */
 export interface DescribedVersions {
   readonly v1: readonly DescribedOperation[];
   readonly v2: readonly DescribedOperation[];
@@ -188,17 +192,17 @@ export interface DescribedVersions {
 }
 
 /**
- * The operations to compare: below prefixes that a person gives, or below those in the descriptions. If both have several groups of paths
- * with versions of their own, the largest group that has another version in V2.
+ * The operations to compare: below the given prefixes, or below those in the descriptions. If paths of both have several versioned
+ * prefixes, those below the prefix with the most paths whose version differs in V2.
  */
 export function describedVersions(
   v1: Description,
   v2: Description,
-  said: Partial<Prefixes> = {},
+  given: Partial<Prefixes> = {},
 ): DescribedVersions {
-  const isSaid = said.from !== undefined || said.to !== undefined;
-  const group = isSaid ? undefined : changedGroup(v1, v2);
-  const { from = group?.from, to = group?.to } = said;
+  const isGiven = given.from !== undefined || given.to !== undefined;
+  const group = isGiven ? undefined : changedGroup(v1, v2);
+  const { from = group?.from, to = group?.to } = given;
   const found: DescribedVersions = {
     v1: from === undefined ? describedOperations(v1, 'v1') : operationsBelow(v1, from, 'v1'),
     v2: to === undefined ? describedOperations(v2, 'v2') : operationsBelow(v2, to, 'v2'),
@@ -206,15 +210,15 @@ export function describedVersions(
     to: to ?? describedPrefix(v2, 'v2'),
     notes: group?.notes ?? [],
   };
-  return isSaid || group !== undefined ? found : withLongerPrefix(found);
+  return isGiven || group !== undefined ? found : withLongerPrefix(found);
 }
 
-/** Operations that must match below a longer prefix: what few have in common is rather the word of a resource. */
+/** Minimum number of operations that must match below a longer prefix: a start that fewer have in common is more likely a resource. */
 const MATCHING_BELOW = 4;
 
 /**
- * The same below a longer prefix where all operations of one version have it and more of them match without it: the contacts of
- * `/crm/v3/objects` are those of `/crm/objects/2026-03` in V2.
+ * Extends the prefix of one version by the segments that all its operations begin with, if far more operations match without them: the
+ * contacts of `/crm/v3/objects` are those of `/crm/objects/2026-03` in V2.
  */
 function withLongerPrefix(found: DescribedVersions): DescribedVersions {
   const { v1, v2, from, to } = found;
@@ -236,7 +240,7 @@ function isNested({ from = '', to = '' }: DescribedVersions): boolean {
   return below(from, to) !== undefined || below(to, from) !== undefined;
 }
 
-/** The operations of V1 that V2 has by method and path, with a word in it. */
+/** The number of V1's operations that V2 has with the same method and path, apart from paths that consist of parameters. */
 function matching({ v1, v2 }: DescribedVersions): number {
   const key = ({ method, rest }: DescribedOperation): string =>
     `${method} ${rest.replaceAll(/\{[^{}]*\}/g, '{}')}`;
@@ -245,7 +249,7 @@ function matching({ v1, v2 }: DescribedVersions): number {
     .length;
 }
 
-/** What the paths of all operations begin with, but for the last segment of each: `/a`, `/a/b`. */
+/** The paths that all operations begin with, without their last segments: `/a`, `/a/b`. */
 function heads(operations: readonly DescribedOperation[]): readonly string[] {
   const [first = [], ...others] = operations.map(({ rest }) => rest.split('/').slice(1, -1));
   const end = first.findIndex(
@@ -259,7 +263,7 @@ function withoutHead(operations: readonly DescribedOperation[], head: string): r
   return operations.map((operation) => ({ ...operation, rest: operation.rest.slice(head.length) }));
 }
 
-/** The operations of a description below a prefix, which its servers or its paths have; where none is, those of the version. */
+/** The operations of a description below a prefix of its servers or paths; without any, all operations of the version. */
 export function operationsBelow(
   description: Description,
   prefix: string,
@@ -311,7 +315,7 @@ function changedGroup(
   return { from, to, notes };
 }
 
-/** The paths below each prefix with a version in them; none where the servers tell the version. */
+/** The paths below each prefix that ends with a version; none if the version is in the servers. */
 function groupsOf(description: Description): ReadonlyMap<string, readonly string[]> {
   const served = servedPath(description) ?? '';
   const groups = new Map<string, string[]>();
@@ -350,7 +354,7 @@ function isPlainPrefix(text: string): boolean {
   return /^(?:\/[\w.~-]+)+$/.test(text);
 }
 
-/** The path up to its version; undefined when it has none before its first other parameter. */
+/** The path up to its version; undefined if another parameter comes before the version. */
 function versionPrefix(path: string): string | undefined {
   const segments = path.split('/');
   const at = segments.findIndex((segment) => isVersion(segment) || segment.includes('{'));
@@ -368,7 +372,7 @@ function lastSegment(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
 }
 
-/** The path of an operation as a rule book writes it; undefined when it cannot. */
+/** The path of an operation as a rule book writes it; undefined if a rule book cannot write it. */
 export function templateOf({ rest }: DescribedOperation): string | undefined {
   const template = rest === '/' ? rest : rest.replace(/\/$/, '').replace(/\.json$/, '');
   return templateFault(template) === undefined ? template : undefined;
@@ -388,7 +392,7 @@ export function tableOf(operations: readonly DescribedOperation[]): OperationTab
 /** An object of a description, read as data. */
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-/** True for an object that is neither an array nor a number kept as text. */
+/** True for an object, but not for an array or a number that is kept as text. */
 export function isObject(value: unknown): value is JsonObject {
   return (
     typeof value === 'object' &&
@@ -628,7 +632,7 @@ function responseOf(response: unknown, produces: readonly string[]): unknown {
   };
 }
 
-/** What a parameter has beside its schema. */
+/** The members of a parameter of Swagger 2.0 that are not keywords of its schema. */
 const PARAMETER_MEMBERS: ReadonlySet<string> = new Set([
   'name',
   'in',
@@ -652,7 +656,7 @@ function parameterOf(parameter: unknown): unknown {
   };
 }
 
-/** The schema that the members of a parameter are. */
+/** The schema of a parameter, whose keywords are members of the parameter in Swagger 2.0. */
 function valueSchema(parameter: JsonObject): unknown {
   const members = Object.entries(parameter).filter(
     ([name]) => !PARAMETER_MEMBERS.has(name) && !name.startsWith('x-'),
@@ -663,7 +667,7 @@ function valueSchema(parameter: JsonObject): unknown {
 /** Members of a schema whose members are schemas. */
 const SCHEMA_MAPS: ReadonlySet<string> = new Set(['properties', 'patternProperties', 'definitions']);
 
-/** Members of a schema that are values and no schemas. */
+/** Members of a schema that are data, not schemas. */
 const VALUES: ReadonlySet<string> = new Set(['default', 'enum', 'example', 'required']);
 
 function schemaOf(schema: unknown): unknown {

@@ -25,7 +25,7 @@ export interface DeadReference {
   readonly isUnread: boolean;
 }
 
-/** A description in one document, and what could not be brought into it. */
+/** A description in one document, and the references that could not be resolved. */
 export interface JoinedDescription {
   readonly description: JsonObject;
   readonly dead: readonly DeadReference[];
@@ -57,11 +57,13 @@ const PART_MAPS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Members beside a `$ref` that only inform people, so that it does not matter that OpenAPI 3.0 ignores them. */
+/** Keywords beside a `$ref` that only inform people, and are kept although OpenAPI 3.0 ignores them. */
 const ANNOTATIONS: ReadonlySet<string> = new Set(['description', 'summary', 'title', 'example']);
 
-/** Maximum references in a row, and maximum values that parts of other documents may come to in all. */
+/** Maximum references in a row. */
 const MAX_STEPS = 100;
+
+/** Maximum values that are copied from other documents. */
 const MAX_VALUES = 3_000_000;
 
 /**
@@ -79,7 +81,7 @@ class Join {
   private readonly documents: ReadonlyMap<string, unknown>;
   /** Documents by the `$id` that they give themselves. */
   private readonly byId = new Map<string, string>();
-  /** What schemas of the first document call themselves by `$id` (JSON Schema 2020-12 §8.2.1). */
+  /** The `$id`s of schemas in the first document (JSON Schema 2020-12 §8.2.1). */
   private readonly ids = new Set<string>();
   /** Members of the description that hold its schemas. */
   private readonly home: readonly string[];
@@ -184,11 +186,11 @@ class Join {
   private referred(place: Place, value: JsonObject, reference: string, kind: Kind): unknown {
     const siblings = (): JsonObject => this.members(place, value, kind);
     if (place.document === this.root && this.isLocal(reference))
-      return { $ref: reference, ...(kind === 'schema' ? this.judged(siblings()) : siblings()) };
+      return { $ref: reference, ...(kind === 'schema' ? this.effective(siblings()) : siblings()) };
     const target = this.target(reference, place);
     if (kind === 'schema') {
       const lead = target === undefined ? reference : this.leadTo(target);
-      return { $ref: lead, ...this.judged(siblings()) };
+      return { $ref: lead, ...this.effective(siblings()) };
     }
     if (target === undefined) return { $ref: reference, ...siblings() };
     if (target.document === this.root) return { $ref: `#${target.pointer}`, ...siblings() };
@@ -220,7 +222,7 @@ class Join {
     for (const [name, member] of Object.entries(value)) if (!DATA.has(name)) this.collectIds(member, own);
   }
 
-  private judged(siblings: JsonObject): JsonObject {
+  private effective(siblings: JsonObject): JsonObject {
     if (!this.ignoresSiblings) return siblings;
     return editMembers(siblings, (name, value) =>
       ANNOTATIONS.has(name) || name.startsWith('x-') ? [[name, value]] : [],
@@ -231,7 +233,7 @@ class Join {
     const mapping = memberOf(value, 'mapping');
     if (!isObject(value) || !isObject(mapping)) return value;
     const led = editMembers(mapping, (name, to) => {
-      // A name of a component, or a reference (OpenAPI 3.1.1 §4.8.25): a name has neither of these.
+      // A name of a component, or a reference (OpenAPI 3.1.1 §4.8.25), which has a slash, a number sign or the ending of a file.
       if (typeof to !== 'string' || !/[/#]|\.(?:json|ya?ml)$/i.test(to)) return [[name, to]];
       if (place.document === this.root && this.isLocal(to)) return [[name, to]];
       const target = this.target(to, place);
@@ -267,7 +269,7 @@ class Join {
     return name;
   }
 
-  /** The final target of a place that only refers to another; siblings make it a schema of its own. */
+  /** The final target of a place that only refers to another one; a reference with siblings is a schema itself. */
   private followed(declared: Place): Place {
     let place = declared;
     for (let steps = 0; steps < MAX_STEPS; steps += 1) {
@@ -297,7 +299,7 @@ class Join {
     const pointer = url.hash.slice(1);
     const found = pointer === '' || pointer.startsWith('/') ? this.placeOf(document, pointer) : undefined;
     if (found?.value !== undefined) return found;
-    // The reader of the first document, which also knows anchors, reports what is missing there.
+    // The reader of the first document, which also resolves anchors, reports references that lead nowhere.
     if (document === this.root) return undefined;
     this.miss(reference, from, url.href, false);
     return undefined;

@@ -7,13 +7,10 @@ export interface WorkBound {
 /** A compiled pattern: true where it matches somewhere in `text`. */
 export type LinearPattern = (text: string, work: WorkBound) => boolean;
 
-/**
- * Maximum instructions of a pattern, so that `(a{1,1000}){1,1000}` costs neither memory nor time: a repetition with bounds is
- * written out.
- */
+/** Maximum instructions of a pattern, which bounds memory and time for `(a{1,1000}){1,1000}`: a bounded repetition is written out. */
 const MAX_INSTRUCTIONS = 10_000;
 
-/** Maximum groups within each other: the parser calls itself. */
+/** Maximum nesting of groups, because the parser is recursive. */
 const MAX_DEPTH = 200;
 
 /** Operations of a program. A character class has its index in `left`; the other fields are addresses. */
@@ -26,11 +23,10 @@ const NO_BOUNDARY = 5;
 const MATCH = 6;
 
 /**
- * Compiles a pattern of a schema (ECMA-262, with the flag `u`, as JSON Schema 2020-12 §6.4 of the core asks) for an engine whose
- * time is at most its length times that of the text: it follows all alternatives side by side (Thompson, 1968) where the engine of
- * the platform goes back and tries the next one, which takes a time exponential in the text for `(a+)+$`. Returns a sentence for a
- * pattern that is none, or that only an engine that goes back can match. `re2js` was weighed: 45 KiB gzipped for the edge, and another
- * dialect, whose verdicts would differ from V2's.
+ * Compiles a pattern of a schema (ECMA-262 with the flag `u`, JSON Schema 2020-12 core §6.4) for an engine whose time is at most the length
+ * of the pattern times that of the text: it follows all alternatives side by side (Thompson, 1968). The platform's engine backtracks, and
+ * takes a time exponential in the text for `(a+)+$`. Returns a sentence for an invalid pattern, and for one that needs backtracking.
+ * `re2js` was rejected: it adds 45 KiB (gzipped) to the edge, and verdicts of its dialect would differ from V2's.
  */
 export function compilePattern(source: string): LinearPattern | { readonly fault: string } {
   try {
@@ -57,10 +53,10 @@ interface Program {
   readonly classes: readonly CharacterClass[];
 }
 
-/** The code points that an atom matches. The platform decides, one code point at a time: there is nothing to go back to. */
+/** The code points that an atom matches. The platform's engine tests one code point at a time, so it cannot backtrack. */
 class CharacterClass {
   private readonly expression: RegExp;
-  /** Of each ASCII character: 0 before it was asked for, 1 for no, 2 for yes. */
+  /** For each ASCII character: 0 if not tested yet, 1 for no, 2 for yes. */
   private readonly ascii = new Uint8Array(128);
 
   constructor(source: string) {
@@ -155,7 +151,7 @@ class Parser {
     const rest = this.source.slice(this.at, this.at + 16);
     const start = this.at;
     if (rest.startsWith('[')) {
-      // Without the flag `v` a class has no class within.
+      // Without the flag `v`, classes do not nest.
       for (this.at += 1; this.source[this.at] !== ']'; this.at += 1) {
         if (this.source[this.at] === '\\') this.at += 1;
       }
@@ -182,7 +178,7 @@ class Parser {
       return part;
     }
     this.at += bounds.length;
-    // Lazy or not, it matches the same texts.
+    // Lazy repetitions match the same texts.
     this.take('?');
     if (bounds === '*') return { kind: 'repeat', part, least: 0, most: Infinity };
     if (bounds === '+') return { kind: 'repeat', part, least: 1, most: Infinity };
@@ -242,7 +238,7 @@ class Parser {
     const before = this.instructions.length;
     for (let times = 0; times < least; times += 1) {
       this.emit(part);
-      // Nothing, as often as one likes, is nothing: `(){4000000000}` ends here.
+      // A repeated part without instructions matches the empty text: `(){4000000000}` ends here.
       if (this.instructions.length === before) return;
     }
     if (most === Infinity) {
@@ -272,7 +268,7 @@ function matcher({ instructions, classes }: Program): LinearPattern {
   const pending: number[] = [];
   return (text, work) => {
     visited.fill(0);
-    // A check that was ended for its work may have left some.
+    // A check that exceeded its bound may have left addresses here.
     pending.length = 0;
     work.spend(1 + (length >> 4));
     let count = 0;

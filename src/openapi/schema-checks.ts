@@ -32,7 +32,7 @@ export type CompiledSchema = (
 /** Maximum faults that a check lists: a hostile body has thousands of unknown members. */
 const MAX_FAULTS = 64;
 
-/** Maximum values and schemas within each other while a body is checked: the checks call each other. */
+/** Maximum nesting of values and schemas in a check, which is recursive. */
 const MAX_DEPTH = 500;
 
 /** The value that stands for one that was not recorded. */
@@ -62,13 +62,13 @@ const NO_LIST = 'it is no list of schemas';
 interface Node {
   readonly checks: Check[];
   readonly readOnly: ReadOnlyNames;
-  /** It has `unevaluatedProperties` or `unevaluatedItems`, which see what it evaluates itself only. */
+  /** True if it has `unevaluatedProperties` or `unevaluatedItems`, which consider only what this schema evaluates. */
   isClosing: boolean;
 }
 
 type Check = (visit: Visit, run: Run) => boolean;
 
-/** A value and what its schemas share. */
+/** A checked value, and the state that its schemas share. */
 interface Visit {
   readonly value: unknown;
   readonly place: Place | undefined;
@@ -82,13 +82,13 @@ interface Place {
   readonly name: string | number;
 }
 
-/** Members that are `readOnly` in each view of a value (`certain`), or also in one of its alternatives. */
+/** Members that are `readOnly` for every value (`certain`), or in at least one alternative (`possible`). */
 interface ReadOnlyNames {
   readonly certain: ReadonlySet<string>;
   readonly possible: ReadonlySet<string>;
 }
 
-/** What a keyword needs to compile its checks. */
+/** The inputs and callbacks with which a keyword compiles its checks. */
 interface Compiling {
   readonly schema: JsonObject;
   readonly node: Node;
@@ -96,17 +96,17 @@ interface Compiling {
   readonly isNullable: boolean;
   /** Ignores a keyword, or a part of it. */
   readonly leave: (steps: readonly string[], why: string) => void;
-  /** The schema of a value within, or of the same value, at a place below this one. */
+  /** Compiles a schema below this one: for a value inside the checked one, or for the same value (`beside`). */
   readonly inside: (...steps: readonly string[]) => Node;
   readonly beside: (...steps: readonly string[]) => Node;
   readonly pattern: (source: string) => ReturnType<typeof compilePattern>;
 }
 
 /**
- * Schemas of a description as checks of values: JSON Schema 2020-12, or that of OpenAPI 3.0. They are interpreted, as the edge forbids
- * to compile code, and each check counts its work: patterns and formats take linear time, and what remains (many alternatives
- * within each other, a large body) ends with `TooMuchWork`. A keyword that cannot be used is left out and listed in `leftOut`; it
- * never makes a value invalid.
+ * Schemas of a description as checks of values: JSON Schema 2020-12, or that of OpenAPI 3.0. They are interpreted, because edge runtimes
+ * forbid generated code, and each check counts its work: patterns and formats take linear time, and all other costs (many nested
+ * alternatives, a large body) end with `TooMuchWork`. A keyword that cannot be used is left out and listed in `leftOut`; it never makes a
+ * value invalid.
  */
 export class SchemaChecks {
   readonly leftOut: LeftOutKeyword[] = [];
@@ -133,7 +133,7 @@ export class SchemaChecks {
     };
   }
 
-  /** `open` are the schemas of the same value on the way here: one among them refers to itself without end. */
+  /** `open` are the schemas of the same value that are being compiled: a reference back to one of them would never end. */
   private node(located: Located, open: readonly unknown[]): Node {
     const { schema } = located;
     const known = this.nodes.get(schema);
@@ -214,8 +214,9 @@ export class SchemaChecks {
 class Run {
   readonly faults: (SchemaFault & { readonly value: unknown })[] = [];
   /**
-   * Keywords passed that were left out, and members missing that need not be there in a request. A schema that accepts a value
-   * because of one may refuse it in truth, so no body is refused because it accepts one (`not`, `oneOf`, `if`, `maxContains`).
+   * Counts of left-out keywords that were passed (`gaps`), and of missing members that a request may lack (`waived`). A schema that accepts
+   * a value because of one of these might in truth refuse it, so its acceptance never makes a body invalid (`not`, `oneOf`, `if`,
+   * `maxContains`).
    */
   gaps = 0;
   waived = 0;
@@ -251,7 +252,7 @@ class Run {
     return false;
   }
 
-  /** Whatever was accepted since `before` was accepted for certain. */
+  /** True if no keyword was passed and no member waived since `before`. */
   isCertainSince(before: number): boolean {
     return this.gaps + this.waived === before;
   }
@@ -280,7 +281,7 @@ class Evaluated {
   readonly indexes = new Set<number>();
   /** Elements from the first one on. */
   items = 0;
-  /** A keyword was ignored, so the parts that it would have evaluated are unknown. */
+  /** True if a keyword was ignored: the parts that it would have evaluated are unknown. */
   isPartial = false;
 
   add(other: Evaluated): void {
@@ -325,7 +326,7 @@ function nullableChecks({ node, isNullable }: Compiling): void {
   node.checks.push((visit, run) => visit.value === null || all(checks, (check) => check(visit, run)));
 }
 
-/** True when each item is accepted; all of them are asked, so that each fault is listed. */
+/** True if each item is accepted; does not stop at the first refusal, so that every fault is listed. */
 function all<Item>(items: Iterable<Item>, accepts: (item: Item) => boolean): boolean {
   let isAccepted = true;
   for (const item of items) if (!accepts(item)) isAccepted = false;
@@ -426,7 +427,7 @@ function canonicalText(value: unknown, run?: Run): string {
       ? `{${membersText(value, run)}}`
       : String(numberOf(value));
   run?.leave();
-  // Each object around a text copies it: the text of values within each other is quadratic in their depth.
+  // Each outer object copies the text of the inner ones: the total length is quadratic in the depth.
   run?.spend(text.length >> 3);
   return text;
 }
@@ -678,14 +679,14 @@ function compileAdditional({ schema, inside, pattern }: Compiling, declared: unk
   const known = new Set(Object.keys(objectIn(schema, 'properties')));
   const patterns = Object.keys(objectIn(schema, 'patternProperties')).map((source) => pattern(source));
   const usable = patterns.filter((matches): matches is LinearPattern => typeof matches === 'function');
-  // Which members a pattern that is left out would have matched is not known.
+  // It is unknown which members a left-out pattern would have matched.
   if (usable.length < patterns.length) return 'a name pattern beside it cannot be checked';
   const isOther = (_: Visit, name: string, run: Run): boolean =>
     !known.has(name) && !usable.some((matches) => matches(name, run));
   return othersCheck(declared === false ? undefined : inside('additionalProperties'), isOther);
 }
 
-/** Checks the members that other keywords leave over; without a schema there must be none. */
+/** Checks the members that other keywords did not check; without a schema, any such member is a fault. */
 function othersCheck(
   schema: Node | undefined,
   isOther: (visit: Visit, name: string, run: Run) => boolean,

@@ -1,7 +1,7 @@
 import { type Components, componentReference } from './components.ts';
 import { elementsOf, isObject, type JsonObject, memberOf, objectIn, stringsOf } from './description.ts';
 
-/** The facts about a value from a description, or from recorded traffic, with which two versions can be compared. */
+/** The facts about a value, from a description or from recorded traffic, by which two versions are compared. */
 export interface Shape {
   /** JSON types without `null`, `integer` among them; empty when any is possible. */
   readonly types: ReadonlySet<string>;
@@ -13,14 +13,14 @@ export interface Shape {
   /** The values of `enum`; empty when the description has none. */
   readonly values: readonly (string | number | boolean)[];
   readonly text: string;
-  /** Further keywords, such as `format` and `maxLength`, as text; empty for none. */
+  /** Further keywords, such as `pattern` and `maxLength`, as text; empty for none. */
   readonly constraints: string;
-  /** The formats of a string, such as `date`; empty for none. Those of numbers only tell a width. */
+  /** The formats of a string, such as `date`; empty for none. Formats of numbers are left out, because they only state a width. */
   readonly format: string;
-  /** The limits of a number and its multiple, as text: another unit has others. Empty if there are none. */
+  /** The limits of a number and its multiple, as text; empty for none. A value in another unit has other limits. */
   readonly limits: string;
   readonly isDeprecated: boolean;
-  /** What its description says to use instead; absent for nothing. */
+  /** The name that its description recommends instead; absent if it recommends none. */
   readonly successor?: string | undefined;
   /** True when it may be null. */
   readonly isNullable: boolean;
@@ -44,12 +44,12 @@ export interface ValueKinds {
 export interface MemberShape {
   readonly shape: Shape;
   readonly required: boolean;
-  /** The only direction in which it is described: `answered` for one that is read-only, `sent` for one that is write-only. */
-  readonly only?: OneDirection | undefined;
+  /** The only direction in which the member is described: `response` for a read-only one, `request` for a write-only one. */
+  readonly only?: Direction | undefined;
 }
 
-/** The direction of a member that is not in both requests and responses. */
-export type OneDirection = 'answered' | 'sent';
+/** The direction of a body. */
+export type Direction = 'request' | 'response';
 
 /** The shape of a value about which nothing is known. */
 export const ANY_SHAPE: Shape = {
@@ -69,7 +69,7 @@ export const ANY_SHAPE: Shape = {
   unread: [],
 };
 
-/** A schema that a value is described by, beside others. */
+/** One of the schemas that describe a value. */
 interface Part {
   readonly schema: JsonObject;
   /** False for one of several alternatives. */
@@ -82,21 +82,21 @@ const CONSTRAINTS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** Formats that say how wide a number is, and nothing about its meaning. */
+/** Formats that state the width of a number, not its meaning. */
 const WIDTHS: ReadonlySet<string> = new Set(['int32', 'int64', 'float', 'double', 'decimal']);
 
-/** Keywords beside a reference that do not describe the inside of the value. */
-const REMARKS: ReadonlySet<string> = new Set(
+/** Keywords beside a reference that annotate the value without describing its content. */
+const ANNOTATIONS: ReadonlySet<string> = new Set(
   'description title summary deprecated example examples readOnly writeOnly nullable xml externalDocs'.split(
     ' ',
   ),
 );
 
 /**
- * The shapes of one description. Each schema has one, however many places refer to it, and what is inside is read when somebody asks:
- * schemas that refer to each other describe values without an end.
+ * The shapes of one description. Each schema has one shape, even if many places refer to it. Members and elements are read on first use,
+ * because schemas that refer to each other describe values without an end.
  */
-class ShapeMemory {
+class ShapeCache {
   private readonly shapes = new WeakMap<JsonObject, Shape>();
   private readonly numbers = new WeakMap<JsonObject, number>();
   private readonly several = new Map<string, JsonObject>();
@@ -112,7 +112,7 @@ class ShapeMemory {
     return made;
   }
 
-  /** One schema for several of the same value: the same one for the same schemas. */
+  /** Returns one schema for several schemas of the same value; always the same object for the same schemas. */
   oneOf(schemas: readonly JsonObject[]): JsonObject {
     const [first] = schemas;
     if (first !== undefined && schemas.length === 1) return first;
@@ -129,18 +129,18 @@ class ShapeMemory {
   }
 }
 
-const memories = new WeakMap<Components, ShapeMemory>();
+const caches = new WeakMap<Components, ShapeCache>();
 
-function memoryOf(components: Components): ShapeMemory {
-  const known = memories.get(components) ?? new ShapeMemory();
-  memories.set(components, known);
+function cacheOf(components: Components): ShapeCache {
+  const known = caches.get(components) ?? new ShapeCache();
+  caches.set(components, known);
   return known;
 }
 
 /** The shape that a schema describes. */
 export function shapeOf(schema: unknown, components: Components): Shape {
   if (!isObject(schema)) return ANY_SHAPE;
-  return memoryOf(components).shape(schema, () => makeShape(schema, components));
+  return cacheOf(components).shape(schema, () => makeShape(schema, components));
 }
 
 function makeShape(schema: JsonObject, components: Components): Shape {
@@ -148,7 +148,7 @@ function makeShape(schema: JsonObject, components: Components): Shape {
   if (inner !== undefined) {
     const { shape, isAlways } = inner;
     if (isAlways) return shape;
-    return withRemarks(shape, {
+    return withAnnotations(shape, {
       text: textOf(schema) || shape.text,
       isDeprecated: memberOf(schema, 'deprecated') === true || shape.isDeprecated,
       isNullable: isNullable(schema) || shape.isNullable,
@@ -171,11 +171,11 @@ function makeShape(schema: JsonObject, components: Components): Shape {
       return (members ??= membersIn(parts, components));
     },
     get element() {
-      if (elements.length > 0) element ??= shapeOf(memoryOf(components).oneOf(elements), components);
+      if (elements.length > 0) element ??= shapeOf(cacheOf(components).oneOf(elements), components);
       return element;
     },
     get rest() {
-      return others.length === 0 ? undefined : shapeOf(memoryOf(components).oneOf(others), components);
+      return others.length === 0 ? undefined : shapeOf(cacheOf(components).oneOf(others), components);
     },
     isNullable: schemas.some(isNullable),
     values,
@@ -198,7 +198,7 @@ const SUCCESSORS = [
   /\b(?:replaced by|superseded by|in favou?r of) (?:the )?[`'"*]*([\w.]+)/i,
 ];
 
-/** The name that a description, or what an extension says of its deprecation, has for what is to be used instead. */
+/** The name that the description, or an extension about the deprecation, recommends instead. */
 function successorIn(schemas: readonly JsonObject[]): string | undefined {
   for (const schema of schemas) {
     for (const [key, value] of Object.entries(schema)) {
@@ -222,24 +222,11 @@ function kindsIn(schemas: readonly JsonObject[]): ValueKinds | undefined {
   return undefined;
 }
 
-/** The shape with other remarks. What is inside is the same object, so that it is compared once. */
-export function withRemarks(
+/** The shape with other annotations. Its members and elements are the same objects, so that they are compared only once. */
+export function withAnnotations(
   shape: Shape,
-  remarks: Partial<Pick<Shape, 'text' | 'isDeprecated' | 'successor' | 'isNullable' | 'constraints'>>,
+  annotations: Partial<Pick<Shape, 'text' | 'isDeprecated' | 'successor' | 'isNullable' | 'constraints'>>,
 ): Shape {
-  const {
-    types,
-    values,
-    text,
-    constraints,
-    format,
-    limits,
-    isDeprecated,
-    successor,
-    further,
-    isClosed,
-    unread,
-  } = shape;
   return {
     get members() {
       return shape.members;
@@ -250,24 +237,24 @@ export function withRemarks(
     get rest() {
       return shape.rest;
     },
+    types: shape.types,
+    values: shape.values,
+    text: shape.text,
+    constraints: shape.constraints,
+    format: shape.format,
+    limits: shape.limits,
+    isDeprecated: shape.isDeprecated,
+    successor: shape.successor,
     isNullable: shape.isNullable,
-    types,
-    values,
-    text,
-    constraints,
-    format,
-    limits,
-    isDeprecated,
-    successor,
-    further,
-    isClosed,
+    further: shape.further,
+    isClosed: shape.isClosed,
     kinds: shape.kinds,
-    unread,
-    ...remarks,
+    unread: shape.unread,
+    ...annotations,
   };
 }
 
-/** The shape of the one schema that a reference, or an `allOf` of one, leads to, where nothing but remarks stands beside it. */
+/** The shape that a `$ref`, or an `allOf` with one `$ref`, leads to, if only annotations are beside the reference. */
 function onlyReferred(
   schema: JsonObject,
   components: Components,
@@ -276,7 +263,7 @@ function onlyReferred(
   const [base, ...more] = elementsOf(schema['allOf']);
   const isBase = typeof memberOf(base, '$ref') === 'string' && more.length === 0;
   const word = words.includes('$ref') ? '$ref' : isBase ? 'allOf' : undefined;
-  const isPlain = words.every((one) => one === word || REMARKS.has(one) || one.startsWith('x-'));
+  const isPlain = words.every((one) => one === word || ANNOTATIONS.has(one) || one.startsWith('x-'));
   if (word === undefined || !isPlain) return undefined;
   const end = components.followed(word === '$ref' ? schema : base);
   if (!isObject(end) || end['$ref'] !== undefined || end === schema) return undefined;
@@ -367,7 +354,7 @@ function membersIn(parts: readonly Part[], components: Components): ReadonlyMap<
       let shape: Shape | undefined = all.length === 0 ? ANY_SHAPE : undefined;
       const member = {
         get shape() {
-          return (shape ??= shapeOf(memoryOf(components).oneOf(all), components));
+          return (shape ??= shapeOf(cacheOf(components).oneOf(all), components));
         },
         required: required.has(name),
         only: onlyIn(all, components),
@@ -378,15 +365,15 @@ function membersIn(parts: readonly Part[], components: Components): ReadonlyMap<
 }
 
 /** The only direction that one of a member's schemas allows. */
-function onlyIn(schemas: readonly JsonObject[], components: Components): OneDirection | undefined {
-  const isSaid = (word: string): boolean =>
+function onlyIn(schemas: readonly JsonObject[], components: Components): Direction | undefined {
+  const isMarked = (word: string): boolean =>
     schemas.some((schema) =>
       [schema, components.followed(schema), ...elementsOf(schema['allOf'])].some(
         (part) => memberOf(part, word) === true,
       ),
     );
-  if (isSaid('readOnly')) return 'answered';
-  return isSaid('writeOnly') ? 'sent' : undefined;
+  if (isMarked('readOnly')) return 'response';
+  return isMarked('writeOnly') ? 'request' : undefined;
 }
 
 function isClosedBy(schemas: readonly JsonObject[]): boolean {
@@ -414,7 +401,7 @@ function typesOf(parts: readonly Part[], hasMembers: boolean, values: Shape['val
     for (const name of names) if (name !== 'null') types.add(name);
     isWhole ||= isCertain && names.includes('integer') && !names.includes('number');
   }
-  // One of several schemas that all hold makes the others narrower.
+  // Where all schemas apply, `integer` narrows `number`.
   if (isWhole) types.delete('number');
   if (types.size > 0) return types;
   return new Set(values.map((value) => (Number.isInteger(value) ? 'integer' : typeof value)));
@@ -457,7 +444,7 @@ function listed(
   return [...new Set(found)].toSorted().join(' or ');
 }
 
-/** True when a value of one shape may be one of the other: they have a type in common, or one of them has any. */
+/** True if a value can have both shapes: they have a type in common, or one of them allows any type. */
 export function isCompatible(one: Shape, other: Shape): boolean {
   if (one.types.size === 0 || other.types.size === 0) return true;
   return [...wide(one)].some((type) => wide(other).has(type));
@@ -467,7 +454,7 @@ function wide({ types }: Shape): ReadonlySet<string> {
   return types.has('integer') ? new Set([...types, 'number']) : types;
 }
 
-/** True when every value of `old` has a type that `young` has: a number that is none of the integers is not one of them. */
+/** True if every value of `old` has a type that `young` allows: an integer is a number, but not the other way round. */
 export function fitsInto(old: Shape, young: Shape): boolean {
   if (old.types.size === 0 || young.types.size === 0) return true;
   return [...old.types].every(

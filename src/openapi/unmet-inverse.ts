@@ -16,12 +16,13 @@ import {
 } from './description.ts';
 import { type Shape, shapeOf } from './shape.ts';
 
-/** Members that a sentence names. */
+/** Maximum members that a sentence names. */
 const MAX_NAMED = 5;
 
 /**
- * Finds, by V2's description, what `inverse` can never undo: it looks for the resource where the rule book says, and a response without one reaches
- * the V1 client in V2's shape. One sentence an operation, with the way out; none where the description does not tell.
+ * Finds, by V2's description, operations whose responses `inverse` can never undo: it looks for the resource where the rule book says, and
+ * a response without it reaches the V1 client in V2's shape. Returns one sentence for each operation, with the remedy; none where the
+ * description does not show the response.
  */
 export function unmetInverses(book: RuleBook, v2: Description): readonly string[] {
   const inverse = new InverseIndex(book.operations, book.changes, book.resource);
@@ -70,7 +71,7 @@ export function missingDestinations(
   });
 }
 
-/** Finds the addresses of lookups that are no GET by V2's description. One sentence each. */
+/** Finds lookups whose address is not a GET of V2's description. Returns one sentence for each. */
 export function missingLookups(book: RuleBook, v2: Description): readonly string[] {
   const described = describedOperations(v2, 'v2');
   return missingAddresses(book, (shape) =>
@@ -114,12 +115,12 @@ function mayHave({ members, element }: Shape, [name, ...rest]: Path): boolean {
   return below === undefined ? members.size === 0 : mayHave(below.shape, rest);
 }
 
-/** Whether the body, or the elements of the list that it is, certainly have no member that a rule names. */
+/** True if the body (or, for a list, its elements) certainly has none of the members that the rules name. */
 function meetsNone(shape: Shape, inverted: readonly InvertedRule[]): boolean {
   const { members } = shape.element ?? shape;
   if (members.size === 0) return false;
   const first = shape.element === undefined ? 0 : 1;
-  // Members that it adds do not exist in V2.
+  // A rule with `json` adds a member, which V2 does not have.
   return !inverted.some(({ rule }) => !('json' in rule) && members.has(rule.path[first] ?? ''));
 }
 

@@ -19,7 +19,7 @@ import {
 import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import type { OneDirection, Shape } from '../../openapi/shape.ts';
+import type { Direction, Shape } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { count, counted, listed, terminalText } from '../../report/text.ts';
 import { printFault, withArticle } from '../../rules/rule-book-fault.ts';
@@ -55,7 +55,7 @@ export interface Coverage {
   readonly gaps: readonly Gap[];
 }
 
-/** Something that V1's clients send or expect, and that no rule handles. */
+/** Something that V1's clients send or expect and that no rule converts. */
 export interface Gap {
   readonly kind: 'operation' | 'refused' | 'request' | 'response' | 'inverse';
   /** The operation's id in the rule book, or its method and path in V1's description. */
@@ -103,7 +103,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
     const at = id === undefined ? {} : document.positionOf(['operations', id], 'key');
     const operation = id ?? `${described.method} ${described.rest}`;
     const add = (kind: Gap['kind'], text: string): void => void gaps.push({ kind, operation, ...at, text });
-    // It does not have to be migrated: the rule book says what its clients do instead.
+    // The operation need not be migrated: the rule book has a message for its clients.
     if (ruleBook.operations.some((one) => one.id === id && one.gone !== undefined)) {
       covered += 1;
       continue;
@@ -174,7 +174,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
   return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
 }
 
-/** The places in an operation's responses of members that are looked up, which a description cannot show: their contents are V2's. */
+/** The places of looked-up members in an operation's responses: a description cannot show what V2 returns for them. */
 function lookupPointers({ changes }: RuleBook, id: string | undefined): ReadonlySet<string> {
   return new Set(
     changes
@@ -187,7 +187,7 @@ function lookupPointers({ changes }: RuleBook, id: string | undefined): Readonly
 /** An operation in both versions. */
 type Sides = readonly [v1: DescribedSide, v2: DescribedSide];
 
-/** Samples of an operation: one for each value of its longest enumeration, up to this many. */
+/** Maximum samples of an operation, one for each value of its longest enumeration. */
 const MAX_PICKS = 16;
 
 function picksOf(sides: Sides): number {
@@ -203,7 +203,7 @@ function picksOf(sides: Sides): number {
   return Math.min(Math.max(1, ...lengths), MAX_PICKS);
 }
 
-/** The value that the fields of a form have: objects by their names, and lists by their numbers. */
+/** The value of the fields of a form: objects by their names, and lists by their numbers. */
 function formValue(text: string): unknown {
   const root: Record<string, unknown> = {};
   for (const [name, value] of new URLSearchParams(text)) {
@@ -228,7 +228,7 @@ function withLists(value: unknown): unknown {
   return Object.fromEntries(keys.map((key, at) => [key, inner[at]]));
 }
 
-/** Sentences about things that V2 requires, and that a request with everything of V1 lacks. */
+/** Sentences about things that V2 requires, and that a request with all members of V1 lacks. */
 function missingInRequest(
   { target, headers, body }: MigratedRequest,
   [, { operation: partner, components }]: Sides,
@@ -284,12 +284,12 @@ function missingInRequest(
   const value: unknown = isForm ? formValue(text) : JSON.parse(text);
   return [
     ...parameters,
-    ...missingMembers(shape, value, '', true, 'answered').map(
+    ...missingMembers(shape, value, '', true, 'response').map(
       (path) => `V2 requires ${path}, which is never set`,
     ),
     ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
     ...wrongTypes(shape, value, '')
-      // Every value of a form is a text.
+      // Each value of a form is a text.
       .filter(({ is }) => !isForm || is.startsWith('"'))
       .map(({ path, is, wanted }) => `V2 accepts ${wanted} in ${path} and gets ${is}`),
   ];
@@ -300,7 +300,7 @@ function contentFaults(shape: Shape, text: string, name: string): readonly strin
   const value = readJsonText(text);
   if (value === undefined) return [`V2 accepts JSON in ${name} and gets ${JSON.stringify(text)}`];
   return [
-    ...missingMembers(shape, value, name, true, 'answered').map(
+    ...missingMembers(shape, value, name, true, 'response').map(
       (path) => `V2 requires ${path}, which is never set`,
     ),
     ...unknownMembers(shape, value, name).map((path) => `V2 does not describe ${path}, which clients send`),
@@ -310,7 +310,7 @@ function contentFaults(shape: Shape, text: string, name: string): readonly strin
   ];
 }
 
-/** The texts that V2 accepts in a parameter, if this text is not one of them; undefined if it may be. */
+/** The texts that V2 accepts in a parameter, if `value` is certainly not one of them; undefined otherwise. */
 function wrongText(shape: Shape, value: string): string | undefined {
   const { types, constraints } = shape.element ?? shape;
   const [type, ...others] = types;
@@ -322,14 +322,17 @@ function wrongText(shape: Shape, value: string): string | undefined {
   return isOtherDay(shape.element ?? shape, value) ? `the format ${shape.format}` : undefined;
 }
 
-/** True for a day if a time is expected as well, or the other way round. */
+/** True if the value is a day and the format needs a time, or the other way round. */
 function isOtherDay({ format }: Shape, value: string): boolean {
   const isDay = /^\d{4}-\d\d-\d\d(?<time>T)?/.exec(value);
   if (isDay === null || !/^date(?:-time)?$/.test(format)) return false;
   return (isDay.groups?.['time'] !== undefined) !== (format === 'date-time');
 }
 
-/** What is missing in a request with few of the members that V1 accepts, and in such a response of V2, as kinds of gaps with sentences. */
+/**
+ * The gaps of a request with only the members that V1 requires, and of a response with only those that V2 always returns: kinds and
+ * sentences.
+ */
 function leastDifferences(
   migration: Migration,
   sides: Sides,
@@ -350,9 +353,9 @@ function leastDifferences(
     migration,
     sent,
     successStatus(v2),
-    sampleOf(given, 0, new Map(), extent, 'sent'),
+    sampleOf(given, 0, new Map(), extent, 'request'),
   );
-  const lacking = missingMembers(expected, value, '', true, 'sent').map(
+  const lacking = missingMembers(expected, value, '', true, 'request').map(
     (path) => ['response', `V1's response always has ${path}, and V2's may lack it`] as const,
   );
   return [...missing, ...lacking];
@@ -370,7 +373,7 @@ function migratedBody(migration: Migration, sent: MigratedRequest, status: numbe
   return JSON.parse(new TextDecoder().decode(outcome.body ?? new TextEncoder().encode('null')));
 }
 
-/** Sentences about members of V1's errors that V2's, of the same status, do not bring. */
+/** Sentences about members of V1's errors that V2's errors with the same status lack. */
 function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides): readonly string[] {
   const errors = ({ operation, components }: DescribedSide): ReadonlyMap<string, Shape> =>
     new Map(
@@ -387,7 +390,7 @@ function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sid
     const texts = Array.from({ length: MAX_ERROR_PICKS }, (_, pick) => {
       const value = migratedBody(migration, sent, code, errorSample(given, pick));
       return [
-        ...missingMembers(expected, value, '', false, 'sent')
+        ...missingMembers(expected, value, '', false, 'request')
           .filter(isNear)
           .map((path) => `V1's error ${status.toLowerCase()} has ${path}, which V2's never has`),
         ...wrongTypes(expected, value, '')
@@ -420,7 +423,7 @@ function errorMedia(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides
   });
 }
 
-/** Samples of errors: operations share them, and they may refer to all that a service has. */
+/** Cached, because operations share errors, which may refer to many schemas. */
 const errorSamples = new WeakMap<Shape, unknown[]>();
 
 function errorSample(shape: Shape, pick: number): unknown {
@@ -429,7 +432,7 @@ function errorSample(shape: Shape, pick: number): unknown {
   return (known[pick] ??= sampleOf(shape, pick));
 }
 
-/** Values of each enumeration in an error that are tried. */
+/** Maximum values of each enumeration in an error that are tried. */
 const MAX_ERROR_PICKS = 4;
 
 /** Maximum levels of an error that clients read: deeper ones belong to a resource, which its own responses show. */
@@ -445,7 +448,7 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
       .filter((_, at) => at % 2 === 0)
       .map((name) => name.toLowerCase()),
   );
-  // A rule may give JSON another type.
+  // A rule may give JSON another media type.
   const own = headerValue(headers.flat(), 'content-type')?.split(';', 1)[0];
   const sentType = (type: string): string => (type === 'application/json' ? (own ?? type) : type);
   const wanted = keysOf(v2);
@@ -505,8 +508,8 @@ function missingInResponse(
   return answers.flatMap(({ status, expected, given }) => {
     // The first sample shows which members a response lacks: the others only have other values.
     const extent = pick === 0 ? 'all' : 'enumerated';
-    const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), extent, 'sent'));
-    const missing = pick === 0 ? missingMembers(expected, value, '', false, 'sent') : [];
+    const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), extent, 'request'));
+    const missing = pick === 0 ? missingMembers(expected, value, '', false, 'request') : [];
     return [
       ...missing
         .filter((path) => !lookedUp.has(path))
@@ -520,13 +523,13 @@ function missingInResponse(
   });
 }
 
-/** The paths of the members that a value lacks, or of the required ones, without those that are only for the other direction. */
+/** The paths of the members that a value lacks, all or only required ones, without those of the direction `hidden` only. */
 function missingMembers(
   shape: Shape,
   value: unknown,
   path: string,
   isRequired: boolean,
-  hidden: OneDirection,
+  hidden: Direction,
 ): readonly string[] {
   if (Array.isArray(value)) {
     const { element } = shape;
@@ -539,7 +542,7 @@ function missingMembers(
   return [...shape.members].flatMap(([name, { shape: inner, required, only }]) => {
     const at = `${path}/${name}`;
     if (only === hidden) return [];
-    // A sample has no members for a schema within itself.
+    // A sample leaves members out of a schema that contains itself.
     if (!members.has(name)) return required || (!isRequired && members.size > 0) ? [at] : [];
     return missingMembers(inner, members.get(name), at, isRequired, hidden);
   });
@@ -613,12 +616,12 @@ const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [
 /** Maximum operations and places that a line names. */
 const MAX_NAMED = 3;
 
-/** Gaps that one decision closes: the same gap of one member, in all its places. */
+/** Groups the gaps that one decision closes: the same gap of one member, at all its places. */
 function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
   const groups = Map.groupBy(gaps, ({ text }) => {
     const path = PLACE.exec(text)?.[0] ?? '';
-    const said = text.replace(/(?<=^V1's (?:response|error) )\w+/, '');
-    return path === '' ? said : said.replace(path, () => path.slice(path.lastIndexOf('/')));
+    const withoutStatus = text.replace(/(?<=^V1's (?:response|error) )\w+/, '');
+    return path === '' ? withoutStatus : withoutStatus.replace(path, () => path.slice(path.lastIndexOf('/')));
   });
   return [...groups.values()];
 }
@@ -626,7 +629,7 @@ function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
 /** The path of a member in a sentence. */
 const PLACE = /(?<![^ ])[^ /,:]{0,80}\/[^ ,:]{1,4000}/;
 
-/** One line for gaps that say the same. */
+/** One line for gaps with the same sentence. */
 function gapLine(gaps: readonly Gap[], file: string): string {
   const [first] = gaps;
   if (first === undefined) return '';
@@ -641,7 +644,7 @@ function gapLine(gaps: readonly Gap[], file: string): string {
     : `  ${printFault({ file, line, column, message: sentence })}`;
 }
 
-/** Prints coverage for people: one line for what one decision closes, or for each place; `file` is the rule book. */
+/** Prints coverage for people: one line for the gaps that one decision closes, or for each place; `file` is the rule book. */
 export function printCoverage({ operations, gaps }: Coverage, file: string, isWhole = false): string {
   const { all, covered } = operations;
   const head = `coverage: ${covered} of ${counted(all, 'operation')} of V1 lead${covered === 1 ? 's' : ''} somewhere${gaps.length === 0 ? ', and nothing is missing' : ''}`;

@@ -12,7 +12,7 @@ import {
 import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
-import { type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';
+import { type Direction, type Shape, shapeOf } from '../../openapi/shape.ts';
 
 /** An operation in one version, with its references resolved. */
 export interface DescribedSide {
@@ -20,11 +20,13 @@ export interface DescribedSide {
   readonly components: Components;
 }
 
-/** Levels within a body that are compared, and objects. */
+/** Maximum levels of a body that are compared. */
 const MAX_LEVELS = 12;
+
+/** Maximum objects of a body that are compared. */
 const MAX_OBJECTS = 2000;
 
-/** A keyword that limits values, and whether a larger value leaves more of them. */
+/** A keyword that limits values, and whether a larger limit allows more values. */
 const LIMITS: readonly (readonly [word: string, sign: 1 | -1, words: string])[] = [
   ['maxLength', 1, 'at most that many characters'],
   ['minLength', -1, 'at least that many characters'],
@@ -42,7 +44,7 @@ function amount(words: string, limit: number): string {
   return words.replace(/that(?: many)?/, String(limit));
 }
 
-/** Values that V1 accepted and V2 refuses, or accepts in another form, as sentences about a value. */
+/** Sentences about a value that V1 accepted, and that V2 refuses or accepts in another form. */
 export function narrowed(v1: Shape, v2: Shape): readonly string[] {
   const found: string[] = [];
   for (const [word, sign, words] of LIMITS) {
@@ -71,11 +73,11 @@ export function narrowed(v1: Shape, v2: Shape): readonly string[] {
   return found;
 }
 
-/** Keywords that limit values, and are compared as they are. */
+/** Keywords that limit values and are only compared for equality. */
 const FURTHER: readonly string[] =
   'not propertyNames dependentRequired contentEncoding contentMediaType'.split(' ');
 
-/** True for texts in two formats, except days and times, whose values show the format and may have been converted by rules. */
+/** True for texts in two formats, except days and times: their values show the format, and rules may have converted them. */
 function isOtherFormat(one: Shape, other: Shape): boolean {
   const isDay = ({ format }: Shape): boolean => format.startsWith('date');
   return one.format !== other.format && one.types.has('string') && !(isDay(one) && isDay(other));
@@ -87,7 +89,7 @@ function isWider(one: Shape, other: Shape): boolean {
   return long === 'int64' && short === 'int32';
 }
 
-/** Values that V2 returns and V1 never did, as sentences about a value. */
+/** Sentences about a value that V2 returns and V1 never returned. */
 function widened(v1: Shape, v2: Shape): readonly string[] {
   const further = LIMITS.flatMap(([word, sign, words]) => {
     const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
@@ -117,7 +119,7 @@ function widened(v1: Shape, v2: Shape): readonly string[] {
   ];
 }
 
-/** Of several types, those that the reader of a value does not know; empty if it knows none of them. */
+/** The types, of several, that the reader of a value does not accept; empty if it accepts none of them. */
 function unknownTypes(sent: Shape, read: Shape): readonly string[] {
   const isKnown = (type: string): boolean =>
     read.types.has(type) || (type === 'integer' && read.types.has('number'));
@@ -125,8 +127,8 @@ function unknownTypes(sent: Shape, read: Shape): readonly string[] {
   return read.types.size > 0 && unknown.length < sent.types.size ? unknown : [];
 }
 
-/** Differences in how a value shows which of several schemas it has. */
-function kindDifferences(v1: Shape, v2: Shape, direction: 'request' | 'response'): readonly string[] {
+/** Differences in the member that names a value's schema. */
+function kindDifferences(v1: Shape, v2: Shape, direction: Direction): readonly string[] {
   const [old, young] = [v1.kinds, v2.kinds];
   if (old === undefined || young === undefined) return [];
   if (old.property !== young.property)
@@ -143,7 +145,7 @@ function kindDifferences(v1: Shape, v2: Shape, direction: 'request' | 'response'
 }
 
 /** Sentences about the values that both versions have at the same path, and about the schema for members of any name. */
-export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'response'): readonly string[] {
+export function valueDifferences(v1: Shape, v2: Shape, direction: Direction): readonly string[] {
   const found: string[] = [];
   const seen = new Set<string>();
   const numbers = new Map<object, number>();
@@ -155,7 +157,7 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'r
   const visit = (old: Shape, young: Shape, path: string, level: number): void => {
     const key = `${numberOf(old.members)} ${numberOf(young.members)}`;
     if (level > MAX_LEVELS || seen.size > MAX_OBJECTS) return;
-    // A value that rules convert has other limits as well.
+    // The limits of a value that rules convert differ as well.
     const isSame = [...old.types].join() === [...young.types].join();
     const texts = direction === 'request' ? narrowed(old, young) : widened(old, young);
     const [sent, read] = direction === 'request' ? [old, young] : [young, old];
@@ -190,19 +192,19 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: 'request' | 'r
 
 /** A member that both versions describe, and that V2 no longer accepts or no longer returns. */
 function directionDifference(
-  old: OneDirection | undefined,
-  young: OneDirection | undefined,
-  direction: 'request' | 'response',
+  old: Direction | undefined,
+  young: Direction | undefined,
+  direction: Direction,
 ): string | undefined {
   if (young === undefined || young === old) return undefined;
   if (direction === 'request')
-    return young === 'answered' ? 'V1 accepts it, and V2 only returns it' : undefined;
-  return young === 'sent' ? 'V1 answers it, and V2 only takes it' : undefined;
+    return young === 'response' ? 'V1 accepts it, and V2 only returns it' : undefined;
+  return young === 'request' ? 'V1 answers it, and V2 only takes it' : undefined;
 }
 
 const NO_OTHERS = 'V1 has members of any name there, and V2 does not';
 
-/** What differs in members of any name (`additionalProperties`). */
+/** Differences between members of any name (`additionalProperties`). */
 function restDifferences(old: Shape, young: Shape | undefined, around: Shape): readonly string[] {
   if (young === undefined)
     return around.isClosed || (around.members.size > 0 && around.further === '') ? [NO_OTHERS] : [];
@@ -213,10 +215,10 @@ function restDifferences(old: Shape, young: Shape | undefined, around: Shape): r
   return gone.map((name) => `members of any name have ${name} in V1, and not in V2`);
 }
 
-/** Header fields that belong to the connection or to the exchange, and that no operation describes as its own. */
+/** Header fields of the connection or of the exchange, which are not parameters of an operation. */
 const COMMON_FIELDS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization', 'host']);
 
-/** Sentences about parameters that reach V2 and that it does not describe, or takes otherwise. */
+/** Sentences about parameters that reach V2, and that V2 does not describe or takes in another form. */
 export function parameterDifferences(
   v1: DescribedSide,
   v2: DescribedSide,
@@ -276,7 +278,7 @@ export function contentOf(parameter: unknown): readonly [type: string, media: un
   return Object.entries(objectIn(parameter, 'content'))[0];
 }
 
-/** How a parameter writes a list or an object: its style, and whether its name stands before each element. */
+/** How a parameter writes a list or an object: its style, and whether its name is repeated for each element. */
 function formOf(parameter: unknown, place: string): string {
   const type = memberOf(memberOf(parameter, 'schema'), 'type');
   if (type !== 'array' && type !== 'object') return '';
@@ -304,7 +306,7 @@ function isAmong(type: string, types: readonly string[]): boolean {
   );
 }
 
-/** True for JSON without more words: other types in JSON have a meaning that clients and servers go by. */
+/** True for JSON without a more specific type, on which clients and servers depend. */
 function isPlainJson(type: string): boolean {
   return type === 'application/json' || type === 'text/json';
 }
@@ -332,7 +334,7 @@ export function mediaDifferences(
   ];
 }
 
-/** Sentences about members of forms that V2 reads otherwise: how it writes a list, and the media types of a part. */
+/** Sentences about members of forms that V2 reads in another way: the style of a list, or the media types of a part. */
 function encodingDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
   const [old, young] = [v1, v2].map(({ operation, components }) =>
     objectIn(followed(components.description, operation.operation['requestBody']), 'content'),
@@ -396,7 +398,7 @@ export function responseDifferences(
   const kept = young.map(([status]) =>
     /^\d+$/.test(status) ? String(statusOf(Number(status))) : status.toUpperCase(),
   );
-  // A status that V2 never returns, although it returns others that V1 also has.
+  // A status that V2 never returns, although it returns others of V1's.
   const never =
     other.length > 0 || kept.includes('2XX')
       ? []
@@ -417,7 +419,7 @@ export function responseDifferences(
   ];
 }
 
-/** Sentences about header fields of successful responses that have other values, or that V2's need not have. */
+/** Sentences about header fields of successful responses whose values differ, or that V2's responses may lack. */
 export function fieldDifferences(v1: DescribedSide, v2: DescribedSide): readonly string[] {
   const young = fieldsOf(v2);
   return [...fieldsOf(v1)].flatMap(([name, { shape, isRequired }]) => {
@@ -461,7 +463,7 @@ function fieldsOf(
   );
 }
 
-/** The status codes of errors that a description has, `default` and ranges among them. */
+/** The statuses of errors in a description, including `default` and ranges. */
 function errorStatuses({ operation }: DescribedSide): readonly string[] {
   return Object.keys(objectIn(operation.operation, 'responses')).filter((key) =>
     /^(?:[45]..|default)$/i.test(key),

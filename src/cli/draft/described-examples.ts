@@ -12,7 +12,7 @@ import { shapeOf } from '../../openapi/shape.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { pathOf, type SampleRequest, sampleOf, sampleRequest } from './samples.ts';
 
-/** A response that a description shows. */
+/** A response from a description's examples or schemas. */
 export interface ExampleResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: string])[];
@@ -36,7 +36,7 @@ export function exampleRequest(
     : { ...request, body: printJsonText(shown) };
 }
 
-/** The first successful response of an operation that a description shows. */
+/** The first successful response of an operation in its description. */
 export function exampleResponse(described: DescribedOperation, components: Components): ExampleResponse {
   const { description } = components;
   const all = Object.entries(objectIn(described.operation, 'responses'));
@@ -46,7 +46,7 @@ export function exampleResponse(described: DescribedOperation, components: Compo
   return responseIn(followed(description, declared), status, described.method, components);
 }
 
-/** The first error of an operation that a description shows; undefined for none. */
+/** The first error of an operation in its description; undefined if there is none. */
 export function exampleError(
   described: DescribedOperation,
   components: Components,
@@ -79,7 +79,7 @@ function responseIn(
   return { status, headers: [...headers, ['content-type', type]], body };
 }
 
-/** The example that a media type has, or its schema as a whole; undefined for none. */
+/** The example of a media type, or of its whole schema; undefined if there is none. */
 function shownExample(media: unknown, { description }: Components): unknown {
   const [first] = Object.values(objectIn(media, 'examples'));
   const schema = followed(description, memberOf(media, 'schema'));
@@ -91,7 +91,7 @@ function shownExample(media: unknown, { description }: Components): unknown {
   );
 }
 
-/** The example of a body, or a value that its schema describes, with all members that it may have. */
+/** The example of a body, or else a value for its schema, with all members that it may have. */
 function exampleOf(media: unknown, components: Components): unknown {
   return shownExample(media, components) ?? sampleOf(shapeOf(memberOf(media, 'schema'), components));
 }

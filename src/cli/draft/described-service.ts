@@ -61,7 +61,7 @@ export class DescribedService {
     return found === undefined ? undefined : this.operations[Number(found.id)];
   }
 
-  /** The objections of the description to a request, in sentences. */
+  /** Returns a sentence for each fault of a request, by the description. */
   faultsOf({ method, target, field, body }: JudgedRequest): readonly string[] {
     const operation = this.operationOf(method, target);
     const [path = '', search = ''] = target.split('?');
@@ -82,7 +82,7 @@ export class DescribedService {
     return [...faults, ...this.bodyFaults(operation, body)];
   }
 
-  /** What the schemas of parameters say against the values that a request has. */
+  /** The faults of the values of parameters, by their schemas. */
   private parameterFaults(
     operation: DescribedOperation,
     path: string,
@@ -104,7 +104,9 @@ export class DescribedService {
     });
   }
 
-  /** Sentences about query parameters that V2 does not describe: most services ignore those, so that they are no reason to refuse. */
+  /**
+   * Sentences about query parameters that V2 does not describe. They are no reason to refuse a request, because most services ignore them.
+   */
   unknownQueries(method: string, target: string): readonly string[] {
     const operation = this.operationOf(method, target);
     if (operation === undefined) return [];
@@ -113,7 +115,7 @@ export class DescribedService {
         memberOf(parameter, 'in') === 'query' ? [memberOf(parameter, 'name')] : [],
       ),
     );
-    // A list or an object is sent as filter[state]=open.
+    // Lists and objects are sent as `filter[state]=open`.
     const isDescribed = (name: string): boolean =>
       described.has(name) || described.has(name.split('[', 1)[0]) || described.has(`${name}[]`);
     const names = [...new Set(new URLSearchParams(target.split('?')[1] ?? '').keys())];
@@ -131,7 +133,7 @@ export class DescribedService {
         ({ pointer, reason }) => `V2 refuses ${generalPointer(pointer) || 'the body'}: ${reason}`,
       );
     } catch {
-      // A schema that cannot be used raises no objection to a body.
+      // A schema that cannot be used finds no fault in a body.
       return [];
     }
   }
@@ -143,7 +145,7 @@ export interface RunningService {
   readonly close: () => Promise<void>;
 }
 
-/** Starts a service that responds from its description: with an example, or with the description's objections to the request. */
+/** Starts a service that responds from its description: with an example, or with the faults of the request. */
 export async function startDescribedService(service: () => DescribedService): Promise<RunningService> {
   const respond = getRequestListener((request) => answer(service(), request), {
     overrideGlobalObjects: false,

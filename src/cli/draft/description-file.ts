@@ -38,8 +38,8 @@ const MAX_DOCUMENTS = 1000;
 const MAX_LISTED = 5;
 
 /**
- * Reads a description to compare: what refers to documents that cannot be read is told on stderr, and left out of the comparison, where
- * each place of it is a question.
+ * Reads a description to compare. References to documents that cannot be read are reported on stderr; the comparison asks about each place
+ * with such a reference.
  */
 export async function readToCompare(source: string): Promise<Description | CommandFault> {
   return readDescription(source, new Set(), (words) => {
@@ -48,9 +48,9 @@ export async function readToCompare(source: string): Promise<Description | Comma
 }
 
 /**
- * Reads an OpenAPI description from a file, an http or https address, or stdin (`-`), in JSON or YAML, with the documents that it
- * refers to. `others` collects the files and addresses of these, even if they cannot be read. References that lead nowhere are a fault,
- * or a sentence for `tell`.
+ * Reads an OpenAPI description from a file, an http or https address, or stdin (`-`), in JSON or YAML, with the documents that it refers
+ * to. Adds the files and addresses of these to `others`, even if they cannot be read. Calls `tell` with a sentence about dead references;
+ * without `tell`, they are a fault.
  */
 export async function readDescription(
   source: string,
@@ -130,8 +130,8 @@ async function joinedFrom(
 }
 
 /**
- * Why a document is not read, for documents at addresses, which others control: they must not make the gateway read files of this machine
- * or send requests to other servers, some of which only this machine reaches.
+ * Why a document is not read. Documents at addresses are under the control of others: they must not make the gateway read files of this
+ * machine, or send requests to other servers, some of which only this machine can reach.
  */
 function refusal(address: string, referring: readonly string[]): string | undefined {
   const isFile = address.startsWith('file:');
@@ -144,7 +144,7 @@ function refusal(address: string, referring: readonly string[]): string | undefi
   return `a description at ${new URL(distant).origin} cannot refer to another origin, ${origin}; put all documents on one, or in files`;
 }
 
-/** Reads a document that another one refers to, unless `refused` says why not. */
+/** Reads a document that another one refers to; throws if `refused` is a reason not to. */
 async function documentAt(
   address: string,
   refused: string | undefined,
@@ -228,7 +228,7 @@ function causeOf(error: unknown): string {
   return error.cause instanceof Error ? `${error.message}: ${causeOf(error.cause)}` : error.message;
 }
 
-/** Bytes that may still be read from addresses. */
+/** Bytes that may still be read from addresses; all documents of a description share them. */
 interface Allowance {
   left: number;
 }
@@ -244,7 +244,7 @@ async function textFrom(source: string, allowance: Allowance): Promise<string> {
   if (!response.ok) throw new Error(`${source} responds with ${response.status}`);
   const decoder = new TextDecoder();
   let text = '';
-  // As `fetch` unpacks them: a body of some kilobytes can unpack to gigabytes.
+  // Counts bytes after decompression: a body of some kilobytes can become gigabytes.
   for await (const bytes of response.body ?? []) {
     allowance.left -= bytes.length;
     if (allowance.left < 0)
@@ -275,7 +275,7 @@ const MAX_VALUES = 3_000_000;
 /** Maximum aliases: for each, the parser visits all values before it. */
 const MAX_ALIASES = 20_000;
 
-/** Counts the values of a document with its aliases followed, also where `<<` merges them, without making any of them. */
+/** Counts the values of a document with its aliases resolved, including merges (`<<`), without creating them. */
 class Expansion {
   aliases = 0;
   private readonly sizes = new Map<string, number>();
@@ -296,7 +296,7 @@ class Expansion {
   }
 }
 
-/** Reads YAML like libyaml and parsers based on it: the indentation of continuation lines does not matter. */
+/** Reads YAML as libyaml does: the indentation of continuation lines does not matter. */
 const LENIENT = { schema: 'core', intAsBigInt: true, merge: true } as const;
 
 function readLeniently(text: string): ReturnType<typeof parseDocument> {
@@ -306,14 +306,14 @@ function readLeniently(text: string): ReturnType<typeof parseDocument> {
   return indented.errors.some(isWrong) ? document : indented;
 }
 
-/** False for a fault that libyaml accepts: the position of the end of a list or an object in brackets. */
+/** False for a fault that libyaml accepts: the indentation of a closing bracket. */
 function isWrong({ message }: Error): boolean {
   return !message.includes('must be sufficiently indented') || message.includes('and end with');
 }
 
 /**
- * Indents the further lines of texts in quotes, whose white space counts for nothing: many generators write them at the indentation of
- * the object around, which YAML 1.2 forbids and libyaml reads.
+ * Indents the continuation lines of quoted texts, whose white space has no meaning: many generators give them the indentation of the outer
+ * object, which libyaml accepts and YAML 1.2 forbids.
  */
 function indentQuoted(text: string): string {
   let quote: string | undefined;
@@ -359,7 +359,7 @@ function isBlock(line: string): boolean {
   return /[:-] [|>][-+\d]*$/.test((comment < 0 ? line : line.slice(0, comment)).trimEnd());
 }
 
-/** More than any object of a description is indented. */
+/** A deeper indentation than any object of a description has. */
 const FURTHER_INDENT = 200;
 
 /** The position in a line where a quoted text ends; undefined if it continues. */
@@ -401,7 +401,7 @@ function readYamlText(text: string): unknown {
   }
 }
 
-/** The place of the alias that a fault names: the parser finds the fault without one. */
+/** The place of the alias that a fault names, because the parser reports it without one. */
 function aliasPlace(text: string, message: string): string {
   const alias = /^Unresolved alias .*: (\S+)$/.exec(message)?.[1];
   const before = alias === undefined ? -1 : text.indexOf(`*${alias}`);

@@ -51,23 +51,26 @@ export interface DeskParts extends DraftPlace {
   readonly publish: (text: string) => Promise<void>;
   /** The address for V1 clients. */
   readonly gatewayOrigin: () => string;
-  /** The addresses of this gateway as settings have them; absent if they are not those of a person's choice. */
+  /** The addresses from this gateway's settings; absent if no person chose them. */
   readonly servedAt?: () => DraftPlace['addresses'];
 }
 
 /** Maximum lines about remaining gaps at the end: `check` lists all. */
 const MAX_LINES = 12;
 
-/** Operations on which an answer is tried until it changes something. */
+/** Maximum operations on which an answer is tried until it has an effect. */
 const MAX_TRIED = 6;
 
-/** Answers the questions of a draft of two descriptions: it drafts again with each operation whose place is known, and keeps all in memory. */
+/**
+ * Answers the questions of a draft of two descriptions. It drafts again when the place of an operation is answered, and keeps everything in
+ * memory.
+ */
 export class Desk implements DraftDesk {
   private readonly parts: DeskParts;
   private readonly components: Readonly<Record<'v1' | 'v2', Components>>;
   private readonly schemas: BodySchemas;
   private readonly answers = new Map<string, GivenAnswer>();
-  /** The questions about operations that are answered: a later draft does not ask them. */
+  /** The answered questions about operations, which a later draft does not ask. */
   private readonly answered = new Map<string, DraftQuestion>();
   private readonly written = new Map<string, string>();
   private readonly first: ProposedRuleBook;
@@ -119,7 +122,7 @@ export class Desk implements DraftDesk {
     const text = printRuleBook(answeredDraft(this.proposed, this.answers));
     const { isWanted } = wishes;
     const coverage = coverageOf({ ruleBook, text, v1, v2, ...(isWanted && { isWanted }) });
-    // The file is not written yet, so its line numbers are meaningless.
+    // The file is not written yet, so a line number would mean nothing.
     const gaps = coverage.gaps.map(({ kind, operation, text: sentence }) => ({
       kind,
       operation,
@@ -194,7 +197,7 @@ export class Desk implements DraftDesk {
     };
   }
 
-  /** All questions: those about operations that are answered, and those of the draft that follows from them. */
+  /** All questions: the answered ones about operations, and those of the draft that follows from them. */
   private questions(): readonly DraftQuestion[] {
     const declined = new Set(
       [...this.answered.values()].flatMap(({ id, operations }) =>
@@ -237,7 +240,7 @@ export class Desk implements DraftDesk {
     return { ...this.listed(question), parts, ...(value !== undefined && { value }) };
   }
 
-  /** The effect of an answer on the first example request that it changes, or on its response; on an error where it concerns nothing else. */
+  /** The effect of an answer on the first example request that it changes, or on its response; on an error if it has no other effect. */
   private async effectOf(
     question: DraftQuestion,
     answer: GivenAnswer,
@@ -265,7 +268,7 @@ export class Desk implements DraftDesk {
     return isOfErrors && kind === 'success' ? this.effectOf(question, answer, 'error') : undefined;
   }
 
-  /** The draft's result for a request with these answers: compiled with its operation alone, because others would take time. */
+  /** The draft's result for a request with these answers. Only the operation's rules are compiled, to save time. */
   private async shown(
     { id }: ProposedOperation,
     example: SampleRequest,
@@ -291,7 +294,7 @@ export class Desk implements DraftDesk {
     return shownMigration(createMigration(reading.ruleBook), example, this.service, kind);
   }
 
-  /** The draft that asks these questions: answered ones about operations are those of the first draft. */
+  /** The draft with these questions: the first draft if an answered question about an operation is open again. */
   private bookFor(answers: GivenAnswers): ProposedRuleBook {
     const isUndecided = [...this.answered.keys()].some((id) => answers.get(id) !== this.answers.get(id));
     return isUndecided ? this.first : this.proposed;
@@ -330,7 +333,7 @@ export class Desk implements DraftDesk {
     };
   }
 
-  /** Drafts again with the known operations: rules that depend on their places then need no question. */
+  /** Drafts again with the answered operations: rules that depend on their places then need no question. */
   private async draftAgain(): Promise<ProposedRuleBook> {
     const { v1, v2, wishes } = this.parts;
     const moves = new Map<string, NonNullable<ProposedOperation['moved']>>();
@@ -342,8 +345,8 @@ export class Desk implements DraftDesk {
         moves.set(`${method} ${templateShape(template)}`, moved);
     }
     if (moves.size === 0) return this.first;
-    const said = new Map([...moves].map(([key, { to }]) => [key, to]));
-    const book = await soundDraft(proposeRuleBook(v1, v2, { ...wishes, said }));
+    const given = new Map([...moves].map(([key, { to }]) => [key, to]));
+    const book = await soundDraft(proposeRuleBook(v1, v2, { ...wishes, moves: given }));
     const operations = book.operations.map((operation) => {
       const move = moves.get(`${operation.method} ${templateShape(operation.template)}`);
       return move === undefined ? operation : { ...operation, moved: move };
@@ -355,7 +358,7 @@ export class Desk implements DraftDesk {
     return this.described.examples.get(`${method} ${templateShape(template)}`);
   }
 
-  /** Both descriptions below the prefixes of the rule book, which an answer may change. */
+  /** Both descriptions below the prefixes of the rule book. An answer may change the prefixes. */
   private get described(): Described {
     const { from, to } = this.ruleBook;
     if (this.known.from !== from || this.known.to !== to) this.known = this.describedBy(this.ruleBook);

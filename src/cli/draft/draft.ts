@@ -15,8 +15,8 @@ import {
   readJsonText,
   tableOf,
 } from '../../openapi/description.ts';
-import { mergeRuleBook, saidMoves } from './merge-rule-book.ts';
-import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
+import { mergeRuleBook, movesIn } from './merge-rule-book.ts';
+import type { GivenMoves } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { proposeFromTraffic, type RecordedRequest } from '../../openapi/draft/propose-from-traffic.ts';
 import { type DraftWishes, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
@@ -76,8 +76,8 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
   const read = isRecorded ? await readRecordedRequests(options, undefined, prefixes) : readOnly([]);
   if (isFault(read)) return read;
   const requests = takeRead(read);
-  const said = present && saidMoves(present.text);
-  const book = await bookOf(options, v1, v2, requests, isRecorded, said);
+  const moves = present && movesIn(present.text);
+  const book = await bookOf(options, v1, v2, requests, isRecorded, moves);
   if (isFault(book)) return book;
   const merged = present && mergeRuleBook(present.text, book);
   const text = merged?.text ?? printRuleBook(book);
@@ -98,7 +98,7 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
     const { text: _, ...tried } = trial ?? { text: '' };
     writeDocument(`${jsonText({ ruleBook: text, faults, ...(trial && { trial: tried }) }, 2)}\n`);
   } else {
-    // Even a draft with faults is worth reading.
+    // A draft with faults is also worth reading.
     process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
     if (merged !== undefined)
       stdout.write(
@@ -116,7 +116,7 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
   return undefined;
 }
 
-/** The text of a rule book to add to; with faults, new parts could not be found. */
+/** The text of the rule book to add to. It must have no faults, so that the places for new parts can be found. */
 async function readPresent(path: string): Promise<{ readonly text: string } | CommandFault> {
   let text: string;
   try {
@@ -147,7 +147,7 @@ async function bookOf(
   v2: Description,
   requests: readonly NamedRequest[],
   isRecorded: boolean,
-  said: SaidMoves | undefined,
+  moves: GivenMoves | undefined,
 ): Promise<ProposedRuleBook | CommandFault> {
   const { from, to, only } = options;
   if (v1 === undefined) {
@@ -161,23 +161,23 @@ async function bookOf(
   if (isFault(wishes)) return wishes;
   const used = usedWishes(wishes, v1, v2, requests);
   if (used.left !== undefined) process.stderr.write(`${used.left}\n`);
-  return withLeft(await soundDraft(proposeRuleBook(v1, v2, { ...used.wishes, said })), used);
+  return withLeft(await soundDraft(proposeRuleBook(v1, v2, { ...used.wishes, moves })), used);
 }
 
 /** The prefixes from two descriptions, or from options: recorded requests are below V1's. */
 export function describedPrefixes(v1: Description, v2: Description, { from, to }: DraftParts): Prefixes {
-  const said = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
-  const found = describedVersions(v1, v2, said);
+  const given = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) };
+  const found = describedVersions(v1, v2, given);
   return new Prefixes(found.from ?? DEFAULT_PREFIXES.v1, found.to ?? DEFAULT_PREFIXES.v2);
 }
 
-/** The wishes for a draft, and a sentence about what is left out. */
+/** A person's instructions for a draft, and a sentence about operations that they leave out. */
 export interface UsedWishes {
   readonly wishes: DraftWishes;
   readonly left: string | undefined;
 }
 
-/** Limits a draft to the operations that recorded requests are for, unless a person names some, or no request is for any. */
+/** Limits a draft to the operations of the recorded requests, unless a person names operations, or the requests are for none. */
 export function usedWishes(
   wishes: DraftWishes,
   v1: Description,
@@ -209,7 +209,7 @@ function keyOf({ method, rest }: DescribedOperation): string {
   return `${method} ${rest}`;
 }
 
-/** The draft with the sentence about what is left out. */
+/** The draft with the sentence about left-out operations. */
 export function withLeft(book: ProposedRuleBook, { left }: UsedWishes): ProposedRuleBook {
   return left === undefined ? book : { ...book, origin: [...book.origin, sentenceOf(left)] };
 }
@@ -218,12 +218,12 @@ function sentenceOf(text: string): string {
   return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
-/** The options for a draft of two descriptions. */
+/** The instructions for a draft of two descriptions, from options. */
 export function wishesOf(
   { from, to, only }: DraftParts,
   v1: Description,
   v2: Description,
-): Omit<DraftWishes, 'said'> | CommandFault {
+): Omit<DraftWishes, 'moves'> | CommandFault {
   for (const [option, prefix] of [
     ['--from', from],
     ['--to', to],
@@ -240,7 +240,7 @@ export function wishesOf(
   return typeof isWanted === 'function' ? { ...prefixes, isWanted } : isWanted;
 }
 
-/** What `--only` names: true for an operation by its operationId, or its method and path. */
+/** True for an operation that `--only` names, by its operationId or by method and path. */
 export function wantedOf(
   only: readonly string[],
   operations: readonly DescribedOperation[],
@@ -363,8 +363,8 @@ export async function draftTrial(
 }
 
 /**
- * Checks a body against V2's schema. The schema may be unusable here: a `pattern` in another dialect than ECMA-262's, a `$ref` that leads
- * nowhere or in a circle, an `$id` that moves its references. The draft continues in that case.
+ * Checks a body against V2's schema. The schema may be unusable here: it may have a `pattern` in another dialect than ECMA-262's, a `$ref`
+ * that leads nowhere or in a circle, or an `$id` that changes the base of its references. The draft continues in that case.
  */
 function checkBody(
   schemas: BodySchemas,
@@ -377,7 +377,7 @@ function checkBody(
   } catch (error) {
     if (!(error instanceof Error)) throw error;
     const isEndless = error instanceof RangeError;
-    // The message can have many lines.
+    // The message can have several lines.
     const [line = ''] = error.message.split('\n');
     return { unusable: isEndless ? 'its references are circular.' : line.replace(/[^.]$/, '$&.') };
   }

@@ -15,7 +15,7 @@ import {
 } from '../../openapi/description.ts';
 import { isAddress } from '../../openapi/join-documents.ts';
 import { requestBody, resourceIn } from '../../openapi/draft/bodies.ts';
-import { matchOperations, parametersOf, type SaidMoves } from '../../openapi/draft/match-operations.ts';
+import { type GivenMoves, matchOperations, parametersOf } from '../../openapi/draft/match-operations.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { type DraftWishes, namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
@@ -33,7 +33,7 @@ import { type ExampleResponse, exampleError } from './described-examples.ts';
 import { DescribedService } from './described-service.ts';
 import { readToCompare } from './description-file.ts';
 import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
-import { saidMoves } from './merge-rule-book.ts';
+import { movesIn } from './merge-rule-book.ts';
 import { type SampleRequest, sampleOf, sampleRequest } from './samples.ts';
 
 /** Options of `init`. */
@@ -47,7 +47,7 @@ export interface InitOptions extends DraftParts {
 
 const SCHEMA = new URL('../../../config/rules.schema.json', import.meta.url);
 
-/** Operations up to which the gaps are counted here: of more, `check` takes a while to count them. */
+/** Maximum operations whose gaps are counted here: for more, `check` takes long. */
 const MAX_COUNTED = 150;
 
 /** A placeholder if V2's description names no server. */
@@ -114,7 +114,7 @@ export function isEmpty(description: Description): boolean {
   return Object.keys(objectIn(description, 'paths')).length === 0;
 }
 
-/** What a person must know before the next commands: where V2 is, and what their success proves. */
+/** Sentences to read before the next commands: which service V2's address is, and what a passed test proves. */
 export function remarksOn(dir: string, v2: Description, gaps: number | undefined): readonly string[] {
   const upstream = serverOf(v2)?.origin;
   const settings = join(dir, 'gateway.yaml');
@@ -126,7 +126,7 @@ export function remarksOn(dir: string, v2: Description, gaps: number | undefined
   ];
 }
 
-/** What `check` says of the rules; undefined for a number that nobody has counted. */
+/** The result of `check`; undefined for gaps that were not counted. */
 function gapWords(gaps: number | undefined): string {
   if (gaps === 0) return 'check, which compares them with both descriptions, finds no gap.';
   const found = gaps === undefined ? '' : `, and finds ${counted(gaps, 'gap')}`;
@@ -160,11 +160,11 @@ export interface DraftPlace {
   /** V2's description, as the settings name it. */
   readonly v2Source: string;
   readonly dir: string;
-  /** Where clients and operators connect already; absent for free ports beside V2's. */
+  /** The addresses for clients and operators; absent for free ports beside V2's. */
   readonly addresses?: { readonly listen: string; readonly adminListen: string } | undefined;
 }
 
-/** The files of a new gateway with a drafted rule book, and what reading that says. */
+/** The files of a new gateway with a drafted rule book, and the result of reading that rule book. */
 export async function draftFiles(
   { v1, v2, v2Source, dir, addresses }: DraftPlace,
   proposed: ProposedRuleBook,
@@ -177,7 +177,7 @@ export async function draftFiles(
   const text = printRuleBook(proposed, './rules.schema.json');
   const rules = join(dir, 'rules.yaml');
   const reading = await readRuleBook(text, rules);
-  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, saidMoves(text), isWanted) : '';
+  const cases = reading.ok ? await firstCases(v1, v2, reading.ruleBook, movesIn(text), isWanted) : '';
   const files: readonly DraftFile[] = [
     [join(dir, 'gateway.yaml'), settingsText(v2, dir, v2Source, addresses)],
     [rules, text],
@@ -279,12 +279,15 @@ function responseLines({ status, headers, body }: ExampleResponse): readonly str
   return [`* ${status}`, ...(body === '' ? [] : [`* Content-Type: ${type}`, '*', `* ${body}`])];
 }
 
-/** Cases with the descriptions' values, and the draft's results: one for each operation with a body in both, an error, and each operation that is gone. */
+/**
+ * Cases with the values of the descriptions and the results of the draft: one for each operation with a body in both versions, one error,
+ * and one for each operation that is gone.
+ */
 async function firstCases(
   v1: Description,
   v2: Description,
   ruleBook: RuleBook,
-  said: SaidMoves,
+  moves: GivenMoves,
   isWanted: DraftWishes['isWanted'] = () => true,
 ): Promise<string> {
   const play = casePlayer(ruleBook);
@@ -293,7 +296,7 @@ async function firstCases(
   const { matched } = matchOperations(
     { components: old, operations: before },
     { components: young, operations: after },
-    said,
+    moves,
   );
   const service = new DescribedService(young, ruleBook.to, new BodySchemas(v2));
   let refused = 0;
@@ -354,14 +357,14 @@ ${texts.join('\n\n')}
 `;
 }
 
-/** Objections of V2's description to the request of a case. */
+/** The faults that V2's description finds in the request of a case. */
 function faultsOf({ line, headers, body }: TextMessage, service: DescribedService): readonly string[] {
   const [method = '', target = ''] = line.split(' ');
   const fields = new Map(headers);
   return service.faultsOf({ method, target, body, field: (name) => fields.get(name) });
 }
 
-/** What starts this program again, as a person writes it. */
+/** The command that starts this program, as a person writes it. */
 export function program(): string {
   if (import.meta.url.endsWith('.ts')) return 'npm run -s gateway --';
   return process.env['npm_command'] === 'exec' ? 'npx capture-gateway' : 'capture-gateway';

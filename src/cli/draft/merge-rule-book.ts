@@ -14,7 +14,7 @@ import {
   type ProposedOperation,
   type ProposedRuleBook,
 } from '../../openapi/draft/print-rule-book.ts';
-import type { SaidMoves } from '../../openapi/draft/match-operations.ts';
+import type { GivenMoves } from '../../openapi/draft/match-operations.ts';
 import type { ProposedChange } from '../../openapi/draft/propose-changes.ts';
 
 /** A rule book with its additions, and their numbers. */
@@ -24,13 +24,13 @@ export interface MergedRuleBook {
   readonly changes: number;
 }
 
-/** The value of a rule book without faults: what its aliases may add was bounded when it was read. */
+/** The value of a rule book without faults, in which reading has already limited aliases. */
 function valueOf(document: ReturnType<typeof parseDocument>): unknown {
   return document.toJS({ maxAliasCount: -1 });
 }
 
 /** The V2 method and path of each operation that a rule book moves, by the shape of its V1 path. */
-export function saidMoves(text: string): SaidMoves {
+export function movesIn(text: string): GivenMoves {
   const operations = objectIn(valueOf(parseDocument(text)), 'operations');
   return new Map(
     Object.values(operations).flatMap((declared) => {
@@ -44,8 +44,8 @@ export function saidMoves(text: string): SaidMoves {
 
 /**
  * Appends the operations that a rule book lacks, and the changes for members that none of its rules names, to its lists. Existing text
- * stays to the byte: a member that a rule names counts as decided, and a missing top-level key becomes a question, because adding it
- * would change the meaning of the rules. `text` must be a rule book without faults.
+ * stays the same to the byte. A member that a rule names counts as decided. A missing top-level key becomes a question, because it would
+ * change the meaning of the rules. `text` must be a rule book without faults.
  */
 export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedRuleBook {
   const document = parseDocument(text);
@@ -56,7 +56,7 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
   const operations = fresh.map((operation) => ({ ...operation, id: known.freeId(operation.id) }));
   const renamed = new Map(fresh.map(({ id }, at) => [id, operations[at]?.id ?? id]));
   const idNow = (id: string): string => ids.get(id) ?? renamed.get(id) ?? id;
-  // Do not repeat an open question.
+  // An open question is not repeated.
   const unasked = proposed.changes.filter((change) => {
     const rules = askedRules(change);
     const isSame = rules.length > 0 && rules.every((rule) => text.includes(`- ${rule}`));
@@ -85,7 +85,7 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
       ...printQuestions(added).map((line) => `  ${line}`),
     ]),
   ].filter((insertion) => insertion !== undefined);
-  // From the end, so that earlier offsets stay valid.
+  // From the end, so that earlier offsets remain valid.
   const merged = inserted
     .toSorted((one, other) => other.start - one.start)
     .reduce((all, { start, end, lines }) => all.slice(0, start) + lines + all.slice(end), text);
@@ -138,7 +138,7 @@ class KnownRules {
   }
 }
 
-/** The names in the paths of rules: every text in them, and the keys of values by path. */
+/** The names in the paths of rules: every text in them, and the keys of mappings by path. */
 function namesIn(value: unknown): readonly string[] {
   if (typeof value === 'string') return value.split('.');
   if (Array.isArray(value)) return value.flatMap(namesIn);
@@ -171,7 +171,7 @@ function newPart(
   return [{ ...change, id: known.freeChangeId(change.id), on: reach }];
 }
 
-/** The members that a rule decides about. */
+/** The V1 members that a rule is about. */
 function namesOf(found: FoundRule): readonly string[] {
   if (found.rule === 'nest') return found.members;
   return found.rule === 'copy' ? found.to.slice(-1) : [found.member];
@@ -188,7 +188,7 @@ function memberIn(text: string): string {
   return path.trim().split('.').at(-1) ?? '';
 }
 
-/** Inserts the keys before `operations`, or before the first key if that is missing; the comments above stay there. */
+/** Inserts the keys before `operations`, or before the first key if that is missing; comments above that key remain above them. */
 function headInsertion(document: ReturnType<typeof parseDocument>, lines: readonly string[]): Insertion {
   const items = isMap(document.contents) ? document.contents.items : [];
   const keyOf = (item: Pair): unknown => (isScalar(item.key) ? item.key.value : undefined);

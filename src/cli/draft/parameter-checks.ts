@@ -4,10 +4,10 @@ import { type CompiledSchema, SchemaChecks } from '../../openapi/schema-checks.t
 import { ANY_SHAPE, type Shape } from '../../openapi/shape.ts';
 import { parameterShapeOf } from './samples.ts';
 
-/** Steps of one check: a parameter is short, and its schema is the user's own. */
+/** Maximum steps of one check: a parameter is short, and its schema is the user's own. */
 const MAX_STEPS = 1_000_000;
 
-/** What is between the texts of a list that is one text, by its style (OpenAPI 3.1 §4.8.12.2). */
+/** The separator of the elements in a list that is one text, by the style of the parameter (OpenAPI 3.1 §4.8.12.2). */
 const SEPARATORS: ReadonlyMap<unknown, string> = new Map([
   ['form', ','],
   ['simple', ','],
@@ -26,7 +26,7 @@ export class ParameterChecks {
     this.checks = new SchemaChecks(components.description);
   }
 
-  /** Why a parameter may not have these texts, of which a list can have several; undefined for no reason, and for an object. */
+  /** Returns why a parameter must not have these texts, which may be the elements of a list; undefined if it may, and for an object. */
   faultOf(parameter: unknown, texts: readonly string[]): string | undefined {
     const schema = memberOf(parameter, 'schema');
     const shape = parameterShapeOf(parameter, this.components);
@@ -40,7 +40,7 @@ export class ParameterChecks {
       const outcomes = values.map((value) => check(value, MAX_STEPS));
       return outcomes.some(({ isValid }) => isValid) ? undefined : outcomes[0]?.faults[0]?.reason;
     } catch {
-      // A schema that cannot be used raises no objection to a value.
+      // A schema that cannot be used finds no fault in a value.
       return undefined;
     }
   }
@@ -60,7 +60,7 @@ function listIn(parameter: unknown, texts: readonly string[]): readonly string[]
   return isSeveral || separator === undefined ? texts : texts.flatMap((text) => text.split(separator));
 }
 
-/** The values that a text can stand for where any of a schema's types is meant: it has none of its own. */
+/** The values that a text can mean by the types of its schema: the text itself has no type. */
 function readings(text: string, { types }: Shape): readonly unknown[] {
   const isAny = types.size === 0;
   const isNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/.test(text);

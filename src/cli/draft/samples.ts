@@ -10,7 +10,7 @@ import {
 import { requestBody } from '../../openapi/draft/bodies.ts';
 import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import { ANY_SHAPE, type MemberShape, type OneDirection, type Shape, shapeOf } from '../../openapi/shape.ts';
+import { ANY_SHAPE, type Direction, type MemberShape, type Shape, shapeOf } from '../../openapi/shape.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { contentOf, keysOf } from './described-differences.ts';
 
@@ -45,7 +45,9 @@ function parameterText(parameter: unknown, shape: Shape, pick: number): string {
   return String(sampleOf(shape.element ?? shape, pick));
 }
 
-/** A request with every header field, parameter and member that V1 describes, with its key; of each enumeration it has another value. */
+/**
+ * A request with every header field, parameter and member that V1 describes, and with its key. `pick` chooses the values of enumerations.
+ */
 export function sampleRequest(
   described: DescribedOperation,
   rest: string,
@@ -82,7 +84,7 @@ export function sampleRequest(
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
   const target = `${from}${rest}${search}`;
   if (body === undefined) return { method: described.method, target, headers, body: undefined };
-  const value = sampleOf(body.shape, pick, new Map(), extent, 'answered');
+  const value = sampleOf(body.shape, pick, new Map(), extent, 'response');
   const isJson = body.form === 'json';
   headers.push('Content-Type', isJson ? 'application/json' : 'application/x-www-form-urlencoded');
   const text = isJson ? JSON.stringify(value) : formText(value, '').join('&');
@@ -139,7 +141,7 @@ function hasContainers({ members }: Shape): boolean {
   return [...members.values()].some(({ shape }) => shape.members.size > 0 || shape.element !== undefined);
 }
 
-/** Maximum objects of one schema within a sample, if they contain others: a schema may be within itself, and in many others. */
+/** Maximum objects of one schema within a sample, if they contain others: a schema may contain itself, and may be in many others. */
 const MAX_REPEATED = 2;
 
 /**
@@ -150,12 +152,12 @@ export type Extent = 'all' | 'required' | 'objects' | 'enumerated';
 
 const longest = new WeakMap<object, number>();
 
-/** What distinguishes two shapes: one schema has one map of members. */
+/** The identity of a shape: all shapes of one schema share its map of members. */
 function keyOf(shape: Shape): object {
   return shape.members.size > 0 ? shape.members : shape;
 }
 
-/** The number of values in the longest enumeration of a shape, or of any shape within it; in time that is linear in their number. */
+/** The number of values in the longest enumeration in a shape, at any depth. The time is linear in the number of shapes. */
 export function longestEnumeration(root: Shape): number {
   const before = longest.get(keyOf(root));
   if (before !== undefined) return before;
@@ -193,21 +195,21 @@ export function longestEnumeration(root: Shape): number {
   return longest.get(keyOf(root)) ?? 0;
 }
 
-/** True for a member that a sample has, unless it is only for the other direction. */
+/** True for a member that a sample of this extent has. */
 function isIn({ required, shape }: MemberShape, extent: Extent, pick: number): boolean {
   if (extent === 'enumerated') return longestEnumeration(shape) > pick;
   return required || extent === 'all' || (extent === 'objects' && hasMembers(shape));
 }
 
 /**
- * A value that a shape describes, without members that are only in the other direction; of schemas within each other the first ones.
+ * A value that a shape describes, without members of the direction `hidden` only. A schema that contains itself is repeated a few times.
  */
 export function sampleOf(
   shape: Shape,
   pick = 0,
   seen: Map<object, number> = new Map(),
   extent: Extent = 'all',
-  hidden?: OneDirection,
+  hidden?: Direction,
 ): unknown {
   const first = shape.values[pick % Math.max(1, shape.values.length)];
   if (first !== undefined) return first;

@@ -5,7 +5,7 @@ import { exampleError, exampleResponse } from './described-examples.ts';
 import type { DescribedService } from './described-service.ts';
 import type { SampleRequest } from './samples.ts';
 
-/** Fields that do not depend on a version: of the connection, or of one exchange. */
+/** Fields that do not depend on the version: those of the connection, or of one exchange. */
 const OMITTED: ReadonlySet<string> = new Set([
   'accept-encoding',
   'connection',
@@ -42,7 +42,7 @@ function laidOut(body: string): string {
   return value === undefined ? body : printJsonText(value, 2);
 }
 
-/** A rule book's result for a request, and for the response or the error that V2's description shows. */
+/** The result of a rule book for a request, and for the response or error in V2's description. */
 export function shownMigration(
   migration: Migration,
   { method, target, headers, body }: SampleRequest,

@@ -32,8 +32,8 @@ export interface TryOptions extends DraftParts {
 }
 
 /**
- * Drafts a rule book of two descriptions, and serves with it in front of a V2 that responds from its description, until a signal. Only a
- * temporary rule book is written, until the user saves on the page.
+ * Drafts a rule book from two descriptions, and serves with it, in front of a V2 that responds from its description, until a signal. It
+ * writes only a temporary rule book until the user saves on the page.
  */
 export async function runTry(options: TryOptions, command: Command): Promise<CommandFault | undefined> {
   const [v1, v2] = [await readToCompare(options.v1), await readToCompare(options.v2)];
@@ -77,7 +77,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
     reading.ruleBook,
   );
   const service = await startDescribedService(() => desk.service);
-  // Variables are for a real gateway, which may run beside this one.
+  // Variables of the environment are for a real gateway, which may run beside this one.
   const movable = (['listen', 'adminListen'] as const).filter(
     (name) => command.getOptionValueSource(name) !== 'cli',
   );
@@ -86,7 +86,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
     'it',
   );
   const { listen, adminListen } = { ...options, ...free.addresses };
-  // Port 0 is a free one, which may be taken when serve starts.
+  // Port 0 means a free port, which may be taken when `serve` starts.
   if (![listen, adminListen].some((address) => /(?:^|:)0$/.test(address)))
     gateway.addresses = { listen, adminListen };
   const given = {
@@ -110,7 +110,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
   }
   gateway.serving = started;
   const { origin, adminOrigin } = started.running;
-  // Before the sentence that names Ctrl-C, which a reader may press at once.
+  // Before the sentence that names Ctrl-C, because a reader may press it at once.
   const ended = liveUntilSignal(started.life);
   const page = `${adminOrigin}/?view=rules`;
   const { operations } = proposed;
@@ -137,7 +137,7 @@ function openPage(address: string): void {
         ? ['cmd', '/c', 'start', '""']
         : ['xdg-open'];
   const opened = spawn(program ?? '', [...before, address], { stdio: 'ignore', detached: true });
-  // The address is on the terminal as well.
+  // The page can also be opened by hand: its address is printed.
   opened.on('error', () => {});
   opened.unref();
 }

@@ -16,15 +16,15 @@ export interface ReadV2 {
   readonly others: readonly string[];
 }
 
-/** Maximum MiB of the thread's memory: YAML takes about 150 bytes for each of its own. */
+/** Maximum MiB of the thread's memory: it needs about 150 bytes for each byte of YAML. */
 const MAX_THREAD_MIB = 4096;
 
 /** Milliseconds after which the gateway tries an unresponsive address again. */
 const RETRY_MS = 60_000;
 
 /**
- * V2's OpenAPI description while the gateway runs: it reads changed files again, and addresses on SIGHUP or until they respond. A thread
- * does that, because a megabyte of YAML takes most of a second.
+ * V2's OpenAPI description while the gateway runs. Changed files are read again; addresses are read again on SIGHUP, and until they
+ * respond. A thread reads them, because a megabyte of YAML takes most of a second.
  */
 export class V2Description {
   /** Request schemas from the last readable description. */
@@ -48,8 +48,8 @@ export class V2Description {
   }
 
   /**
-   * Reads the description. A fault in a file stops the start, while an address may be down. It logs a warning for bodies of `operations`,
-   * those of the rule book in force, that cannot be checked.
+   * Reads the description. A fault in a file stops the start; an address may be down. Logs a warning for bodies of `operations`, those of
+   * the rule book in force, that cannot be checked.
    */
   static async open(
     source: string,
@@ -69,7 +69,7 @@ export class V2Description {
     return opened;
   }
 
-  /** Reads the description again; on a fault the current one stays, and an address is tried again later. */
+  /** Reads the description again. On a fault, the current one stays, and an address is tried again later. */
   async reload(): Promise<void> {
     clearTimeout(this.retry);
     const fault = await this.read();
@@ -134,13 +134,13 @@ export class V2Description {
     }
   }
 
-  /** Each reading has a new thread, because they are rare. */
+  /** Each reading gets a new thread, because readings are rare. */
   private inThread(): Promise<ReadV2> {
     const end = import.meta.url.endsWith('.ts') ? 'ts' : 'js';
     const maxOldGenerationSizeMb = threadMib();
     const worker = new Worker(new URL(`./v2-description-worker.${end}`, import.meta.url), {
       workerData: this.source,
-      // Options of a script that a process got with `--eval` are not for a module.
+      // The process's options for a script, such as `--eval`, do not apply to a module.
       execArgv: [],
       resourceLimits: { maxOldGenerationSizeMb },
     });

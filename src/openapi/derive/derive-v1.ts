@@ -43,7 +43,7 @@ import { parametersIn, shapeAtV2 } from '../../rules/move.ts';
 /** V1's description, as derived from V2's. */
 interface DerivedDescription {
   readonly description: Description;
-  /** False when schemas refer to each other so deeply that some were not read; the notes name them. */
+  /** False if schemas refer to each other so deeply that some were not read; `notes` name them. */
   readonly isComplete: boolean;
   /** What the derivation could not express or did not find, one sentence each. */
   readonly notes: readonly string[];
@@ -56,9 +56,9 @@ export type DerivationRules = Pick<
 >;
 
 /**
- * Derives V1's description from V2's: each request rule is undone in the schemas of its operations, and each response rule is
- * applied. Every part that differs because of a change has its id in `x-change`; the prefix and the version header, which differ
- * everywhere, have no mark. `serverOf` returns the address for V1 clients of a server that V2 names.
+ * Derives V1's description from V2's: each request rule is undone in the schemas of its operations, and each response rule is applied.
+ * Every part that differs because of a change has its id in `x-change`; the prefix and the version header, which differ everywhere, have no
+ * mark. `serverOf` returns V1's address for a server of V2's description.
  */
 export function deriveV1(
   v2: Description,
@@ -137,7 +137,7 @@ export function deriveV1(
   return { description, isComplete, notes: [...notes(v2, components, rules), ...missing(found)] };
 }
 
-/** An operation that only V1 had; only its notice to clients is left. */
+/** An operation of V1 that V2 does not have: its only response tells clients so. */
 function goneOperation({ id, template }: Operation, gone: string): JsonObject {
   const parameters = parametersIn(template).map((name) => ({
     name,
@@ -153,7 +153,7 @@ function goneOperation({ id, template }: Operation, gone: string): JsonObject {
   };
 }
 
-/** Finds the operation of the rule book for a path template of a description, whatever the names of its parameters. */
+/** Finds the operation of the rule book for a path template of a description; the names of parameters do not matter. */
 class OperationFinder {
   private readonly byShape: ReadonlyMap<string, Operation>;
 
@@ -201,7 +201,7 @@ function v1Server(server: unknown, serverOf: (url: string) => string): unknown {
   return isObject(server) && typeof url === 'string' ? { ...server, url: serverOf(url) } : server;
 }
 
-/** The address with the prefix of V1, if it has that of V2. */
+/** The address with V1's prefix in place of V2's; unchanged if it does not have V2's. */
 export function v1Url(url: string, { from, to }: Pick<RuleBook, 'from' | 'to'>): string {
   const start = url.indexOf('/', url.includes('://') ? url.indexOf('://') + 3 : 0);
   // Where V2 has the root, V1's prefix is in the paths.
@@ -217,7 +217,7 @@ function keyOf({ change, path, words }: InverseEdit): string {
   return JSON.stringify([change, path, words]);
 }
 
-/** The description with V1's media types for V2's, where they name the release and the book lists one of V1. */
+/** The description with V1's media types in place of V2's, if media types name the release and the rule book lists one of V1. */
 function withMediaOfV1(description: Description, { version, versionField }: DerivationRules): Description {
   const { accept, v1: [release] = [] } = versionField ?? {};
   if (accept === undefined || version === undefined || release === undefined) return description;
@@ -263,7 +263,7 @@ function notes(v2: Description, components: Components, rules: DerivationRules):
       ];
 }
 
-/** The parts that an operation is derived with. */
+/** The inputs of `deriveOperation`, apart from the operation. */
 interface OperationDerivation {
   readonly description: Description;
   readonly components: Components;
@@ -321,7 +321,7 @@ function withoutVersionParameter(
   return left.length === parameters.length ? holder : { ...holder, parameters: left };
 }
 
-/** True for the parameter with V2's release: a header field in lower case, or a query parameter after a question mark. */
+/** True for the parameter that names V2's release: `place` is as in `OperationDerivation`. */
 function isVersionParameter(parameter: unknown, place: string | undefined): boolean {
   const name = memberOf(parameter, 'name');
   if (typeof name !== 'string') return false;
@@ -351,8 +351,8 @@ function withoutVersionHeader(response: JsonObject, header: string | undefined):
 }
 
 /**
- * True when a rule for these statuses applies to a response under this key: a status, a class such as `2XX`, or `default`, which has
- * what no other of the keys names.
+ * True if a rule for these statuses applies to a response under this key: a status, a class such as `2XX`, or `default`, which stands for
+ * the statuses that no other key names.
  */
 function concerns(patterns: readonly StatusPattern[], key: string, keys: readonly string[]): boolean {
   return patterns.some((pattern) => {
@@ -427,7 +427,7 @@ function wrapped(schema: unknown, wrapper: string, change: string): JsonObject {
   return marked({ type: 'object', required: [wrapper], properties: { [wrapper]: schema } }, change);
 }
 
-/** The query rules of an operation, and the targets of its references. */
+/** The changes with query rules, and the description that references of an operation lead into. */
 interface QueryDerivation {
   readonly description: Description;
   /** In the order of the rule book. */
@@ -517,7 +517,13 @@ function editParameters(
   }
   const kind = queryKindOf(rule);
   if (kind.adds === true)
-    return withoutNeed(parameters, change, rule.parameter, kind.keepsPresent?.(rule) === true, description);
+    return withoutSetParameter(
+      parameters,
+      change,
+      rule.parameter,
+      kind.keepsPresent?.(rule) === true,
+      description,
+    );
   const renamed = kind.renames?.(rule);
   // V1 had no second name.
   if ('to' in rule && renamed === undefined) {
@@ -557,7 +563,7 @@ const STYLES: ReadonlyMap<string, string> = new Map([
   ['|', 'pipeDelimited'],
 ]);
 
-/** How V1 writes a list that V2 has otherwise: in one parameter with separators, or in several. */
+/** The style of V1's list where V2's is another one: one parameter with separators, or several parameters. */
 function listForm({ schema }: JsonObject, rule: Extract<QueryRule, { with: string }>): JsonObject {
   const isList = isObject(schema) && schema['type'] === 'array';
   if (!makesList(rule))
@@ -566,8 +572,8 @@ function listForm({ schema }: JsonObject, rule: Extract<QueryRule, { with: strin
   return style === undefined || !isList ? { schema: { type: 'string' } } : { style, explode: false };
 }
 
-/** A parameter that is set did not exist in V1; one with a default is optional there. */
-function withoutNeed(
+/** The parameters without one that a rule sets: V1 did not have it, or, if the rule is for absent values, it was optional. */
+function withoutSetParameter(
   parameters: readonly unknown[],
   change: string,
   name: string,
@@ -624,7 +630,7 @@ export class MovedOperations {
     );
   }
 
-  /** The operations of V1 that this one of V2 is; `path` is a template below V2's prefix. */
+  /** The operations of V1 that moved to this place in V2; `path` is a template below V2's prefix. */
   at(method: string, path: string): readonly Operation[] {
     if (this.byPlace.size === 0 || templateFault(path) !== undefined) return [];
     return this.byPlace.get(`${method} ${templateShape(path)}`) ?? [];
@@ -632,8 +638,8 @@ export class MovedOperations {
 }
 
 /**
- * Returns an operation of V2 as V1 had it at another path: with the parameters of `match` in the path, those that `to` takes from
- * there gone from the query, and V1's statuses. `shared` are the parameters of V2's path item, and `path` is its template.
+ * Returns V1's operation for one of V2 that moved: with the path parameters of `match`, without the query parameters that `to` takes from
+ * the path, and with V1's statuses. `shared` are the parameters of V2's path item, and `path` is its template.
  */
 export function movedOperation(
   operation: JsonObject,
@@ -675,7 +681,7 @@ export function movedOperation(
   return { ...rest, ...(all.length === 0 ? {} : { parameters: all }), responses };
 }
 
-/** V1's names of the parameters of a path template of V2; undefined for one that `to` fills itself. */
+/** V1's names for the parameters of V2's path template; undefined for a parameter that has a fixed text in `to`. */
 function pathNames(path: string, to: Operation['to']): ReadonlyMap<string, string | undefined> {
   const segments = path === '/' ? [] : path.slice(1).split('/');
   return new Map(
@@ -700,7 +706,7 @@ export function withOperations(
     readonly path: string;
     readonly method: string;
     readonly operation: JsonObject;
-    /** True for requests with some queries only: an operation for all of them stays. */
+    /** True if it answers requests with certain queries only; the operation for all other requests stays. */
     readonly isPart?: boolean;
   }[],
 ): JsonObject {

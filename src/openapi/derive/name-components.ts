@@ -24,8 +24,8 @@ const MAPS: ReadonlySet<string> = new Set(
 );
 
 /**
- * Puts the components that `derived` refers to into it. A component with one form keeps its name, whatever the form is; where
- * operations need different ones, further forms get a name of their own. Components that only V2 needed are left out.
+ * Adds the components that `derived` refers to. A component that all operations use in one form keeps its name; where they use several
+ * forms, the further ones get new names. Components that only V2's description refers to are left out.
  */
 export function nameComponents(v2: Description, derived: Description, components: Components): Description {
   const before = referencesFrom(v2, (name) => objectIn(objectIn(v2, 'components'), 'schemas')[name]);
@@ -41,7 +41,7 @@ export function nameComponents(v2: Description, derived: Description, components
     const name = names.get(components.origin(reference));
     return name === undefined ? v1Pointer(reference) : componentReference(name);
   };
-  // The last word on the reference of a part, and the name that its values still choose it by.
+  // The former name of a renamed component, by which values may still choose it.
   const choose = (schema: JsonObject): JsonObject =>
     withChoices(schema, (reference) => {
       const name = components.baseOf(components.origin(reference));
@@ -86,7 +86,7 @@ function freeName(wanted: string, taken: ReadonlySet<string>): string {
   }
 }
 
-/** The sections beside the schemas, without the entries that were referred to before and no longer are. */
+/** The other sections of `components`, without the entries that only V2's description refers to. */
 function prunedSections(v2: Description, derived: Description, before: ReadonlySet<string>): JsonObject {
   const { components: _before, ...document } = derived;
   const after = new Set<string>();
@@ -186,8 +186,8 @@ function withReferences(
 }
 
 /**
- * The schema with a mapping for each alternative that a discriminator chose by the name of its component (OpenAPI 3.1.1 §4.8.25), and
- * that now has another name. `oldName` returns the one before, if it is another.
+ * The schema with a mapping for each alternative that a discriminator chose by the name of its component (OpenAPI 3.1.1 §4.8.25), if the
+ * component has a new name. `oldName` returns the former name of a renamed component.
  */
 function withChoices(schema: JsonObject, oldName: (reference: string) => string | undefined): JsonObject {
   const { discriminator } = schema;
@@ -215,12 +215,12 @@ function withMapping(mapping: JsonObject, rename: (reference: string) => string)
   ]);
 }
 
-/** A reference into `paths` follows the prefix. */
+/** A reference into `paths`, with V1's prefix. */
 function v1Pointer(reference: string): string {
   return reference.replace(/^#\/paths\/~1api~1v2(?=~1|\/|$)/, '#/paths/~1api~1v1');
 }
 
-/** Parts of parts of a schema that are read at most: it may refer to itself. */
+/** Maximum depth of parts of a schema that are read: it may refer to itself. */
 const MAX_DEPTH = 8;
 
 /** Keywords that a conversion does not affect. */
@@ -229,9 +229,9 @@ const KEPT = ['title', 'description', 'deprecated', 'readOnly', 'writeOnly', 'nu
 const BOUNDS = ['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum'] as const;
 
 /**
- * The schema of the values that a conversion makes of those of a schema: their kind, bounds, lengths, pattern, listed values and
- * examples. What no conversion tells (a bound of a text that becomes a number) is left out: a looser schema refuses nobody.
- * `follow` leads from a reference to its schema.
+ * Returns the schema of the converted values of a schema: their kind, bounds, lengths, pattern, listed values and examples. A keyword that
+ * cannot be converted (a bound of a text that becomes a number) is left out, because a looser schema refuses no request. `follow` returns
+ * the schema that a reference leads to.
  */
 export function convertedSchema(
   schema: unknown,
@@ -251,7 +251,7 @@ export function convertedSchema(
   return made;
 }
 
-/** The schema of the values that V1's clients send to a conversion without an inverse, from that of V2's values. */
+/** The schema of the values that V1's clients send to a conversion without an inverse, made from that of V2's values. */
 export function takenSchema(
   schema: unknown,
   conversion: Conversion,
@@ -305,19 +305,19 @@ function isNull(schema: unknown): boolean {
   return isObject(schema) && (schema['type'] === 'null' || schema['const'] === null);
 }
 
-/** Bounds of numbers that stay numbers, in their order. */
+/** The converted bounds, if the conversion keeps numbers in their order. */
 function boundsOf(conversion: Conversion, keywords: JsonObject): JsonObject {
   const { keepsOrder, keepsSteps } = CONVERSION_SCHEMAS[conversion.rule];
   if (keepsOrder?.(conversion) !== true || typeIn(keywords) === 'string') return {};
   const bounds: JsonObject = {};
   for (const word of BOUNDS) {
     const bound = keywords[word];
-    // In OpenAPI 3.0 (draft 5 of JSON Schema) it is a boolean that belongs to the bound beside it.
+    // In OpenAPI 3.0 (draft 5 of JSON Schema) `exclusiveMinimum` is a boolean about `minimum`.
     if (typeof bound === 'boolean') Object.assign(bounds, { [word]: bound });
     if (typeof bound === 'number') Object.assign(bounds, { [word]: convertedValue(bound, conversion) });
   }
   const step = convertedValue(keywords['multipleOf'], conversion);
-  // Validators divide by floats: 0.15 is no multiple of 0.05 to many of them.
+  // Many validators divide floats, and find that 0.15 is not a multiple of 0.05.
   const isStep = keepsSteps === true && typeof step === 'number' && Number.isInteger(step);
   return isStep ? { ...bounds, multipleOf: step } : bounds;
 }

@@ -28,13 +28,13 @@ import { convertedSchema, convertedValue, takenSchema } from './name-components.
 /** One step from V2's schema to V1's. */
 export interface InverseEdit {
   readonly change: string;
-  /** The path of the objects that it concerns; the body itself for a wrapper. */
+  /** The path of the objects to edit; for a wrapper, that of the body. */
   readonly path: Path;
   /** The edit of these objects, or the member that wraps the body. */
   readonly edit: SchemaEdit | { readonly wrapper: string };
   /** The statuses of responses that it applies to; undefined for requests. */
   readonly status: readonly StatusPattern[] | undefined;
-  /** The member of V2 that it edits, and its rule, in words; undefined if it applies whether or not V2 describes its member. */
+  /** The edited member of V2 and its rule, in words; undefined for an edit whose member need not be in V2's description. */
   readonly words: string | undefined;
 }
 
@@ -65,8 +65,8 @@ function requestEdit(change: string, rule: RequestRule): readonly InverseEdit[] 
 }
 
 /**
- * The steps from the schemas of V2's responses to those of V1's, in the order of the gateway: first what `inverse` stands for,
- * then the rules by hand. `inverted` is the former for this operation.
+ * The steps from the schemas of V2's responses to those of V1's, in the order of the gateway: first the rules that `inverse` stands for
+ * (`inverted`), then the explicit response rules.
  */
 export function responseEdits(
   changes: readonly Change[],
@@ -78,7 +78,7 @@ export function responseEdits(
       inverseEdit(change, rule.rule, placed, rule.status),
     );
   return [
-    // A resource is in `data` or in the elements of it: no description shows both.
+    // The resource is in `data` or in its elements; a description shows only one of the two, so a missing member is no fault.
     ...inverted.flatMap(({ change, rule }) =>
       editsOf(change, rule).map((edit) => ({ ...edit, words: undefined })),
     ),
@@ -88,7 +88,7 @@ export function responseEdits(
   ];
 }
 
-/** True for a rule that makes an attribute deprecated: V1 listed it in its responses. */
+/** True if the rule loses an attribute, so that V1's responses listed it as deprecated. */
 function isLeavingOut(rule: RequestRule): boolean {
   return whyNoInverse(rule) === 'lost' && kindOf(rule).isIdle?.(rule) !== true;
 }
@@ -128,7 +128,7 @@ function schemaEdits(change: string, leavesOut: boolean): SchemaEdits<InverseEdi
     copy: (from, to) => copyTo(change, from, to),
     bringOut: (under, members, keeps) => bringOut(change, under, members, keeps),
     allowAbsent: (member) => makeOptional(change, member),
-    allowNull: (member) => orNull(change, member),
+    allowNull: (member) => makeNullable(change, member),
     allowOthers: () => openObject(change),
   };
 }
@@ -169,7 +169,7 @@ function renameMember(change: string, from: string, to: string): SchemaEdit {
   };
 }
 
-/** Adds the member `name` with this schema to an object, unless it has it; after `behind`, if that is there. */
+/** Adds the member `name` with this schema to an object that lacks it; behind the member `behind`, if there is one. */
 function addMember(change: string, name: string, schema: JsonObject): SchemaEdit {
   return {
     key: JSON.stringify(['add', change, name]),
@@ -182,8 +182,8 @@ function addMember(change: string, name: string, schema: JsonObject): SchemaEdit
   };
 }
 
-/** Lets a member that has a schema be null as well, by a form that OpenAPI 3.0 and 3.1 both know. */
-function orNull(change: string, name: string): SchemaEdit {
+/** Allows null for a member with a schema, in a form that is valid in OpenAPI 3.0 and 3.1. */
+function makeNullable(change: string, name: string): SchemaEdit {
   return {
     key: JSON.stringify(['or null', change, name]),
     schema: (holder) => {
@@ -240,13 +240,13 @@ function openObject(change: string): SchemaEdit {
   };
 }
 
-/** Brings members of the sub-object `under` out to the object around it, to its place; a sub-object that loses all is left out. */
+/** Moves members of the sub-object `under` to its place in the outer object; a sub-object that loses all members is removed. */
 function bringOut(
   change: string,
   under: string,
-  /** All if undefined. */
+  /** Undefined for all members. */
   members: readonly string[] | undefined,
-  /** True when they stay in the sub-object as well. */
+  /** True if the members also stay in the sub-object. */
   keeps: boolean,
 ): SchemaEdit {
   const isWanted = (name: string): boolean => members?.includes(name) !== false;
@@ -303,7 +303,7 @@ function bringOut(
   };
 }
 
-/** In an `allOf`, one part may require what another describes. */
+/** Separate from `withoutMembers`, because one part of an `allOf` may require a member that another describes. */
 function withoutRequired(schema: JsonObject, names: readonly string[]): JsonObject {
   const required = stringsOf(schema['required']);
   const left = required.filter((name) => !names.includes(name));
@@ -331,7 +331,7 @@ function withoutValues(value: JsonObject, names: readonly string[]): JsonObject 
     : value;
 }
 
-/** Lets an object lack the member `name`. */
+/** Makes the member `name` optional. */
 function makeOptional(change: string, name: string): SchemaEdit {
   return {
     key: JSON.stringify(['optional', change, name]),
@@ -413,12 +413,12 @@ function replaceMembers(change: string, from: readonly string[], to: readonly st
   };
 }
 
-/** Moves the member at the path `from` of an object to the path `to`; an object that it leaves without members goes. */
+/** Moves the member at the path `from` of an object to the path `to`; objects that lose all members are removed. */
 function moveMember(change: string, from: Path, to: Path): SchemaEdit {
   return {
     key: JSON.stringify(['move', change, from, to]),
     schema: (schema, components) => {
-      // What a reference or an alternative describes is edited there.
+      // A member that a reference or an alternative describes is edited there.
       if (!Object.hasOwn(objectIn(schema, 'properties'), from[0] ?? '')) return schema;
       const member = describedAt(schema, from, components);
       if (member === undefined) return schema;
@@ -435,7 +435,7 @@ function moveMember(change: string, from: Path, to: Path): SchemaEdit {
   };
 }
 
-/** Adds at the path `to` of an object what it has at `from`. */
+/** Copies the member at the path `from` of an object to the path `to`. */
 function copyTo(change: string, from: Path, to: Path): SchemaEdit {
   return {
     key: JSON.stringify(['copy', change, from, to]),
@@ -453,7 +453,7 @@ function copyTo(change: string, from: Path, to: Path): SchemaEdit {
   };
 }
 
-/** Removes the member at a path of an object; an object that it leaves without members goes. */
+/** Removes the member at a path of an object; objects that lose all members are removed. */
 function removeAt(change: string, path: Path): SchemaEdit {
   return {
     key: JSON.stringify(['remove', change, path, 'around']),
@@ -514,7 +514,7 @@ function withDescribed(schema: JsonObject, path: Path, described: Described): Js
   return withMember(schema, name, made);
 }
 
-/** The schema with this schema for a member: in its place, or as the last one. */
+/** The schema with `member` as the schema of the member `name`; a new member comes last. */
 function withMember(schema: JsonObject, name: string, member: unknown): JsonObject {
   return { ...schema, properties: { ...objectIn(schema, 'properties'), [name]: member } };
 }
@@ -548,17 +548,19 @@ function withValueAt(value: JsonObject, path: Path, moved: unknown): JsonObject 
 interface SchemaEdit {
   /** Equal for edits that do the same. */
   readonly key: string;
-  /** True when the edit adds a member: in an `allOf`, one part takes it. */
+  /** True if the edit adds a member: only one part of an `allOf` gets it. */
   readonly isAddition?: true;
-  /** Returns the edited schema of the object itself, whose `$ref` and alternatives are edited apart; the same one if nothing changes. */
+  /**
+   * Returns the edited schema of the object itself, or the same schema if nothing changes; `$ref` and alternatives are edited separately.
+   */
   readonly schema: (schema: JsonObject, components: Components) => JsonObject;
-  /** Returns the edited value, the same one if nothing changes; left out where examples stay. */
+  /** Returns the edited value, or the same value if nothing changes; absent if examples stay unchanged. */
   readonly value?: (value: JsonObject) => JsonObject;
 }
 
 /**
- * Applies an edit to the objects at `path` of a schema; `*` is any element of an array. Referenced components are edited in a
- * variant of their own. Returns the same schema if nothing changes.
+ * Applies an edit to the objects at `path` of a schema; `*` is any element of an array. For a referenced component, it makes an edited
+ * variant. Returns the same schema if nothing changes.
  */
 export function editSchema(schema: unknown, path: Path, edit: SchemaEdit, components: Components): unknown {
   if (!isObject(schema)) return schema;
@@ -708,7 +710,7 @@ function editAll(list: readonly unknown[], edit: (value: unknown) => unknown): r
   return edited.every((value, at) => value === list[at]) ? list : edited;
 }
 
-/** Replaces values of the member `of`: in `enum` and `const` of its schema, and in examples. `values` is by the old value. */
+/** Replaces values of the member `of`: in `enum` and `const` of its schema, and in examples. `values` has V1's values by V2's. */
 function mapValues(change: string, of: string, values: ReadonlyMap<unknown, readonly unknown[]>): SchemaEdit {
   const key = JSON.stringify(['map', change, of, [...values]]);
   const inner: SchemaEdit = {
@@ -743,7 +745,7 @@ function mapValues(change: string, of: string, values: ReadonlyMap<unknown, read
   };
 }
 
-/** A discriminator chooses by mapped values: V1's values select the schemas of V2's values. */
+/** The schema with V1's values in its discriminator: each selects the schema of the V2 value that it is mapped to. */
 function withMappedChoices(
   schema: JsonObject,
   of: string,

@@ -1,4 +1,4 @@
-/** Two things that may belong together, and how much speaks for it. */
+/** Two names that may belong together, and the weight of the evidence. */
 export interface ScoredPair {
   readonly from: string;
   readonly to: string;
@@ -7,8 +7,8 @@ export interface ScoredPair {
 }
 
 /**
- * The pairs that together have the highest score, where each thing is in one of them at most. The pair with the highest score of its own
- * may be none of them: it can leave two others nothing but each other. The time grows with the cube of the number of things.
+ * Chooses the pairs with the highest sum of scores, with each name in one pair at most. The best single pair may not be among them, if
+ * other names then have only bad partners. The time grows with the cube of the number of names.
  */
 export function bestPairs<Pair extends ScoredPair>(pairs: readonly Pair[]): readonly Pair[] {
   const froms = [...new Set(pairs.map(({ from }) => from))];
@@ -26,7 +26,7 @@ export function bestPairs<Pair extends ScoredPair>(pairs: readonly Pair[]): read
 /** The column of each row of a square matrix for which the sum is lowest: the Hungarian algorithm, by shortest augmenting paths. */
 function cheapestColumns(costs: readonly Float64Array[]): readonly number[] {
   const size = costs.length;
-  // Row and column `size` stand for none: each path begins there.
+  // Row and column `size` mean no partner: each path begins there.
   const [ofRow, ofColumn] = [new Float64Array(size + 1), new Float64Array(size + 1)];
   const rowOf = new Int32Array(size + 1).fill(size);
   for (let row = 0; row < size; row += 1) {

@@ -10,7 +10,7 @@ import {
   objectIn,
   templateOf,
 } from '../description.ts';
-import { ANY_SHAPE, type MemberShape, type Shape, shapeOf, withRemarks } from '../shape.ts';
+import { ANY_SHAPE, type MemberShape, type Shape, shapeOf, withAnnotations } from '../shape.ts';
 import { singular, wordsOf } from './names.ts';
 
 /** The form of a body: JSON, or the fields of a form, whose values are texts. */
@@ -28,7 +28,7 @@ const FORMS: readonly (readonly [form: BodyForm, isMeant: (type: string) => bool
   ['multipart', (type) => type.startsWith('multipart/form-data')],
 ];
 
-/** The body of an operation's request that rules can rewrite: in JSON if it may be, else as a form. */
+/** The request body of an operation that rules can rewrite: in JSON if the operation accepts it, otherwise as a form. */
 export function requestBody(
   { operation }: DescribedOperation,
   components: Components,
@@ -73,10 +73,10 @@ function contentOf(declared: unknown, { description }: Components): JsonObject {
   return objectIn(followed(description, declared), 'content');
 }
 
-/** The response of an operation that succeeded: the first one in JSON. Beside one of success, `default` is the others, which are errors. */
+/** The shape of a successful response: the first one in JSON. Beside a key for success, `default` describes errors. */
 export function successShape(described: DescribedOperation, components: Components): Shape | undefined {
   const known = successes.get(described);
-  // Operations are compared with all of the other version.
+  // Cached, because each operation is compared with all operations of the other version.
   if (known?.components === components) return known.shape;
   const shape = findSuccess(described, components);
   successes.set(described, { components, shape });
@@ -101,9 +101,9 @@ function findSuccess(described: DescribedOperation, components: Components): Sha
 
 /** The resource in the successful responses to an operation. */
 export interface FoundResource {
-  /** The name of the member that has it; empty for the body itself. */
+  /** The member of the response with the resource; empty if the body is the resource. */
   readonly at: string;
-  /** That of one resource, also where the response has a list. */
+  /** The shape of one resource, even if the response has a list. */
   readonly shape: Shape;
   /** The response around it. */
   readonly response: Shape;
@@ -150,7 +150,7 @@ function isAside(name: string): boolean {
   return ASIDE.has(singular(wordsOf(name).at(-1) ?? ''));
 }
 
-/** True where what carries the resource is a list of it. */
+/** True if the response has a list of resources. */
 export function isListed({ at, response }: FoundResource): boolean {
   const carrier = at === '' ? response : response.members.get(at)?.shape;
   return carrier?.element !== undefined;
@@ -218,7 +218,7 @@ function parameterIn(
   const text = memberOf(parameter, 'description');
   const example = memberOf(parameter, 'example');
   const shown = typeof example === 'string' && shape.constraints === '';
-  const described = withRemarks(shape, {
+  const described = withAnnotations(shape, {
     constraints: shown ? JSON.stringify([['example', example]]) : shape.constraints,
     text: typeof text === 'string' ? text : shape.text,
   });

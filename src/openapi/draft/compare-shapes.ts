@@ -29,22 +29,22 @@ import {
   wordsOf,
 } from './names.ts';
 
-/** Words about a version of a shape, which a description shows or recorded traffic. */
+/** How the comparison treats a pair of shapes: recorded traffic or described, request or response, and words for the evidence. */
 export interface ShapeSource {
   /** True when the old shape is recorded traffic: names that only resemble each other are no evidence then. */
   readonly isRecorded: boolean;
   /** True for responses: a value that V2 lacks there is lost, and guesses by type alone do not restore it. */
   readonly isResponse?: boolean;
-  /** Further operations of V2, for responses that contain only a key. */
+  /** V2's operations that return one object, for responses of V2 that contain only its key. */
   readonly lookups?: readonly LookupTarget[];
   /** The evidence for a member that V2 does not have. */
-  readonly goneWords: (path: Path, name: string) => string;
+  readonly whyGone: (path: Path, name: string) => string;
 }
 
-/** By how much the best candidate must beat the next one. */
+/** Minimum difference of confidence between the best candidate and the next one. */
 const MARGIN = 0.05;
 
-/** The doubt about members that only their types and places make likely. */
+/** The doubt about members that only types and places make likely. */
 export const NO_LINK = 'neither name, description nor content says that they are the same';
 
 /** Confidence from which a rule is proposed; below, it is a question. */
@@ -53,7 +53,7 @@ export const PROPOSED_FROM = 0.6;
 /** Confidence from which a rule is worth a question. */
 const ASKED_FROM = 0.45;
 
-/** The findings about one operation, in the order in which the rules apply, and what could not be decided. */
+/** The findings about one operation, in the order in which the rules apply, and the questions that they leave open. */
 export interface Comparison {
   readonly findings: readonly Finding[];
   readonly questions: readonly Question[];
@@ -74,7 +74,7 @@ export interface Evidence {
   readonly confidence: number;
   /** The evidence, in words. */
   readonly evidence: string;
-  /** Why it could lose a value or change its meaning, as a sentence: such a rule is a question, however sure it is. */
+  /** Why the rule could lose a value or change its meaning, as a sentence: such a rule is a question at any confidence. */
   readonly doubt?: string | undefined;
   /** True once a person has confirmed it. */
   readonly isSettled?: true;
@@ -85,7 +85,7 @@ export interface Finding extends Evidence {
   readonly found: FoundRule;
   /** The other answers to the same question, the likeliest first. */
   readonly others?: readonly FoundRule[];
-  /** The member of V1 that it decides about, by its path in V1. */
+  /** The path in V1 of the member that the finding is about. */
   readonly old?: Path;
   /** True if the first answer could lose or distort a value: then no answer is preselected, and a person chooses. */
   readonly isOpen?: true;
@@ -124,7 +124,7 @@ export type FoundRule =
       readonly twin?: Path;
     }
   | {
-      /** Both ends begin in the same object. */
+      /** `from` and `to` are paths from the same object. */
       readonly rule: 'copy';
       readonly in: Path;
       readonly from: Path;
@@ -137,7 +137,7 @@ export type FoundRule =
       readonly member: string;
     } & FoundLookup)
   | {
-      /** `to` begins in the same object. */
+      /** `to` is a path from the same object. */
       readonly rule: 'move';
       readonly in: Path;
       readonly member: string;
@@ -146,7 +146,10 @@ export type FoundRule =
       readonly conversions?: readonly Conversion[];
     }
   | {
-      /** `list` makes a value a list of one, `first` a list its first element: no rule of a request does that, but one of responses undoes it. */
+      /**
+       * `list` makes a value a list with one element; `first` replaces a list by its first element. There is no request rule for either,
+       * only a response rule that undoes it.
+       */
       readonly rule: 'list' | 'first';
       readonly in: Path;
       readonly member: string;
@@ -175,20 +178,25 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
   'lookup',
 ];
 
-/** Places of one object at which its findings are repeated, and objects of one body that are compared: the nearest ones. */
+/** Maximum places of one object at which its findings are repeated: the nearest ones. */
 const MAX_PLACES = 20;
+
+/** Maximum objects of one body that are compared: the nearest ones. */
 const MAX_OBJECTS = 300;
 
-/** References that a body follows to a further place of an object: each may lead to all others, and clients ask for few. */
+/**
+ * Maximum references on the way to a further place of an object (a text that V1's clients can have expanded to an object): each may lead to
+ * all others, and clients expand few.
+ */
 const MAX_STEPS = 1;
 
-/** Levels of nesting beyond which nothing is compared. */
+/** Maximum levels of nesting that are compared. */
 const MAX_LEVELS = 16;
 
 /**
- * Compares the shapes of a value in both versions: the rules that lead from one to the other, and open questions. `doubt` is why
- * the rules may not hold at all. Each pair of objects is compared once, and what is found stands at each of its places; pairs in
- * which nothing differs are compared once for all bodies.
+ * Compares the shapes of a value in both versions: finds the rules that lead from one to the other, and open questions. `doubt` is the
+ * reason why none of the rules is certain. Each pair of objects is compared once, and its findings are repeated at each of its places; a
+ * pair without differences is compared once for all bodies.
  */
 export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?: string): Comparison {
   const findings: Finding[] = [];
@@ -222,13 +230,13 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   }
   const cut = [...met.values()].filter((one) => isCut || one.places > MAX_PLACES || one.isFarther);
   const everywhere =
-    cut.length === 0 ? undefined : 'it stands at more places than the nearest, which are named here';
+    cut.length === 0 ? undefined : 'it is at more places than those named here, which are the nearest';
   const all = new Set(cut.flatMap(({ findings: own }) => own.map(({ found }) => localKey(found))));
   // Outer objects first, so that the paths of inner rules have V2's names; within an object, a nest comes last.
   const order = RULE_ORDER;
   const rank = ({ found }: Finding): number =>
     (found.rule === 'unwrap' ? 0 : found.in.length * order.length) + order.indexOf(found.rule);
-  // What is found in an object that is within itself holds at every depth, and a rule names one depth.
+  // A finding in an object that contains itself holds at every depth, but a rule names one depth.
   const deep = new Set(
     [...met].flatMap(([pair, one]) =>
       isRepeated(pair, one, met) ? one.findings.map(({ found }) => localKey(found)) : [],
@@ -249,7 +257,7 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   };
 }
 
-/** True for an object that V2 requires, if the likeliest answers fill all its required members: then they are the question. */
+/** True if the likeliest answers fill all members that the new object requires: then the object needs no question. */
 function isFilled(path: Path, v2: Shape, findings: readonly Finding[]): boolean {
   const required = requiredIn(shapeAt(v2, path) ?? ANY_SHAPE, path);
   const isInside = (at: Path, around: Path): boolean => around.every((name, level) => at[level] === name);
@@ -278,7 +286,7 @@ function targetsOf(found: FoundRule): readonly Path[] {
   return found.rule === 'default' ? [[...found.in, found.member]] : [];
 }
 
-/** True for objects that are within themselves, or within others that are. */
+/** True for objects that contain themselves, and for those inside such objects. */
 function isRepeated(pair: object, { chains }: MetPair, met: ReadonlyMap<object, MetPair>): boolean {
   if (met.get(pair)?.isWithinItself === true) return true;
   return chains.some((chain) => {
@@ -288,12 +296,12 @@ function isRepeated(pair: object, { chains }: MetPair, met: ReadonlyMap<object, 
   });
 }
 
-/** Depths from which a question about one name is rather one about any depth. */
+/** Number of depths from which a question about a name is asked for all depths. */
 const MANY_DEPTHS = 3;
 
 /**
- * The findings, with one rule for any depth as another answer where a name that V2 has nowhere else is another one at many depths, or within
- * itself.
+ * Adds a rule for any depth to the answers, if V2 has the old name nowhere and the rename occurs at many depths; in a schema that contains
+ * itself, that rule replaces the others.
  */
 function atAnyDepth(findings: readonly Finding[], v2: Shape): readonly Finding[] {
   const renames = findings.filter((finding) => finding.found.rule === 'rename' && !isProposed(finding));
@@ -350,28 +358,28 @@ export function localKey(found: FoundRule): string {
   return ruleKey(found.rule === 'unwrap' ? found : { ...found, in: [] });
 }
 
-/** A rule as text: one that nests the same members in another order is the same. */
+/** A rule as text: equal for rules that nest the same members in another order. */
 export function ruleKey(found: FoundRule): string {
   return JSON.stringify(found.rule === 'nest' ? { ...found, members: found.members.toSorted() } : found);
 }
 
-const WITHIN = 'its schema is within itself, and a rule reaches only the depths that it names';
+const WITHIN = 'its schema contains itself, and a rule reaches only the depths that it names';
 
 interface Work extends ShapeSource {
   readonly findings: Finding[];
   readonly questions: Question[];
-  /** The reason why no rule of this part may be right: a rule that it depends on is a question. */
+  /** Why no rule of this part is certain: a rule that it depends on is a question. */
   readonly doubt: string | undefined;
-  /** The reason why no rule of the whole body may be right. */
+  /** Why no rule of the whole body is certain. */
   readonly outer: string | undefined;
   readonly places: Places;
   /** The path of the object, or of the member, by its names in V1. */
   readonly old: Path;
   /** The objects inside, to be compared next. */
   readonly inner: InnerPair[];
-  /** The values around that are a text or, if a client asks for it, the object that the text refers to. */
+  /** The number of values around that are a text or, if a client asks for it, the object that the text refers to. */
   readonly steps: number;
-  /** True where only whether anything differs is to be known. */
+  /** True if only the existence of differences matters, not the findings. */
   readonly isProbe?: true;
 }
 
@@ -395,13 +403,13 @@ interface Around {
   readonly next: Around | undefined;
 }
 
-/** What was found in a pair of objects at the first of its places, with paths from there. */
+/** The findings in a pair of objects at its first place, with the paths of that place. */
 interface MetPair extends Omit<InnerPair, 'v1' | 'v2'> {
   readonly findings: readonly Finding[];
   readonly questions: readonly Question[];
   readonly inner: readonly InnerPair[];
   isWithinItself: boolean;
-  /** The surroundings of each of its places. */
+  /** The pairs around it, for each of its places. */
   readonly chains: (Around | undefined)[];
   places: number;
   /** True when it has places that are only reached by following references. */
@@ -467,7 +475,7 @@ export function movedFinding<One extends Finding>(finding: One, place: (path: Pa
 
 const knownPairs = new WeakMap<object, WeakMap<object, object>>();
 
-/** One object for each pair of two. */
+/** Returns the same object for the same two, as a key. */
 function pairOf(one: object, other: object): object {
   const others = knownPairs.get(one) ?? new WeakMap<object, object>();
   knownPairs.set(one, others);
@@ -476,7 +484,7 @@ function pairOf(one: object, other: object): object {
   return pair;
 }
 
-/** Whether anything differs in a pair of objects, or in those inside it: the same in every body of a request, and of a response. */
+/** The results of `differs` by pairs of objects, which hold for all bodies of requests, or of responses. */
 const requestDifferences = new WeakMap<object, boolean>();
 const responseDifferences = new WeakMap<object, boolean>();
 
@@ -518,7 +526,7 @@ function differs(first: InnerPair, source: ShapeSource): boolean {
   return marked.has(key(first));
 }
 
-/** Evidence of two objects about members with other names or places, independent of their surroundings. */
+/** The members with other names or places in two objects, which do not depend on their surroundings. */
 interface FoundMoves {
   readonly nests: readonly FoundNest[];
   readonly renames: Renames;
@@ -536,7 +544,7 @@ function foundIn(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: bool
   return found;
 }
 
-/** Compares the members of two objects; those inside are left to be compared. */
+/** Compares the members of two objects, and queues the objects inside. */
 function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const objects: Objects = { v1, v2, path };
   const gone = [...v1.members.keys()].filter((name) => !v2.members.has(name));
@@ -576,7 +584,7 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   for (const [nest, all] of moves) compareNested(nest, all, objects, work);
 }
 
-/** Asks about two members of which each has in V2 what the other one had in V1. */
+/** Asks about two members that may have swapped names: V2 describes each as V1 describes the other one. */
 function askSwapped({ v1, v2, path }: Objects, work: Work): void {
   if (work.isRecorded) return;
   const changed = [...v1.members].flatMap(([name, { shape: old }]) => {
@@ -596,7 +604,7 @@ function askSwapped({ v1, v2, path }: Objects, work: Work): void {
   }
 }
 
-/** True where descriptions say the same of two values. */
+/** True if both values have the same description, format, types and listed values. */
 function isSameValue(one: Shape, other: Shape): boolean {
   return (
     one.text === other.text &&
@@ -607,8 +615,8 @@ function isSameValue(one: Shape, other: Shape): boolean {
 }
 
 /**
- * The new members that the questions from `start` on cover: they already ask about members that V2 requires, with the default as another
- * answer.
+ * Returns the new members that the findings from `start` on already ask about, and adds the default of a member that V2 requires to their
+ * answers.
  */
 function answeredByMoves(start: number, { v2, path }: Objects, work: Work): readonly string[] {
   const { findings } = work;
@@ -659,7 +667,7 @@ function findNests(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: bo
   }
 }
 
-/** Most names in one piece of evidence. */
+/** Maximum names in one piece of evidence. */
 const MAX_NAMES = 6;
 
 function firstOf(names: readonly string[]): string {
@@ -715,7 +723,7 @@ interface LooseMember {
   /** The nearest members before and behind it that both versions have; empty at an end. */
   readonly before: string;
   readonly behind: string;
-  /** True when no other member that only this version has would do. */
+  /** True if no other member that only this version has is of a compatible type. */
   readonly isAlone: boolean;
 }
 
@@ -753,7 +761,7 @@ function areOthers(one: Shape, other: Shape): boolean {
 
 /**
  * The reason why a value that is not an object could mean something else: its type, format, limits, and the units in names and
- * descriptions. V2 accepts V1's values in requests, and V1's clients accept V2's in responses.
+ * descriptions. In a request, V2 must accept V1's values; in a response, V1's clients must accept V2's.
  */
 function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, level = 0): string | undefined {
   const [one, other] = [old.shape, young.shape];
@@ -768,7 +776,7 @@ function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, lev
     compare('it is', typeWords(one), typeWords(other));
   compareBoth('its format is', one.format, other.format);
   compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
-  // Of an object, the text is about all that is in it.
+  // The description of an object is about all of its members.
   if (one.members.size === 0 && other.members.size === 0)
     compareBoth('the unit in its description is', textUnits(one), textUnits(other));
   compareBoth('its limit is', one.limits, other.limits);
@@ -807,7 +815,7 @@ interface FoundRename extends Evidence {
 /** A member that moves into a sub-object, and may get another name there. */
 interface Move extends NestedMember, Evidence {}
 
-/** The members that a nest moves: those of the sub-object's names, and those that have another name there. */
+/** The members that a nest moves: under the same name, or under another one. */
 function movesOf(
   nest: FoundNest,
   renames: readonly FoundRename[],
@@ -850,12 +858,12 @@ function besideDoubt(
       !v1.members.has(name) &&
       (plainName(name) === plainName(from) ||
         ((!isOfType || isCompatible(shape, member.shape)) &&
-          (isRelatedName(name, from) || names(member.shape.text, from)))),
+          (isRelatedName(name, from) || mentionsName(member.shape.text, from)))),
   );
   return beside === undefined ? undefined : `V2 has ${pathText(path, beside[0])} as well`;
 }
 
-/** Why a move into a sub-object that V1 has already could replace something there. */
+/** Why a move into a sub-object that V1 already has could replace something there. */
 function occupiedDoubt(from: string, under: string, before: Shape | undefined): string | undefined {
   if (before === undefined) return undefined;
   if (before.members.has(from))
@@ -876,7 +884,7 @@ function elsewhereDoubt(
 ): string | undefined {
   const shape = v1.members.get(from)?.shape;
   const own = [path, old].map((around) => [...around, from]);
-  // An object of the same name is the same one, whatever others have inside.
+  // An object of the same name is the same one, even if other objects have the same members.
   const inside = isSameName(from, target.at(-1) ?? '') ? ANY_SHAPE : shape;
   const isBeside = (at: Path): boolean => isSamePath(at.slice(0, -1), path);
   const others =
@@ -922,7 +930,7 @@ function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): 
   addFinding({ found, confidence, evidence, doubt, others, old: [...work.old, from], ...open }, work);
 }
 
-/** Marks a rename that leaves a value of another unit as it is. */
+/** Marks a rename as open if it keeps the value although the units differ. */
 function openOf(found: FoundRule, from: string): Pick<Finding, 'isOpen'> {
   const isPlain = found.rule === 'rename' && found.conversions === undefined;
   return isPlain && unitsIn(from) !== unitsIn(found.to) ? { isOpen: true } : {};
@@ -942,7 +950,10 @@ function addFinding(finding: Finding, { findings, doubt }: Work): void {
   findings.push(doubt === undefined ? finding : { ...finding, doubt: finding.doubt ?? doubt });
 }
 
-/** The members of V2's object that are others of V1 for certain, by their paths in it as JSON; of a nest's sub-object only the object itself. */
+/**
+ * The members of V2's object that certainly belong to another member of V1, by their paths as JSON. Of the sub-object of a nest, only
+ * `itself` is taken.
+ */
 type TakenPlaces = ReadonlyMap<string, 'with all in it' | 'itself'>;
 
 function takenPlaces(
@@ -981,7 +992,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const old = [...work.old, name];
   const strip: FoundRule = { rule: 'strip', in: path, member: name };
   const shape = v1.members.get(name)?.shape ?? ANY_SHAPE;
-  const evidence = work.goneWords(path, name);
+  const evidence = work.whyGone(path, name);
   const looked = lookupRules({ name, shape }, v2, path, work);
   if (looked.length > 0) return addLookup(looked, old, work);
   const possible = possiblePlaces(name, shape, place, work);
@@ -1026,7 +1037,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     );
     return;
   }
-  // V2 would give V1 nothing for it; a person may know another member to be it.
+  // V2 has no value for it, unless a person knows that another member has it.
   const unlinked =
     isUnlinked && work.isResponse === true && place.candidate?.under === undefined
       ? [place.candidate.to].map((to) => renameRule(path, name, to, conversionsOf(v1, name, v2, to)))
@@ -1052,7 +1063,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   addFinding(
     {
       found: strip,
-      // A guess either way would lose data or be refused.
+      // A wrong guess loses data in one direction, and is refused in the other.
       confidence: doubt !== undefined ? PROPOSED_FROM - 0.1 : isDeprecated ? 0.97 : 0.85,
       evidence: isDeprecated ? `${evidence}, and V1's calls it deprecated` : evidence,
       doubt,
@@ -1064,7 +1075,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   );
 }
 
-/** Other places that a question offers beside the likeliest one. */
+/** Maximum places that a question offers beside the likeliest one. */
 const MAX_OFFERED = 5;
 
 const knownPlaces = new WeakMap<object, ReadonlyMap<string, readonly Path[]>>();
@@ -1079,7 +1090,7 @@ function placesByLetters(shape: Shape): ReadonlyMap<string, readonly Path[]> {
   return found;
 }
 
-/** The place in another object at which both versions have the value of a member that only one of them has here. */
+/** The place of the value that both versions have elsewhere too, for a member that only one of them has in this object. */
 function twinOf(name: string, shape: Shape, { v1, v2 }: Objects): Path | undefined {
   const places = placesByLetters(v1).get(wordsOf(name).join('')) ?? [];
   return places.find((place) => {
@@ -1088,7 +1099,7 @@ function twinOf(name: string, shape: Shape, { v1, v2 }: Objects): Path | undefin
   });
 }
 
-/** The lookup rules for objects of which V2's response has only the key. */
+/** The lookup rules for an object of V1's responses of which V2 returns only the key. */
 function lookupRules(
   old: NamedShape,
   v2: Shape,
@@ -1110,7 +1121,7 @@ function lookupRules(
 function addLookup([found, ...others]: readonly FoundRule[], old: Path, work: Work): void {
   if (found?.rule !== 'lookup') return;
   const evidence = `V2 has only ${pathText(found.in, found.key)}, and answers GET ${found.get} with ${found.take.join(', ')}`;
-  const doubt = 'each response then asks V2 for more';
+  const doubt = 'the gateway then sends V2 another request for each response';
   addFinding({ found, confidence: 0.5, evidence, doubt, others, old }, work);
 }
 
@@ -1121,7 +1132,7 @@ function isLikelyPlace(name: string, shape: Shape, place: Path): boolean {
     isRelatedName(place.join('_'), name) ||
     (last !== 'id' && isRelatedName(last, name)) ||
     nameSimilarity(last, name) >= 0.6 ||
-    // What was in an object may stand beside where it was, or in one of a name like its own; any object has an `id`.
+    // A member of an object may have moved beside the object, or into one with a similar name. Any object has an `id`.
     (shape.members.has(last) && (place.length === 1 || isRelatedName(place.slice(0, -1).join('_'), name))) ||
     singularName(last) === singularName(name)
   );
@@ -1137,7 +1148,7 @@ function isTo(found: FoundRule, target: Path): boolean {
   return found.rule === 'move' && isSamePath([...found.in, ...found.to], target);
 }
 
-/** Why a member may be another one although no place has its name: its description names that one. */
+/** The doubt about a gone member if no place has its name, but its description names another member. */
 function namedDoubt(shape: Shape, { v1, v2, path, taken }: GonePlace, { places }: Work): string | undefined {
   const successor = shape.successor?.split('.').at(-1);
   if (successor !== undefined && places.has(successor))
@@ -1171,7 +1182,7 @@ function otherForms(
   if (found.rule !== 'rename') return [];
   const key = JSON.stringify(found);
   const all = rulesInto(name, shape, [...found.in, found.to], objects, work);
-  // A name alone does not make a list of a value.
+  // The name alone is no evidence that a value became a list.
   return found.conversions === undefined ? [] : all.filter((one) => JSON.stringify(one) !== key);
 }
 
@@ -1187,7 +1198,7 @@ function rulesInto(
   const isBelow = path.every((one, at) => target[at] === one);
   const rest = target.slice(path.length);
   const to = rest.at(-1);
-  // What is in another element, or further up, is out of reach of a rule for this object.
+  // A rule for this object reaches neither other elements nor outer objects.
   if (!isBelow || to === undefined || stars(rest) > 0) return [];
   const young = shapeAt(v2, rest);
   if (young === undefined) return [];
@@ -1208,7 +1219,7 @@ function rulesInto(
   return [converted, ...otherScales(...named)].map((all) => renameRule(path, name, to, all));
 }
 
-/** The rules for a value that only one version has as a list, or as one of other elements: the likeliest first. */
+/** The rules for a value that is a list in one version only, or a list of other elements: the likeliest first. */
 function listRules(
   old: NamedShape,
   young: NamedShape,
@@ -1217,7 +1228,7 @@ function listRules(
 ): readonly FoundRule[] {
   const { name: member } = old;
   const { name: to } = young;
-  // No rule takes one of several that a client sent.
+  // A request rule cannot choose one of several elements that a client sent.
   const isDescribed = (form: ListForm): boolean =>
     form !== 'one' || isResponse === true || isList(young.shape);
   return listForms(old, young)
@@ -1239,7 +1250,7 @@ function possiblePlaces(name: string, shape: Shape, place: GonePlace, work: Work
   const { path } = place;
   const own = [path, work.old].map((around) => [...around, name]);
   const places = work.places.of(own, work.isResponse === true ? ANY_SHAPE : shape);
-  // What V2 lacks in a response is lost: no guess by types alone brings it back.
+  // In responses, a guess by types alone does not restore a lost value.
   const named = work.isResponse === true ? places.filter((at) => isLikely(name, shape, at, path)) : places;
   if (named.length > 0) return named;
   const { alike, likely, others } = newMembers(name, shape, place);
@@ -1253,19 +1264,22 @@ function isLikely(name: string, shape: Shape, place: Path, path: Path): boolean 
   return isLikelyPlace(name, shape, isBelow ? place.slice(path.length) : place);
 }
 
-/** Members of V2 that are looked at for one that is gone: a name that it has elsewhere is found without this. */
+/** Maximum members of V2 that are considered for a gone member; the same name elsewhere is found without this limit. */
 const MAX_CANDIDATES = 200;
 
 /** Members of V2's object that could take a value, by their paths in it. */
 interface NewMembers {
-  /** Those whose path has the words of the member's name, as `accountHolder.id` has those of `accountHolderId`, then those that are linked. */
+  /**
+   * First those whose path has the words of the gone member's name, such as `accountHolder.id` for `accountHolderId`; then those with other
+   * links to it.
+   */
   readonly alike: readonly Path[];
   readonly others: readonly Path[];
-  /** Those of all of them whose name tells it. */
+  /** Those of both lists whose name suggests it. */
   readonly likely: readonly Path[];
 }
 
-/** The same objects are in many bodies. */
+/** Cached, because many bodies contain the same objects. */
 const knownMembers = new WeakMap<object, Map<string, NewMembers>>();
 
 function newMembers(gone: string, shape: Shape, { v1, v2, path, taken, candidate }: GonePlace): NewMembers {
@@ -1291,7 +1305,7 @@ function newMembers(gone: string, shape: Shape, { v1, v2, path, taken, candidate
   return found;
 }
 
-/** True for a text or a format that both have: what makes a link of it if no other member has it. */
+/** True if both have the same text or the same format, which links them unless other members have it as well. */
 function isLinkedShape(old: Shape, young: Shape): boolean {
   return (
     (old.text !== '' && old.text === young.text) ||
@@ -1302,15 +1316,15 @@ function isLinkedShape(old: Shape, young: Shape): boolean {
 /** Formats that members of one object share without being the same. */
 const COMMON_FORMATS: ReadonlySet<string> = new Set(['date', 'date-time', 'time', 'uuid', 'byte', 'binary']);
 
-/** The format that tells what a text is, or each of a list. */
+/** The format of a text or of the elements of a list; empty for one that many members share. */
 function formatOf({ format, element }: Shape): string {
   const own = format === '' ? (element?.format ?? '') : format;
   return COMMON_FORMATS.has(own) ? '' : own;
 }
 
 /**
- * The evidence that a member is the one at a place, whatever the names: an equal description, or a format that no other removed or new
- * one has.
+ * The evidence, apart from names, that a gone member is the one at this place: the same description, or a format that no other gone or new
+ * member has.
  */
 function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 'v2'>): string | undefined {
   const [old, young] = [v1.members.get(gone)?.shape, shapeAt(v2, at)];
@@ -1328,7 +1342,7 @@ function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 
   return isOnly ? `no other new member has the format ${format}` : undefined;
 }
 
-/** True for a place that is rather another member of V1: it has that one's name, or its format or unit is of another kind. */
+/** True if the place more likely belongs to another member of V1: by its name, its format or its unit. */
 function isOfAnother(
   gone: string,
   shape: Shape,
@@ -1345,7 +1359,7 @@ function isOfAnother(
   );
   const formats = [formatOf(shape), formatOf(young)];
   const isOtherFormat = !formats.includes('') && formats[0] !== formats[1];
-  // A text is none of a few words.
+  // A free text does not become one of a few values.
   const isOneOfFew = young.values.length > 0 && shape.values.length === 0;
   return (
     isNamed || isOtherFormat || isOneOfFew || areOtherKinds({ name: gone, shape }, { name, shape: young })
@@ -1353,8 +1367,8 @@ function isOfAnother(
 }
 
 /**
- * The members of V2's object, and in it, that could take a value and that no member of V1 is known to be: those of its type, and those of
- * a name that is alike, as V2 may have it in another form. What is deprecated needs such a name.
+ * The members of V2's object, and of the objects inside, that could take a value and do not belong to another member of V1: those of a
+ * compatible type, and those with a similar name, as V2 may have another form of the value. A deprecated member needs a similar name.
  */
 function takingMembers(
   gone: string,
@@ -1386,8 +1400,8 @@ function takingMembers(
 }
 
 /**
- * A nest moves members by V1's names, and renames follow inside: the other way round, the new name could be one that the object
- * around has as well. Members in doubt are a nest of their own.
+ * Adds a nest that moves members by V1's names, and renames inside: in the other order, the new name could be that of another member of the
+ * outer object. Members in doubt get a separate nest.
  */
 function addNest(
   { under, confidence, evidence }: FoundNest,
@@ -1449,7 +1463,9 @@ function defaultOf(member: string, shape: Shape, path: Path): FoundRule {
   return { rule: 'default', in: path, member, value: firstValue(shape) };
 }
 
-/** The copies that give V2 a member that it requires, or all that it requires in one, from where V1 and V2 have the same value. */
+/**
+ * The copies that give V2 a member that it requires, or the required members inside, from a place where both versions have the same value.
+ */
 function copiesInto(
   name: string,
   shape: Shape,
@@ -1461,7 +1477,7 @@ function copiesInto(
       ? [[[name], shape]]
       : inner.map(([part, member]) => [[name, part], member.shape] as const);
   const copies = needed.flatMap(([to, wanted]) => {
-    const named = [...v1.members.keys()].filter((one) => names(wanted.text, one)).map((one) => [one]);
+    const named = [...v1.members.keys()].filter((one) => mentionsName(wanted.text, one)).map((one) => [one]);
     const places = [...(placesByLetters(v1).get(wordsOf(to.join('_')).join('')) ?? []), ...named];
     const from = places.find((place) => {
       const [old, young] = [shapeAt(v1, place), shapeAt(v2, place)];
@@ -1472,7 +1488,7 @@ function copiesInto(
   return copies.length === needed.length ? copies : [];
 }
 
-/** A value in V2's description: its default, or its only value. */
+/** The value that V2's description shows: its default, or its only value. */
 export function firstValue({ values, constraints }: Shape): FoundValue | undefined {
   if (values.length === 1) return values[0];
   const initial = keywordIn(constraints, 'default') ?? keywordIn(constraints, 'example');
@@ -1499,7 +1515,7 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
   const converted = conversions(old, young);
   const doubt = scalarDoubt(old, young, work.isResponse);
   const [listed, ...others] = listRules(old, young, path, work);
-  // The question of a rename says so already.
+  // The question about the rename says so already.
   if (listed === undefined && converted.length > 0 && work.doubt === work.outer && !work.isRecorded) {
     const found = { rule: 'convert', in: path, member: name, conversions: converted } as const;
     const why = doubt ?? `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
@@ -1512,12 +1528,12 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
   } else if (listed !== undefined && !work.isRecorded) {
     const why = `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
     const isOne = listed.rule === 'list' || listed.rule === 'first';
-    // The question of a rename says so already.
+    // The question about the rename says so already.
     if (!isOne && work.doubt !== work.outer) return;
     const evidence = listEvidence(isOne, old, young);
     addFinding({ found: listed, confidence: 0.5, evidence, doubt: why, others, old: work.old }, work);
     if (!isOne) return;
-    // What is in the element and in the single object differs as well.
+    // The members of the element and of the single object differ as well.
     const inside = { ...work, doubt: work.doubt ?? `it holds only with the rule for ${pathText(at)}` };
     const isInList = listed.rule === 'list';
     compareInside(v1.shape.element ?? v1.shape, v2.shape.element ?? v2.shape, isInList ? [...at, '*'] : at, {
@@ -1611,7 +1627,7 @@ function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): voi
   });
 }
 
-/** Asks about values that only one version has, of which a long list is known by its first ones. */
+/** Asks about values that only one version has; of a long list, it names the first ones. */
 function askValues(
   values: readonly FoundValue[],
   path: Path,
@@ -1625,22 +1641,22 @@ function askValues(
   questions.push({ path, text: words.one(named), general: words.all });
 }
 
-/** Values that a question names. */
+/** Maximum values that a question names. */
 const MAX_VALUES = 20;
 
-/** The values of an enumeration that V2 has otherwise. */
+/** The values of an enumeration that differ between the versions. */
 interface ValueMap {
-  /** Values that V2 spells otherwise. */
+  /** Pairs that differ in spelling only. */
   readonly spelled: ValuePairs;
-  /** Values that V2 may call otherwise: a wrong pair changes what a request says. */
+  /** Pairs that are likely: a wrong pair changes what a request means. */
   readonly guessed: ValuePairs;
-  /** Values that V1 has and for which V2 has none. */
+  /** Values of V1 without a value in V2. */
   readonly left: readonly FoundValue[];
-  /** Values that V2 has and for which V1 has none. */
+  /** Values of V2 without a value in V1. */
   readonly fresh: readonly FoundValue[];
 }
 
-/** Values of V1 with those of V2 in their place. */
+/** Pairs of values of V1 and V2 with the same meaning. */
 interface ValuePairs {
   readonly pairs: (readonly [from: FoundValue, to: FoundValue])[];
   confidence: number;
@@ -1682,7 +1698,7 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
     0.95,
     'the values differ in case and separators',
   );
-  // Where a short form of a value stands at another place, places say nothing.
+  // If the short form of a value is at another place, the places are no evidence.
   const isOrdered = old.every((one) => {
     const short = young.filter((other) => isShortFor(one, other));
     return short.length !== 1 || v1.indexOf(one) === v2.indexOf(short[0] ?? '');
@@ -1707,7 +1723,7 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
   return { spelled, guessed, left: old, fresh: young };
 }
 
-/** True where one value has the letters of the other one in their order, from the first on: `DLVY` is short for `DeliveryTo`. */
+/** True if one value is short for the other: it has some of its letters in order, from the first on. `DLVY` is short for `DeliveryTo`. */
 function isShortFor(one: FoundValue, other: FoundValue): boolean {
   const [short = '', long = ''] = [one, other]
     .map((value) => spelling(value))
@@ -1718,7 +1734,7 @@ function isShortFor(one: FoundValue, other: FoundValue): boolean {
   return at === short.length;
 }
 
-/** A value without case and without separators of words; signs, and characters between digits, mean something. */
+/** A value without case and separators of words; signs, and characters between digits, stay, because they have a meaning. */
 function spelling(value: FoundValue): string {
   return String(value)
     .replaceAll(/(?<=\p{Ll})(?=\p{Lu})/gu, '_')
@@ -1738,7 +1754,7 @@ function compareInside(v1: Shape, v2: Shape, path: Path, work: Work): void {
   compareInside(one, other, [...path, '*'], { ...work, old: [...old, '*'] });
 }
 
-/** Asks about an object of which only V1's description tells what is in it: what clients read may be gone. */
+/** Asks about an object whose members only V1 describes: members that clients read may be gone. */
 function askUndescribed({ members }: Shape, path: Path, { questions, doubt, outer }: Work): void {
   if (doubt !== outer) return;
   const names = firstOf([...members.keys()]);
@@ -1775,7 +1791,7 @@ interface RenameOptions {
 
 interface Renames {
   readonly accepted: readonly FoundRename[];
-  /** The best candidate for a member, where it is not convincing, by the name in V1. */
+  /** The best candidate for each member without a convincing one, by the name in V1. */
   readonly rejected: ReadonlyMap<string, FoundRename>;
 }
 
@@ -1795,7 +1811,7 @@ export function findRenames(v1: Shape, v2: Shape, { nests, isRecorded }: RenameO
       }),
     )
     .filter(({ confidence }) => confidence >= ASKED_FROM)
-    // A member that no recorded request has is not new: only a name like it is a hint.
+    // V2 may have a member that no recorded request has for a long time: only a similar name is evidence.
     .filter(({ from, to }) => !isRecorded || nameSimilarity(from, to) >= 0.5)
     .toSorted((one, other) => other.confidence - one.confidence);
   const accepted: FoundRename[] = [];
@@ -1834,7 +1850,7 @@ function isAloneAmong(member: MemberShape, all: readonly (readonly [string, Memb
   return all.filter(([, other]) => isCompatible(member.shape, other.shape)).length === 1;
 }
 
-/** The members of a nest's sub-object that its members do not explain. */
+/** The members of a nest's sub-object that the nest does not move there. */
 function innerMembers(
   { under, members }: FoundNest,
   v1: Shape,
@@ -1878,11 +1894,11 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
   if (old.required !== young.required) confidence -= 0.1;
   const evidence = reasons.filter((reason) => reason !== '').join('; ');
   const opposites = oppositesIn(old.name, young.name)?.join(' is not ');
-  const doubt = opposites ?? valueDoubt(old, young) ?? (isKnownAs(old, young) ? undefined : NO_LINK);
+  const doubt = opposites ?? valueDoubt(old, young) ?? (areLinked(old, young) ? undefined : NO_LINK);
   return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
 }
 
-/** True where only one of two names identifies something and nothing links them: a `project_id` is no `priority`. */
+/** True if only one of the two names is that of an identifier, and nothing links the members: a `project_id` is not a `priority`. */
 function isNoIdentifier(old: LooseMember, young: LooseMember): boolean {
   return (
     isIdentifier(old.name) !== isIdentifier(young.name) &&
@@ -1894,15 +1910,15 @@ function isNoIdentifier(old: LooseMember, young: LooseMember): boolean {
 type Weight = readonly [weight: number, reason: string];
 
 function textWeight(old: LooseMember, young: LooseMember): Weight {
-  if (names(young.shape.text, old.name)) return [0.3, `V2's description names ${old.name}`];
-  if (names(old.shape.text, young.name)) return [0.3, `V1's description names ${young.name}`];
+  if (mentionsName(young.shape.text, old.name)) return [0.3, `V2's description names ${old.name}`];
+  if (mentionsName(old.shape.text, young.name)) return [0.3, `V1's description names ${young.name}`];
   if (old.shape.text === '' || young.shape.text === '') return [0, ''];
   return old.shape.text === young.shape.text ? [0.3, 'the descriptions are equal'] : [-0.1, ''];
 }
 
-/** True when a text names a member. A word of the language, such as `page`, names one only where it is marked as a name, or as what was. */
-function names(text: string, name: string): boolean {
-  if (!hasLetters(name)) return false;
+/** True if the text mentions the member. A single word, such as `page`, must be in quotes, or be called a former name. */
+function mentionsName(text: string, name: string): boolean {
+  if (!isSearchable(name)) return false;
   const escaped = name.replaceAll(/[^\w]/g, '\\$&');
   // Not proven linear: a name of the description, and nothing in it repeats.
   if (wordsOf(name).length > 1) return new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(text);
@@ -1911,8 +1927,8 @@ function names(text: string, name: string): boolean {
   ).test(text);
 }
 
-/** A name of one or two letters is in many texts. */
-function hasLetters(name: string): boolean {
+/** False for names of one or two letters, which many texts contain. */
+function isSearchable(name: string): boolean {
   return name.length > 2;
 }
 
@@ -1942,14 +1958,14 @@ function contentWeight(old: Shape, young: Shape): Weight {
   return old.constraints === young.constraints ? [0.15, 'its format and limits are the same'] : [-0.15, ''];
 }
 
-/** The number of values that another list has as well, whatever their case and separators. */
+/** The number of values that the other list has as well, apart from case and separators. */
 function commonSpellings(values: readonly FoundValue[], others: readonly FoundValue[]): number {
   const spelled = new Set(others.map(spelling));
   return values.filter((value) => spelled.has(spelling(value))).length;
 }
 
-/** True when something tells that two members are the same: their place and type do not. */
-function isKnownAs(old: LooseMember, young: LooseMember): boolean {
+/** True if there is evidence beyond place and type that two members are the same. */
+function areLinked(old: LooseMember, young: LooseMember): boolean {
   const [one, other] = [old.shape, young.shape];
   const half = (all: readonly FoundValue[], more: readonly FoundValue[]): boolean =>
     commonSpellings(all, more) * 2 > Math.max(1, all.length, more.length);
@@ -1972,11 +1988,13 @@ function hasRival(one: FoundRename, all: readonly FoundRename[], accepted: reado
   });
 }
 
-/** Places of one object that are looked at, and paths of a body that are kept: a schema can be in many places, or in itself. */
+/** Maximum visits of one object: a schema can be in many places, or in itself. */
 const MAX_VISITS = 3;
+
+/** Maximum paths of a body that are kept. */
 const MAX_PATHS = 1500;
 
-/** The members of V2's body that V1's has not at the same path: where a member that is gone from its place may have gone. */
+/** The members of V2's body that V1's body does not have at the same path, to which gone members may have moved. */
 export class Places {
   private readonly v1: Shape;
   private readonly v2: Shape;
@@ -1989,7 +2007,7 @@ export class Places {
     this.v2 = v2;
   }
 
-  /** References of V2's body that could not be followed: such a place may be there as well. */
+  /** References in V2's body that could not be followed: a gone member may be there. */
   get unread(): readonly string[] {
     return (this.foreign ??= [...new Set(unreadIn(this.v2))]);
   }
@@ -2124,7 +2142,7 @@ function unreadIn(shape: Shape, seen: Set<object> = new Set(), level = 0): reado
   ];
 }
 
-/** True for a rule that a draft applies; any other one is a question. */
+/** True for a rule that the draft applies; all others are questions. */
 export function isProposed({ confidence, doubt, isSettled }: Evidence): boolean {
   return isSettled === true || (confidence >= PROPOSED_FROM && doubt === undefined);
 }

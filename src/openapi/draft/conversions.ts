@@ -73,13 +73,13 @@ export function textUnits(shape: Shape): string {
   return known;
 }
 
-/** A member as far as its value is concerned. */
+/** The name of a member, and the shape of its value. */
 export interface NamedShape {
   readonly name: string;
   readonly shape: Shape;
 }
 
-/** A rule that converts a value, without the path: its word, and the members beside it. */
+/** A rule that converts a value, without its path: its name, and its options. */
 export interface Conversion {
   readonly word:
     | 'scale'
@@ -106,7 +106,7 @@ const FORMS: ReadonlyMap<string, string> = new Map([
 export function conversions(old: NamedShape, young: NamedShape): readonly Conversion[] {
   const [one, other] = [old.shape, young.shape];
   const written = new Set(one.values.map(String));
-  // A list of other values is mapped.
+  // Values of another enumeration are mapped.
   if (isListedAlike(one, other) && !other.values.some((value) => written.has(String(value)))) return [];
   const [before, after] = [one, other].map(({ types }) => [...types].join(' '));
   const isWhole = after === 'integer';
@@ -135,7 +135,7 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
   return isMinor(young) && !isMinor(old) ? [unquote, scaleBy(100, old, young)] : [unquote];
 }
 
-/** Units of one kind, with how many of the smallest each is. */
+/** Units of one kind, with the number of the smallest units in each. */
 const MEASURES: readonly ReadonlyMap<string, number>[] = [
   { micros: 1, cents: 10_000, dollars: 1_000_000, euros: 1_000_000, pounds: 1_000_000 },
   { nanoseconds: 1, microseconds: 1000, ms: 1_000_000, seconds: 1_000_000_000 },
@@ -155,7 +155,7 @@ const MEASURES: readonly ReadonlyMap<string, number>[] = [
 /** Currencies, as a code beside another unit: `usd_cents` are cents. */
 const CURRENCIES: ReadonlySet<string> = new Set('aud usd eur gbp nzd cad chf'.split(' '));
 
-/** What multiplies a value; an amount of money in the larger unit has two decimals. */
+/** The rule that multiplies a value; an amount of money in the larger unit has two decimals. */
 function scaleBy(by: number, old: NamedShape, young: NamedShape): Conversion {
   const isMoney = (by === 100 || by === 0.01) && (isMinor(old) || isMinor(young));
   return { word: 'scale', options: [['by', by], ...(isMoney ? [['digits', 2] as const] : [])] };
@@ -165,7 +165,7 @@ function isMinor(named: NamedShape): boolean {
   return unitsOf(named).includes('cents');
 }
 
-/** The same conversions with another factor, where one unit has several meanings. */
+/** The same conversions with another factor, if one unit has several meanings. */
 export function otherScales(old: NamedShape, young: NamedShape): readonly (readonly Conversion[])[] {
   const [scale, ...more] = conversions(old, young);
   if (scale?.word !== 'scale' || more.length > 0) return [];
@@ -240,19 +240,19 @@ export function isListedAlike(old: Shape, young: Shape): boolean {
   return old.values.length > 1 && old.values.length === young.values.length;
 }
 
-/** What a list in one version is in the other: its only element, or a value in another form. */
+/** The form in one version of a list in the other: its only element (`one`), or a converted value. */
 export type ListForm = 'one' | Conversion;
 
-/** Names of the member that an object has for a value, the likeliest first, and of those that a pair has. */
+/** Names of the member that has the value of an object, and of the member that has its key; the likeliest first. */
 const VALUE_NAMES: readonly string[] = 'value id name code key text content data'.split(' ');
 const KEY_NAMES: readonly string[] = 'name key field attribute property label code id type'.split(' ');
 
-/** Objects of one list for which a member is chosen: most answers to a question. */
+/** Maximum members of an object that are offered as its value. */
 const MAX_FITTING = 3;
 
 /**
- * What a value that only one version has as a list is in the other, or one that has another kind of elements: the likeliest first, and none
- * where the types do not tell any.
+ * The possible forms of a value that is a list in one version only, or a list of other elements: the likeliest first; none if the types
+ * show none.
  */
 export function listForms(old: NamedShape, young: NamedShape): readonly ListForm[] {
   if (isListOnly(young.shape)) return formsOfList(old, young);
@@ -264,7 +264,7 @@ function isListOnly({ types }: Shape): boolean {
   return types.size === 1 && types.has('array');
 }
 
-/** The forms of a list, of which the other version has `plain`. */
+/** The forms between a list and `plain`, the value of the other version. */
 function formsOfList(plain: NamedShape, list: NamedShape): readonly ListForm[] {
   const { element } = list.shape;
   const { types } = plain.shape;
@@ -278,7 +278,7 @@ function formsOfList(plain: NamedShape, list: NamedShape): readonly ListForm[] {
   return isSeparated(plain, list) ? [...pairs, ...texts, ...one] : [...pairs, ...one, ...texts];
 }
 
-/** A list of values, and one of objects that have the value in a member. */
+/** The forms between a list of values and a list of objects that have the value in a member. */
 function ofObjects(value: Shape | undefined, object: Shape, words: readonly string[]): readonly ListForm[] {
   if (value === undefined) return [];
   if (isScalar(object) && value.members.size > 0)
@@ -308,7 +308,7 @@ function isScalar({ types, members }: Shape): boolean {
   return types.size > 0 && members.size === 0 && !types.has('array') && !types.has('object');
 }
 
-/** An object with any members, and a list of pairs. */
+/** The forms between an object with any members and a list of pairs. */
 function pairForms({ members, rest }: Shape, element: Shape): readonly ListForm[] {
   if (members.size > 0 || element.members.size < 2) return [];
   const names = [...element.members.keys()];
@@ -359,7 +359,7 @@ const SEPARATED: readonly (readonly [sign: string, pattern: RegExp])[] = [
 function textForms(plain: NamedShape, list: NamedShape, element: Shape): readonly ListForm[] {
   const isText = plain.shape.types.has('string') && isScalar(plain.shape);
   if (!isText || !isScalar(element) || !element.types.has('string')) return [];
-  // A date or an address is one value; so is one of a few.
+  // A value with a format, such as a date, is a single value, and so is one of an enumeration.
   if (plain.shape.format !== '' || plain.shape.values.length > 0) return [];
   const sign = separatorIn(plain, list) ?? ',';
   return [{ word: 'list', options: [['with', sign]] }];
@@ -371,21 +371,23 @@ function isSeparated(plain: NamedShape, list: NamedShape): boolean {
   return separatorIn(plain, list) !== undefined || (isPlural(last) && !/(?:us|is)$/.test(last));
 }
 
-/** The sign between the texts of one text, as descriptions or examples show it. */
+/** The separator of several values in one text, as descriptions or examples show it. */
 export function separatorIn(plain: NamedShape, { shape: list }: NamedShape): string | undefined {
-  const said = SEPARATED.find(([, pattern]) => pattern.test(plain.shape.text) || pattern.test(list.text));
-  if (said !== undefined) return said[0];
+  const described = SEPARATED.find(
+    ([, pattern]) => pattern.test(plain.shape.text) || pattern.test(list.text),
+  );
+  if (described !== undefined) return described[0];
   const shown = ['example', 'default'].map((word) => keywordIn(plain.shape.constraints, word));
   const text = shown.find((one) => typeof one === 'string');
   const pattern = keywordIn(plain.shape.constraints, 'pattern');
   const isBetween = (sign: string): boolean => {
     const escaped = sign === '|' ? String.raw`\|` : sign;
-    // Outside of a class, and in a part that may be there again: `^\w+(,\w+)*$`.
+    // At the start of a group, which may be repeated: `^\w+(,\w+)*$`. In a class, a separator is no evidence.
     if (typeof pattern === 'string' && pattern.includes(`(${escaped}`)) return true;
     if (typeof pattern === 'string' && pattern.includes(`(?:${escaped}`)) return true;
     if (typeof text !== 'string') return false;
     const parts = text.split(sign);
-    // A sentence has commas and blanks as well.
+    // Texts with blanks are sentences, in which a comma separates no values.
     return parts.length > 1 && parts.every((part) => /^\S+$/.test(part.trim()));
   };
   return [',', ';', '|'].find(isBetween);

@@ -14,13 +14,13 @@ import {
 } from './print-rule-book.ts';
 import type { ProposedChange } from './propose-changes.ts';
 
-/** A question of a draft, with the answers that exclude each other. */
+/** A question of a draft, with answers that exclude each other. */
 export interface DraftQuestion {
-  /** The same as long as the draft asks the same. */
+  /** Stays the same while the draft asks the same. */
   readonly id: string;
   readonly about: 'operation' | 'key' | 'change' | 'note' | 'gone';
   readonly text: string;
-  /** The operations that it is about, by their ids; all of them where it has none. */
+  /** The ids of the operations that it is about; empty for all of them. */
   readonly operations: readonly string[];
   /** The parts to decide: one, or a few that belong together. */
   readonly parts: readonly QuestionPart[];
@@ -28,7 +28,7 @@ export interface DraftQuestion {
 
 /** One thing that a question decides. */
 export interface QuestionPart {
-  /** What speaks for the first answer, and what against it. */
+  /** The evidence for the first answer, and the doubt about it. */
   readonly why: string;
   /** The likeliest first. */
   readonly answers: readonly DraftAnswer[];
@@ -47,7 +47,7 @@ export interface DraftAnswer {
   readonly lacksValue?: true;
 }
 
-/** What a person has answered: for each part of a question the key of an answer. */
+/** A person's answer: for each part of the question, the key of the chosen answer. */
 export interface GivenAnswer {
   readonly chosen: readonly string[];
   /** The value that a rule lacks. */
@@ -68,7 +68,7 @@ interface AskedRule {
   readonly lines: readonly string[];
   readonly why: string;
   readonly others: readonly (readonly string[])[];
-  /** What each answer says of a member, whatever its place and direction; absent where answers are told apart by their order. */
+  /** The meaning of each answer for a member, whatever its place and direction; absent if answers are identified by their order. */
   readonly keys?: readonly (string | undefined)[] | undefined;
   /** True where the first answer could lose or distort a value. */
   readonly isOpen: boolean;
@@ -95,7 +95,10 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
   ];
 }
 
-/** Operations whose path has the same other word in V2 are one question; those that have another method as well are another one. */
+/**
+ * The key of the question about a moved operation. Operations whose paths have the same new word in V2 share one question; those that also
+ * have another method share another one.
+ */
 function moveKey({ id, method, moved }: ProposedOperation): string {
   if (moved?.word === undefined) return id;
   const { from, to } = moved.word;
@@ -148,7 +151,7 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
   });
 }
 
-/** Where operations may be instead: those that have one word of their paths in common, by another one of V2's words. */
+/** Other answers about the place of operations: the other candidates of a single one, or, for a word of their paths, other words of V2. */
 function otherPlaces(
   all: readonly ProposedOperation[],
 ): readonly { readonly key: string; readonly words: string }[] {
@@ -162,7 +165,7 @@ function otherPlaces(
   return [...new Set(words)].map((word) => ({ key: `/${word}`, words: `It is called "${word}"` }));
 }
 
-/** Where an answer to the question about its place puts an operation; undefined for none that V2 has. */
+/** The place of an operation according to an answer; undefined if the answer has none. */
 function placeOf({ moved }: ProposedOperation, key: string): string | undefined {
   if (key === 'yes') return moved?.to;
   const { others = [] } = moved ?? {};
@@ -186,14 +189,14 @@ function keyQuestions({ key, lines, question }: ProposedKey): readonly DraftQues
   ];
 }
 
-/** Operations that V2 does not describe of which each is a question; of more, only those that V2 may have elsewhere. */
+/** Maximum number of gone operations with a question each; of more, only those with candidates have one. */
 const MAX_GONE = 20;
 
 function isAskedAlone({ named, candidates }: ProposedGone, all: readonly ProposedGone[]): boolean {
   return named !== undefined && (candidates.length > 0 || all.length <= MAX_GONE);
 }
 
-/** Questions about operations that V2 does not describe: each is one of V2's, gone with a sentence, or forwarded to V2. */
+/** Questions about operations that V2 does not describe: each is an operation of V2, gone with a message, or forwarded to V2. */
 function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[] {
   return gone.flatMap((one): readonly DraftQuestion[] => {
     const { named, candidates, hint } = one;
@@ -258,7 +261,7 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
   );
 }
 
-/** A question about a change and those that ask the same, with the rules of each part. */
+/** A question about a change and the changes that ask the same, with the rules of each part. */
 interface Decision {
   readonly question: DraftQuestion;
   readonly parts: readonly (readonly AskedRule[])[];
@@ -275,7 +278,7 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
     const several = own.filter(({ others }) => others.length > 0).slice(0, MAX_ANSWERED);
     const plain = own.filter((rule) => !several.includes(rule));
     const parts = [...(plain.length === 0 ? [] : [plain]), ...several.map((rule) => [rule])];
-    // Those that ask the same for other operations, or at another depth, get the answer of the first part.
+    // Rules that ask the same for other operations, or at another depth, get the answer of the first rule.
     const isAbout = (part: readonly AskedRule[], { keys: [key] = [] }: AskedRule): boolean =>
       key !== undefined && part.some((rule) => rule.keys?.[0] === key);
     const followersOf = (part: readonly AskedRule[]): readonly AskedRule[] =>
@@ -324,7 +327,7 @@ function filled(lines: readonly string[], value: string | undefined): readonly s
   );
 }
 
-/** A short name for a text, which is as good as the text where few are compared. */
+/** A short hash of a text: a draft has too few questions for two to be equal. */
 function digest(text: string): string {
   let hash = 0;
   for (let at = 0; at < text.length; at += 1) hash = (Math.imul(hash, 31) + text.charCodeAt(at)) >>> 0;
@@ -332,8 +335,8 @@ function digest(text: string): string {
 }
 
 /**
- * The draft with these answers: what holds applies, with the evidence that it was asked for, and what does not is left out. It is what a
- * person gets who removes the marks of the one and deletes the other.
+ * The draft with these answers: a confirmed rule applies, with the evidence that the question had; a rejected rule is left out. A person
+ * who removes the marks of the former and deletes the latter gets the same.
  */
 export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): ProposedRuleBook {
   const operations = answeredOperations(book.operations, answers);
@@ -371,7 +374,7 @@ function placedOperation(
   const [key = 'yes'] = given.chosen;
   if (key === 'gone') return [{ ...named, gone: textIn(given.value ?? '') }];
   const to = candidates[Number(key)];
-  return to === undefined ? [] : [{ ...named, moved: { to, evidence: 'so it was answered' } }];
+  return to === undefined ? [] : [{ ...named, moved: { to, evidence: 'a person answered so' } }];
 }
 
 function answeredOperations(
@@ -400,7 +403,7 @@ function answeredKey(key: ProposedKey, answers: GivenAnswers): readonly Proposed
   return given.chosen[0] === 'yes' ? [{ ...settled, lines: filled(key.lines, given.value) }] : [];
 }
 
-/** A change without the rules that no operation has that V2 has: questions about them are over. */
+/** A change without the operations that V2 does not have, if it asks anything; none if no operation is left. */
 function withoutDeclined(change: ProposedChange, declined: ReadonlySet<string>): readonly ProposedChange[] {
   const { on } = change;
   if (on === 'every' || declined.size === 0) return [change];
@@ -413,7 +416,8 @@ function withoutDeclined(change: ProposedChange, declined: ReadonlySet<string>):
 function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonly ProposedChange[] {
   const chosen = new Map<string, readonly [key: string, value: string | undefined]>();
   const settled = new Set<string>();
-  // One of several changes under a question that clashes with another change is left, for a person to write: the others hold.
+  // If several changes share a question and one of them clashes with another change, that one is left for a person to write; the others
+  // apply.
   const clashing = new Set(
     book.changes.flatMap(({ id, isShown, asWith }) => (isShown === true && asWith !== undefined ? [id] : [])),
   );
@@ -458,7 +462,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       });
     const [query, headers, response] = [texts('query'), texts('headers'), texts('response')];
     if (rules.length + query.length + headers.length + response.length === 0) return [];
-    // What is stripped is in no response, so that there is nothing to take back.
+    // A response does not have a stripped member, so there is nothing to undo.
     const hasInverse = rules.some(({ found }) => found.rule !== 'strip');
     const { isInverse, ...plain } = rest;
     return [
@@ -467,7 +471,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
   });
 }
 
-/** The key of the answer of one rule that has the same meaning as this answer of another one. */
+/** The key of the answer to `rule` that has the same meaning as the answer `key` to `first`. */
 function sameAnswer(key: string, first: AskedRule | undefined, rule: AskedRule): string {
   if (key === 'yes' || key === 'no' || first?.keys === undefined || rule.keys === undefined) return key;
   const at = rule.keys.indexOf(first.keys[Number(key) + 1]);
@@ -482,7 +486,7 @@ function withValue(found: FoundRule, value: string | undefined): FoundRule {
     : found;
 }
 
-/** What a person writes for a value: a number or a boolean where it is one, else a text, with quotes around it or without. */
+/** The value that a person has written: a number or a boolean if it is one, else a text, with or without quotes. */
 function valueIn(text: string): FoundValue {
   const plain = text.trim();
   if (plain === 'true' || plain === 'false') return plain === 'true';
@@ -490,7 +494,7 @@ function valueIn(text: string): FoundValue {
   return textIn(plain);
 }
 
-/** A text that a person writes, with quotes around it or without. */
+/** The text that a person has written, with or without quotes. */
 function textIn(text: string): string {
   const plain = text.trim();
   return /^"(?<inside>[^"\\]*)"$/.exec(plain)?.groups?.['inside'] ?? plain;

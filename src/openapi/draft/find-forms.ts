@@ -15,14 +15,14 @@ interface DescribedError {
   readonly shape: Shape;
 }
 
-/** The errors that an operation describes, in whatever media types. */
+/** The errors that an operation describes, in all media types. */
 function errorsOf({ operation }: DescribedOperation, components: Components): readonly DescribedError[] {
   const { description } = components;
   return Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) =>
     /^(?:[45]..|default)$/i.test(status)
       ? Object.entries(objectIn(followed(description, declared), 'content')).map(([media, content]) => ({
           status,
-          // A range that has JSON is no type that an answer can have.
+          // A response cannot have a range as its media type.
           media: isJsonMedia(media) && media.includes('*') ? 'application/json' : media,
           shape: shapeOf(memberOf(content, 'schema'), components),
         }))
@@ -83,7 +83,7 @@ function formOf({ media, shape }: DescribedError): string | undefined {
   return `{ list: ${scalar(pathText(list))}, pointer: ${scalar(pointer)}, text: [${texts}] }`;
 }
 
-/** The placeholder for a member of V1's errors in the gateway's own, by the words of its name. */
+/** The placeholder for a member of V1's errors, by the words of its name. */
 const PLACEHOLDERS: ReadonlyMap<string, string> = new Map(
   Object.entries({
     '{status}': 'status statuscode httpstatus httpstatuscode',
@@ -109,7 +109,7 @@ function templateOf(shape: Shape, level = 0): string | undefined {
     const isScalar = member.element === undefined && !isObject;
     return holder === undefined || !isScalar ? [] : [`${scalar(name)}: '${holder}'`];
   });
-  // Where there is a text as well, `error` is a word for programs.
+  // If another member has the text, `error` is a code for programs.
   const detailed = parts.filter((part) => part.includes('{detail}')).length;
   const at = parts.findIndex((part) => part === "error: '{detail}'");
   if (detailed > 1 && at >= 0) parts[at] = "error: '{code}'";
@@ -118,7 +118,9 @@ function templateOf(shape: Shape, level = 0): string | undefined {
     : undefined;
 }
 
-/** The keys about errors: the form of V2's, that of the gateway's own as V1 has it, and whether both versions refuse the same. */
+/**
+ * The keys about errors: the form of V2's errors, V1's form for the gateway's own errors, and whether V2 refuses the same requests as V1.
+ */
 export function errorKeys({ named, v1, v2 }: Versions, hasRules: boolean): readonly ProposedKey[] {
   const [old, young] = [
     named.flatMap(({ pair }) => errorsOf(pair.v1, v1)),
@@ -132,7 +134,7 @@ export function errorKeys({ named, v1, v2 }: Versions, hasRules: boolean): reado
   return [
     ...(hasRules && wanted !== undefined ? [errorsKey(wanted, isSameMedia ? undefined : media)] : []),
     ...refusalKeys(old, media, form),
-    // Who refuses what V1 would have refused: the gateway, unless V2 does it in V1's form and words.
+    // The gateway refuses what V1 would have refused, unless V2 refuses it in V1's form and words.
     ...(isSameMedia && members !== undefined ? [POLICIES] : []),
   ];
 }
@@ -158,7 +160,7 @@ function errorsKey(form: string, media: string | undefined): ProposedKey {
     : { key: 'errors', lines, evidence: "V2's description has its errors in this form." };
 }
 
-/** The changes that give V2's errors the members of V1's, each a question: what their texts and numbers say stays V2's. */
+/** The changes that give V2's errors the members of V1's, each a question: their texts and codes remain V2's. */
 export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChange[] {
   const groups = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
   const bare: string[] = [];
@@ -192,14 +194,14 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
     groups.set(key, known);
     known.on.push(operation.id);
   }
-  // An operation of which nobody describes the errors has those of all others.
+  // An operation whose errors are not described has the errors of all others.
   const [only, ...others] = groups.values();
   if (only !== undefined && others.length === 0 && only.on.length + bare.length === named.length)
     return [{ ...only.change, on: named.map(({ operation }) => operation.id) }];
   return [...groups.values()].map(({ change, on }) => ({ ...change, on }));
 }
 
-/** Rules that make V1's errors of V2's, without their status, and what they do in words. */
+/** Rules that turn V2's errors into V1's, except for the status, and their effect in words. */
 interface ErrorRules {
   readonly rules: readonly string[];
   readonly words: string;
@@ -238,7 +240,10 @@ function innerErrors({ members }: Shape): readonly InnerError[] {
   });
 }
 
-/** The rules for errors whose text V2 has in an object or in a list, and V1 in the body, or in another one; undefined where it is neither. */
+/**
+ * The rules for errors whose text is in an object or a list in V2, and in the body, or in another object or list, in V1; undefined for
+ * others.
+ */
 function innerRules(before: Shape, now: Shape): ErrorRules | undefined {
   if (hasText(before, now)) return undefined;
   const others = innerErrors(before);
@@ -269,7 +274,7 @@ function hasText(old: Shape, young: Shape): boolean {
   );
 }
 
-/** The rules that put what is in an object, or in the first element of a list, into the body. */
+/** The rules that move the members of an object, or of the first element of a list, into the body. */
 function outerRules(
   before: Shape,
   now: Shape,
@@ -308,7 +313,7 @@ interface InnerPair {
   readonly inner: InnerError;
 }
 
-/** The rules that make one object, or one list, of another one. */
+/** The rules that turn one object or list into another. */
 function betweenRules({ before, now, place, inner }: InnerPair, pairs: readonly ErrorPair[]): ErrorRules {
   const isFirst = inner.isList && !place.isList;
   const path = place.isList ? [place.name, '*'] : [place.name];
@@ -379,7 +384,7 @@ function errorPairs(old: Shape, young: Shape): readonly ErrorPair[] {
   return pairs;
 }
 
-/** What may stand for another thing, where its type is the same. */
+/** The placeholder that a member may stand for instead, if its type fits. */
 const LOOSE: ReadonlyMap<string, string> = new Map([
   ['{detail}', '{title}'],
   ['{title}', '{detail}'],
@@ -417,7 +422,7 @@ function refusalKeys(
   ];
 }
 
-/** Levels of a response in which links are looked for. */
+/** Maximum levels of a response that are searched for links. */
 const MAX_LEVELS = 6;
 
 /** Names of links between the pages of a list, or to the resource itself. */
@@ -444,7 +449,7 @@ function linksIn(shape: Shape): readonly string[] {
   return found;
 }
 
-/** The key that turns links in bodies back, where V2's description has any: else V1's clients would follow them past the gateway. */
+/** The key that turns links in bodies back, if V2's description has any: otherwise V1's clients would follow them past the gateway. */
 export function linkKeys({ named, v2 }: Versions): readonly ProposedKey[] {
   const isFollowed = named.some(
     ({ operation }) => operation.moved !== undefined && operation.moved.doubt === undefined,

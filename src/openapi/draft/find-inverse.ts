@@ -38,7 +38,7 @@ export interface Versions {
   readonly named: readonly NamedOperation[];
 }
 
-/** Reads the resources that successful responses carry, alone or in a list. */
+/** The resources in successful responses, alone or in a list, by their keys. */
 export function resourceShapes({ named, v1, v2 }: Versions): ResourceShapes {
   const shapes = new Map<string, { readonly v1: Shape; readonly v2: Shape }[]>();
   for (const { pair } of named) {
@@ -52,19 +52,19 @@ export function resourceShapes({ named, v1, v2 }: Versions): ResourceShapes {
   return shapes;
 }
 
-/** The path of an operation of V2 without a parameter at its end: operations with the same one concern one resource. */
+/** The path of V2's operation without a parameter at its end, the key of its resource. */
 export function resourceKey(operation: DescribedOperation): string | undefined {
   const template = templateOf(operation);
   return template === undefined ? undefined : templateShape(template).replace(/\/\{\}$/, '');
 }
 
-/** The paths by which an operation concerns a resource: V2's, and V1's where nobody has said yet that it moved. */
+/** The keys of an operation's resource: V2's, and V1's unless the operation has moved for certain. */
 export function resourceKeys({ v1, v2, moved }: MatchedOperation): readonly string[] {
   const all = [resourceKey(v2), moved?.doubt === undefined ? undefined : resourceKey(v1)];
   return all.filter((key) => key !== undefined);
 }
 
-/** Lets a change be undone in responses if V1's responses show it: with V1's names and places where V2's have their own. */
+/** Adds `inverse` to a change if V1's responses show its V1 names and places where V2's have the new ones. */
 export function withInverse(
   change: ProposedChange,
   resources: readonly (string | undefined)[],
@@ -93,11 +93,11 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
       return before === undefined && now !== undefined;
     }
     case 'rename': {
-      // A rename behind a nest: V1 has the member in the object around.
+      // For a rename inside a nest, V1 has the member in the outer object.
       const [around, now] = [v1, v2].map((shape) => shapeAt(shape, found.in.slice(0, -1))?.members);
       const isHere = (shape: Shape['members'] | undefined): boolean => shape?.has(found.member) === true;
       const wasHere = isHere(old) || (isHere(around) && !isHere(now));
-      // Where V1's response has the new name as well, it is another member, which would get the old name.
+      // If V1's response has the new name as well, V2's member is that one, and must not get the old name.
       return wasHere && old?.has(found.to) !== true && !young.has(found.member) && young.has(found.to);
     }
     case 'nest':
@@ -127,8 +127,8 @@ export interface ResponseFindings {
 }
 
 /**
- * The response rules for what no request rule undoes: they undo what a request of V1 would need. A rule that holds for several
- * operations is one change, and what V2 never brings is one question.
+ * The response rules for differences that no request rule undoes: each undoes the rule that a request of V1 would need. A rule for several
+ * operations is one change, and members that V2 never returns are one question.
  */
 export function responseChanges(
   all: readonly ResponseFindings[],
@@ -193,13 +193,13 @@ function baseOf({ at, response }: FoundResource): Path {
   return carrier?.element === undefined ? names : [...names, '*'];
 }
 
-/** A rule with its path from `base`; what is elsewhere stays. */
+/** A rule with its path from `base`; unchanged if it is elsewhere. */
 function below(found: FoundRule, base: Path): FoundRule {
   if (found.rule === 'unwrap' || !base.every((name, at) => found.in[at] === name)) return found;
   return { ...found, in: found.in.slice(base.length) };
 }
 
-/** The finding with the names that objects around it have once `inverse` has run. */
+/** The finding with the names that outer objects have after `inverse`. */
 function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRule[]): Finding {
   const { found } = finding;
   if (found.rule === 'unwrap') return finding;
@@ -226,7 +226,7 @@ function responseText(finding: Finding): ProposedText | undefined {
     return { texts, confidence, evidence: "V2's responses have it, and V1's never had it", doubt };
   }
   if (texts.length > 0) {
-    // V1's name beside V2's, with the same value: for clients of both, and where nobody knows whether V2 has the old one as well.
+    // An answer with an alias, which keeps V2's name as well: for clients of both versions, or if V2 may also have the old name.
     const isPlain = found.rule === 'rename' && found.conversions === undefined && found.in[0] !== '**';
     const isAlias = isPlain && doubt !== undefined;
     const [path, as] = isAlias ? [pathText(found.in, found.to), pathText([found.member])] : ['', ''];
@@ -239,7 +239,7 @@ function responseText(finding: Finding): ProposedText | undefined {
   return {
     texts: [printDefault(path, null)],
     confidence: 0.5,
-    // The same words for each of many members are written once.
+    // The same sentence for all members: rules with the same evidence are printed with one comment.
     evidence: "V1's responses have it, and V2's do not",
     doubt: NO_VALUE,
     others: further,

@@ -5,7 +5,7 @@ import { resourceIn } from './bodies.ts';
 import type { NamedShape } from './conversions.ts';
 import { isSameName, singular, wordsOf } from './names.ts';
 
-/** A GET of V2 that answers one object for a key at the end of its path. */
+/** A GET of V2 that returns one object for the key at the end of its path. */
 export interface LookupTarget {
   /** The path up to the key, below V2's prefix. */
   readonly before: string;
@@ -18,7 +18,7 @@ export interface LookupTarget {
   readonly shape: Shape;
 }
 
-/** What a response of V1 has of an object that V2's only refers to. */
+/** An object of V1's responses to which V2's responses only refer. */
 export interface FoundLookup {
   /** The member of V2's response that has the key. */
   readonly key: string;
@@ -30,7 +30,7 @@ export interface FoundLookup {
   readonly renames: readonly (readonly [from: string, to: string])[];
 }
 
-/** The GETs of V2 by which a response can have what it only refers to; `resource` is where its answers have objects. */
+/** The GETs of V2 that return an object by its key; `resource` is the member that the rule book sets for all responses. */
 export function lookupTargets(
   operations: readonly DescribedOperation[],
   components: Components,
@@ -58,10 +58,10 @@ export function isKeyOf(key: string, name: string): boolean {
   return KEY_WORDS.has(words.at(-1) ?? '') && isSameName(words.slice(0, -1).join('_'), name);
 }
 
-/** Most answers to a question. */
+/** Maximum answers to a question. */
 const MAX_TARGETS = 3;
 
-/** What leads from the key of an object to the object that V1's responses have, the likeliest first. */
+/** The lookups that lead from a key to the object that V1's responses have, the likeliest first. */
 export function lookupsFor(
   old: NamedShape,
   key: NamedShape,
@@ -93,7 +93,7 @@ export function lookupsFor(
     }));
 }
 
-/** The members of V1's object that V2's has, with V2's names of them. */
+/** V2's names for the members of V1's object that V2's object has. */
 function takenOf(old: Shape, key: Shape, { shape, id }: LookupTarget): ReadonlyMap<string, string> {
   const taken = new Map<string, string>();
   for (const [name, member] of old.members) {

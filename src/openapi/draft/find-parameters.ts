@@ -19,7 +19,7 @@ import { areOtherIdentifiers, plainName } from './names.ts';
 import { printRule, printValueMap, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
 
-/** Finds query parameters that V2 calls otherwise, as a body does in `known`; those that are merely gone are questions. */
+/** Finds query parameters that V2 renamed, also by the renames of bodies in `known`; those that are merely gone are questions. */
 export function findQueryRenames(
   { named, v1, v2 }: Versions,
   known: readonly ProposedChange[],
@@ -38,7 +38,7 @@ export function findQueryRenames(
   };
   for (const { pair, operation } of named) {
     const [old, young] = [parameterShape(pair.v1, v1, 'query'), parameterShape(pair.v2, v2, 'query')];
-    // A parameter of the path that `to` has in the query is none that V1's clients send there.
+    // A path parameter that `to` puts into the query is not a query parameter of V1.
     const { accepted, rejected } = findRenames(old, young, { nests: [], isRecorded: false });
     const unsure = pair.moved?.doubt === undefined ? undefined : `it holds only if ${operation.id} moved so`;
     const renamed = new Map<string, string>();
@@ -103,7 +103,7 @@ export function findQueryRenames(
           list,
         );
       const map = valueMapRule(shape, young.members.get(now)?.shape, now);
-      // What is certain stands with the rename.
+      // A certain map is part of the rename's rule.
       if (map === undefined || (renamed.has(name) && map.doubt === undefined)) continue;
       const doubt = map.doubt ?? unsure;
       add(operation.id, `${now}-parameter-values`, `The query parameter ${now} has other values.`, {
@@ -174,7 +174,10 @@ function listRule(
   };
 }
 
-/** What no rule is proposed for, by the ids of operations: query parameters whose type differs, and cookies and fields of responses that are gone. */
+/**
+ * Questions without a proposed rule, by the ids of operations: about query parameters of another type, and cookies and response fields that
+ * are gone.
+ */
 export function parameterQuestions(versions: Versions): ReadonlyMap<string, readonly Question[]> {
   const { named, v1, v2 } = versions;
   const types = queryQuestions(versions);
@@ -201,7 +204,7 @@ export function parameterQuestions(versions: Versions): ReadonlyMap<string, read
   );
 }
 
-/** The parameters of a path that both versions have which tell that V2 takes another value there; a move is asked about as a whole. */
+/** Questions about path parameters whose values V2 may not accept; a moved operation has one question for all of them. */
 function pathQuestions(
   { v1: old, v2: young, moved }: MatchedOperation,
   { v1, v2 }: Versions,
@@ -241,7 +244,7 @@ function responseFields({ operation }: DescribedOperation, { description }: Comp
   return [...new Set(fields)].filter((name) => name.toLowerCase() !== 'content-type');
 }
 
-/** The query parameters whose type differs, by the ids of operations: a form of a value that V2 does not take. */
+/** Questions about query parameters whose values V2 may not accept, by the ids of operations. */
 function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readonly Question[]> {
   const questions = new Map<string, readonly Question[]>();
   for (const { pair, operation } of named) {
@@ -263,7 +266,7 @@ function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readon
   return questions;
 }
 
-/** True where only type and place speak for a name, and not even much. */
+/** True if only types and places suggest the name, with little confidence. */
 function isWeak(candidate: Evidence): boolean {
   return candidate.doubt === NO_LINK && candidate.confidence < PROPOSED_FROM;
 }
@@ -271,19 +274,19 @@ function isWeak(candidate: Evidence): boolean {
 /** Operations that have a query parameter which V2 does not describe, and the names that V2 may have for it. */
 interface GoneParameter {
   readonly on: string[];
-  /** What it may be in V2, each with the rules for it. */
+  /** The possible names in V2, each with its rules. */
   readonly candidates: Map<string, ProposedText>;
-  /** Of a page's place: the parameter by which V2 pages instead. */
+  /** The cursor by which V2 pages; undefined unless the parameter is the place of a page. */
   readonly cursor: string | undefined;
 }
 
-/** Names of the place of a page in a list: a number of it, or of elements before it. */
+/** Names of the place of a page in a list: its number, or the number of elements before it. */
 const PAGE = /^(?:page|start|offset|skip|from|first|page[-_]?(?:number|no|index))$/i;
 
-/** Names of what only the page before can give. */
+/** Names of cursors, which clients get only from the previous page. */
 const CURSOR = /cursor|(?:page|pagination|continuation|next)[-_]?token|^(?:starting[-_])?after$/i;
 
-/** True if a cursor replaces a parameter that is not a cursor, whose values cannot be cursors. */
+/** True if only the new parameter is a cursor: other values cannot become one. */
 function isAnotherPlace(from: string, to: string): boolean {
   return CURSOR.test(to) && !CURSOR.test(from);
 }
@@ -308,7 +311,7 @@ function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly Propose
   });
 }
 
-/** The rule for a parameter that V2 does not describe. Without a filter V2 would answer more than was asked for, so that any candidate comes first. */
+/** The rule for a parameter that V2 does not describe. Any candidate comes before removal, because V2 returns too much without a filter. */
 function goneRule(name: string, { candidates, cursor }: GoneParameter): ProposedText {
   const strip = [`{ strip: ${scalar(name)} }`];
   const [likeliest, ...others] = [...candidates.values()].toSorted(
@@ -332,7 +335,10 @@ function goneRule(name: string, { candidates, cursor }: GoneParameter): Proposed
   };
 }
 
-/** Finds header fields of V1 that V2 calls otherwise: the only one that is gone and the only one that is new, of each operation. A key or a tenant that is sent under a wrong name goes to the wrong party, so that each is a question. */
+/**
+ * Finds header fields that V2 renamed: the only gone and the only new field of an operation. Each is a question, because a key or a tenant
+ * under a wrong name goes to the wrong party.
+ */
 export function findHeaderRenames(
   { named, v1, v2 }: Versions,
   versionField: string | undefined,
@@ -423,7 +429,7 @@ export function hasField(fields: Shape['members'], name: string): boolean {
   return [...fields.keys()].some((other) => other.toLowerCase() === name.toLowerCase());
 }
 
-/** The values of a query parameter that V2 renamed, as a rule; undefined if there are none. */
+/** The rule that maps the values of a query parameter to V2's; undefined if V2 has the same. */
 function valueMapRule(old: Shape, young: Shape | undefined, name: string): ProposedText | undefined {
   const map = young && findValueMap(old.values, young.values);
   const pairs = [...(map?.spelled.pairs ?? []), ...(map?.guessed.pairs ?? [])];
@@ -437,7 +443,7 @@ function valueMapRule(old: Shape, young: Shape | undefined, name: string): Propo
   };
 }
 
-/** True when a body has the member of one name by the other one, for certain. */
+/** True if a body certainly renames `from` to `to`. */
 function isKnown(from: string, to: string, known: readonly ProposedChange[]): boolean {
   return known.some(({ rules }) =>
     rules.some((rule) => {
@@ -447,7 +453,7 @@ function isKnown(from: string, to: string, known: readonly ProposedChange[]): bo
   );
 }
 
-/** The name that a body may have for a member, where V2 has a query parameter of that name. */
+/** The name that bodies may give a member, if V2 has a query parameter with that name. */
 function assumedName(name: string, young: Shape, known: readonly ProposedChange[]): string | undefined {
   const found = known.flatMap(({ rules }) => rules.map((rule) => rule.found));
   const rename = found.find(

@@ -28,20 +28,20 @@ export interface MovedOperation {
   /** Such as `GET /lines?invoice={id}`. */
   readonly to: string;
   readonly evidence: string;
-  /** Why it may be another operation, as the end of a sentence: such a move is a question. */
+  /** Why it may be another operation, as the end of a sentence; a move with a doubt is a question. */
   readonly doubt?: string;
   /** Other possible operations, the likeliest first. */
   readonly others?: readonly OtherPlace[];
-  /** True where so little speaks for it that its bodies are compared once a person has said that it holds. */
+  /** True if the evidence is so weak that bodies are compared only after a person has confirmed the move. */
   readonly isGuess?: true;
-  /** The word of V1's path for which V2's has another one; absent for one that moved otherwise. */
+  /** The word of V1's path that V2 has replaced; absent for any other move. */
   readonly word?: OtherWord;
 }
 
 /** Another place in V2 that an operation may have. */
 export interface OtherPlace {
   readonly to: string;
-  /** The word of V1's path for which V2's has another one, where that is all that differs. */
+  /** The word of V1's path that V2 has replaced, if that is the only difference. */
   readonly word?: OtherWord;
 }
 
@@ -60,39 +60,39 @@ export interface GoneOperation {
   readonly candidates: readonly string[];
 }
 
-/** The operations that both versions describe, those that only V1 does, and sentences about what was not read. */
+/** The operations that both versions describe, those that only V1 describes, and sentences about parts that were not read. */
 export interface MatchedOperations {
   readonly matched: readonly MatchedOperation[];
   readonly gone: readonly GoneOperation[];
   readonly questions: readonly string[];
 }
 
-/** One version: what references lead to, and its operations below its prefix. */
+/** One version: its components, and the operations below its prefix. */
 export interface Version {
   readonly components: Components;
   readonly operations: readonly DescribedOperation[];
 }
 
-/** Where a rule book leads operations: method and path of V2 by the key of V1's. */
-export type SaidMoves = ReadonlyMap<string, string>;
+/** Moves in a rule book: method and path in V2 by the key of V1's operation. */
+export type GivenMoves = ReadonlyMap<string, string>;
 
-/** Candidates that a question names. */
+/** Maximum candidates that a question names. */
 const MAX_CANDIDATES = 3;
 
-/** The likeness from which an operation is a candidate. */
+/** Minimum likeness of a candidate. */
 const ASKED_FROM = 2;
 
 /**
- * Matches operations by method and path, whatever the names of path parameters, and others by their operationId, or by a path that says
- * the same in other words (`/floor_plans`, `/floorPlan`) where bodies and responses fit. Everything else is a question: a request that
- * goes to another resource reads, changes or deletes what nobody meant.
+ * Matches operations by method and path, where names of path parameters do not matter; the rest by operationId, or by a path with the same
+ * words (`/floor_plans`, `/floorPlan`) if bodies and responses fit. Everything else is a question: a request to the wrong resource reads,
+ * changes or deletes something else.
  */
-export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new Map()): MatchedOperations {
+export function matchOperations(v1: Version, v2: Version, given: GivenMoves = new Map()): MatchedOperations {
   const [old, young] = [v1.operations, v2.operations];
   const byShape = new Map(young.map((operation) => [shapeKey(operation), operation]));
   const found = new Map<DescribedOperation, MatchedOperation>();
   for (const operation of old) {
-    const to = said.get(shapeKey(operation));
+    const to = given.get(shapeKey(operation));
     const partner = byShape.get(to === undefined ? shapeKey(operation) : destinationShape(to));
     if (partner === undefined) continue;
     const word = to === undefined ? undefined : otherWord(operation, partner);
@@ -101,7 +101,7 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
   }
   const taken = new Set([...found.values()].map((pair) => pair.v2));
   const left = (): readonly DescribedOperation[] =>
-    old.filter((one) => !found.has(one) && !said.has(shapeKey(one)));
+    old.filter((one) => !found.has(one) && !given.has(shapeKey(one)));
   const free = (): readonly DescribedOperation[] => young.filter((one) => !taken.has(one));
   const questions: string[] = [];
   for (const prove of [sameId, sameWords]) {
@@ -118,7 +118,7 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
     }
   }
   const gone: GoneOperation[] = [];
-  // Moves that a person has confirmed show other words, as open ones do.
+  // Confirmed moves are evidence for renamed words, as open ones are.
   const worded = [...found.values()].filter(({ moved }) => moved?.word !== undefined);
   const words = renamedWords(
     [...left(), ...worded.map((pair) => pair.v1)],
@@ -163,7 +163,7 @@ export function matchOperations(v1: Version, v2: Version, said: SaidMoves = new 
   return { matched, gone, questions: [...questions, ...unread] };
 }
 
-/** The likeness from which an operation is offered to a person who is asked where one is. */
+/** Minimum likeness of an operation that is offered as an answer. */
 const OFFERED_FROM = 1.5;
 
 /**
@@ -213,7 +213,7 @@ function namesOf(operation: DescribedOperation, { components }: Version): readon
   return [...new Set(all)].filter((name) => !ANY_NAMES.has(wordsOf(name).join('')));
 }
 
-/** Where V2 has the operation's id, although its path is none of V1's, or which other methods it has there. */
+/** The hint for a gone operation: the operation of V2 with its id, or the methods that V2 has at its path. */
 function hintOf(
   described: DescribedOperation,
   candidates: readonly DescribedOperation[],
@@ -227,7 +227,7 @@ function hintOf(
   return methods.length === 0 ? '' : `(V2 has ${methods.join(', ')} there)`;
 }
 
-/** The key of a method and a path of V2 as a rule book writes them, with texts around parameters and a query. */
+/** The key for method and path of V2 as a rule book writes them: with texts around parameters, and with a query. */
 function destinationShape(to: string): string {
   const [method = '', target = ''] = to.split(' ');
   const [path = ''] = target.split('?');
@@ -235,7 +235,7 @@ function destinationShape(to: string): string {
   return `${method} ${segments.join('/')}`;
 }
 
-/** The path items that are in another document, or nowhere. */
+/** The path items that are in another document, or missing. */
 function unreadItems(
   description: Description,
 ): readonly { readonly path: string; readonly reference: string }[] {
@@ -255,7 +255,7 @@ interface Versions {
   readonly v2: Version;
 }
 
-/** Words of an operationId that name no resource: two operations can have them by chance. */
+/** Words of an operationId that name no resource: two operations may have them by chance. */
 const VERBS: ReadonlySet<string> = new Set(
   `get list read find fetch show retrieve search query create add new post make insert update change edit modify put patch save set
   replace upsert delete remove destroy drop cancel do run call handle index all one by id operation api v rest`.split(
@@ -263,7 +263,7 @@ const VERBS: ReadonlySet<string> = new Set(
   ),
 );
 
-/** True when an operationId, which names a resource, is the same; or one that names none, where the paths have a word in common. */
+/** True if both have the same operationId, and it names a resource or the paths have a word in common. */
 function sameId(one: DescribedOperation, other: DescribedOperation): boolean {
   const [id, same] = [one, other].map(({ operation }) => operation['operationId']);
   if (typeof id !== 'string' || id !== same || one.method !== other.method) return false;
@@ -271,7 +271,7 @@ function sameId(one: DescribedOperation, other: DescribedOperation): boolean {
   return names.length > 0 || staticWords(one).some((word) => staticWords(other).includes(word));
 }
 
-/** True when the paths say the same in other words: other numbers, cases or separators. */
+/** True if the paths have the same words, apart from plurals, case and separators. */
 function sameWords(one: DescribedOperation, other: DescribedOperation): boolean {
   if (one.method !== other.method) return false;
   const [old, young] = [one, other].map(segmentsOf);
@@ -294,7 +294,7 @@ function plain(segment: string): string {
 
 const segments = new WeakMap<DescribedOperation, readonly string[]>();
 
-/** The segments of a path as a rule book writes it; undefined where it cannot. */
+/** The segments of a path as a rule book writes it; undefined if a rule book cannot write it. */
 function segmentsOf(operation: DescribedOperation): readonly string[] | undefined {
   const known = segments.get(operation);
   if (known !== undefined) return known;
@@ -341,10 +341,10 @@ function provenMove(
   };
 }
 
-/** Members in common, as a part of those of the version that has fewer, from which two objects may be the same. */
+/** Minimum share of common members, of those of the version with fewer, for two objects to be the same. */
 const FITTING = 0.5;
 
-/** The same, from which they are worth a question. */
+/** Minimum share of common members that is worth a question. */
 const POSSIBLE = 0.1;
 
 /** False if a body or a response of one version shows that it belongs to another operation. */
@@ -393,9 +393,9 @@ function innerShape(shape: Shape): Shape {
 /** V2's method and path with V1's parameters. */
 interface Destination {
   readonly text: string;
-  /** Parameters of V1's path that it does not have. */
+  /** Parameters of V1's path that it lacks. */
   readonly left: readonly string[];
-  /** True where a parameter is only likely to be the one. */
+  /** True if the partner of a parameter is only likely. */
   readonly isGuess: boolean;
   /** Why a parameter may be another value, as a sentence. */
   readonly doubt?: string;
@@ -405,8 +405,8 @@ interface Destination {
 const COMMON_NAMES: ReadonlySet<string> = new Set('id key name no number uuid guid code slug ref'.split(' '));
 
 /**
- * V2's path with the names that V1 has for its parameters, which a rule book knows, and with the text that V2's ids begin with. Undefined
- * where V2 needs one that V1 does not have.
+ * V2's path with V1's names of its parameters, which rule books use, and with the prefix that V2's ids have. Undefined if V2 needs a
+ * parameter that V1 does not have.
  */
 function withParameters(
   v2: DescribedOperation,
@@ -440,7 +440,7 @@ function withParameters(
   for (const parameter of open) {
     const [next] = left;
     if (next === undefined) return undefined;
-    // The only one, at the same place between as many others, is the one.
+    // A single parameter that is left, with as many others in both paths, is certain.
     isGuess ||= old.length !== young.length || open.length > 1;
     partners.set(parameter, next);
     left.delete(next);
@@ -463,7 +463,7 @@ function withParameters(
   };
 }
 
-/** A parameter of a path, and the word that stands before it. */
+/** A parameter of a path, and the word before it. */
 interface PathParameter {
   readonly name: string;
   readonly word: string;
@@ -511,12 +511,12 @@ interface LikelyMove {
   readonly likeness: number;
   readonly doubt?: string;
   readonly isGuess?: true;
-  /** True where only a word of the path speaks for it, and all in all that word is rather another one. */
+  /** True if only a word of the path is evidence, and V2 more likely has another word for it. */
   readonly isRival?: true;
   readonly word?: OtherWord;
 }
 
-/** What the best pairs of words add: more than names and methods that are common to any two resources. */
+/** The likeness that a chosen pair of words adds: more than names and methods that any two resources have in common. */
 const CHOSEN_WEIGHT = 1;
 
 const SAME_ID = 'both have the same operationId';
@@ -553,10 +553,10 @@ function likelyMove(
     weigh(4, SAME_ID);
   else if (saysTheSame(v1, v2) || mentioned.some((one) => saysTheSame(v1, v2, one)))
     weigh(2, 'their names or summaries say the same');
-  const isSaid = likeness > 0;
+  const isNamedAlike = likeness > 0;
   // A single other operation with the same word may be a coincidence, and so may the last word of two paths.
   const isFirm =
-    isSaid ||
+    isNamedAlike ||
     plainPath(v1) === plainPath(v2) ||
     (known !== undefined && known.pairs.length > 1) ||
     isInside(v1, v2) ||
@@ -571,14 +571,14 @@ function likelyMove(
   if (hasOwnMembers(v1, v2, versions)) weigh(1, 'their bodies have the same members');
   const target = query ?? withParameters(v2, v1, versions);
   if (target === undefined || likeness < ASKED_FROM) return undefined;
-  // Whatever a summary says, the operations of a list and of one thing in it are others.
+  // Even if summaries agree, an operation on a list is not one on an element.
   const isSameId = reasons[0] === SAME_ID;
   if (!isSameId && answersOther(v1, v2, versions)) return undefined;
-  // Where `fulfillmentOrders` are `orders` in several paths, bodies may be written anew.
+  // Where several paths say `orders` for `fulfillmentOrders`, the bodies may be entirely new.
   const isSameNoun = known !== undefined && known.pairs.length > 1 && isRelatedName(known.from, known.to);
   if (likeness < 2 * ASKED_FROM && !isSameNoun && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
   const [left] = 'left' in target ? target.left : [];
-  // The list of all is not the one of a resource.
+  // V2's path lacks the parameter: it may be the list of all, not that of one resource.
   if (left !== undefined && likeness < 2 * ASKED_FROM) return undefined;
   const doubt = isSameMethod
     ? left !== undefined
@@ -591,7 +591,7 @@ function likelyMove(
     v2,
     to: target.text,
     evidence: reasons.join('; '),
-    // Of several, the one whose names have most words in common comes first.
+    // Of several candidates, the one whose names have most words in common comes first.
     likeness:
       likeness -
       (isSameMethod ? 0 : 0.5) +
@@ -610,7 +610,7 @@ function otherMethodDoubt(old: string, young: string): string {
   return `${young} is another method than ${old}${more}`;
 }
 
-/** True where one version answers a list, and the other one object. */
+/** True if one version returns a list and the other one object. */
 function answersOther(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): boolean {
   const [one, other] = [resourceIn(v1, versions.v1.components), resourceIn(v2, versions.v2.components)];
   return one !== undefined && other !== undefined && hasList(one) !== hasList(other);
@@ -634,7 +634,7 @@ function plainPath(operation: DescribedOperation): string {
     .join('/');
 }
 
-/** The words that two operations have in common in paths and names, as a part of all. */
+/** The share of the words in paths and names that two operations have in common. */
 function wordShare(v1: DescribedOperation, v2: DescribedOperation): number {
   const [one = new Set<string>(), other = new Set<string>()] = [v1, v2].map((described) => {
     const id = described.operation['operationId'];
@@ -654,10 +654,10 @@ function isInside(one: DescribedOperation, other: DescribedOperation): boolean {
 
 /** A word of V1's paths for which V2 has another one, and the operations that show it. */
 interface RenamedWord extends OtherWord {
-  /** What each of both says, in the singular. */
+  /** The words of each of the two, in the singular. */
   readonly words: { readonly from: readonly string[]; readonly to: readonly string[] };
   readonly pairs: (readonly [old: DescribedOperation, young: DescribedOperation])[];
-  /** The pairs of which more than the path agrees: the words of their names, their summaries, or members of their bodies. */
+  /** The number of pairs with evidence beyond the path: the words of names and summaries, or members of bodies. */
   agreeing: number;
   /** Words of either version that could be one of the two instead. */
   rivals: number;
@@ -667,11 +667,11 @@ interface RenamedWord extends OtherWord {
   isChosen: boolean;
   /** True where its operations have far more in common than those of any other word that could be one of the two. */
   isClear: boolean;
-  /** True where one of the two is in another one of those pairs. */
+  /** True if one of the two words is in a chosen pair, with another word. */
   isRival: boolean;
 }
 
-/** Other words among which a person can choose. */
+/** Number of rivals from which a word needs other evidence. */
 const MAX_RIVALS = 2;
 
 /** True for a word with evidence beyond paths: any two resources have a list and an object that is read by its id. */
@@ -682,11 +682,13 @@ function isShown({ from, to, pairs, agreeing, rivals, isClear }: RenamedWord): b
   );
 }
 
-/** What operations have in common, from 0 to 1, from which a pair of words needs no other evidence, and how much more that is than for others. */
+/** Minimum likeness of operations, from 0 to 1, for their words to need no other evidence. */
 const LIKE_FROM = 0.4;
+
+/** Minimum ratio of that likeness to the one for rival words. */
 const FAR_MORE = 1.5;
 
-/** The words in which paths of the same form differ: in one word only, wherever it stands. */
+/** Finds the words by which paths of the same form differ, where they differ in one word only. */
 function renamedWords(
   old: readonly DescribedOperation[],
   young: readonly DescribedOperation[],
@@ -731,14 +733,14 @@ function renamedWords(
   };
 }
 
-/** Finds the pairs of words that together have most in common: chosen one by one, two resources of V1 could become one of V2. */
+/** Finds the pairs of words with the most in common as a whole: if each were chosen alone, two resources of V1 could become one of V2. */
 function choose(words: readonly RenamedWord[], versions: Versions): void {
   for (const word of words) {
     const { pairs } = word;
     if (word.rivals === 0) continue;
     word.likeness = pairs.reduce((sum, pair) => sum + likenessOf(...pair, versions), 0) / pairs.length;
   }
-  // A pair of operations says something even where nothing in them is like.
+  // A pair of operations counts even if they have nothing in common.
   const scored = words.map((word) => ({
     from: word.from,
     to: word.to,
@@ -756,7 +758,7 @@ function choose(words: readonly RenamedWord[], versions: Versions): void {
   for (const word of words) word.isRival = !word.isChosen && (froms.has(word.from) || tos.has(word.to));
 }
 
-/** What the words of members and the query parameters of two operations have in common, from 0 to 1. */
+/** The likeness of two operations, from 0 to 1: the words of members and the query parameters that they have in common. */
 function likenessOf(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): number {
   const [one, other] = [vocabularyOf(v1, versions.v1), vocabularyOf(v2, versions.v2)];
   const common = [...one].filter((word) => other.has(word)).length;
@@ -787,11 +789,11 @@ function vocabularyOf(operation: DescribedOperation, version: Version): Readonly
   return words;
 }
 
-/** The words in which paths differ, and those of them that more than paths alone show. */
+/** The words by which paths differ, and those with evidence beyond paths (`shown`). */
 interface RenamedWords {
   readonly byKey: ReadonlyMap<string, RenamedWord>;
   readonly shown: readonly RenamedWord[];
-  /** The shown ones that each operation has in its name or its summary. */
+  /** The shown words that the name or the summary of each operation has. */
   readonly ofOld: ReadonlyMap<DescribedOperation, readonly RenamedWord[]>;
   readonly ofYoung: ReadonlyMap<DescribedOperation, readonly RenamedWord[]>;
 }
@@ -840,7 +842,7 @@ const namesOfMost = new WeakMap<Version, ReadonlySet<string>>();
 /** Resources from which names that more than half of them have are those of any resource of the API. */
 const MANY_RESOURCES = 4;
 
-/** The names that most resources of a version have, such as the id of an account: they tell none of the others. */
+/** The names that most resources of a version have, such as the id of an account: they do not distinguish resources. */
 function commonNames(version: Version): ReadonlySet<string> {
   const known = namesOfMost.get(version);
   if (known !== undefined) return known;
@@ -886,8 +888,8 @@ const FILLERS: ReadonlySet<string> = new Set(
 );
 
 /**
- * True when the words of the names, or of the summaries, are the same but for the ones that differ in the paths. Verbs alone are those of
- * any resource. `left` are words that tell nothing, such as those that the paths have in common.
+ * True if the names, or the summaries, have the same words, apart from those by which the paths differ. Verbs alone are no evidence. `left`
+ * are words to ignore, such as those that the paths have in common.
  */
 function saysTheSame(
   v1: DescribedOperation,
@@ -898,12 +900,12 @@ function saysTheSame(
   const inPath = new Set(left);
   const isResource = (name: string): boolean => !VERBS.has(name) && !FILLERS.has(name) && !inPath.has(name);
   return NAMING_KEYS.some((key) => {
-    const [first, second] = [saidWords(v1, key, word?.from), saidWords(v2, key, word?.to)];
+    const [first, second] = [namingWords(v1, key, word?.from), namingWords(v2, key, word?.to)];
     return first.text === second.text && first.words.some(isResource);
   });
 }
 
-/** The words that names or summaries of operations have, by the operations: of most pairs there are none. */
+/** The words that names and summaries have, by operations: those of most pairs have none. */
 function mentions(
   operations: readonly DescribedOperation[],
   words: readonly RenamedWord[],
@@ -911,8 +913,8 @@ function mentions(
 ): ReadonlyMap<DescribedOperation, readonly RenamedWord[]> {
   return new Map(
     operations.map((operation) => {
-      const said = new Set(NAMING_KEYS.flatMap((key) => saidWords(operation, key, undefined).words));
-      return [operation, words.filter((word) => word.words[end].some((one) => said.has(one)))] as const;
+      const named = new Set(NAMING_KEYS.flatMap((key) => namingWords(operation, key, undefined).words));
+      return [operation, words.filter((word) => word.words[end].some((one) => named.has(one)))] as const;
     }),
   );
 }
@@ -921,26 +923,26 @@ function mentions(
 const NAMING_KEYS = ['operationId', 'summary'] as const;
 
 /** The words of a name or a summary, in the singular. */
-interface SaidWords {
+interface NamingWords {
   readonly words: readonly string[];
   readonly text: string;
 }
 
-/** Each operation is compared with all of the other version, by each word that V2 may have for another one. */
-const knownWords = new WeakMap<DescribedOperation, Map<string, SaidWords>>();
+/** Cached, because each operation is compared with all of the other version, for each word that V2 may have replaced. */
+const knownWords = new WeakMap<DescribedOperation, Map<string, NamingWords>>();
 
-/** The words of the name or the summary of an operation, without those of `left`. */
-function saidWords(
+/** The words of the name or the summary of an operation, without those in `left`. */
+function namingWords(
   operation: DescribedOperation,
   key: (typeof NAMING_KEYS)[number],
   left: string | undefined,
-): SaidWords {
-  const all = knownWords.get(operation) ?? new Map<string, SaidWords>();
+): NamingWords {
+  const all = knownWords.get(operation) ?? new Map<string, NamingWords>();
   knownWords.set(operation, all);
   const name = `${key} ${left ?? ''}`;
   const known = all.get(name);
   if (known !== undefined) return known;
-  const whole = left === undefined ? undefined : saidWords(operation, key, undefined);
+  const whole = left === undefined ? undefined : namingWords(operation, key, undefined);
   const without = left === undefined ? [] : wordsOf(left).map(singular);
   const words = (whole?.words ?? wordSet(operation.operation[key])).filter((word) => !without.includes(word));
   const found = whole?.words.length === words.length ? whole : { words, text: words.join(' ') };
@@ -948,7 +950,7 @@ function saidWords(
   return found;
 }
 
-/** The words of a text that tell something, in the singular. */
+/** The words of a text, in the singular, without articles. */
 function wordSet(text: unknown): readonly string[] {
   if (typeof text !== 'string') return [];
   return wordsOf(text)
@@ -992,7 +994,10 @@ function queryMove(
   };
 }
 
-/** True where the name of a query parameter is that of another resource of V1 than a path's parameter is of: `deal_ids` is none of `/persons/{id}`. */
+/**
+ * True if a query parameter has the name of another resource of V1 than the path parameter: `deal_ids` is not the parameter of
+ * `/persons/{id}`.
+ */
 function isOfAnother(name: string, { behind, word }: PathParameter, { operations }: Version): boolean {
   const wanted = wordsOf(name)
     .map(singular)
@@ -1027,7 +1032,7 @@ function queryNames(
   });
 }
 
-/** The parameters of an operation, those of its path among them, with references followed. */
+/** The parameters of an operation, with those of its path item and with references followed. */
 export function parametersOf(
   { operation, item }: DescribedOperation,
   description: Description,

@@ -26,12 +26,12 @@ function stem(word: string): string {
   return /(?:s|x|z|ch|sh)e$/.test(one) ? one.slice(0, -1) : one;
 }
 
-/** True for a word that is one for several. */
+/** True for a plural, judged by its ending. */
 export function isPlural(word: string): boolean {
   return word.length > 3 && word.endsWith('s') && !word.endsWith('ss');
 }
 
-/** Most names that are kept. */
+/** Maximum names in the cache. */
 const MAX_KEPT = 50_000;
 
 const wordsByName = new Map<string, readonly string[]>();
@@ -53,7 +53,7 @@ export function isRelatedName(one: string, other: string): boolean {
   return fewer.size > 0 && fewer.size * 2 >= more.size && [...fewer].every((word) => more.has(word));
 }
 
-/** Words at the end of the name of an identifier that tell which of several it is. */
+/** The kind of an identifier, by the last word of its name. */
 const IDENTIFIERS: ReadonlyMap<string, string> = new Map([
   ...'id sid uuid guid uid oid'.split(' ').map((word) => [word, 'id'] as const),
   ...'name username slug handle login'.split(' ').map((word) => [word, 'name'] as const),
@@ -66,7 +66,7 @@ export function areOtherIdentifiers(one: string, other: string): boolean {
   return first !== undefined && second !== undefined && first !== second;
 }
 
-/** Words at the end of a name that tell that it identifies something. */
+/** Last words of the names of identifiers. */
 const IDENTIFYING: ReadonlySet<string> = new Set(
   'id ids sid uuid guid uid oid no number num key code sku ref reference token identifier handle slug'.split(
     ' ',
@@ -78,7 +78,7 @@ const NO_IDENTIFIERS: ReadonlySet<string> = new Set(
   'paid unpaid prepaid valid invalid void avoid grid bid hybrid solid rapid fluid android said'.split(' '),
 );
 
-/** True for the name of what identifies something, such as `project_id` or `txid`. */
+/** True for the name of an identifier, such as `project_id` or `txid`. */
 export function isIdentifier(name: string): boolean {
   const last = wordsOf(name).at(-1) ?? '';
   return IDENTIFYING.has(last) || (last.endsWith('id') && !NO_IDENTIFIERS.has(last));
@@ -94,7 +94,7 @@ export function isAlike(one: string, other: string): boolean {
   return nameSimilarity(one, other) >= 0.8 || wordsOf(one).some((word) => words.has(stem(word)));
 }
 
-/** The likeness of two names, from 0 to 1: by their words, whatever the separators and the case, or by their letters. */
+/** The likeness of two names, from 0 to 1: by their words, without separators and case, or by their letters. */
 export function nameSimilarity(one: string, other: string): number {
   const [words, others] = [wordsOf(one), wordsOf(other)];
   const common = words.filter((word) => others.includes(word)).length;
@@ -129,7 +129,7 @@ export function plainName(name: string): string {
 
 const plainNames = new Map<string, string>();
 
-/** Words of which each is none of the others of its line. */
+/** Words by the number of their group; words of a group exclude each other. */
 const OPPOSITES: ReadonlyMap<string, number> = new Map(
   `start begin end finish|min minimum max maximum|first last|from to until|created updated modified deleted closed|enabled disabled|active inactive
   public private|visible hidden|source target destination|before after|left right|width height length depth|latitude longitude lat lng lon

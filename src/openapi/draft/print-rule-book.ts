@@ -21,19 +21,19 @@ export interface ProposedOperation {
 
 /** A proposed rule book, before it is text. */
 export interface ProposedRuleBook {
-  /** Where it comes from, in sentences. */
+  /** Sentences about its sources. */
   readonly origin: readonly string[];
   /** The keys at the top: prefixes, release, resource, forms of errors. */
   readonly keys: readonly ProposedKey[];
   readonly operations: readonly ProposedOperation[];
   readonly changes: readonly ProposedChange[];
-  /** What could not be decided, by operation id; the empty id is for none. */
+  /** Open questions by the id of the operation; under an empty id, those about no operation. */
   readonly questions: ReadonlyMap<string, readonly Question[]>;
   /** The operations that only V1 describes, and for which V2 has no candidate. */
   readonly gone?: readonly ProposedGone[];
 }
 
-/** An operation that only V1 describes, with the name and the path that a rule book would have for it; none where it can have none. */
+/** An operation that only V1 describes, with its name and path in a rule book, if it can have them. */
 export interface ProposedGone extends GoneOperation {
   readonly named?: Pick<ProposedOperation, 'id' | 'method' | 'template'> | undefined;
 }
@@ -42,7 +42,7 @@ export interface ProposedGone extends GoneOperation {
 export interface ProposedKey {
   readonly key: string;
   readonly lines: readonly string[];
-  /** Why it is so, as a sentence; absent where the value says it. */
+  /** The evidence, as a sentence; absent if the value is evidence enough. */
   readonly evidence?: string;
   /** A question to answer before it applies: until then its lines are comments. */
   readonly question?: string;
@@ -50,12 +50,11 @@ export interface ProposedKey {
 
 const RESERVED = /^(?:true|false|null|yes|no|on|off|y|n|nan|inf)$/i;
 
-/** Whether the rules of questions are comments, as a person gets them, or rules, as they are once each question is answered with yes. */
+/** Whether the rules of questions are comments, as a person gets them, or rules, as if each question were answered with yes. */
 export type Marks = 'marked' | 'unmarked';
 
 /**
- * Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments; `schema` is for
- * editors.
+ * Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments; `schema` is for editors.
  */
 export function printRuleBook(book: ProposedRuleBook, schema?: string, marks: Marks = 'marked'): string {
   const { origin, keys, operations, changes } = book;
@@ -100,10 +99,10 @@ export function printKeys(keys: readonly ProposedKey[], marks: Marks = 'marked')
   ];
 }
 
-/** A list of changes of which all are questions: comments alone would be no list. */
+/** The list of changes if all of them are questions: comments alone are not a list. */
 export const NO_CHANGE_YET = '[] # Remove the brackets with the first marks.';
 
-/** A key that is a question: its lines are comments, and one that lacks a value stays one once its mark is gone. */
+/** A key that is a question: its lines are comments. A key that lacks a value remains a question without its mark. */
 export function keyQuestion({ lines, question = '' }: ProposedKey): readonly string[] {
   const what = lines.some(lacksValue) ? 'Write the value and remove the marks' : 'Remove the marks';
   return [
@@ -112,7 +111,7 @@ export function keyQuestion({ lines, question = '' }: ProposedKey): readonly str
   ];
 }
 
-/** Stands where only a person knows the value: a text as YAML writes it, with quotes. */
+/** The placeholder for a value that only a person knows, as a YAML text in quotes. */
 export const BLANK = '"…"';
 
 function lacksValue(line: string): boolean {
@@ -149,7 +148,7 @@ function printOperation(
   ];
 }
 
-/** The question where V2 has an operation: once for all in whose paths V2 has the same other word. */
+/** The question about the place of an operation in V2; operations with the same new word in their paths share it. */
 function moveQuestion(
   { id, method, template }: ProposedOperation,
   { to, evidence, doubt = '', word, isGuess }: MovedOperation,
@@ -181,7 +180,7 @@ export function printOperations(
   return operations.flatMap((operation) => printOperation(operation, marks, asked));
 }
 
-/** True for a change of which a rule applies. */
+/** True if a rule of the change applies. */
 function isActive(change: ProposedChange): boolean {
   return change.isShown !== true && partOf([change], true).length > 0;
 }
@@ -257,7 +256,7 @@ function printChange(change: ProposedChange, isShown = false): readonly string[]
   return isShown ? lines.map((line) => `  # ${line.slice(2)}`) : lines;
 }
 
-/** Rules of one question for which the other answers are written out. */
+/** Maximum rules of a question for which the other answers are written out. */
 export const MAX_ANSWERED = 20;
 
 /** The rules of a change that are questions, as a rule book writes them. */
@@ -273,7 +272,7 @@ export function askedRules({
     .flatMap(({ texts }) => texts);
 }
 
-/** The rules under a key of a change, with the evidence for them, what speaks against them, and the other answers. */
+/** The rules under a key of a change, with their evidence, doubts and other answers. */
 function printRules(name: string, rules: readonly ProposedText[] = []): readonly string[] {
   if (rules.length === 0) return [];
   let before = '';
@@ -463,7 +462,7 @@ function place(path: readonly string[]): string {
 /** The start of a comment that a person has to answer: `serve` refuses a book that has one. */
 const TODO = 'TODO:';
 
-/** Names in a question before the rest is a number. */
+/** Maximum names in a question; of more, it states the number. */
 const MAX_NAMED = 8;
 
 /** A question about one member of several operations, or at several places. */
@@ -480,7 +479,7 @@ export function noteKey({ path, text, general }: Question): string {
   return general ?? JSON.stringify([path.at(-1) ?? '', text]);
 }
 
-/** The questions of a proposed rule book that no rule asks, by their keys: what stands above all of a key, and a sentence for each. */
+/** The questions that no rule asks, by their keys: a heading, and a sentence for each. */
 export function openNotes({
   questions,
 }: Pick<ProposedRuleBook, 'questions'>): ReadonlyMap<string, readonly string[]> {
@@ -519,7 +518,7 @@ export function openNotes({
   );
 }
 
-/** The questions of a proposed rule book that no rule asks, as comments: each once, wherever it is to be asked. */
+/** The questions that no rule asks, as comments, each once. */
 export function printQuestions(book: ProposedRuleBook): readonly string[] {
   const asked = [...openNotes(book).values()].flatMap(([first = '', ...others]) => [
     comment(`${TODO} ${first}`, ''),
@@ -581,7 +580,7 @@ function key(value: string | number | boolean): string {
   return typeof value === 'string' ? scalar(value) : String(value);
 }
 
-/** A scalar as YAML: plain where no reader could take it for anything else, and otherwise as JSON, which YAML 1.2 contains. */
+/** A scalar as YAML: plain if every parser reads it as this value, otherwise as JSON, which YAML 1.2 contains. */
 export function scalar(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value);
   const isPlain =

@@ -1,4 +1,5 @@
 import { isRewritten } from '../../rules/rule-book.ts';
+import type { Direction } from '../shape.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import {
   type Evidence,
@@ -25,7 +26,7 @@ export interface ProposedChange {
   readonly response?: readonly ProposedText[];
   /** True when V1's responses show the change undone. */
   readonly isInverse?: true;
-  /** The id of the change that asks the same question for other operations, or for objects at another depth. */
+  /** The id of a change with the same question, for other operations or for objects at another depth. */
   readonly asWith?: string;
   /** True for a change whose rules conflict with others': it is shown, but never becomes a rule. */
   readonly isShown?: true;
@@ -59,21 +60,18 @@ interface Group {
   rule: Finding;
 }
 
-/** Which bodies findings are about: the rules of responses undo those that a request would need, the inner ones first. */
-export type Direction = 'request' | 'response';
-
-/** A change before it has an id: the findings that one question, or none, is about. */
+/** A change before it has an id: its findings have one question, or none. */
 interface Part {
   readonly on: ProposedChange['on'];
   readonly rules: Finding[];
-  /** What its rules decide. */
+  /** The key of the decision, equal for rules with the same question. */
   readonly decision: string;
 }
 
 /**
- * Groups findings into changes: the same rule of several operations is one change, and where it is a question, so is the same answer
- * at all of its places. `writes` are all operations with a body that a rule book can change; a wrapper that all of them have is one of
- * every request, which does not include PUT.
+ * Groups findings into changes: a rule of several operations is one change, and a question has one answer for all places of the rule.
+ * `writes` are all operations with a body that a rule book can change; a wrapper that all of them have applies to `every` request, which
+ * does not include PUT.
  */
 export function proposeChanges(
   operations: readonly OperationFindings[],
@@ -111,7 +109,7 @@ export function proposeChanges(
   const ids = new Set<string>();
   const named = new Map<Part, readonly [id: string, summary: string]>();
   const first = new Map<string, string>();
-  // A change that is a question takes no id from one that applies.
+  // Changes that apply get their ids first.
   for (const isSure of [true, false]) {
     for (const part of parts.values()) {
       if (part.rules.every(isProposed) !== isSure) continue;
@@ -134,16 +132,16 @@ function sureKey(found: FoundRule): string {
   return found.rule === 'strip' ? `strip ${found.in.length}` : ruleKey(found);
 }
 
-/** The decision in a question, wherever in a body the member is. */
+/** The decision in a question, wherever the member is. */
 function decisionOf({ found, doubt }: Finding, direction: Direction, on: readonly string[]): string {
   if (found.rule === 'unwrap') return JSON.stringify(found);
-  // Of what is most likely gone, one look at V2's body tells which it still has under another name.
+  // A person who looks at V2's body sees all of them at once: which are gone, and which have another name.
   if (found.rule === 'strip')
     return direction === 'request' && doubt?.startsWith('is it ') === true
       ? `strip ${on.join(' ')}`
       : 'strip';
   if (found.rule === 'default' && direction === 'response') return 'new';
-  // Members that are in one object of V2 now are there together.
+  // Members that are now in one object of V2 have one question.
   if (found.rule === 'move' && found.to.length > 1) return `move ${found.to.slice(0, -1).join(' ')}`;
   if (found.rule === 'convert' && found.conversions.every(({ options }) => options.length === 0))
     return `convert ${found.conversions.map(({ word }) => word).join()}`;
@@ -174,7 +172,7 @@ function namesOf(rules: readonly Finding[], direction: Direction): readonly [id:
   return direction === 'request' ? [id, summary] : [`${id}-response`, summary];
 }
 
-/** Attributes that a sentence names. */
+/** Maximum attributes that a sentence names. */
 const MAX_NAMED = 3;
 
 /** A list in a sentence, such as `a, b and c`; of many, the first three and how many more. */

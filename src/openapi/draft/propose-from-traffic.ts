@@ -14,10 +14,10 @@ export interface RecordedRequest extends RecordedBody {
   readonly rest: string;
 }
 
-/** The value that stands for one that was not recorded. */
+/** The value that stands for a value that was not recorded. */
 const MASKED = '…';
 
-/** Proposes a rule book from recorded V1 requests and V2's description: what they send that V2 does not describe. */
+/** Proposes a rule book from recorded V1 requests and V2's description: it removes the members that V2 does not describe. */
 export function proposeFromTraffic(v2: Description, requests: readonly RecordedRequest[]): ProposedRuleBook {
   const components = new Components(v2);
   const named = namedOperations(
@@ -71,7 +71,7 @@ function sourceOf(recorded: RecordedBodies | undefined): ShapeSource {
   const requests = recorded?.requests ?? 0;
   return {
     isRecorded: true,
-    goneWords: (path, name) => {
+    whyGone: (path, name) => {
       const count = recorded?.counts.get(recordedKey(path, name)) ?? 0;
       const times = count === 0 ? '' : `; ${count} of ${requests} recorded requests send it`;
       return `V2's description does not have it${times}`;
@@ -79,7 +79,7 @@ function sourceOf(recorded: RecordedBodies | undefined): ShapeSource {
   };
 }
 
-/** The members that V2 knows, as the rule that keeps nothing else: for attributes that no recorded request had. */
+/** The question about a rule that keeps only the members that V2 describes, for attributes that no recorded request had. */
 function onlyQuestion(v2: Shape): readonly Question[] {
   if (v2.members.size === 0) return [];
   const names = [...v2.members.keys()].map((name) => pathText([name])).join(', ');
@@ -133,7 +133,7 @@ function recordedKey(path: readonly string[], name: string): string {
   return JSON.stringify([...path, name]);
 }
 
-/** The member with an object, as far as values are known, that V2 does not have, in at least half of the requests. */
+/** The member with an object (or a value that was not recorded) that V2 does not have and at least half of the requests do. */
 function wrapperIn(bodies: readonly RecordedBody[], v2: Shape): string | undefined {
   const counts = new Map<string, number>();
   let all = 0;
@@ -149,7 +149,7 @@ function wrapperIn(bodies: readonly RecordedBody[], v2: Shape): string | undefin
   return best === undefined || best[1] * 2 < all ? undefined : best[0];
 }
 
-/** True if V2 has members of an object: an object that V2 no longer has is not a wrapper. */
+/** True if V2 has members of the object: an object that V2 does not have at all is not a wrapper. */
 function holdsKnown(member: string, bodies: readonly RecordedBody[], v2: Shape): boolean {
   const names = bodies.flatMap(({ value }) => Object.keys(objectMember(value, member)));
   return names.some((name) => isKnown(name, v2));

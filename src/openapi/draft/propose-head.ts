@@ -18,7 +18,7 @@ import { hasField } from './find-parameters.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange } from './propose-changes.ts';
 
-/** What the top of a rule book says, and the rules of header fields that belong to it. */
+/** The keys at the top of a rule book, and the rules for header fields that belong to them. */
 export interface ProposedHead {
   readonly keys: readonly ProposedKey[];
   readonly changes: readonly ProposedChange[];
@@ -28,7 +28,7 @@ export interface ProposedHead {
 
 const DAY = /^\d{4}-\d{2}-\d{2}$/;
 
-/** Proposes the prefixes of both versions, V2's release, and where V1's clients have their key. */
+/** Proposes the prefixes of both versions, V2's release, and the place of V1 clients' keys. */
 export function proposeHead(versions: Versions, described: DescribedVersions): ProposedHead {
   const { named, v1, v2 } = versions;
   const versionField = newFields(versions).find(
@@ -46,7 +46,7 @@ export function proposeHead(versions: Versions, described: DescribedVersions): P
   };
 }
 
-/** Header fields that V2 requires and V1 does not have, where no field of V1 is one of them: V2 refuses requests without. */
+/** Changes for header fields that V2 requires and V1 does not have by any name: V2 refuses requests without them. */
 export function newFieldChanges(
   versions: Versions,
   isKnown: (name: string) => boolean,
@@ -94,13 +94,13 @@ function newFields({ named, v1, v2 }: Versions): readonly NewField[] {
   return [...found.values()];
 }
 
-/** The place of the release beside the paths, in the form for a rule book, and in words. */
+/** A place of releases apart from paths: its line in a rule book, and its words in a question. */
 interface ReleasePlace {
   readonly line: string;
   readonly words: string;
 }
 
-/** The place in which both versions have a release, each its own: a header field, a query parameter, or the media types. */
+/** The place where both versions name their own release: a header field, a query parameter, or the media types. */
 function releasePlace({ named, v1, v2 }: Versions): ReleasePlace | undefined {
   for (const place of ['header', 'query'] as const) {
     for (const name of namesOfReleases(named, v2, place)) {
@@ -145,7 +145,7 @@ function mediaOf({ operation }: DescribedOperation, { description }: Components)
   );
 }
 
-/** The media type that both versions have, apart from the release in it. */
+/** The media type that both versions have, if they differ in the release in it only. */
 function mediaRelease(
   all: readonly (readonly [old: readonly string[], young: readonly string[]])[],
 ): ReleasePlace | undefined {
@@ -188,7 +188,7 @@ function prefixKeys(
       {
         key: 'from',
         lines: [`from: ${printPrefix(from ?? '')}`, `to: ${printPrefix(to ?? '')}`, place.line],
-        question: `V1 and V2 have the same paths, and ${place.words} has their releases. Is it that what tells their requests apart?`,
+        question: `V1 and V2 have the same paths, and ${place.words} has their releases. Does that tell their requests apart?`,
       },
     ];
   if (place !== undefined)
@@ -248,7 +248,7 @@ function hostsOf(v1: Description, v2: Description): Hosts | undefined {
   return old === undefined || young === undefined || old === young ? undefined : { v1: old, v2: young };
 }
 
-/** The question which release V2's field is to name, where it requires one that V1 does not have. */
+/** The question about the release in V2's field, which V1 does not have. */
 function versionKeys(field: NewField | undefined): readonly ProposedKey[] {
   if (field === undefined) return [];
   return [
@@ -260,20 +260,20 @@ function versionKeys(field: NewField | undefined): readonly ProposedKey[] {
   ];
 }
 
-/** The release as V2's field shows one; nothing else tells it: the version of a description is not one of the API. */
+/** The line with the release that the field shows; the version of a description is not the version of the API. */
 function versionLine({ name, value = '…' }: NewField): string {
   const isDay = DAY.test(value);
   return `version: { header: ${name}, value: ${isDay ? value : scalar(value)}${isDay ? '' : ', form: text'} }`;
 }
 
-/** Where a key is: a header field or a query parameter, and the word before it. */
+/** The place of a key: a header field or a query parameter, and the word before the key. */
 interface KeyPlace {
   readonly in: 'header' | 'query';
   readonly name: string;
   readonly word: string;
 }
 
-/** Where keys are, by the names of the schemes: those that the API requires, or all that it describes. */
+/** The places of keys, by the names of the schemes: those that the API requires, or all that it describes. */
 function keyPlaces(description: Description): readonly KeyPlace[] {
   const schemes = objectIn(objectIn(description, 'components'), 'securitySchemes');
   const required = elementsOf(description['security']).flatMap((one) =>
@@ -307,7 +307,7 @@ function credentials(v1: Description, v2: Description): Pick<ProposedHead, 'keys
     .map(({ in: place, name }) => ({ key: 'client', lines: [`client: { ${place}: ${scalar(name)} }`] }));
   const changes = old.flatMap((from): readonly ProposedChange[] => {
     if (young.length === 0 || from.word !== '' || young.some((to) => isSamePlace(from, to))) return [];
-    // A key of the same kind before tokens of another one.
+    // Places with the same word before the key come first.
     const likely = young
       .filter((to) => to.in === 'header')
       .toSorted((one, other) => Number(one.word !== '') - Number(other.word !== ''));

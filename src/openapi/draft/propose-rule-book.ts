@@ -47,12 +47,12 @@ import { errorChanges, errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
 import { findHeaderRenames, findQueryRenames, parameterQuestions } from './find-parameters.ts';
 import {
+  type GivenMoves,
   type GoneOperation,
   hasOtherWord,
   type MatchedOperation,
   matchOperations,
   type OtherWord,
-  type SaidMoves,
 } from './match-operations.ts';
 import {
   type ProposedGone,
@@ -83,16 +83,16 @@ const NAMED_METHODS: ReadonlySet<string> = new Set([
 
 const DESCRIBED: ShapeSource = {
   isRecorded: false,
-  goneWords: () => "V2's description does not have it",
+  whyGone: () => "V2's description does not have it",
 };
 
 const RESPONSE: ShapeSource = { ...DESCRIBED, isResponse: true };
 
-/** What a person says about a draft. */
+/** A person's instructions for a draft. */
 export interface DraftWishes extends Partial<Prefixes> {
-  /** The places of operations in an existing rule book. */
-  readonly said?: SaidMoves | undefined;
-  /** True for the operations of V1 to draft; absent for all of them. */
+  /** The moves in an existing rule book. */
+  readonly moves?: GivenMoves | undefined;
+  /** Chooses the operations of V1 to draft; absent for all. */
   readonly isWanted?: ((operation: DescribedOperation) => boolean) | undefined;
 }
 
@@ -107,13 +107,13 @@ export function proposeRuleBook(
   const all = matchOperations(
     { components: old, operations: described.v1 },
     { components: young, operations: described.v2 },
-    wishes.said,
+    wishes.moves,
   );
   const { isWanted = () => true } = wishes;
   const matched = all.matched.filter((pair) => isWanted(pair.v1));
   const gone = all.gone.filter(({ operation }) => isWanted(operation));
   const matchedAll = namedOperations(matched);
-  // Differences of a guessed match are not asked about yet.
+  // Guessed moves are confirmed before their operations are compared.
   const named = matchedAll.filter(({ operation }) => operation.moved?.isGuess !== true);
   const bodies = named.map(({ pair, operation }) => ({
     operation,
@@ -215,7 +215,7 @@ function namedGone(gone: readonly GoneOperation[], ids: readonly string[]): read
   });
 }
 
-/** The reason why no rule may be right for an operation that may be another one. */
+/** The reason why no rule of an operation that may have moved is certain. */
 function moveDoubt(moved: NamedOperation['operation']['moved']): string | undefined {
   return moved?.doubt === undefined ? undefined : 'it holds only if its operation moved as asked above';
 }
@@ -230,7 +230,7 @@ function joined(all: readonly Questions[]): Questions {
   return questions;
 }
 
-/** Where V2's responses carry the resource: most of them, and the operations of which others do. */
+/** The place of the resource in V2's responses: of most of them, and of the operations with another place. */
 function carriedResources({ named, v1, v2 }: Versions): {
   readonly general: string | undefined;
   readonly own: ReadonlyMap<string, { readonly resource: string }>;
@@ -288,10 +288,10 @@ function carriedResources({ named, v1, v2 }: Versions): {
   return { general, own, changes: renamed, questions };
 }
 
-/** Members of a body that rules move into an envelope, each by its own. */
+/** Maximum members of a body that rules move into an envelope, each by one rule. */
 const MAX_MOVED = 60;
 
-/** The rules of a response that put the resource in V1's place; undefined if there are none, such as for a list beside other members. */
+/** The rules of a response that put the resource into V1's place; undefined if no rules can, such as for a list beside other members. */
 function envelopeTexts(old: FoundResource, young: FoundResource): readonly string[] | undefined {
   const { at, response, shape } = young;
   const { at: before } = old;
@@ -321,7 +321,7 @@ function innerList({ at, response }: FoundResource): readonly string[] | undefin
   return all.length === 1 ? all[0] : undefined;
 }
 
-/** What differs between the responses of each operation in both versions, by the names around the resource that V2 has. */
+/** The differences between the responses of each operation, with V2's names around the resource. */
 function responseFindings(
   { named, v1, v2 }: Versions,
   targets: readonly LookupTarget[],
@@ -350,7 +350,7 @@ function responseFindings(
     const after = isAround || young.at === '' ? young.response : young.shape;
     const { shape, renames } = withOtherWords(before, after, words);
     const doubt = moveDoubt(moved);
-    // Nothing is looked up where it is answered.
+    // An operation does not look up the resource that it returns.
     const key = resourceKey(pair.v2);
     const lookups = targets.filter(({ before }) => templateShape(before) !== `${key}/`);
     const compared = compareShapes(shape, after, { ...RESPONSE, lookups }, doubt);
@@ -373,7 +373,7 @@ function responseFindings(
   return { found, questions };
 }
 
-/** True for what only a sender must know: that V2 requires a member. */
+/** True for a question about requests only: V2 requires a member. */
 function isOfRequests(text: string): boolean {
   return text.startsWith('it is required in V2');
 }
@@ -387,7 +387,10 @@ function withName(response: Shape, from: string, to: string): Shape {
   return { ...response, members: new Map(members) };
 }
 
-/** Conversions that only responses show, such as that of an id: as request rules of what writes the resource, they are undone in responses. */
+/**
+ * Conversions that only responses show, such as that of an id: proposed as rules of the requests that write the resource, whose inverse
+ * converts responses.
+ */
 function sharedConversions(
   responses: readonly ResponseFindings[],
   changes: readonly ProposedChange[],
@@ -429,7 +432,7 @@ function insideResource(finding: Finding, { at, response }: FoundResource): Find
   return movedFinding(finding, (path) => path.slice(base.length));
 }
 
-/** A word of V1's paths with V2's, and why it may be another one where no operation has moved there for certain. */
+/** A word of V1's paths with V2's, and the reason for doubt if no operation has certainly moved there. */
 interface WordInPaths extends OtherWord {
   readonly doubt: string | undefined;
 }
@@ -459,7 +462,7 @@ function isScalar({ types }: Shape): boolean {
   return !types.has('object') && !types.has('array');
 }
 
-/** The members of V1's resource by the names that they have with the words that paths have in V2. */
+/** V1's resource with the names that its members get if words change as in paths. */
 function withOtherWords(
   v1: Shape,
   v2: Shape,
@@ -494,7 +497,7 @@ const FORM_WORDS: Readonly<Record<BodyForm, string>> = {
   multipart: 'a form in parts',
 };
 
-/** V2's status of success and V1's, if both have one and they differ: clients get V1's. An uncertain move is no evidence for it. */
+/** V2's and V1's status of success, if each describes one and they differ: clients get V1's. An uncertain move is no evidence. */
 function otherStatus({ v1, v2, moved }: MatchedOperation): ProposedOperation['status'] {
   const [before, after] = [v1, v2].map(({ operation }) =>
     Object.keys(objectIn(operation, 'responses')).filter((status) => status.startsWith('2')),
@@ -504,7 +507,7 @@ function otherStatus({ v1, v2, moved }: MatchedOperation): ProposedOperation['st
   return isOne && old !== young && moved?.doubt === undefined ? [young, old] : undefined;
 }
 
-/** Questions about bodies without a proposal, because one version describes none. */
+/** Questions about bodies that were not compared, because one version does not describe a body. */
 function uncomparedQuestions(
   { pair, v1, v2 }: NamedOperation & { readonly [Version in 'v1' | 'v2']: DescribedBody | undefined },
   description: Description,
@@ -537,11 +540,11 @@ interface BodyPair extends WritingOperation {
   readonly v1: Shape;
   readonly v2: Shape;
   readonly form?: BodyForm;
-  /** The reason why none of its rules may be right. */
+  /** The reason why none of its rules is certain. */
   readonly doubt?: string | undefined;
 }
 
-/** The changes and questions that the bodies of requests suggest; `writes` are the operations that have a body, compared or not. */
+/** The changes and questions that request bodies suggest; `writes` are all operations with a body, even those that were not compared. */
 export function proposeFor(
   bodies: readonly BodyPair[],
   source: ShapeSource | ((id: string) => ShapeSource),
@@ -558,7 +561,7 @@ export function proposeFor(
   return { changes: proposeChanges(findings, writes), questions };
 }
 
-/** False for what is only about types: each value of a form is a text. */
+/** False for a question about types only, because each value of a form is a text. */
 function isOfNames({ text }: Question): boolean {
   return !text.startsWith('it is ') || isOfRequests(text);
 }
@@ -569,7 +572,7 @@ function isOfTexts({ found }: Finding): boolean {
   );
 }
 
-/** The wrapper that most bodies have for certain. */
+/** The wrapper that most bodies certainly have. */
 function commonWrapper(bodies: readonly BodyPair[]): string | undefined {
   const counts = new Map<string, number>();
   for (const { v1, v2 } of bodies) {
@@ -647,14 +650,14 @@ function namesIn(shape: Shape): ReadonlySet<string> {
   return new Set([...shape.members].flatMap(([name, { shape: member }]) => [name, ...member.members.keys()]));
 }
 
-/** The share of the members of `one` that `other` has, itself or in a sub-object. */
+/** The share of the members of `one` that `other` has, directly or in a sub-object. */
 function overlap(one: Shape, other: Shape): number {
   const names = namesIn(other);
   const common = [...one.members.keys()].filter((name) => names.has(name)).length;
   return one.members.size === 0 ? 0 : common / one.members.size;
 }
 
-/** Compares the bodies of a request in both versions. `wrapper` is the one that other operations have for certain. */
+/** Compares the bodies of a request in both versions. `wrapper` is the one that other operations certainly have. */
 function compareBodies(
   v1: Shape,
   v2: Shape,
@@ -708,7 +711,7 @@ function emptyDoubt(member: string, inner: Shape): string | undefined {
   return inner.members.size === 0 ? `V1 does not describe the content of ${member}` : undefined;
 }
 
-/** Questions about a body without described members in V2: no member is known to be gone. */
+/** The question about a body whose members V2 does not describe: none of V1's is known to be gone. */
 function bodyQuestions(v1: Shape, v2: Shape): readonly string[] {
   const [unread] = v2.unread;
   if (unread !== undefined) return [`V2's body, ${unread}, could not be read, so that no rule is proposed.`];

@@ -3,14 +3,14 @@ import { isProposed } from './compare-shapes.ts';
 import { type Marks, printRuleBook, type ProposedRuleBook } from './print-rule-book.ts';
 import type { ProposedChange } from './propose-changes.ts';
 
-/** Readings of a draft until what clashes is found; then all questions are only shown. */
+/** Maximum attempts to find clashing rules; then all questions remain comments. */
 const MAX_ROUNDS = 40;
 
 const CLASH = 'it clashes with another rule';
 
 /**
- * A version of the draft that is valid both with its questions marked and with all marks removed: of answers that exclude each other,
- * such as two members that may both be one of V2, all are shown, and only the first becomes a rule.
+ * Returns a draft that is a valid rule book both with its questions marked and with all marks removed: if answers exclude each other, such
+ * as two members that may both be one of V2, all are shown, and only the first becomes a rule.
  */
 export async function soundDraft(book: ProposedRuleBook): Promise<ProposedRuleBook> {
   let current = book;
@@ -40,7 +40,10 @@ function isQuestion({ rules, query = [], headers = [], response = [] }: Proposed
   return [...rules, ...query, ...headers, ...response].some((rule) => !isProposed(rule));
 }
 
-/** The draft without the questions on these lines, or without the last one that shares an operation with a rule there; undefined for none. */
+/**
+ * The draft without the questions on these lines, or without the last one that shares an operation with a rule there; undefined if there is
+ * no such question.
+ */
 function withoutClashes(
   book: ProposedRuleBook,
   text: readonly string[],

@@ -114,7 +114,7 @@ test('a draft asks where each operation is that V2 does not describe, and about 
     ['POST /shipments', 'POST /parcels'],
     ['GET /shipments/{}', 'GET /parcels/{id}'],
   ]);
-  expect(placesAsked(proposeRuleBook(V1, V2, { said }))).toEqual({ ...OTHER_METHOD, ...PLACES });
+  expect(placesAsked(proposeRuleBook(V1, V2, { moves: said }))).toEqual({ ...OTHER_METHOD, ...PLACES });
 });
 
 test('an answer puts an operation that V2 does not describe where it is, or says that it is gone', async () => {
