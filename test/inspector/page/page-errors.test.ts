@@ -191,7 +191,7 @@ test('an operation that fails since it is migrated stands with its failures then
   const answered = async (): Promise<string> => (await rail.innerText()).replaceAll(/\s+/g, ' ');
   await expect
     .poll(answered)
-    .toContain('34 requests of V1 clients in the last 5 minutes: V1 73.5 % 25 V2 26.5 % 9');
+    .toContain('34 calls to V1 in the last 5 minutes: sent to V1 73.5 % 25 to V2 26.5 % 9');
   await page.getByRole('button', { name: 'Roll back create_client' }).first().click();
   await page.getByRole('dialog').getByText('Send create_client to V1').first().waitFor();
   // Once V1 serves it, nothing on the page says that it fails, and the numbers stay.
@@ -205,7 +205,7 @@ test('an operation that fails since it is migrated stands with its failures then
   expect(await problem.locator('td.number').first().textContent()).toBe('9');
   await expect
     .poll(answered)
-    .toContain('35 requests of V1 clients in the last 5 minutes: V1 74.3 % 26 V2 25.7 % 9');
+    .toContain('35 calls to V1 in the last 5 minutes: sent to V1 74.3 % 26 to V2 25.7 % 9');
   const changes = page.getByRole('list', { name: 'Changes, marked in the charts' }).locator('li');
   expect(await changes.last().innerText()).toMatch(/^\d\s*\d\d:\d\d Send create_client to V1$/);
   await page.getByText(/^create_client failed: 9 of 9 requests since .* V1 serves it now\.$/).waitFor();

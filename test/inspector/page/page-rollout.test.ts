@@ -110,7 +110,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   await page.unroute('**/rollout');
   await page
     .getByText(
-      /^\d+ forwarded requests? of V1 clients since the start of \S+: V1 \S+ % \d+(?: V2 \S+ % \d+)?\s*$/,
+      /^\d+ forwarded calls? to V1 since the start of \S+: sent to V1 \S+ % \d+(?: to V2 \S+ % \d+)?\s*$/,
     )
     .waitFor();
   // Without its store, the replica says since when it is alone.

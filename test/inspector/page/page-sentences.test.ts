@@ -44,10 +44,10 @@ const STATES: readonly {
     before: [
       'No V1 request was seen yet.',
       '0 V2 requests in this time. The needs of V1 clients are not known; the command report reads earlier logs.',
-      'Each client that uses V1 will have a row here, with what it has to change.',
+      'Each client that calls V1 will have a row here, with what it has to change.',
     ],
     after: [
-      'gone after 14 days without V1, unless a row says otherwise',
+      'gone after 14 days without a call to V1, unless a row says otherwise',
       'No rule to propose: no attribute is certain to be refused by V2.',
     ],
   },
@@ -55,7 +55,7 @@ const STATES: readonly {
     view: 'Overview',
     before: ['Send a request to ', 'No request in this time.', 'No V1 request has been seen yet.'],
     after: [
-      /Clients on V1 by day: 1 client on \d{4}-\d\d-\d\d\./,
+      /Clients that called V1, by day: 1 client on \d{4}-\d\d-\d\d\./,
       /Time to answer by minute; the latest: clients median [\d,.]+ ms, p95 [\d,.]+ ms; V2 median/,
       'with edits',
       'without an edit seen',

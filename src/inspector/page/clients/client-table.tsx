@@ -38,7 +38,7 @@ export const CLIENT_CLASSES = {
   'unwrap-only': 'only the wrapper is in the way',
   'url-only': 'nothing was edited: they need only a new address',
   unknown: 'the log does not show it yet',
-  gone: 'no V1 request lately',
+  gone: 'no call to V1 lately',
 } as const;
 
 /** The columns, with their sort keys at the gateway. */
@@ -46,9 +46,9 @@ const COLUMNS = [
   { name: 'Client', kind: 'text', sort: 'name' },
   { name: 'Last seen', kind: 'number', sort: 'lastSeen' },
   { name: 'Class', kind: 'text', sort: 'class' },
-  { name: 'V1', kind: 'number', sort: 'requests' },
+  { name: 'Calls to V1', kind: 'number', sort: 'requests' },
   { name: '14 days', kind: 'text', sort: undefined },
-  { name: 'V2', kind: 'number', sort: undefined },
+  { name: 'Calls to V2', kind: 'number', sort: undefined },
   { name: 'Failed', kind: 'number', sort: 'failed' },
   { name: 'Would fail', kind: 'number', sort: 'wouldFail' },
   { name: 'Notices met', kind: 'number', sort: 'notices' },
@@ -110,11 +110,11 @@ export function ClientTable(props: ClientTableProps): VNode {
       note={
         clients.length === 0
           ? undefined
-          : `gone after ${counted(goneAfterDays, 'day')} without V1, unless a row says otherwise`
+          : `gone after ${counted(goneAfterDays, 'day')} without a call to V1, unless a row says otherwise`
       }
     >
       {clients.length === 0 ? (
-        <p class="empty">Each client that uses V1 will have a row here, with what it has to change.</p>
+        <p class="empty">Each client that calls V1 will have a row here, with what it has to change.</p>
       ) : (
         <>
           <div class="table-tools">
@@ -124,7 +124,7 @@ export function ClientTable(props: ClientTableProps): VNode {
             </span>
           </div>
           {clients.some(({ bodyChecks }) => bodyChecks.length > 0) && <p class="lead">{CHECKED_WORDS}</p>}
-          <div class="scroll" tabIndex={0} role="region" aria-label="Clients on V1">
+          <div class="scroll" tabIndex={0} role="region" aria-label="Clients that call V1">
             <table class="rows">
               <thead>
                 <tr>
@@ -281,7 +281,7 @@ function clientRows(
           {CLASS_WORDS[row.class]}
         </span>
       </td>
-      <td class="number" data-label="V1">
+      <td class="number" data-label="Calls to V1">
         {count(v1)}
       </td>
       <td data-label="14 days">
@@ -291,7 +291,7 @@ function clientRows(
           label={`V1 requests of the last 14 days: ${trend.map(({ requests }) => count(requests)).join(', ')}`}
         />
       </td>
-      <td class="number" data-label="V2">
+      <td class="number" data-label="Calls to V2">
         {count(v2)}
       </td>
       <td class={classes('number', failed === 0 && 'none')} data-label="Failed">

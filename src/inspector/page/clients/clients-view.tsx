@@ -29,7 +29,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
   const timeline = useTimeline();
   const plan = usePlan();
-  if (report === undefined) return <Loading failure={failure} subject="the clients on V1" />;
+  if (report === undefined) return <Loading failure={failure} subject="the clients that call V1" />;
   const { newcomers = [] } = report;
   return (
     <div class="view clients">

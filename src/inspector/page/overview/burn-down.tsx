@@ -19,7 +19,7 @@ const DAY = 86_400;
 /** Minimum number of days, since the bars of two days alone would be too wide. */
 const MIN_DAYS = 14;
 
-/** Clients on V1 by day: those whose requests or responses were edited, or would have been, and those without an edit seen. */
+/** Clients that called V1, by day: those whose requests or responses were edited, or would have been, and those without an edit seen. */
 export function BurnDown({ report, changes }: BurnDownProps): VNode {
   const { days, clients } = report;
   const shown = useMemo(() => slotsOf(days), [days]);
@@ -27,7 +27,7 @@ export function BurnDown({ report, changes }: BurnDownProps): VNode {
   const isKeyless = clients.some(({ client }) => client === NO_KEY);
   return (
     <Card
-      heading="Clients on V1 by day"
+      heading="Clients that called V1, by day"
       note={isKeyless ? 'UTC, without requests that have no key, whose clients cannot be counted' : 'UTC'}
     >
       {days.length === 0 ? (
@@ -91,7 +91,7 @@ function slotsOf(days: readonly ReportDay[]): {
 function summaryOf(days: readonly ReportDay[]): string {
   const first = days[0];
   const last = days.at(-1);
-  if (first === undefined || last === undefined) return 'Clients on V1 by day: none yet.';
+  if (first === undefined || last === undefined) return 'Clients that called V1, by day: none yet.';
   const later = last === first ? '' : `, ${count(last.clients)} on ${last.day}`;
-  return `Clients on V1 by day: ${counted(first.clients, 'client')} on ${first.day}${later}.`;
+  return `Clients that called V1, by day: ${counted(first.clients, 'client')} on ${first.day}${later}.`;
 }

@@ -115,12 +115,12 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
 function answeredBar(answered: NonNullable<RailProps['answered']>): VNode {
   const { v1, v2, neither = 0, within } = answered;
   // Without `neither`, the counts contain only forwarded requests.
-  const what = answered.neither === undefined ? 'forwarded request' : 'request';
+  const what = answered.neither === undefined ? 'forwarded call' : 'call';
   const all = v1 + v2 + neither;
   const parts = [
-    { name: 'V1', look: 'of-v1', times: v1 },
-    { name: 'V2', look: 'of-v2', times: v2 },
-    { name: 'neither', look: 'of-neither', times: neither },
+    { name: 'sent to V1', look: 'of-v1', times: v1 },
+    { name: 'to V2', look: 'of-v2', times: v2 },
+    { name: 'to neither', look: 'of-neither', times: neither },
   ].filter(({ times }) => times > 0);
   return (
     <div class="answered">
@@ -130,7 +130,7 @@ function answeredBar(answered: NonNullable<RailProps['answered']>): VNode {
         ))}
       </span>
       <p class="readout">
-        {`${counted(all, what)} of V1 clients ${within}: `}
+        {`${counted(all, what)} to V1 ${within}: `}
         {parts.map(({ name, look, times }) => (
           <span key={look} class="legend">
             <i class={`swatch ${look}`} aria-hidden />
