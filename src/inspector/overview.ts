@@ -1,5 +1,5 @@
 import { MAX_ROW_CLIENTS } from '../report/census.ts';
-import { type ClientReport, clientWouldFail } from '../report/client-report.ts';
+import { type ClientReport, clientWouldFail, unfitCalls } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { capital, count, counted, countedClients, listed, NO_KEY } from '../report/text.ts';
 import { AS_V2_SENT_IT, errorValue } from '../rewrite-log/entry.ts';
@@ -46,6 +46,12 @@ const MAX_OTHERS = 5;
 /** Milliseconds for which an item is listed after its last occurrence. */
 const REPORTED_MS = 3_600_000;
 
+/** Milliseconds for which an address that the rule book does not know is reported. */
+const DAY_MS = 86_400_000;
+
+/** The filter of V1 requests that no operation fits. */
+const UNFIT = 'op:- route:v1';
+
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 
 /** The overall state in sentences, worst first, without the conditions and the problems. */
@@ -59,6 +65,7 @@ export function overviewOf(facts: OverviewFacts): Overview {
           ...errorItems(facts),
           ...modeItems(facts),
           ...comparisonItems(facts),
+          ...unfitItems(facts),
           ...clientItems(facts),
           ...dryRunItems(facts),
           ...endItems(facts),
@@ -260,6 +267,28 @@ function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[
     }),
   ];
   return sentences.map((sentence) => item('note', sentence, 'clients'));
+}
+
+/** Who calls addresses that the rule book does not know, such as old ones: no rule applies to them. */
+function unfitItems({ report, now }: OverviewFacts): readonly OverviewItem[] {
+  const calls = unfitCalls(report.clients).filter(({ lastSeen }) => now - Date.parse(lastSeen) < DAY_MS);
+  const kinds = [...Map.groupBy(calls, ({ call }) => call)];
+  const items = kinds.slice(0, MOST).map(([call, uses]) => {
+    const who = listed(
+      uses.map(({ client, name }) => name ?? (client === NO_KEY ? 'clients without a key' : client)),
+      MAX_OTHERS,
+    );
+    const times = uses.reduce((sum, one) => sum + one.count, 0);
+    const since = uses.reduce((first, { firstSeen }) => (firstSeen < first ? firstSeen : first), '~');
+    const sentence = `No operation of the rule book fits ${call}: ${counted(times, 'request')} of ${who} since ${since}, the last at ${uses[0]?.lastSeen}.`;
+    return item('note', sentence, 'traffic', UNFIT);
+  });
+  const rest = kinds.length - MOST;
+  if (rest <= 0) return items;
+  return [
+    ...items,
+    item('note', `No operation fits ${counted(rest, 'more address', 'more addresses')}.`, 'clients'),
+  ];
 }
 
 function shareOf({ bodyChecks }: ClientReport): number {

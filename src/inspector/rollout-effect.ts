@@ -1,14 +1,6 @@
-import type { ClientReport } from '../report/client-report.ts';
+import { type ClientReport, isUnfit } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import {
-  clientName,
-  counted,
-  countedClients,
-  listed,
-  NO_KEY,
-  OTHER_CALLS,
-  percentWords,
-} from '../report/text.ts';
+import { clientName, counted, countedClients, listed, NO_KEY, percentWords } from '../report/text.ts';
 import { chooseMode, ownMode, shareOf } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
@@ -231,7 +223,7 @@ function concernedClient(
 
 /** The operation of a call in a report; undefined for other requests, which reports name by method and path or count together. */
 export function operationOf(call: string): string | undefined {
-  return call === OTHER_CALLS || call.includes(' ') ? undefined : call;
+  return isUnfit(call) ? undefined : call;
 }
 
 function isTargeted(

@@ -11,7 +11,7 @@ import {
 } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS } from './tally/time-slots.ts';
-import { count } from './text.ts';
+import { count, OTHER_CALLS } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /**
@@ -133,6 +133,34 @@ export interface ClientReport {
   readonly brownouts: readonly (Usage & { readonly brownout: string })[];
   /** Requests of a client that is new to V1, by what the gateway did with them; absent for a client that used V1 before. */
   readonly newcomer?: readonly (Usage & { readonly note: string })[];
+}
+
+/** Requests of one client to an address that no operation of the rule book fits. */
+export interface UnfitCall extends Usage, Pick<ClientReport, 'client' | 'name'> {
+  /** Method and path, with `*` for segments that have digits; `(other)` for those that are not counted separately. */
+  readonly call: string;
+}
+
+/** The requests that no operation of the rule book fits, of clients that are not gone, the latest first. */
+export function unfitCalls(clients: readonly ClientReport[]): readonly UnfitCall[] {
+  return clients
+    .filter((one) => one.class !== 'gone')
+    .flatMap(({ client, name, operations }) =>
+      operations
+        .filter(({ operation }) => isUnfit(operation))
+        .map(({ operation: call, ...used }) => ({
+          client,
+          ...(name === undefined ? {} : { name }),
+          call,
+          ...used,
+        })),
+    )
+    .sort((one, other) => (one.lastSeen < other.lastSeen ? 1 : -1));
+}
+
+/** True for the name of a call without an operation. */
+export function isUnfit(call: string): boolean {
+  return call === OTHER_CALLS || call.includes(' ');
 }
 
 /** The time of a report and the silence after which a client counts as gone. */

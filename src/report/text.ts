@@ -84,7 +84,13 @@ export function certificateSentence(
     : `${name} ends at ${end}, in ${lengthWords(notAfter - now)}; renew its file, and the running gateway reads it again.`;
 }
 
-/** Names the kind of a call: its operation, or its method and path below the version, with `*` for segments that have digits. */
+/** The usual prefix of V1, which names of calls leave out. */
+const USUAL_PREFIX = /^\/api\/v1(?=\/|$)/;
+
+/** A segment that has digits and is no id. */
+const VERSION = /^v\d{1,2}$/i;
+
+/** Names the kind of a call: its operation, or its method and path, below V1's usual prefix, with `*` for segments that have digits. */
 export function callName(
   operation: string | undefined,
   method: string | undefined,
@@ -93,10 +99,11 @@ export function callName(
   if (operation !== undefined) return operation;
   if (method === undefined || path === undefined || path.length > MAX_PATH) return OTHER_CALLS;
   const end = path.indexOf('?');
-  const segments = (end === -1 ? path : path.slice(0, end)).split('/').slice(3);
-  const named = segments
+  const named = (end === -1 ? path : path.slice(0, end))
+    .replace(USUAL_PREFIX, '')
+    .split('/')
     .filter((segment) => segment !== '')
-    .map((segment) => (/\d/.test(segment) ? '*' : segment));
+    .map((segment) => (/\d/.test(segment) && !VERSION.test(segment) ? '*' : segment));
   return `${method} /${named.join('/')}`;
 }
 

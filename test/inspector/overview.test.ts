@@ -306,6 +306,41 @@ test.each([
   );
 });
 
+test.each<[when: string, ago: number, told: readonly string[]]>([
+  [
+    'now',
+    HOUR,
+    [
+      'No operation of the rule book fits GET /bill/*: 3 requests of acme, clients without a key since 2026-11-28T22:00:00.000Z, the last at 2026-11-28T23:00:00.000Z.',
+    ],
+  ],
+  ['the day before', 25 * HOUR, []],
+  ['long ago', 60 * 24 * HOUR, []],
+])('who calls an address that the rule book does not know is named, with since when: %s', (_, ago, told) => {
+  const tally = new Tally();
+  const sent = (at: number, path: string, client?: string): void =>
+    tally.add({
+      ...sampleEntry(1, 0),
+      time: new Date(NOW - at).toISOString(),
+      client,
+      operation: undefined,
+      method: 'GET',
+      path,
+    });
+  sent(ago + HOUR, '/api/v1/bill/7', 'a'.repeat(16));
+  sent(ago, '/api/v1/bill/8?a=1', 'a'.repeat(16));
+  sent(ago + HOUR / 2, '/api/v1/bill/7');
+  const report = makeReport(tally, {
+    now: new Date(NOW).toISOString(),
+    names: new Map([['a'.repeat(16), 'acme']]),
+  });
+  const { items } = overviewWith({ report, rollout: sampleRollout() });
+  const unfit = items.filter(({ sentence }) => sentence.includes('No operation'));
+  expect(unfit.map(({ sentence }) => sentence)).toEqual(told);
+  for (const { level, place } of unfit)
+    expect([level, place]).toEqual(['note', { view: 'traffic', filter: 'op:- route:v1' }]);
+});
+
 function rank(level: string): number {
   return ['bad', 'note', 'good'].indexOf(level);
 }

@@ -9,6 +9,7 @@ import { censusMarkdown, reportCsv, reportMarkdown } from '../../src/report/repo
 import { makeReport } from '../../src/report/report.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import {
+  callName,
   csvField,
   markdownBlock,
   markdownCode,
@@ -23,6 +24,21 @@ import { sampleEntry } from '../support/sample-entries.ts';
 const EVIL =
   '\u001b[2J\r\n\u0007\u009b31m\u202eforged\u2066\u200b\ufeff\u2028 | a | `b` <script>alert(1)</script> [x](javascript:x) ![y](http://z) ``` http://e.com www.e.com me@e.com =1+1';
 const STEERS = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u;
+
+test.each<[operation: string | undefined, path: string | undefined, name: string]>([
+  ['read_bill', '/api/v1/bills/7', 'read_bill'],
+  [undefined, '/api/v1/bill/7', 'GET /bill/*'],
+  [undefined, '/api/v1/bill/7?page=2', 'GET /bill/*'],
+  [undefined, '/api/v1', 'GET /'],
+  [undefined, '/api/v1x/bill', 'GET /api/*/bill'],
+  [undefined, '/bill/7', 'GET /bill/*'],
+  [undefined, '/v1/bill/7', 'GET /v1/bill/*'],
+  [undefined, '/shop/api/v1/bill', 'GET /shop/api/v1/bill'],
+  [undefined, undefined, '(other)'],
+  [undefined, `/${'a'.repeat(3000)}`, '(other)'],
+])('the call of %s, %s is called %s, whatever the prefix of V1 is', (operation, path, name) => {
+  expect(callName(operation, 'GET', path)).toBe(name);
+});
 
 describe('untrusted text', () => {
   test('is one line of a terminal, and shows its hidden characters', () => {

@@ -51,6 +51,23 @@ test('the errors of what is kept stand by code and place, each with its exchange
   expect(complaints).toEqual([]);
 });
 
+test('who calls an address that the rule book does not know stands among the problems and the clients', async () => {
+  const gateway = await gatewayOfTest();
+  for (const id of [7, 8]) await gateway.send('GET', `/api/v1/bill/${id}`, undefined, 'one');
+  const [last] = (await gateway.readJson<EntriesPage>('/entries')).entries;
+  for (const place of ['view=traffic&part=problems', 'view=clients']) {
+    const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?${place}`);
+    const card = page.getByRole('region', { name: 'Requests that fit no operation' });
+    await expect.poll(() => card.locator('tbody tr').allInnerTexts()).toHaveLength(1);
+    expect((await card.locator('tbody tr').innerText()).replaceAll(/\s+/g, ' ')).toMatch(
+      new RegExp(`^GET /bill/\\* ${last?.client} 2 \\d\\d:\\d\\d just now$`),
+    );
+    await card.getByRole('button').click();
+    await expect.poll(() => page.locator('.entry').count()).toBe(2);
+    expect(complaints).toEqual([]);
+  }
+});
+
 test('the filter of a link holds for the problems, for what is opened from them, and on the way back', async () => {
   const gateway = await gatewayOfTest();
   await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":1}}');

@@ -11,6 +11,7 @@ import type { ClientNameProps } from './client-name.tsx';
 import { CLIENT_CLASSES, ClientTable } from './client-table.tsx';
 import { EndPlanCards, usePlan } from './end-plan.tsx';
 import { EndOfV1, hasPlan, useTimeline } from './timeline.tsx';
+import { UnfitCard } from './unfit-card.tsx';
 
 /** Properties of the clients. */
 type ClientsViewProps = Pick<ClientNameProps, 'clients' | 'onNamed'> &
@@ -41,6 +42,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
       {hasEnded(rollout ?? {}, Date.now()) ? endedBanner(rollout ?? {}, report) : neededBanner(report)}
       <EndOfV1 report={report} rollout={rollout} timeline={timeline} />
       <ClientTable report={report} notices={plan.asked.response?.clients} {...props} />
+      <UnfitCard report={report} go={props.go} />
       {newcomers.length > 0 && (
         <Card heading="New to V1">
           <SentenceList sentences={newcomers.map((one) => one.sentence)} />

@@ -1,10 +1,18 @@
 import type { VNode } from 'preact';
 import { errorName, type ErrorSource, errorValue } from '../../../rewrite-log/entry.ts';
 import { isFilterFault, parseFilter, printFilter } from '../../../rewrite-log/filter.ts';
-import type { ErrorGroup, ErrorGroups, Problem, ProblemsView as ProblemsData, RulesView } from '../../api.ts';
+import type {
+  ErrorGroup,
+  ErrorGroups,
+  Problem,
+  ProblemsView as ProblemsData,
+  Report,
+  RulesView,
+} from '../../api.ts';
 import type { ProblemState } from '../../problems.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, count, counted, fullTime, shortTime } from '../format.ts';
+import { UnfitCard } from '../clients/unfit-card.tsx';
 import { type Go, placeAddress, toExchanges, type ViewPart } from '../page-state.ts';
 import {
   Card,
@@ -20,6 +28,7 @@ import {
 import { FilterBar, knownValues } from './filter-bar.tsx';
 
 const REFRESH_MS = 5000;
+const SLOW_MS = 30_000;
 
 const SOURCES: Readonly<Record<ErrorSource, string>> = {
   gateway: 'the gateway',
@@ -43,6 +52,7 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
   const query = filter === '' ? '' : `?filter=${encodeURIComponent(filter)}`;
   const { response: failed } = useAsked<ProblemsData>(`problems${query}`, REFRESH_MS);
   const { response, failure } = useAsked<ErrorGroups>(`errors${query}`, REFRESH_MS);
+  const { response: report } = useAsked<Report>('report?format=json', SLOW_MS);
   return (
     <div class="view problems">
       <div class="title">
@@ -69,6 +79,7 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
           )}
         </Card>
       )}
+      {report !== undefined && filter === '' && <UnfitCard report={report} go={go} />}
       {response === undefined ? (
         <Loading failure={failure} subject="the errors" />
       ) : (

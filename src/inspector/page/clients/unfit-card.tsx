@@ -1,0 +1,70 @@
+import type { VNode } from 'preact';
+import { type UnfitCall, unfitCalls } from '../../../report/client-report.ts';
+import { NO_KEY, OTHER_CALLS } from '../../../report/text.ts';
+import type { Report } from '../../api.ts';
+import { ago, count, counted, fullTime, shortTime } from '../format.ts';
+import { toExchanges } from '../page-state.ts';
+import { Card, type Column, LinkButton, type PageTools, ScrollTable, visibleText } from '../parts.tsx';
+
+/** Properties of the card. */
+interface UnfitCardProps extends Pick<PageTools, 'go'> {
+  readonly report: Report;
+}
+
+/** Maximum rows: each client may have called many addresses. */
+const ROWS = 50;
+
+/** Who calls addresses that the rule book does not know, such as old ones; nothing where nobody does. */
+export function UnfitCard({ report, go }: UnfitCardProps): VNode | false {
+  const calls = unfitCalls(report.clients);
+  if (calls.length === 0) return false;
+  return (
+    <Card
+      heading="Requests that fit no operation"
+      note="no rule for an operation applies to them; the latest first"
+    >
+      <ScrollTable
+        label="Requests that fit no operation"
+        columns={unfitColumns(go)}
+        rows={calls.slice(0, ROWS)}
+        keyOf={({ client, call }) => `${client} ${call}`}
+      />
+      {calls.length > ROWS && <p>{`${counted(calls.length - ROWS, 'more row')}, not listed.`}</p>}
+    </Card>
+  );
+}
+
+function unfitColumns(go: PageTools['go']): readonly Column<UnfitCall>[] {
+  return [
+    {
+      name: 'Address',
+      kind: 'head',
+      cell: ({ call }) => (call === OTHER_CALLS ? 'further addresses' : <code>{visibleText(call)}</code>),
+    },
+    {
+      name: 'Client',
+      cell: ({ client, name }) => {
+        const who = name ?? (client === NO_KEY ? 'no key' : client);
+        return (
+          <LinkButton
+            onClick={toExchanges(go, `client:${client} op:- route:v1`)}
+            label={`Show the exchanges of ${who} that fit no operation`}
+          >
+            {visibleText(who)}
+          </LinkButton>
+        );
+      },
+    },
+    { name: 'Requests', kind: 'number', cell: (call) => count(call.count) },
+    { name: 'Since', cell: ({ firstSeen }) => timeOf(firstSeen, shortTime(firstSeen)) },
+    { name: 'Last', cell: ({ lastSeen }) => timeOf(lastSeen, ago(lastSeen)) },
+  ];
+}
+
+function timeOf(time: string, shown: string): VNode {
+  return (
+    <time dateTime={time} title={fullTime(time)}>
+      {shown}
+    </time>
+  );
+}
