@@ -16,7 +16,7 @@ test.each([
   expect(driftOf({ before: NOISY, again, now }).verdict).toBe(verdict);
 });
 
-test('a difference is told with its ratio and the noise', () => {
+test('a difference is reported with its ratio and the noise', () => {
   const { noise, ratio } = driftOf({ before: NOISY, again: NOISY, now: times(1.1) });
   expect([noise, ratio]).toEqual([0, expect.closeTo(1.1, 6)]);
 });

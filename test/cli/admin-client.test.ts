@@ -8,7 +8,7 @@ import { commandRun } from '../support/command-runs.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-test('requests share a connection, and carry the token; a body is told as JSON', async () => {
+test('requests share a connection and carry the token, and a body is declared as JSON', async () => {
   const listener = await rawServer((socket) => socket.write(ok('{"a":1}')));
   const client = new AdminClient({ url: listener.origin, token: 'secret' });
   for (const body of [undefined, '{"mode":"migrate"}']) {
@@ -41,7 +41,7 @@ test.each([
   expect([response.statusCode, asked]).toEqual([status, times]);
 });
 
-test('a listener that is not there is told by its error', async () => {
+test('an unreachable listener is reported with its error', async () => {
   const client = new AdminClient({ url: 'http://127.0.0.1:1', token: undefined });
   await expect(client.ask('/entries')).rejects.toThrow('ECONNREFUSED');
 });
@@ -81,7 +81,7 @@ test.each(ASKING.map((args) => [args.join(' '), args] as const))(
   },
 );
 
-test('the secret of client hashes may be in a file, and is as long as the gateway demands', async () => {
+test('the secret of client hashes is read from a file, and a short one is refused', async () => {
   const hash = ['clients', 'hash'];
   expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: TOKEN_FILE }, 'key')).toMatchObject({
     code: 0,

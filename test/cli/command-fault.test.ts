@@ -193,7 +193,7 @@ const runOf = (args: readonly string[]): CommandRun | undefined => runs.get(args
 describe.each(READS.map(([args, codes], at) => [args.join(' '), args, codes, at] as const))(
   '%s',
   (_, args, codes, at) => {
-    test(`a missing file is ${codes[0]}, junk is ${codes[1]}, each with a sentence`, () => {
+    test(`exits with ${codes[0]} for a missing file and with ${codes[1]} for junk, each with a sentence`, () => {
       const played = [runOf(filled(args, `${MISSING}-${at}`)), runOf(filled(args, JUNK))];
       expect(played.map((run) => run?.code)).toEqual(codes);
       for (const run of played) {
@@ -256,7 +256,7 @@ function triedBy(args: readonly string[]): readonly string[] {
   });
 }
 
-test.each(NOT_STARTING.map((args) => [args.join(' '), args] as const))('%s is 2', (_, args) => {
+test.each(NOT_STARTING.map((args) => [args.join(' '), args] as const))('%s exits with 2', (_, args) => {
   const run = runOf(args);
   expect([run?.code, run?.err === '']).toEqual([NOT_STARTED, false]);
 });

@@ -52,7 +52,7 @@ describe('serve', () => {
     expect(gateway.stdout()).not.toContain('any-key');
   });
 
-  test('all faults are told at once, with the way out, and nothing is started', async () => {
+  test('reports all faults at once, each with its remedy, and starts nothing', async () => {
     const gateway = command(['serve', '--listen', 'nowhere', '--max-in-flight', '-1'], {
       GATEWAY_UPSTREEM: 'http://127.0.0.1:1',
       GATEWAY_RULES: 'test/cli/faulty-rules.yaml',
@@ -157,7 +157,7 @@ webhooks:
     });
   });
 
-  test('finds all that serve would refuse to start with', async () => {
+  test('finds every fault for which serve would refuse to start', async () => {
     const given = ['--admin-listen', '0.0.0.0:9000', '--rules', 'test/cli/faulty-rules.yaml'];
     const [check, other] = await commandRuns([
       ['check', ...given, '--upstream', 'http://127.0.0.1:1/api/v2'],
@@ -228,7 +228,7 @@ webhooks:
 });
 
 describe('--help', () => {
-  test.each(['serve', 'demo requests', 'check'])('%s tells settings, units and defaults', async (name) => {
+  test.each(['serve', 'demo requests', 'check'])('%s lists settings, units and defaults', async (name) => {
     const help = await commandRun([...name.split(' '), '--help']);
     expect(help.code).toBe(0);
     expect(help.out).toMatch(/\(GATEWAY_CONFIG\)[^]* <ms> +to receive the head \(10000 ms\)/);

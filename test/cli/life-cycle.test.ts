@@ -16,7 +16,7 @@ test('a process that does not end by itself is killed', async () => {
   expect(await ending('setInterval(() => {}, 1000);')).toEqual([null, 'SIGKILL']);
 });
 
-test('a process that stood still over its deadline first does what was due before', async () => {
+test('a process that was suspended past its deadline first does the work that was due earlier', async () => {
   const stall = 'const end = performance.now() + 400; while (performance.now() < end);';
   expect(await ending(`setTimeout(() => process.exit(0), 150); ${stall}`)).toEqual([0, null]);
 });

@@ -95,7 +95,7 @@ const { scripts, bin } = JSON.parse(readFileSync(new URL('package.json', root), 
 const starts = Object.entries(scripts).filter(([, line]) => /^node (?!-e )/.test(line));
 
 describe('each way of starting, on a Node that is too old', () => {
-  test('there are scripts that run Node', () => {
+  test('some npm scripts run Node, so that the next test tries them', () => {
     expect(starts.length).toBeGreaterThan(12);
     expect(Object.values(bin)).toEqual(['./dist/cli/capture-gateway.js']);
   });

@@ -36,7 +36,7 @@ function log(count: number, from = 0): string {
 const run = (...args: string[]): Promise<CommandRun> => commandRun(args);
 
 describe('report', () => {
-  test('adds plain and packed files up, and prints every format', async () => {
+  test('adds up plain and packed files, and prints every format', async () => {
     const files = [file('a.ndjson', log(300)), file('b.ndjson.gz', gzipSync(log(300, 300)))];
     const { code, out, err } = await run('report', ...files, '--format', 'json');
     expect([code, err]).toEqual([0, '']);
@@ -229,7 +229,7 @@ describe('explain', () => {
 });
 
 describe('replay', () => {
-  test('holds a change of rules against what was recorded', async () => {
+  test('compares a change of rules with recorded exchanges', async () => {
     const fixture = join(folder, 'fixture.ndjson');
     const recorded = await run('replay', 'record', '--log', file('l.ndjson', log(200)), '--out', fixture);
     expect(recorded.out).toMatch(/^Recorded \d+ requests, \d different, in /);
@@ -311,7 +311,7 @@ describe('tail', () => {
     expect(await tail.exit).toBe(0);
   });
 
-  test('says of a log without a match where values and names are found', async () => {
+  test('says for a log without a match where values and names can be searched', async () => {
     const path = file('l.ndjson', log(3));
     const value = await run('tail', path, '--filter', 'FP-1003');
     expect(value).toMatchObject({ code: 0, out: '' });

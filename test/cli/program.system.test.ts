@@ -38,7 +38,7 @@ describe.each(PRINTING.map((args) => [args[0], args] as const))('%s', (_, args) 
     closeSync(full);
   });
 
-  test('ends quietly when its reader is gone', async () => {
+  test('ends without an error when its reader is gone', async () => {
     expect(await ended(args, 'unread')).toEqual({ code: SUCCESS, err: '' });
   });
 });

@@ -98,7 +98,7 @@ test('a replica without its store serves, and says since when it is alone', asyn
 
 const NO_SHARE = /argument 'percent'. It must be a number above 0, and of at most 100/;
 
-test('a choice that cannot be is refused in a sentence, and changes nothing', async () => {
+test('an impossible choice is refused with a sentence, and changes nothing', async () => {
   const gateway = await spawnGateway({ ...(await origins()), ...SECRET });
   for (const [args, code, sentence] of [
     [['observe', '--operation', 'order_floor_plans'], 1, /did you mean "order_floor_plan"/],
@@ -116,7 +116,7 @@ test('a choice that cannot be is refused in a sentence, and changes nothing', as
   expect((await rollout(gateway)).out).toContain('default     migrate');
 });
 
-test('an address that is not the admin listener is told as what it is', async () => {
+test('a sentence names an address that is not the admin listener', async () => {
   const { upstream } = await origins();
   const gateway = await spawnGateway({ upstream });
   const others = await Promise.all(
@@ -138,7 +138,7 @@ test('an address that is not the admin listener is told as what it is', async ()
   );
 });
 
-test('a name that two clients have chooses neither', async () => {
+test('a name that two clients share chooses neither', async () => {
   const names = join(folder(), 'names.yaml');
   writeFileSync(names, '0123456789abcdef: Acme\nfedcba9876543210: Acme\n');
   const gateway = await spawnGateway({ ...(await origins()), ...SECRET, 'client-names': names });

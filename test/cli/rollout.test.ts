@@ -11,14 +11,14 @@ function view(counts: NonNullable<RolloutView['bodyChecks']>['counts']): Rollout
   return sampleRollout({ bodyChecks: { counts, omitted: 0 }, requests: { v1: 5, v2: 0 } });
 }
 
-test('a body that V2’s schema did not check is not counted as one that it did not refuse', () => {
+test('a body that V2’s schema did not check is not counted as accepted', () => {
   const text = rolloutText(view([{ ...CHECKED, ...NONE, refusals: REFUSALS }]), { columns: undefined });
   expect(text).toContain('the gateway acme create_client: 2 of 5 refused that V1 accepted');
   expect(text).toContain("V2's schema acme create_client: no body was checked");
   expect(text).not.toContain('0 refused');
 });
 
-test('counts of one replica among others say so', () => {
+test('the counts of one replica among several are marked as such', () => {
   const shown = (replica?: RolloutView['replica']): string =>
     rolloutText({ ...view([]), ...(replica && { replica }) }, { columns: undefined });
   const replica = { name: 'a/1', replicas: 2, waiting: 0 };
@@ -32,7 +32,7 @@ test('counts of one replica among others say so', () => {
   );
 });
 
-test('a rate limit that processes divide is told with the part of each', () => {
+test('a rate limit that processes divide is shown with the part of each', () => {
   const rateLimit = { requests: 60, per: 60_000, processes: 7, each: 9 };
   const shown = (own?: RolloutView['rateLimit']): string =>
     rolloutText({ ...view([]), ...(own && { rateLimit: own }) }, { columns: undefined });
@@ -47,7 +47,7 @@ test('bodies that V2’s schema checked are counted by its verdict', () => {
   expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by V1 as well, 0 unknown');
 });
 
-test('what was counted once has no plural', () => {
+test('a count of one has a singular', () => {
   const once = { ...CHECKED, ...NONE, invalid: 1, pointers: [{ at: '/zip', count: 1 }], refusals: [] };
   const twice = [{ reason: 'malformed-json', count: 2 }];
   const shadows = [
@@ -67,7 +67,7 @@ test('what was counted once has no plural', () => {
   expect(text).toMatch(/^ +malformed-json: 2 times$/m);
 });
 
-test('hashes that are new at each start are told', () => {
+test('hashes that are new at each start are mentioned', () => {
   expect(rolloutText(sampleRollout({ isSticky: false }), { columns: undefined })).toContain('careful');
   expect(rolloutText(sampleRollout(), { columns: undefined })).not.toContain('careful');
 });

@@ -49,7 +49,7 @@ test('environment and flags win over the file, and the file over the defaults', 
   expect(settings.ofFile).toEqual({ listen: '9000' });
 });
 
-test('GATEWAY_CONFIG names the file as well, and one that nobody names is not read', async () => {
+test('GATEWAY_CONFIG also names the file, and a file that is not named is not read', async () => {
   const path = join(folderOf({ 'gateway.yaml': 'drain: 1000\n' }), 'gateway.yaml');
   expect((await givenSettings({}, { GATEWAY_CONFIG: path })).file?.values.get('drain')?.text).toBe('1000');
   expect((await givenSettings({}, { GATEWAY_CONFIG: '' })).file).toBeUndefined();
@@ -116,7 +116,7 @@ test.each([
   expect(await read(path)).toEqual({ faults: [`${path}:${fault}`] });
 });
 
-test('what is not YAML, and no file, are faults', async () => {
+test('a text that is not YAML and a missing file are faults', async () => {
   const folder = folderOf({ 'gateway.yaml': 'listen: [' });
   expect(await read(join(folder, 'gateway.yaml'))).toMatchObject({
     faults: [expect.stringContaining('gateway.yaml:1:')],
@@ -126,7 +126,7 @@ test('what is not YAML, and no file, are faults', async () => {
   ]);
 });
 
-test('a value of the file is at fault, and in conflict, by its place', async () => {
+test('a fault or conflict of a value in the file names its place', async () => {
   const path = join(
     folderOf({ 'gateway.yaml': 'listen: 9000\nbreaker: maybe\nadmin-listen: 9000\n' }),
     'gateway.yaml',
@@ -140,7 +140,7 @@ test('a value of the file is at fault, and in conflict, by its place', async () 
   });
 });
 
-test('a rule book with webhooks starts with their secrets alone, which are no settings of the gateway', async () => {
+test('a rule book with webhooks needs only their secrets, which are not settings of the gateway', async () => {
   const rules = join(
     folderOf({
       'rules.yaml': `changes: []
@@ -183,7 +183,7 @@ test('a secret stands in the file or in a file that it names, not in both', asyn
   );
 });
 
-test('commands that read one setting read it from the file, too', async () => {
+test('commands that read a single setting also read it from the file', async () => {
   const folder = folderOf({
     'gateway.yaml': 'rules: book.yaml\nclient-secret: a secret of the tests\n',
     'book.yaml': 'version: 2025-01-01\nchanges: []\n',

@@ -17,7 +17,7 @@ const table = fc.integer({ min: 1, max: 6 }).chain((columns) =>
 );
 
 describe('a table', () => {
-  test('has every word of its cells whole, in order, in lines that fit, whatever is in it', () => {
+  test('has every word of its cells whole and in order, in lines that fit, for any content', () => {
     fc.assert(
       fc.property(table, ({ head, rows, columns }) => {
         const text = printColumns(head, rows, { columns });
@@ -33,7 +33,7 @@ describe('a table', () => {
     expect(printColumns(['number', 'name'], rows).split('\n')).toHaveLength(200_001);
   });
 
-  test('is as wide as its rows in a pipe, and where there is room', () => {
+  test('is as wide as its rows in a pipe, and on a terminal with room', () => {
     const [head, rows] = [
       ['name', 'count'],
       [
@@ -108,7 +108,7 @@ describe('a sentence', () => {
 });
 
 describe('a progress bar', () => {
-  test('is drawn on a terminal, ten times a second at the most, and nowhere else', () => {
+  test('is drawn only on a terminal, at most ten times a second', () => {
     let now = 0;
     const texts: string[] = [];
     const output = { isTTY: true, columns: 80, write: (text: string) => texts.push(text) };

@@ -27,7 +27,7 @@ beforeAll(async () => {
 describe('the upstream on fetch, in workerd', () => {
   upstreamContract(remote, { rawHeaders: false, rawTarget: false, knowsUnsent: false });
 
-  test('a request that is given up closes its connection, and tells nothing more', async () => {
+  test('a request that is aborted closes its connection, and reports nothing more', async () => {
     const v2 = await rawServer(() => {});
     const events = await eventsOf({ ...get(v2.origin), abortAfter: 200 });
     await until(() => v2.sockets[0]?.destroyed === true);
@@ -35,7 +35,7 @@ describe('the upstream on fetch, in workerd', () => {
     expect(events).toEqual([{ kind: 'aborted' }]);
   });
 
-  test('no trailers are announced that the platform cannot send', async () => {
+  test('trailers, which the platform cannot send, are not announced', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const headers = ['Trailer', 'X-Sum', 'X-Other', 'stays'];
     const events = await eventsOf({ ...get(v2.origin), headers });

@@ -16,7 +16,7 @@ export interface UpstreamLimits {
 
 /** The suite that every upstream passes: it is the one seam to V2, on whatever runtime. */
 export function upstreamContract(make: (origin: string) => Upstream, limits: UpstreamLimits): void {
-  test('sends method, raw target, fields and body, and tells status, fields and body', async () => {
+  test('sends method, raw target, fields and body, and reports status, fields and body', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('"x"', 'Set-Cookie: a\r\nset-cookie: b\r\n')));
     const headers = ['X-A', '1', 'Content-Type', 'text/plain'];
     const target = limits.rawTarget ? '/a/%2e?b=/../' : '/a/b.c?b=/../';
@@ -42,7 +42,7 @@ export function upstreamContract(make: (origin: string) => Upstream, limits: Ups
     expect(v2.received[0]).toMatch(/\r\n\r\n(?:hello|2\r\nhe\r\n3\r\nllo\r\n0\r\n\r\n)$/);
   });
 
-  test('a body that breaks breaks the request, which never looks whole', async () => {
+  test('a body that breaks off breaks the request, which never looks whole', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const body = (async function* parts() {
       yield* inParts('he');
@@ -52,7 +52,7 @@ export function upstreamContract(make: (origin: string) => Upstream, limits: Ups
     expect(v2.received[0] ?? '').not.toMatch(/\r\n0\r\n\r\n$/);
   });
 
-  test('a refused connection is unreachable, and nothing was sent', async () => {
+  test('a refused connection is reported as unreachable, with nothing sent', async () => {
     const v2 = await rawServer(() => {});
     await new Promise((resolve) => void v2.server.close(resolve));
     const { events, fault } = await called(make(v2.origin));
@@ -64,7 +64,7 @@ export function upstreamContract(make: (origin: string) => Upstream, limits: Ups
     );
   });
 
-  test('a connection that closes before the response is closed, and something was sent', async () => {
+  test('a connection that closes before the response is reported as closed, with something sent', async () => {
     const v2 = await rawServer((socket) => socket.destroy());
     const { events, fault } = await called(make(v2.origin), { method: 'POST', body: Buffer.from('hi') });
     expect(events).toHaveLength(1);

@@ -92,7 +92,7 @@ describe.each(runnable)('$file', ({ file, commands }) => {
   });
 });
 
-test('no reason is left over', () => {
+test('each exception matches a command of the pages', () => {
   const all = pages.flatMap(({ commands }) => commands);
   const stale = NOT_RUN.filter(([pattern]) => !all.some((command) => pattern.test(command)));
   expect(stale.map(([pattern]) => pattern.source)).toEqual([]);

@@ -17,7 +17,7 @@ test.each(SURFACES)('%s: its names are found, and docs/stability.md says what th
   expect(page).toMatch(new RegExp(`^\\| ${surface}s? \\|`, 'im'));
 });
 
-test('a name is told by its last word as code, and one that is not told is found, new or gone', () => {
+test('a changelog names a name by its last word as code, and new or removed names that it lacks are found', () => {
   const told = untoldChanges(
     ['setting: max-age', 'setting: idle-timeout', 'rule book: a.b', 'rule book: a.to', 'flag: explain --har'],
     ['setting: max-size', 'flag: explain --file', 'flag: explain --log'],

@@ -77,7 +77,7 @@ test.each<[string, CopyNamespace['get']]>([
   expect(outcome).toBe('begun');
 });
 
-test('an isolate that had no request for ten seconds wakes as it started', async () => {
+test('the first request after ten idle seconds waits for the object, as at the start', async () => {
   const { replica } = isolate();
   await Promise.all([replica.begin(), vi.advanceTimersByTimeAsync(100)]);
   await vi.advanceTimersByTimeAsync(9000);
@@ -88,7 +88,7 @@ test('an isolate that had no request for ten seconds wakes as it started', async
   await Promise.all([waiting, vi.advanceTimersByTimeAsync(300)]);
 });
 
-test('requests share what they count, and one that is over sees to it that its counts are shared', async () => {
+test('requests share their counts while they last, and once more after their end', async () => {
   const { replica, calls } = isolate();
   await Promise.all([replica.begin(), vi.advanceTimersByTimeAsync(100)]);
   const before = calls.length;
@@ -102,7 +102,7 @@ test('requests share what they count, and one that is over sees to it that its c
   expect(calls.slice(before)).toEqual(['read']);
 });
 
-test('an exchange that died with its request is begun anew', async () => {
+test('an exchange that ended with its request is begun again', async () => {
   const { replica, calls, object } = isolate();
   object.responds = false;
   void replica.begin();

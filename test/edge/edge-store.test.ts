@@ -40,7 +40,7 @@ describe('the Durable Object keeps the contract of a shared state, in workerd', 
   });
 });
 
-test('texts, and what isolates set, outlive the process', async () => {
+test('texts, and the texts that isolates set, outlive the process', async () => {
   const disk = temporaryFolder('objects');
   const first = await edgeFleet({ file, isolates: 1, disk });
   onTestFinished(() => first.stop());

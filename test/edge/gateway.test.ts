@@ -10,7 +10,7 @@ import { until } from '../support/until.ts';
 
 const SILENT = { print: () => {}, later: () => {} };
 
-test('everything that keeps a worker from serving is a fault, and all faults are named at once', async () => {
+test('everything that prevents a worker from serving is a fault, and all faults are named at once', async () => {
   const bindings: object = {
     GATEWAY_V1_UPSTREAM: 'unix:/run/v1.sock',
     GATEWAY_SELF_SERVICE: 'on',
@@ -58,7 +58,7 @@ test.each([
   expect(outcome).toMatchObject({ faults: [expect.stringMatching(fault)] });
 });
 
-test('a rule book that is closed to newcomers needs what all isolates share', async () => {
+test('a rule book that refuses newcomers needs an object that all isolates share', async () => {
   const bindings: object = { GATEWAY_UPSTREAM: 'https://v2.test' };
   const newcomers = { from: 0, answer: 'refuse', except: [] } as const;
   const ruleBook = { ...testRuleBook(), rollout: { clients: {}, brownouts: [], pins: [], newcomers } };
@@ -119,7 +119,7 @@ test('a transform of the bundle makes queries and bodies; one that waits too lon
   await Promise.allSettled(work);
 });
 
-test('an isolate loads the code for forms and patches with its first one of them, and rewrites it', async () => {
+test('an isolate loads the code for forms and patches with its first form or patch, and rewrites that one', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const work: Promise<unknown>[] = [];
   const boundary = 'a boundary';
@@ -160,7 +160,7 @@ test('an isolate loads the code for forms and patches with its first one of them
   await Promise.allSettled(work);
 });
 
-test('what a rule looks up is asked of V2, and ends with its time', async () => {
+test('lookups ask V2, and end when their time is over', async () => {
   const v2 = await rawServer((socket, request) => {
     if (request.startsWith('GET /api/v2/deals')) socket.write(ok('{"data":[{"owner_id":7},{"owner_id":8}]}'));
     else if (request.startsWith('GET /api/v2/users/7')) socket.write(ok('{"data":{"name":"Ann"}}'));
@@ -212,7 +212,7 @@ test('what a rule looks up is asked of V2, and ends with its time', async () => 
   expect(lines.join('')).toContain('"cause":"timeout"');
 });
 
-test('bindings that throw are named once, cost no response, and are no bug', async () => {
+test('bindings that throw are reported once, cost no response, and are not reported as bugs', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const lines: string[] = [];
   const work: Promise<unknown>[] = [];

@@ -5,7 +5,7 @@ describe('one timer for all phases', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
-  test('each phase has its whole time, a pause has none, and a shorter one ends earlier', () => {
+  test('each phase has its whole time, a pause has no limit, and a shorter phase ends earlier', () => {
     const late = vi.fn<() => void>();
     const timer = new PhaseTimer(late);
     for (let part = 0; part < 5; part += 1) {
@@ -23,7 +23,7 @@ describe('one timer for all phases', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('no limit has no timer, and one that is stopped leaves none', () => {
+  test('a phase without a limit sets no timer, and stopping removes one', () => {
     const timer = new PhaseTimer(() => expect.unreachable());
     timer.start(0);
     expect(vi.getTimerCount()).toBe(0);

@@ -64,7 +64,7 @@ function shown({
   return [totals.requests.v1, totals.comparisons.list[0]?.different];
 }
 
-test('each isolate counts once, whichever responses of the object are lost', async () => {
+test('each request counts once, whichever responses of the object are lost', async () => {
   const isolates = new Isolates();
   const [one, other] = [isolates.start(), isolates.start()];
   one.count();

@@ -62,7 +62,7 @@ describe.each<readonly [name: string, book: string, v1: string, v2: string]>([
     get('/api/v2/x', `Authorization: Key ${KEY}\r\n`),
   ],
 ])('%s', (_name, book, v1, v2) => {
-  test('a client is the same in both versions, its key is in no log, and whoever sends none there is unknown', async () => {
+  test('a client is the same in both versions, its key is in no log, and a client without a key there is unknown', async () => {
     const server = await rawServer((socket) =>
       socket.write(ok('{}', `Location: /api/v2/y?acct=${KEY}&org=${KEY}\r\n`)),
     );
@@ -86,7 +86,7 @@ describe.each<readonly [name: string, book: string, v1: string, v2: string]>([
   });
 });
 
-test('two keys are refused, of which two readers could take a different one each; the same twice is one', async () => {
+test('two different keys are refused, because two readers could take different ones; a repeated key is one', async () => {
   const server = await rawServer((socket) => socket.write(ok()));
   const inHeader = await gatewayFor(server.origin, {
     rules: await rulesOf('client: { header: X-Tenant }\nchanges: []'),

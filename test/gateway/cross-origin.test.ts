@@ -65,7 +65,7 @@ describe('what the gateway adds to its own responses', () => {
     expect(known.fieldsFor(PAGE).includes('Access-Control-Allow-Origin')).toBe(holds);
   });
 
-  test('a thousand origins are remembered, and no more', () => {
+  test('at most a thousand origins are remembered', () => {
     const known = after(ALLOW);
     for (let n = 0; n < 1000; n += 1)
       known.learn(`https://${n}.example`, 200, [ALLOWED, `https://${n}.example`], undefined);
@@ -74,7 +74,7 @@ describe('what the gateway adds to its own responses', () => {
   });
 });
 
-describe('what a preflight is answered while the services are away', () => {
+describe('the response to a preflight while the services are away', () => {
   const grant = (methods: string, fields: string, more: readonly string[] = ALLOW): readonly string[] => [
     ...more,
     'Access-Control-Allow-Methods',
@@ -125,7 +125,7 @@ describe('what a preflight is answered while the services are away', () => {
     expect(known.preflightFields(PAGE, { method: 'PUT', fields: '' })).toBeUndefined();
   });
 
-  test('a refused preflight teaches nothing, and one of an unknown origin is not answered', () => {
+  test('a refused preflight is not remembered, and one of an unknown origin gets no permission', () => {
     const known = after(grant('PUT', 'x-a'), { status: 403, question: ASKED });
     expect(known.preflightFields(PAGE, ASKED)).toBeUndefined();
     expect(known.preflightFields('https://other.example', { method: 'GET', fields: '' })).toBeUndefined();
@@ -237,7 +237,7 @@ describe('a page of another origin', () => {
     },
   );
 
-  test('may send the method and the fields of V1 that V2 has others for, while V2 is away too', async () => {
+  test('may send V1’s method and fields where V2 has other ones, also while V2 is away', async () => {
     const operation: Operation = {
       id: 'close',
       method: 'DELETE',
@@ -277,7 +277,7 @@ describe('a page of another origin', () => {
     expect(allowed((await send(asked)).text)).toEqual(['DELETE', 'x-account']);
   });
 
-  test('reads why V2 is away, before V2 ever was there', async () => {
+  test('reads why V2 is away, even if V2 never responded before', async () => {
     const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
       flags: CONNECT,
       ruleBook: { cors: { origins: [PAGE], credentials: true } },
@@ -333,7 +333,7 @@ describe('a page of another origin', () => {
   });
 });
 
-describe('a preflight is nobody’s request', () => {
+describe('a preflight does not count as a request', () => {
   const refuse = (socket: { write(text: string): void }): void => {
     socket.write('HTTP/1.1 500 X\r\nContent-Length: 0\r\n\r\n');
   };
@@ -358,7 +358,7 @@ describe('a preflight is nobody’s request', () => {
     expect(control.requests.v2 > 0).toBe(request === GET);
   });
 
-  test('it goes where the request will', async () => {
+  test('it goes to the service that will get the request', async () => {
     const seen: string[] = [];
     const service =
       (name: string) =>
@@ -380,7 +380,7 @@ describe('a preflight is nobody’s request', () => {
     expect(seen).toEqual(['v2', 'v1']);
   });
 
-  test('the rate limit of its client does not hold it', async () => {
+  test('it does not wait for the rate limit of its client', async () => {
     const shield = { requests: 1, per: 60, wait: 60_000, queue: 100 };
     const { gateway, send } = await served(CORS_V2, {
       rules: compiledTestRuleBook({

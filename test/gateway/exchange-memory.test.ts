@@ -42,7 +42,7 @@ class Exchange implements OpenExchange {
 }
 
 describe('buffers', () => {
-  test('are given back once: when one is outgrown, and all at the end', () => {
+  test('are given back once: one when it is outgrown, all others at the end', () => {
     const { memory, released } = new Exchange();
     const [outgrown, kept] = [memory.acquire(10), memory.acquire(20)];
     memory.release(outgrown);
@@ -57,7 +57,7 @@ describe('buffers', () => {
     expect(released).toHaveLength(2);
   });
 
-  test('stay while work goes on that may read them', () => {
+  test('stay while work that may read them goes on', () => {
     const { memory, released } = new Exchange();
     const finishers: (() => void)[] = [];
     memory.acquire(10);

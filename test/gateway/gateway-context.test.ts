@@ -17,7 +17,7 @@ function countedRanges(...texts: readonly string[]): { readonly ranges: AddressR
   return counted;
 }
 
-test('every request of a peer gets the same, and its address is read once', () => {
+test('all requests of a peer get the same context, and its address is read once', () => {
   const counted = countedRanges('10.0.0.0/8');
   const proxies = new TrustedProxies(counted.ranges);
   for (const address of ['10.1.2.3', '::ffff:10.1.2.3', '192.0.2.1', '']) {
@@ -30,7 +30,7 @@ test('every request of a peer gets the same, and its address is read once', () =
 });
 
 // Attack: a client changes its address within its /64 with each connection.
-test('ever new addresses neither fill memory nor change what a peer is trusted with', () => {
+test('ever new addresses neither fill memory nor change which peers are trusted', () => {
   const counted = countedRanges('2001:db8:0:1::/64');
   const proxies = new TrustedProxies(counted.ranges);
   for (let count = 0; count < 5000; count += 1) {
@@ -43,6 +43,6 @@ test('ever new addresses neither fill memory nor change what a peer is trusted w
   expect(counted.compared).toBeGreaterThan(before);
 });
 
-test('without ranges nobody is trusted', () => {
+test('without ranges no peer is trusted', () => {
   expect(new TrustedProxies([]).has('127.0.0.1')).toBe(false);
 });

@@ -79,7 +79,7 @@ test.each<[what: string, clientOf: GatewayParts['clientOf']]>([
   expect([errors, inFlight]).toEqual([[fault], 0]);
 });
 
-test('an entry is written without its client where the hash can never be made', async () => {
+test('an entry is written without its client if the hash cannot be computed', async () => {
   const { response, entries } = await sendTo({ clientOf: () => Promise.reject(fault) });
   expect(response.status).toBe(500);
   expect(entries).toHaveLength(1);

@@ -18,25 +18,31 @@ const get = (target: string, fields = ''): string =>
   `GET ${target} HTTP/1.1\r\nHost: g\r\n${fields}Connection: close\r\n\r\n`;
 
 describe('Via (RFC 9110 §7.6.3)', () => {
-  test.each(['/api/v2/x', '/api/v1/x'])('%s: behind those that came, in both directions', async (target) => {
-    const { v2, send } = await served(ok().replace('\r\n', '\r\nVia: 1.0 old\r\n'));
-    const { text } = await send(get(target, 'VIA: 1.1 a (b, c)\r\nX: y\r\nvia: 2 d\r\n'));
-    expect(linesNamed('via', v2.received[0])).toEqual([
-      'VIA: 1.1 a (b, c)',
-      'via: 2 d',
-      'via: 1.1 capture-gateway',
-    ]);
-    expect(linesNamed('via', text)).toEqual(['Via: 1.0 old', 'Via: 1.1 capture-gateway']);
-  });
+  test.each(['/api/v2/x', '/api/v1/x'])(
+    '%s: the gateway adds its own after existing ones, in both directions',
+    async (target) => {
+      const { v2, send } = await served(ok().replace('\r\n', '\r\nVia: 1.0 old\r\n'));
+      const { text } = await send(get(target, 'VIA: 1.1 a (b, c)\r\nX: y\r\nvia: 2 d\r\n'));
+      expect(linesNamed('via', v2.received[0])).toEqual([
+        'VIA: 1.1 a (b, c)',
+        'via: 2 d',
+        'via: 1.1 capture-gateway',
+      ]);
+      expect(linesNamed('via', text)).toEqual(['Via: 1.0 old', 'Via: 1.1 capture-gateway']);
+    },
+  );
 
-  test.each(['/api/v2/x', '/api/v1/x'])('%s: a response over HTTP/1.0 is one', async (target) => {
-    const { send } = await served(ok().replace('HTTP/1.1', 'HTTP/1.0'));
-    const { text } = await send(get(target));
-    expect(linesNamed('via', text)).toEqual(['Via: 1.0 capture-gateway']);
-    expect(linesNamed('date', text)).toHaveLength(1);
-  });
+  test.each(['/api/v2/x', '/api/v1/x'])(
+    '%s: names the version of a response over HTTP/1.0',
+    async (target) => {
+      const { send } = await served(ok().replace('HTTP/1.1', 'HTTP/1.0'));
+      const { text } = await send(get(target));
+      expect(linesNamed('via', text)).toEqual(['Via: 1.0 capture-gateway']);
+      expect(linesNamed('date', text)).toHaveLength(1);
+    },
+  );
 
-  test('no client removes it by Connection', async () => {
+  test('no client can remove it with Connection', async () => {
     const { v2, send } = await served();
     const fields = 'Via: 1.1 a\r\nConnection: via\r\n';
     await send(`GET /api/v2/x HTTP/1.1\r\nHost: g\r\n${fields}Connection: close\r\n\r\n`);
@@ -53,7 +59,7 @@ describe('Via (RFC 9110 §7.6.3)', () => {
     expect([verdict, failure, status]).toEqual(['refused', 'loop-detected', 508]);
   });
 
-  test('the name is a setting, and off adds and looks for none', async () => {
+  test('the name is a setting; with off, none is added or looked for', async () => {
     const named = await served(ok(), { flags: { via: 'edge-1' } });
     await named.send(get('/api/v2/x', 'Via: 1.1 capture-gateway\r\n'));
     expect(linesNamed('via', named.v2.received[0])).toEqual(['Via: 1.1 capture-gateway', 'via: 1.1 edge-1']);
@@ -108,7 +114,7 @@ describe('Date (RFC 9110 §6.6.1)', () => {
     },
   );
 
-  test.each(['/api/v2/x', '/api/v1/x'])('%s keeps the one of V2', async (target) => {
+  test.each(['/api/v2/x', '/api/v1/x'])('%s keeps that of V2', async (target) => {
     const date = 'dAtE: Sat, 01 Jan 2000 00:00:00 GMT';
     const { send } = await served(ok().replace('\r\n', `\r\n${date}\r\n`));
     const { text } = await send(get(target));
@@ -137,11 +143,14 @@ describe('OPTIONS and TRACE', () => {
     expect(v2.received.join('').match(/max-forwards:.*/gi)).toEqual(['Max-Forwards: 9', 'Max-Forwards: 9']);
   });
 
-  test.each(['0', 'x', '1\r\nMax-Forwards: 2'])('of a GET it is as it came: %j', async (value) => {
-    const { v2, send } = await served();
-    await send(ask('GET /api/v2/x', `Max-Forwards: ${value}\r\n`));
-    expect(v2.received[0]).toContain(`\r\nMax-Forwards: ${value}\r\n`);
-  });
+  test.each(['0', 'x', '1\r\nMax-Forwards: 2'])(
+    'Max-Forwards of a GET is forwarded unchanged: %j',
+    async (value) => {
+      const { v2, send } = await served();
+      await send(ask('GET /api/v2/x', `Max-Forwards: ${value}\r\n`));
+      expect(v2.received[0]).toContain(`\r\nMax-Forwards: ${value}\r\n`);
+    },
+  );
 });
 
 test('OPTIONS * over HTTP/2', async () => {
@@ -179,7 +188,7 @@ describe('Trailer of a request', () => {
     expect(received).toMatch(/\r\n0\r\nX-Sum: 7\r\n\r\n$/);
   });
 
-  test('does not cross where they do not: the body is rewritten, and has a length', async () => {
+  test('does not cross without them, when the body is rewritten and has a length', async () => {
     const { v2, gateway } = await served();
     const client = rawClient(gateway.port);
     client.write(chunked('/api/v1/clients', '{"data":{"name":"a"}}'));

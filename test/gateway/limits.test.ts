@@ -112,7 +112,7 @@ describe('slow clients cost nothing but their own connection', () => {
     expect(statusOf(await client.until(/200 OK[^]*\}$/))).toBe(200);
   });
 
-  test('a reader that stops: its connection is cut, and that to V2', async () => {
+  test('a reader that stops loses its connection, and so does its request to V2', async () => {
     const block = Buffer.alloc(65_536);
     const { v2, gateway } = await served(
       (socket) => {
@@ -135,7 +135,7 @@ describe('slow clients cost nothing but their own connection', () => {
   });
 });
 
-test('a time of 0 is no limit, not none at all', async () => {
+test('a time of 0 means no limit, not an immediate timeout', async () => {
   const block = Buffer.alloc(65_536);
   const names = words`client-headers client-body client-request upstream-connect upstream-headers upstream-body`;
   const flags = Object.fromEntries(names.map((name) => [`${name}-timeout`, '0']));
@@ -161,7 +161,7 @@ test('a time of 0 is no limit, not none at all', async () => {
   expect((await gateway.entry()).failure).toBeUndefined();
 });
 
-test('a response to a body that nobody reads on is followed by a bounded amount of reading, then the cut', async () => {
+test('after the response to an unread body, a bounded rest of it is read, then the connection is cut', async () => {
   const { gateway } = await served(ok(), { ruleBook: bodyLimit(1000) });
   const client = rawClient(gateway.port);
   client.write(`${JSON_FIELDS}Content-Length: 1000000000\r\n\r\n`);
@@ -225,7 +225,7 @@ describe('the watchdog', () => {
     expect(ended).toBe(1);
   });
 
-  test('watches each exchange from its own beginning, whatever had its slot before', () => {
+  test('watches each exchange from its own beginning, regardless of the previous one in its slot', () => {
     const watchdog = new ExchangeWatchdog();
     const [before, after] = [new Watched(), new Watched()];
     const slot = watchdog.begin(before);
@@ -294,7 +294,7 @@ test('each later turn is asked for once', () => {
   expect(done).toEqual(['first', 'second']);
 });
 
-test('flushing records those that wait, and the turn finds nothing', () => {
+test('flushing records the waiting exchanges, and the turn finds none', () => {
   const { queue: waiting, done, turns } = queue(true);
   waiting.add(ended('first', done));
   waiting.flush();
@@ -317,7 +317,7 @@ test('an error keeps no other exchange from being recorded', () => {
   expect(done).toEqual(['Error: a bug', 'second']);
 });
 
-test('holds what was added and not removed, in no more slots than were in use at once', () => {
+test('holds the exchanges that were added and not removed, in no more slots than were in use at once', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat(), { nil: undefined })), (steps) => {
       const slots = new IndexPool<number>();

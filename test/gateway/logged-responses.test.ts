@@ -99,7 +99,7 @@ test("the gateway's own response to HEAD has no body in the inspector", async ()
   expect(exchanges[0]?.clientResponse).not.toHaveProperty('body');
 });
 
-test('what V2 never got is not in the log as sent', async () => {
+test('a request that V2 never got is not logged as sent', async () => {
   const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
     flags: { 'upstream-connect-timeout': '100' },
   });
@@ -113,7 +113,7 @@ test('what V2 never got is not in the log as sent', async () => {
     expect(await gateway.entry(index + 1)).toMatchObject({ failure, sent: false, bytesOut: 0 });
 });
 
-test('a client that closes its side as the response arrives has got what the log says', async () => {
+test('a client that closes its side as the response arrives gets what the log says', async () => {
   const { gateway } = await served(ok('{}'));
   for (let count = 0; count < 150; count += 1) {
     const client = rawClient(gateway.port);

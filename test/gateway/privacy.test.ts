@@ -91,7 +91,7 @@ describe('lines cannot be forged', () => {
   });
 });
 
-test('the operator sees a bug, and the client only that there was one', async () => {
+test('the operator sees the details of a bug, the client only that there was one', async () => {
   const { gateway, send } = await served();
   gateway.gateway.parts.v2.upstream.send = () => {
     throw new Error(`a bug in ${import.meta.filename}`);

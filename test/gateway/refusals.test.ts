@@ -110,7 +110,7 @@ function read(text: string): { readonly head: string; readonly body: unknown } {
 }
 
 describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
-  test('V1 clients, and whoever may be one, get every refusal in the form of the book', async () => {
+  test('V1 clients, and requests that may be theirs, get every refusal in the form of the book', async () => {
     const gateway = await started(form);
     for (const [what, bytes, status, code, pointer] of V1) {
       const response = await exchange(gateway.port, bytes);
@@ -126,7 +126,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
     expect(gateway.surprises).toEqual([]);
   });
 
-  test('the id is that of the log, whether or not there was a head', async () => {
+  test('the id is that of the log, with or without a request head', async () => {
     const gateway = await started(form);
     const one = await exchange(gateway.port, POST('/old/orders', '{'));
     const other = await exchange(gateway.port, 'P(T / HTTP/1.1\r\n\r\n');
@@ -167,7 +167,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
     expect(head.text).toContain(`Content-Type: ${FORMS[form][1]}\r\n`);
   });
 
-  test('V2 that closes the connection', async () => {
+  test('the client gets the form of the book if V2 closes the connection', async () => {
     const rules = new CompiledRuleBook(await bookIn(`${FORMS[form][0]}${BOOK}`));
     const { send } = await served((socket) => void socket.destroy(), { rules });
     const away = await send(POST('/old/orders', '{}'));

@@ -21,7 +21,7 @@ describe('the retry table', () => {
   const closed: UpstreamFault = { kind: 'closed', mayHaveArrived: true, cause: 'x' };
   const bytes = new Uint8Array(2);
 
-  test('unsent: not by the gateway, because the upstream has already retried to connect until its timeout', () => {
+  test('an unsent request is not resent, because the upstream has already tried to connect until its timeout', () => {
     for (const method of ['GET', 'PUT', 'POST'])
       expect(mayRetry(request(method, bytes), unsent, 1)).toBe(false);
   });
@@ -138,7 +138,7 @@ describe('the circuit breaker', () => {
     expect(gaps).toEqual(gaps.map(() => true));
   });
 
-  test('does not count probes that are over, whatever their outcome was', () => {
+  test('does not count probes that are over, with any outcome', () => {
     const { circuit, pass } = breaker();
     circuit.failed();
     circuit.failed();
@@ -152,7 +152,7 @@ describe('the circuit breaker', () => {
     expect(circuit.state).toBe('probing');
   });
 
-  test('takes the end of a probe from before it closed for no end of a later one', () => {
+  test('does not take the end of a probe from before it closed for that of a later probe', () => {
     const { circuit, pass } = breaker();
     const admitsAfter100 = (): boolean => {
       pass(100);
@@ -172,7 +172,7 @@ describe('the circuit breaker', () => {
     expect([admitsAfter100(), admitsAfter100(), admitsAfter100()]).toEqual([true, true, false]);
   });
 
-  test('opens for a probe that fails, though another one was sent after it', () => {
+  test('opens again when a probe fails, even if another one was sent after it', () => {
     const { circuit, pass } = breaker();
     circuit.failed();
     circuit.failed();

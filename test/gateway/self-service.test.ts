@@ -84,7 +84,7 @@ describe('a V1 client reads its own report', () => {
     expect(page).toContain('1 request to V1, at ');
   });
 
-  test('HEAD has the fields of GET and no body; the query is of no account', async () => {
+  test('HEAD has the fields of GET and no body; the query is ignored', async () => {
     const gateway = await inspected(ON);
     await send(gateway, 'acme', '/clients', '{"data":{}}');
     await gateway.entry();
@@ -110,7 +110,7 @@ describe('a V1 client reads its own report', () => {
   });
 });
 
-describe('whoever has no key of a client learns nothing', () => {
+describe('a request without the key of a client learns nothing', () => {
   test('no key is 401, in the envelope of the service', async () => {
     const gateway = await inspected(ON);
     for (const headers of [{}, { authorization: 'Bearer ' }] as Record<string, string>[]) {
@@ -159,7 +159,7 @@ describe('whoever has no key of a client learns nothing', () => {
     expect((await ask(gateway, 'beta')).status).toBe(200);
   });
 
-  test('other methods are 405, and other paths and a gateway without the setting send it to V2', async () => {
+  test('other methods get 405; other paths go to V2, and so do all if the setting is not set', async () => {
     const gateway = await inspected(ON);
     const posted = await ask(gateway, 'acme', {}, 'POST');
     expect([posted.status, posted.headers.get('allow')]).toEqual([405, 'GET, HEAD']);

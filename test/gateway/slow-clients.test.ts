@@ -79,7 +79,7 @@ async function askOften(port: number): Promise<readonly number[]> {
 const ALL_SERVED = Array.from({ length: 8 }, () => 200);
 
 describe('connections to V2 are short', () => {
-  test('readers of large responses on HTTP/1.1 lose theirs, what fits into memory is taken', async () => {
+  test('readers of large responses on HTTP/1.1 lose them, and what fits into memory is taken', async () => {
     const { gateway } = await served(sized, {
       flags: { 'upstream-connections': '6', 'buffer-bytes': '4MiB' },
     });
@@ -94,7 +94,7 @@ describe('connections to V2 are short', () => {
     expect(gateway.gateway.budget.held).toBe(0);
   });
 
-  test('responses that fit into memory are taken whole, and nobody loses one', async () => {
+  test('responses that fit into memory are taken whole, and no client loses one', async () => {
     const { gateway } = await served(sized, { flags: { 'upstream-connections': '4' } });
     const readers = Array.from({ length: 8 }, () => slowReader(gateway.port, 6_000_000));
     await until(() => gateway.gateway.inFlight === readers.length);
@@ -192,7 +192,7 @@ describe('connections to V2 are short', () => {
 });
 
 describe('places for requests are short', () => {
-  test('streams with a window of 0 that are opened again when they are reset leave theirs', async () => {
+  test('streams with a window of 0 that are opened again when they are reset lose their places', async () => {
     const { gateway } = await securelyServed(sized, { 'max-in-flight': '40' });
     for (let count = 0; count < 3; count += 1) await windowless(gateway, 30, '/api/v2/of/3000');
     await until(() => gateway.gateway.inFlight >= 40);
@@ -205,7 +205,7 @@ describe('places for requests are short', () => {
     expect(ended(gateway, 'places')).toBeGreaterThan(0);
   });
 
-  test.each(['/api/v1/x', '/api/v2/x'])('bodies that trickle in to %s leave theirs', async (path) => {
+  test.each(['/api/v1/x', '/api/v2/x'])('bodies that trickle in to %s lose their places', async (path) => {
     const { gateway } = await served(sized, { flags: { 'max-in-flight': '20' } });
     const uploads = Array.from({ length: 30 }, () => rawClient(gateway.port));
     for (const client of uploads) client.write(`POST ${path} HTTP/1.1\r\n${CHUNKED}1\r\n{\r\n`);
@@ -216,7 +216,7 @@ describe('places for requests are short', () => {
     expect(ended(gateway, 'places')).toBeGreaterThan(0);
   });
 
-  test('who waits for V2 loses nothing, and a fast sender neither', async () => {
+  test('requests that wait for V2 keep their places, and so do fast senders', async () => {
     const { gateway } = await served(() => {}, { flags: { 'max-in-flight': '4' } });
     const clients = Array.from({ length: 4 }, () => rawClient(gateway.port));
     for (const client of clients) client.write(GET);

@@ -58,7 +58,7 @@ describe('V2 cannot be reached', () => {
     expect(entry).not.toHaveProperty('apiVersion');
   });
 
-  test('refused, then there: an order that was not sent is sent', async () => {
+  test('refused, then back: an order that was not sent yet is sent', async () => {
     const port = await freePort();
     const gateway = await gatewayFor(`http://127.0.0.1:${port}`);
     const response = exchange(gateway.port, post);
@@ -147,7 +147,7 @@ describe('V2 responds something else', () => {
     },
   );
 
-  test('closed at a DELETE, and unreachable when it is sent again: nobody reads that nothing was sent', async () => {
+  test('closed at a DELETE, and unreachable when it is sent again: the failure does not say that nothing was sent', async () => {
     const notices: GatewayNotice[] = [];
     const { v2, gateway, send } = await served(
       (socket) => {
@@ -193,7 +193,7 @@ describe('V2 responds something else', () => {
     expect((await gateway.entry()).cause).toBe('no response head in time');
   });
 
-  test('an upgrade that nobody asked for: 502 as an invalid response, and the read is not sent again', async () => {
+  test('an upgrade without a request for one: 502 as an invalid response, and the read is not sent again', async () => {
     const { v2, gateway, send } = await served(
       'HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n',
     );
@@ -243,7 +243,7 @@ describe('V2 breaks in the body of its response: so does the connection of the c
     });
   });
 
-  test('longer than its length: the client gets the announced bytes, and nobody gets the rest', async () => {
+  test('longer than its length: the client gets the announced bytes, and the rest is dropped', async () => {
     const { send } = await served((socket, _request, number) => {
       socket.write(
         number === 1 ? `${ok('"one"')}HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"poison"` : ok('"two"'),
@@ -253,7 +253,7 @@ describe('V2 breaks in the body of its response: so does the connection of the c
     expect((await send(GET)).text).toMatch(/"two"$/);
   });
 
-  test('unsolicited bytes on an idle connection are nobody’s response (response queue poisoning, CVE-2026-48931)', async () => {
+  test('unsolicited bytes on an idle connection are never a response (response queue poisoning, CVE-2026-48931)', async () => {
     const { v2, send } = await served((socket, _request, number) => socket.write(ok(`"${number}"`)));
     expect((await send(GET)).text).toMatch(/"1"$/);
     v2.sockets[0]?.write('HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n"poison"');
@@ -343,7 +343,7 @@ test('the statuses of V2 pass on with their bodies, 429 and its Retry-After too'
   }
 });
 
-test('a circuit opens when V2 fails again and again, responds at once, and closes when it is back', async () => {
+test('a circuit opens when V2 fails again and again, then 503 at once, and closes when V2 is back', async () => {
   let sick = true;
   const { v2, send } = await served(
     (socket) => {

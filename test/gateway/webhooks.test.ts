@@ -198,7 +198,7 @@ describe('a delivery that is signed by V2', () => {
     expect(isSignedFor(OF_SUBSCRIBER, received)).toBe(true);
   });
 
-  test('is an exchange of its own kind in the log, of no client, and without a secret', async () => {
+  test('is a webhook in the log, without a client and without a secret', async () => {
     const { gateway } = await subscribed();
     await post(gateway, { headers: { authorization: 'Bearer of-v2' } });
     const entry = await gateway.entry();
@@ -370,7 +370,7 @@ describe("the subscriber's response", () => {
     expect(await gateway.entry()).toMatchObject({ route: 'webhook', status });
   });
 
-  test('is 502 where there is none, and V2 is not blamed', async () => {
+  test('is 502 if there is none, and does not count as a failure of V2', async () => {
     const notices: GatewayNotice[] = [];
     const port = await freePort();
     const gateway = await gatewayWith(`http://127.0.0.1:${port}`, '', {

@@ -29,7 +29,7 @@ describe('parts that are collected', () => {
     );
   });
 
-  test('are counted once where memory that was outgrown has no length any more', () => {
+  test('are counted once if outgrown memory has no length any more', () => {
     const collector = new ByteCollector(0, {
       ...newMemory,
       release: ({ length, buffer }) =>
@@ -59,7 +59,7 @@ describe('parts that are collected', () => {
   });
 
   // Attack: a body sent byte by byte is kept as an object of 400 bytes for each.
-  test('take no more for being small', () => {
+  test('take no more memory if they are small', () => {
     const source = Buffer.alloc(65_536, 'x');
     const collector = new ByteCollector();
     const before = process.memoryUsage();

@@ -75,7 +75,7 @@ test.each([
   expect(withTrailer).toBe(received.includes('trailer: B') ? 'A: 1|trailer: B|C: 3' : kept);
 });
 
-test('trailers and interim responses lose what cannot be one of theirs', () => {
+test('trailers and interim responses lose the fields that they must not have', () => {
   expect(trailersOf([])).toEqual([]);
   expect(textOfFields(trailersOf(fieldsOf('A: 1|Host: x|content-LENGTH: 9|Connection: b|B: 2|C: 3')))).toBe(
     'A: 1|C: 3',
@@ -108,7 +108,7 @@ test.each([
 });
 
 // RFC 9110 §8.8.3 and §13.1: a client sends back what it was given.
-test('tags name the rules of a representation, and are asked for as V2 made them', () => {
+test('tags name the rules of a representation, and V2 is asked with its own tags', () => {
   const hash = '0123456789abcdef';
   const headers = fieldsOf('A: "x"|ETag: "a,b"|etag: W/"c"|ETag: none|ETag: "a"x');
   markTags(headers, hash);
@@ -173,7 +173,7 @@ describe('the fields of a hop', () => {
     expect(textOfFields(dated)).toBe('date: x|Via: 1.1 Gateway');
   });
 
-  test('without a name are a date alone', () => {
+  test('without a name for Via add only a date', () => {
     const nameless = new HopFields('', () => 0);
     expect(nameless.ofRequest('1.1')).toEqual({ fields: [], text: '' });
     expect(textOfFields(nameless.ofResponse(false).fields)).toBe('Date: Thu, 01 Jan 1970 00:00:00 GMT');

@@ -50,7 +50,7 @@ test.each<readonly [fields: Readonly<Record<string, string>>, address: string]>(
   expect(clientFacingAddress(Object.entries(fields).flat(), direct, isTrusted)).toBe(address);
 });
 
-test('no host, or one that is not valid, makes no address', () => {
+test('a missing or invalid host gives no address', () => {
   expect(clientFacingAddress([], { host: undefined, secure: true }, isTrusted)).toBeUndefined();
   expect(clientFacingAddress([], { host: 'a b', secure: true }, isTrusted)).toBeUndefined();
 });

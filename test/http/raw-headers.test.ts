@@ -22,7 +22,7 @@ describe('field lines', () => {
     );
   });
 
-  test('lines of fields are those that are written, and say the same of each as lines that were read', () => {
+  test('lines of written fields are read back, with the same facts as lines that were received', () => {
     fc.assert(
       fc.property(fields, (list) => {
         const made = rawHeadersOf(list);
@@ -42,11 +42,11 @@ describe('field lines', () => {
     );
   });
 
-  test('white space around a value is not of it', () => {
+  test('white space around a value is not part of it', () => {
     expect(read('A: \t b\t c \t\r\nB:\r\nC: \r\n')).toEqual(['A', 'b\t c', 'B', '', 'C', '']);
   });
 
-  test('a line is read as one line or not at all, as one strict pattern would have it', () => {
+  test('a line is read as one line or not at all, exactly as by one strict pattern', () => {
     const single = 'aA:- \t\r\n\0\x7f\x80\xff('.split('');
     const byte = fc.constantFrom(...single, '\r\n', ': ', 'x: y\r\n');
     const strict = /^(?:[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*\r\n)*$/;
@@ -59,14 +59,14 @@ describe('field lines', () => {
     );
   });
 
-  test('bytes before and behind the text are not read', () => {
+  test('bytes before and after the text are not read', () => {
     const bytes = Buffer.from('X: y\r\nA: b\r\nC: d\r\n');
     expect(readFieldLines('A: b\r\n', 0, bytes, 6)?.fields).toEqual(['A', 'b']);
     expect(readFieldLines('A: b', 0, bytes, 6)).toBeUndefined();
     expect(readFieldLines('A:', 0, bytes, 6)).toBeUndefined();
   });
 
-  test('fields are written alike with and without the lines that they were read from', () => {
+  test('fields are written in the same way with and without the lines that they were read from', () => {
     const line = fc.tuple(
       name,
       fc.constantFrom(': ', ':', ':\t', ': \t', ':  '),

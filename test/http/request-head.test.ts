@@ -52,7 +52,7 @@ describe('fields that cross', () => {
     expect(read(['Connection', names, ...headers]).forwardedHeaders).toEqual(headers);
   });
 
-  test('say where a request came from only when a trusted proxy says so: anyone can write the others', () => {
+  test('name the origin of a request only if a trusted proxy sent them, because any client can write them', () => {
     const headers = ['X-Forwarded-For', '1.2.3.4', 'Forwarded', 'for=1.2.3.4', 'X-Real-IP', '1.2.3.4'];
     expect(read(headers).forwardedHeaders).toEqual([]);
     expect(read(headers, true).forwardedHeaders).toEqual(headers);
@@ -71,7 +71,7 @@ describe('fields that two readers could read differently', () => {
   });
 
   // It says neither whose the request is nor where it ends.
-  test('a second Content-Type is told: the first one counts', () => {
+  test('a second Content-Type is noted, and the first one counts', () => {
     const lines = ['Content-Type', 'application/json', 'content-type', 'Application/JSON; charset=utf-8'];
     const head = read(lines);
     expect([head.fault, head.repeatsFields, head.contentType]).toEqual([undefined, true, 'application/json']);
@@ -85,7 +85,7 @@ describe('fields that two readers could read differently', () => {
     },
   );
 
-  test('a second x-api-version is told, and judged by the rule book: it may name no such field', () => {
+  test('a second x-api-version is noted and not refused here, because the rule book may not use this field', () => {
     const head = read(['X-Api-Version', '1', 'x-api-version', '2']);
     expect([head.fault, head.repeatsVersion, head.apiVersion]).toEqual([undefined, true, '1']);
     const equal = read(['X-Api-Version', '1', 'x-api-version', '1']);
@@ -157,7 +157,7 @@ test('a header section beyond the count or the size is refused, also when its en
   expect(readHead(['x', 'y'.repeat(100)], LIMITS, false, 16_280).fault?.status).toBe(431);
 });
 
-test('methods are what RFC 9110 and RFC 5789 say of them', () => {
+test('methods are safe and idempotent as RFC 9110 and RFC 5789 say', () => {
   expect(API_METHODS.filter(isRead)).toEqual(['GET', 'HEAD']);
   expect(API_METHODS.filter(expectsContent)).toEqual(['POST', 'PUT', 'PATCH']);
 });
@@ -172,7 +172,7 @@ test.each([
   expect(methodLabel(method)).toBe(label);
 });
 
-test('the lines of a request that go on are those of the fields that do', () => {
+test('the forwarded lines of a request are those of the forwarded fields', () => {
   let known = 0;
   fc.assert(
     fc.property(arbitraryLines, fc.boolean(), (received, isTrusted) => {

@@ -8,7 +8,7 @@ import { fuzzRuns } from '../support/fuzz.ts';
 
 const hop = new HopFields('here', () => 7000);
 
-test('the lines of a response that go on are those of its end-to-end fields', () => {
+test('the forwarded lines of a response are those of its end-to-end fields', () => {
   let known = 0;
   fc.assert(
     fc.property(arbitraryLines, (received) => {

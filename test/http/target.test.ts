@@ -86,7 +86,7 @@ test.each(['/api/v1/\u00e9', '/api/v2/x?q=\u00c3\u00a9', '/api/v1/x#y', '/api/v2
   },
 );
 
-describe('a target that everyone reads alike', () => {
+describe('a target that all readers read in the same way', () => {
   test.each([
     ['/api/v1/clients', 'v1', '/clients', ''],
     ['/api/v1', 'v1', '', ''],
@@ -157,7 +157,7 @@ describe('the absolute form', () => {
     expect(readTarget(target).fault).toBeTypeOf('string');
   });
 
-  test('there is none without Host, nor over HTTP/2', () => {
+  test('is refused without Host, and over HTTP/2', () => {
     const target = 'http://g.example:81/x';
     expect(originForm(target, { method: 'GET', version: '1.1', host: undefined })).toBe(target);
     expect(at(target, { version: '2' })).toBe(target);

@@ -22,7 +22,7 @@ describe('bodies', () => {
   });
 
   // Attack: somebody without a token sends a body that trickles and never ends.
-  test('are waited for, but not for ever', async () => {
+  test('are waited for, up to a time limit', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
     const body = new ReadableStream<Uint8Array>({
@@ -41,7 +41,7 @@ describe('bodies', () => {
     });
   });
 
-  test('that say that they are too long are not read at all', async () => {
+  test('whose length is too large are not read at all', async () => {
     const { adminPort } = await inspected();
     const client = rawClient(adminPort);
     client.write('POST /login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 3000000000\r\n\r\n');

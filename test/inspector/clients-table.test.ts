@@ -87,7 +87,7 @@ describe('the table of clients', () => {
     }
   });
 
-  test('one client has its operations, with what failed of each, and its traces', () => {
+  test('one client has its operations, with the failures of each, and its traces', () => {
     expect(clientDetail(facts, hashOf(3))).toMatchObject({
       operations: [{ operation: 'order_floor_plan', count: 3, failed: 0 }],
       brownouts: [{ brownout: 'first', count: 1 }],

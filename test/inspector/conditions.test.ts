@@ -45,7 +45,7 @@ const v2 = (
   refused = 0,
 ): Partial<ConditionFacts> => ({ recent: { ...QUIET.recent, v2: { requests, failed, refused, inARow } } });
 
-test('where all is well, every part says so', () => {
+test('if all is well, every part says so', () => {
   expect(conditionsOf(QUIET).map(({ level, label }) => `${level}: ${label}`)).toEqual([
     'good: V2 responds',
     'good: V1 responds',
@@ -54,7 +54,7 @@ test('where all is well, every part says so', () => {
   ]);
 });
 
-test('whatever is worst, every part stands in the header', () => {
+test('the header has every part, the worst first', () => {
   const all = conditionsOf({
     ...QUIET,
     stats: { breaker: 'open', v1Breaker: 'closed', droppedLogLines: 2, lastDroppedLine: NOW },
@@ -276,7 +276,7 @@ test('the header says the share of the failure that rolled a canary back, or how
   );
 });
 
-test('only the last two minutes count, by the service that failed, as everything that counts failures counts them', () => {
+test('only the last two minutes count, by the service that failed, as in every other count of failures', () => {
   const history = new History();
   const judge = new AnswerJudge();
   const sent = (minute: number, facts: Partial<Entry>): void => {

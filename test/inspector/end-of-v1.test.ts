@@ -38,6 +38,6 @@ test.each<[EndOfV1, number, string]>([
   expect(endSentences(end, now)).toEqual([sentence]);
 });
 
-test('a V1 without an end is told nothing of', () => {
+test('nothing is said about a V1 without an end', () => {
   expect(endSentences({}, AFTER)).toEqual([]);
 });

@@ -206,7 +206,7 @@ describe('the account of an entry', () => {
     expect(bodyCheckWords(entry)).toBe(`V2's schema: not known (${why})`);
   });
 
-  test('what the entry does not have is said to be unknown', () => {
+  test('facts that the entry lacks are called unknown', () => {
     const nothingKnown = without({ ...unsent, status: 502 }, 'failure');
     expect(accountOf(nothingKnown)[0]).toBe('The gateway sent nothing (no reason is known).');
     expect(accountOf(entryWith({ verdict: 'refused', status: 400 }))).toEqual([
@@ -290,7 +290,7 @@ describe('the account of an entry', () => {
   });
 });
 
-test('a failure is told with the place and the cause that are known, a duration with the share of the service', () => {
+test('a failure has its place and cause if known, and a duration the share of the service', () => {
   expect(failureWords({ failure: 'malformed', position: { offset: 7, line: 1, column: 8 } })).toBe(
     'malformed at byte 7, line 1, column 8',
   );
@@ -298,7 +298,7 @@ test('a failure is told with the place and the cause that are known, a duration 
   expect(durationWords(without(entryWith({ totalMs: 1204 }), 'upstreamMs'))).toBe('1,204 ms');
 });
 
-test('each outcome, and each mode, means what it is derived from', () => {
+test('the meaning of each outcome and mode states the facts from which it is derived', () => {
   for (const verdict of ['rewritten', 'unchanged', 'refused', 'passed', 'served'] as const) {
     const meaning = OUTCOME_MEANINGS[outcomeOf(entryWith({ verdict }))];
     expect([outcomeOf(entryWith({ verdict })), meaning.includes('nothing was sent')]).toEqual([
@@ -327,7 +327,7 @@ test.each<[Partial<Entry>, title: string]>([
   expect(editsTitle(entryWith(facts))).toBe(title);
 });
 
-test('a read that was also compared was sent to both, one that could not be was not', () => {
+test('a compared read was sent to both services, one that could not be compared was not', () => {
   const compared = (verdict: Comparison['verdict']): Entry =>
     entryWith({ origin: 'v1', upstreamPath: '/x', comparison: { ...SAME, verdict } });
   expect([
@@ -411,7 +411,7 @@ describe('the reason of an edit', () => {
     expect(editReason(record, undefined)).toBe(words);
   });
 
-  test('and a rule, in words', () => {
+  test('rules are put into words as well', () => {
     expect(requestRuleWords({ rule: 'only', members: ['a', 'b'], in: [] })).toBe('keep only a, b');
     expect(anyResponseRuleWords({ rule: 'inverse', status: [] })).toBe('undo the request rules');
   });

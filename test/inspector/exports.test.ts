@@ -121,7 +121,7 @@ describe('a text case', () => {
     expect(text).toContain('\n= PATCH /api/v2/invoices/7\n');
   });
 
-  test('that is not true does not hold', async () => {
+  test('with a wrong expectation fails', async () => {
     const { text } = await exported(await played({}, ORDER), 'case');
     const [one] = readTextCases(text.replace(/(= \{.*)Enmore/, '$1Newtown'));
     expect(one && (await replay(one))).toHaveLength(1);
@@ -175,7 +175,7 @@ describe('an archive', () => {
     expect(text).not.toContain('81.6250');
   });
 
-  test('says of which times are not known that they are not, rather than 0 ms', async () => {
+  test('marks unknown times as unknown, not as 0 ms', async () => {
     const silent = await watchedServices({}, { v2: (socket) => socket.destroy() });
     await exchange(silent.gateway.port, 'DELETE /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
     await silent.gateway.entry();

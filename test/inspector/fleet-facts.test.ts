@@ -179,7 +179,7 @@ describe('the facts of replicas', () => {
     expect(recent.v2.inARow.requests).toBe(0);
   });
 
-  test('that went back to V1 are told with their end, by the clock of the reader', () => {
+  test('say of a service that went back to V1 when its failures ended, by the clock of the reader', () => {
     const facts = replica(times(500, 4));
     const past = { requests: 4, failed: 4, last: START + 4000 };
     const none = { failed: false, requests: 0, since: 0, last: START + 4000 };

@@ -7,7 +7,7 @@ import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
-test('replicas that share a store say the same of all: on each page, in /status, and in the command', async () => {
+test('replicas that share a store give one verdict: on each page, in /status, and in the command', async () => {
   let isDown = false;
   const v2 = await rawServer((socket) =>
     socket.write(isDown ? 'HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n' : ok()),
@@ -65,7 +65,7 @@ test('replicas that share a store say the same of all: on each page, in /status,
   }
 });
 
-test('after a roll-back to V1 all is told as over at once: in /status, on the page and by the command', async () => {
+test('after a roll-back to V1 the trouble is reported as over at once: in /status, on the page and by the command', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"from":"v1"}')));
   const v2 = await rawServer((socket) => socket.write('HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n'));
   const gateway = await inspectGateway({ upstream: v2.origin, 'v1-upstream': v1.origin });

@@ -34,7 +34,7 @@ describe('the admin listener without a token', () => {
     expect(await statusFor({ origin: adminOrigin })).toBe(200);
   });
 
-  test('says why it refused, and what makes a proxy in front of it pass', async () => {
+  test('says why it refused, and how a proxy in front of it can pass', async () => {
     const detailOf = (text: string): string => {
       const { errors } = JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1)) as {
         readonly errors: readonly { readonly detail: string }[];
@@ -66,7 +66,7 @@ describe('the admin listener without a token', () => {
     ]);
   });
 
-  test('lets nothing from outside into the page, and nobody frame it', async () => {
+  test('lets no outside content into the page, and no site frame it', async () => {
     const { adminOrigin } = await inspected();
     for (const path of ['/', '/entries', '/nowhere', '/entries/4711']) {
       const { headers } = await fetch(`${adminOrigin}${path}`);
@@ -145,7 +145,7 @@ describe('the admin listener with a token', () => {
       expect((await fetch(`${adminOrigin}/state`, { headers: { cookie: forged } })).status).toBe(401);
   });
 
-  test('begins another session at each login, which ends at the logout, and no other does', async () => {
+  test('begins a new session at each login, and the logout ends only that session', async () => {
     const { adminOrigin } = await inspected({ 'admin-token': TOKEN });
     const login = async (): Promise<string> => {
       const granted = await fetch(`${adminOrigin}/login`, {

@@ -17,7 +17,7 @@ import { sampleEntry } from '../support/sample-entries.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 import { until } from '../support/until.ts';
 
-test('before the first request, the overview says so, and what holds', async () => {
+test('before the first request, the overview says so, and names the mode and rule book in force', async () => {
   const gateway = await inspected();
   const { state, items } = await gateway.readJson<Overview>('/overview');
   expect(state).toBe(`Send a request to ${gateway.origin} to see it here.`);
@@ -48,7 +48,7 @@ test('the overview counts what became of the requests, and says the worst first,
 
 const OUTSIDE = ['/', '/favicon.ico', '/robots.txt', '/healthz', '/api', '/api/v2x', '/api/v3/clients'];
 
-test('what is under neither prefix is no request of a client of V2, whether it is refused or passed on', async () => {
+test('a request under neither prefix does not count as one of a V2 client, refused or passed on', async () => {
   for (const other of ['refuse', 'pass'] as const) {
     const rules = compiledTestRuleBook({ other });
     const gateway = await inspected({}, '{}', undefined, rules, 200);
@@ -180,7 +180,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
   else expect(told[0]).toBe(item);
 });
 
-test('a dry run that a migration would refuse is told with the time of the last one', () => {
+test('a dry run that a migration would refuse is listed with the time of the last one', () => {
   const { items } = overviewWith({
     errors: {
       exchanges: 2,
@@ -203,7 +203,7 @@ test('a dry run that a migration would refuse is told with the time of the last 
   );
 });
 
-test('after the end of V1 nothing is said to be migrated, or to stand against it', () => {
+test('after the end of V1 no item is about a migration', () => {
   const rollout = sampleRollout({ ...ENDED, default: { mode: 'migrate', from: 'default' } });
   const { items } = overviewWith({ report: reportOfClient(60 * 24 * HOUR), rollout });
   // The verdict says that V1 has ended.
@@ -345,7 +345,7 @@ function rank(level: string): number {
   return ['bad', 'note', 'good'].indexOf(level);
 }
 
-test('a request that failed is not counted as refused, by whomever', () => {
+test('a request that failed is not counted as refused by any side', () => {
   const history = new History();
   const sample = sampleEntry(1, 0);
   const judge = new AnswerJudge();

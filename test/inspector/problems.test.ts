@@ -93,7 +93,7 @@ describe('a problem', () => {
     expect(new Watched().see(9, facts).problems).toEqual([]);
   });
 
-  test('is one for each operation, who failed it, status, place and message; severe ones first, then the newest', () => {
+  test('is one for each operation, failing side, status, place and message; severe ones first, then the newest', () => {
     const watched = new Watched()
       .see(1, { status: 422, errorPointers: ['/a'] })
       .see(1, { status: 422, errorPointers: ['/b'] })
@@ -167,7 +167,7 @@ describe('a problem', () => {
     expect(tally.view(4, 0, names).problems[0]).not.toHaveProperty('client');
   });
 
-  test('of a service out of reach is one for all operations, says why, and is over once the service responds', () => {
+  test('of an unreachable service is one for all operations, says why, and is over once the service responds', () => {
     const away: Partial<Entry> = { status: 503, failure: 'circuit-open', verdict: 'refused', sent: false };
     const watched = new Watched();
     for (const operation of ['a', 'b', 'c'])
@@ -311,7 +311,7 @@ describe('a problem', () => {
     expect(problem).toMatchObject({ count: 10, parts: [{ code: 'circuit-open', count: 7 }, { count: 3 }] });
   });
 
-  test('tells when it was over', () => {
+  test('says when it was over', () => {
     const [problem] = new Watched().see(1, { status: 500 }).pass(MINUTE).see(30).problems;
     expect(problem?.until).toBe('2026-11-29T08:01:02.000Z');
   });
@@ -337,7 +337,7 @@ describe('a problem', () => {
     expect(watched.entries.map((entry) => filter.accepts(entry))).toEqual([true, false, false]);
   });
 
-  test('counts what it has no room for, and makes room of what is over', () => {
+  test('counts failures that it has no room for, and drops problems that are over', () => {
     const tally = new ProblemTally();
     const failed = (n: number): void =>
       tally.add({ ...sampleEntry(1, 0), operation: `operation_${n}`, status: 500 }, n, 'failed');
@@ -540,7 +540,7 @@ describe('after a restart', () => {
     ).toEqual(problems);
   });
 
-  test('all is as if it had never stopped, where the log is read first', () => {
+  test('all is as without the restart, if the log is read first', () => {
     const step = fc.record({
       requests: fc.integer({ min: 1, max: 30 }),
       status: fc.constantFrom(201, 201, 500, 502, 422),

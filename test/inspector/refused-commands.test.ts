@@ -77,7 +77,7 @@ describe('a command that is refused', () => {
   });
 });
 
-test('the assumptions are those that the rule book marks as such, and no others', async () => {
+test('the assumptions are exactly those that the rule book marks', async () => {
   const { ruleBook } = await compiledShippedRuleBook();
   const assumptions = assumptionsOf(ruleBook);
   expect(assumptions).toContain('The path of create_booking, POST /bookings, is assumed.');

@@ -59,7 +59,7 @@ describe('a kept request', () => {
     expect(services.v2.received).toEqual([]);
   });
 
-  test('for neither version is not sent', async () => {
+  test('under neither prefix is not sent', async () => {
     const services = await watchedServices({}, {}, { flags: ALLOWED });
     await exchange(services.gateway.port, 'GET /elsewhere HTTP/1.1\r\nHost: g\r\n\r\n');
     await services.gateway.entry();

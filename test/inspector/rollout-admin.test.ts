@@ -45,7 +45,7 @@ test.each<readonly [request: RolloutRequest, said: readonly string[]]>([
   },
 );
 
-test('a canary that was rolled back has the bounds of what failed in both groups', () => {
+test('a canary that was rolled back has the bounds of the failures of both groups', () => {
   const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
   const rollback = {
     at: '2026-11-29T08:00:00.000Z',

@@ -96,7 +96,7 @@ test.each<[RolloutRequest, readonly string[]]>([
   expect(rolloutEffect(request, sampleRollout(), clients, methodOf).warnings).toEqual(warnings);
 });
 
-test('modes of their own are kept, and a way back is told as one', () => {
+test('operations with their own modes keep them, and a way back is called one', () => {
   const rollout = sampleRollout({
     default: { mode: 'migrate', from: 'default' },
     operations: { create_client: OBSERVE },
@@ -128,7 +128,7 @@ test.each([
   expect(sentences).toEqual([`From V1 to V2: acme (1 of 2 clients seen, with ${share} of all V1 requests).`]);
 });
 
-test('an operation moves those who sent it, with no more than these requests', () => {
+test('a command for an operation moves the clients that sent it, with only these requests', () => {
   const clients = seen([
     { client: LOW, name: 'acme', sent: { heartbeat: 1, list_clients: 3 } },
     { client: HIGH, name: 'beta', sent: { list_clients: 4 } },
@@ -159,7 +159,7 @@ test('a mode of an operation keeps its requests from a change of everything else
   ]);
 });
 
-test('two clients of one name are told apart, and none of them is chosen by it', () => {
+test('two clients with one name are listed by hash, and the name chooses neither', () => {
   const clients = seen([
     { client: LOW, name: 'acme', sent: { heartbeat: 1 } },
     { client: HIGH, name: 'acme', sent: { heartbeat: 1 } },
@@ -190,7 +190,7 @@ test.each<[RolloutRequest, SeenClients, string]>([
   expect(rolloutEffect(request, sampleRollout(), clients).sentences).toEqual([sentence]);
 });
 
-test('hashes that change at each start are told', () => {
+test('hashes that change at each start are mentioned', () => {
   const { sentences } = rolloutEffect(
     { mode: 'canary', share: 1 },
     sampleRollout({ isSticky: false }),
@@ -201,7 +201,7 @@ test('hashes that change at each start are told', () => {
   );
 });
 
-test('the clients named are those that the choice of live requests moves', () => {
+test('the clients that are named are those whose live requests move', () => {
   const hash = fc.stringMatching(/^[0-9a-f]{16}$/);
   fc.assert(
     fc.property(

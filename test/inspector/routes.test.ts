@@ -54,7 +54,7 @@ describe('/entries', () => {
 });
 
 describe('/entries/requests', () => {
-  test('has the kept requests of a page, as /explain takes them, and says what lacks', async () => {
+  test('has the kept requests of a page, as /explain takes them, and says what is missing', async () => {
     const gateway = await withOrders(3, { capture: 'bodies', 'capture-entries': '2' });
     const first = await gateway.readJson<RequestsPage>('/entries/requests?filter=route:v1&limit=2');
     expect(first).toMatchObject({ next: 2, requests: [{ seq: 3 }, { seq: 2, name: 'order_floor_plan' }] });
@@ -226,7 +226,7 @@ describe('/entries/stream', () => {
     expect([...text.matchAll(/"seq":(\d+)/g)].map((match) => match[1])).toEqual(['3', '4']);
   });
 
-  test('stops looking when the reader leaves', async () => {
+  test('stops reading the ring when the reader leaves', async () => {
     const gateway = await inspected();
     await events(`${gateway.adminOrigin}/entries/stream`, {}, (text) => text.includes('event: state'));
     // A timer that went on would keep writing to a stream that is closed, and throw.
@@ -260,7 +260,7 @@ describe('the other routes', () => {
     expect(await as('/report?client=zz&guide', '*/*')).toContain('no-client');
   });
 
-  test('/report has no guide of a client that nobody or several are, and says where it looked', async () => {
+  test('/report has no guide for a hash that fits no client or several, and says where it looked', async () => {
     const alone = await withOrders(1);
     await alone.post('/clients', '{"data":{}}', { authorization: 'Bearer other-key' });
     const records = new MemoryState(Date.now);

@@ -646,7 +646,7 @@ describe('the verdict', () => {
   });
 
   // One client among a thousand whose requests always fail is known to V1 in the same way.
-  test('is not troubled by what a client does that V1 would refuse as well', () => {
+  test('ignores refusals of requests that V1 would refuse as well', () => {
     const watched = new Watched();
     for (let round = 0; round < 50; round += 1) watched.see(19).see(1, { status: 404, client: OTHER });
     expect(watched.verdict()).toMatch(/^good/);

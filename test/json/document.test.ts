@@ -22,7 +22,7 @@ function read(text: string): JsonDocument {
   return document;
 }
 
-test('members are found by their decoded name, and repeated ones are all there', () => {
+test('members are found by their decoded name, and repeated ones are all found', () => {
   const document = read('{"d\\u0061ta": 1.0, "x": {}, "data": [2, {"data": 3}]}');
   const found = document.find(document.root, 'data');
   expect(found.map((node) => decoder.decode(document.valueOf(node)))).toEqual(['1.0', '[2, {"data": 3}]']);

@@ -29,7 +29,7 @@ test.each([
   expect(() => applyEdits(bytesOf('0123456789'), edits)).toThrow(/^An edit /);
 });
 
-test('either each byte outside of the edits is kept, or nothing is made', () => {
+test('either each byte outside the edits is kept, or there is no result', () => {
   const any = fc.array(
     fc.record({
       start: fc.integer({ min: 0, max: 12 }),

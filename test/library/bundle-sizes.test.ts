@@ -33,7 +33,7 @@ test('YAML and zod come with readRuleBook, so that the check above can fail', as
   expect(text).toMatch(/YAMLParseError/);
 });
 
-test('docs/library.md tells the size of each bundle, and its limit', async () => {
+test('docs/library.md lists the size of each bundle and its limit', async () => {
   const page = readFileSync(new URL('../../docs/library.md', import.meta.url), 'utf8');
   const rows = [...page.matchAll(/^\| (.+) \| ([\d.]+) kB \| (?:([\d.]+) kB|none) \|$/gm)];
   const entries = BUNDLES.filter(({ name }) => !name.startsWith('edge worker'));

@@ -102,7 +102,7 @@ describe.each(Object.entries(WAYS))('%s', (name, start) => {
     expectSame(name, played, ofGateway);
   });
 
-  test.each(WHAT_IS_V1)('takes for V1 what the gateway does: %s', async (file) => {
+  test.each(WHAT_IS_V1)('recognises a V1 request as the gateway does: %s', async (file) => {
     const rules = await compiledRuleBookIn(new URL(`../cases/${dirname(file)}/rules.yaml`, import.meta.url));
     const cases = readTextCases(readFileSync(new URL(`../cases/${file}.txt`, import.meta.url), 'utf8'));
     const exchanges = cases.map((one) => ({ ...one, response: one.upstreamResponse }));

@@ -44,7 +44,7 @@ test('a request that is not under /api/v1 reaches the service as the same object
   expect(seen.every((request, at) => request === requests[at])).toBe(true);
 });
 
-test('what a rule looks up is asked of the service itself, with the credentials of the client', async () => {
+test('lookups ask the service itself, with the credentials of the client', async () => {
   const migration = createMigration(await bookWithLookup("many: '/users?ids={}'"));
   const seen: string[] = [];
   const serve = migrateFetch(migration, ({ url, headers, method }) => {
@@ -61,7 +61,7 @@ test('what a rule looks up is asked of the service itself, with the credentials 
   ]);
 });
 
-test('a body in gzip is decoded and rewritten, and a response in gzip, too', async () => {
+test('a body in gzip is decoded and rewritten, and so is a response in gzip', async () => {
   const serve = migrateFetch(migrationOf(), async (request) => {
     expect(request.headers.get('content-encoding')).toBeNull();
     expect(await request.text()).toBe('{"highlight_type":1.0}');
@@ -87,7 +87,7 @@ test('a response that is no gzip, or in Brotli, is left as it is', async () => {
   }
 });
 
-test('what fetch received and decoded is rewritten, and neither sender nor receiver follows a redirect', async () => {
+test('a response that fetch has decoded is rewritten, and redirects are not followed on either side', async () => {
   const v2 = createServer((incoming, outgoing) => {
     if (incoming.url === '/api/v2/clients') {
       outgoing.writeHead(307, { location: '/api/v2/elsewhere' }).end();

@@ -92,7 +92,7 @@ test.each<[name: string, read: (context: Context) => Promise<unknown>]>([
   expect([response.status, response.headers.get('x-gateway-error')]).toEqual([500, 'body-already-read']);
 });
 
-test('what V2 throws or does not find goes to the application’s own handlers, and fields stay', async () => {
+test('errors and unknown routes of V2 go to the application’s own handlers, and fields stay', async () => {
   const app = new Hono();
   app.use(async (context, next) => {
     await next();
@@ -117,7 +117,7 @@ test('what V2 throws or does not find goes to the application’s own handlers, 
   }
 });
 
-test('another application gets V1 whole, and one in a folder of another runs on in it', async () => {
+test('another application gets the V1 body whole, and an application mounted in another serves V1', async () => {
   const v2 = new Hono();
   v2.post('/api/v2/orders/post_productions', async (context) =>
     context.json({ data: await context.req.json() }),
@@ -131,7 +131,7 @@ test('another application gets V1 whole, and one in a folder of another runs on 
   expect((await folder.request(PATH, init)).headers.get('x-calls')).toBe('3');
 });
 
-test('what a rule looks up is asked of the service itself, with the credentials of the client', async () => {
+test('lookups ask the service itself, with the credentials of the client', async () => {
   const migration = createMigration(await bookWithLookup("many: '/users?ids={}'"));
   const app = new Hono<Variables>();
   app.use(count);

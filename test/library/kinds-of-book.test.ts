@@ -66,7 +66,7 @@ const withAll = bundleModules(MIGRATION, {}).then(([made]) => made?.contents ?? 
 
 const body = (rule: string): string => `request: [${rule}], response: inverse`;
 
-describe('a worker with the kinds of one rule book alone serves it as one with all', () => {
+describe('a worker with only the kinds of its rule book gives the same result as one with all kinds', () => {
   test.each<[change: string, members: string, query?: string]>([
     [body('{ unwrap: data }, { rename: a, to: b }'), '{"data":{"a":1},"b":2}'],
     [body('{ nest: [a, b], under: to }'), '{"a":1,"to":{"b":2}}'],
@@ -109,14 +109,14 @@ describe('a worker with the kinds of one rule book alone serves it as one with a
   });
 });
 
-test('a form has rules that no rule book names', async () => {
+test('rules for forms that no rule book names are included', async () => {
   const book = await bookWith(body('{ rename: a, to: b }'), 'override: drop');
   const { migration } = await bundledMigration(book);
   const members = '{"a":1,"_method":"PUT"}';
   expect(played(migration, members, '')).toEqual(played(createMigration(book), members, ''));
 });
 
-test('a value of a parameter that a moved operation converts needs its conversion, and what undoes that', async () => {
+test('a parameter whose value a moved operation converts needs the conversion and its inverse', async () => {
   const text = `version: 2025-01-01
 operations: { read: { match: 'GET /bills/{id}', to: 'GET /invoices/{id}', parameters: [{ prefix: id, with: inv_ }] } }
 changes: []`;

@@ -61,7 +61,7 @@ test('a rule book that is written as JSON and read again does the same', async (
   expect(order(again)).toEqual(order(createMigration(ruleBook)));
 });
 
-test('a response needs of its request only what JSON can carry, so that another process may rewrite it', async () => {
+test('a response needs from its request only what JSON can carry, so that another process can rewrite it', async () => {
   const migration = await shipped();
   const { target, v1, host, edits } = order(migration, { ...TYPE, host: 'api.example' });
   const request = JSON.parse(JSON.stringify({ target, v1, host, edits }));
@@ -189,14 +189,14 @@ test.each([{ 'content-type': 'text/plain' }, {}, { 'content-type': 'text/plain',
   },
 );
 
-test('a rule book with faults has all of them', async () => {
+test('all faults of a rule book are reported', async () => {
   const reading = await readRuleBook('version: today\noperations: 7\n', 'mine.yaml');
   expect(reading.ok).toBe(false);
   expect(!reading.ok && reading.faults.length).toBeGreaterThan(1);
   expect(!reading.ok && reading.faults[0]).toMatchObject({ file: 'mine.yaml', line: 1 });
 });
 
-test('what is no body, no rule book or no limit is refused in a sentence, and never dropped', async () => {
+test('an invalid body, rule book or limit is refused with a sentence, and never ignored', async () => {
   const { ruleBook } = await compiledShippedRuleBook();
   const migration = createMigration(ruleBook);
   const body = JSON.parse('{"data":{}}');

@@ -118,7 +118,7 @@ describe('a request is decided by its head', () => {
       expect(refusalOf(line)).toBeUndefined();
   });
 
-  test('codings that the runtime cannot decode are unsupported, and the response says which are not', () => {
+  test('a body in a coding that the runtime cannot decode is unsupported, and the response lists the supported codings', () => {
     const fields = [...JSON_TYPE, 'Content-Encoding', 'br'];
     expect(wordsOf(decided('POST /api/v1/clients', fields))).toBe('create_client: rewrite');
     const decision = decided('POST /api/v1/clients', fields, { codings: ['gzip', 'deflate'] });
@@ -406,7 +406,7 @@ test.each<readonly [form: 'date' | 'text', given: string | undefined, sent: stri
   expect(pinned?.sent).toBe(why === 'client' || why === 'future' ? sent : 'v9');
 });
 
-test('a day before the first release of V2 is none in x-api-version, and one like any other elsewhere', () => {
+test('a day before the first release of V2 is invalid in x-api-version, and valid elsewhere', () => {
   expect(chooseApiVersion('2024-12-31', book('forward'), NOW)?.why).toBe('invalid');
   const rules = {
     ...book('forward'),
@@ -430,7 +430,7 @@ function latestDay(now: number): string {
   return new Date(now + 14 * 3_600_000).toISOString().slice(0, 10);
 }
 
-test('any day is of the future exactly when it is after the day in the first time zone', () => {
+test('a day is in the future exactly if it is after the current day in the earliest time zone', () => {
   const DAY_MS = 86_400_000;
   const [first, last] = [Date.UTC(2025, 0, 1), Date.UTC(9998, 11, 31)];
   const days = fc.integer({ min: first / DAY_MS, max: last / DAY_MS }).map((day) => day * DAY_MS);
@@ -523,7 +523,7 @@ function migrated(lines: readonly string[], migration: Partial<HeadMigration>): 
   return new MigratedHead(readHead(lines, LIMITS, false), { ...usual, ...migration }).forwardedHeaders;
 }
 
-test('what a migrated request sends as lines is what it sends as a list', () => {
+test('the lines of a migrated request equal its list of fields', () => {
   let known = 0;
   fc.assert(
     fc.property(arbitraryLines, fc.boolean(), migrations, (received, isTrusted, migration) => {
@@ -568,7 +568,7 @@ test("the client's own version, id and trace stay as they came", () => {
   expect(migrated(received, set)).toEqual(received);
 });
 
-test('fields that describe the body that came are left out where another one is sent', () => {
+test('fields that describe the client’s body are left out if another one is sent', () => {
   const received = words`Content-MD5 x Repr-Digest y Content-Encoding gzip Content-Type a/b`;
   expect(migrated(received, { version })).toEqual(['Content-Type', 'a/b']);
   expect(migrated(received, { version, isRewritten: false })).toEqual(received);
@@ -628,7 +628,7 @@ test.each(['*,', '*;q=0,', 'zstd,', ',', ' ,', ';', 'gzip;', 'gzip, ', 'gzip;q=1
   },
 );
 
-test('a part is asked for only where the response is not rewritten: it would be one of another body', () => {
+test('a range is forwarded only if the response is not rewritten, because it would be a part of another body', () => {
   const received = ['Range', 'bytes=0-9', 'If-Range', '"v7"', 'A', 'b'];
   expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['A', 'b']);
   expect(migrated(received, { version })).toEqual(received);
@@ -650,7 +650,7 @@ test.each([
   ]);
 });
 
-test('a runtime that reads fewer codings asks for fewer, and several fields become one', () => {
+test('a runtime that decodes fewer codings asks for fewer, and several fields become one', () => {
   expect(acceptedCodings('gzip, br', ['gzip', 'deflate'])).toBe('gzip');
   const received = ['Accept-Encoding', 'zstd', 'A', 'b', 'Accept-Encoding', 'br'];
   expect(migrated(received, { version, codings: ALL_CODINGS })).toEqual(['Accept-Encoding', 'br', 'A', 'b']);
@@ -726,7 +726,7 @@ describe('one prefix for both versions', () => {
     }
   });
 
-  test('a value of V1 is replaced under two prefixes as well, and any other is the choice of the client', async () => {
+  test('under two prefixes, too, a release of V1 is replaced, and any other value is the client’s choice', async () => {
     const book = await bookIn(`{ version: ${V1_LISTED}, operations: { a: POST /a }, changes: [] }`);
     expect(chooseApiVersion('1', book, NOW)).toMatchObject({ sent: '2', why: 'invalid' });
     expect(chooseApiVersion('3', book, NOW)).toMatchObject({ sent: '3', why: 'client' });

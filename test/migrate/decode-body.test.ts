@@ -124,7 +124,7 @@ describe('a body that arrives in parts, by web streams', () => {
     return { text: Buffer.concat(bytes).toString(), ended };
   }
 
-  test.each(OF_WEB)('of %s is what it is whole', async (coding, body) => {
+  test.each(OF_WEB)('of %s decodes to the same bytes as in one piece', async (coding, body) => {
     const single = Array.from(body, (byte) => new Uint8Array([byte]));
     for (const parts of [
       [body],
@@ -141,7 +141,7 @@ describe('a body that arrives in parts, by web streams', () => {
     expect(await decodedFrom('br', [brotliCompressSync(TEXT)])).toEqual({ text: '', ended: 'fail' });
   });
 
-  test('waits while it is held back, and says nothing once it is closed', async () => {
+  test('waits while it is paused, and reports nothing once it is closed', async () => {
     const told: string[] = [];
     const { promise, resolve } = Promise.withResolvers<void>();
     const receiver = {

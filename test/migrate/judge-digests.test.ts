@@ -226,7 +226,7 @@ describe('the gateway', () => {
     expect(await gateway.entry(2)).toMatchObject({ verdict: 'rewritten' });
   });
 
-  test('streams an upload that is longer than the limit, and notes that nobody judged its digest', async () => {
+  test('streams an upload that is longer than the limit, and notes that its digest was not checked', async () => {
     const { v2, gateway, send } = await served(undefined, {
       ruleBook: { limits: { ...testRuleBook().limits, body: 1000 } },
     });

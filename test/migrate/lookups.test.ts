@@ -256,7 +256,7 @@ describe('lookup', () => {
     expect(looked.note).toBe('lookup-failed');
   });
 
-  test('a response with keys without number asks for no more than the limit, and the rest stays as it is', async () => {
+  test('a response with very many keys asks for at most the limit, and the rest stays unchanged', async () => {
     const items = Array.from({ length: 50_000 }, (__, at) => `{"owner_id":${at}}`);
     const body = `{"data":[${items.join()}]}`;
     const looked = await lookedUp(await bookWith(LIST), body, {});
@@ -275,7 +275,7 @@ describe('lookup', () => {
     expect(asked.length).toBe(3);
   });
 
-  test('the client, its key in the query and the release go with it; what asks for less than a response does not', async () => {
+  test('a lookup has the client’s fields, its key in the query and the release, but no field that asks for less than a whole response', async () => {
     const book = await bookWith(
       LIST,
       `client: { query: api_token }\nversion: { query: v, value: '7', form: text }`,
@@ -298,7 +298,7 @@ describe('lookup', () => {
     );
   });
 
-  test('what a transform made is looked up as well', async () => {
+  test('keys that a transform made are looked up as well', async () => {
     const book = await bookWith(`{ lookup: data.*.owner, get: '/users/{owner}', take: [name], as: owner }`);
     const [list, ...others] = book.operations;
     if (list === undefined) throw new Error('the book has no operations');
@@ -318,7 +318,7 @@ describe('lookup', () => {
     expect(new TextDecoder().decode(end.body ?? undefined)).toBe('{"data":[{"owner":{"name":"Ann"}}]}');
   });
 
-  test('where nothing asks V2, the response says what it lacks', async () => {
+  test('if the driver does not ask V2, the response says what it lacks', async () => {
     const migration = createMigration(await bookWith(LIST));
     const request = migration.request('GET', '/api/v1/deals', {});
     if (!('edits' in request)) throw new Error(request.verdict);
@@ -327,7 +327,7 @@ describe('lookup', () => {
     expect(response).toMatchObject({ verdict: 'rewritten', note: 'lookup-unasked' });
   });
 
-  test('a lookup that is late is as failed, and its request is aborted', async () => {
+  test('a lookup that is late counts as failed, and its request is aborted', async () => {
     let isAborted = false;
     const migration = createMigration(await bookWith(LIST, 'limits: { lookup-time: 20 }'), {
       lookup: (_, __, signal) =>

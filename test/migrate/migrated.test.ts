@@ -78,7 +78,7 @@ test.each([
   expect(rewrittenLink(uri, places)).toBe(`${scheme}//${gateway}/api/v1/x`);
 });
 
-test('where the origin is addressed alike, no host but its own is taken for it', () => {
+test('if V2’s origin is addressed under the same name, only its own host counts as V2’s', () => {
   const alike = { ...PLACES, gateway: 'same-origin' };
   expect(rewrittenLink('https://captur3d.io/api/v2/x', alike)).toBe('https://captur3d.io/api/v1/x');
   expect(rewrittenLink('https://same-origin/api/v2/x', alike)).toBe('https://same-origin/api/v2/x');
@@ -203,7 +203,7 @@ test.each([
   expect(headers).toHaveLength(2);
 });
 
-test('every Link of a list is looked at, in quotes nothing is', () => {
+test('every link of a Link field is turned, and nothing within quotes is', () => {
   const headers = [
     'LINK',
     '<//captur3d.io/api/v2/a>;rel=a;title="<\\"/api/v2/b>",</api/v2/c>',
@@ -427,7 +427,7 @@ describe('a body that is rewritten as it comes', () => {
     expect(body.isWhole).toBe(true);
   });
 
-  test('is whole where it ends before anything can be sent, and refused where a rule does', async () => {
+  test('is sent whole if it ends before anything can be sent, and refused if a rule refuses it', async () => {
     const { body } = bodyOf(['a'], [sent(''), sent('all')]);
     expect(await body.begin()).toEqual({ outcome: 'whole', body: bytesOf('all') });
     expect(body.isWhole).toBe(true);
@@ -436,7 +436,7 @@ describe('a body that is rewritten as it comes', () => {
     expect(refusals).toEqual([]);
   });
 
-  test('breaks off where a rule refuses what is behind bytes that were sent', async () => {
+  test('breaks off if a rule refuses a part after bytes that were sent', async () => {
     const { body, refusals } = bodyOf(['a', 'b', 'c'], [sent('A'), { ...sent('?'), refusal: REFUSAL }]);
     await body.begin();
     await expect(textIn(body)).rejects.toThrow('malformed-json');
@@ -444,7 +444,7 @@ describe('a body that is rewritten as it comes', () => {
     expect([body.sentBytes, body.isWhole]).toEqual([1, false]);
   });
 
-  test('is kept up to a limit, and one byte that says it is longer', () => {
+  test('is kept up to a limit, with one more byte that shows that it is longer', () => {
     const kept = new KeptBody(3);
     for (const part of ['ab', '', 'c', 'de', 'f']) kept.add(bytesOf(part));
     expect(textOf(kept.take())).toBe('abcd');

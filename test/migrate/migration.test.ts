@@ -180,7 +180,7 @@ describe('a request', () => {
     expect(toldOf(end, migration)).toMatchObject(expected);
   });
 
-  test('what a log keeps to itself is no part of a patch, whoever made it', async () => {
+  test('if the log withholds values of rules or transform, the patch has none of their operations', async () => {
     const { rules, decision } = await requestMigration('POST /api/v1/made', true);
     const values = { ofRules: () => [], ofTransform: () => [{ op: 'add', path: '/other' } as const] };
     const migration = new RequestMigration(rules, decision, values);
@@ -210,7 +210,7 @@ describe('a request', () => {
     });
   });
 
-  test('a transform in another thread goes on where it was', async () => {
+  test('a migration continues after a transform in another thread', async () => {
     const migration = await requestMigration('POST /api/v1/made', true);
     const later = drive(migration, migration.finish(bytesOf('{}')), () =>
       Promise.resolve(making('{"made":true}')),
@@ -346,13 +346,13 @@ describe('a response', () => {
     );
   });
 
-  test('texts that are there whole', async () => {
+  test('texts that have already arrived completely', async () => {
     const migration = await begun('GET /api/v1/show', ['Content-Type', 'application/x-ndjson']);
     const end = finish(migration, '{"data":{"v2":1}}\n{"x":1}\n', making(undefined));
     expect(end.verdict === 'rewritten' && textOf(end.body)).toBe('{"data":{"v1":1}}\n{"x":1}\n');
   });
 
-  test('what a transform made is given up with the rules that follow it', async () => {
+  test('if the rules after a transform cannot be applied, its result is dropped as well', async () => {
     const migration = await begun('GET /api/v1/list');
     const own = bytesOf('{"data":{}}');
     expect(transformOf(migration.finish(own))).toMatchObject({ direction: 'response', status: 200 });

@@ -81,7 +81,7 @@ test.each([
   }
 });
 
-test('its edits are one for each changed name of the query, and one for the body', () => {
+test('has one edit for each changed name of the query, and one for the body', () => {
   const rule = { change: 'transform', rule: 'transform' };
   const body = Buffer.from('{}');
   expect(
@@ -160,7 +160,7 @@ test('a body is made where there was none, and a status alone leaves the body', 
   expect(await outcomeOf(() => ({}))).toEqual({ ...kept, status: undefined });
 });
 
-test('it is given the parsed body, without a byte order mark, and what there is to know of the exchange', async () => {
+test('it gets the parsed body, without a byte order mark, and the facts about the exchange', async () => {
   const given: unknown[] = [];
   const job = jobOf({ body: bytesOf(`\uFEFF${BODY}`) });
   await outcomeOf((body, context) => {
@@ -174,7 +174,7 @@ test('it is given the parsed body, without a byte order mark, and what there is 
   ]);
 });
 
-test('what it changes in the body that it was given is a change, too', async () => {
+test('a change inside the body that it got counts as a change', async () => {
   const outcome = await outcomeOf((body: Record<string, unknown>) => {
     body['a'] = 2;
     return { body };
@@ -182,7 +182,7 @@ test('what it changes in the body that it was given is a change, too', async () 
   expect(outcome).toMatchObject({ patch: [{ op: 'replace', path: '/a', value: 2 }] });
 });
 
-test('what it throws is a failure, whose line is for the log and whose words are not', async () => {
+test('an error that it throws is a failure, of which the log has the line and not the words', async () => {
   const thrown = (error: unknown) =>
     outcomeOf(() => {
       throw error;
@@ -263,7 +263,7 @@ test.each([
   expect(lineOf(stack)).toBe(line);
 });
 
-test('longer than its budget is a failure, of a call that returns at once and of one that never does', async () => {
+test('exceeding its budget is a failure, both for a synchronous call and for one that never settles', async () => {
   const why = 'response of ./pages.js took longer than 0 ms (limits: { transform })';
   const busy: TransformModule = {
     response: () => {

@@ -71,7 +71,7 @@ test('a signature holds for its secret, id, time and bytes, and for no others', 
   );
 });
 
-test('a secret that was renewed is used from then on, and one that is half written is not', async () => {
+test('a renewed secret is used from then on, and a half-written one is not', async () => {
   let text: ReturnType<ReadSecret> = EXAMPLE.secret;
   const keys = new WebhookKeys(() => text);
   const signed = async (): Promise<string> => signatureBy(await keys.of(['A']), EXAMPLE, bytes('{}'));

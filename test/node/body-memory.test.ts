@@ -36,7 +36,7 @@ describe('memory of bodies', () => {
     expect(memory.acquire(70_000)).not.toBe(first);
   });
 
-  test('is of its own size where little is needed, or very much', () => {
+  test('has exactly the needed size if little is needed, or very much', () => {
     const memory = new BodyMemory();
     for (const size of [0, 1, 5000, 600_000]) {
       const buffer = memory.acquire(size);
@@ -57,7 +57,7 @@ describe('memory of bodies', () => {
     expect(own.buffer.byteLength).toBe(600_000);
   });
 
-  test('that has moved to another thread and back is used again', () => {
+  test('is used again after it was moved to another thread and back', () => {
     const memory = new BodyMemory();
     const body = memory.acquire(100_000).subarray(0, 100_000);
     const { port1, port2 } = new MessageChannel();

@@ -30,7 +30,7 @@ test.each([
   expect(connectionLimits(settingsOf(flags), files)).toEqual(limits);
 });
 
-test('the log names what was cut, and the way out', () => {
+test('the log names the limit that was lowered, and the remedy', () => {
   expect(fewFilesLine(settingsOf(V2), 65_536)).toBeUndefined();
   expect(fewFilesLine(settingsOf(V2), undefined)).toBeUndefined();
   expect(fewFilesLine(settingsOf(V2), 1024)).toEqual({

@@ -56,7 +56,7 @@ test('functions run in their order, those that are added meanwhile in the same t
   expect(done.at(-1)).toBe('next');
 });
 
-test('an error of one keeps no other from running, and is thrown later', async () => {
+test('an error of one function does not keep others from running, and is thrown later', async () => {
   const done: string[] = [];
   const error = new Error('a bug');
   const errors = await uncaught(async () => {
@@ -162,7 +162,7 @@ test('large bodies read their share of a turn, and at least once', async () => {
 });
 
 // Attack: a body in chunks of one byte, each of which costs the gateway as much as a large one, takes a whole core.
-test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for everybody else', async (path) => {
+test.each(['/api/v2/x', '/api/v1/x'])('one-byte chunks on %s leave time for all other work', async (path) => {
   const v2 = createServer((incoming, outgoing) => {
     incoming.resume();
     incoming.on('end', () => outgoing.end('{}'));
@@ -270,7 +270,7 @@ test('requests whose heads and chunks of one byte arrive in one read begin in se
   await until(() => v2.received.filter(isWhole).length === 40);
 });
 
-test('such requests over TLS arrive whole, and others meanwhile', async () => {
+test('such requests over TLS arrive whole, and other requests are served meanwhile', async () => {
   const { v2, gateway } = await securelyServed();
   const clients = Array.from({ length: 20 }, () => {
     const socket = connectTls({ port: gateway.port, host: 'localhost', ca: ca.cert });

@@ -5,7 +5,7 @@ import { certificate } from '../support/certificates.ts';
 const DAY = 86_400_000;
 const END = new Date('2031-05-20T10:00:00Z');
 
-test('the end of a certificate is told from 14 days before, once a day, and as an error once it is over', () => {
+test('the end of a certificate is a warning from 14 days before, once a day, and an error after it', () => {
   const certificates = new CertificatesInUse();
   certificates.take('clients', certificate({ name: 'gateway', notAfter: END }));
   certificates.take('v2', undefined);
@@ -34,7 +34,7 @@ test('a renewed certificate is judged anew, and texts without one change nothing
   expect(certificates.ends).toEqual([{ use: 'v2', notAfter: END.getTime() + 90 * DAY }]);
 });
 
-test('one that has ended replaces none that is still valid', () => {
+test('an expired certificate does not replace a valid one', () => {
   const certificates = new CertificatesInUse();
   const now = END.getTime() - DAY;
   const ended = certificate({ name: 'ended', notAfter: new Date(now - DAY) });

@@ -44,7 +44,7 @@ test('operations with a transform are left out, and of many operations only the 
   expect(played).not.toContain('run');
 });
 
-test('what was played is in no log and no metric of the gateway that serves, and V2 hears nothing of it', async () => {
+test('the played exchanges are in no log and no metric of the gateway, and V2 gets no request', async () => {
   const v2 = await rawServer(() => {});
   const gateway = await spawnGateway({ upstream: v2.origin });
   expect(gateway.stderr()).not.toContain('not-rehearsed');

@@ -100,7 +100,7 @@ describe.each(WRITERS)('%s', (_, before, write) => {
 });
 
 // Attack: somebody else may write to the folder, and puts a link where the next content is written first.
-test('no link at a name that can be foreseen is written through', async () => {
+test('no link at a predictable name is written through', async () => {
   const [names, secret] = [join(folder, 'names.yaml'), join(folder, 'secret')];
   writeFileSync(secret, 'secret', { mode: 0o600 });
   writeFileSync(names, '');
@@ -111,7 +111,7 @@ test('no link at a name that can be foreseen is written through', async () => {
   expect(readFileSync(secret, 'utf8')).toBe('secret');
 });
 
-test('what cannot be put in place leaves nothing behind', async () => {
+test('a file that cannot be replaced leaves nothing behind', async () => {
   expect(nameClient(join(folder, 'none', 'names.yaml'), '3fa94c1d0e5b7a21', 'Acme')?.fault).toContain(
     'ENOENT',
   );

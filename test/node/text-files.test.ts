@@ -88,6 +88,6 @@ test.each([
   expect(decodeText(inFormOf(path, 'a\r\nc\n')).replaceAll('\r', '')).toBe('a\nc\n');
 });
 
-test('a text for a new file stays as it is', () => {
+test('a text for a new file is written unchanged', () => {
   expect(Buffer.from(inFormOf(join(folder, 'none'), 'a\r\nb\n')).toString()).toBe('a\r\nb\n');
 });

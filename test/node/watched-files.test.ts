@@ -41,7 +41,7 @@ describe.for(Object.entries(RENEWALS))('%s', ([, folderWith]) => {
     expect(told).toEqual([]);
   });
 
-  test('of one file before the other is told by nobody, and both are taken once they match', async () => {
+  test('of one file before the other is not reported, and both are taken once they match', async () => {
     const folder = folderWith({ cert: 'a', key: 'a' });
     const { watched, taken, told } = watchPair(folder);
     await watched.check();
@@ -53,7 +53,7 @@ describe.for(Object.entries(RENEWALS))('%s', ([, folderWith]) => {
     expect({ taken, told }).toEqual({ taken: ['b'], told: [] });
   });
 
-  test('of one file alone is told, once, and the next change is read all the same', async () => {
+  test('of one file alone is reported, once, and the next change is still read', async () => {
     const folder = folderWith({ cert: 'a', key: 'a' });
     const { watched, taken, told } = watchPair(folder);
     await watched.check();
@@ -66,7 +66,7 @@ describe.for(Object.entries(RENEWALS))('%s', ([, folderWith]) => {
   });
 });
 
-test('a file that goes away is told, and read when it is back', async () => {
+test('a file that disappears is reported, and read when it is back', async () => {
   const folder = plainPair();
   const { watched, taken, told } = watchPair(folder);
   await watched.check();
@@ -78,7 +78,7 @@ test('a file that goes away is told, and read when it is back', async () => {
   expect(taken).toEqual(['a']);
 });
 
-test('what changed between the reading at start and the first check is read again', async () => {
+test('a file that changed between the reading at start and the first check is read again', async () => {
   const since = Date.now();
   const { watched, taken } = watchPair(plainPair(), since - 1000);
   await watched.check();

@@ -41,13 +41,13 @@ test('it refuses exactly the bodies that another validator refuses', async () =>
   expect(refused).toBeGreaterThan(fuzzRuns(50));
 });
 
-test('what is not described is not judged', async () => {
+test('a body that is not described gets no verdict', async () => {
   const schemas = new BodySchemas(await referenceDescription('v2'));
   expect(schemas.faultsOf('POST', '/nothing', {})).toBeUndefined();
   expect(schemas.faultsOf('GET', '/clients', {})).toBeUndefined();
 });
 
-test('a value that was not recorded is no fault, also within an object that may be null', async () => {
+test('a value that was not recorded is not a fault, also within an object that may be null', async () => {
   const schemas = new BodySchemas(await referenceDescription('v2'));
   const path = '/orders/floor_plans';
   expect(schemas.faultsOf('POST', path, { property: { address: { latitude: '…' } } })).toEqual([]);
@@ -98,7 +98,7 @@ test.each([
   expect(verdict(schemas)).toEqual({ v2: 'invalid', at: '/name' });
 });
 
-test('a path of another version, or beside the API, is none of V2', () => {
+test('a path of another version, or outside the API, is not a path of V2', () => {
   const schemas = described(['/api/v3/orders', '/api/v2/clients', '/healthz']);
   for (const rest of ['/orders', '/healthz', '/api/v3/orders'])
     expect(verdict(schemas, '{}', rest)).toEqual({ v2: 'unknown', why: 'no-schema' });
@@ -127,7 +127,7 @@ test('of several media types the most specific one counts', () => {
   expect(verdict(schemas)).toEqual({ v2: 'invalid', at: '/one' });
 });
 
-test('a description with which nothing can be checked is said to be so', () => {
+test('a warning says if nothing can be checked with a description', () => {
   const other = described(['/api/v2/customers']).warnings([CREATE]);
   expect(other).toEqual([
     'No operation of the rule book is in V2\'s description with a JSON body: it has POST /customers (/api/v2/customers), for example, and the rule book POST /clients. So no body is checked: each verdict is "unknown". Compare the paths and servers of the description with the rule book.',
@@ -337,7 +337,7 @@ test.each<readonly [described: readonly string[], sent: string | undefined, at: 
   expect(given).toEqual(at === undefined ? { v2: 'unknown', why: 'no-schema' } : { v2: 'invalid', at });
 });
 
-test('a keyword that cannot be used is left out and said, and the rest of the body is checked', () => {
+test('a keyword that cannot be used is left out and named, and the rest of the body is checked', () => {
   const properties = {
     zip: { type: 'string', pattern: '(?=a)a' },
     plan: { $ref: 'https://other.example/plan.json' },

@@ -236,7 +236,7 @@ test.each<[string, unknown, Json, object]>([
   expect(joinSchemas({ A: schema }, others).dead).toMatchObject([dead]);
 });
 
-test('a path that is within itself is told', () => {
+test('a path that contains itself is reported', () => {
   const { dead } = joinAll(
     { openapi: '3.1.0', paths: { '/a': { $ref: 'a.yaml' } } },
     { 'a.yaml': { get: { callbacks: { on: { x: { $ref: 'a.yaml' } } } } } },
@@ -244,7 +244,7 @@ test('a path that is within itself is told', () => {
   expect(dead).toMatchObject([{ reference: 'a.yaml', isUnread: false }]);
 });
 
-test('whatever leads to whatever, each reference of a joined description leads to a component', () => {
+test('for any references among documents, each reference of the joined description leads to a component', () => {
   const files = ['a.yaml', 'b/c.yaml', 'd.yaml'];
   const reference = fc
     .tuple(

@@ -141,7 +141,7 @@ test.each([
   expect(compilePattern(source)).toEqual({ fault });
 });
 
-test('a match that ended for its work leaves nothing behind', () => {
+test('a match that was ended by its limit does not affect the next', () => {
   const pattern = compilePattern('^(a|b)*c$');
   if (typeof pattern !== 'function') throw new Error(pattern.fault);
   for (let limit = 1; limit < 60; limit += 1) {

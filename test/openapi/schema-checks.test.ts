@@ -499,7 +499,7 @@ describe('the work of a check is bounded', () => {
   });
 });
 
-test('of a body with thousands of faults the first ones are listed', () => {
+test('the first faults of a body with thousands are listed', () => {
   const { check } = compile({ additionalProperties: false });
   const body = Object.fromEntries(Array.from({ length: 3000 }, (_, index) => [`m${index}`, 1]));
   expect(check(body, 1_000_000).faults).toHaveLength(64);

@@ -88,7 +88,7 @@ test.each<readonly [what: string, resource: string, schema: object, found: RegEx
   if (found !== undefined) expect(warnings[0]).toMatch(found);
 });
 
-test('resource of the rule book is that of every operation', async () => {
+test('a resource at the top of the rule book is that of every operation', async () => {
   const warnings = unmetInverses(await bookIn(`${RULES}\nresource: items\n`), v2(BILL));
   expect(warnings.map((warning) => warning.slice(0, 24))).toEqual([
     'operation "create_bill":',

@@ -38,12 +38,12 @@ test('a later release calls the name of a client display_name, and a pin saves t
   expect((await send('GET /clients?name=Harbour%20Realty', undefined, pinned)).body.meta.total).toBe(1);
 });
 
-test('with unknown=strip the later release drops the name without a word, and still misses the new one', async () => {
+test('with unknown=strip the later release drops the old name silently, and still requires the new one', async () => {
   const { send } = await service({ releases, unknown: 'strip' });
   expect(pointers(await send('POST /clients', { name: 'x' }))).toEqual(['/display_name']);
 });
 
-test('releases concern nothing else', async () => {
+test('releases differ in nothing else', async () => {
   const { send } = await service({ releases });
   const order = { highlight_type: 'dusk', property: { address: { suburb: 'x' }, client: { name: 'y' } } };
   const first = await send('POST /orders/post_productions', order, pinned);

@@ -11,18 +11,18 @@ test('the window opens with the first request and lasts a minute', () => {
   expect([wait('a'), wait('a'), wait('a')]).toEqual([0, 0, 60]);
 });
 
-test('keys are counted apart', () => {
+test('keys are counted separately', () => {
   const wait = createRateLimit(1, () => 0);
   expect([wait('a'), wait('b'), wait('a'), wait('b')]).toEqual([0, 0, 60, 60]);
 });
 
-test('no rate is no limit', () => {
+test('without a rate there is no limit', () => {
   const wait = createRateLimit(0, () => 0);
   expect(Array.from({ length: 1000 }, () => wait('a')).every((seconds) => seconds === 0)).toBe(true);
 });
 
 // Attack: a flood of invented keys, to fill the memory with windows. The oldest ones are let go.
-test('ten thousand keys are remembered at the most', () => {
+test('at most ten thousand keys are remembered', () => {
   const wait = createRateLimit(1, () => 0);
   wait('first');
   for (let index = 0; index < 10_000; index++) wait(`key ${index}`);

@@ -53,7 +53,7 @@ test.each([
   },
 );
 
-test('the validator would find a fault', async () => {
+test('the validator finds a fault, so that the next tests can fail', async () => {
   const broken = await describe(V2);
   broken.paths['/api/v2/clients'].post.responses = {};
   delete broken.info.title;

@@ -140,7 +140,7 @@ test.each(['refuse', 'strip'] as const)(
   },
 );
 
-test('beyond the rate both say the same', async () => {
+test('beyond the rate both versions give the same response', async () => {
   const versions = pair('refuse', 2);
   for (const status of [200, 404, 429]) {
     const { v1, v2 } = await playBoth(versions, { line: status === 404 ? 'GET /x' : 'GET /heartbeat' });

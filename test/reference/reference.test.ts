@@ -25,7 +25,7 @@ test.each([
   expect((await send(`DELETE ${path}/1`)).status).toBe(404);
 });
 
-test('an order with a new property brings the property into being, and update_property changes it', async () => {
+test('an order with a new property creates the property, and update_property changes it', async () => {
   const { send } = await service();
   const property = { display_name: 'Pier 4', address: { suburb: 'Docklands', state: 'VIC' } };
   const order = await send('POST /orders/floor_plans', { property });
@@ -44,7 +44,7 @@ test('an order with a new property brings the property into being, and update_pr
   expect((await send(`GET /properties/${id}`)).body.data).toEqual(expected);
 });
 
-test('an order for a property that has an id makes no other one', async () => {
+test('an order for a property with an id creates no other property', async () => {
   const { send } = await service();
   const order = await send('POST /orders/post_productions', { property: { id: 12, display_name: 'x' } });
   expect(order.body.data.property_id).toBe(12);
@@ -82,14 +82,14 @@ test.each(['page=0', 'page=x', 'page=', 'per_page=101', 'per_page=-1', 'page=1e3
   },
 );
 
-test('ids are never given twice', async () => {
+test('ids are never reused', async () => {
   const { send } = await service();
   await send('POST /clients', { name: 'a' });
   await send('DELETE /clients/1');
   expect((await send('POST /clients', { name: 'b' })).body.data.id).toBe(2);
 });
 
-test('an id of one collection is none of another', async () => {
+test('an id of one collection is not found in another', async () => {
   const { send } = await service();
   await send('POST /clients', { name: 'a' });
   expect((await send('GET /contacts/1')).status).toBe(404);
@@ -205,7 +205,7 @@ test.each(['property_id=x', 'property_id=0', 'client_id=', 'client_id=9999999999
   },
 );
 
-test('a key that may only read gets 403 for writes, whatever they are', async () => {
+test('a key that may only read gets 403 for every write', async () => {
   const { send } = await service({ readOnlyKeys: ['visitor'] });
   await send('POST /clients', { name: 'a' });
   const visitor = { authorization: 'Bearer visitor' };

@@ -66,7 +66,7 @@ test.each(['v1', 'v2'] as const)(
   },
 );
 
-test('an address without a member is none', async () => {
+test('an address without members is not stored', async () => {
   const { v1, v2 } = await both();
   const order = await v2('POST /orders/floor_plans', { property: { display_name: 'x', address: {} } });
   expect(order.body.data.property).toEqual({ display_name: 'x' });

@@ -65,7 +65,7 @@ test.each([
   expect(auditDependencies(project(manifest, packages))).toEqual([fault]);
 });
 
-test('what is installed otherwise than locked, or not at all, is a fault', () => {
+test('a package that is missing, or installed in another version than locked, is a fault', () => {
   const a = { ...HASH, version: '1.0.0', license: 'MIT' };
   const other = project({}, { 'node_modules/a': a });
   writeFileSync(new URL('node_modules/a/package.json', other), '{"version":"1.0.1"}');

@@ -15,6 +15,6 @@ test('what is unreleased becomes the section of the version', () => {
   expect(() => cutChangelog('# Changelog\n', '0.2.0', '2026-11-23')).toThrow('has no section');
 });
 
-test('git would drop the headings of a tag message', () => {
+test('headings become lines that git keeps in the message of a tag', () => {
   expect(tagMessage('0.2.0', '### Added\n\n- One.')).toBe('capture-gateway 0.2.0\n\nAdded:\n\n- One.\n');
 });

@@ -39,7 +39,7 @@ test.each([
   expect(pumps(source, flags)).toEqual([]);
 });
 
-test('expressions that are built of constants are judged, and others need a reason', () => {
+test('expressions that are built from constants are checked, and others need a reason', () => {
   const built = 'const word = String.raw`\\w+`; const both = `${word} +${word}`;\n';
   expect(regexFaults('a.ts', `${built}new RegExp(\`^(?:\${both})$\`, 'i');`)).toEqual([]);
   expect(regexFaults('a.ts', `${built}export const pattern = new RegExp(\`^(?:\${both})+$\`);`)).toEqual([

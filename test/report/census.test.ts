@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { CensusTally, OpenApiNames } from '../../src/report/census.ts';
 import { v1TallyEntry } from '../support/v1-tally-entry.ts';
 
-test('counts the names of an operation that comes when there are too many of others', () => {
+test('counts the names of an operation that comes after too many names of others', () => {
   const tally = new CensusTally();
   const attributes = Array.from({ length: 1000 }, (_, name) => `/n${name}`);
   for (const operation of ['a', 'b', 'c', 'd', 'e'])
@@ -74,7 +74,7 @@ test('says nothing about operations that it does not describe, whatever the docu
 });
 
 // Attack: a description that refers to itself, so that the report never ends.
-test('follows no circle', () => {
+test('ends on circular references', () => {
   const schema = { $ref: '#/a' };
   const document = {
     a: { $ref: '#/a' },

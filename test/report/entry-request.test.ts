@@ -3,7 +3,7 @@ import { requestLike } from '../../src/report/entry-request.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
-test('a request like one with an empty wrapper has an object in it, which V1 accepts', () => {
+test('a request that stands for one with an empty wrapper has an object in it, which V1 accepts', () => {
   const edits = [{ change: 'body-wrapper', rule: 'unwrap', from: '/data', path: '' }] as const;
   const like = requestLike({ ...sampleEntry(0, 0), edits, attributes: ['/data'] });
   expect(JSON.parse(typeof like === 'string' ? like : (like.body ?? ''))).toEqual({ data: {} });

@@ -23,7 +23,7 @@ const kindsOf = (...logs: ReplicaLog[]): readonly string[] =>
   logGaps(logs).map(({ log: name, kind }) => `${name} ${kind}`);
 
 describe('gaps of replicas', () => {
-  test('a log that ends, begins or is silent while another goes on is told, with its times', () => {
+  test('a log that ends, begins or is silent while another goes on is reported, with its times', () => {
     const gaps = logGaps([log('a', [0, 100]), log('b', [0, 40]), log('c', [10, 50], [57, 100])]);
     expect(gaps.map(({ sentence }) => sentence)).toEqual([
       `The log of b ends at ${time(40 - 1 / 12)}, 60 hours before another, without the line of a stop.`.replace(
@@ -35,13 +35,13 @@ describe('gaps of replicas', () => {
     ]);
   });
 
-  test('nobody is told to have gaps that every replica has: no traffic looks the same', () => {
+  test('a gap that every replica has is not reported, because a time without traffic looks the same', () => {
     expect(kindsOf(log('a', [0, 20], [30, 50]), log('b', [0, 20], [30, 50]))).toEqual([]);
     expect(kindsOf(log('a', [0, 20], [30, 50]))).toEqual([]);
     expect(kindsOf(log('a', [0, 50]), log('b'))).toEqual([]);
   });
 
-  test('a replica that follows another, as in a deployment, is no gap', () => {
+  test('a replica that follows another, as in a deployment, leaves no gap', () => {
     expect(kindsOf(log('a', [0, 20]), log('b', [20.5, 50]), log('c', [0, 50]))).toEqual([]);
     expect(kindsOf(log('a', [0, 20]), log('b', [25, 50]), log('c', [0, 50]))).toEqual([
       'a ends-early',
@@ -49,7 +49,7 @@ describe('gaps of replicas', () => {
     ]);
   });
 
-  test('starts and stops that the process log tells explain a gap', () => {
+  test('starts and stops in the process log explain a gap', () => {
     const stopped = log('b', [0, 40]);
     stopped.addEvent('stopped', time(40));
     const restarted = log('c', [10, 50], [60, 100]);
@@ -59,7 +59,7 @@ describe('gaps of replicas', () => {
     expect(kindsOf(log('a', [0, 100]), stopped, restarted)).toEqual([]);
   });
 
-  test('a replica with little traffic is silent for longer before it is told', () => {
+  test('a replica with little traffic may be silent for longer before it is reported', () => {
     const sparse = (to: number): ReplicaLog => {
       const replica = new ReplicaLog('b');
       for (let hour = 0; hour < to; hour += 2) replica.add(time(hour));
@@ -70,7 +70,7 @@ describe('gaps of replicas', () => {
     expect(kindsOf(log('a', [0, 100]), sparse(82))).toEqual(['b ends-early']);
   });
 
-  test('entries in any order, or with a time that is none, change nothing', () => {
+  test('entries in another order, or with an invalid time, change nothing', () => {
     const [replica, other] = [log('b', [50, 100], [20, 30], [0, 10]), log('a', [0, 100])];
     for (const wrong of ['', 'zzzz-zz-zzTzz:zz:zz.zzzZ']) replica.add(wrong);
     expect(logGaps([other, replica])).toMatchObject([
@@ -79,7 +79,7 @@ describe('gaps of replicas', () => {
     ]);
   });
 
-  test('a log with many gaps is told by its longest', () => {
+  test('of a log with many gaps, the longest are reported', () => {
     const spans = Array.from({ length: 60 }, (_, n) => [n * 10, n * 10 + (n === 30 ? 1 : 6)] as const);
     const gaps = logGaps([log('a', [0, 600]), log('b', ...spans)]);
     expect(gaps).toHaveLength(20);
@@ -120,7 +120,7 @@ describe('a single log', () => {
     (hour: number): boolean =>
       hour < from || hour >= until;
 
-  test('is judged by its own weeks: a lost file is told, quiet nights and weekends are not', () => {
+  test('is judged by its own weeks: a lost file is reported, quiet nights and weekends are not', () => {
     const isLost = lacks(600, 624);
     expect(logGaps([weeks(isLost)])).toMatchObject([
       {
@@ -166,7 +166,7 @@ describe('files of a rotation', () => {
         }),
     );
 
-  test('are missed by their numbers where there is a time without entries', () => {
+  test('are noticed as missing by their numbers if there is a time without entries', () => {
     expect(files(['r.log', 90, 99], ['r.log.1', 60, 90], ['r.log.3.gz', 0, 30])).toEqual([
       `A file of r.log is missing between r.log.1 and r.log.3.gz: nothing is between ${time(30)} and ${time(60)}.`,
     ]);
@@ -175,7 +175,7 @@ describe('files of a rotation', () => {
     expect(files(['pod-7.log', 30, 60], ['pod-9.log', 0, 10])).toEqual([]);
   });
 
-  test('are missed by their dates, but not on days that have none each week', () => {
+  test('are noticed as missing by their dates, but not on weekdays that never have any', () => {
     expect(dated((day) => day !== 16)).toEqual([
       `A file of r.log is missing between r.log-20261125 and r.log-20261127: nothing is between ${time(364)} and ${time(388)}.`,
     ]);
@@ -302,7 +302,7 @@ test('a clock that is set leaves a gap, and one that drifts does not', () => {
   ]);
 });
 
-test('a worker that ended is told, and of many gaps the latest are', () => {
+test('a worker that ended is reported, and so are the latest of many gaps', () => {
   const { gaps } = clocks();
   gaps.addWorkerEnd(2, OWN_GAPS_START - 1000, 'SIGKILL');
   expect(gaps.all).toEqual([

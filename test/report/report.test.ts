@@ -55,7 +55,7 @@ function tallyOf(entries: readonly Entry[]): Tally {
 const options = { now: new Date(now).toISOString() };
 const reportOf = (...entries: readonly Entry[]): Report => makeReport(tallyOf(entries), options);
 
-test('what ends before V1 is told with the clients that still use it', () => {
+test('operations that end before V1 are listed with the clients that still use them', () => {
   const bill = { operation: 'create_bill' };
   const tally = tallyOf([
     v1('a', 1, [UNWRAP], bill),
@@ -85,7 +85,7 @@ test('what ends before V1 is told with the clients that still use it', () => {
   expect(makeReport(tally, options)).not.toHaveProperty('endings');
 });
 
-test('clients that are new to V1 are told, with the key whose place one seems to take', () => {
+test('clients that are new to V1 are listed, with the key that one seems to replace', () => {
   const bill = { operation: 'create_bill' };
   const refused = {
     ...bill,
@@ -155,7 +155,7 @@ describe('a client', () => {
 });
 
 describe('the report', () => {
-  test('leaves out the webhooks of V2, whatever became of them', () => {
+  test('leaves out the webhooks of V2, with any outcome', () => {
     const webhooks = [200, 401, 502].map((status): Entry => ({
       ...v1('a', 0, []),
       route: 'webhook',
@@ -204,7 +204,7 @@ describe('the report', () => {
     expect(makeReport(new Tally(), options).canSwitchOff).toBe(false);
   });
 
-  test('breaks neither CSV nor Markdown, and lets no name be a formula', () => {
+  test('does not break CSV or Markdown, and prints no name as a formula', () => {
     const report = makeReport(tallyOf([v1('c', 0, [UNWRAP])]), {
       ...options,
       names: new Map([['c', '=HYPERLINK("x"),|a|\n']]),
@@ -322,7 +322,7 @@ test.each<[name: string, on: Change['on'], rules: readonly RequestRule[], handle
   expect(proposals([{ id: 'new', summary: 'New.', on, request } as Change])).toBe(handled ? 0 : 1);
 });
 
-test('a change that is no more in the rule book handles nothing', () => {
+test('a change that is no longer in the rule book handles nothing', () => {
   const tally = tallyOf([
     v1('c', 0, [UNWRAP, NEST], { attributes: ['/data', '/data/property', '/data/property/suburb'] }),
   ]);
@@ -510,7 +510,7 @@ describe('the guide', () => {
     expect(guideMarkdown(guideOf(order(), invalid))).toContain('**After**');
   });
 
-  test('calls a body verified that V2 accepted, and no other', () => {
+  test('calls only bodies verified that V2 accepted', () => {
     const bodyOf = (...entries: readonly Entry[]): GuideBody | undefined =>
       guideOf(...entries).calls[0]?.bodies[0];
     expect(bodyOf(order())?.isVerified).toBe(true);
@@ -524,7 +524,7 @@ describe('the guide', () => {
     });
   });
 
-  test("takes V2's schema for what it is: evidence where V2 was not asked", () => {
+  test("takes V2's schema as evidence only where V2 got no request", () => {
     const checked = (would: Entry['would'], more: Partial<Entry> = {}): Entry =>
       order({ origin: 'v1', mode: 'observe', verdict: 'passed', would, ...more });
     const callOf = (...entries: readonly Entry[]): GuideCall | undefined => guideOf(...entries).calls[0];
@@ -582,7 +582,7 @@ describe('the guide', () => {
     for (const { after } of bodies ?? []) expect(after).not.toContain('note');
   });
 
-  test("takes no body for verified by V2's schema of which V2 refused a member", () => {
+  test("does not call a body verified by V2's schema if V2 refused a member of it", () => {
     const refused = order({ status: 422, errorPointers: ['/note'] });
     const valid = order({ origin: 'v1', mode: 'observe', would: { verdict: 'rewritten', v2: 'valid' } });
     expect(guideOf(refused, valid).calls[0]?.bodies).toEqual([
@@ -608,12 +608,12 @@ describe('the guide', () => {
     },
   );
 
-  test('says of a read that V2 refused that it was not accepted, not that it was not received', () => {
+  test('says that V2 did not accept a read, not that V2 did not receive it', () => {
     const read = order({ method: 'GET', bytesIn: 0, edits: [], attributes: undefined, status: 404 });
     expect(guideOf(read).calls[0]?.bodies[0]?.evidence).toBe('Not verified: V2 has not accepted it yet.');
   });
 
-  describe('shows no body that nobody sent', () => {
+  describe('shows no body that no client sent', () => {
     const bodyOf = (more: Partial<Entry>): GuideBody | undefined =>
       guideOf(order({ operation: 'create_client', path: '/api/v1/clients', ...more })).calls[0]?.bodies[0];
     const forwarded = { edits: [], verdict: 'unchanged', attributes: undefined } as const;
@@ -793,7 +793,7 @@ test('a client that only reads, and gets its responses rewritten, has more to ch
   });
 });
 
-test('ten clients of an attribute are said to be perhaps more', () => {
+test('ten clients of an attribute are called ten or more', () => {
   const sent = (client: number, status: number, names: readonly string[]): Entry =>
     v1(`c${client}`, 0, [UNWRAP], {
       attributes: ['/data', ...names],
@@ -813,7 +813,7 @@ test('ten clients of an attribute are said to be perhaps more', () => {
   expect(proposalOf(9)).toContain('c7, c8\n');
 });
 
-test('a client that is waited for longer is told with its own days', () => {
+test('a client that had long pauses is listed with its own number of days', () => {
   const text = reportMarkdown(reportOf(v1('c', 20, [])));
   expect(text).toContain('2026-11-01T12:00:00.000Z, gone after 42 days |');
   expect(text).toContain(
@@ -861,7 +861,7 @@ test.each<
   }
 });
 
-test('an upload that broke off shows no work, and is no response of V2', () => {
+test('an upload that broke off shows no work, and does not count as a response of V2', () => {
   const left = v1('c', 1, [], { status: 0, upstreamPath: undefined, bytesOut: 0 });
   const [client] = reportOf(left).clients;
   expect(client).toMatchObject({ class: 'unknown', outcomes: [{ by: 'gateway', status: 0, count: 1 }] });
@@ -872,14 +872,14 @@ test('an upload that broke off shows no work, and is no response of V2', () => {
   expect(reportOf(queued).clients[0]?.outcomes).toMatchObject([{ by: 'gateway' }]);
 });
 
-test('a client of which every request was refused is not known', () => {
+test('the work of a client whose requests were all refused is unknown', () => {
   const refused = v1('c', 1, [], { verdict: 'refused', failure: 'malformed-json', status: 400 });
   const [client] = reportOf(refused).clients;
   expect(client).toMatchObject({ class: 'unknown', mistakes: [{ code: 'malformed-json', count: 1 }] });
   expect(client?.unknown).not.toEqual([]);
 });
 
-test('a digest tells each owner of a client on V1 what to change, and nobody who is gone', () => {
+test('a digest tells the owner of each client on V1 what to change, and leaves out clients that are gone', () => {
   const report = makeReport(tallyOf([v1('c', 1, [UNWRAP, NEST]), v1('old', 90, [UNWRAP])]), {
     ...options,
     names: new Map([['c', '<b>Acme</b>']]),
@@ -960,7 +960,7 @@ describe('the statement on switching V1 off', () => {
     expect(reportMarkdown(report)).toContain('not met: V2 and V1 differed in 1 of 1 verified read');
   });
 
-  test('says that nothing was seen, of an empty log and of native traffic', () => {
+  test('says for an empty log and for native traffic that nothing was seen', () => {
     expect(at(time)).toMatchObject({ verdict: 'nothing-seen', sentence: 'No V1 request was seen yet.' });
     expect(at(time, ...daily).verdict).toBe('nothing-seen');
   });
@@ -1139,7 +1139,7 @@ test('says whom each brownout met, the latest brownout first', () => {
   expect(metByBrownouts([])).toEqual([]);
 });
 
-test('a body that no rule read shows no work, which is then not known', () => {
+test('a body that no rule read shows no work, so that the work is unknown', () => {
   for (const note of ['media-type', 'unnamed-put', 'unnamed-body', 'unsupported: forward']) {
     const [client] = reportOf(v1('c', 1, [], { note })).clients;
     expect([client?.class, client?.unknown]).toEqual([
@@ -1169,7 +1169,7 @@ test.each([
   expect([report.clients[0]?.refused, report.days[0]?.refused]).toEqual([times, times]);
 });
 
-test('a digest says a fact of two changes once', () => {
+test('a digest mentions a fact that two changes share once', () => {
   const report = reportOf(
     v1('a', 1, [{ change: 'one', rule: 'rename', from: '/a', path: '/b' }]),
     v1('a', 0, [{ change: 'two', rule: 'rename', from: '/a', path: '/b' }]),

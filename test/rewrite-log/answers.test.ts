@@ -113,7 +113,7 @@ describe('what an exchange was to its client', () => {
     expect(judge.judge(entryOf(facts))).toBe(answer);
   });
 
-  test('a share of refusals as on V1 is none, and what goes beyond it failed', () => {
+  test("refusals up to V1's share are not failures, and those beyond it are", () => {
     const judge = new AnswerJudge();
     for (let at = 0; at < 50; at += 1) for (const status of [404, 200]) judge.judge(entryOf(onV1(status)));
     const answers = Array.from({ length: 40 }, (_, at) =>

@@ -37,7 +37,7 @@ describe('the names in a body', () => {
     );
   });
 
-  test('are those that a walk through the whole body finds, whatever was read before', () => {
+  test('are those that a walk through the whole body finds, after any other bodies', () => {
     const names = endless();
     fc.assert(
       fc.property(anyDocument, (text) => {
@@ -47,7 +47,7 @@ describe('the names in a body', () => {
     );
   });
 
-  test('are one list for all bodies of the same make', () => {
+  test('are one list for all bodies of the same shape', () => {
     const names = endless();
     const first = names.of(bytesOf('{"data":{"name":"Jane","list":[{"id":1}]}}'));
     expect(names.of(bytesOf('{ "d\\u0061ta" : {"name":null,"list":[{"id":2},{"id":3}]}}'))).toBe(first);

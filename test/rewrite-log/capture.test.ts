@@ -116,7 +116,7 @@ test.each(['?', '&', '=', '?&', '&?=', 'key?', '%'])(
 );
 
 describe('a kept exchange', () => {
-  test('has no secret of a query that a rule gave an innocent name, or took one from', () => {
+  test('has no secret of a query whose name a rule changed to or from an innocent one', () => {
     const capture = new Capture({ ...options, mode: 'bodies' });
     const { v1Request } = material('{}');
     const v2Request = { ...v1Request, target: '/api/v2/clients?who=k1&session=k2&page=p1' };
@@ -382,7 +382,7 @@ describe('secrets', () => {
     }
   });
 
-  test('and nothing else: text without a pair of that name stays as it is', () => {
+  test('and nothing else is: a text without a pair of that name stays unchanged', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme-ascii', maxLength: 40 }), (text) => {
         fc.pre(!/auth|cookie|key|passw|secret|session|signature|token|credential|@|%/i.test(text));

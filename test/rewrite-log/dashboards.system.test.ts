@@ -164,12 +164,12 @@ describe('the dashboard', () => {
     expect(loose).toEqual([]);
   });
 
-  test('counts V1 requests by a series that begins at 0: of one that is born at 3, the first 3 are no increase', () => {
+  test('counts V1 requests by a series that begins at 0, because a series that began at 3 would hide the first 3', () => {
     const panel = board.panels.find(({ title }) => title === 'V1 requests in 24 hours');
     expect(panel?.targets?.[0]?.expr).toContain('increase(gateway_v1_requests_total{');
   });
 
-  test('is a dashboard by Grafana’s schema, which finds what is wrong', () => {
+  test('is valid by Grafana’s schema, which finds faults', () => {
     expect(grafanaFaults(board)).toEqual([]);
     const panel = board.panels.find(({ type }) => type === 'timeseries');
     if (panel === undefined) throw new Error('the dashboard has no time series');

@@ -244,7 +244,7 @@ describe('a filter', () => {
     );
   });
 
-  test('finds values again that it has quoted', () => {
+  test('finds values that completion has quoted', () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (path) => {
         const text = printFilter([{ negated: false, field: 'path', values: [path] }]);

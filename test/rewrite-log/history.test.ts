@@ -39,7 +39,7 @@ describe('the ring', () => {
     expect(ring.latest - ring.oldestFailure).toBe(124);
   });
 
-  test('returns entries as they were added, whatever texts and lists they have, until they are replaced', () => {
+  test('returns entries as they were added, with any texts and lists, until they are replaced', () => {
     fc.assert(
       fc.property(fc.array(arbitraryEntry, { minLength: 1, maxLength: 60 }), (entries) => {
         const ring = new Ring(20);
@@ -54,7 +54,7 @@ describe('the ring', () => {
     );
   });
 
-  test('keeps entries of any length, as many as it promises', () => {
+  test('keeps the promised number of entries of any length', () => {
     const ring = new Ring(30);
     const lengths = [10, 70_000, 40_000, 65_000, 200_000, 3000];
     const entryOf = (n: number): Entry => ({
@@ -144,7 +144,7 @@ describe('the history', () => {
     expect(minute?.v2?.p99).toBeLessThan(20);
   });
 
-  test('tells the last whole second', () => {
+  test('has the number of exchanges in the last whole second', () => {
     const history = new History();
     for (let n = 0; n < 7; n += 1) history.add(sampleEntry(n, 0), 5_000_000 + n * 100, 'well');
     expect(history.perSecond(5_000_999)).toBe(0);

@@ -68,7 +68,7 @@ function isAt(mask: string, pointed: string): boolean {
 }
 
 // Attack: a body nested 500 deep again and again, so that each value costs a pointer of its depth.
-test('a body of 20,000 values is masked at any depth, one of more is withheld', () => {
+test('a body of up to 20,000 values is masked at any depth, a larger one is withheld', () => {
   const walker = new JsonWalker(undefined, 20_000);
   const masks = new ValueMasks(['/data/*/a/secret', 'secret']);
   const nested = `${'{"a":'.repeat(500)}{"secret":1}${'}'.repeat(500)}`;

@@ -50,7 +50,7 @@ test('a hash that failed is made again for the next request', async () => {
 });
 
 // Attack: requests with ever new keys, each in a head of 12 KiB, make the cache of their hashes fill the memory.
-test('the cache does not retain the heads that keys were cut from', () => {
+test('the cache of hashes does not retain the heads that keys were cut from', () => {
   expect(
     heldBeyond(
       () => {
@@ -67,7 +67,7 @@ test('the cache does not retain the heads that keys were cut from', () => {
 });
 
 // Attack: the keys themselves are 12 KiB each.
-test('the cache is bounded by its characters', () => {
+test('the cache of hashes is bounded by its characters', () => {
   expect(
     heldBeyond(
       () => {
@@ -118,7 +118,7 @@ function entryOf(k: number): Entry {
 }
 
 // Attack: heads of 12 KiB, so that the some hundred bytes kept of each request retain all of them: 120 MiB for 10,000.
-test('kept entries keep no head of a request alive', () => {
+test('entries with their own copies keep no head of a request alive', () => {
   expect(
     heldBeyond(() => Array.from({ length: COUNT }, (_, k) => ownEntry(entryOf(k))), {
       most: (COUNT * HEAD_BYTES) / 4,
@@ -126,7 +126,7 @@ test('kept entries keep no head of a request alive', () => {
   ).toBeUndefined();
 });
 
-test('other entries do', () => {
+test('without their own copies, entries would keep heads alive', () => {
   expect(
     heldBeyond(() => Array.from({ length: COUNT }, (_, k) => entryOf(k)), {
       least: (COUNT * HEAD_BYTES) / 2,
@@ -134,7 +134,7 @@ test('other entries do', () => {
   ).toBeUndefined();
 });
 
-test('neither does what the operator view keeps of them', () => {
+test('entries in the operator view keep no head of a request alive', () => {
   const options = { mode: 'off', maxEntries: 0, maxBytes: 0, bodyLimit: 0, structurePerSecond: 0 } as const;
   const work = (): OperatorView => {
     const view = new OperatorView({
@@ -149,7 +149,7 @@ test('neither does what the operator view keeps of them', () => {
   expect(heldBeyond(work, { most: (COUNT * HEAD_BYTES) / 3 })).toBeUndefined();
 });
 
-test('nor do the headers that are kept', () => {
+test('captured headers keep no head of a request alive', () => {
   const work = (): unknown =>
     Array.from({ length: COUNT }, (_, k) => {
       const text = head(k);

@@ -65,7 +65,7 @@ describe('an operation that fails', () => {
     for (const { evidence } of operation.harms) expect(evidence.isHarm).toBe(true);
   });
 
-  test('that always failed at times is not blamed for an outage, and is over with it', () => {
+  test('that always failed at times is not blamed for an outage, and is no longer reported when the outage is over', () => {
     const operation = new Operation();
     const atTimes = (times: number): void => {
       for (let time = 0; time < times; time += 1) operation.see(1, 'failed').see(5, 'well');
@@ -98,7 +98,7 @@ describe('an operation that fails', () => {
   });
 
   // The test allows a look at any time: an operation whose share does not change is not harmed.
-  test('is not told while its share stays the same, however long one looks', () => {
+  test('is not reported while its share stays the same, however often it is tested', () => {
     const operation = new Operation();
     for (let round = 0; round < 400; round += 1) operation.see(9, 'well').see(1, 'failed');
     expect(operation.harms).toEqual([]);

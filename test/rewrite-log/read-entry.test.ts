@@ -14,7 +14,7 @@ const ENTRY: Entry = {
 };
 
 // Attack: a line that somebody put into a log, to end the program that reads it.
-test('a line that is no entry, or has members of a wrong kind, is not read', () => {
+test('a line that is not an entry, or has members of a wrong type, is not read', () => {
   for (const wrong of [
     null,
     7,

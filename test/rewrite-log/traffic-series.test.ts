@@ -63,7 +63,7 @@ describe('traffic over time', () => {
     ]);
   });
 
-  test("tells the median and the 95 % quantile of all, beside V2's own", () => {
+  test("has the median and the 95 % quantile of all, beside V2's own", () => {
     const series = new TrafficSeries();
     for (let ms = 1; ms <= 100; ms += 1)
       series.add(entryOf({ totalMs: ms * 10, upstreamMs: ms }), START, 'well');
@@ -91,7 +91,7 @@ describe('traffic over time', () => {
     expect(series.data.steps[step]).toHaveLength(kept);
   });
 
-  test('the counts of two processes add up to those of one that saw all', () => {
+  test('the counts of two processes add up to those of one process that saw all', () => {
     const seen = fc.record({
       at: fc.integer({ min: 0, max: 400 }),
       ms: fc.integer({ min: 1, max: 5000 }),

@@ -66,13 +66,13 @@ test.each([
   expect([keyOf(sent, v1, false), keyOf(sentToV2, v2, true)]).toEqual([key, key]);
 });
 
-test('a key with dollars is sent as it is', async () => {
+test('a key with dollar signs is sent unchanged', async () => {
   const book = await bookWith(HEADER, "headers: [{ rename: X-Key, to: Authorization, as: 'Bearer {}' }]");
   expect(keyFieldAtV2(book, '$&{}')).toEqual(['Authorization', 'Bearer $&{}']);
   expect(keyFieldAtV1(undefined, 'k')).toEqual(['Authorization', 'Bearer k']);
 });
 
-test('no key is none, and two that differ are ambiguous, of V1 alone', async () => {
+test('an empty or missing key is no key, and two different keys are ambiguous', async () => {
   const book = await bookWith(QUERY, "headers: [{ query: key, to: Authorization, as: 'Bearer {}' }]");
   const keys = new ClientKeys(clientField(book), book);
   const head = (...forwardedHeaders: string[]) => ({ authorization: undefined, forwardedHeaders });

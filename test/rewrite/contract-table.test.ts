@@ -110,7 +110,7 @@ cases(
     ['{"old":2,"new":1,"x":3}', '{"new":2,"x":3}'],
   ],
 );
-test('a conflict is logged, the dropped member too', () => {
+test('a conflict is logged, with the dropped member', () => {
   expect(recordsOf(planOf([RENAME]), '{"new":1,"old":2}')).toEqual([
     'rename /new ->  (conflict)',
     'rename /old -> /new (conflict)',
@@ -142,7 +142,7 @@ cases(
     ['{"street":1,"address":null,"lat":2}', '{"address":{"street":1,"lat":2}}'],
   ],
 );
-test('nest: what gives way is logged as a conflict', () => {
+test('nest logs the member that is dropped as a conflict', () => {
   expect(recordsOf(planOf([nestBody]), '{"address":"x","street":1}')).toEqual([
     'nest /address ->  (conflict)',
     'nest /street -> /address/street',
@@ -314,7 +314,7 @@ cases(
   ],
   [['{"data":{"old":1}}', '{"box":{"newest":1}}']],
 );
-test('pointers lead from the V1 body to the V2 body, whatever came between', () => {
+test('pointers lead from the V1 body to the V2 body, through any rules between', () => {
   const plan = planOf([
     UNWRAP,
     RENAME,
@@ -329,7 +329,7 @@ test('pointers lead from the V1 body to the V2 body, whatever came between', () 
   ]);
 });
 
-test('what re-encoding would damage survives', () => {
+test('texts that re-encoding would damage survive', () => {
   const odd =
     '"n":12345678901234567890,"m":10.50,"e":1E400,"z":-0,"l":[],"o":{},"s":"\\u00e9\\/\\ud800","10":1,"2":2,"__proto__":3,"t":true,"t":false';
   expect(rewritten(planOf([UNWRAP, RENAME]), `{"data":{${odd},"old":1}}`)).toBe(`{${odd},"new":1}`);

@@ -285,7 +285,7 @@ const anyRule: fc.Arbitrary<RequestRule> = fc.oneof(
 );
 const anyRules = fc.array(anyRule, { minLength: 1, maxLength: 4 });
 
-test('rewriting a form is rewriting what it says: an independent reader finds the same', () => {
+test('rewriting a form equals rewriting its content: an independent reader finds the same', () => {
   let rewritten = 0;
   fc.assert(
     fc.property(anyRules, form, (rules, text) => {
@@ -320,7 +320,7 @@ function hasTwice(text: string): boolean {
   return new Set(names).size < names.length;
 }
 
-test('whatever the bytes are, those outside of edits stay, and a form without rules is identical', () => {
+test('for any bytes, those outside of edits stay, and a form without rules is identical', () => {
   const bytes = fc.oneof(
     form.map(bytesOf),
     fc.uint8Array({ maxLength: 40 }),
@@ -494,7 +494,7 @@ describe('a form that names a method for which other rules apply', () => {
       });
   });
 
-  test('in another charset is malformed, and no fault where no rule applies', () => {
+  test('in another charset is malformed, but crosses if no rule applies', () => {
     const inText = bytesOf('{"data":{"a":"&_method=PUT&"}}');
     expect(
       outcomeText(new FormPlan(bookOf([UNWRAP]), bookOf([UNWRAP]).changes, ['PUT']).rewrite(inText)),
@@ -518,7 +518,7 @@ describe('a form that names a method for which other rules apply', () => {
     });
   });
 
-  test('that is JSON says what became of its members', () => {
+  test('that is JSON logs the edits of its members', () => {
     const book = bookOf([UNWRAP, RENAME]);
     for (const body of ['{"data":{"old":1}}', '%7B%22data%22:%7B%22old%22:1%7D%7D']) {
       const outcome = new FormPlan(book, book.changes).rewrite(bytesOf(body));
@@ -530,7 +530,7 @@ describe('a form that names a method for which other rules apply', () => {
     }
   });
 
-  test('needs memory for its fields', () => {
+  test('is refused without memory for its fields', () => {
     const book = bookOf([RENAME]);
     const memory = { take: () => false };
     const outcome = new FormPlan(book, book.changes).rewrite(bytesOf('old=1'), memory);
@@ -538,7 +538,7 @@ describe('a form that names a method for which other rules apply', () => {
   });
 });
 
-test('the name of another method in a form, which V2 is not told, is no deprecated attribute', () => {
+test('the member that names another method, which V2 does not get, is no deprecated attribute', () => {
   const stripped = { rule: 'strip', from: '/_method' } as const;
   expect(deprecatedInV1([{ ...stripped, change: METHOD_OVERRIDE }])).toEqual([]);
   expect(deprecatedAttributes([{ ...stripped, change: METHOD_OVERRIDE }])).toEqual([]);

@@ -10,7 +10,7 @@ const many = (count: number): string =>
   Array.from({ length: count }, (_, k) => `"${k.toString(36)}":0`).join(',');
 
 // Attack: a body of many members that are all dropped, to keep the process busy in quadratic time and to fill the log.
-test('members by the hundred thousand are dropped in a moment, and the list of edits is bounded', () => {
+test('a hundred thousand members are dropped in a moment, and the list of edits is bounded', () => {
   const siblings = planOf([{ rule: 'unwrap', member: 'data' }]).rewrite(
     bytesOf(`{"data":{},${many(200_000)}}`),
   );
@@ -29,7 +29,7 @@ test('members by the hundred thousand are dropped in a moment, and the list of e
 });
 
 // Attack: one name of many kilobytes, to fill the log by a single member.
-test('a long name is written down once, and what follows is counted', () => {
+test('a long name is recorded once, and further records are counted', () => {
   const outcome = planOf([{ rule: 'unwrap', member: 'data' }]).rewrite(
     bytesOf(`{"${'n'.repeat(200_000)}":1,"m":2,"data":{}}`),
   );

@@ -201,7 +201,7 @@ function modelled(rules: readonly HeaderRule[], given: Pairs): Pairs {
 }
 
 describe('any rules on any fields', () => {
-  test('do what a plain list does, and tell of each change', () => {
+  test('do what a plain list does, and report each change', () => {
     fc.assert(
       fc.property(fc.array(rule, { maxLength: 5 }), fields, (rules, given) => {
         const outcome = rewritten(planOf(rules), given);
@@ -216,7 +216,7 @@ describe('any rules on any fields', () => {
     );
   });
 
-  test('renamed and mapped there and back are what they were, where nothing was in the way', () => {
+  test('renamed and mapped there and back are unchanged, if no conflict occurred', () => {
     const there: readonly HeaderRule[] = [
       { rule: 'rename', field: 'X-A', to: 'V2-A' },
       { rule: 'map', field: 'V2-A', values: [text('a', 'one'), text('b', 'two')] },
@@ -238,7 +238,7 @@ describe('any rules on any fields', () => {
   });
 });
 
-test('a response has rules of its own by status, after what is undone; others are left alone', async () => {
+test('response rules for a status apply after the inverse; other responses are left alone', async () => {
   const book = new CompiledRuleBook(
     await bookIn(`
 version: 2025-01-01
@@ -286,14 +286,14 @@ changes:
   expect(records?.length === 0).toBe(value === told);
 });
 
-test('Vary has the name of V1 also where no response rule undoes anything', () => {
+test("Vary has V1's name, even if no response rule undoes anything", () => {
   const plan = planOf([RENAME], { response: [] });
   expect(plan.hasResponseRules).toBe(true);
   expect(plan.response(304, ['Vary', 'X-Tenant-Id']).headers).toEqual(['Vary', 'X-Account']);
   expect(planOf([{ rule: 'strip', fields: ['X-Old'] }], { response: [] }).hasResponseRules).toBe(false);
 });
 
-test('on every is any request of V1, whatever its method; a book without header rules has no plan at all', async () => {
+test('on every stands for V1 requests of all methods; a book without header rules has no plan', async () => {
   const every = new CompiledRuleBook(
     await bookIn(
       'operations: { a: GET /a }\nchanges: [{ id: c, summary: s, on: every, headers: [{ strip: X-Old }] }]',

@@ -124,7 +124,7 @@ function plain(value: unknown): unknown {
 }
 
 describe('the inverse', () => {
-  test('gives back what V1 could send, wherever the resource is answered', () => {
+  test('gives back what V1 could send, at every place of the resource in a response', () => {
     const runs = fuzzRuns(500, 200);
     let undone = 0;
     fc.assert(
@@ -161,7 +161,7 @@ describe('the inverse', () => {
     expect(undone).toBeGreaterThan(runs / 5);
   });
 
-  test('meets the resource of an operation where that operation has it, and notes a response without one', () => {
+  test('finds the resource of an operation at its place, and notes a response without one', () => {
     const rules = book([change('c', [{ rule: 'rename', member: 'a', in: [], to: 'b' }])]);
     const bare = { ...LIST, id: 'bare', resource: [] };
     const inItems = { ...READ, id: 'items', resource: ['page', 'items'] };
@@ -264,7 +264,7 @@ const someRules = fc.array(
   { minLength: 1, maxLength: 5 },
 );
 
-describe('whatever V2 answers', () => {
+describe('for any response of V2', () => {
   test('one reading equals rule by rule, and every byte outside the edits stays', () => {
     fc.assert(
       fc.property(someRules, anyDocument, (texts, text) => {
@@ -280,7 +280,7 @@ describe('whatever V2 answers', () => {
     );
   });
 
-  test('the patch in the log makes the response of it', () => {
+  test("the patch in the log makes the response from V2's", () => {
     fc.assert(
       fc.property(someRules, anyDocument, (texts, text) => {
         // The library refuses to write __proto__; a name that occurs twice is one member to a patch.
@@ -292,7 +292,7 @@ describe('whatever V2 answers', () => {
     );
   });
 
-  test('what is remembered of a shape is what is computed for each response', () => {
+  test('the plan kept for a shape equals the one computed for each response', () => {
     const listed = someRules.filter(
       (all) => !all.includes('unnest x') && !all.includes('unnest data.address'),
     );

@@ -63,7 +63,7 @@ describe('pointers and values follow the rules', () => {
     expect(outcomeOf(`[${before}]`)).toBe(`[${after}]`);
   });
 
-  test('a place whose null has another value at V2 is the same place', () => {
+  test('a place whose null has another value in V2 stays the same place', () => {
     const values = [{ from: scalarOf(null), to: scalarOf('none') }];
     const plan = planFor({}, [{ rule: 'map', member: 'kind', in: [], values }]);
     const operation = '[{"op":"remove","path":"/kind"}]';
@@ -137,7 +137,7 @@ describe('pointers and values follow the rules', () => {
     ]);
   });
 
-  test('an operation on what V2 has not is dropped, with one comma', () => {
+  test('an operation on a place that V2 does not have is dropped, with one comma', () => {
     const keep = '{"op":"remove","path":"/a"}';
     const drop = '{"op":"remove","path":"/data/legacy"}';
     expect(outcomeOf(`[ ${drop} , ${keep} , ${drop},${drop} ,${keep} ]`)).toBe(`[ ${keep} ,${keep} ]`);
@@ -228,7 +228,7 @@ const operation = fc.oneof(
   ),
 ) as fc.Arbitrary<Operation>;
 
-test('a patch that is migrated and applied at V2 gives the resource that V1 would have, at V2', () => {
+test('a patch that is migrated and applied in V2 gives V2’s form of the resource that V1 would have', () => {
   const rules = RULES.filter(({ rule }) => rule !== 'default');
   const [plan, body] = [planFor({}, rules), planOf(rules)];
   const v2 = (given: unknown): unknown => {
@@ -263,7 +263,7 @@ test('a patch that is migrated and applied at V2 gives the resource that V1 woul
   );
 });
 
-test('whatever the bytes are, it answers', () => {
+test('any bytes get a verdict', () => {
   const plan = planFor();
   fc.assert(
     fc.property(fc.oneof(fc.json(), fc.string()), (text) => {

@@ -131,7 +131,7 @@ function valueAt(value: unknown, pointer: string): unknown {
   return at;
 }
 
-test('a string that is too long for a link goes on as it comes, wherever an escape is cut', () => {
+test('a string that is too long for a link is sent as it comes, wherever an escape is cut', () => {
   const long = `"h${'\\\\'.repeat(9000)}\\"/api/v2/x"`;
   const bytes = Buffer.from(`[${long},"/api/v2/x"]`);
   for (const cut of [17_000, 17_001, 18_001, 18_002, 18_003, 18_004, 18_005, 18_006])

@@ -198,7 +198,7 @@ const longResponse = fc
     return (text: string): string => `{"data":{${first}${list},"other" : ${other},"text":"${text}"}${end}`;
   });
 
-test('rules about a list and about what is around it do and say in a long response what they do in a short one', () => {
+test('rules about a list and its surroundings have the same result and records in a long response as in a short one', () => {
   const runs = fuzzRuns(1000, 200);
   let rewritten = 0;
   let patched = 0;

@@ -215,7 +215,7 @@ test.each<readonly [header: string, isField: boolean]>([
   expect(outcomeOf(bodyOf([header, 'x']), { rules })).toBe(after);
 });
 
-describe('a part of bytes without a file name', () => {
+describe('a part of binary data without a file name', () => {
   const types = words`application/octet-stream image/png application/xml text */* multipart/mixed application/x-protobuf`;
   const bytes = (name: string, type: string): string =>
     bodyOf([`Content-Disposition: form-data; name="${name}"\r\nContent-Type: ${type}`, 'x']);
@@ -360,7 +360,7 @@ describe('what two readers could read differently is refused', () => {
     expect(outcomeOf(many(10_001))).toContain('413 body-too-large');
   });
 
-  test('a value that rules put together cannot end its part', () => {
+  test('a value that rules join cannot end its part', () => {
     const rules: readonly RequestRule[] = [
       {
         rule: 'map',
@@ -454,7 +454,7 @@ describe('a part in a charset of its own', () => {
   });
 });
 
-test('a field behind a large file is as if it stood before, or the body breaks off', () => {
+test('a field after a large file is treated as before it, or the body breaks off', () => {
   const large = file('f', 'x'.repeat(200));
   const settings = { heldFileBytes: 100 };
   expect(streamed(bodyOf(field('data[old]', '1'), large, field('data[a]', '2')), [], settings)).toEqual([
@@ -477,7 +477,7 @@ const parts = fc.oneof(
   fc.tuple(names, fc.json()).map(([name, content]) => json(name, content)),
 );
 
-test('however the bytes are cut, the same is sent, and files and their order stay', () => {
+test('the result does not depend on how the bytes are cut, and files and their order stay', () => {
   fc.assert(
     fc.property(
       fc.array(parts, { maxLength: 6 }),

@@ -225,7 +225,7 @@ test('a body without rules is identical', () => {
   );
 }, 240_000);
 
-test('what is accepted is what a strict parser accepts', () => {
+test('exactly the texts that a strict parser accepts are accepted', () => {
   const identity = planOf([]);
   fc.assert(
     fc.property(brokenDocument, (body) => {
@@ -263,7 +263,7 @@ test('the patch, applied by an independent library, gives the V2 body; records p
   );
 }, 240_000);
 
-test('records remembered from other bodies are those written down for this one', () => {
+test('records kept from bodies of the same shape equal those written for this one', () => {
   fc.assert(
     fc.property(
       anyRules,

@@ -153,7 +153,7 @@ describe('a list in a query', () => {
     expect(plan.restore('?sort=-highlight_type%2Cid,z:desc')).toBe('?sort=-transition_type%2Cid,x%20y:desc');
   });
 
-  test('of a hundred thousand blanks and signs is read in passing', () => {
+  test('of a hundred thousand blanks and signs is read in one pass', () => {
     const long = `?sort=${'+'.repeat(100_000)}a,${'%2d'.repeat(100_000)},${'-:desc'.repeat(50_000)}`;
     expect(planOf([LIST]).rewrite(long).query).toBe(long);
   });
@@ -271,7 +271,7 @@ test('rules for values: those that cannot be converted stay, and a link is turne
   expect(plan.rewrite('?per=1').query).toBe('?per=1&v=a%20b');
 });
 
-test('a link is turned back: names, and values that only one of V1 leads to', () => {
+test('a link is turned back: names, and values that come from a single V1 value', () => {
   const plan = planOf([
     RENAME,
     { rule: 'map', parameter: 'new', ...values({ day: 'light', noon: 'light', night: 'dark' }) },
@@ -441,7 +441,7 @@ test('a copy is taken back from links, and logged by both names', () => {
   ]);
 });
 
-test('names and values are those that an independent reader of queries comes to', () => {
+test('an independent reader of queries finds the same names and values', () => {
   let rewritten = 0;
   fc.assert(
     fc.property(anyRules, queries, (rules, query) => {

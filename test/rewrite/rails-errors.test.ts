@@ -93,7 +93,7 @@ test('a sentence of details is replaced whole, before a name in it', async () =>
   );
 });
 
-test('reads have the names that writes have', () => {
+test('names in errors of reads are turned back like those of writes', () => {
   const [, read] = book.operations;
   const context = { status: 404, deprecated: [], isWrapped: false };
   const { body } = compileResponsePlans(book)
@@ -198,7 +198,7 @@ function leaves(value: unknown): number {
   return Object.values(value).reduce<number>((count, inner) => count + leaves(inner), 0);
 }
 
-test('what any rules make of any errors is JSON that has lost none of them', async () => {
+test('any rules turn any errors into JSON that still has all of them', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(anyRule, { minLength: 1, maxLength: 4 }),

@@ -60,7 +60,7 @@ describe('alias', () => {
     expect(body).toEqual(bytesOf('\u{feff}{"a":1,"b":1}'));
   });
 
-  test('of a name that occurs twice the last counts, as for parsers', () => {
+  test('the last member of a repeated name counts, as for parsers', () => {
     expect(rewritten(['alias a as b'], '{"a":1,"a":2}')).toBe('{"a":1,"a":2,"b":2}');
   });
 
@@ -140,7 +140,7 @@ describe('unnest', () => {
     expect(rewritten([rule], text)).toBe(expected);
   });
 
-  test('what moved out is there for the rules behind it, and what was renamed moves out', () => {
+  test('later rules see a member that moved out, and a renamed member can move out', () => {
     expect(rewritten(['unnest a', 'rename b.x to y'], '{"a":{"b":{"x":1}}}')).toBe('{"b":{"y":1}}');
     expect(rewritten(['rename a.x to y', 'rename a to c', 'unnest c y'], '{"a":{"x":1}}')).toBe('{"y":1}');
     expect(rewritten(['alias a as b', 'unnest b'], '{"a":{"x":1}}')).toBe('{"a":{"x":1},"x":1}');
@@ -168,7 +168,7 @@ describe('unnest', () => {
     });
   });
 
-  test('a move out of an object that stays says where the member was', () => {
+  test('the record of a move out of an object that stays names the earlier place', () => {
     const outcome = responsePlanOf([responseRule('unnest data.a x')]).rewrite(
       bytesOf('{"data":{"a":{"x":1,"z":2}}}'),
       OK,
@@ -313,7 +313,7 @@ describe('errors', () => {
     expect(turned(text)).toBe(expected);
   });
 
-  test('what is not the envelope is left alone, and so is a success', () => {
+  test('a body that is not the envelope is left alone, and so is a success', () => {
     for (const text of [
       '{"errors":[1,[{}]]}',
       '{"errors":[{"detail":"x","meta":{"field":"highlight_type"}}]}',
@@ -379,7 +379,7 @@ describe('a response that is an array', () => {
   });
 });
 
-describe('whatever the response is', () => {
+describe('for any response', () => {
   test('alias, then removing what it added, gives the original bytes', () => {
     fc.assert(
       fc.property(document, fc.constantFrom([], ['a'], ['a', 'b'], ['data', '*']), (text, inside) => {
@@ -413,7 +413,7 @@ describe('whatever the response is', () => {
   });
 
   // Attack: a response of a service that was taken over costs the square of its members, or a log line of megabytes.
-  test('large responses cost what they weigh, and few records', () => {
+  test('large responses take time in proportion to their bytes, and have few records', () => {
     const members = Array.from({ length: 40_000 }, (_, n) => `"m${n}":${n}`).join(',');
     const flat = responsePlanOf([responseRule('flatten a')]).rewrite(
       bytesOf(`{"a":{${members}},${members.replaceAll('m', 'n')}}`),
@@ -441,7 +441,7 @@ describe('whatever the response is', () => {
     expect(Object.keys(JSON.parse(textOf(flat.body)))).toHaveLength(80_001);
   });
 
-  test('rules one after the other do what they do together', () => {
+  test('rules applied one by one give the same result as together', () => {
     fc.assert(
       fc.property(document, someRules, (text, rules) => {
         const context = { ...OK, deprecated: USED };

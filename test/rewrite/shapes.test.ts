@@ -21,7 +21,7 @@ function confused(texts: readonly string[], rules = RULES): readonly string[] {
   );
 }
 
-test('bodies of like nodes that are nested otherwise are kept apart', () => {
+test('bodies with the same nodes in another nesting are distinguished', () => {
   expect(
     confused([
       '{"data":{"property":{"street":1,"suburb":2},"legacy":3}}',
@@ -33,7 +33,7 @@ test('bodies of like nodes that are nested otherwise are kept apart', () => {
   ).toEqual([]);
 });
 
-test('bodies whose members are other containers are kept apart', () => {
+test('bodies whose members are other containers are distinguished', () => {
   expect(
     confused([
       '{"data":{"property":{"street":1,"address":{}}}}',
@@ -95,7 +95,7 @@ test('values that maps look up are those of the body at hand, also where a map r
   expect(confused(texts, rules)).toEqual([]);
 });
 
-test('more values than are kept are mapped as ever', () => {
+test('values beyond the kept number are still mapped', () => {
   const members = Array.from({ length: 8 }, (_, k) => `m${k}`);
   const rules = members.map((member): RequestRule => ({
     rule: 'map',
@@ -110,7 +110,7 @@ test('more values than are kept are mapped as ever', () => {
   expect(confused(texts, rules)).toEqual([]);
 });
 
-test('more shapes than are kept are rewritten as ever', () => {
+test('bodies beyond the kept number of shapes are still rewritten', () => {
   const digits = Array.from({ length: 1500 }, (_, k) => k.toString(2).padStart(11, '0'));
   const member = (digit: string, k: number): string => `"m${k}":${digit === '1' ? '{}' : '[]'}`;
   expect(

@@ -124,14 +124,14 @@ describe('limits', () => {
     ]);
   });
 
-  test('where there is no memory for a part of a text, it is refused', () => {
+  test('a text is refused if there is no memory for a part of it', () => {
     expect(outputs(streamOf('ndjson', planOf(RULES), 1 << 20, 10), ['[1]\n', '{"old'])).toEqual([
       '[1]\n',
       '503 buffer-full -',
     ]);
   });
 
-  test('the memory of one text is that of the next', () => {
+  test('the memory of one text is used again for the next', () => {
     const parts = Array.from({ length: 50 }, () => ['{"old":', '1}\n']).flat();
     expect(outputs(streamOf('ndjson', planOf(RULES), 1 << 20, 1024), parts).join('')).toBe(
       '{"new":1}\n'.repeat(50),
@@ -263,7 +263,7 @@ describe('responses', () => {
       expect(stream.findings.note).toBe(note);
     });
 
-    test('one beyond the limit crosses, and the next is rewritten', () => {
+    test('an event beyond the limit crosses, and the next is rewritten', () => {
       const long = `data: {"new":"${'a'.repeat(40)}"}`;
       const stream = streamOfResponses('events', 30);
       expect(outputs(stream, [`${long}\n`, '\ndata: {"new":1}\n\n'])).toEqual([

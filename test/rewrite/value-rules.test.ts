@@ -414,7 +414,7 @@ describe('requests', () => {
     expect(outcome.verdict === 'rewritten' ? textOf(outcome.body) : '').toBe('{"a":1E402}');
   });
 
-  test('are logged with both places, and what is added with its own', async () => {
+  test('are logged with both places, and an added member with its own', async () => {
     const book = await bookWith('{ set: { a: 1 } }, { default: { b: 1 } }, { move: n, to: c.name }');
     const plan = compilePlans(book).of(book.operations[0]);
     expect(recordsOf(plan, '{"a":0,"n":1,"c":1}')).toEqual([
@@ -425,7 +425,7 @@ describe('requests', () => {
     ]);
   });
 
-  test('are logged by the place that a copy is of, whatever later rules do with it', async () => {
+  test('are logged by the place that a copy is made from, even if later rules change it', async () => {
     const book = await bookWith('{ copy: a.b, to: c.d }, { quote: c.d }, { rename: d, to: e, in: c }');
     const plan = compilePlans(book).of(book.operations[0]);
     expect(recordsOf(plan, '{"a":{"b":1},"c":0}')).toEqual([
@@ -703,7 +703,7 @@ describe('responses', () => {
   });
 });
 
-test('what a rule book says of other operations adds no step to a plan', async () => {
+test('rules for other operations add no step to a plan', async () => {
   const own = `operations: { order: POST /orders, other: POST /others }
 changes:
   - { id: own, summary: s, on: [order], request: [ { unwrap: data }, { rename: a, to: b } ], response: inverse }

@@ -64,7 +64,7 @@ test('the sentence names clients, counts and pointers', () => {
   );
 });
 
-test('one body is told as one', () => {
+test('a single body is described in the singular', () => {
   expect(faultOf([[ACME, 'create_client', 1, invalid('/name')]])).toMatch(
     /^V2's schema refuses 1 of 1 checked body that a migration would send, although V1 accepted it: more/,
   );
@@ -104,7 +104,7 @@ test.each<[string, readonly Add[], boolean]>([
   expect(faultOf(adds) !== undefined).toBe(isFault);
 });
 
-test('it concerns only the requests that the command would send to V2', () => {
+test('the sentence is only about requests that the command would send to V2', () => {
   const adds: readonly Add[] = [
     [ACME, 'a', 1, invalid('/x')],
     [OTHER, 'b', 9, VALID],
@@ -122,7 +122,7 @@ test('it concerns only the requests that the command would send to V2', () => {
   expect(isFault({ operation: 'a' }, { clients: { [ACME]: { mode: 'observe' } } })).toBe(false);
 });
 
-test('a new rule book starts anew: it makes other bodies', () => {
+test('a new rule book begins new counts, because it makes other bodies', () => {
   const tally = tallyOf([[ACME, 'a', 3, invalid('/x')]], 'old');
   expect(tally.list('new')).toEqual([]);
   tally.add(dryRun('new', ACME, 'a', 201, { verdict: 'rewritten', ...VALID }));
@@ -171,7 +171,7 @@ describe('refusals of the gateway itself', () => {
     );
   });
 
-  test('one is told as one', () => {
+  test('a single refusal is described in the singular', () => {
     expect(faultAfter([[1, 201, refused]])).toMatch(
       /^The gateway would refuse 1 of 1 body, although V1 accepted it: more/,
     );

@@ -27,7 +27,7 @@ function sumsOf(text: string | undefined, ageMs: number): readonly [window: numb
   return [windowSums(counts, currentPart(counts, ageMs))[0] ?? 0, counts.stage[0] ?? 0];
 }
 
-test('a window has what was counted within it, give or take one part, whatever the clock of whoever counted; a stage has all', () => {
+test('a window has the counts within it to within one part, even if the clocks of processes differ; a stage has all counts', () => {
   const step = fc.record({ wait: fc.nat(400), add: fc.nat(9) });
   fc.assert(
     fc.property(
@@ -73,7 +73,7 @@ test.each([0, 3_600_000, -3_600_000])(
   },
 );
 
-test('what says which process it is ends with it', () => {
+test('the text that names a process is not adopted after its end', () => {
   expect(canarySums(() => START).adopt('who', '1 1 a/1', 0, 'ended')).toBeUndefined();
 });
 

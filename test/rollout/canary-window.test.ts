@@ -27,7 +27,7 @@ function add(
   return window.judge(now, false) !== undefined;
 }
 
-test('nothing is said before there are enough migrated requests', () => {
+test('there is no verdict before there are enough migrated requests', () => {
   const window = new CanaryWindow(RULE);
   expect(add(window, 'v2', 19, 19, 0)).toBe(false);
   expect(add(window, 'v2', 1, 1, 0)).toBe(true);
@@ -42,7 +42,7 @@ test('failures of V1 itself are allowed for, and a difference that may be chance
   expect(add(window, 'v2', 2900, 435, 0)).toBe(true);
 });
 
-test('a difference below half of the margin is no harm, however certain', () => {
+test('a difference below half of the margin never counts as harm, however certain it is', () => {
   const window = new CanaryWindow(RULE);
   add(window, 'v1', 20_000, 200, 0);
   expect(add(window, 'v2', 20_000, 640, 0)).toBe(false);
@@ -103,7 +103,7 @@ test('failures of one class count together, however many statuses they have', ()
   expect(window.count(0, false).migrated).toEqual({ requests: 200, failures: 20 });
 });
 
-test('statuses of clients are left out where both sides have them alike', () => {
+test('4xx are left out if both sides have similar shares of them', () => {
   const window = new CanaryWindow(RULE);
   add(window, 'v1', 100, 10, 0, '404');
   add(window, 'v2', 100, 12, 0, '404');
@@ -114,7 +114,7 @@ test('statuses of clients are left out where both sides have them alike', () => 
   });
 });
 
-test('without a control group, statuses of clients count once most requests have them', () => {
+test('without a control group, 4xx count once most requests have them', () => {
   const window = new CanaryWindow(RULE);
   expect(add(window, 'v2', 100, 50, 0, '401')).toBe(false);
   expect(add(window, 'v2', 100, 100, 0, '401')).toBe(true);
@@ -123,7 +123,7 @@ test('without a control group, statuses of clients count once most requests have
   expect(add(few, 'v2', 100, 50, 0, '401')).toBe(false);
 });
 
-test('a V2 that breaks late is found by the window, however well the stage began', () => {
+test('a V2 that breaks late is found by the window, even if the stage began well', () => {
   const window = new CanaryWindow(RULE);
   add(window, 'v1', 50_000, 0, 0);
   expect(add(window, 'v2', 50_000, 0, 0)).toBe(false);
@@ -173,7 +173,7 @@ test('requests older than the window do not count in it', () => {
   expect(window.evidence(120_000, false).migrated).toBe(111);
 });
 
-test('the window holds the requests of its last twelve parts, however they arrive', () => {
+test('the window holds the requests of its last twelve parts, in any distribution', () => {
   const request = fc.record({
     origin: fc.constantFrom('v1' as const, 'v2' as const),
     wait: fc.integer({ min: 0, max: 20_000 }),

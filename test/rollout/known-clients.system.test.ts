@@ -138,7 +138,7 @@ modes: { canary: 50 }
   },
 );
 
-test('a real Redis server that evicts keys makes nobody new who was learned', async () => {
+test('a real Redis server that evicts keys makes no learned client new', async () => {
   const { url } = await playedRedis(['--maxmemory', '4mb', '--maxmemory-policy', 'allkeys-random']);
   const store = await RedisStore.open({
     url,

@@ -78,7 +78,7 @@ async function sharing(count: number): Promise<{
   return { time, state, start, processes };
 }
 
-test('what one process learns, every process knows; whoever learned nothing is new', async () => {
+test('a client that one process learned is known to every process, and any other client is new', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.uniqueArray(fc.nat(5000), { maxLength: 60 }),
@@ -106,7 +106,7 @@ test('what one process learns, every process knows; whoever learned nothing is n
   );
 });
 
-test('who was learned before anything was read is shared with the first exchange', async () => {
+test('clients that were learned before the first read are shared with the first exchange', async () => {
   const { time, state, start } = await sharing(1);
   const early = new Process(state, time);
   early.known.learn(hashOf(7));
@@ -125,7 +125,7 @@ test('with another secret it is another list', async () => {
   expect(other.known.standing(hashOf(7))).toBe('new');
 });
 
-test('the list of a process that has ended goes on, as old as it was', async () => {
+test('the list of a process that has ended stays, with its age', async () => {
   const { time, state } = await sharing(0);
   const since = time.now - 60 * 86_400_000;
   await storeKnownClients(state, { list: LIST, since, clients: [hashOf(7)] });
@@ -141,7 +141,7 @@ test('the list of a process that has ended goes on, as old as it was', async () 
   expect(await storedKnownClients(state)).toEqual({ clients: [hashOf(7)], since: [since] });
 });
 
-describe('nobody is new', () => {
+describe('no client counts as new', () => {
   test.each<CallFate>(['lost', 'unanswered', 'late'])('while calls of the store are %s', async (fate) => {
     const { time, processes } = await sharing(1);
     const [process] = processes;
@@ -161,7 +161,7 @@ describe('nobody is new', () => {
   });
 
   // Attack: keys that are made up until the list is full, so that somebody else's client is refused.
-  test('of a full list, whose size is bounded', async () => {
+  test('if the list is full, whose size is bounded', async () => {
     const { state, start, processes } = await sharing(1);
     const clients = Array.from({ length: 450 }, (_, at) => `ab${at.toString(16).padStart(14, '0')}`);
     for (const client of clients) processes[0]?.known.learn(client);
@@ -172,7 +172,7 @@ describe('nobody is new', () => {
     expect(known.standing(clients[0] ?? '')).toBe('known');
   });
 
-  test('of a text that nobody can read, which stays where it is', async () => {
+  test('if a text cannot be read, which stays in the store', async () => {
     const { time, state, start } = await sharing(0);
     await storeKnownClients(state, { list: LIST, since: time.now, clients: ['0nonsense'] });
     const { known } = await start();

@@ -96,13 +96,13 @@ test('a request that could not be served in time is refused at once', () => {
   expect(times(requests).slice(2, 6)).toEqual([undefined, undefined, undefined, undefined]);
 });
 
-test('more than the queue holds go at once', () => {
+test('requests beyond the queue are forwarded at once', () => {
   const { send } = setUp();
   const requests = Array.from({ length: 4 }, () => send('a', { queue: 1 }));
   expect(times(requests)).toEqual([0, 0, undefined, 0]);
 });
 
-test('a client that is gone gives its turn to the next', () => {
+test('a request whose client is gone gives its turn to the next', () => {
   const { clock, shielded, send } = setUp();
   const requests = Array.from({ length: 5 }, () => send());
   const [, , third, fourth, fifth] = requests;
@@ -126,7 +126,7 @@ test("the service's rate limit holds the next requests back, and no longer than 
   expect(send('b').heldMs).toBe(0);
 });
 
-test('a block that comes while requests are held: they go when they have waited enough', () => {
+test("if the service's rate limit sets in while requests are held, they go when they have waited long enough", () => {
   const { clock, shielded, send } = setUp();
   const requests = Array.from({ length: 3 }, () => send());
   shielded.block('a', 60);
@@ -134,8 +134,8 @@ test('a block that comes while requests are held: they go when they have waited 
   expect(times(requests)).toEqual([0, 0, 250]);
 });
 
-describe('whatever comes', () => {
-  test('the limit is kept by all that were not let go early, order is kept, and nobody waits longer than the limit', () => {
+describe('for any sequence of requests', () => {
+  test('requests that were not released early keep the limit, order is kept, and none waits too long', () => {
     fc.assert(
       fc.property(
         fc.array(fc.tuple(fc.nat(80), fc.constantFrom('a', 'b'), fc.boolean()), { maxLength: 60 }),
@@ -207,7 +207,7 @@ test.each([
   expect(shareOfLimit(requests, processes)).toBe(each);
 });
 
-test('no process sends more than its share in a period, and what is held goes when the share grows', () => {
+test('no process sends more than its share in a period, and held requests go when the share grows', () => {
   const { clock, shielded, send } = setUp();
   const sharing = { processes: 3 };
   shielded.shareWith(sharing);

@@ -202,7 +202,7 @@ test('one lost call is no reason to judge the fleet by the requests of one repli
   expect(fleet.modes).toEqual(['canary', 'canary', 'canary']);
 });
 
-test('a slow store is a store: nothing is lost, and a choice holds as fast as it responds', async () => {
+test('with a slow store nothing is lost, and a choice holds as soon as the store responds', async () => {
   const fleet = await new Fleet().start(0, 0);
   for (const { link } of fleet.players) link.delay = 600;
   fleet.player(0).control.command({ mode: CANARY });
@@ -212,7 +212,7 @@ test('a slow store is a store: nothing is lost, and a choice holds as fast as it
   expect([fleet.kinds(0), fleet.kinds(1)]).toEqual([[], ['changed']]);
 });
 
-test('of two operators at once both are heard, and the later one holds everywhere', async () => {
+test('the choices of two operators at once are both recorded, and the later one holds everywhere', async () => {
   const fleet = await new Fleet().start(0, 0, 0);
   fleet.player(0).control.command({ mode: CANARY });
   fleet.player(1).control.command({ mode: MIGRATE });
@@ -283,7 +283,7 @@ test('a store that was emptied gets the last known state again', async () => {
   expect(late.notices).toEqual([]);
 });
 
-test('a text that nobody can read changes nothing, and the next choice replaces it', async () => {
+test('a text that cannot be read changes nothing, and the next choice replaces it', async () => {
   const fleet = await new Fleet().start(0, 0);
   fleet.player(0).control.command({ mode: CANARY });
   await fleet.time.pass(1000);

@@ -68,7 +68,7 @@ describe('the header fields of V1 responses', () => {
     expect(field(refused.text, 'sunset')).toBe('Wed, 30 Jun 2027 00:00:00 GMT');
   });
 
-  test('V2 responses of its own are left alone where the rule book says nothing', async () => {
+  test('V2’s own fields stay if the rule book does not set them', async () => {
     const { gateway } = await serve({}, ok('{}', 'Sunset: Wed, 30 Jun 2027 00:00:00 GMT\r\n'));
     const { text } = await exchange(gateway.port, request());
     expect(field(text, 'sunset')).toBe('Wed, 30 Jun 2027 00:00:00 GMT');
@@ -169,12 +169,12 @@ describe('brownouts', () => {
 describe('after the sunset', () => {
   const past = { attributes: false, sunset: Date.UTC(2026, 0, 1), links: [] } as const;
 
-  test('V1 goes on where the rule book does not say that it is gone', async () => {
+  test('V1 goes on unless the rule book says that it is gone', async () => {
     const { gateway } = await serve({ signals: past });
     expect(statusOf(await exchange(gateway.port, request()))).toBe(200);
   });
 
-  test('V1 is gone, but for those that are excepted', async () => {
+  test('V1 is gone for all clients but the excepted ones', async () => {
     const { gateway } = await serve({ signals: past, gone: { except: [acme] } });
     const gone = await exchange(gateway.port, request());
     expect(statusOf(gone)).toBe(410);
@@ -301,7 +301,7 @@ describe('an end of its own', () => {
   });
 
   // Attack: an operation or a change by a name that every object has.
-  test('is found by own names alone', () => {
+  test('is found only by own properties of the object', () => {
     const headers: string[] = [];
     const announced = SignalHeaders.of({ ...none, ends: { operations: {}, changes: { c: { links: [] } } } });
     announced?.addTo(headers, { operation: 'constructor', used: [], edits: [[{ change: 'toString' }]] });
@@ -392,7 +392,7 @@ describe('newcomers', () => {
     expect((await gateway.entry()).newcomer).toBe(note);
   });
 
-  test('is refused by a rotated key that nobody named', async () => {
+  test('is refused with a rotated key that has no name', async () => {
     const { gateway } = await closed({}, { known: [acme], more: { clients: { [acme]: 'acme' } } });
     expect(statusOf(await exchange(gateway.port, request(undefined, as('acme-rotated'))))).toBe(403);
   });
@@ -425,7 +425,7 @@ describe('newcomers', () => {
     }
   });
 
-  test('preflights and requests without a key are none', async () => {
+  test('are not preflights, nor requests without a key', async () => {
     const { gateway } = await closed({});
     const preflight = `OPTIONS /api/v1/clients HTTP/1.1\r\nHost: g\r\nOrigin: https://x.test\r\nAccess-Control-Request-Method: POST\r\n${as('new')}\r\n`;
     expect(statusOf(await exchange(gateway.port, preflight))).toBe(200);
@@ -436,7 +436,7 @@ describe('newcomers', () => {
     ]);
   });
 
-  test('cost a rule book nothing that has none: no list is begun or read, whatever else it has', async () => {
+  test('cost nothing in a rule book without them: no list is begun or read', async () => {
     const store = new MemoryState(Date.now);
     const asked: string[] = [];
     const read = store.read.bind(store);

@@ -98,7 +98,7 @@ test('requests in flight count for the stage in which they began, whatever else 
   expect(stage.counted ?? 0).toBe(0);
 });
 
-test('another rule book makes other requests, and is another stage', () => {
+test('another rule book begins another stage, because it makes other requests', () => {
   const stage = new Stage();
   stage.choose({ mode: canary(10) });
   stage.fail(29);
@@ -198,7 +198,7 @@ describe('a migrated client is judged against itself on V1 first', () => {
   });
 });
 
-test('a roll-back says of how many failures its most frequent one is, of the time that it judged', () => {
+test('a roll-back says how many of all failures in its window are the most frequent one', () => {
   let time = 1_800_000_000_000;
   const notices: string[] = [];
   const control = new RolloutControl({ time: () => time, onNotice: (sentence) => notices.push(sentence) });
@@ -279,7 +279,7 @@ test.each([
   expect(notices[0]).toContain(` failures: 500, ${told}`);
 });
 
-test('without a V1 service, the modes of the rule book hold instead of stored ones that need it, and it is told once', () => {
+test('without a V1 service, the modes of the rule book hold instead of stored ones that need it, with one notice', () => {
   const notices: string[] = [];
   const lone = new RolloutControl({
     time: () => 0,

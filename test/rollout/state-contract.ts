@@ -87,7 +87,7 @@ export function stateContract(make: () => Promise<StatesUnderTest>): void {
     await close();
   });
 
-  test('a change is carried out once, and not in another life', async () => {
+  test('a change is carried out once, and not in another life of the process', async () => {
     const { one, other, close } = await pair();
     await one.put({ a: '1' });
     expect((await one.call({ number: 1, put: [{ key: 'a', text: 'again' }] })).before).toBe(1);
@@ -97,7 +97,7 @@ export function stateContract(make: () => Promise<StatesUnderTest>): void {
     await close();
   });
 
-  test('a removed text is told to those who may know it', async () => {
+  test('a removed text is reported to the processes that may know it', async () => {
     const { one, other, close } = await pair();
     await one.put({ a: '1', b: '2' });
     const { revision } = await other.call();
@@ -172,7 +172,7 @@ export function stateContract(make: () => Promise<StatesUnderTest>): void {
     await close();
   });
 
-  test('a text that the store lost is taken over once, and one that was taken before whatever the store has', async () => {
+  test('a text that the store lost is taken over once, and one that was taken before stays taken', async () => {
     const { one, other, close } = await pair();
     const lost = [{ owner: 'gone', key: 'a', revision: 0 }];
     expect((await one.put({ sum: '1' }, { takes: lost })).number).toBe(1);
@@ -191,7 +191,7 @@ export function stateContract(make: () => Promise<StatesUnderTest>): void {
     await close();
   });
 
-  test('who finds less than there was begins another life, once', async () => {
+  test('a process that finds fewer texts than it set begins another life, once', async () => {
     const { one, other, close } = await pair();
     await one.put({ a: '1' });
     const { life } = one;
@@ -232,7 +232,7 @@ export function stateContract(make: () => Promise<StatesUnderTest>): void {
     await close();
   });
 
-  test('a text is only replaced by who knows it', async () => {
+  test('a text is replaced only by a process that knows it', async () => {
     const { states, close } = await pair();
     const [one, other] = states;
     expect(await one?.compareAndSet('state', 'never', 'x')).toBe(false);
@@ -258,7 +258,7 @@ export function stateContract(make: () => Promise<StatesUnderTest>): void {
     await close();
   });
 
-  test('a subscriber is told of a change by any process, until it ends', async () => {
+  test('a subscriber is notified of changes by any process, until it unsubscribes', async () => {
     const { states, close } = await pair();
     const [one, other] = states;
     if (one === undefined || other === undefined) throw new Error('there are two');

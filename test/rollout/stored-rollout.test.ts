@@ -42,7 +42,7 @@ test('every state that commands and roll-backs can make is read as it was writte
   );
 });
 
-test('what is no state is not read, whatever it is', () => {
+test('a text that is not a state is not read', () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       expect(readRollout(value)).toBe(undefined);

@@ -72,7 +72,7 @@ test('is 16 hex digits, the same on every machine and in every version', () => {
   expect(plain).toBe('e4e4c2c02a36705a');
 });
 
-describe('stays when the meaning does', () => {
+describe('stays with the meaning', () => {
   test.each<[title: string, from: string, to: string]>([
     ['comments', 'changes:', '# A comment\nchanges: # another'],
     ['summaries', 'The first.', 'Something else.'],
@@ -110,7 +110,7 @@ describe('stays when the meaning does', () => {
   });
 });
 
-describe('goes when the meaning does', () => {
+describe('changes with the meaning', () => {
   test.each<[from: string, to: string]>([
     ['2025-01-01', '2025-01-02'],
     ['version: 2025-01-01\n', ''],

@@ -204,7 +204,7 @@ describe('faults', () => {
     },
   );
 
-  test('an embedded resource of which nothing is undone, but for one that embeds another', async () => {
+  test('an embedded resource of which nothing is undone, unless it embeds another', async () => {
     expect(await faultsIn(OPERATIONS.replace("'rooms.*.orders.*': order", 'owner: client') + RENAME)).toEqual(
       [
         '8:56 operation "house": embeds has no effect: no change with response: inverse concerns the resource of "client"; remove it',
@@ -220,7 +220,7 @@ describe('faults', () => {
   });
 });
 
-describe('check says of a change whether responses get back what it does', () => {
+describe('check says whether responses undo what a change does', () => {
   const RULES = {
     rename: '{ rename: r, to: s }',
     scale: '{ scale: a, by: 100 }',
@@ -379,7 +379,7 @@ changes:
     expect(await chain(...rules)).toEqual([]);
   });
 
-  test('what has no inverse, and a resource that no operation reads back', async () => {
+  test('a rule without an inverse, and a resource that no operation reads back', async () => {
     const book = await bookIn(`version: 2025-01-01
 operations: { order: POST /orders, change: 'PATCH /things/{id}', read: GET /orders }
 changes:

@@ -278,7 +278,7 @@ describe('YAML', () => {
 });
 
 describe('faults', () => {
-  test('come all at once, in the order of the text, whatever finds them', async () => {
+  test('are reported together, in the order of the text', async () => {
     const text = `version: 2025-02-30
 opperations: {}
 operations:

@@ -8,7 +8,7 @@ const ACME = '4f1c0b6a2e9d7c35';
 const clients = `clients: { acme: ${ACME}, globex: 0123456789abcdef }`;
 
 describe('its meaning', () => {
-  test('a book that says nothing of it has none, and the same hash as ever', async () => {
+  test('a book without a rollout has none, and its hash stays the same', async () => {
     const plain = await bookIn(book(''));
     expect(plain).not.toHaveProperty('rollout');
     const other = await bookIn(book('deprecation: 2026-12-01'));

@@ -55,7 +55,7 @@ test('texts that are almost a date are release dates only where the calendar has
   );
 });
 
-test('each rule can be written, and no other', () => {
+test('exactly the rules of the schema can be written', () => {
   const { request, response } = wordsOf(ruleBookForm(ALL_BOOKS).forms);
   expect(request.toSorted()).toEqual(REQUEST_RULE_NAMES.toSorted());
   expect(response.toSorted()).toEqual([...RESPONSE_RULE_NAMES, 'headers', 'inverse'].toSorted());

@@ -14,7 +14,7 @@ import { bookIn } from './reading.ts';
 const text = read('config/rules.yaml');
 
 describe('the rule book that ships', () => {
-  test('has the operations of the API, and marks the paths that nobody has confirmed', async () => {
+  test('has the operations of the API, and marks the paths that are not confirmed', async () => {
     const { operations } = await bookIn(text);
     expect(
       operations.map(({ id, method, template, assumed }) => [id, `${method} ${template}`, assumed]),
@@ -87,7 +87,7 @@ describe('the rule book that ships', () => {
     ]);
   });
 
-  test('writes out the policies and limits that hold anyway', async () => {
+  test('spells out the default policies and limits', async () => {
     const { policies, limits, hash } = await bookIn(text);
     const bare = await bookIn(text.slice(0, text.indexOf('# What to do where')));
     expect({ policies, limits, hash }).toEqual({
@@ -131,7 +131,7 @@ describe('the rule book that ships', () => {
     ]);
   });
 
-  test('lets no read answer in V2 shape, as far as it can know', async () => {
+  test("leaves no response of a read in V2's form, as far as it is known", async () => {
     expect(ruleBookWarnings(await bookIn(text))).toEqual([]);
   });
 

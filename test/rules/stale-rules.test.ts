@@ -63,7 +63,7 @@ describe('a request rule is stale', () => {
     expect(messages.map((message) => message.replace(/^change "(?:one|two)": /, ''))).toEqual([reason]);
   });
 
-  test('and is said to be where it stands, each member by itself', async () => {
+  test('and is reported at its place, each member by itself', async () => {
     const text = withChanges(`- id: one
   summary: s
   on: every
@@ -79,7 +79,7 @@ describe('a request rule is stale', () => {
     expect((await faultsIn(text)).map((fault) => fault.split(' ')[0])).toEqual(['13:18', '13:26', '14:24']);
   });
 
-  test('when a member has moved more than once: where it is now is found', async () => {
+  test('if a member has moved more than once, by its present place', async () => {
     const [message] = await messagesIn(
       withChanges(`- id: c
   summary: s
@@ -95,7 +95,7 @@ describe('a request rule is stale', () => {
     expect(message).toContain('"data.property" is now "estate"');
   });
 
-  test('for one of the operations of a list, but not when every request but those is concerned', async () => {
+  test('for one of the operations of a list, but not if it applies to all other requests', async () => {
     const strip = '- { id: one, summary: s, on: [a], request: [ strip: x ] }\n';
     const rename = (on: string): string =>
       `- { id: two, summary: s, on: ${on}, request: [ { rename: x, to: y } ] }`;
@@ -106,7 +106,7 @@ describe('a request rule is stale', () => {
     expect(await messagesIn(withChanges(strip + rename('every')))).toEqual([]);
   });
 
-  test('only behind the rule that makes it so', async () => {
+  test('only after the rule that makes it stale', async () => {
     const text = inTurn('strip: x, { rename: y, to: x }, strip: x, { rename: z, to: x }');
     expect(await messagesIn(text)).toEqual([]);
   });
@@ -158,7 +158,7 @@ describe('a query rule is stale', () => {
     expect(await messagesIn(inTurn(rules, 'query'))).toEqual([]);
   });
 
-  test('and is said to be where it stands', async () => {
+  test('and is reported at its place', async () => {
     const text = withChanges(`- id: one
   summary: s
   on: [g]
@@ -240,7 +240,7 @@ describe('a response rule is stale', () => {
   });
 });
 
-test('many operations with the same changes are looked at once', async () => {
+test('many operations with the same changes are examined once', async () => {
   const operations = Array.from({ length: 10_000 }, (_, at) => `  op${at}: POST /things/${at}/{id}`);
   const rules = Array.from({ length: 500 }, (_, at) => `    - strip: x${at}`);
   const book = await bookIn(
@@ -277,7 +277,7 @@ const value = fc.letrec<{ value: unknown; object: Record<string, unknown> }>((ti
   ),
 })).object;
 
-test('a stale rule does nothing to any body, whatever rules precede it', () => {
+test('a stale rule changes no body, after any rules', () => {
   let stale = 0;
   fc.assert(
     fc.property(

@@ -71,7 +71,7 @@ describe('a renewal', () => {
     expect(await status()).toBe(200);
   });
 
-  test('of secrets: the token and the key of the hashes are the new ones, and a bad one is refused', async () => {
+  test('of secrets: the new token and the new key of the hashes hold, and a bad one is refused', async () => {
     const folder = renewed({ token: 'the-first-admin-token', key: 'the-first-client-key' });
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({ upstream: v2.origin, workers: '2' }, undefined, {
@@ -109,7 +109,7 @@ describe('a renewal', () => {
     expect(await admin('the-second-admin-token')).toBe(200);
   });
 
-  test('of the names of clients: a bad one is told, and the names stay', async () => {
+  test('of the names of clients: a faulty file is reported, and the names stay', async () => {
     const folder = renewed({ 'names.yaml': '3fa9c1d2e4b50617: Harcourts\n' });
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await spawnGateway({ upstream: v2.origin, 'client-names': folder.path('names.yaml') });
@@ -179,7 +179,7 @@ test(
   },
 );
 
-test('a certificate that ends within two weeks is told at start, and its end is a metric', async () => {
+test('a certificate that ends within two weeks is reported at the start, and its end is a metric', async () => {
   const end = new Date(Math.floor(Date.now() / 1000) * 1000 + 10 * 86_400_000);
   const folder = renewed(pemOf(certificate({ name: 'gateway', hosts: ['localhost'], notAfter: end })));
   const v2 = await rawServer((socket) => socket.write(ok()));

@@ -414,7 +414,7 @@ describe('compose', () => {
 describe('the systemd unit', () => {
   const unit = fileURLToPath(new URL('systemd/capture-gateway.service', deploy));
 
-  test('is understood by systemd, and leaves little to attack', () => {
+  test('is valid for systemd, and exposes little to attack', () => {
     // systemd speaks of every unit that ours leads to, and somebody else's may be faulty: this one is.
     const units = temporaryFolder('units');
     const wants = join(units, 'network-online.target.wants');
@@ -434,7 +434,7 @@ describe('the systemd unit', () => {
     expect(Number(level?.[1])).toBeLessThanOrEqual(1.5);
   });
 
-  test('names settings that there are', () => {
+  test('names only existing settings', () => {
     const text = readFileSync(unit, 'utf8');
     const env = [...text.matchAll(/(GATEWAY_\w+)=(\S+)/g)]
       .filter(([, , value]) => value !== '…' && !value?.startsWith('…'))

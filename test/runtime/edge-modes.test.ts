@@ -93,7 +93,7 @@ test('observe: V1 gets the request as it came, and the log has the edits', async
   });
 });
 
-test('shadow: a read is compared, though nobody waits for the comparison', async () => {
+test('shadow: a read is compared, though its client does not wait for the comparison', async () => {
   const edge = await edgeFor();
   expect((await exchange(edge.port, get('/api/v1/clients'))).text).toContain('"v1"');
   const [entry] = await edge.entries(1);
@@ -119,7 +119,7 @@ test('canary: the same clients as on Node are migrated', async () => {
   expect((await exchange(edge.port, post('/api/v1/orders/floor_plans', outside))).text).toContain('"v1"');
 });
 
-test('pins and brownouts', async () => {
+test('pins and brownouts apply', async () => {
   const edge = await edgeFor();
   await exchange(edge.port, get('/api/v1/heartbeat', 'pinned'));
   expect(edge.v2.received[0]).toMatch(/\r\nx-api-version: 2025-06-01\r\n/i);
@@ -128,7 +128,7 @@ test('pins and brownouts', async () => {
   expect(refused.text).toContain('V1 ends soon.');
 });
 
-test('the shield holds requests back, each in its own turn, though its isolate forbids one to act for another', async () => {
+test('the rate limit holds requests back in order, though in an isolate no request may act for another', async () => {
   const edge = await edgeFor();
   const responses = await Promise.all(
     Array.from({ length: 10 }, () => exchange(edge.port, get('/api/v1/heartbeat'))),
@@ -191,7 +191,7 @@ webhooks: { orders: { to: '${subscriber.origin}/hook?a=b', as: get_order, sign: 
   await until(() => worker.lines.filter((line) => line.includes('"route":"webhook"')).length === 3);
 });
 
-test('what a rule looks up is asked of V2 with the credentials of the client, and ends with its time', async () => {
+test('lookups ask V2 with the credentials of the client, and end when their time is over', async () => {
   const rules = join(temporaryFolder('lookups'), 'rules.yaml');
   writeFileSync(rules, `limits: { lookup-time: 1500 }${lookupRules("get: '/users/{}'")}`);
   // More than the six connections that a worker has at a time.

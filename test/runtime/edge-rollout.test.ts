@@ -122,7 +122,7 @@ test('a choice made through one isolate holds in all of them, and `rollout` make
   for (const isolate of [0, 1, 2]) expect(await fleet.order(isolate, other)).toBe('v1');
 });
 
-test('the operators’ host needs the token, and is no way to the service; others are no way to the operators', async () => {
+test('the operators’ host needs the token and does not reach the service, and other hosts do not reach operators', async () => {
   const fleet = await run({ isolates: 1 });
   const ask = async (host: string, path: string, more = ''): Promise<number> =>
     statusOf(

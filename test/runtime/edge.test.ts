@@ -141,7 +141,7 @@ describe('the gateway keeps its promises', () => {
     expect(edge.v2.received.join('')).toBe('');
   });
 
-  test('a wrong digest is refused, and a right one goes with the body that it describes', async () => {
+  test('a wrong digest is refused, and a right one is removed with the body that it describes', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const body = '{"data":{"name":"A"}}';
     const sum = (algorithm: string, text: string): string =>
@@ -186,7 +186,7 @@ describe('the gateway keeps its promises', () => {
   });
 
   // An attacker hopes that the address is normalised after it was judged.
-  test('a target that two could read in two ways reaches nobody, and others cross byte for byte', async () => {
+  test('a target that two readers could read differently reaches no service, and others cross byte for byte', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const get = (target: string): Promise<{ readonly text: string }> =>
       exchange(edge.port, `GET ${target} HTTP/1.1\r\nHost: a\r\n\r\n`);
@@ -266,7 +266,7 @@ describe('the gateway keeps its promises', () => {
     expect(highest - before).toBeLessThan(64 * 1024 * 1024);
   });
 
-  test('a response that breaks off breaks the connection: nobody takes the part for the whole', async () => {
+  test('a response that breaks off breaks the connection, so that no client takes the part for the whole', async () => {
     const edge = await edgeFor((socket) =>
       socket.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 10\r\n\r\nabc'),
     );
@@ -322,7 +322,7 @@ describe('the gateway keeps its promises', () => {
   });
 
   // The constructor of `Response` rejects these heads, and the exchange waited for ever.
-  test('an odd head is a 502, and takes no place from others', async () => {
+  test('a response head that cannot be sent is a 502, and keeps no place', async () => {
     const heads = [
       'HTTP/1.1 101 Switching Protocols\r\n\r\n',
       'HTTP/1.1 600 Odd\r\nContent-Length: 2\r\n\r\n{}',
@@ -459,7 +459,7 @@ describe('the gateway keeps its promises', () => {
 });
 
 /** Rows of the README's table: each is the measured behaviour of workerd. */
-describe('limits of the platform', () => {
+describe('documented limits of the platform', () => {
   test('names are lower-cased and sorted, and lines of one name joined', async () => {
     const edge = await edgeFor((socket) => socket.write(ok('{}', 'X-Two: a\r\nX-Two: b\r\n')));
     const { text } = await exchange(
@@ -523,7 +523,7 @@ describe('limits of the platform', () => {
     expect(edge.v2.received.join('')).toContain('caf\xc3\xa9');
   });
 
-  test('nobody can tell whether a connection was refused or broke: nothing but GET and its kin is tried again', async () => {
+  test('a refused connection cannot be told from a broken one, so only idempotent requests are sent again', async () => {
     const edge = await edgeFor(() => {}, { GATEWAY_UPSTREAM: 'http://127.0.0.1:1' });
     expect((await exchange(edge.port, order('', '{}'))).text).toContain('x-gateway-error: upstream-closed');
     expect(await edge.entry()).toMatchObject({
@@ -532,7 +532,7 @@ describe('limits of the platform', () => {
     });
   });
 
-  test('a client that leaves before the response begins is not noticed until it does', async () => {
+  test('that a client left before the response begins is noticed only when the response begins', async () => {
     const edge = await edgeFor(() => {});
     const client = rawClient(edge.port);
     client.write(GET);

@@ -29,7 +29,7 @@ beforeAll(async () => {
   await done('npm', ['install', '--prefer-offline', '--ignore-scripts', tarball], folder);
 });
 
-test('publint has nothing to say', async () => {
+test('publint finds no fault', async () => {
   const buffer = readFileSync(tarball);
   const body = buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + buffer.length);
   const { messages, pkg } = await publint({ pack: { tarball: body }, strict: true });
@@ -111,7 +111,7 @@ describe('the parts of the engine in a clean folder', () => {
     expect(response.text).toMatch(/\r\n\r\n\{"n":1\.0\}$/);
   });
 
-  test('show only their own types', async () => {
+  test('expose only their own types', async () => {
     const { stderr } = await run(
       tool('node/bin/node'),
       ['--eval', `await import('capture-gateway/gateway/gateway')`],
@@ -220,14 +220,14 @@ describe('the command from the same package', () => {
     expect(said.code).toBe(0);
   });
 
-  test('tells its version', async () => {
+  test('prints its version', async () => {
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string };
     expect((await run('npx', ['--no-install', 'capture-gateway', '--version'], folder)).stdout.trim()).toBe(
       version,
     );
   });
 
-  test('says which package a store on Redis needs, and serves without it', async () => {
+  test('says which package a store on Redis needs, and serves without that store', async () => {
     const given = ['capture-gateway', 'serve', '--store', 'redis://127.0.0.1:6379'];
     expect(await run('npx', ['--no-install', ...given], folder)).toMatchObject({
       code: 2,
@@ -237,7 +237,7 @@ describe('the command from the same package', () => {
     });
   });
 
-  test('starts from a bundle, which a hundred modules and more would delay', async () => {
+  test('starts from a bundle, because loading a hundred modules would be slower', async () => {
     const { files } = await startOnce();
     expect(files.length).toBeGreaterThan(2);
     expect(files.length).toBeLessThan(100);

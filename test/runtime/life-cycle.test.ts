@@ -128,7 +128,7 @@ changes:
       - unwrap: data
 `;
 
-test('a process that stood still reads what came in time before it says that it did not', async () => {
+test('a process that was suspended reads the bytes that came in time before it reports a timeout', async () => {
   const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 1000));
   const gateway = await spawnGateway({
     upstream: v2.origin,
@@ -184,7 +184,7 @@ describe('a new rule book', () => {
     );
   });
 
-  test('that was refused and is put right says so, though nothing else is in force', async () => {
+  test('that was refused and is corrected is reported, though the same one stays in force', async () => {
     const rules = join(folder(), 'rules.yaml');
     writeFileSync(rules, ONE_RULE);
     const v2 = await rawServer((socket) => socket.write(ok()));

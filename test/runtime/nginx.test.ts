@@ -40,7 +40,7 @@ async function startNginx(gatewayPort: number): Promise<number> {
   return port;
 }
 
-test('behind nginx the target crosses byte for byte, V2 learns the client, and a POST is sent once', async () => {
+test('behind nginx the target crosses byte for byte, V2 gets the address of the client, and a POST is sent once', async () => {
   const v2 = await rawServer((socket, request) => {
     if (request.startsWith('POST /api/v2/contacts')) socket.destroy();
     else socket.write(ok());

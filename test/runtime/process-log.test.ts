@@ -71,7 +71,7 @@ test('start, upstream faults, circuit, reload, drain and exit are JSON lines in 
   for (const line of gateway.stdout().trimEnd().split('\n')) expect(JSON.parse(line)).toHaveProperty('route');
 });
 
-test('a start that is refused says each fault in a JSON line', async () => {
+test('a start that is refused prints each fault as a JSON line', async () => {
   const gateway = command(['serve', '--drain', 'soon', '--max-in-flight', '-1'], {
     GATEWAY_LOG_FORMAT: '',
   });
@@ -111,7 +111,7 @@ test('on a terminal people read sentences, and the rewrite log as tail shows it'
   );
 });
 
-test('a gateway ends with the terminal that started it, and not by another hangup', async () => {
+test('a gateway ends when its terminal closes, and not at another SIGHUP', async () => {
   const { child, pid, port } = await servedOnTerminal();
   process.kill(pid, 'SIGHUP');
   await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -121,7 +121,7 @@ test('a gateway ends with the terminal that started it, and not by another hangu
   await until(() => !isAlive(pid));
 });
 
-test('a gateway whose streams lead elsewhere goes on when its terminal closes, as nohup wants', async () => {
+test('a gateway with redirected streams goes on when its terminal closes, as under nohup', async () => {
   const output = join(temporaryFolder('nohup'), 'output');
   const child = await onTerminal(`< /dev/null > ${output} 2>&1`);
   const read = (): string => (existsSync(output) ? readFileSync(output, 'utf8') : '');

@@ -108,7 +108,7 @@ test('workers share the port; log, metrics and report are those of one gateway; 
   expect(other.text).toMatch(/^HTTP\/1\.1 404 /);
 });
 
-test('a worker that dies is started again, and the others serve on; without the first process it ends, though it has only begun to start', async () => {
+test('a worker that dies is started again, and the others serve on; without the first process it ends, even while it starts', async () => {
   const gateway = await many('2', await rawServer((socket) => socket.write(ok())));
   const [first = 0] = await gateway.workers();
   process.kill(first, 'SIGKILL');
@@ -208,7 +208,7 @@ test('SIGHUP has every worker read the certificates again, though the rule book 
   expect(gateway.said.join('\n')).toMatch(/rule book \w+ stays in force\./);
 });
 
-test('an address that cannot be had ends the start', async () => {
+test('an address that is not available ends the start', async () => {
   const [v2, other] = [await rawServer(() => {}), await rawServer(() => {})];
   const gateway = await many('2', v2, ['--listen', `127.0.0.1:${other.port}`]);
   expect(await gateway.exit).toEqual([2, null]);

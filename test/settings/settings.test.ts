@@ -26,7 +26,7 @@ function nodeConflicts(given: Settings): readonly string[] {
   return NODE_CONFLICTS.flatMap((check) => check(given, (path) => path));
 }
 
-test('a flag stands above the environment, which stands above the default; an empty variable is not set', () => {
+test('a flag overrides the environment, which overrides the default; an empty variable is not set', () => {
   const environment = { GATEWAY_MAX_IN_FLIGHT: '7', GATEWAY_DRAIN: '' };
   expect(sound({}).get(table.maxInFlight)).toBe(1000);
   expect(sound({ environment }).get(table.maxInFlight)).toBe(7);
@@ -147,7 +147,7 @@ describe('values', () => {
     expect(sound({ flags: { listen: text } }).get(table.listen)).toEqual(value);
   });
 
-  test.each(['host', 'host:', 'host:99999', '::1:80', 'http://h:1', ''])('address %j is none', (text) => {
+  test.each(['host', 'host:', 'host:99999', '::1:80', 'http://h:1', ''])('address %j is invalid', (text) => {
     expect(read({ flags: { listen: text } })).toHaveProperty('faults');
   });
 
@@ -212,7 +212,7 @@ test('a conflict names each setting as it was set: by a flag, a variable or the 
   ]);
 });
 
-describe('settings that cannot hold together are faults like all others', () => {
+describe('settings that contradict each other are faults like all others', () => {
   const SECRET = 'x'.repeat(16);
   test.each<[Record<string, string>, RegExp]>([
     [{ 'client-secret': 'short' }, /GATEWAY_CLIENT_SECRET must have at least 16 characters/],
@@ -292,7 +292,7 @@ describe('settings that cannot hold together are faults like all others', () => 
     });
   });
 
-  test('a size may have the unit that the documentation names', () => {
+  test('a size may have the units that the documentation names', () => {
     const size = (text: string): number | undefined =>
       sound({ flags: { 'buffer-bytes': text } }).get(table.bufferBytes);
     expect(['1048576', '1048576B', '1024KiB', '1MiB'].map((text) => size(text))).toEqual(
@@ -301,7 +301,7 @@ describe('settings that cannot hold together are faults like all others', () => 
     expect(size('1GiB')).toBe(2 ** 30);
   });
 
-  test('a time beyond the range of timers is a fault: it would expire at once', () => {
+  test('a time beyond the range of timers is a fault, because it would expire at once', () => {
     expect(read({ flags: { drain: '2147483647' } })).toHaveProperty('settings');
     expect(read({ flags: { drain: '2147483648' } })).toHaveProperty('faults');
   });
@@ -327,7 +327,7 @@ test.each(['yes', 'on:', 'on:/api/v2/x', 'on:/api/v1/', 'on:/api/v1/x?y', 'off:/
   },
 );
 
-describe('a setting that is gone is a fault with the way out', () => {
+describe('a removed setting is a fault that names the replacement', () => {
   test.each(Object.entries(removedSettings))('%s', (name, wayOut) => {
     const variable = environmentName({ name });
     expect(read({ flags: { [name]: 'x' } })).toEqual({
@@ -342,14 +342,14 @@ describe('a setting that is gone is a fault with the way out', () => {
   });
 });
 
-test('a body kept for the inspector has a part of its memory', () => {
+test('a body that is kept for the inspector takes at most a part of its memory', () => {
   const of = (flags: Record<string, string>): number =>
     captureOptions(sound({ flags }), { captureBytes: 64 * 2 ** 20 }).bodyLimit;
   expect(of({})).toBe(256 * 1024);
   expect(of({ 'capture-memory': '512MiB' })).toBe(2 * 2 ** 20);
 });
 
-test('a short drain time leaves most of itself to the requests in flight', () => {
+test('most of a short drain time is left to the requests in flight', () => {
   expect(drainDelay(sound({}))).toBe(500);
   expect(drainDelay(sound({ flags: { drain: '1000' } }))).toBe(200);
   expect(drainDelay(sound({ flags: { drain: '0' } }))).toBe(0);

@@ -12,7 +12,7 @@ export function stateTable(path: string, names: readonly string[]): readonly Sta
     .filter(([first = '']) => first !== 'state' && !first.startsWith('---'))
     .map(([state = '', held = '', ...cells]): StateRow => [state.split(':')[0] ?? '', held, ...cells]);
 
-  test('the table names the states that are played here', () => {
+  test('the table names exactly the states that are played here', () => {
     expect(rows.map(([name]) => name)).toEqual(names);
   });
 

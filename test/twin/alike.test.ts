@@ -71,7 +71,7 @@ test('there are at least 400 exchanges, with every status that V1 has', () => {
   expect(statuses.get(201)).toBeGreaterThan(150);
 });
 
-test('random sequences are answered alike', fuzzTime(), async () => {
+test('random sequences get the same responses', fuzzTime(), async () => {
   await fc.assert(
     fc.asyncProperty(arbitrarySteps(), async (steps) => {
       const script = sequenceScript('sequence', steps);
@@ -93,7 +93,7 @@ function load(): readonly Script[] {
   return loaded.scripts;
 }
 
-test('a connection that a service closed while it was idle is no difference', async () => {
+test('an idle connection that a service closed does not count as a difference', async () => {
   let connections = 0;
   const server = createServer((socket) => {
     connections += 1;

@@ -49,7 +49,7 @@ describe('two bodies', () => {
 });
 
 describe('ids', () => {
-  test('that the services made up are alike when they always stand for each other', () => {
+  test('that the services created count as equal if they always stand for each other', () => {
     const ids = new PairedIds();
     expect(
       compare('{"data":{"id":5,"property_id":9}}', '{"data":{"id":7,"property_id":4}}', '', ids),
@@ -62,7 +62,7 @@ describe('ids', () => {
     expect(compare('{"data":{"property_id":5}}', '{"data":{"property_id":7}}', '', ids)).toEqual([]);
   });
 
-  test('in texts are alike when they are known to be', () => {
+  test('in texts count as equal once they are known to be a pair', () => {
     const ids = new PairedIds();
     expect(compare('{"data":{"id":5}}', '{"data":{"id":7}}', '', ids)).toEqual([]);
     expect(compare('{"detail":"No client 5 here."}', '{"detail":"No client 7 here."}', '', ids)).toEqual([]);
@@ -71,7 +71,7 @@ describe('ids', () => {
     ]);
   });
 
-  test('of elements in another order are those of the same elements', () => {
+  test('of elements in another order are paired by the rest of the elements', () => {
     const ids = new PairedIds();
     expect(compare('{"id":5,"name":"A"}', '{"id":7,"name":"A"}', '', ids)).toEqual([]);
     expect(compare('{"id":6,"name":"B"}', '{"id":8,"name":"B"}', '', ids)).toEqual([]);
@@ -87,7 +87,7 @@ describe('ids', () => {
     expect(compare('{"id":9,"name":"C"}', '{"id":9,"name":"C"}', '', ids)).toEqual([]);
   });
 
-  test('that the client sent are its own', () => {
+  test('that the client sent are never paired', () => {
     expect(compare('{"data":{"client_id":5}}', '{"data":{"client_id":6}}', '"client_id":5')).toEqual([
       '/data/client_id value',
     ]);
@@ -110,7 +110,7 @@ describe('ids', () => {
 });
 
 describe('times', () => {
-  test('that the services wrote are alike in the same form', () => {
+  test('that the services wrote count as equal in the same form', () => {
     expect(compare('{"at":"2026-01-01T10:00:00Z"}', '{"at":"2026-01-01T10:00:01Z"}')).toEqual([]);
     expect(compare('{"at":"2026-01-01T10:00:00Z"}', '{"at":"2026-01-01T10:00:00.5Z"}')).toEqual([
       '/at value',
@@ -118,7 +118,7 @@ describe('times', () => {
     expect(compare('{"at":"2026-01-01T10:00:00Z"}', '{"at":"2026-01-01"}')).toEqual(['/at value']);
   });
 
-  test('that the client sent come back as they were', () => {
+  test('that the client sent must come back unchanged', () => {
     const sent = '{"scheduled_at":"2026-01-01T10:00:00Z"}';
     expect(compare(sent, '{"scheduled_at":"2026-01-01T11:00:00Z"}', sent)).toEqual(['/scheduled_at value']);
   });
@@ -162,7 +162,7 @@ test.each(rows`
   expect(compareCompareFields(fieldsOf(v1), fieldsOf(gateway)).join() || '-').toBe(differences);
 });
 
-test('the codings that a gateway decodes are its own, where it refuses', () => {
+test('in refusals, the list of codings may differ', () => {
   const [v1, gateway]: readonly Fields[] = [[['Accept-Encoding', 'gzip']], [['Accept-Encoding', 'gzip, br']]];
   expect(compareCompareFields(v1 ?? [], gateway ?? [])).toEqual(['accept-encoding: value']);
   expect(
@@ -170,7 +170,7 @@ test('the codings that a gateway decodes are its own, where it refuses', () => {
   ).toEqual([]);
 });
 
-test('a link to the same resource is alike', () => {
+test('a link to the same resource counts as equal', () => {
   const ids = new PairedIds();
   expect(ids.agree('client', '5', '7', false)).toBe(true);
   expect(

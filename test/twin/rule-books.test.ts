@@ -25,7 +25,7 @@ async function play(script: string, rules: string): Promise<readonly PlayedExcha
   return played;
 }
 
-test('with a rule book that reads the last of two members, and leaves malformed bodies to V2, these are alike as well', async () => {
+test('with a rule book that reads the last of two members and leaves malformed bodies to V2, these get the same responses', async () => {
   const rules = join(temporaryFolder('twin-policies'), 'rules.yaml');
   const shipped = readFileSync('config/rules.yaml', 'utf8');
   writeFileSync(
@@ -76,7 +76,7 @@ const DEPRECATED = `! deprecated: panorama_style, legacy_code
 > {"data":{"legacy_code":"A-1","transition_type":"cut","property":{"suburb":"Carlton"}}}
 `;
 
-test('attributes that V2 has dropped are taken with V1’s messages, in the order of the rule book', async () => {
+test('attributes that V2 has dropped get V1’s messages, in the order of the rule book', async () => {
   const folder = temporaryFolder('twin-deprecated');
   const [script, rules] = [join(folder, 'deprecated.txt'), join(folder, 'rules.yaml')];
   writeFileSync(script, DEPRECATED);

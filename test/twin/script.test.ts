@@ -116,7 +116,7 @@ describe('a script', () => {
     expect(faultsOf(text).join('\n')).toContain(`script:${fault}`);
   });
 
-  test('that is printed reads as the same exchanges', () => {
+  test('is read back from its printed form', () => {
     fc.assert(
       fc.property(arbitrarySteps(), (steps) => {
         const script = sequenceScript('script', steps);

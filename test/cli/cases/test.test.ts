@@ -110,7 +110,7 @@ test('a case that fails is shown with its line and what differs', async () => {
   });
 });
 
-test('--update writes what came, and leaves comments, requests and bodies that are not checked', async () => {
+test('--update writes the actual result, and keeps comments, requests and bodies that are not checked', async () => {
   const path = file('updated.txt', FAILING);
   const updated = await run(path, '--update');
   expect([updated.code, updated.out.split('\n', 1), updated.out.split('\n').at(-2)]).toEqual([
@@ -138,7 +138,7 @@ test('a file with CR LF, as Git checks it out on Windows, passes, and keeps its 
   expect(readFileSync(path, 'utf8')).toBe(crLf(readFileSync(updated, 'utf8')));
 });
 
-test('a request that V2 should not get, and one that it should', async () => {
+test('a request that V2 gets and should not get fails, and so does one that V2 lacks', async () => {
   const refused = PASSING.replace('{"data":{"name":"Acme"}}', '[');
   const path = file('reached.txt', `${PASSING.replaceAll(/^=.*\n/gm, '')}\n${refused}`);
   const { code, out } = await run(path);
@@ -157,7 +157,7 @@ test('a request that V2 should not get, and one that it should', async () => {
   );
 });
 
-test('the lines that --update writes are read as the message that came', () => {
+test('the lines that --update writes are read as the actual message', () => {
   const body = '{\n  "a": 1\n\n}';
   const message = { line: '200', headers: [['etag', '"a"'] as const], body };
   const lines = updatedLines('<', { line: '201', headers: [['etag', '"b"']], body: '' }, message);
@@ -224,7 +224,7 @@ test.each([
   expect(err).toContain(join(folder, fault));
 });
 
-test('files that are not there', async () => {
+test('a missing file exits with 2 and is named', async () => {
   expect(await run(join(folder, 'none'))).toMatchObject({
     code: 2,
     err: expect.stringContaining('none cannot be read'),

@@ -53,7 +53,7 @@ describe('a demo beside another gateway', () => {
     },
   );
 
-  test('takes two where both are taken, and asks for none that was chosen', async () => {
+  test('takes two free ports if both are in use, and replaces no address that was chosen', async () => {
     const [one, other] = [await takenAddress('127.0.0.1'), await takenAddress('127.0.0.1')];
     expect(
       await freeAddresses([

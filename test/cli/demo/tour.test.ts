@@ -96,7 +96,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
     expect(text).toContain(`A canary is refused now: V2's schema refuses ${invalid} of`);
   });
 
-  test('strip: the rule book of the tour strips it, and no other is touched', () => {
+  test('strip: only the rule book of the tour gets the strip rule', () => {
     const { text, entries, rules } = of('Strip');
     expect(rules).toContain('strip: [legacy_code]');
     const hashes = new Set(entries.map(({ ruleBook }) => ruleBook));
@@ -130,7 +130,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
     expect(Number(told)).toBe(unknown);
   });
 
-  test('canary: the clients in it, and what failed', () => {
+  test('canary: the clients in it, and their failures', () => {
     const { text, entries } = of('Canary');
     const migrated = entries.filter((entry) => isMigrated(entry));
     const names = namesOf(migrated);
@@ -142,7 +142,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
     );
   });
 
-  test('a fault: the roll-back, by itself, and V1 again', () => {
+  test('a fault: the gateway rolls back by itself, and V1 responds again', () => {
     const { text, entries, rollout } = of('A fault, and the roll-back');
     const [rollback] = rollout.rollbacks;
     expect(text).toContain(
@@ -162,7 +162,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
     expect(text).toContain(`Of the next ${last.length} requests V1 responded well to all.`);
   });
 
-  test('migrate: everybody, and none to V1', () => {
+  test('migrate: V2 gets the requests of all clients, and V1 gets none', () => {
     const { text, entries, rollout } = of('Migrate');
     const last = entries.slice(-FLEET.length * 4);
     expect(last.every((entry) => isMigrated(entry) && entry.status < 400)).toBe(true);
@@ -179,7 +179,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
     expect(rollout.default).toMatchObject({ mode: 'migrate' });
   });
 
-  test('sunset: announced, then 410 for all but one', () => {
+  test('sunset: announced, then 410 for all clients but one', () => {
     const { text, entries, rules } = of('Sunset');
     const [, sunset = ''] = /Sunset: (.+ GMT)/.exec(text) ?? [];
     expect(Date.parse(sunset)).toBeGreaterThan(Date.now());

@@ -782,11 +782,11 @@ test.each(CASES)('check finds %s that differs', async (_, old, young, gap, one, 
   expect(gaps.filter((found) => found.includes(gap))).not.toEqual([]);
 });
 
-test.each(CASES)('and nothing where both versions have %s as V1 does', async (_, old, _young, _gap, one) => {
+test.each(CASES)('check finds nothing if V2 has %s as V1 does', async (_, old, _young, _gap, one) => {
   expect(await gapsBetween(description('v1', old, one), description('v2', old, one))).toEqual([]);
 });
 
-test('an object that is in many places is there in each', async () => {
+test('a gap in an object that many members use is found in each of them', async () => {
   const amount = objectOf({ currency: text, value: integer }, { required: ['currency', 'value'] });
   const all = (name: string): Json =>
     objectOf(
@@ -854,7 +854,7 @@ test('an operation that is gone is covered, and V2 need not have it', async () =
   expect(coverage).toEqual({ operations: { all: 1, covered: 1 }, gaps: [] });
 });
 
-test('a line is what one decision closes, wherever it stands; each place has one with --all', async () => {
+test('one line stands for all places that one decision closes; with --all each place has a line', async () => {
   const item = (name: string): Json => objectOf({ id: text, [name]: text });
   const of = (version: string, name: string): Json => ({
     openapi: '3.1.0',

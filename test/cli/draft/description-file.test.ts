@@ -49,7 +49,7 @@ test.each([
   ['of several lines', '"one\n\n    \\"two\\"\n    three"'],
   ['in a list of a list', '"one\n  two"'],
 ])(
-  'a text whose further lines begin where the object around does is read, as libyaml reads it: %s',
+  'a text whose further lines are not indented more than the object around it is read, as libyaml reads it: %s',
   async (_, text) => {
     const all = `openapi: 3.0.3\ninfo:\n  title: |\n    a "quoted\n    text\npaths:\n  /a:\n    description: ${text}\n    get: {}\n`;
     const words = text
@@ -176,7 +176,7 @@ describe('in several documents', () => {
     ]);
   });
 
-  test('an address is read with what is beside it', async () => {
+  test('a description at an address is read with the documents beside it', async () => {
     expect(await readDescription(`${origin}/spec/v2.yaml`)).toMatchObject({
       paths: { '/orders': { post: { summary: 'served' } } },
     });
@@ -229,7 +229,7 @@ describe('in several documents', () => {
   });
 
   // Attack: some kilobytes that unpack to more than the memory.
-  test('what an address sends is bounded when it is unpacked, all documents together', async () => {
+  test('the unpacked size of all documents from an address together is limited', async () => {
     const bomb = gzipSync(Buffer.alloc(65 * 2 ** 20, '#'));
     const half = gzipSync(Buffer.alloc(33 * 2 ** 20, '#'));
     const heavy = createServer(({ url = '' }, response) => {
@@ -250,7 +250,7 @@ describe('in several documents', () => {
     });
   });
 
-  test('a description without end is refused', async () => {
+  test('an endless description is refused', async () => {
     const root = write('endless.yaml', component('deep.yaml'));
     const members = (name: string): string =>
       Array.from({ length: 1001 }, (_, at) => `    m${at}: { $ref: "${name}${at}.yaml" }`).join('\n');

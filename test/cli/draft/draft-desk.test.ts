@@ -100,7 +100,7 @@ async function openDesk(): Promise<OpenDesk> {
 
 const partsOf = ({ current }: DraftView): NonNullable<DraftView['current']>['parts'] => current?.parts ?? [];
 
-test('asks first where operations are, and asks no more what follows from the answer', async () => {
+test('asks first where operations are, and leaves out questions that an answer settles', async () => {
   const { desk, published } = await openDesk();
   const first = await desk.view();
   expect(first.current).toMatchObject({ about: 'operation', text: 'Is "bills" called "invoices" in V2?' });
@@ -124,7 +124,7 @@ test('asks first where operations are, and asks no more what follows from the an
   expect((await desk.view()).questions).toEqual(first.questions);
 });
 
-test('shows what each answer does to an example request, and what V2 has against it', async () => {
+test('shows the effect of each answer on an example request, and the objections of V2’s description', async () => {
   const { desk } = await openDesk();
   await desk.answer({ question: (await desk.view()).current?.id ?? '', chosen: ['yes'] });
   const { questions } = await desk.view();
@@ -171,7 +171,7 @@ test.each<readonly [why: string, command: (id: string) => AnswerCommand, fault: 
   expect(published).toEqual([]);
 });
 
-test('says at the end what check would say of the rule book, and which examples V2 refuses', async () => {
+test('reports at the end what check finds in the rule book, and which examples V2 refuses', async () => {
   const { desk, dir, answerAll } = await openDesk();
   expect(await desk.view()).not.toHaveProperty('remainder');
   // Each bill is an invoice, and nothing else is said.
@@ -191,7 +191,7 @@ test('says at the end what check would say of the rule book, and which examples 
 describe('the saved folder', () => {
   const FILES = ['gateway.yaml', 'rules.yaml', 'rules.schema.json', 'cases/first.txt'];
 
-  test('is the one of init, to the byte, while no question is answered', async () => {
+  test('equals that of init byte for byte while no question is answered', async () => {
     const { desk, dir } = await openDesk();
     expect(existsSync(dir)).toBe(false);
     expect(await desk.save()).toMatchObject({ files: FILES.map((file) => join(dir, file)) });
@@ -205,7 +205,7 @@ describe('the saved folder', () => {
     expect(ownSettings).toBe(settings);
   });
 
-  test('has the rules of the one of init once all marks are removed there and every answer is yes here', async () => {
+  test('has, with every answer yes, the rules that init writes once all of its marks are removed', async () => {
     const { desk, dir, answerAll } = await openDesk();
     expect(await answerAll(() => 'yes')).toEqual([]);
     await desk.save();
@@ -230,7 +230,7 @@ describe('the saved folder', () => {
     expect(rulesOf(own)).toEqual(rulesOf(byHand));
   });
 
-  test('is saved again over what this run has written, and over nothing else', async () => {
+  test('replaces files of this run when it is saved again, and no others', async () => {
     const { desk, dir, answerAll } = await openDesk();
     await desk.save();
     await answerAll(() => 'yes');

@@ -57,7 +57,7 @@ const har = (...bodies: unknown[]): string =>
     },
   });
 
-test('recorded requests choose the operations of a draft, and what is left is told', async () => {
+test('recorded requests choose the operations of a draft, and the operations left out are named', async () => {
   const two = (prefix: string): Record<string, unknown> => {
     const one = Object(description(prefix, v2Body)) as { readonly paths: object };
     const read = { get: { operationId: 'read', responses: {} } };
@@ -96,7 +96,7 @@ test('recorded requests choose the operations of a draft, and what is left is to
   expect(all.err).not.toContain('of V1 that no recorded');
 });
 
-test('from two descriptions, and what V2 would refuse of recorded requests', async () => {
+test('a draft from two descriptions names the recorded requests that V2 would refuse', async () => {
   const inner = {
     type: 'object',
     properties: { count: { type: 'integer' }, note: text, city: text, state: text, old: text },
@@ -128,7 +128,7 @@ test('from two descriptions, and what V2 would refuse of recorded requests', asy
   expect(await commandRun(['check', '--rules', out])).toMatchObject({ code: 0, err: '' });
 });
 
-test('from recorded requests and V2’s description alone', async () => {
+test('a draft from recorded requests and V2’s description alone', async () => {
   const requests = har({ data: { count: 1, old: true, city: 'y' } }, { data: { count: 2, state: 'z' } });
   const { code, out, err } = await run('--v2', v2, '--har', requests);
   expect([code, err]).toEqual([
@@ -217,7 +217,7 @@ test.each(unusual)(
   },
 );
 
-test('what refers to a document that cannot be read is told with the cause, and is a question', async () => {
+test('a reference to a document that cannot be read is reported with the cause, and is a question', async () => {
   const young = file('foreign.json', description('/api/v2', { $ref: 'none.yaml#/Note' }));
   const old = file('own.json', description('/api/v1', { type: 'object', properties: { note: text } }));
   const { out, err } = await run('--v1', old, '--v2', young);
@@ -227,7 +227,7 @@ test('what refers to a document that cannot be read is told with the cause, and 
   expect(out).toContain('# TODO: none.yaml#/Note is in another document and was not compared.');
 });
 
-test('a draft with faults is written, and is a failure as it is for check', async () => {
+test('a draft with faults is written, and exits with the code of check', async () => {
   const parameters = { get: { operationId: 'x', responses: {} } };
   const faulty = file('faulty.json', {
     openapi: '3.0.3',
@@ -241,7 +241,7 @@ test('a draft with faults is written, and is a failure as it is for check', asyn
   expect((await commandRun(['check', '--rules', out])).code).toBe(2);
 });
 
-test('says what it cannot do', async () => {
+test('a description that is missing or cannot be read is named', async () => {
   expect(await run('--v2', v2)).toMatchObject({ code: 2, err: expect.stringContaining('Give --v1') });
   expect(await run('--v2', 'nothing.json')).toMatchObject({
     code: 2,
@@ -338,7 +338,7 @@ describe('parts of two descriptions', () => {
     expect(await run(...both, ...options)).toMatchObject({ code: 2, err: `${fault}\n` });
   });
 
-  test('they are chosen in a description of V1', async () => {
+  test('choosing parts needs a description of V1', async () => {
     const { code, err } = await run('--v2', v2Groups, '--har', har({ a: 1 }), '--only', 'GET /a');
     expect([code, err]).toEqual([
       2,

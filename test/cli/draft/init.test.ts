@@ -71,7 +71,7 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   });
 });
 
-test('what --only drafts is all that the next commands count', async () => {
+test('after init --only, the next commands count only the drafted operations', async () => {
   const dir = temporaryFolder('init-only');
   const only = ['--only', 'listBills', 'GET /bills/{id}'];
   const { out } = await commandRun([...INIT.slice(0, -1), dir, ...only]);
@@ -140,7 +140,7 @@ test.each([
   expect(found.map((question) => question.column)).toEqual(count === 0 ? [] : [column - 2]);
 });
 
-test('descriptions without a common operation', async () => {
+test('descriptions without a common operation give no draft', async () => {
   const other = join(folder, 'other.json');
   writeFileSync(other, '{"openapi":"3.1.0","info":{"title":"T","version":"1"},"paths":{}}');
   const none = ['init', '--v1', V1, '--v2', other, '--dir', join(folder, 'none')];
@@ -151,7 +151,7 @@ test('descriptions without a common operation', async () => {
   ]);
 });
 
-test('where nothing of V1 is found in V2, what V1 has is asked about, and the book is sound', async () => {
+test('if V2 has nothing of V1, each operation of V1 is a question, and the rule book is sound', async () => {
   const of = (name: string, path: string): string => {
     const file = join(folder, name);
     const paths = { [path]: { get: { responses: {} } } };
@@ -166,13 +166,13 @@ test('where nothing of V1 is found in V2, what V1 has is asked about, and the bo
   expect((await commandRun(['check', '--rules', join(dir, 'rules.yaml')])).code).toBe(0);
 });
 
-test('of a draft with hundreds of operations nobody counts the gaps', () => {
+test('the gaps of a draft with hundreds of operations are not counted', () => {
   expect(remarksOn('x', {}, undefined).at(-1)).toMatch(/ check compares them with both descriptions\.$/);
   expect(remarksOn('x', {}, 0).at(-1)).toMatch(/ finds no gap\.$/);
   expect(remarksOn('x', {}, 2).at(-1)).toMatch(/ and finds 2 gaps\.$/);
 });
 
-test('a description that cannot be read whole is compared, and no settings name it', async () => {
+test('a description that cannot be read completely is compared, but the settings do not name it', async () => {
   const young = join(folder, 'foreign.yaml');
   writeFileSync(young, readFileSync(V2, 'utf8').replace(/#\/components\/schemas\/\w+/, 'none.yaml#/Part'));
   const dir = join(folder, 'foreign');
@@ -228,7 +228,7 @@ test('coverage: check names what is missing with the line of its operation, and 
   });
 });
 
-test('the first cases have queries, keys, an error, and what is gone', async () => {
+test('the first cases have queries, keys, an error, and an operation that is gone', async () => {
   const dir = temporaryFolder('init-cases');
   const text = { type: 'string' };
   const contentOf = (properties: object): object => ({

@@ -45,7 +45,7 @@ async function isSound(text: string): Promise<boolean> {
   return reading.ok;
 }
 
-test('what is new is added, and what a person wrote stays to the byte', async () => {
+test('a merge adds new operations and changes, and keeps what a person wrote byte for byte', async () => {
   const { text, operations, changes } = mergeRuleBook(WRITTEN, invoicing());
   expect(operations).toBe(5);
   expect(changes).toBeGreaterThan(3);
@@ -69,14 +69,14 @@ test('what is new is added, and what a person wrote stays to the byte', async ()
   expect(await isSound(text)).toBe(true);
 });
 
-test('a second time there is nothing to add, open questions among it', () => {
+test('a second merge adds nothing, and repeats no open question', () => {
   const once = mergeRuleBook(WRITTEN, invoicing());
   expect(mergeRuleBook(once.text, invoicing())).toEqual({ text: once.text, operations: 0, changes: 0 });
   const drafted = printRuleBook(invoicing());
   expect(mergeRuleBook(drafted, invoicing())).toEqual({ text: drafted, operations: 0, changes: 0 });
 });
 
-test('a key at the top that a person did not write is a question, once, and what is there stays', () => {
+test('a missing top-level key becomes a question once, and existing keys stay', () => {
   const { text } = mergeRuleBook(WRITTEN, invoicing());
   expect(text).toContain("# TODO: does refusals hold? V1's description has its errors in this form");
   expect(text).toContain('\n# refusals: problem\n');
@@ -87,7 +87,7 @@ test('a key at the top that a person did not write is a question, once, and what
   expect(decided.text).not.toContain('malformed');
 });
 
-test('of prefixes only those that a description has are asked about, each by its name', () => {
+test('a merge asks only about prefixes that a description has, each by its name', () => {
   const asked = (text: string): readonly string[] =>
     text.match(/# TODO: does (?:from|to) hold\?.*\n#.*/g) ?? [];
   const one = mergeRuleBook(WRITTEN, invoicing([[], ['https://h/v3']]));

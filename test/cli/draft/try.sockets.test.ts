@@ -9,7 +9,7 @@ const V1 = 'examples/invoicing/v1.yaml';
 const V2 = 'examples/invoicing/v2.yaml';
 const ADDRESSES = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
 
-test('one command shows a draft at work, takes answers, and writes a folder when it is told to', async () => {
+test('one command shows a draft at work, takes answers, and writes a folder when a person saves it', async () => {
   const dir = join(temporaryFolder('try'), 'my-api');
   const temporary = temporaryFolder('try-tmp');
   const running = command(['try', '--v1', V1, '--v2', V2, '--dir', dir, ...ADDRESSES], { TMPDIR: temporary });

@@ -21,7 +21,7 @@ async function opened(path: string, lines: string[] = []): Promise<V2Description
   return description;
 }
 
-test('while the gateway runs, an address that is down does not stop the start, and a file does', async () => {
+test('a missing file stops the start, an address that is down does not', async () => {
   const folder = temporaryFolder('v2');
   const [live, order, none] = [
     join(folder, 'live.yaml'),
@@ -77,7 +77,7 @@ test('the main thread goes on while a large description is read again', async ()
   expect(schemas.verdictOf('POST', '/t299', body('{"m0":"ab"}'))).toEqual({ v2: 'invalid', at: '/m0' });
 });
 
-test('a thread says about a body what the description itself says, also with parts that a bundle leaves out', async () => {
+test('a thread gives bodies the verdicts of the description itself, also for parts that a bundle leaves out', async () => {
   const path = join(temporaryFolder('v2'), 'v2.yaml');
   writeFileSync(
     path,
@@ -103,7 +103,7 @@ components:
   expect(schemas.warnings([])).toEqual(itself.warnings([]));
 });
 
-test('of readings that are asked for at one time, the last text counts', async () => {
+test('of several readings at the same time, the last text counts', async () => {
   const path = join(temporaryFolder('v2'), 'v2.yaml');
   writeFileSync(path, 'openapi: 3.0.3\npaths: {}\n');
   const lines: string[] = [];

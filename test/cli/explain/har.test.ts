@@ -72,13 +72,13 @@ describe('a body in an archive', () => {
     expect(explanation).toMatchObject({ verdict });
   });
 
-  test('as a form is read without the fields that Firefox writes in front of it', () => {
+  test('of a form is read without the fields that Firefox writes before it', () => {
     const type = { name: 'Content-Type', value: 'application/x-www-form-urlencoded' };
     const text = 'Content-Type: application/x-www-form-urlencoded\r\nContent-Length: 3\r\n\r\na=b';
     expect(readAll(post({ text }, type)).requests[0]?.request.body).toBe('a=b');
   });
 
-  test('as fields without text is put together', () => {
+  test('that has only fields is composed from them', () => {
     const params = [
       { name: 'a b', value: 'c&d' },
       { name: 'e', value: '' },
@@ -151,7 +151,7 @@ test.each([
   expect(readAll(request).requests.map((read) => read.request.target)).toEqual([target]);
 });
 
-test('a body that is no Base64 is named and hides no other request', () => {
+test('a body of invalid Base64 is reported, and all other requests are read', () => {
   const { requests, faults } = readAll(post({ text: '~', encoding: 'base64' }), { method: 'GET', url: URL });
   expect(faults).toEqual([{ name: 'POST /api/v1/clients', fault: expect.stringContaining('Base64') }]);
   expect(requests).toHaveLength(1);

@@ -377,7 +377,7 @@ test('credentials of the collection are those of a request that has none', () =>
   ]);
 });
 
-test('a request that cannot be read is named and hides no other; an empty method is GET', () => {
+test('a request that cannot be read is reported, and all others are read; an empty method is GET', () => {
   const { requests, faults } = readCollection({
     item: [
       null,
@@ -393,7 +393,7 @@ test('a request that cannot be read is named and hides no other; an empty method
   expect(requests).toMatchObject([{ name: 'folder / request 2', request: { method: 'GET' } }]);
 });
 
-test('scripts before requests are told', () => {
+test('scripts that run before requests are reported', () => {
   const event = [{ listen: 'prerequest', script: { exec: ['pm.variables.set("a", 1)'] } }];
   expect(readCollection({ event, item: [{ name: 'n', request: URL, event }] }).notes).toEqual([
     '2 scripts before requests are not run: variables that they set have no value here.',
@@ -409,7 +409,7 @@ test.each([
   expect(readPostman(text)).toEqual({ fault: expect.stringContaining(sentence), isJunk: true });
 });
 
-test('an environment without values is told', () => {
+test('an environment without values is reported', () => {
   expect(readPostman('{"item":[]}', '{')).toHaveProperty('fault', expect.stringContaining('not JSON'));
   expect(readPostman('{"item":[]}', '{}')).toHaveProperty('fault', expect.stringContaining('no values'));
 });

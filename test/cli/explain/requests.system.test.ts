@@ -45,7 +45,7 @@ test('tools on logs say which entries they leave out and why, and that the log i
   }
 });
 
-test('a rule book that nobody named is called what it is: the one that ships, where there is none', () => {
+test('without a rule book in the folder, commands say that they use the one that ships', () => {
   const folder = join(temporaryFolder('no-rule-book'), 'empty');
   mkdirSync(folder);
   const run = (...args: readonly string[]): { readonly out: string; readonly err: string } => {

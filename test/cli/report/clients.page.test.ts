@@ -34,7 +34,7 @@ describe('the names file', () => {
     expect(readClientNames(path)).toEqual(new Map([[HASH, 'Acme: "Ltd"']]));
   });
 
-  test.each(['new.yaml', 'new.json'])('is made when it is not there: %s', (name) => {
+  test.each(['new.yaml', 'new.json'])('is created if it is missing: %s', (name) => {
     const path = join(folder, name);
     for (const client of [HASH, '12345678901234e5', '0000000000000000'])
       expect(nameClient(path, client, `Client ${client}`)).toBeUndefined();

@@ -81,7 +81,7 @@ describe('plan --into', () => {
     expect(await written(text)).toBe(text);
   });
 
-  test('keeps what a person wrote, and takes the place of an earlier plan', async () => {
+  test('keeps what a person wrote, and replaces an earlier plan', async () => {
     const own = `${SHIPPED}
 deprecation: 2026-12-01 # announced by letter
 sunset: { at: 2027-01-01, after: gone, except: ['bbbbbbbbbbbbbbbb'] } # by contract
@@ -196,7 +196,7 @@ function foreignLog(): string {
   return log;
 }
 
-describe('a log of another API, without a rule book that was named', () => {
+describe('a log of another API', () => {
   const AT = ['--at', '2026-11-25T12:00:00Z', '--zone', 'UTC'];
   const NOTE = /^note: dates of a rule book are left out\. The requests of the log were handled by [^\n]*\n$/;
 
@@ -219,7 +219,7 @@ describe('a log of another API, without a rule book that was named', () => {
     expect(made.stdout).toContain(said);
   });
 
-  test('gets no plan of a rule book that was named, and is not its own', async () => {
+  test('gets no plan by a named rule book that is not its own', async () => {
     const other = 'operations: { list: GET /shipments }\nchanges: []\n';
     writeFileSync(path, other);
     const { code, err } = await commandRun(['plan', foreignLog(), ...AT, '--rules', path, '--into']);
@@ -290,7 +290,7 @@ describe('what plan prints of the sunset is what --into writes', () => {
   });
 });
 
-test('what --into writes, check finds sound, and plan rehearse refuses those that the plan counts', async () => {
+test('check finds sound what --into writes, and plan rehearse refuses the clients that the plan counts', async () => {
   writeFileSync(path, `${SHIPPED}\nzone: Europe/Berlin\n`);
   // The clocks change in the log on 25 October, and before the last brownouts on 28 March.
   const now = at('2026-11-12T00:00Z');

@@ -60,7 +60,7 @@ test('writes nothing twice, and gives a later change another id', async () => {
   expect(twice.match(/legacy_flag\]/g)).toHaveLength(1);
 });
 
-test('leaves a rule book alone that it cannot read, or would make invalid', async () => {
+test('does not change a rule book that it cannot read or would make invalid', async () => {
   writeFileSync(path, 'version: 2025-01-01\nchanges: []\noperations: {}\n');
   expect(await applyStrips(path, [LEGACY])).toMatchObject({ faults: [expect.any(String)] });
   expect(await applyStrips(join(path, 'none'), [LEGACY])).toMatchObject({ faults: [expect.any(String)] });
@@ -70,7 +70,7 @@ test('leaves a rule book alone that it cannot read, or would make invalid', asyn
   expect(readFileSync(path, 'utf8')).toBe(SHIPPED);
 });
 
-test('nothing is made of a log by the rule book of another API', async () => {
+test('no statement is made about a log by the rule book of another API', async () => {
   const folder = temporaryFolder('foreign-log');
   const log = join(folder, 'rewrite.log');
   const { attributes: _, ...entry } = sampleEntry(0, Date.UTC(2026, 10, 21));

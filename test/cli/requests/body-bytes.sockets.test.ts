@@ -178,7 +178,7 @@ class CountingClient extends AdminClient {
   }
 }
 
-test('many kept exchanges are read by one request a page, of which a busy listener refuses none', async () => {
+test('many kept exchanges are read with one request a page, and a busy listener refuses none of them', async () => {
   const gateway = await inspected({ capture: 'bodies' });
   for (let n = 0; n < 520; n += 1) await gateway.post('/clients', `{"data":{"name":"${n}"}}`);
   await gateway.entry(520);

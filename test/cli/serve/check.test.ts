@@ -30,7 +30,7 @@ function folderOf(files: Readonly<Record<string, string>>): string {
 
 const GIVEN = { 'gateway.yaml': 'rules: rules.yaml\nv1-upstream: http://127.0.0.1:1\n' };
 
-test('gaps are shown whatever the settings lack, and settings beside the book are named', async () => {
+test('gaps are shown even if settings are missing, and an unread settings file is named', async () => {
   const folder = folderOf(GIVEN);
   const at = (name: string): string => join(folder, name);
   const descriptions = ['--v1', at('v1.json'), '--v2', at('v2.json')];
@@ -49,7 +49,7 @@ test('gaps are shown whatever the settings lack, and settings beside the book ar
   expect(settled.out).toContain(plain.out);
 });
 
-test('a book without faults in its settings, or without descriptions, has neither', async () => {
+test('without descriptions or a readable rule book, check shows only the fault', async () => {
   const folder = folderOf({});
   const { code, out, err } = await commandRun(['check', '--rules', join(folder, 'rules.yaml')]);
   expect([code, out, err]).toEqual([2, '', FAULT]);

@@ -12,7 +12,7 @@ test('an empty variable for the rule book is not set', async () => {
   expect(await faultsOf({ GATEWAY_RULES: '' })).toEqual([]);
 });
 
-test('a file is the same however its path is written', async () => {
+test('two spellings of a path name the same file', async () => {
   expect(await faultsOf({ GATEWAY_LOG_FILE: './config/../config/rules.yaml' })).toEqual([
     'GATEWAY_LOG_FILE (./config/../config/rules.yaml) and GATEWAY_RULES (config/rules.yaml) are the same file; name two different files.',
   ]);
@@ -24,7 +24,7 @@ test('a file of modes needs a folder', async () => {
   ]);
 });
 
-test('an invalid setting hides no conflict of others, and makes up none', async () => {
+test('an invalid setting neither hides a conflict of others nor causes one', async () => {
   const environment = {
     GATEWAY_BREAKER: 'yes',
     GATEWAY_ADMIN_LISTEN: '0.0.0.0:8081',
@@ -48,7 +48,7 @@ test('each certificate file that is missing is named', async () => {
   ]);
 });
 
-test('what a start would find is reported beside the other faults', async () => {
+test('faults that a start would find are reported together with the others', async () => {
   expect(await faultsOf({ GATEWAY_BREAKER: 'yes', GATEWAY_STORE: 'file:README.md' })).toEqual([
     expect.stringMatching(/^GATEWAY_BREAKER must be on or off/),
     expect.stringMatching(/^GATEWAY_STORE README\.md is not a stored rollout/),

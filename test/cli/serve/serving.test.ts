@@ -39,7 +39,7 @@ test.each([
   expect(line).toBe(curl === undefined ? undefined : `  curl -i ${curl}`);
 });
 
-test('an order is what the property-capture API is shown by', async () => {
+test('the example request of the property-capture API is an order', async () => {
   const book = await bookIn('operations: { order: POST /orders/floor_plans }\nchanges: []\n');
   expect(exampleRequest('http://g', book)).toHaveLength(3);
 });

@@ -63,7 +63,7 @@ test('Ctrl-C in the middle ends everything that the tour has started, and remove
   await until(async () => (await fetch(`${v1}/api/v1/heartbeat`).catch(() => undefined)) === undefined);
 });
 
-test('an address that is taken is a fault, with the way out, and nothing stays', async () => {
+test('an address in use is a fault that names the setting, and no file stays', async () => {
   const folder = emptyFolder();
   const first = command(['reference', '--listen', '127.0.0.1:0']);
   const [, taken = ''] = await first.until(/service on http:\/\/(\S+)/);

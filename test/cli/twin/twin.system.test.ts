@@ -99,7 +99,7 @@ describe('two services that run', () => {
     for (const { received } of [v1, v2]) expect(received.join('')).toContain('/api/v1/shipments?page=1');
   });
 
-  test('on a path that neither has are not called alike, and a play of nothing else fails', async () => {
+  test('on a path that neither has are not called alike, and a script of only such paths fails', async () => {
     const nowhere = (): Promise<RawServer> =>
       rawServer((socket) => socket.write(ok('{"errors":[]}').replace('200 OK', '404 Not Found')));
     const [v1, v2] = [await nowhere(), await nowhere()];
@@ -146,7 +146,7 @@ describe('two services that run', () => {
     });
   });
 
-  test('that limit the rate are waited for', async () => {
+  test('that limit the rate are given the time that they ask for', async () => {
     let asked = 0;
     const limited = await rawServer((socket) => {
       asked += 1;
@@ -158,7 +158,7 @@ describe('two services that run', () => {
     expect(asked).toBe(2);
   });
 
-  test('that are not there are different', async () => {
+  test('that cannot be reached are different', async () => {
     const v1 = await service('{}');
     const gone = await service('{}');
     gone.server.close();

@@ -90,7 +90,7 @@ describe('a body that is not rewritten crosses byte for byte', () => {
   });
 });
 
-describe('what the client derived from the body', () => {
+describe('fields that the client derived from the body', () => {
   test('a signed request is noted, and refused where the policy says so', async () => {
     const { v2, gateway, send } = await served();
     const fields = `${JSON_FIELDS}X-Hmac-Signature: sha256=00\r\n`;
@@ -106,7 +106,7 @@ describe('what the client derived from the body', () => {
     expect(v2.received).toHaveLength(1);
   });
 
-  test('digests of a body go with it, and a JSON Patch follows the rules', async () => {
+  test('digests of a rewritten body are removed, and rules apply to a JSON Patch', async () => {
     const { v2, send } = await served();
     const digests =
       'Content-MD5: eA==\r\nContent-Digest: sha-256=:eA==:\r\nDigest: sha-256=eA==\r\nX-Content-SHA256: 00\r\n';

@@ -105,7 +105,7 @@ test('pages by number become pages by cursor, and back', async () => {
   });
 });
 
-test('rules come before it for the request, and behind it for the response', async () => {
+test('request rules run before it, and response rules after it', async () => {
   const { gateway, v2, send } = await serve('{"data":{"total":7}}', FILES);
   const response = await send(requestOf('POST', '/api/v1/bills/a%20b', '{"data":{"sum":1}}'));
   expect(v2.received.join('')).toMatch(
@@ -168,14 +168,14 @@ describe('while V1 responds', () => {
     expect(received.get(gateway)?.[0]?.received.join('')).toContain('GET /api/v1/bills?page=3 HTTP/1.1');
   });
 
-  test('V2 is compared as the transform has it', async () => {
+  test('V2’s response is compared after the transform', async () => {
     const gateway = await serveBoth('shadow', FILES);
     await exchange(gateway.port, get('/api/v1/bills?page=3'));
     expect((await gateway.entry()).comparison).toMatchObject({ verdict: 'same' });
     expect(received.get(gateway)?.[1]?.received.join('')).toContain('/api/v2/bills?limit=20&cursor=');
   });
 
-  test('V1 is compared with what the transform makes of V2, where V2 responds', async () => {
+  test('in verify, V1’s response is compared with what the transform makes of V2’s', async () => {
     const gateway = await serveBoth('verify', FILES);
     await exchange(gateway.port, get('/api/v1/bills?page=3').replace(/Range.*\r\n/, ''));
     const { comparison, edits } = await gateway.entry();
@@ -233,7 +233,7 @@ describe('a transform that fails is a 502, and nothing is sent on', () => {
   });
 
   // As on a busy machine or in a throttled container: the thread is blocked, and neither works nor waits in its loop.
-  test('not while its thread is held up', async () => {
+  test('but not for time in which its thread is suspended', async () => {
     const module = `export const request = (body) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 900);
       return { body };
@@ -336,7 +336,7 @@ describe('a body that a transform makes', () => {
     },
   );
 
-  test('never takes the place of one that it was not given', async () => {
+  test('must not replace a body that the transform did not get', async () => {
     const { gateway, v2, send } = await serve('{}', files);
     const refused = await send(form);
     expect([statusOf(refused), v2.received.join('')]).toEqual([502, '']);
@@ -482,7 +482,7 @@ describe('explained offline', () => {
     return explanation;
   };
 
-  test('the transform is called, and says what it made', async () => {
+  test('the transform is called, and its result is shown', async () => {
     const { verdict, v2Request, edits } = await explained(FILES, {
       method: 'GET',
       target: '/api/v1/bills?page=2',

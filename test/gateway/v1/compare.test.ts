@@ -42,7 +42,7 @@ describe('two responses are the same', () => {
     },
   );
 
-  test('whatever they are, when they are the same text', () => {
+  test('if their texts are the same, for any text', () => {
     fc.assert(
       fc.property(anyDocument, (text) => {
         expect(compared(text, text)).toEqual({ verdict: 'same', differences: [], noise: 0, extra: 0 });
@@ -155,7 +155,7 @@ describe('noise', () => {
     expect(linesOf(compared('[1,2]', '{}', '[2,1]'))).toEqual(['type ', 'missing /*']);
   });
 
-  test('in the status says that nothing can be said', () => {
+  test('in the status makes the result unknown', () => {
     expect(compareResponses(response('{}'), response('{}', 500), response('{}'))).toMatchObject({
       verdict: 'unknown',
       why: 'noise',

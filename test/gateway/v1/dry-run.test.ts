@@ -106,14 +106,14 @@ test('a body beyond the limit crosses, and would have been refused', async () =>
   expect(taken).toBeLessThanOrEqual(1024);
 });
 
-test('a body that the budget has no room for crosses, and nothing is said of it', async () => {
+test('a body that the budget has no room for crosses, and gets no verdict', async () => {
   const { forwarded, outcome } = await run(bytewise(BODY), undefined, 10);
   expect(forwarded.equals(BODY)).toBe(true);
   expect(outcome).toBeUndefined();
 });
 
 // Attack: whoever sends a body byte by byte has each byte copied as an object of its own, and the budget counts the bytes alone.
-test('what a copy takes is taken from the budget, and no more than twice the body in however many parts', async () => {
+test('a copy takes its memory from the budget, at most twice the body in any number of parts', async () => {
   const body = Buffer.from(`{"data":{"note":"${'x'.repeat(300_000)}"}}`);
   const { outcome, taken } = await run(bytewise(body));
   expect(outcome?.verdict).toBe('rewritten');
@@ -202,7 +202,7 @@ test.each(['observe', 'shadow'] as const)(
   },
 );
 
-test('what cannot be known is said to be unknown, with the reason', async () => {
+test('a verdict that cannot be known is unknown, with the reason', async () => {
   const { send } = await serve('observe');
   const why = async (...given: Parameters<typeof send>): Promise<unknown> => (await send(...given)).would;
   expect(await why('/nothing', '{"data":{"name":"x"}}')).toEqual({
@@ -227,7 +227,7 @@ test('what cannot be known is said to be unknown, with the reason', async () => 
   });
 });
 
-test('without a description nothing is said; while it cannot be read, it is unknown', async () => {
+test('without a description there is no verdict; while it cannot be read, the verdict is unknown', async () => {
   const off = await serve('observe', { v2Schemas: undefined });
   expect((await off.send('/clients', '{"data":{}}')).would).toEqual({ verdict: 'rewritten' });
   const unread = await serve('observe', { v2Schemas: () => 'unread' });

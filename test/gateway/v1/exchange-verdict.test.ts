@@ -88,7 +88,7 @@ test('a list without an envelope has the names of V1 in every element, where the
   expect(entry.responseNote).toBeUndefined();
 });
 
-test('an operation without an inverse, and a failure, say nothing of it', async () => {
+test('an exchange of an operation without an inverse gets no note', async () => {
   const gateway = await serving('{"id":1}');
   await exchange(gateway.port, READ.replace('/bills/1', '/others/1'));
   expect((await gateway.entry()).responseNote).toBeUndefined();

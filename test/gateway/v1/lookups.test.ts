@@ -130,7 +130,7 @@ describe('lookups', () => {
     expect(responseEdits?.[0]).toEqual({ change: 'owners', rule: 'lookup', path: '/data/0/owner' });
   });
 
-  test('many asks once for all', async () => {
+  test('with many, one request asks for all', async () => {
     const { asked, get } = await servicesWith(
       `{ lookup: data.*.owner_id, many: '/users?ids={}', take: [name], as: owner }`,
       '{"data":[{"owner_id":1},{"owner_id":2},{"owner_id":1}]}',
@@ -217,7 +217,7 @@ describe('lookups', () => {
     expect((await lookupsOf(gateway)).lookups).toMatchObject([{ status: 200, count: 1 }]);
   });
 
-  test('a V2 that has a response in a coding all the same is decoded', async () => {
+  test('a response that V2 encodes without being asked to is decoded', async () => {
     const body = gzipSync('{"data":{"name":"Ann"}}');
     const { get } = await servicesWith(OWNERS, ONE, json(body, 200, { 'content-encoding': 'gzip' }));
     expect(bodyOf(await get())).toBe('{"data":[{"owner_id":7,"owner":{"name":"Ann"}}]}');
@@ -285,7 +285,7 @@ describe('lookups', () => {
     ]);
   });
 
-  test('observe, where V2 gets nothing, looks nothing up', async () => {
+  test('observe looks nothing up, because V2 gets no request', async () => {
     const { gateway, get, asked } = await servicesWith(OWNERS, ONE, user, 'modes: observe');
     expect(bodyOf(await get())).toBe(ONE);
     expect(await gateway.entry()).not.toHaveProperty('lookups');

@@ -120,7 +120,7 @@ describe('a request that its service served before', () => {
 describe('observe', () => {
   const observe = { default: { mode: 'observe' } } as const;
 
-  test('a request that a brownout refuses did not go to V1, and is not said to', async () => {
+  test('a request that a brownout refuses does not go to V1, and the log does not say that it did', async () => {
     const brownout = { id: 'reminder', share: 100, status: 503 } as const;
     const { v1, gateway, send } = await serve(observe, {}, { rollout: { brownouts: [brownout] } });
     expect((await send(post())).text).toMatch(/^HTTP\/1\.1 503 /);
@@ -184,7 +184,7 @@ describe('observe', () => {
     },
   );
 
-  test('an encoded body is looked into and sent as it came', async () => {
+  test('an encoded body is judged decoded, and sent unchanged', async () => {
     const body = gzipSync(ORDER).toString('latin1');
     const { v1, gateway, send } = await serve(observe);
     await send(post(body, 'Content-Encoding: gzip\r\n'));
@@ -460,7 +460,7 @@ describe('shadow', () => {
     expect(v2.received).toEqual([]);
   });
 
-  test('a V2 that breaks or is silent harms nobody', async () => {
+  test('a V2 that breaks or is silent affects no client', async () => {
     const { gateway, send } = await serve(
       shadow,
       { v2: (socket) => socket.destroy() },
@@ -611,7 +611,7 @@ describe('verify', () => {
     expect(await gateway.entry()).toMatchObject({ comparison: { status: { v1: 500, v2: 200 } } });
   });
 
-  test('a slow V1 holds no more than 64 reads, and the others say so', async () => {
+  test('a slow V1 holds at most 64 reads, and the log says of others that they were not compared', async () => {
     const held = new Set<Socket>();
     let isOver = false;
     const v1 = (socket: Socket): unknown => (isOver ? socket.destroy() : held.add(socket));
@@ -626,7 +626,7 @@ describe('verify', () => {
     expect(gateway.gateway.comparisons.verifying).toBe(0);
   });
 
-  test('only the share of the reads is verified', async () => {
+  test('only the chosen share of the reads is verified', async () => {
     const { v1, gateway, send } = await serve({ default: { mode: 'verify', share: 50 } });
     for (let n = 0; n < 60; n += 1) await send(get());
     await gateway.entry(60);
@@ -669,7 +669,7 @@ describe('roll-back', () => {
     expect(run.v2.received.join('').match(/POST /g)).toHaveLength(2 * sent);
   });
 
-  test('failures that V1 has too are no reason', async () => {
+  test('failures that V1 has as well roll nothing back', async () => {
     const run = await serve({ default: canary, rollback }, { v1: failing, v2: failing });
     await runAll(run);
     expect(run.gateway.rollout.state.rollbacks).toEqual([]);

@@ -187,7 +187,7 @@ describe('a response that is left alone', () => {
     expect(await gateway.entry()).toMatchObject({ responseNote });
   });
 
-  test('a response that turns out to be beyond it on the way', async () => {
+  test('a response without a length that turns out to be beyond limits.response', async () => {
     const { gateway, send } = await served(
       chunked(large.slice(0, 30), large.slice(30)),
       withRules([ALIAS], { ruleBook: { limits } }),
@@ -257,7 +257,7 @@ describe('JSON under another name', () => {
   });
 });
 
-describe('what has no name of JSON is told by its first byte', () => {
+describe('a response that is not named JSON is recognised by its first byte', () => {
   const JSON_TEXT = '{"data":{"new":1}}';
   const html = 'Content-Type: text/html\r\n';
   const plain = 'Content-Type: text/plain\r\n';
@@ -485,7 +485,7 @@ describe('a resource that is rewritten', () => {
     expect(text).toMatch(/\r\nETag: "a;rules=[\w-]{8}"\r\n/);
   });
 
-  test('is sent whole to a client that asks for a part: it would be one of the body of V2', async () => {
+  test('is sent whole to a client that asks for a part, which would be a part of V2’s body', async () => {
     const { v2, send } = await served(
       (socket, request) => {
         if (/\r\nrange: /i.test(request)) socket.write('HTTP/1.1 416 Range\r\nContent-Length: 0\r\n\r\n');
@@ -701,7 +701,7 @@ describe('a response that breaks while it is collected', () => {
     expect(entry.failure).toMatch(/^upstream-(?:closed|invalid)$/);
   });
 
-  test('a client that goes away while it is decoded hears nothing, and nothing is held', async () => {
+  test('a client that goes away while it is decoded gets nothing, and no memory is held', async () => {
     const { gateway } = await served(
       encoded(gzipSync(Buffer.alloc(5_000_000, 32)), 'gzip'),
       withRules([ALIAS]),
@@ -740,7 +740,7 @@ test.each([
   },
 );
 
-test('links of a 103 lead back to the gateway, too', async () => {
+test('links of a 103 also lead back to the gateway', async () => {
   const links = 'Link: </api/v2/things?page=2>; rel=next\r\n';
   const { send } = await served((socket) =>
     socket.write(`HTTP/1.1 103 Early Hints\r\n${links}\r\n${ok('{}', links)}`),

@@ -139,7 +139,7 @@ describe('responses', () => {
     expect(await gateway.entry()).toMatchObject({ failure: 'upstream-broken', cause: 'undecodable' });
   });
 
-  test('of a response that breaks off, the client gets what there was, and no end', async () => {
+  test('of a response that breaks off, the client gets the part that came, and no end', async () => {
     const { gateway } = await play((socket) => {
       socket.write(`${OK}Content-Length: 90\r\n\r\n{"new":1}\n{"new":`);
       socket.end();
@@ -233,7 +233,7 @@ describe('requests', () => {
     expect(v2.received[0]).toContain('\r\n\r\n{"new":1}\n{"new":2}\n');
   });
 
-  test('a fault in the first text is refused, and V2 hears nothing', async () => {
+  test('a fault in the first text is refused, and V2 gets nothing', async () => {
     const { v2, gateway } = await play(respond(EMPTY_OK));
     const { text } = await exchange(gateway.port, `${START}${chunked('{"old"}\n')}`);
     expect(statusOf({ text })).toBe(400);

@@ -92,7 +92,7 @@ test.each([
   }
 });
 
-test('V2 traffic crosses unchanged: its trace is none of ours', async () => {
+test('V2 traffic crosses with its own trace unchanged', async () => {
   const { traceparent, entry } = await traced(parentBased, FIELDS, '/api/v2/x');
   expect(traceparent).toBe(`00-${TRACE}-${PARENT}-01`);
   expect(entry.isSampled).toBeUndefined();

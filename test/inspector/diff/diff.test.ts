@@ -29,7 +29,7 @@ describe('a diff', () => {
   const byFrom = (rule: string, name: string): DiffMark | undefined =>
     diff.marks.find((mark) => mark.rule === rule && marked(diff, mark)[0].includes(name));
 
-  test('lays both sides out alike, one member a line', () => {
+  test('lays out both sides in the same way, one member a line', () => {
     expect(diff.before).toBe(
       '{\n  "data": {\n    "property": {\n      "a": 1,\n      "suburb": "Enmore",\n      "postcode": "2042"\n    },\n    "transition_type": "x"\n  },\n  "source": "CRM"\n}',
     );
@@ -157,7 +157,7 @@ const text = fc
   .tuple(fc.array(fc.constantFrom('a', 'b', '', ' c', '-d', '+', '@@')), fc.boolean())
   .map(([lines, isEnded]) => lines.join('\n') + (isEnded && lines.length > 0 ? '\n' : ''));
 
-test('a patch leads from the one text to the other, whatever they are', () => {
+test('a patch leads from one text to another, for any texts', () => {
   fc.assert(
     fc.property(text, text, (before, after) => {
       const patch = unifiedDiff('rules.yaml', before, after);

@@ -12,7 +12,7 @@ function at(text: string, pointer: string): string | undefined {
 }
 
 describe('a layout', () => {
-  test('changes white space only, and knows where everything stands', () => {
+  test('changes white space only, and knows the place of every value', () => {
     expect(laidOut('{"a":[1.0,{}],"b~/":{"c":"\\u00e9"}}')).toBe(
       '{\n  "a": [\n    1.0,\n    {}\n  ],\n  "b~/": {\n    "c": "\\u00e9"\n  }\n}',
     );
@@ -57,7 +57,7 @@ describe('a layout', () => {
     expect(characters).toBeLessThan(SHOWN_LIMITS.values * SHOWN_LIMITS.pointer);
   });
 
-  test('of text that is not JSON is its beginning', () => {
+  test('of a text that is not JSON is its beginning', () => {
     expect(laidOut('name=Joan')).toBeUndefined();
     expect(layOutText(bytesOf('name=Joan'))).toBe('name=Joan');
     expect(layOutText(bytesOf('x'.repeat(300_000)))).toMatch(/^x{1024}… 300000 bytes …$/);

@@ -4,7 +4,7 @@ import { HEADER_NAMES, headerMeaning } from '../../../src/inspector/entries/head
 import { inspected } from '../../support/inspected.ts';
 import { exchange } from '../../support/raw-client.ts';
 
-test('a field is explained whatever its case, and one that nobody defined is not', () => {
+test('a field is explained in any case, and an undefined one is not', () => {
   expect(headerMeaning('CONTENT-Type')).toBe('Media type of the body (RFC 9110 §8.3).');
   for (const name of ['x-unknown', 'constructor', '__proto__']) expect(headerMeaning(name)).toBeUndefined();
 });
@@ -28,7 +28,7 @@ const PLAYED: Readonly<Record<string, RegExp>> = {
   'x-gateway-error': /a response that the gateway itself made/,
 };
 
-test('every claim about the gateway is one that is played', () => {
+test('every claim about the gateway is played below', () => {
   const claims = HEADER_NAMES.filter((name) =>
     /gateway|never kept|forwarded\b|for V[12]|the next one/.test(
       headerMeaning(name)?.replace(/\(.*\)/, '') ?? '',
@@ -38,7 +38,7 @@ test('every claim about the gateway is one that is played', () => {
   for (const [name, claim] of Object.entries(PLAYED)) expect(headerMeaning(name)).toMatch(claim);
 });
 
-describe('a request with fields that the explanations make claims of', () => {
+describe('a request with fields that the explanations make claims about', () => {
   const BODY = '{"data":{"name":"Ada"}}';
   const lines = [
     'Host: gateway.test',

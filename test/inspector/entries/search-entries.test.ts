@@ -61,7 +61,7 @@ test('every kept entry is in the bar of its time, and no bar is missing', async 
   );
 });
 
-test('the terms of time, not those of content, say what is spanned', async () => {
+test('the terms of time, and not those of content, define the span', async () => {
   const ring = new Ring(100);
   for (let n = 0; n < 100; n += 1) ring.add(sampleEntry(n, START + n * 1000));
   const filter = testOf('time:2026-11-22T08:00:10..2026-11-22T08:00:19 status:418');
@@ -95,7 +95,7 @@ function ringOf(...entries: readonly Partial<Entry>[]): Ring {
   return ring;
 }
 
-test('with a rule book, dry runs count under it alone, and where V1 accepted the request', async () => {
+test('with a rule book, dry runs count only under it, and only if V1 accepted the request', async () => {
   const would = { verdict: 'refused', failure: 'wrapper-not-object' } as const;
   const dryRun = { origin: 'v1', mode: 'observe', ruleBook: 'now', would } as const;
   const ring = ringOf(dryRun, { ...dryRun, status: 422 }, { ...dryRun, ruleBook: 'before' });
@@ -115,7 +115,7 @@ test('requests that could not be read have no client and no operation', async ()
   expect(groups).toMatchObject([{ count: 3, clients: 0, operations: [] }]);
 });
 
-test('errors of all who find some are grouped by code and place', async () => {
+test('errors of V1, V2, the gateway and dry runs are grouped by code and place', async () => {
   const refused = {
     verdict: 'refused',
     status: 400,

@@ -87,7 +87,7 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
   );
 });
 
-test('the page tells of the mode that an operator chose, as the request is really handled', async () => {
+test('the page explains a request by the mode that an operator chose, as the gateway really handles it', async () => {
   const { gateway, v1, v2 } = await watchedServices({});
   const request = { operation: 'order_floor_plan', body: ORDER };
   expect((await (await gateway.postJson('/explain', request)).json()) as Explanation).not.toHaveProperty(
@@ -110,7 +110,7 @@ test('the page tells of the mode that an operator chose, as the request is reall
   expect(complaints).toEqual([]);
 });
 
-test('the page explains by the first operation of a rule book without the one of its example', async () => {
+test('the page explains by the first operation of a rule book that lacks that of its example', async () => {
   const operation = { id: 'close_bill', method: 'POST', template: '/bills/{id}/close', assumed: false };
   const { gateway } = await watchedServices({}, {}, { ruleBook: { operations: [operation], changes: [] } });
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rules`);

@@ -343,7 +343,7 @@ changes: []
   });
 });
 
-describe('each rule of a book is told by what it did itself', () => {
+describe('each rule of a book is reported by what it did itself', () => {
   const RULES = `
 version: 2025-01-01
 operations: { create_bill: POST /bills }
@@ -370,7 +370,7 @@ changes:
     return outcomes.map(({ text, applied, why }) => [text, applied, why]);
   }
 
-  test('a rule behind another that renamed its member is under the edits, and not under those that did nothing', async () => {
+  test('a rule after another that renamed its member is listed with the edits, not with the rules that did nothing', async () => {
     expect(await told('{"customer_name":"Acme","amount":1}')).toEqual([
       ['rename customer_name to name', true, '1 edit.'],
       ['nest name, email under customer', true, '1 edit.'],
@@ -447,7 +447,7 @@ test.each(SCOPES)('a change with the rules %s on %s concerns %s', async (rules, 
   expect(ofGet).toEqual(scope.startsWith('every request') || on !== 'every' ? ['c'] : []);
 });
 
-test('a text names the rules of other operations by their number, and has values that a rule changed', async () => {
+test('a text counts the rules of other operations, and shows values that a rule changed', async () => {
   const book = new CompiledRuleBook(
     await bookIn(`
 operations: { list: GET /cars, make: POST /cars, change: 'PUT /cars/{id}' }

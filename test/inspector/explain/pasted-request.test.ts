@@ -25,7 +25,7 @@ const JSON_TYPE = ['content-type', 'application/json'];
 const URL = 'https://api.example/api/v1/clients?a=1%20b&c=d';
 const POSTED = [{ method: 'POST', target: '/api/v1/clients?a=1%20b&c=d', body: BODY }];
 
-test.each(MEASURED_COMMANDS)('curl sends for $command what is read', ({ command, sent }) => {
+test.each(MEASURED_COMMANDS)('curl sends for $command the request that is read', ({ command, sent }) => {
   const requests = read(command.replaceAll('HOST', '127.0.0.1:1'));
   expect(printSent(asSent(requests))).toEqual(printSent(sent));
   if (sent.length === 0) expect(requests.faults).toHaveLength(1);
@@ -92,29 +92,32 @@ const FOR_CMD: Readonly<Record<string, (text: string) => string>> = (() => {
   };
 })();
 
-test.each(Object.keys(FOR_CMD))('%s copies for cmd.exe what is named, or is the same to bash', (browser) => {
-  const quote = FOR_CMD[browser] ?? String;
-  for (const body of [
-    '{"a":"O\'Neil & \\"Co\\" 100% é!","e":"","f":[{}]}',
-    '{"a":"x^y|z<w>","p":"%PATH%","s":"$(calc) `x` $y","n":"a\\nb","w":"C:\\\\d\\\\"}',
-    '{\n  "a": 1,\n  "b": ["😀"]\n}',
-    'a=1&b=2%20c',
-  ])
-    for (const joint of [' ', ' ^\n  ', ' ^\r\n  ']) {
-      const fields = ['content-type: application/json', 'sec-ch-ua: "Chromium";v="126"'];
-      const parts = [`curl ${quote(URL)}`, ...fields.map((field) => `-H ${quote(field)}`)];
-      const text = [...parts, `--data-raw ${quote(body)}`].join(joint);
-      const { requests } = read(text);
-      if (requests.length === 0)
-        expect(said(text)).toContain('This is a command for cmd.exe, which is not read');
-      else
-        expect(requests.map(({ request }) => request)).toMatchObject([
-          { body, headers: expect.arrayContaining([['sec-ch-ua', '"Chromium";v="126"']]) },
-        ]);
-    }
-});
+test.each(Object.keys(FOR_CMD))(
+  'a copy of %s for cmd.exe is named as such, or means the same in bash',
+  (browser) => {
+    const quote = FOR_CMD[browser] ?? String;
+    for (const body of [
+      '{"a":"O\'Neil & \\"Co\\" 100% é!","e":"","f":[{}]}',
+      '{"a":"x^y|z<w>","p":"%PATH%","s":"$(calc) `x` $y","n":"a\\nb","w":"C:\\\\d\\\\"}',
+      '{\n  "a": 1,\n  "b": ["😀"]\n}',
+      'a=1&b=2%20c',
+    ])
+      for (const joint of [' ', ' ^\n  ', ' ^\r\n  ']) {
+        const fields = ['content-type: application/json', 'sec-ch-ua: "Chromium";v="126"'];
+        const parts = [`curl ${quote(URL)}`, ...fields.map((field) => `-H ${quote(field)}`)];
+        const text = [...parts, `--data-raw ${quote(body)}`].join(joint);
+        const { requests } = read(text);
+        if (requests.length === 0)
+          expect(said(text)).toContain('This is a command for cmd.exe, which is not read');
+        else
+          expect(requests.map(({ request }) => request)).toMatchObject([
+            { body, headers: expect.arrayContaining([['sec-ch-ua', '"Chromium";v="126"']]) },
+          ]);
+      }
+  },
+);
 
-describe('a text that is another form', () => {
+describe('a text in another form', () => {
   test.each([
     ["axios.post('https://x/api/v1/a', {})", 'a call to axios'],
     ['wget https://x/api/v1/a', 'begins with wget'],
@@ -173,7 +176,7 @@ describe('a text that is another form', () => {
   });
 });
 
-describe('what nobody can know', () => {
+describe('parts of a command that are not known', () => {
   test.each([
     [
       'curl "$BASE/api/v1/clients"',
@@ -253,7 +256,7 @@ describe('what nobody can know', () => {
     expect(said(text)).toContain(sentence);
   });
 
-  test('one that cannot be read hides no other', () => {
+  test('a request that cannot be read does not hide others', () => {
     const { requests, faults } = read(
       'curl https://x/a "b c" https://x/d --next -d @gone https://x/e\ncurl https://x/f | jq . > out',
     );
@@ -410,7 +413,7 @@ describe('texts that are pasted as they stand somewhere', () => {
   });
 });
 
-test('the line ends of a file change nothing of the credentials', () => {
+test('the line ends of a file do not change the credentials', () => {
   const [front] = read('curl --crlf -u me:pw http://h/api/v1/x -d a').requests;
   expect(front?.request.headers).toContainEqual(expect.arrayContaining(['Authorization', 'Basic bWU6cHc=']));
 });

@@ -106,7 +106,7 @@ describe('the keyboard', () => {
     }
   });
 
-  test('what is announced goes with its view, and covers no edits', async () => {
+  test('an announcement goes with its view, and covers no edits', async () => {
     const { page } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
     await settled(page);
     const status = page.getByRole('status');

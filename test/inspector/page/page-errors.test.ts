@@ -14,7 +14,7 @@ import { barriers, browserOfFile, gatewayOfTest } from '../../support/page-tests
 
 const browser = browserOfFile();
 
-test('the errors of what is kept stand by code and place, each with its exchanges', async () => {
+test('the errors of kept exchanges are grouped by code and place, each with its exchanges', async () => {
   const gateway = await gatewayOfTest();
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic&part=problems`);
   await page.getByText('No exchange is kept yet.').waitFor();
@@ -118,7 +118,7 @@ test('the cause of a failure is named, and leads to the exchanges with it', asyn
   expect(complaints).toEqual([]);
 });
 
-test('a V2 that is down stands in the header of every view, in a banner, and opened with all else', async () => {
+test('a V2 that is down is named in the header of every view, in a banner, and among all conditions', async () => {
   const rules = join(temporaryFolder('conditions'), 'rules.yaml');
   await copyFile('config/rules.yaml', rules);
   const gateway = await gatewayOfTest({
@@ -173,7 +173,7 @@ test('a V2 that is down stands in the header of every view, in a banner, and ope
   expect(complaints).toEqual([]);
 });
 
-test('an operation that fails since it is migrated stands with its failures then and now, and what ends it', async () => {
+test('an operation that fails since it is migrated is shown with its failures before and since, and the way to end them', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"from":"v1"}')));
   const v2 = await rawServer((socket) => socket.write(`HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n`));
   const gateway = await gatewayOfTest({ 'v1-upstream': v1.origin, upstream: v2.origin, breaker: 'off' });
@@ -259,7 +259,7 @@ test('a link to an exchange leads to it after a restart, from the log, and never
   await browser.closePages();
 });
 
-test('a refused rule book stands on the page until a good one is read', async () => {
+test('the page shows a refused rule book until a valid one is read', async () => {
   const faults = Array.from({ length: 23 }, (_, at) => `config/rules.yaml:${at + 1}:1: fault ${at + 1}`);
   let isFaulty = true;
   const { gateway, ruleBooks } = await watchedServices(
@@ -289,7 +289,7 @@ test('a refused rule book stands on the page until a good one is read', async ()
   expect(ruleBooks.refusal).toBeUndefined();
 });
 
-test('what is kept is searched by text and time, and an exchange is explained again', async () => {
+test('kept exchanges are searched by text and time, and one is explained again', async () => {
   const { gateway } = await watchedServices(
     { default: { mode: 'observe' } },
     {},

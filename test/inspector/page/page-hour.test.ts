@@ -50,7 +50,7 @@ test('a response that V2 broke off is among the failed of the last hour, and mar
   expect(complaints).toEqual([]);
 });
 
-test('what was before the start of the gateway is not known, rather than none', async () => {
+test('the time before the start of the gateway is shown as unknown, not as without requests', async () => {
   const { gateway } = await watchedServices({});
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=overview`);
   await page

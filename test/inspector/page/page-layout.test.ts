@@ -70,7 +70,7 @@ test('header fields are explained on hover and on focus', async () => {
   await meaning.waitFor();
 });
 
-test('the states of the header have a row of their own where they do not fit beside the views', async () => {
+test('the states of the header have their own row if they do not fit beside the views', async () => {
   for (const [width, rows] of [
     [1440, 1],
     [760, 2],

@@ -126,7 +126,7 @@ test('a body of 1 MB opens folded, with its edits in sight on both sides', async
 });
 
 // Attack: characters that reverse the text after them show an operator something else than what was sent.
-test('characters that cannot be seen are shown by their code points', async () => {
+test('invisible characters are shown by their code points', async () => {
   const { page } = await opened(
     '{"data":{"property":{"suburb":"\u202Eevil\u2066\u200B\u0085"},"\u202Ekey":1}}',
   );

@@ -7,7 +7,7 @@ function block(milliseconds: number): void {
   while (performance.now() < end);
 }
 
-test('one stall is seen in full by every reader, long after it', async () => {
+test('every reader sees the full length of a stall, long after it', async () => {
   const delaySeconds = watchLoopDelay();
   await delay(120);
   block(400);
@@ -17,7 +17,7 @@ test('one stall is seen in full by every reader, long after it', async () => {
   expect(delaySeconds()).toBeGreaterThan(0.3);
 });
 
-test('after a minute it is forgotten, and an idle loop is hardly late', () => {
+test('after a minute a stall is forgotten, and an idle loop is hardly late', () => {
   let time = 5000;
   const delaySeconds = watchLoopDelay(() => time);
   time += 3050;

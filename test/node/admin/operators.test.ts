@@ -12,7 +12,7 @@ test('the eight rule books that were last in force are kept', () => {
   expect(recent.get('book 8')).toBe(books[8]);
 });
 
-test('one that is in force again is the newest', () => {
+test('a rule book that is in force again is the newest', () => {
   const recent = new RecentRuleBooks();
   const [first] = books;
   if (first === undefined) throw new Error('there is no rule book');

@@ -25,7 +25,7 @@ test('many requests at once are served in order, and others have their turn in b
   second.socket.destroy();
 });
 
-test('1,000 that connect to a saturated gateway are all served, in a few fair turns', async () => {
+test('1,000 clients that connect to a saturated gateway are all served, in a few fair turns', async () => {
   const { gateway } = await served();
   let responses = 0;
   let isOver = false;

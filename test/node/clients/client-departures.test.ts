@@ -65,7 +65,7 @@ describe('with half-close: answer', () => {
     expect(gateway.gateway.inFlight).toBe(0);
   });
 
-  test('a body that is not whole, or a head, is none', async () => {
+  test('a body that is not whole, or only a head, is no request', async () => {
     const v2 = await rawServer((socket) => socket.write(ok()));
     const gateway = await answering(v2);
     for (const bytes of [
@@ -80,7 +80,7 @@ describe('with half-close: answer', () => {
     expect(gateway.gateway.inFlight).toBe(0);
   });
 
-  test('one that is gone is noticed by the response, and costs no connection', async () => {
+  test('a client that is gone is noticed when the response is written, and costs no connection', async () => {
     const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 60));
     const gateway = await answering(v2);
     const client = rawClient(gateway.port);

@@ -32,7 +32,7 @@ async function accepted(port: number): Promise<RawClient> {
 
 // Attack: connections that send nothing, or half a head, until nobody else gets one.
 describe('beyond the connections that clients may have', () => {
-  test('the oldest that is idle makes room, with half a head or without', async () => {
+  test('the oldest idle connection makes room, with half a head or without', async () => {
     const { gateway } = await served(ok(), { flags: { 'client-connections': '3' } });
     const silent = await accepted(gateway.port);
     const half = await accepted(gateway.port);
@@ -50,7 +50,7 @@ describe('beyond the connections that clients may have', () => {
     }
   });
 
-  test('one that goes on with a body behind its response makes room', async () => {
+  test('a connection that goes on with a body after its response makes room', async () => {
     const { gateway } = await served(ok(), { flags: { 'client-connections': '2' } });
     const upload = 'POST /elsewhere HTTP/1.1\r\nHost: g\r\nContent-Length: 100000\r\n\r\n';
     const uploading = [rawClient(gateway.port), rawClient(gateway.port)];
@@ -63,7 +63,7 @@ describe('beyond the connections that clients may have', () => {
     expect(statusOf(await exchange(gateway.port, GET))).toBe(200);
   });
 
-  test('an idle one is found behind any number of older busy ones', async () => {
+  test('an idle connection is found behind any number of older busy ones', async () => {
     const { gateway } = await served(
       (socket, request) => void (request.includes('/idle') && socket.write(ok())),
       {

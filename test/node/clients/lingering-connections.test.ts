@@ -62,7 +62,7 @@ describe('a connection that lingers', () => {
   });
 });
 
-describe('behind the last response, the side of the gateway', () => {
+describe('after the last response, the gateway closes the connection at once or lingers', () => {
   /** How the connection ended after a client that never ends its own side had its response, and goes on sending. */
   async function endOf(request: string): Promise<string> {
     const { gateway } = await served();

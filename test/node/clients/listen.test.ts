@@ -50,7 +50,7 @@ test('connections that arrive in every turn in which a port is closed are served
   expect(ended.filter((outcome) => outcome !== 'served' && outcome !== 'ECONNREFUSED')).toEqual([]);
 });
 
-test('a port that others listen on, too, is closed after a turn that brought no connection', async () => {
+test('a port on which others also listen is closed after a turn that brought no connection', async () => {
   const server = createServer((socket) => socket.end('served'));
   const port = await freePort();
   await listen(server, { host: '127.0.0.1', port }, 'http');
@@ -107,7 +107,7 @@ describe('several listening sockets of one port', () => {
     await expect(requireFree({ host: '127.0.0.1', port })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  test('of many that want one port at the same moment, one gets it', async () => {
+  test('of many processes that want one port at the same moment, one gets it', async () => {
     const port = await freePort();
     const all = Array.from({ length: 12 }, () => several(2));
     onTestFinished(() => closeAll(all.flat()));

@@ -99,7 +99,7 @@ test('a connection does not keep its first bytes once the PROXY header is read',
 });
 
 // Attack: a client that is not the load balancer names an address of its choice.
-test('no other peer may name the client of a connection', async () => {
+test('a peer that is not trusted cannot name the client of a connection', async () => {
   const { v2, gateway } = await behind('10.0.0.0/8');
   expect(statusOf(await ended(gateway.port, HEADER + GET))).toBe(400);
   const plain = rawClient(gateway.port);

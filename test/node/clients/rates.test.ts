@@ -72,7 +72,7 @@ describe('the minimum rate of a transfer', () => {
     expect(slow()).toBe(0);
   });
 
-  test('time counts only while the client is waited for', () => {
+  test('only time in which the gateway waits for the client counts', () => {
     const { rate, slow } = measured();
     for (let round = 0; round < 4; round += 1) {
       rate.start();
@@ -129,7 +129,7 @@ test.each([
   while ((await unacknowledgedBytes(socket)) !== 0) await new Promise(setImmediate);
 });
 
-test('of a connection that is closed nothing is known', async () => {
+test('of a closed connection no rate is known', async () => {
   const [socket] = await socketPair();
   socket.destroy();
   await once(socket, 'close');

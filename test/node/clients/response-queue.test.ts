@@ -49,7 +49,7 @@ test('the responses of a turn are written one after the other, and end after tha
   expect(sockets.events).toEqual(['a written', 'b written', 'a ended', 'b ended']);
 });
 
-test('bytes are copied: the memory of a part is used again within the turn', async () => {
+test('bytes are copied, because the memory of a part is used again within the turn', async () => {
   const sockets = new Sockets();
   const lent = Buffer.from('one');
   queueResponse(sockets.response('a'), '', lent, ' é');

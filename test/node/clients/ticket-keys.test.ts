@@ -31,7 +31,7 @@ test('replicas write tickets with the keys of their store, and with new ones twe
   expect(other.used).toEqual([...other.used.slice(0, 2), one.used[1]]);
 });
 
-test('keys are made anew without a store too, and where the text of the store is none of keys', async () => {
+test('keys are also renewed without a store, and if the text of the store has no keys', async () => {
   let now = 0;
   const alone = ticketKeys(undefined, () => now);
   const store = new MemoryState(() => now);

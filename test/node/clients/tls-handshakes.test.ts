@@ -64,7 +64,7 @@ test.for(Object.entries(FAILURES))('a failed handshake is counted: %s', async ([
   expect(counts.reduce((sum, count) => sum + count, 0)).toBe(1);
 });
 
-test('a connection without a byte is no handshake: it is not counted when it ends, and is when it stays', async () => {
+test('a connection without a byte is not counted if it ends, and is counted if it stays', async () => {
   const gateway = await gatewayWithTls();
   for (const how of ['end', 'destroy', 'resetAndDestroy'] as const) {
     const socket = plain(gateway.port);

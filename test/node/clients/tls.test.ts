@@ -74,7 +74,7 @@ describe('TLS to V2', () => {
     },
   );
 
-  test('V2 does not speak TLS: 502', async () => {
+  test('the response is 502 if V2 does not speak TLS', async () => {
     const v2 = await rawServer(() => {});
     v2.server.on('connection', (socket) => socket.write(ok()));
     const gateway = await gatewayFor(`https://127.0.0.1:${v2.port}`);
@@ -220,7 +220,7 @@ test('over TLS, a client that offers only unknown protocols is refused in the ha
   expect(error.message).toMatch(/no application protocol/i);
 });
 
-test('renewed certificates hold for new connections, and those there are serve on', async () => {
+test('renewed certificates hold for new connections, and existing connections serve on', async () => {
   const { gateway } = await securelyServed();
   const old = session(gateway);
   expect((await sendRequest(old, { ':path': '/api/v2/x' })).headers[':status']).toBe(200);

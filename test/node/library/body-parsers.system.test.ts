@@ -404,7 +404,7 @@ test.each<[name: string, service: Service, sent: Buffer]>([
   expect(text).toContain('run the migration first');
 });
 
-test('what V2 throws behind a body reaches the error handler of Express', async () => {
+test('an error that V2 throws after reading a body reaches the error handler of Express', async () => {
   for (const make of [express, express4]) {
     const v2: RequestListener = () => {
       throw new Error('broken');
@@ -422,7 +422,7 @@ test('what V2 throws behind a body reaches the error handler of Express', async 
   }
 });
 
-test('without V2 and without next it says what is missing', async () => {
+test('without V2 and without next, the error names the missing argument', async () => {
   const listener = migrateListener(await migrationOf());
   expect(() => listener(new IncomingMessage(undefined as never), undefined as never)).toThrow(/needs next/);
 });

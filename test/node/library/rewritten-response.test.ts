@@ -365,7 +365,7 @@ test.each([
   },
 );
 
-test('what a rule looks up is asked by the option of the migration, with the credentials of the client', async () => {
+test('lookups are made by the option of the migration, with the credentials of the client', async () => {
   const reading = await readRuleBook(
     `operations: { list: GET /deals }
 changes:

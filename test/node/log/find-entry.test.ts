@@ -7,7 +7,7 @@ import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
-test('finds the newest entry of a request, wherever it is in the log, and nothing that only looks like it', async () => {
+test('finds the newest entry of a request at any place in the log, and no line that only looks like it', async () => {
   const path = join(temporaryFolder('find-logged-entry'), 'rewrite.log');
   const lines = Array.from({ length: 4000 }, (_, n) => entryLine(sampleEntry(n, n)));
   const forged = entryLine({ ...sampleEntry(1, 1), requestId: 'other', path: '/x"requestId":"é"' });
@@ -46,7 +46,7 @@ test('an entry is found in a rotated file, compressed or not, and in the newest 
   expect(await find(path, 5)).toBe(timeOf(9));
 });
 
-test('other files beside the log are not read, nor are links; a damaged one counts as far as it goes', async () => {
+test('other files beside the log and links are not read; a damaged file is read up to the damage', async () => {
   const path = join(temporaryFolder('rotated-logs'), 'rewrite.log');
   for (const name of ['.bak', '.1.bak', 's.1', '.gz', '.1.gz.tmp']) writeFileSync(`${path}${name}`, lines(1));
   symlinkSync(`${path}.bak`, `${path}.1`);
@@ -59,7 +59,7 @@ test('other files beside the log are not read, nor are links; a damaged one coun
   expect(await rotatedLogs(join(path, 'none'))).toEqual([]);
 });
 
-test('an entry is found in what collectors wrote around it', async () => {
+test('an entry is found within the record of a collector', async () => {
   const folder = temporaryFolder('find-collected');
   const line = lines(1).trim();
   const collected: readonly string[] = [

@@ -69,7 +69,7 @@ test('a log says what a gateway that ran all the time would have counted', async
   expect(ofTrends.reduce((sum, count) => sum + count, 0)).toBe(failed - ofV2Clients.length);
 });
 
-test('nothing of this run is in it, and what was not read is said', async () => {
+test('a history leaves out this run, and says what was not read', async () => {
   const history = await historyUntil(UNTIL);
   expect(history).toMatchObject({
     since: entries[0]?.time,
@@ -81,7 +81,7 @@ test('nothing of this run is in it, and what was not read is said', async () => 
   expect(cut.unread).toEqual(['The log is larger: only its newest 1 MiB are read.']);
 });
 
-test('a log that is not there has no history', async () => {
+test('a missing log has no history', async () => {
   const { value } = await historyOfLog({
     kind: 'history',
     logFile: `${logFile}.none`,

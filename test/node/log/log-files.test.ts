@@ -24,7 +24,7 @@ for (const name of NAMES) writeFileSync(at(name), '');
 writeFileSync(at('bare/x.txt'), '');
 symlinkSync('b.log', at('link.log'));
 
-test('a folder is every log below it, by name; other files are not', async () => {
+test('a folder stands for every log below it, by name, and for no other files', async () => {
   expect(await logSources([folder])).toEqual({
     files: [
       'b.log',
@@ -36,7 +36,7 @@ test('a folder is every log below it, by name; other files are not', async () =>
   });
 });
 
-test('a pattern is every file that matches it, and a file is itself, whatever its name is', async () => {
+test('a pattern stands for every file that matches it, and a file for itself, with any name', async () => {
   expect(await logSources([at('b.log*'), '-', at('notes.md')])).toEqual({
     files: [at('b.log'), at('b.log.1'), '-', at('notes.md')],
   });
@@ -49,7 +49,7 @@ test('without a file, stdin is the log, but a terminal is not waited for', async
   expect(await logSources(['-'], true)).toEqual({ files: ['-'] });
 });
 
-test('a file that is named twice, by a pattern or by a link, is read once', async () => {
+test('a file that is named twice, also by a pattern or a link, is read once', async () => {
   const sources = await logSources([at('b.log'), at('*.log'), folder, '-', '-']);
   expect(sources).toMatchObject({ files: { length: 6 } });
 });

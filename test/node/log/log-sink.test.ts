@@ -39,7 +39,7 @@ test.each([
   expect(readFileSync(path, 'utf8')).toBe(after);
 });
 
-test('parts are copied: their memory may be used again', async () => {
+test('parts are copied, because their memory may be used again', async () => {
   const { sink, text } = fileSink();
   const parts = encoded('line\n');
   sink.writeEncoded(parts);
@@ -60,7 +60,7 @@ test('lines beyond the limit are dropped, counted and reported once', async () =
   expect(sink.droppedAt).toBeGreaterThanOrEqual(start);
 });
 
-test('lines that nobody read by the end of a flush are lost, and counted', async () => {
+test('lines that no reader took by the end of a flush are lost, and counted', async () => {
   const path = join(temporaryFolder('log-sink'), 'pipe');
   execFileSync('mkfifo', [path]);
   const reader = openSync(path, constants.O_RDWR | constants.O_NONBLOCK);

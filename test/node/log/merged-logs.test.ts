@@ -44,7 +44,7 @@ async function merged(
 const numbersOf = (text: string): number[] =>
   [...text.matchAll(/8d3b-([0-9a-f]{12})/g)].map(([, digits = '']) => Number.parseInt(digits, 16));
 
-test('replicas that write by turns are one log in the order of time, packed or not, rotated or not', async () => {
+test('logs of replicas that write in turns are one log in the order of time, packed or not, rotated or not', async () => {
   const files = [
     file('a.ndjson', linesOf(0, 3, 400, 900)),
     file('a.ndjson.1.gz', gzipSync(linesOf(0, 3, 0, 400))),
@@ -56,7 +56,7 @@ test('replicas that write by turns are one log in the order of time, packed or n
   expect(await merged(files.toReversed())).toMatchObject({ text });
 });
 
-test('logs that follow each other are read one after the other, whatever order they are named in', async () => {
+test('logs that follow each other are read one after the other, in whatever order they are named', async () => {
   const days = [2, 0, 1].map((day) => file(`day-${day}`, linesOf(0, 1, day * 5000, day * 5000 + 5000)));
   const { text, turns } = await merged(days);
   expect(numbersOf(text)).toEqual(Array.from({ length: 15_000 }, (_, n) => n));
@@ -82,7 +82,7 @@ test('an entry that ended late stays where it was written', async () => {
   expect(numbers[9]).toBe(7000);
 });
 
-test('a log that breaks is named', async () => {
+test('a log whose reading fails is named', async () => {
   const packed = gzipSync(linesOf(0, 1, 0, 4000));
   const broken = file('broken.gz', packed.subarray(0, packed.length - 200));
   await expect(merged([file('whole', linesOf(0, 1, 0, 3)), broken])).rejects.toThrow(broken);

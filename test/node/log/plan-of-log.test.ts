@@ -76,7 +76,7 @@ test('a plan is made of a log and its rotated files, as of their entries', async
   ]);
 });
 
-test('of a log that is too large the newest part is read, and of many clients the first are listed: both are said', async () => {
+test('of a log that is too large the newest part is read, of many clients the first are listed, and the plan says so', async () => {
   const { made, parts, clients } = await planned({ bytes: 100_000, rows: 10 });
   expect(made[1]).toBe('The log is larger: only its newest 1 MiB are read. capture-gateway plan reads all.');
   expect(made[0]).not.toContain(ZONE.text(Date.parse(entries[0]?.time ?? '')));

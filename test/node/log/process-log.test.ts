@@ -78,7 +78,7 @@ test('repetitions are counted and written as one line: an outage does not fill t
   expect(lines[2]?.fields).toEqual({ cause: 'ECONNREFUSED', repeated: 999 });
 });
 
-test('ever new kinds are one kind from some number on', () => {
+test('beyond a number of kinds, all further messages count as one kind', () => {
   const lines: ProcessLine[] = [];
   const limited = new LimitedLines((line) => void lines.push(line), 60_000);
   for (let count = 0; count < 10_000; count += 1) limited.add(`kind ${count}`, FAULT);
@@ -86,7 +86,7 @@ test('ever new kinds are one kind from some number on', () => {
 });
 
 // Attack: a client causes errors whose messages hold a part of its request, so that each is of a new kind.
-test('new kinds stay one kind once some earlier ones have expired', () => {
+test('new kinds still count as one kind after some earlier kinds have expired', () => {
   vi.useFakeTimers();
   const lines: ProcessLine[] = [];
   const limited = new LimitedLines((line) => void lines.push(line), 100);

@@ -243,7 +243,7 @@ describe('traces', () => {
     expect([traces?.dropped, troubles]).toEqual([100, [expect.stringMatching(trouble)]]);
   });
 
-  test('beyond the length of the queue are counted, and at the end those that a collector never took', async () => {
+  test('that exceed the queue are counted, and so are those that a collector has not taken at the end', async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
     onTestFinished(() => {

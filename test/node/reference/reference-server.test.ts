@@ -74,7 +74,7 @@ test('closing finishes the request in flight, and ends idle connections', async 
 });
 
 // Attack: clients that leave in the middle, so that the adapter prints its own errors or the process dies.
-test('clients that break off are no errors, and the service goes on', async () => {
+test('clients that disconnect are not reported as errors, and the service goes on', async () => {
   const reports: unknown[] = [];
   const { origin, send } = await service({ report: (error) => void reports.push(error) });
   for (let index = 0; index < 30; index++) {

@@ -65,7 +65,7 @@ test('calls at one time are done one after the other, and lose nothing', async (
   expect((await thread.exchange(path, READING)).texts.map(({ text }) => text)).toEqual(names);
 });
 
-test('a lock excludes, and another may take it after its release', async () => {
+test('a lock excludes others until its release', async () => {
   const path = join(temporaryFolder('lock'), 'text.lock');
   const thread = fileThread();
   const release = await thread.lock(path);

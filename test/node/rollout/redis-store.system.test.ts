@@ -33,14 +33,14 @@ stateContract(async () => {
   };
 });
 
-test('gateways of another name share nothing', async () => {
+test('gateways with another name share nothing', async () => {
   const { url } = await playedRedis();
   const [one, other] = [await open(url), await open(url, { name: 'other' })];
   await one.compareAndSet('rollout', undefined, 'a');
   expect(await other.read('rollout')).toBe(undefined);
 });
 
-test('a password is needed where the server has one, and a wrong one is told', async () => {
+test('a server with a password needs it, and a wrong one is reported', async () => {
   const { url } = await playedRedis(['--requirepass', 'open sesame']);
   const sound = await open(url, { password: () => 'open sesame' });
   expect(await sound.compareAndSet('rollout', undefined, 'a')).toBe(true);
@@ -152,7 +152,7 @@ test('a real server that becomes a replica is left for the one that has its name
   expect(await command(after.port, 'GET {test}:rollout')).toContain('b');
 });
 
-test('a wrong node that stays is asked less and less often', async () => {
+test('a node that stays the wrong one is asked less and less often', async () => {
   let connections = 0;
   const node = await namedNode((socket) => {
     connections += 1;
@@ -193,7 +193,7 @@ test('a renewed password is the one of the next connection', async () => {
 /** A call that sets a text. */
 const SETTING = stateCall({ number: 1, put: [{ key: 'a', text: '1' }] });
 
-test('states of another name are apart, and expire when nothing changes them', async () => {
+test('states under different names are separate, and expire when nothing changes them', async () => {
   const { url } = await playedRedis();
   const [one, other] = [await open(url), await open(url, { name: 'other' })];
   const { life } = await one.exchange({ ...SETTING, keepMs: 1500 });

@@ -9,7 +9,7 @@ import { stateCall } from '../../support/state-call.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 // The kernel takes all locks of a process on a file from it when it closes any descriptor of that file (fcntl(2), POSIX locks).
-test('a lock is kept while the same process asks for it once more', async () => {
+test('a lock is kept when the same process asks for it once more', async () => {
   const path = join(temporaryFolder('lock'), 'text.lock');
   const release = await lockFile(path);
   const second = lockFile(path);
@@ -37,7 +37,7 @@ test('a change waits for a process that is reading, as it does for one that writ
   state.close();
 });
 
-test('nobody else on the machine can read the file, and one of another kind is told', async () => {
+test('no other user of the machine can read the file, and a path that is not a file is reported', async () => {
   const folder = temporaryFolder('state');
   const path = join(folder, 'state');
   const call = stateCall();

@@ -81,7 +81,7 @@ describe('a thread that is stuck', () => {
     expect(textOf((await thread.run(work('three'))).bytes)).toBe('{"done":"three"}');
   });
 
-  test('makes nobody wait for ever behind it', async () => {
+  test('keeps no work waiting for ever behind it', async () => {
     const thread = new OperatorThread({ deadlineMs: 1000 }, stuckWorker);
     const all = await Promise.all(Array.from({ length: 5 }, () => thread.run(work('stuck'))));
     expect(all.map(({ status }) => status)).toEqual([503, 503, 503, 503, 503]);
@@ -127,7 +127,7 @@ test.each([
   expect(operatorLimits(bytes)).toMatchObject({ memoryMib });
 });
 
-test("a thread that is held is warmed up once, and a fault of that is nobody's", async () => {
+test('a thread that is kept is warmed up once, and a failed warm-up fails no work', async () => {
   const thread = new OperatorThread();
   let warmed = 0;
   const warmUp = (): OperatorWork => {

@@ -115,7 +115,7 @@ test.each([
   expect(bodyOf(await call({}))).toEqual({ done: true });
 });
 
-test('what calls keep outside the heap is bounded over all calls', async () => {
+test('memory that calls keep outside the heap is bounded over all calls', async () => {
   const call = callsOf(
     `const kept = []; export const request = () => { for (let n = 0; n < 320; n += 1) kept.push(new Uint8Array(64 * 1024).fill(1)); return { body: kept.length }; };`,
     LONG_MS,
@@ -127,7 +127,7 @@ test('what calls keep outside the heap is bounded over all calls', async () => {
   expect(kept.filter((count) => count === 320).length).toBeGreaterThan(1);
 });
 
-test('buffers of a size that calls need are made, again and again', async () => {
+test('a call can allocate buffers within the bound again and again', async () => {
   const call = callsOf(
     `export const request = () => {
       const one = new Uint8Array(4 * 2 ** 20).fill(65);

@@ -74,7 +74,7 @@ describe('bodies that come in parts and those that are whole have one budget of 
     expect(v2.most()).toBe(1);
   });
 
-  test('one that waits for a connection waits no longer than for a first byte, and none of its body is read', async () => {
+  test('a request waits for a connection no longer than for a first byte, and none of its body is read meanwhile', async () => {
     const v2 = await countingV2(() => {});
     const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 150 });
     let read = 0;
@@ -93,7 +93,7 @@ describe('bodies that come in parts and those that are whole have one budget of 
     expect(v2.most()).toBe(1);
   });
 
-  test('a request that waits behind streamed bodies times out too, though no other connection has a timer', async () => {
+  test('a request that waits behind streamed bodies times out as well, even if no other connection has a timer', async () => {
     const v2 = await countingV2(() => {});
     const upstream = upstreamTo(v2.origin, { connections: 1, headersTimeout: 150 });
     const calls = [new Call(upstream, streamed(0)), new Call(upstream), new Call(upstream, streamed(1))];

@@ -132,7 +132,7 @@ test('a V2 that reads nothing is sent as much as the system buffers hold, and no
   expect(call.fault).toEqual({ kind: 'timeout', mayHaveArrived: true, cause: 'no response head in time' });
 });
 
-test('a client that takes its time with the body is not V2’s delay: the time for the first byte begins behind it', async () => {
+test('a slow body of a client does not count as delay of V2: the time for the first byte begins after it', async () => {
   const { upstream } = await servedUpstream(ok(), { headersTimeout: 100 });
   const slow = (async function* parts() {
     for (const part of 'hello') {

@@ -57,7 +57,7 @@ test('a connection takes no request once it is as old as the setting says, howev
 });
 
 describe('a V2 that closes idle connections and does not say when', () => {
-  test('is learnt from: a POST takes none that is about to be closed, a GET may', async () => {
+  test('teaches its idle time: a POST takes no connection that is about to be closed, a GET may', async () => {
     const v2 = await closingV2(1000);
     const upstream = await learnt(v2, 1000);
     const before = v2.sockets.length;
@@ -70,7 +70,7 @@ describe('a V2 that closes idle connections and does not say when', () => {
     expect(v2.sockets).toHaveLength(before + 2);
   });
 
-  test('gives room to a POST that takes no idle connection, where there is but one', async () => {
+  test('with a limit of one connection, a POST that takes no idle connection opens another in its place', async () => {
     const v2 = await closingV2(1000);
     const upstream = await learnt(v2, 1000, { connections: 1 });
     await send(upstream, 'GET');

@@ -91,7 +91,7 @@ test('live addresses take turns, one request after the other and many at once', 
   for (const host of hosts) expect(counts.get(host)).toBeGreaterThan(20);
 });
 
-test('a name that leads elsewhere is followed once connections are too old, under steady traffic too', async () => {
+test('a name with a new address is followed once connections are too old, also under steady traffic', async () => {
   const [old] = await serversOn('127.0.0.1', '127.0.0.2');
   const addresses = ['127.0.0.1'];
   const upstream = upstreamTo(`http://v2.example:${old?.port}`, {
@@ -171,7 +171,7 @@ test.each(['unix:', 'http+unix:'])('a Unix socket as V2, by %s', async (scheme) 
   expect(hosts).toEqual(['localhost']);
 });
 
-test('a Unix socket that nobody listens on is waited for, as any V2', async () => {
+test('a Unix socket without a listener is awaited like any V2', async () => {
   const path = join(temporaryFolder('v2'), 'v2.sock');
   const gateway = await gatewayFor(`unix:${path}`, { flags: { 'upstream-connect-timeout': '300' } });
   const response = await exchange(gateway.port, 'GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');

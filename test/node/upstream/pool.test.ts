@@ -10,20 +10,20 @@ function limitAfter(...ages: readonly number[]): number {
   return idleLimit.ms;
 }
 
-test('without a closing there is no limit; with one it is four fifths of it', () => {
+test('without a connection that V2 closed there is no limit; with one, it is four fifths of its idle time', () => {
   expect(limitAfter()).toBe(Number.POSITIVE_INFINITY);
   expect(limitAfter(5000)).toBe(4000);
 });
 
-test('of servers that look at their timers now and then the shortest life counts', () => {
+test('if V2 closes idle connections after varying times, the shortest counts', () => {
   expect(limitAfter(3000, 2100, 2700)).toBe(1680);
 });
 
-test('a restart, which closes connections of any age, says nothing', () => {
+test('a restart, which closes connections of any age, does not change the limit', () => {
   expect(limitAfter(5000, 10, 0, 300)).toBe(4000);
 });
 
-test('is forgotten after a while, for V2 may keep connections longer by now', () => {
+test('the limit is forgotten after a while, because V2 may keep connections longer by then', () => {
   const idleLimit = new IdleLimit();
   idleLimit.closed(2000, 0);
   idleLimit.update(599_999);

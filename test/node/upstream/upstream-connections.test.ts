@@ -16,7 +16,7 @@ function stall(milliseconds: number): void {
   for (let now = 0; now < end;) now = performance.now();
 }
 
-describe('bytes that V2 sends without a request are nobody’s response', () => {
+describe('bytes that V2 sends without a request are not a response to any request', () => {
   test.each(['in one write', 'right behind', 'without a request'])('a second response %s', async (when) => {
     const { v2, upstream } = await servedUpstream(
       (socket, request) => {
@@ -43,7 +43,7 @@ describe('bytes that V2 sends without a request are nobody’s response', () => 
     expect(v2.sockets).toHaveLength(3);
   });
 
-  test('and from then on no connection is used twice, for the next one may be taken for a response', async () => {
+  test('and from then on no connection is used twice, because further such bytes could be taken for a response', async () => {
     const { v2, upstream } = await servedUpstream((socket, _request, number) =>
       socket.write(number === 3 ? ok() + poison : ok()),
     );
@@ -108,7 +108,7 @@ describe('a connection is kept', () => {
     expect(connections).toBe(2);
   });
 
-  test('a V2 that closes behind each response, and does not say so, gets each order once and responses it', async () => {
+  test('a V2 that closes after each response without announcing it gets each order once, and each is answered', async () => {
     const { upstream } = await servedUpstream(
       (socket, request) => socket.end(ok(request.split('\r\n\r\n')[1])),
       { connections: 2 },
@@ -119,7 +119,7 @@ describe('a connection is kept', () => {
     expect(calls.map(({ body }) => body)).toEqual(orders);
   });
 
-  test('one that is given up in this very turn takes no request', async () => {
+  test('a connection that is given up in this turn takes no request', async () => {
     const { v2, upstream } = await servedUpstream((socket, request) => {
       if (request.startsWith('GET /a ')) socket.write(ok('"a"'));
       // What comes on the idle connection gives it up; the response on the other one comes in the same turn.
@@ -206,7 +206,7 @@ describe('time', () => {
     expect(call.outcome).toBe('end');
   });
 
-  test('a body that is held back is not late, and one that stops is', async () => {
+  test('a body that is held back is not late, but one that stops is', async () => {
     const { upstream } = await servedUpstream(
       (socket) => {
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc');

@@ -43,7 +43,7 @@ test('entries arrive as they were, whatever members they have', fuzzTime(), () =
   );
 });
 
-test('a list that entries share is sent once, and still shared: what is derived from it is derived once', () => {
+test('a list that entries share is sent once and stays shared, so that anything derived from it is derived once', () => {
   const { pass, batches } = channel();
   const { edits } = sampleEntry(1, 0);
   const shared = [0, 1].map((n): Entry => ({
@@ -85,7 +85,7 @@ const worker: WorkerRollout = {
   ],
 };
 
-test('what workers counted is one count', () => {
+test('the counts of workers are added up', () => {
   const own = {
     requests: { v1: 0, v2: 0 },
     comparisons: { list: [] },

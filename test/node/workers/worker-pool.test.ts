@@ -54,7 +54,7 @@ function reportingPool(
   });
 }
 
-test('a worker that ends by itself is told, and one that is asked to end is not', async () => {
+test('a worker that ends by itself is reported, and one that is asked to end is not', async () => {
   const lost: string[] = [];
   const pool = reportingPool(1, (number, from, how) => lost.push(`${number} ${how} ${from <= Date.now()}`));
   await pool.listen({ host: '127.0.0.1', port: 0 });
@@ -65,7 +65,7 @@ test('a worker that ends by itself is told, and one that is asked to end is not'
   expect(lost).toEqual(['1 SIGKILL true']);
 });
 
-test('a worker that hangs is not ready, then replaced and told; the others stay', async () => {
+test('a worker that hangs is not ready, then replaced and reported; the others stay', async () => {
   const lost: string[] = [];
   const lines: string[] = [];
   const pool = reportingPool(2, (number, _from, how) => lost.push(`${number} ${how}`), {
@@ -102,7 +102,7 @@ test('while all workers hang, the gateway is not ready, and it is again with the
   await until(() => !pool.draining);
 });
 
-test('a worker whose process cannot be made is tried again: the kernel may have too many for a moment', async () => {
+test('a worker whose process cannot be created is tried again, because the kernel may have too many for a moment', async () => {
   const lines: string[] = [];
   const missing = (): ChildProcess =>
     spawn(NO_PROGRAM, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' });
@@ -118,7 +118,7 @@ test('a worker whose process cannot be made is tried again: the kernel may have 
   expect(lines).toContain(`worker 1 ended (spawn ${NO_PROGRAM} ENOENT); another one starts in 200 ms.`);
 });
 
-test('a pool that stops does not keep the process for a worker that would start again', async () => {
+test('a pool that stops does not keep the process alive for a worker that would start again', async () => {
   const timers = (): number => process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length;
   const lost: string[] = [];
   const pool = reportingPool(1, (_number, _from, how) => lost.push(how));
@@ -130,13 +130,13 @@ test('a pool that stops does not keep the process for a worker that would start 
   expect(timers()).toBe(before);
 });
 
-test('a first worker whose process cannot be made fails the start', async () => {
+test('if the process of the first worker cannot be created, the start fails', async () => {
   const fork = (): ChildProcess => spawn(NO_PROGRAM, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
   const pool = reportingPool(1, undefined, { fork });
   await expect(pool.listen({ host: '127.0.0.1', port: 0 })).rejects.toThrow(`spawn ${NO_PROGRAM} ENOENT`);
 });
 
-test('a start that a later worker fails leaves none of the others', async () => {
+test('if a later worker fails the start, no other one is left running', async () => {
   const forks = [reportingWorker, reportingWorker];
   const fork = (): ChildProcess =>
     forks.shift()?.() ?? spawn(NO_PROGRAM, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
@@ -229,7 +229,7 @@ test('processes add up to one gateway, whose start is the first one’s', () => 
   });
 });
 
-test('open files are those of the process nearest to its own limit: many workers are no reason for an alarm', () => {
+test('open files are those of the process nearest to its own limit, so that many workers raise no alarm', () => {
   const busy = worker({ openFiles: 400, maxFiles: 1000 });
   expect(merged(busy, busy, busy)).toMatchObject({ openFiles: 400, maxFiles: 1000 });
   expect(merged(busy, worker({ openFiles: 380, maxFiles: 400 }))).toMatchObject({
@@ -267,7 +267,7 @@ test('the last lost line is that of all processes', () => {
   ]);
 });
 
-test('where the system tells no files, none are told', () => {
+test('if the system does not count open files, no count is shown', () => {
   const own = { ...OWN, process: { cpuSeconds: 1, residentBytes: 1, heapBytes: 1, startSeconds: 1 } };
   const { process } = mergedStats(own, {
     stats: [worker({})],

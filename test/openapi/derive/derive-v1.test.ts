@@ -273,7 +273,7 @@ test("a parameter of a path is one of V1's query, and parts of one become it aga
   ]);
 });
 
-test('an operation that is gone is told with its sentence, whatever V2 has there', async () => {
+test('an operation that is gone is described with its sentence, even if V2 has something at its path', async () => {
   const operations =
     "{ create: { match: POST /things, gone: Use it. }, old: { match: 'GET /old/{id}', gone: Gone. } }";
   const { paths } = (deriveV1(v2(text), await bookIn(`{ operations: ${operations}, changes: [] }`)) as any)
@@ -333,7 +333,7 @@ test.each([
   expect(v1.notes).toEqual([]);
 });
 
-test('prefix and servers change, and everything else is as V2 has it', async () => {
+test('prefix and servers change, and everything else stays as in V2', async () => {
   const description = v2(text);
   description.servers = [{ url: 'https://api.example/api/v2' }, { url: '/' }];
   description.paths['/api/v2/things'].post.callbacks = {
@@ -357,7 +357,7 @@ test('prefix and servers change, and everything else is as V2 has it', async () 
   });
 });
 
-test('what cannot be read is said', async () => {
+test('parts that cannot be read are named', async () => {
   const description = v2({ $ref: 'other.json#/Thing' });
   description.paths = { '/things': description.paths['/api/v2/things'] };
   const { notes } = deriveV1(description, await rulesOf(on('{ unwrap: data }, { rename: type, to: kind }')));
@@ -368,7 +368,7 @@ test('what cannot be read is said', async () => {
   ]);
 });
 
-test('names of data and of members are not taken for keywords', async () => {
+test('data and members with the names of keywords are not taken for keywords', async () => {
   const member = { $ref: '#/components/schemas/Thing' };
   const body = {
     type: 'object',
@@ -677,7 +677,7 @@ test('a copy of a query parameter is in V2 alone', async () => {
   expect(paths['/api/v1/things'].post.parameters).toEqual([parameter('a')]);
 });
 
-test('a list is what V1 has for it, in both directions', async () => {
+test('a list is described as in V1, in both directions', async () => {
   const email = { type: 'object', required: ['address'], properties: { address: text, id: text } };
   const pair = { type: 'object', properties: { key: text, value: ref('Value') } };
   const body = {
@@ -733,7 +733,7 @@ test('a list is what V1 has for it, in both directions', async () => {
   });
 });
 
-test('a copy is in V2 alone, and one that a response rule makes in V1 alone', async () => {
+test('a copy is only in V2, and one that a response rule makes only in V1', async () => {
   const agent = { type: 'object', required: ['id'], properties: { id: text } };
   const object = (properties: object): object => ({ type: 'object', properties });
   const v1 = await v1Body(

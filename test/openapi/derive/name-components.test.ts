@@ -128,7 +128,7 @@ test.each<readonly [title: string, conversion: Conversion | undefined, v2: JsonO
   expect(convertedSchema(v2, conversion, follow)).toEqual(v1);
 });
 
-test('a schema within itself ends', () => {
+test('the derivation of a schema within itself ends', () => {
   const own: JsonObject = { type: 'integer', maximum: 5 };
   const schema = { allOf: [own] };
   Object.assign(own, { allOf: [schema] });
@@ -161,7 +161,7 @@ const sized = fc
   .record({ minLength: fc.nat(8), maxLength: fc.integer({ min: 5, max: 16 }) })
   .map((sizes) => ({ type: 'string', ...sizes }));
 
-test('a value is one of V1 just where its conversion is one of V2', () => {
+test('a value is valid in V1 exactly if its conversion is valid in V2', () => {
   fc.assert(
     fc.property(
       fc.oneof(

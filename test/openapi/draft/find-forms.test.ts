@@ -227,7 +227,7 @@ test('whether both versions refuse in the same words is asked only where their e
   expect(await draft(V2_LIST)).not.toContain('does V2 refuse the same requests as V1');
 });
 
-test('an operation of which nobody describes errors gets the rules of all others', async () => {
+test('an operation without described errors gets the rules of all others', async () => {
   const both = [reading('v1', OLD, objectOf({ error: text })), reading('v2', YOUNG, V2_LIST)].map(
     (one, at) => ({
       ...one,

@@ -25,7 +25,7 @@ function talliesOf(counts: Readonly<Record<string, number>>, over: Partial<Tally
   return tally;
 }
 
-test('of more clients than a record holds, those with the most requests stay, and the requests of the others are told', () => {
+test('of more clients than a record holds, those with the most requests stay, and those of the others are counted together', () => {
   const counts = Object.fromEntries(Array.from({ length: 50 }, (_, k) => [`c${k}`, k + 1]));
   const packed = addToShard('[]', talliesOf(counts).clients, EVER);
   const kept = readShard(packed?.text ?? '');
@@ -35,7 +35,7 @@ test('of more clients than a record holds, those with the most requests stay, an
   expect(packed?.omitted).toBe(55);
 });
 
-test('a client that sends what it likes takes no more than its part of a record', () => {
+test('no client takes more than its part of a record, whatever it sends', () => {
   const tally = talliesOf({ steady: 3 });
   for (let k = 0; k < 5000; k += 1)
     tally.add({
@@ -55,7 +55,7 @@ test('a client that sends what it likes takes no more than its part of a record'
   expect(readShard(packed?.text ?? '')?.get('loud')?.v1.count).toBe(5000);
 });
 
-test('a client that was not seen since a time is forgotten', () => {
+test('a client that was not seen after a given time is forgotten', () => {
   const { text = '' } = addToShard('[]', talliesOf({ aa: 1 }).clients, EVER) ?? {};
   const later = addToShard(text, talliesOf({ bb: 1 }, { time: '2026-11-23T10:00:00.000Z' }).clients, TIME);
   expect([...(readShard(later?.text ?? '')?.keys() ?? [])].sort()).toEqual(['aa', 'bb']);

@@ -33,7 +33,7 @@ function comparable(report: object): unknown {
 /** A V1 request of a client. */
 const request = (client: string, at: number): TallyEntry => v1TallyEntry(client, new Date(at).toISOString());
 
-test('whoever counts an entry, in whatever order, and whichever calls are lost: every replica reports as one that saw all', async () => {
+test('in any order of entries, and with any calls lost, every replica reports as one that saw all', async () => {
   const step = fc.record({
     replica: fc.integer({ min: 0, max: 2 }),
     entries: fc.array(arbitraryEntry, { maxLength: 8 }),
@@ -121,7 +121,7 @@ test('a replica that sleeps while another takes over its counts goes on under a 
   }
 });
 
-test('clocks that are an hour apart change neither counts nor who runs', async () => {
+test('clocks that are an hour apart change neither counts nor the list of running replicas', async () => {
   const time = new VirtualTime();
   const state = new FragileState(() => time.now);
   const skews = [0, 3_600_000, -3_600_000];
@@ -145,7 +145,7 @@ test('clocks that are an hour apart change neither counts nor who runs', async (
   }
 });
 
-test('figures of one replica are those of all within seconds, and the sentence says since when', async () => {
+test('the figures of one replica reach all within seconds, and the sentence says since when', async () => {
   const time = new VirtualTime();
   const records = new FragileState(() => time.now);
   const [one, other] = [new PlayedReplica('one', records, time), new PlayedReplica('other', records, time)];
@@ -202,7 +202,7 @@ test('without the store a replica goes on from what was last known, says so, and
   }
 });
 
-test('a replica that never read the store does not speak for others, and V1 is not said to be unused', async () => {
+test('a replica that never read the store does not speak for others, and does not call V1 unused', async () => {
   const time = new VirtualTime();
   const flaky = new FlakyState(new FragileState(() => time.now), time, () => 'lost');
   const replica = new PlayedReplica('one', flaky, time);
@@ -238,7 +238,7 @@ test('a client that only another replica saw is a client, also after that one st
   expect(one.totals.coverage().sentence).toMatch(/^Counted since \S+ \(1 replica running, 1 stopped\)\.$/);
 });
 
-test('what a killed replica had added stays, and what it had not is told for a day and until it decides nothing', async () => {
+test('the counts that a killed replica had added stay, and its lost ones are a gap for a day and as long as they matter', async () => {
   const time = new VirtualTime();
   const records = new FragileState(() => time.now);
   let fate: CallFate = 'sound';
@@ -265,7 +265,7 @@ test('what a killed replica had added stays, and what it had not is told for a d
   );
 });
 
-test('what a replica says of itself, others hear; one that is stuck or gone is named until another of its name runs, or for an hour', async () => {
+test('replicas read the facts of each other; one that is stuck or gone is named for an hour, or until another with its name runs', async () => {
   const time = new VirtualTime();
   const records = new FragileState(() => time.now);
   let fate: CallFate = 'sound';
@@ -309,7 +309,7 @@ test('what a replica says of itself, others hear; one that is stuck or gone is n
   expect(silent()).toEqual([]);
 });
 
-test('a store that lost everything gets it again from the replicas, and the loss is told', async () => {
+test('a store that lost everything gets it again from the replicas, and the report names the loss', async () => {
   const time = new VirtualTime();
   const records = new FragileState(() => time.now);
   const [one, other] = [new PlayedReplica('one', records, time), new PlayedReplica('other', records, time)];
@@ -338,7 +338,7 @@ test('a store that lost everything gets it again from the replicas, and the loss
     ).toHaveLength(told);
 });
 
-test('a time in which no replica counted is told', async () => {
+test('a time in which no replica counted is a gap of the report', async () => {
   const time = new VirtualTime();
   const records = new FragileState(() => time.now);
   const first = new PlayedReplica('first', records, time);
@@ -354,7 +354,7 @@ test('a time in which no replica counted is told', async () => {
   ]);
 });
 
-test('a text that nobody can read is named, and stays where it is', async () => {
+test('a text that cannot be read is named, and stays in the store', async () => {
   const time = new VirtualTime();
   const state = new FragileState(() => time.now);
   const one = new PlayedReplica('one', state, time);
@@ -380,7 +380,7 @@ test('a text that nobody can read is named, and stays where it is', async () => 
   expect(rows.text('stranger', 'clients/7')?.text).toBe('[["aa",1]]');
 });
 
-test('as long as clients are left out, V1 is not said to be unused', async () => {
+test('while clients are left out, the report does not call V1 unused', async () => {
   const time = new VirtualTime();
   const one = new PlayedReplica('one', new FragileState(() => time.now), time, { maxClients: 10 });
   for (let client = 0; client < 30; client += 1) one.add(request(`c${client}`, time.now));
@@ -405,7 +405,7 @@ test('as long as clients are left out, V1 is not said to be unused', async () =>
   expect((await one.report(time.now)).omittedClients).toBe(0);
 });
 
-test('a client that nobody sees for the time to keep is forgotten, and the report begins later', async () => {
+test('a client that was not seen for the time to keep is forgotten, and the report begins later', async () => {
   const time = new VirtualTime();
   const records = new FragileState(() => time.now);
   const one = new PlayedReplica('one', records, time, { keepMs: 2 * DAY_MS });

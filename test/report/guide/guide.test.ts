@@ -308,7 +308,7 @@ test('a field that two rules rename has the names and the texts of both', async 
   expect(fieldsAtV2(edits, book.changes)).toBe('\nAuthorization: Bearer a …');
 });
 
-test('the value of a header field is in no guide, and a transform is said', async () => {
+test('the value of a header field is in no guide, and a transform is mentioned', async () => {
   const book = await bookOf('headers: [{ set: X-Key, to: s3cret }]');
   const edits: readonly EditRecord[] = [
     { change: 'c', rule: 'set', header: 'X-Key', to: 'X-Key' },
@@ -395,7 +395,7 @@ test.each(TARGETS)('%s: %s is shown with its parameters', async (rules, path, qu
   expect(guide.document(book).calls[0]?.bodies[0]?.after).toBe(after);
 });
 
-test('requests with other parameters are shown apart', async () => {
+test('requests with different parameters are shown separately', async () => {
   const book = await bookIn('{ operations: { make: { match: GET /things, to: GET /parts } }, changes: [] }');
   const { attributes: _, ...entry } = sampleEntry(1, Date.UTC(2026, 10, 21));
   const guide = new Guide('3fa9');
@@ -413,7 +413,7 @@ test('requests with other parameters are shown apart', async () => {
   );
 });
 
-test('a call that V2 does not have comes first, and is no mistake', async () => {
+test('a call that V2 does not have comes first, and is not called a mistake', async () => {
   const book = await bookIn(
     '{ operations: { make: { match: POST /things, gone: Nobody faxes. } }, changes: [] }',
   );

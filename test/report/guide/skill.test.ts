@@ -51,7 +51,7 @@ function guideOf(bodies: readonly GuideBody[], parts: Partial<GuideDocument> = {
 const textOf = (guide: GuideDocument, path: string): string =>
   guideSkill(guide).find((file) => file.path === path)?.text ?? '';
 
-test('a case is the whole request at V2, with every member, and what must be gone', () => {
+test('a case is the whole request at V2, with every member, and names the members that must be gone', () => {
   expect(skillCases(guideOf([body()]))).toEqual([
     {
       call: 'order',
@@ -120,7 +120,7 @@ test.each<[after: string, v2: string, path: string, query: readonly string[] | u
   expect(search).not.toContain('not sent');
 });
 
-test('what V2 is known to refuse proves nothing, and is a question', () => {
+test('a request that V2 is known to refuse is no case, but a question', () => {
   const guide = guideOf([
     body({ isVerified: false, isKnownToFail: true, evidence: 'V2 refused /c.' }),
     body({ before: 'PUT /api/v1/x\n\nnot read', after: 'PUT /api/v2/x\n\nnot read', moves: [] }),

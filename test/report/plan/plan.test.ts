@@ -56,7 +56,7 @@ function planned(entries: readonly TallyEntry[], more: Partial<PlanOptions> = {}
 const TUESDAYS = ['2026-11-03 10:05', '2026-11-10 10:05', '2026-11-17 10:14', '2026-11-24 10:00'];
 const BROWNOUT = { verdict: 'refused', status: 410, failure: 'brownout', note: 'first' } as const;
 
-describe('what is said of a client', () => {
+describe('the sentence about a client', () => {
   test.each<[string, TallyEntry[], LogGap[], string, Zone?]>([
     ['each of the last four weeks', at(A, TUESDAYS), [], 'active in 4 of 4 Tuesdays, 10:00 to 10:15'],
     ['five weeks', at(A, ['2026-10-27 10:05', ...TUESDAYS]), [], 'active in 4 of 4 Tuesdays, 10:00 to 10:15'],
@@ -213,7 +213,7 @@ describe('what is said of a client', () => {
   });
 });
 
-test('the text of a plan names each client and count, and those that nothing reaches', () => {
+test('the text of a plan names each client and count, and the clients that no brownout reaches', () => {
   const names = new Map([[A, 'Acme']]);
   const entries = [...LOG, ...at(A, TUESDAYS), ...at(B, TUESDAYS.slice(2)), ...at(undefined, TUESDAYS)];
   const quiet = at('e'.repeat(16), ['2026-10-30 10:00']);
@@ -301,7 +301,7 @@ test.each([5, 10, 16, 30, 90, 4000])(
   },
 );
 
-test('where no day is left there is no brownout, and what clients do is said all the same', () => {
+test('if no day is left there is no brownout, but the plan still describes the clients', () => {
   const plan = planned([...LOG, ...at(A, TUESDAYS)], { avoid: (day) => day < NOW / DAY + 120 });
   expect(plan.brownouts).toEqual([]);
   expect(plan.clients.at(-1)?.because).toBe(
@@ -312,7 +312,7 @@ test('where no day is left there is no brownout, and what clients do is said all
   );
 });
 
-test('dates of the rule book: a later sunset stays, and one that is over is not counted from', () => {
+test('dates of the rule book: a later sunset stays, and a plan does not begin from one that is over', () => {
   const entries = [...LOG, ...at(A, TUESDAYS), ...at(B, TUESDAYS)];
   const with_ = (since: number, sunset?: number): Plan =>
     planned(entries, {
@@ -336,7 +336,7 @@ test('dates of the rule book: a later sunset stays, and one that is over is not 
   for (const { except } of soon.brownouts) expect(except).toEqual([A]);
 });
 
-test('nobody, only requests without a key, or only clients that are silent: there is no plan', () => {
+test('without clients, with only requests without a key, or with only silent clients, there is no plan', () => {
   for (const entries of [
     [],
     at(undefined, TUESDAYS),
@@ -345,13 +345,13 @@ test('nobody, only requests without a key, or only clients that are silent: ther
     expect(makePlan(tallied(UTC, entries), optionsAt(NOW))).toBeUndefined();
 });
 
-test('a log that is old is planned from its own end, and that is said', () => {
+test('the plan from an old log begins at its end, and says so', () => {
   const plan = makePlan(tallied(UTC, [...LOG, ...at(A, TUESDAYS)]), optionsAt(NOW + 60 * DAY));
   expect(plan?.clients.at(-1)?.because).toBe('active in 4 of 4 Tuesdays, 10:00 to 10:15');
   expect(plan?.unknown).toContain('The log ends on Tue 24 Nov 2026 23:59, 60 days before this plan.');
 });
 
-test('clocks that change before a brownout are said', () => {
+test('a plan mentions clocks that change before a brownout', () => {
   const plan = planned([...LOG, ...at(A, TUESDAYS)], { leadDays: 200 }, new Zone('Europe/Berlin'));
   expect(plan.unknown.at(-1)).toMatch(
     /^The clocks of Europe\/Berlin change before plan-\d: a client that goes by UTC then comes at another hour than in the log\.$/,
@@ -512,7 +512,7 @@ test('of 300 simulated clients the plan names those that are alive, and check mi
   ]);
 });
 
-describe('check names the clients', () => {
+describe('check warns of the clients', () => {
   // The office calls ten times a day, and the job of the night once; the sunset is in a hundred days.
   const [office, night] = [[8, 9, 10, 11, 12, 13, 14, 15, 16, 17], [3]].map((hours, client) =>
     Array.from({ length: 40 }, (_, day) => hours.map((hour) => NOW - (day + 1) * DAY + hour * HOUR + 600_000))

@@ -11,7 +11,7 @@ const ZONES = [
   'Asia/Kathmandu',
 ];
 
-test('a local time leads back to its time, but the first of an hour that comes twice', () => {
+test('a local time converts back to its time, except in the first of an hour that comes twice', () => {
   const quarter = fc.integer({ min: Date.UTC(2024, 0, 1) / 900_000, max: Date.UTC(2030, 0, 1) / 900_000 });
   fc.assert(
     fc.property(fc.constantFrom(...ZONES), quarter, (name, slot) => {

@@ -63,7 +63,7 @@ test('forgets the oldest of too many days, and the first of too many clients', (
   expect([trends.of('a'), trends.of('client 0')?.days.size]).toEqual([undefined, 1]);
 });
 
-test('leaves out what is no V1 request of a client', () => {
+test('leaves out all but V1 requests of clients', () => {
   const trends = new ClientTrends();
   for (const route of ['pass', 'other', 'webhook'] as const)
     trends.add(v1TallyEntry('a', timeOf(20_000), { route }), 'well');

@@ -35,7 +35,7 @@ function clientOf(...entries: readonly TallyEntry[]): Pick<ClientReport, 'class'
   return reportOf(...entries).clients[0];
 }
 
-describe('a client of whose requests V2 refuses', () => {
+describe('a client with requests that V2 refuses', () => {
   const at = 'V2 did not accept the last create_client: 422 at /zip.';
 
   test.each([
@@ -69,7 +69,7 @@ describe('a client of whose requests V2 refuses', () => {
     expect(clientOf(...entries.toReversed())).toMatchObject({ class: expected, refusals });
   });
 
-  test('is told so wherever its work is told', () => {
+  test('has its refusals mentioned everywhere its work is mentioned', () => {
     const report = reportOf(on(20, REFUSED), on(21, REFUSED));
     expect(report.remaining).toEqual(['1 client has fields to change.']);
     const digest = digests(report, []);
@@ -85,7 +85,7 @@ describe('a client of whose requests V2 refuses', () => {
     }
   });
 
-  test('in many calls is told of five, and of how many more', () => {
+  test('has refusals of five calls listed, and further ones counted', () => {
     const report = reportOf(
       ...['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((operation) => on(21, { ...REFUSED, operation })),
     );
@@ -95,7 +95,7 @@ describe('a client of whose requests V2 refuses', () => {
     ]);
   });
 
-  test('by V1 and by the gateway is told of neither', () => {
+  test('has refusals by V1 and by the gateway not mentioned', () => {
     const [observed, failed] = [
       { origin: 'v1' as const, would: { verdict: 'rewritten' as const } },
       { failure: 'bad-gateway' },
@@ -124,7 +124,7 @@ test.each([
   },
 );
 
-test('a record of a version that did not know refusals is read', () => {
+test('a record of a version without refusals is read', () => {
   const packed: unknown = JSON.parse(
     JSON.stringify(packClient(tallyOf([on(21, REFUSED)]).clients.get('c') ?? fail())),
   );

@@ -33,7 +33,7 @@ function reportAt(now: string, lines: readonly string[]): Report {
 /** A client that left V1 in time, and native traffic on each day. */
 const LEFT = [line('c', 60), line('c', 45), ...Array.from({ length: 60 }, (_, day) => line('native', day))];
 
-test('a terminal says that it has not all days', () => {
+test('a report on a terminal says that it does not show all days', () => {
   const days = (number: number): string =>
     reportTerminal(
       reportAt(
@@ -46,7 +46,7 @@ test('a terminal says that it has not all days', () => {
   expect(days(40)).not.toContain('earlier');
 });
 
-test('a log that has failures only is told, for its gateway may have been told to write no others', () => {
+test('a log with only failures is mentioned, because its gateway may have been set to write no other entries', () => {
   const failed = { ...sampleEntry(1, 0), verdict: 'refused', failure: 'malformed-json' } as const;
   const reportOf = (...entries: readonly Entry[]): Report => {
     const tally = new Tally();
@@ -62,7 +62,7 @@ test('a log that has failures only is told, for its gateway may have been told t
   expect(JSON.stringify(reportOf(failed, sampleEntry(2, 0)))).not.toContain('failures only');
 });
 
-test('entries of the future do not stand for those that a log lacks', () => {
+test('future entries do not hide entries that a log lacks', () => {
   const ended = LEFT.filter((_, at) => at !== 2 && at !== 3);
   const { switchOff, until, v1, v2 } = reportAt(NOW, [...ended, line('native', -30)]);
   expect(switchOff.verdict).toBe('unknown');
@@ -73,7 +73,7 @@ test('entries of the future do not stand for those that a log lacks', () => {
   expect(reportAt(NOW, LEFT).switchOff.verdict).toBe('yes');
 });
 
-test('a report of an earlier time names no use of V1 after it', () => {
+test('a report as of an earlier time names no later use of V1', () => {
   const { switchOff, clients } = reportAt(NOW, [...LEFT, line('d', -1), line('d', -2)]);
   expect(clients.map(({ client }) => client)).toEqual(['c']);
   expect(switchOff.conditions.map(({ state }) => state)).toEqual(['met', 'met', 'unknown', 'met']);
@@ -82,7 +82,7 @@ test('a report of an earlier time names no use of V1 after it', () => {
   );
 });
 
-test('a report of a time before the first entry does not say that there are none', () => {
+test('a report as of a time before the first entry does not say that the log is empty', () => {
   const report = reportAt(NOW, [line('d', -1)]);
   const sentence =
     '1 entry is dated after the time of the report, at 2026-11-25T11:30:00.000Z, and left out.';
@@ -95,7 +95,7 @@ test('a report of a time before the first entry does not say that there are none
   );
 });
 
-test('what is written while a log is read is not of the future', () => {
+test('entries that are written while the log is read do not count as future ones', () => {
   const tally = new Tally();
   let clock = Date.parse(NOW);
   const tallied = new LineTally(tally, () => new Date(clock).toISOString());

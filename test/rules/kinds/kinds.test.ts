@@ -43,7 +43,7 @@ const MODULES = globSync('**/*.{ts,tsx}', { cwd: src })
   .filter((file) => !file.startsWith('rules/kinds/'))
   .map((file) => ({ file, names: namesKinds(readFileSync(src + file, 'utf8')) }));
 
-test('only the modules of kinds, and what writes rules, know a kind by its name', () => {
+test('only the modules of kinds and the code that writes rules know a kind by its name', () => {
   const writers = Object.keys(WRITERS);
   const others = MODULES.filter(({ file }) => !writers.some((writer) => file.startsWith(writer)));
   expect(others.flatMap(({ file, names }) => (names ? [file] : []))).toEqual([]);
@@ -125,7 +125,7 @@ test('every kind of request rule says what an edit did', () => {
   for (const name of REQUEST_RULE_NAMES) expect(doneWords(name, places)).toMatch(/^.*\b[abo]\b.*\.$/);
 });
 
-test('with the module that the docs show for lowercase, and a row in each table, all else knows it', async () => {
+test('with the module that the docs show for lowercase, and a row in each table, all other code knows it', async () => {
   const page = readFileSync(new URL('../../../docs/decisions/how-to-add.md', import.meta.url), 'utf8');
   const [, code = ''] = /`lowercase\.ts`:\n\n```ts\n(.*?)```/s.exec(page) ?? [];
   const module = `${temporaryFolder('kind')}/lowercase.ts`;

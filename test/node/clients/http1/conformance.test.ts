@@ -67,7 +67,7 @@ test('there are 161 cases, each under its own name', () => {
 describe.each(['/api/v2', '/api/v1'])('%s', (prefix) => {
   const outcomes = new Map<string, readonly string[]>();
 
-  test('the cases are played; what is refused reaches nobody, and nothing that hides in a case is a request', async () => {
+  test('plays the cases: a refused one reaches no service, and nothing hidden in a case is a request', async () => {
     const v2 = await echoingV2();
     const gateway = await gatewayFor(v2.origin);
     const cases = [...HTTP11_CASES.entries()];

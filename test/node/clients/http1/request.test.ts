@@ -188,12 +188,12 @@ describe('heads', () => {
     expect(emptyLinesAt(Buffer.from(text))).toBe(length);
   });
 
-  test('a refused HEAD is known as such', () => {
+  test('a refused HEAD is known as a HEAD', () => {
     expect(outcome('HEAD g:80 HTTP/1.1\r\n\r\n')).toMatchObject({ isHead: true });
     expect(outcome('HEADS g:80 HTTP/1.1\r\n\r\n')).toMatchObject({ isHead: false });
   });
 
-  test('a long body is read, whether it is there or not', () => {
+  test('a request with a long body is read, whether the body has arrived or not', () => {
     expect(read(`${HEAD}Content-Length: 999999999999999\r\n\r\n`)?.end).toBeGreaterThan(999_999_999_999_999);
     expect(read(`${HEAD}Content-Length: 65537\r\n\r\n${'x'.repeat(65_537)}`)?.end).toBeGreaterThan(65_537);
   });
@@ -285,7 +285,7 @@ const REFUSALS: readonly (readonly [why: string, refuses: (line: string) => bool
 ];
 
 /** Both readers get the same bytes: a request that the gateway reads, Node must read alike, and the other way round. */
-describe('whatever is read as a request, Node reads alike', () => {
+describe('Node reads every request as the gateway does', () => {
   let server: Server;
   let seen: Seen[] = [];
   let isMet = (): void => {};

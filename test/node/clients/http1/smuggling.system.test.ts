@@ -49,7 +49,7 @@ async function sent(port: number, bytes: string): Promise<readonly string[]> {
   return [...client.text().matchAll(/HTTP\/1\.1 ([2-5]\d\d) /g)].map(([, status = '']) => status);
 }
 
-test('two requests that are two for everybody reach V2 as two: what follows would see it', async () => {
+test('two valid requests reach V2 as two, so that the next tests would notice a smuggled one', async () => {
   const v2 = await lenientV2();
   const gateway = await gatewayFor(v2.origin);
   await sent(gateway.port, nextRequest('/api/v2').repeat(2));
@@ -57,7 +57,7 @@ test('two requests that are two for everybody reach V2 as two: what follows woul
 });
 
 describe.each(['/api/v2', '/api/v1'])('%s', (prefix) => {
-  test('none of the cases reaches V2 as two requests, and what is no request gets an error', async () => {
+  test('none of the cases reaches V2 as two requests, and an invalid one gets an error', async () => {
     const v2 = await lenientV2();
     const gateway = await gatewayFor(v2.origin);
     const cases = smugglingCases(prefix);

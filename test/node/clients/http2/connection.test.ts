@@ -279,7 +279,7 @@ describe('what a client may do', () => {
     await until(() => gateway.gateway.inFlight === 0);
   });
 
-  test('requests whose responses it does not read, without end: then it is not read either', async () => {
+  test('endless requests whose responses it does not read: then it is not read either', async () => {
     const { gateway, raw } = await connected(
       'HTTP/1.1 204 No Content\r\nX-Long: ' + 'v'.repeat(8000) + '\r\n\r\n',
     );
@@ -442,7 +442,7 @@ function watchCosts(): { readonly most: number } {
   return seen;
 }
 
-test('a body in frames of one byte keeps nobody waiting, and arrives whole', async () => {
+test('a body in frames of one byte keeps no other client waiting, and arrives whole', async () => {
   const { v2, gateway } = await securelyServed();
   const innocent = session(gateway);
   expect((await sendRequest(innocent, { ':path': '/api/v2/first' })).headers[':status']).toBe(200);
@@ -460,7 +460,7 @@ test('a body in frames of one byte keeps nobody waiting, and arrives whole', asy
   expect(costs.most).toBeLessThanOrEqual(TURN_COST);
 });
 
-test('connections with bodies in tiny frames have their turns one after the other, and all of them have one', async () => {
+test('connections with bodies in tiny frames take turns, and each of them gets one', async () => {
   const { v2, gateway } = await securelyServed();
   const body = '{"data":{"name":"many"}}'.padEnd(3000, ' ');
   for (let count = 0; count < 5; count += 1) {
@@ -564,7 +564,7 @@ test('the events of a request that waits for its turn to begin are not lost', as
   expect(gateway.gateway.inFlight).toBe(0);
 });
 
-test('requests before the bytes that break their connection are logged, and so is that', async () => {
+test('requests before the bytes that break their connection are logged, and so is the fault', async () => {
   const { gateway, raw } = await servedOverH2(() => {});
   raw.socket.cork();
   sendHundred(raw);
@@ -587,7 +587,7 @@ test('a gateway that stops ends and logs all exchanges of its connections', asyn
 });
 
 // Attack: an index of one byte is a whole field, so a block of 60 KB has as many; those of closed streams begin no request.
-test('blocks of very many fields have their turns, too', async () => {
+test('blocks of very many fields also take turns', async () => {
   const { raw } = await servedOverH2();
   raw.head(1, requestHead('/api/v2/x'));
   await until(() => raw.frames.some(({ type, stream }) => type === DATA && stream === 1));
@@ -628,7 +628,7 @@ test('connections that wait are read one after the other, as far as a turn reach
   expect([reads.join(''), turns.isFull]).toEqual(['abcde', false]);
 });
 
-test('the streams of a connection are what a map of them has, in the same order', fuzzTime(), () => {
+test('a connection has the same streams as a map, in the same order', fuzzTime(), () => {
   const steps = fc.array(fc.tuple(fc.boolean(), fc.nat(12)), { maxLength: 60 });
   fc.assert(
     fc.property(steps, (list) => {

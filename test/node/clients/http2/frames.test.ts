@@ -41,7 +41,7 @@ test.each<[title: string, traffic: Traffic, isFlood: boolean]>([
   expect(isFlood(traffic)).toBe(expected);
 });
 
-test('bytes add up, and content makes up for them', () => {
+test('bytes of frames count against a connection, and content makes up for them', () => {
   const guard = new FrameBudget();
   for (let piece = 0; piece < 1000; piece += 1) guard.read(9000);
   expect(guard.isExceeded).toBe(true);
@@ -170,7 +170,7 @@ const frames = fc.record({
 });
 const cuts = fc.array(fc.oneof(fc.nat(200), fc.nat(40_000)), { maxLength: 12 });
 
-test('the bit before the number of a stream says nothing', () => {
+test('the reserved bit before the number of a stream is ignored', () => {
   for (const type of [FRAME.data, FRAME.headers]) {
     const bytes = bytesOf({ type, flags: 0, stream: 0x8000_0003, payload: Buffer.from('a') });
     expect(read(bytes).events[0]?.title).toMatch(/ 3$/);
@@ -194,7 +194,7 @@ test('however the bytes are cut, and wherever reading stops, the frames are the 
   );
 });
 
-test('a connection waits for the rest of its preface or of a frame, but for that of a body only while its head is cut', () => {
+test('a connection waits for the rest of its preface or of a frame, but for that of a DATA frame only within its head', () => {
   const body = { type: FRAME.data, flags: 0, stream: 1, payload: Buffer.from('abc') };
   const other = { ...body, type: FRAME.ping };
   const bytes = bytesOf(other, body, other);
@@ -210,7 +210,7 @@ test('a connection waits for the rest of its preface or of a frame, but for that
 });
 
 describe('bytes that are not HTTP/2', () => {
-  test('a frame that is too large fails, whatever it is, and nothing behind it is read', fuzzTime(), () => {
+  test('a frame of any type that is too large fails, and nothing after it is read', fuzzTime(), () => {
     const lengths = fc.constantFrom(FRAME_BYTES + 1, FRAME_BYTES + 300, 0xff_ffff);
     fc.assert(
       fc.property(fc.array(frames, { maxLength: 4 }), frames, lengths, cuts, (list, large, length, cuts) => {

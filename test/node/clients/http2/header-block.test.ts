@@ -187,7 +187,7 @@ describe('a section that is malformed (RFC 9113 §8.1.1)', () => {
     if (fields.length > 0) expect(blockOf([...fields, ['z', 'z']], isWhole).isMalformed).toBe(true);
   });
 
-  test('one with a field that is not valid, wherever it stands', () => {
+  test('has an invalid field at any place', () => {
     for (let at = 0; at <= HEAD.length; at += 1) {
       const block = new RequestHeaderBlock(LIMITS);
       for (const [index, [name, value]] of HEAD.entries()) {
@@ -211,7 +211,7 @@ describe('a section that is too large', () => {
   ): number | undefined => readHead(fields, { bytes: headerBytes, count: headerCount }, false).fault?.status;
   const many = (count: number): Fields => Array.from({ length: count }, () => ['a', 'b']);
 
-  test('just not: all of its fields are there', () => {
+  test('just within the limit has all of its fields', () => {
     // The host is the fifth.
     expect(blockOf([...HEAD, ...many(4)], true, limits).fields).toHaveLength(10);
     expect(refusal(blockOf([...HEAD, ...many(4)], true, limits), limits)).toBeUndefined();
@@ -232,14 +232,14 @@ describe('a section that is too large', () => {
     expect(refusal(block, limits)).toBe(431);
   });
 
-  test('what stands behind is read for faults, but not for fields', () => {
+  test('the rest of the section is checked for faults, but its fields are dropped', () => {
     const block = blockOf([...HEAD, ...many(20), ['content-length', '5'], ['expect', 'x']], true, limits);
     expect(block).toMatchObject({ contentLength: undefined, expectsContinue: false });
     expect(blockOf([...HEAD, ...many(20), PATH], true, limits).isMalformed).toBe(true);
   });
 
   // A field that goes missing might be the one that says who the client is.
-  test('never is one served without a field that its client has sent', fuzzTime(), () => {
+  test('no section is served without a field that its client has sent', fuzzTime(), () => {
     const fields = fc.tuple(
       fc.constantFrom('cookie', 'cookie', 'cookie', 'a', 'authorization', 'content-length', 'host', 'te'),
       fc.oneof(fc.constantFrom('', 'b', 'c=d', '5', 'g', 'trailers', 'e'.repeat(30)), separatorRuns(200)),
@@ -259,6 +259,6 @@ describe('a section that is too large', () => {
   });
 });
 
-test('the fields of a section that nobody asked for go nowhere', () => {
+test('the fields of a section that is not needed are dropped', () => {
   expect(noFields.field('a', 'b', true)).toBeUndefined();
 });

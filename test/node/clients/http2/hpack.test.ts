@@ -139,7 +139,7 @@ describe('the examples of RFC 7541', () => {
     expect(blocks.map((block) => linesOf(hex(block), connection))).toEqual(lines);
   });
 
-  test('the table holds what has room in it, the latest field first', () => {
+  test('the table holds the fields that fit, the latest first', () => {
     const connection = new HpackDecoder();
     linesOf(sizeUpdate(256), connection);
     for (const block of EXAMPLES.find(([title]) => title === 'C.5')?.[2] ?? [])
@@ -166,7 +166,7 @@ test('both sides know 61 fields (RFC 7541, appendix A)', () => {
 
 // A number that is 2^32 too large is a small one for a reader whose numbers wrap around.
 const WRAPPED = 2 ** 32;
-describe('what is no block', () => {
+describe('bytes that are not a header block', () => {
   test.each([
     ['index 0', hex('80')],
     ['an index beyond the fields that both sides know', hex('be')],
@@ -203,7 +203,7 @@ describe('what is no block', () => {
   });
 });
 
-describe('what is remembered', () => {
+describe('the fields that a table keeps', () => {
   const afterwards = (...blocks: readonly Buffer[]): string[] | undefined => {
     const connection = new HpackDecoder();
     for (const block of blocks) expect(linesOf(block, connection)).toBeDefined();
@@ -212,12 +212,16 @@ describe('what is remembered', () => {
   const a = remembered('a', 'b');
 
   test.each([
-    ['a field that is to be', ['a: b'], [a]],
-    ['no field that is not to be', undefined, [literal('a', 'b')]],
-    ['no field that never is to be', undefined, [literal('a', 'b', 0x10)]],
-    ['nothing in a table that became empty', undefined, [a, sizeUpdate(0)]],
-    ['nothing that comes once it is', undefined, [sizeUpdate(0), a]],
-    ['a field behind two sizes', ['a: b'], [Buffer.concat([sizeUpdate(0), sizeUpdate(TABLE_BYTES), a])]],
+    ['a field that is to be indexed', ['a: b'], [a]],
+    ['no field without indexing', undefined, [literal('a', 'b')]],
+    ['no field that is never indexed', undefined, [literal('a', 'b', 0x10)]],
+    ['no field after the table was emptied', undefined, [a, sizeUpdate(0)]],
+    ['no field in a table of size 0', undefined, [sizeUpdate(0), a]],
+    [
+      'a field after two changes of the size',
+      ['a: b'],
+      [Buffer.concat([sizeUpdate(0), sizeUpdate(TABLE_BYTES), a])],
+    ],
     ['a field that fills the table', ['a: b'], [sizeUpdate(34), a]],
     ['no field that is one byte too large', undefined, [sizeUpdate(33), a]],
     [
@@ -225,7 +229,7 @@ describe('what is remembered', () => {
       undefined,
       [a, remembered('a', 'b'.repeat(4064))],
     ],
-    ['a name whose field has to leave for it', ['a: c'], [sizeUpdate(34), a, hex('7e0163')]],
+    ['a name whose own field is evicted for it', ['a: c'], [sizeUpdate(34), a, hex('7e0163')]],
   ])('%s', (_title, lines, blocks) => {
     expect(afterwards(...blocks)).toEqual(lines);
   });
@@ -262,7 +266,7 @@ describe('fields that make their message malformed (RFC 9113 §8.2.1)', () => {
     expect(linesOf(literal('a', value))).toEqual([`a: ${value}`]);
   });
 
-  test('one that is remembered does so each time; its name does only where it is the fault', () => {
+  test('an indexed one is a fault each time; its name alone only if the fault is in the name', () => {
     const connection = new HpackDecoder();
     linesOf(Buffer.concat([remembered('a', ' b'), remembered('A', 'b')]), connection);
     const block = Buffer.concat([
@@ -312,7 +316,7 @@ describe('bytes that no client sends', () => {
       return isCut === 0 ? block.subarray(0, cut % (block.length + 1)) : block;
     });
 
-  test('whatever stands around a block makes no difference', fuzzTime(), () => {
+  test('bytes around a block make no difference', fuzzTime(), () => {
     fc.assert(
       fc.property(fc.array(blocks, { maxLength: 4 }), fc.uint8Array({ maxLength: 9 }), (parts, around) => {
         const [alone, among] = [new HpackDecoder(), new HpackDecoder()];
@@ -362,7 +366,7 @@ test.each([
 });
 
 /** What Node's client sends, nghttp2 has written. */
-describe('what another client writes is read as it was', () => {
+describe('the blocks that another client writes are read back', () => {
   let server: Server;
   let port = 0;
   let socket: Socket | undefined;

@@ -35,7 +35,7 @@ test('the frames of a turn of the event loop go out in one write, in their order
   expect([heard, taken(), output.waitingBytes]).toEqual([['first flushed'], 1, 0]);
 });
 
-test('a response whose last frame was written in a turn before is flushed, too', async () => {
+test('a response whose last frame was written in an earlier turn is flushed as well', async () => {
   const { heard, output, response } = await connectedOutput();
   output.data(1, Buffer.from('abc'), true);
   await until(() => output.waitingBytes === 0);
@@ -44,7 +44,7 @@ test('a response whose last frame was written in a turn before is flushed, too',
   expect(heard).toEqual(['late flushed']);
 });
 
-test('a block of fields and a body larger than a frame are cut, and nothing of them is lost', async () => {
+test('a block of fields and a body larger than a frame are split, and nothing is lost', async () => {
   const { output, reads } = await connectedOutput();
   const block = Buffer.alloc(40_000, 'f');
   output.fields(5, block, true);
@@ -80,7 +80,7 @@ test('when the connection is closed, the responses in it are disconnected, each 
   expect(heard.toSorted()).toEqual(['unwritten disconnected', 'written disconnected']);
 });
 
-test('behind its end nothing is written, whoever tries: that would break a connection whose last frame is on its way', async () => {
+test('after its end nothing is written, because that would break a connection whose last frame is on its way', async () => {
   const { client, heard, output, reads, response, socket } = await connectedOutput();
   output.goAway(7, 1);
   output.flush();

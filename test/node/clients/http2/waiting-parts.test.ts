@@ -4,7 +4,7 @@ import { BodyMemory } from '../../../../src/node/body-memory.ts';
 import { WaitingParts } from '../../../../src/node/clients/http2/stream.ts';
 import { fuzzRuns } from '../../../support/fuzz.ts';
 
-test('whatever is added and taken, the bytes come in their order, and memory is given back', () => {
+test('in any sequence of adding and taking, bytes stay in order, and memory is given back', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.nat(30_000), fc.integer({ min: 1, max: 20_000 }), fc.nat(20_000)), {
