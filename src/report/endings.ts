@@ -1,5 +1,6 @@
 import type { Ends } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
+import { countBelow } from './log-gaps.ts';
 import { clientName, counted, countedClients, NO_KEY, nameIn } from './text.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
@@ -269,11 +270,12 @@ export function rotatedKeys(
     .filter(({ client }) => client !== NO_KEY)
     .map((client) => keyUse(client, rhythmOf(client.client) ?? ONCE));
   const byFirst = all.toSorted((one, other) => one.first - other.first);
+  const firsts = byFirst.map(({ first }) => first);
   const end = all.reduce((latest, { last }) => Math.max(latest, last), 0);
   const pairs = all.flatMap((old) => {
     const isOver = end - old.last >= old.gap;
-    const from = firstFrom(byFirst, old.last - OVERLAP_MS);
-    const until = firstFrom(byFirst, old.last + (isOver ? old.gap : LEAST_GAP_MS) + 1);
+    const from = countBelow(firsts, old.last - OVERLAP_MS);
+    const until = countBelow(firsts, old.last + (isOver ? old.gap : LEAST_GAP_MS) + 1);
     if (until - from > MAX_CANDIDATES) return [];
     return byFirst.slice(from, until).flatMap((young): RotatedKey | [] => {
       if (!seemsRotated(old, young)) return [];
@@ -322,16 +324,6 @@ function sendsAsMuch(...keys: readonly [KeyUse, KeyUse]): boolean {
   if (keys.some(({ days }) => days.count < LEAST_DAYS)) return true;
   const [one, other] = keys.map(({ requests, days }) => requests / days.count);
   return Math.max(one ?? 0, other ?? 0) <= BUSIER * Math.min(one ?? 0, other ?? 0);
-}
-
-function firstFrom(byFirst: readonly KeyUse[], time: number): number {
-  let [low, high] = [0, byFirst.length];
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((byFirst[middle]?.first ?? 0) < time) low = middle + 1;
-    else high = middle;
-  }
-  return low;
 }
 
 function timesNamed(names: readonly string[]): ReadonlyMap<string, number> {

@@ -173,7 +173,9 @@ class FleetSlots {
 
   /** Number of slots between two times, in milliseconds since 1970. */
   seen(from: number, until: number): number {
-    return this.before(Math.floor(until / SLOT_MS)) - this.before(Math.ceil(from / SLOT_MS));
+    return (
+      countBelow(this.slots, Math.floor(until / SLOT_MS)) - countBelow(this.slots, Math.ceil(from / SLOT_MS))
+    );
   }
 
   /** Among the slots in which others have entries, from a replica's first to its last, the share in which it has some. */
@@ -187,16 +189,17 @@ class FleetSlots {
     const all = this.seen(since - SLOT_MS, until + SLOT_MS) - alone;
     return all <= 0 ? 0 : Math.min(1, together / all);
   }
+}
 
-  private before(slot: number): number {
-    let [low, high] = [0, this.slots.length];
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.slots[middle] ?? 0) < slot) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+/** How many of the numbers, in ascending order, are below a limit. */
+export function countBelow(numbers: readonly number[], limit: number): number {
+  let [low, high] = [0, numbers.length];
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if ((numbers[middle] ?? 0) < limit) low = middle + 1;
+    else high = middle;
   }
+  return low;
 }
 
 function isNear(times: readonly number[], at: number): boolean {

@@ -114,7 +114,8 @@ function emptyBuckets<Value>(): KnownSpan<Value>[][] {
   return Array.from({ length: BUCKETS }, () => []);
 }
 
-function isAt(bytes: Uint8Array, start: number, text: Uint8Array): boolean {
+/** True if `text` is in `bytes` at `start`. */
+export function isAt(bytes: Uint8Array, start: number, text: Uint8Array): boolean {
   const { length } = text;
   for (let k = 0; k < length; k += 1) {
     if (bytes[start + k] !== text[k]) return false;

@@ -14,7 +14,7 @@ import {
   type LogCoverage,
 } from '../log-gaps.ts';
 import { LogBooks } from '../log-books.ts';
-import { recordUse, type Span, SpanCache } from './span.ts';
+import { isAt, recordUse, type Span, SpanCache } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
 import { DAY_MS } from './time-slots.ts';
 
@@ -245,15 +245,15 @@ export class LogLineReader {
       at = stringEnd(bytes, at, end);
       const length = at - 1 - key;
       while (at < end && (bytes[at] === COLON || (bytes[at] ?? 0) <= 0x20)) at += 1;
-      if (length === 6 && isWord(bytes, key, METHOD)) method = at;
-      else if (length === 4 && isWord(bytes, key, PATH)) path = at;
-      else if (length === 12 && isWord(bytes, key, UPSTREAM_PATH)) upstreamPath = at;
-      else if (length === 4 && isWord(bytes, key, SENT)) sent = at;
-      else if (length === 4 && isWord(bytes, key, NOTE)) note = at;
+      if (length === 6 && isAt(bytes, key, METHOD)) method = at;
+      else if (length === 4 && isAt(bytes, key, PATH)) path = at;
+      else if (length === 12 && isAt(bytes, key, UPSTREAM_PATH)) upstreamPath = at;
+      else if (length === 4 && isAt(bytes, key, SENT)) sent = at;
+      else if (length === 4 && isAt(bytes, key, NOTE)) note = at;
       const list = bytes[at] === OPEN_LIST ? this.takeList(entry, bytes, key, length, at, end) : 0;
       if (list < 0) return undefined;
       if (list > 0) {
-        if (length === 5 && isWord(bytes, key, EDITS)) foundBits |= 16;
+        if (length === 5 && isAt(bytes, key, EDITS)) foundBits |= 16;
         at = list;
         continue;
       }
@@ -276,7 +276,7 @@ export class LogLineReader {
     if (entry.status === 0 && upstreamPath > 0)
       entry.upstreamPath = textAt(bytes, upstreamPath, valueStop(bytes, upstreamPath, end));
     if (note > 0) entry.note = this.words.of(bytes, note, valueStop(bytes, note, end));
-    if (entry.status === 0 && sent > 0) entry.sent = isWord(bytes, sent, TRUE);
+    if (entry.status === 0 && sent > 0) entry.sent = isAt(bytes, sent, TRUE);
     return entry;
   }
 
@@ -289,24 +289,24 @@ export class LogLineReader {
     at: number,
     end: number,
   ): number {
-    if (length === 5 && isWord(bytes, key, EDITS)) {
+    if (length === 5 && isAt(bytes, key, EDITS)) {
       const { stop, value } = taken(this.edits, bytes, at, end);
       entry.edits = value ?? NO_EDITS;
       return stop;
     }
     // Patches are not read: a known one is skipped without a scan.
-    if (length === 5 && isWord(bytes, key, PATCH)) return taken(this.patches, bytes, at, end).stop;
-    if (length === 13 && isWord(bytes, key, RESPONSE_EDITS)) {
+    if (length === 5 && isAt(bytes, key, PATCH)) return taken(this.patches, bytes, at, end).stop;
+    if (length === 13 && isAt(bytes, key, RESPONSE_EDITS)) {
       const { stop, value } = taken(this.responseEdits, bytes, at, end);
       if (value !== undefined) entry.responseEdits = value;
       return stop;
     }
-    if (length === 13 && isWord(bytes, key, RESPONSE_WOULD)) {
+    if (length === 13 && isAt(bytes, key, RESPONSE_WOULD)) {
       const { stop, value } = taken(this.responseWould, bytes, at, end);
       if (value !== undefined) entry.responseWould = value;
       return stop;
     }
-    const name = NAME_LISTS.find(({ word }) => word.length === length && isWord(bytes, key, word))?.name;
+    const name = NAME_LISTS.find(({ word }) => word.length === length && isAt(bytes, key, word))?.name;
     if (name === undefined) return 0;
     const { stop, value } = taken(this.names, bytes, at, end);
     if (value !== undefined) entry[name] = value;
@@ -322,47 +322,46 @@ export class LogLineReader {
     start: number,
     end: number,
   ): number {
-    if (length === 4 && isWord(bytes, key, TIME) && end - start === 26) {
+    if (length === 4 && isAt(bytes, key, TIME) && end - start === 26) {
       entry.time = timeAt(bytes, start + 1);
       return 1;
     }
-    if (length === 5 && isWord(bytes, key, ROUTE)) {
+    if (length === 5 && isAt(bytes, key, ROUTE)) {
       const route = this.routes.of(bytes, start, end);
       if (route === undefined) return 0;
       entry.route = route;
       return 2;
     }
-    if (length === 6 && isWord(bytes, key, STATUS)) {
+    if (length === 6 && isAt(bytes, key, STATUS)) {
       entry.status = digits(bytes, start, end);
       return 4;
     }
-    if (length === 7 && isWord(bytes, key, VERDICT)) {
+    if (length === 7 && isAt(bytes, key, VERDICT)) {
       const verdict = this.verdicts.of(bytes, start, end);
       if (verdict === undefined) return 0;
       entry.verdict = verdict;
       return 8;
     }
-    if (length === 6 && isWord(bytes, key, CLIENT)) entry.client = this.words.of(bytes, start, end);
-    else if (length === 9 && isWord(bytes, key, OPERATION))
-      entry.operation = this.words.of(bytes, start, end);
-    else if (length === 8 && isWord(bytes, key, RULE_BOOK)) entry.ruleBook = this.words.of(bytes, start, end);
-    else if (length === 10 && isWord(bytes, key, VERSION))
+    if (length === 6 && isAt(bytes, key, CLIENT)) entry.client = this.words.of(bytes, start, end);
+    else if (length === 9 && isAt(bytes, key, OPERATION)) entry.operation = this.words.of(bytes, start, end);
+    else if (length === 8 && isAt(bytes, key, RULE_BOOK)) entry.ruleBook = this.words.of(bytes, start, end);
+    else if (length === 10 && isAt(bytes, key, VERSION))
       entry.apiVersion = this.versions.of(bytes, start, end);
-    else if (length === 7 && isWord(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
-    else if (length === 5 && isWord(bytes, key, CAUSE)) entry.cause = this.words.of(bytes, start, end);
-    else if (length === 7 && isWord(bytes, key, POINTER)) entry.pointer = this.words.of(bytes, start, end);
-    else if (length === 10 && isWord(bytes, key, INCOMPLETE)) {
-      if (isWord(bytes, start, TRUE)) entry.incomplete = true;
-    } else if (length === 7 && isWord(bytes, key, TOTAL_MS)) entry.totalMs = decimal(bytes, start, end);
-    else if (length === 10 && isWord(bytes, key, UPSTREAM_MS)) entry.upstreamMs = decimal(bytes, start, end);
-    else if (length === 8 && isWord(bytes, key, NEWCOMER))
+    else if (length === 7 && isAt(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
+    else if (length === 5 && isAt(bytes, key, CAUSE)) entry.cause = this.words.of(bytes, start, end);
+    else if (length === 7 && isAt(bytes, key, POINTER)) entry.pointer = this.words.of(bytes, start, end);
+    else if (length === 10 && isAt(bytes, key, INCOMPLETE)) {
+      if (isAt(bytes, start, TRUE)) entry.incomplete = true;
+    } else if (length === 7 && isAt(bytes, key, TOTAL_MS)) entry.totalMs = decimal(bytes, start, end);
+    else if (length === 10 && isAt(bytes, key, UPSTREAM_MS)) entry.upstreamMs = decimal(bytes, start, end);
+    else if (length === 8 && isAt(bytes, key, NEWCOMER))
       entry.newcomer = newcomerNote(this.words.of(bytes, start, end));
-    else if (length === 5 && isWord(bytes, key, WOULD)) entry.would = this.woulds.of(bytes, start, end);
-    else if (length === 10 && isWord(bytes, key, COMPARISON))
+    else if (length === 5 && isAt(bytes, key, WOULD)) entry.would = this.woulds.of(bytes, start, end);
+    else if (length === 10 && isAt(bytes, key, COMPARISON))
       entry.comparison = this.comparisons.of(bytes, start, end);
-    else if (length === 12 && isWord(bytes, key, RESPONSE_NOTE))
+    else if (length === 12 && isAt(bytes, key, RESPONSE_NOTE))
       entry.responseNote = this.words.of(bytes, start, end);
-    else if (length === 6 && isWord(bytes, key, ORIGIN) && this.words.of(bytes, start, end) === 'v1')
+    else if (length === 6 && isAt(bytes, key, ORIGIN) && this.words.of(bytes, start, end) === 'v1')
       entry.origin = 'v1';
     return 0;
   }
@@ -418,13 +417,6 @@ const NAME_LISTS = (['attributes', 'errorPointers', 'deprecated', 'unechoed'] as
 
 function ascii(word: string): Uint8Array {
   return new TextEncoder().encode(word);
-}
-
-function isWord(bytes: Uint8Array, at: number, word: Uint8Array): boolean {
-  for (let k = 0; k < word.length; k += 1) {
-    if (bytes[at + k] !== word[k]) return false;
-  }
-  return true;
 }
 
 /** Returns the offset after the value at `at`; -1 when the line ends in it. */
