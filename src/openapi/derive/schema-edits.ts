@@ -124,8 +124,8 @@ function schemaEdits(change: string, leavesOut: boolean): SchemaEdits<InverseEdi
     replace: (members, texts) => replaceMembers(change, members, texts),
     remove: (members) => removeMembers(change, members),
     removeAt: (path) => removeAt(change, path),
-    move: (from, to) => moveMember(change, from, to),
-    copy: (from, to) => copyTo(change, from, to),
+    move: (from, to) => placeMember('move', change, from, to),
+    copy: (from, to) => placeMember('copy', change, from, to),
     bringOut: (under, members, keeps) => bringOut(change, under, members, keeps),
     allowAbsent: (member) => makeOptional(change, member),
     allowNull: (member) => makeNullable(change, member),
@@ -413,42 +413,24 @@ function replaceMembers(change: string, from: readonly string[], to: readonly st
   };
 }
 
-/** Moves the member at the path `from` of an object to the path `to`; objects that lose all members are removed. */
-function moveMember(change: string, from: Path, to: Path): SchemaEdit {
+/** Moves the member at the path `from` of an object to the path `to`, or copies it; objects that a move leaves empty are removed. */
+function placeMember(rule: 'move' | 'copy', change: string, from: Path, to: Path): SchemaEdit {
+  const isCopy = rule === 'copy';
   return {
-    key: JSON.stringify(['move', change, from, to]),
+    key: JSON.stringify([rule, change, from, to]),
     schema: (schema, components) => {
       // A member that a reference or an alternative describes is edited there.
       if (!Object.hasOwn(objectIn(schema, 'properties'), from[0] ?? '')) return schema;
-      const member = describedAt(schema, from, components);
-      if (member === undefined) return schema;
-      return withDescribed(withoutDescribed(schema, from, change, components), to, {
-        member: { ...member, schema: marked(member.schema, change) },
-        change,
-        components,
-      });
+      const found = describedAt(schema, from, components);
+      if (found === undefined) return schema;
+      const rest = isCopy ? schema : withoutDescribed(schema, from, change, components);
+      const member = { ...found, schema: marked(found.schema, change) };
+      return withDescribed(rest, to, { member, change, components });
     },
     value: (value) => {
-      const moved = valueAt(value, from);
-      return moved === undefined ? value : withValueAt(withoutValueAt(value, from), to, moved.value);
-    },
-  };
-}
-
-/** Copies the member at the path `from` of an object to the path `to`. */
-function copyTo(change: string, from: Path, to: Path): SchemaEdit {
-  return {
-    key: JSON.stringify(['copy', change, from, to]),
-    schema: (schema, components) => {
-      if (!Object.hasOwn(objectIn(schema, 'properties'), from[0] ?? '')) return schema;
-      const member = describedAt(schema, from, components);
-      if (member === undefined) return schema;
-      const copy = { ...member, schema: marked(member.schema, change) };
-      return withDescribed(schema, to, { member: copy, change, components });
-    },
-    value: (value) => {
-      const copied = valueAt(value, from);
-      return copied === undefined ? value : withValueAt(value, to, copied.value);
+      const found = valueAt(value, from);
+      if (found === undefined) return value;
+      return withValueAt(isCopy ? value : withoutValueAt(value, from), to, found.value);
     },
   };
 }
