@@ -6,7 +6,7 @@ import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { readHead, type RequestHead } from '../http/request-head.ts';
 import { unlimitedMemory } from '../json/tape.ts';
 import { bodyTooLarge, decide, editsOf, refusalForm, streamedFormat } from '../migrate/decision.ts';
-import { type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
+import { type DecodeBody, type DecodedBody, decodeWebBody } from '../migrate/decode-web-body.ts';
 import { Failure, failure, failureOf } from '../migrate/failure.ts';
 import type { HashBody } from '../migrate/judge-digests.ts';
 import { hasContent, mappedHead, type ResponseNote } from '../migrate/migrated.ts';
@@ -725,13 +725,12 @@ export function finishWith<Outcome>(
   started: Finishing<Outcome>,
   whole: Uint8Array,
   limit: number,
+  decode: DecodeBody = decodeWebBody,
 ): Promise<Outcome> {
   const { coding } = started;
   if (coding === undefined || whole.length === 0) return Promise.resolve(started.settle(whole));
   return new Promise((resolve) => {
-    decodeWebBody(coding, whole, limit, unlimitedMemory, (decoded) =>
-      resolve(started.settle(decoded, whole)),
-    );
+    decode(coding, whole, limit, unlimitedMemory, (decoded) => resolve(started.settle(decoded, whole)));
   });
 }
 

@@ -2,9 +2,13 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { parse as parseQuery } from 'node:querystring';
 import { ALL_CODINGS } from '../../http/content.ts';
 import { isHopByHop } from '../../http/fields.ts';
-import { unlimitedMemory } from '../../json/tape.ts';
 import { RewrittenBody } from '../../migrate/migrated.ts';
-import type { CollectedRequest, Migration, StreamedRequest } from '../../library/migration.ts';
+import {
+  type CollectedRequest,
+  finishWith,
+  type Migration,
+  type StreamedRequest,
+} from '../../library/migration.ts';
 import type { MigratedRequest, RefusedRequest } from '../../library/verdicts.ts';
 import { queryOf } from '../../migrate/transform.ts';
 import { decodeBody } from '../decode-body.ts';
@@ -163,7 +167,7 @@ async function receiveBody(
       ? started.finish(whole)
       : whole === 'too-large' || whole.length > bodyLimit
         ? started.tooLarge()
-        : await finish(started, whole);
+        : await finishWith(started, whole, bodyLimit, decodeBody);
   if (outcome.verdict !== 'refused') replaceBody(incoming, outcome, outcome.body ?? new Uint8Array());
   return outcome;
 }
@@ -192,16 +196,6 @@ async function streamBody(
       replaceHead(incoming, sent, ['Transfer-Encoding', 'chunked']);
       return sent;
   }
-}
-
-function finish(started: CollectedRequest, whole: Uint8Array): Promise<MigratedRequest | RefusedRequest> {
-  const { coding, bodyLimit } = started;
-  if (coding === undefined || whole.length === 0) return Promise.resolve(started.settle(whole));
-  return new Promise((resolve) => {
-    decodeBody(coding, whole, bodyLimit, unlimitedMemory, (decoded) =>
-      resolve(started.settle(decoded, whole)),
-    );
-  });
 }
 
 /** Sends a refusal; returns false, because V2 does not get the request. */
