@@ -101,7 +101,8 @@ export function latin1Bytes(text: string): Uint8Array<ArrayBuffer> {
 /** The text of bytes in latin1. */
 export function latin1Text(bytes: Uint8Array): string {
   let text = '';
-  // One at a time: a call takes a limited number of arguments.
-  for (const byte of bytes) text += String.fromCharCode(byte);
+  // In parts, because a call takes a limited number of arguments.
+  for (let at = 0; at < bytes.length; at += 8192)
+    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
   return text;
 }

@@ -1,4 +1,5 @@
 import { Scanner } from '../../json/scanner.ts';
+import { parsedJson } from '../../rewrite-log/attributes.ts';
 
 /** A field or a parameter. */
 export type Field = readonly [name: string, value: string];
@@ -12,14 +13,9 @@ export function textOf(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Parses JSON; undefined for anything else. */
+/** Parses JSON, perhaps after a byte order mark; undefined for anything else. */
 export function parseJson(text: string): unknown {
-  try {
-    const value: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
-    return value;
-  } catch {
-    return undefined;
-  }
+  return parsedJson(text.replace(/^\uFEFF/, ''));
 }
 
 /** Describes the fault in text that is not JSON, without its values; undefined for JSON. */

@@ -1,9 +1,9 @@
+import { latin1Bytes } from '../../http/byte-collector.ts';
 import { DEFAULT_PREFIXES, type Prefixes, readTarget } from '../../http/target.ts';
 import type { ExplainRequest } from '../../inspector/api.ts';
 import { bodyOfBytes, decodeBase64, decodedFields, exactText } from '../../inspector/entries/curl.ts';
 import { ANY } from '../../inspector/entries/export-entry.ts';
 import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
-import { fromBinary } from '../../inspector/explain/shell-words.ts';
 import { isJsonObject, memberOf } from '../../json/values.ts';
 import { count, counted } from '../../report/text.ts';
 import type { CommandFault } from '../command-fault.ts';
@@ -118,7 +118,7 @@ function readBody(
   const isCoded = coding !== undefined && coding !== 'identity';
   // eslint-disable-next-line no-control-regex -- coded bytes have these, and text does not
   if (isCoded && /[\0-\u0008\u000e-\u001f\ufffd]/.test(text))
-    return isLatin1(text) ? bytesBody(fromBinary(text), typed) : 'coded';
+    return isLatin1(text) ? bytesBody(latin1Bytes(text), typed) : 'coded';
   const sent = withoutOwnHead(text, typed);
   if (!isCoded && isCut(sent, sizeOf(request, headers), typed)) return 'cut';
   return { body: sent, headers: decodedFields(typed) };

@@ -1,7 +1,7 @@
+import { latin1Bytes } from '../../http/byte-collector.ts';
 import type { ExplainRequest } from '../../inspector/api.ts';
 import { encodeBase64 } from '../../inspector/entries/curl.ts';
 import { type NamedRequest, readAddress, type ReadRequests } from '../../inspector/explain/curl-command.ts';
-import { fromBinary } from '../../inspector/explain/shell-words.ts';
 import { isJsonObject, memberOf } from '../../json/values.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {
@@ -357,7 +357,7 @@ class RequestReader {
     const read = readAddress(encodedUrl(whole), { isPathAsIs: true });
     if (typeof read === 'string') return { fault: read };
     if (read.user !== undefined && fieldOf(headers, 'authorization') === undefined)
-      headers.push(['Authorization', `Basic ${encodeBase64(fromBinary(read.user))}`]);
+      headers.push(['Authorization', `Basic ${encodeBase64(latin1Bytes(read.user))}`]);
     const parameters = [
       ...(read.query === undefined ? [] : [read.query]),
       ...(added.length === 0 ? [] : [formBody(added)]),

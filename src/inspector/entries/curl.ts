@@ -1,3 +1,4 @@
+import { latin1Bytes, latin1Text } from '../../http/byte-collector.ts';
 import { formatOfType } from '../../http/content.ts';
 import type { KeptBody, KeptExchange } from '../../rewrite-log/capture.ts';
 import { isUnreadNote, type Entry } from '../../rewrite-log/entry.ts';
@@ -104,7 +105,7 @@ export function rewriteAgain(
 /** Decodes Base64 (RFC 4648 §4); undefined when invalid. */
 export function decodeBase64(text: string): Uint8Array | undefined {
   try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    return latin1Bytes(atob(text));
   } catch {
     return undefined;
   }
@@ -112,11 +113,7 @@ export function decodeBase64(text: string): Uint8Array | undefined {
 
 /** Encodes bytes in Base64 (RFC 4648 §4). */
 export function encodeBase64(bytes: Uint8Array): string {
-  let binary = '';
-  // As arguments of one call, the bytes of a large body would overflow the stack.
-  for (let at = 0; at < bytes.length; at += 8192)
-    binary += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return btoa(binary);
+  return btoa(latin1Text(bytes));
 }
 
 /** Decodes bytes that are valid UTF-8; undefined for any others, which a lenient decoder would change. */

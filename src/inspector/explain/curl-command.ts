@@ -1,16 +1,9 @@
+import { latin1Bytes, latin1Text } from '../../http/byte-collector.ts';
 import { headerValue } from '../../http/header-list.ts';
 import { percentDecoded } from '../../http/target.ts';
 import type { ExplainRequest } from '../api.ts';
 import { bodyOfBytes, encodeBase64 } from '../entries/curl.ts';
-import {
-  binary,
-  bytesOf,
-  fromBinary,
-  plainWord,
-  type ReadFile,
-  type ShellWord,
-  textOf,
-} from './shell-words.ts';
+import { bytesOf, plainWord, type ReadFile, type ShellWord, textOf } from './shell-words.ts';
 
 /** The requests in a text, and faults of those that cannot be read. */
 export interface ReadRequests {
@@ -371,7 +364,7 @@ class Transfer {
       return '';
     }
     try {
-      return binary(this.#readFile(path));
+      return latin1Text(this.#readFile(path));
     } catch {
       this.#fault ??= `The curl command sends the file ${path}, which cannot be read.`;
       return '';
@@ -598,7 +591,7 @@ class Transfer {
       method,
       target: this.#target ?? path + file + (whole === '' && query === undefined ? '' : `?${whole}`),
       headers: this.#headers(user, body !== undefined),
-      ...(body === undefined ? {} : bodyOfBytes(fromBinary(body))),
+      ...(body === undefined ? {} : bodyOfBytes(latin1Bytes(body))),
     };
   }
 
@@ -624,7 +617,7 @@ class Transfer {
     const own = new Map(this.#own);
     const user = this.#user ?? userOfAddress;
     if (user !== undefined && this.#isBasic && !own.has('Authorization'))
-      own.set('Authorization', `Basic ${encodeBase64(fromBinary(user.includes(':') ? user : `${user}:`))}`);
+      own.set('Authorization', `Basic ${encodeBase64(latin1Bytes(user.includes(':') ? user : `${user}:`))}`);
     if (this.#isJson) own.set('Content-Type', 'application/json').set('Accept', 'application/json');
     if (this.#form !== undefined) own.set('Content-Type', `multipart/form-data; boundary=${BOUNDARY}`);
     else if (hasBody && this.#data !== undefined && !this.#isJson)

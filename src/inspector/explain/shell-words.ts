@@ -1,3 +1,5 @@
+import { latin1Bytes, latin1Text } from '../../http/byte-collector.ts';
+
 /**
  * One word of a command, as the program receives it. Each character of `bytes` is one byte, because escapes of shells denote bytes,
  * which need not be text.
@@ -32,25 +34,12 @@ export const CURL = /(?:^|[/\\])curl(?:\.exe)?$/i;
 
 /** The bytes of a text in UTF-8, one character each. */
 export function bytesOf(text: string): string {
-  return binary(new TextEncoder().encode(text));
-}
-
-/** Bytes as a string with one character each. */
-export function binary(bytes: Uint8Array): string {
-  let text = '';
-  for (let at = 0; at < bytes.length; at += 8192)
-    text += String.fromCharCode(...bytes.subarray(at, at + 8192));
-  return text;
-}
-
-/** The bytes of a string with one character each. */
-export function fromBinary(bytes: string): Uint8Array {
-  return Uint8Array.from(bytes, (character) => character.charCodeAt(0));
+  return latin1Text(new TextEncoder().encode(text));
 }
 
 /** The text of bytes; invalid UTF-8 is replaced. */
 export function textOf(bytes: string): string {
-  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(fromBinary(bytes));
+  return new TextDecoder('utf-8', { ignoreBOM: true }).decode(latin1Bytes(bytes));
 }
 
 /** A word without anything unknown. */
