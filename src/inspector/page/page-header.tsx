@@ -4,9 +4,18 @@ import type { RolloutRequest } from '../../rollout/rollout-tally.ts';
 import type { CaptureState, RefusedRuleBook, State } from '../api.ts';
 import type { Condition, ConditionLevel } from '../conditions.ts';
 import { send, useAttempt } from './admin-client.ts';
-import { bytes, count, counted, fullTime, shortTime } from './format.ts';
+import { bytes, count, counted } from './format.ts';
 import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
-import { Button, classes, Form, LinkButton, sentence, SentenceList, visibleText } from './parts.tsx';
+import {
+  Button,
+  classes,
+  Form,
+  LinkButton,
+  sentence,
+  SentenceList,
+  ShortTime,
+  visibleText,
+} from './parts.tsx';
 import type { LiveView } from './traffic/live-entries.ts';
 
 /** Titles of the views. */
@@ -237,9 +246,7 @@ export function RefusedBanner({
       <p>
         <strong>The new rule book was refused</strong>
         {' at '}
-        <time dateTime={refused.at} title={fullTime(refused.at)}>
-          {shortTime(refused.at)}
-        </time>
+        <ShortTime at={refused.at} />
         {`. The one before it, ${inForce}, stays in force until the file is corrected.`}
       </p>
       <RefusedFaults refused={refused} />

@@ -382,6 +382,22 @@ export function SentenceList({ sentences, shown = sentence, ...props }: Sentence
   );
 }
 
+/** A time in short, which has the whole one as its title. */
+export function ShortTime({
+  at,
+  short = shortTime,
+}: {
+  /** RFC 3339. */
+  readonly at: string;
+  readonly short?: (time: string) => string;
+}): VNode {
+  return (
+    <time dateTime={at} title={fullTime(at)}>
+      {short(at)}
+    </time>
+  );
+}
+
 /** A sentence about the gateway, with instants short, and figures on one line with their units. */
 export function sentence(text: string, short = shortTime): (VNode | ReturnType<typeof visibleText>)[] {
   return withoutSameTimes(text)

@@ -19,9 +19,19 @@ import type {
   Report,
 } from '../../api.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted, endTime, fullTime, isDeclared, shortTime } from '../format.ts';
+import { ago, count, counted, endTime, isDeclared } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
-import { Button, Card, classes, LinkButton, Loading, type PageTools, Trend, visibleText } from '../parts.tsx';
+import {
+  Button,
+  Card,
+  classes,
+  LinkButton,
+  Loading,
+  type PageTools,
+  ShortTime,
+  Trend,
+  visibleText,
+} from '../parts.tsx';
 import { ClientName, type ClientNameProps } from './client-name.tsx';
 
 /** Properties of the table of clients. */
@@ -272,9 +282,7 @@ function clientRows(
         </div>
       </th>
       <td class="number" data-label="Last seen">
-        <time dateTime={lastSeen} title={fullTime(lastSeen)}>
-          {ago(lastSeen)}
-        </time>
+        <ShortTime at={lastSeen} short={ago} />
       </td>
       <td data-label="Class">
         <span class={`class class-${row.class}`} title={CLIENT_CLASSES[row.class]}>
@@ -421,9 +429,9 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
         'Seen',
         <div>
           {'first '}
-          {seen(row.firstSeen)}
+          <ShortTime at={row.firstSeen} />
           {', last '}
-          {seen(row.lastSeen)}
+          <ShortTime at={row.lastSeen} />
           {isWaitedFor(row, report.goneAfterDays) && `; gone after ${counted(row.goneAfterDays, 'day')}`}
         </div>,
       )}
@@ -437,14 +445,6 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
         addresses.map((address) => <div key={address}>{visibleText(address)}</div>),
       )}
     </dl>
-  );
-}
-
-function seen(time: string): VNode {
-  return (
-    <time dateTime={time} title={fullTime(time)}>
-      {shortTime(time)}
-    </time>
   );
 }
 

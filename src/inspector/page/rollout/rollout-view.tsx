@@ -13,7 +13,7 @@ import { type Condition, rateLimitSentence } from '../../conditions.ts';
 import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget, otherModes } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted, fullTime, shortTime } from '../format.ts';
+import { ago, count, counted } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
 import {
   Button,
@@ -25,6 +25,7 @@ import {
   ScrollTable,
   sentence,
   SentenceList,
+  ShortTime,
   visibleText,
 } from '../parts.tsx';
 import { causeLink, canariesCard } from './canaries.tsx';
@@ -299,11 +300,7 @@ function changesCard({ changes = [] }: Rollout): VNode | false {
           {
             name: 'When',
             kind: 'head',
-            cell: ({ at }) => (
-              <time dateTime={at} title={fullTime(at)}>
-                {shortTime(at)}
-              </time>
-            ),
+            cell: ({ at }) => <ShortTime at={at} />,
           },
           { name: 'What', cell: ({ what }) => visibleText(what) },
           {

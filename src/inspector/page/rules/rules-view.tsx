@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ChangeView, Hits, OperationView, RulesView as Rules, TrialOutcome } from '../../api.ts';
 import type { Asked } from '../admin-client.ts';
-import { ago, count, counted, fullTime, type HueOf, shortTime } from '../format.ts';
+import { ago, count, counted, type HueOf } from '../format.ts';
 import { type EntryLink, type Go, toExchanges } from '../page-state.ts';
 import {
   Card,
@@ -13,6 +13,7 @@ import {
   type PageTools,
   ScrollTable,
   sentence,
+  ShortTime,
   unbrokenWords,
 } from '../parts.tsx';
 import { Questions } from './questions.tsx';
@@ -39,9 +40,7 @@ export function RulesView(props: RulesViewProps): VNode {
       <p class="lead">
         {rules.version === undefined ? [] : ['Targets V2 release ', <strong>{rules.version}</strong>, '. ']}
         {'In force since '}
-        <time dateTime={rules.loadedAt} title={fullTime(rules.loadedAt)}>
-          {shortTime(rules.loadedAt)}
-        </time>
+        <ShortTime at={rules.loadedAt} />
         {', hash '}
         <code>{rules.hash}</code>.
       </p>

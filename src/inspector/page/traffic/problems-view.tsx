@@ -11,7 +11,7 @@ import type {
 } from '../../api.ts';
 import type { ProblemState } from '../../problems.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted, fullTime, shortTime } from '../format.ts';
+import { ago, count, counted } from '../format.ts';
 import { UnfitCard } from '../clients/unfit-card.tsx';
 import { type Go, placeAddress, toExchanges, type ViewPart } from '../page-state.ts';
 import {
@@ -22,6 +22,7 @@ import {
   Loading,
   type PageTools,
   ScrollTable,
+  ShortTime,
   Trend,
   visibleText,
 } from '../parts.tsx';
@@ -72,7 +73,7 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
               {filter === ''
                 ? 'Nothing has failed since '
                 : 'No kept exchange that matches has failed since '}
-              {shortTimeOf(failed.since)}.
+              <ShortTime at={failed.since} />.
             </p>
           ) : (
             <ProblemTable view={failed} nameOf={nameOf} filter={filter} go={go} />
@@ -226,24 +227,12 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
       cell: ({ clients, client }) =>
         client === undefined ? count(clients) : visibleText(nameOf(client) ?? client.slice(0, 8)),
     },
-    { name: 'Since', cell: ({ since }) => shortTimeOf(since) },
+    { name: 'Since', cell: ({ since }) => <ShortTime at={since} /> },
     {
       name: 'Last',
-      cell: ({ lastSeen }) => (
-        <time dateTime={lastSeen} title={fullTime(lastSeen)}>
-          {ago(lastSeen)}
-        </time>
-      ),
+      cell: ({ lastSeen }) => <ShortTime at={lastSeen} short={ago} />,
     },
   ];
-}
-
-function shortTimeOf(time: string): VNode {
-  return (
-    <time dateTime={time} title={fullTime(time)}>
-      {shortTime(time)}
-    </time>
-  );
 }
 
 function problemWords(problem: Problem): string {
@@ -318,14 +307,10 @@ function errorColumns(filter: string, go: Go): readonly Column<ErrorGroup>[] {
             : 'not known'
           : `${count(clients)}${isKeyless === true ? ' and no key' : ''}`,
     },
-    { name: 'Since', cell: ({ firstSeen }) => shortTimeOf(firstSeen) },
+    { name: 'Since', cell: ({ firstSeen }) => <ShortTime at={firstSeen} /> },
     {
       name: 'Last',
-      cell: ({ lastSeen }) => (
-        <time dateTime={lastSeen} title={fullTime(lastSeen)}>
-          {ago(lastSeen)}
-        </time>
-      ),
+      cell: ({ lastSeen }) => <ShortTime at={lastSeen} short={ago} />,
     },
   ];
 }
