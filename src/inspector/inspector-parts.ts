@@ -63,6 +63,7 @@ export interface InspectorParts extends GuardOptions {
     | undefined;
   /** Returns the rule book of an entry by its hash; undefined once it is no longer in memory. */
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
+  /** A message to a thread contains them. */
   readonly limits: ExplainParts['limits'];
   readonly decode: ExplainParts['decode'];
   readonly hash?: ExplainParts['hash'];

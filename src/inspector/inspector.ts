@@ -72,7 +72,6 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.post('/rules/try', async (c) => {
     const body = await readBody(c.req.raw, RULES_BYTES);
     if (typeof body === 'string') return bodyFailure(body, RULES_BYTES);
-    const { count, bytes, bodyLimit, codings } = parts.limits;
     const { current, text: currentText } = parts.rules();
     const work = {
       kind: 'try',
@@ -80,7 +79,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
       ruleBook: current.ruleBook,
       currentText,
       exchanges: triedExchanges(parts),
-      limits: { count, bytes, bodyLimit, codings },
+      limits: parts.limits,
       gatewayOrigin: parts.gatewayOrigin(),
       origin: parts.origin,
     } as const;
@@ -95,7 +94,6 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.post('/explain', async (c) => {
     const body = await readBody(c.req.raw, EXPLAIN_BYTES);
     if (typeof body === 'string') return bodyFailure(body, EXPLAIN_BYTES);
-    const { count, bytes, bodyLimit, codings } = parts.limits;
     const { current } = parts.rules();
     const view = parts.rollout?.view();
     const work = {
@@ -104,7 +102,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
       ruleBook: current.ruleBook,
       modes: view && modesOf(view),
       names: scopedNames(current.ruleBook, parts.names()),
-      limits: { count, bytes, bodyLimit, codings },
+      limits: parts.limits,
       gatewayOrigin: parts.gatewayOrigin(),
       origin: parts.origin,
     } as const;

@@ -5,7 +5,6 @@ import type { GatewayParts } from '../../gateway/gateway-context.ts';
 import type { RolloutControl } from '../../rollout/rollout-control.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { PageFile } from '../../inspector/api.ts';
-import type { ExplainParts } from '../../inspector/explain/explain.ts';
 import type { DraftDesk } from '../../inspector/draft-desk.ts';
 import { type InspectorParts, type RequestToResend, OwnReports } from '../../inspector/inspector-parts.ts';
 import { createInspector } from '../../inspector/inspector.ts';
@@ -278,6 +277,8 @@ function inspectorParts(
   const { settings, ruleBooks, gatewayOrigin, origin } = parts;
   const log = settings.get(table.logFile);
   const logFile = log === 'off' ? undefined : log;
+  const { count, bytes, bodyLimit, codings } = gateway.options;
+  const limits = { count, bytes, bodyLimit, codings };
   return {
     view,
     totals,
@@ -307,7 +308,7 @@ function inspectorParts(
               ...work,
             }),
     rulesOf: (hash) => books.get(hash),
-    limits: gateway.options,
+    limits,
     decode: gateway.parts.decode,
     hash: gateway.parts.hash,
     runInThread: thread.run,
@@ -315,7 +316,7 @@ function inspectorParts(
       thread.hold(() =>
         warmUpWork({
           ruleBook: ruleBooks.current.ruleBook,
-          limits: plainLimits(gateway.options),
+          limits,
           gatewayOrigin: gatewayOrigin(),
           origin,
         }),
@@ -400,11 +401,6 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
     process: processStats(),
     ...parts.known?.(),
   };
-}
-
-/** The limits that a message to a thread may contain. */
-function plainLimits({ count, bytes, bodyLimit, codings }: ExplainParts['limits']): ExplainParts['limits'] {
-  return { count, bytes, bodyLimit, codings };
 }
 
 /** Maximum number of rule books to keep. */
