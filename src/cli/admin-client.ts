@@ -89,6 +89,22 @@ export class AdminClient {
   }
 }
 
+/** Reads a view of the admin listener, which has `member`; undefined for the response of another server. */
+export function viewIn<View extends object>(text: string, member: keyof View): View | undefined {
+  try {
+    const view: View | null = JSON.parse(text);
+    return typeof view?.[member] === 'object' ? view : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The sentence of the admin listener's refusal. */
+export function refusalIn(text: string): string | undefined {
+  const refusal = viewIn<{ readonly errors?: readonly { readonly detail?: string }[] }>(text, 'errors');
+  return refusal?.errors?.[0]?.detail;
+}
+
 /** Reads one of the gateway's secrets as the gateway does. */
 export async function secretOf(
   setting: Setting<string | undefined>,

@@ -11,7 +11,7 @@ import {
 } from '../rollout/rollout-state.ts';
 import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
-import { type AdminClient, openAdmin } from './admin-client.ts';
+import { type AdminClient, openAdmin, refusalIn, viewIn } from './admin-client.ts';
 import { type CommandFault, isFault } from './command-fault.ts';
 import { type Terminal, terminalOf, wrapLines } from './terminal.ts';
 
@@ -76,30 +76,16 @@ async function ask(
     };
   }
   if (status === 200)
-    return viewIn(text) ?? { fault: `${client.url} is not the admin listener; name that with --admin.` };
+    return (
+      viewIn<RolloutView>(text, 'default') ?? {
+        fault: `${client.url} is not the admin listener; name that with --admin.`,
+      }
+    );
   if (status === 401) return { fault: client.refusal(status) };
-  const detail = detailOf(text);
+  const detail = refusalIn(text);
   if (status === 404 && detail !== undefined)
     return { fault: `${client.url} is not the admin listener; name that with --admin. It says: ${detail}` };
   return { fault: detail ?? client.refusal(status), isJunk: true };
-}
-
-function viewIn(text: string): RolloutView | undefined {
-  try {
-    const view: RolloutView | null = JSON.parse(text);
-    return typeof view?.default === 'object' ? view : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function detailOf(text: string): string | undefined {
-  try {
-    const body: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
-    return body.errors?.[0]?.detail;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Maximum number of changes to list. */

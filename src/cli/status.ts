@@ -1,7 +1,7 @@
 import type { Status } from '../inspector/api.ts';
 import { errorCode } from '../node/files.ts';
 import { jsonText, terminalLines } from '../report/text.ts';
-import { openAdmin } from './admin-client.ts';
+import { openAdmin, viewIn } from './admin-client.ts';
 import { type CommandFault, FAILURE, isFault } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
 import { terminalOf, wrapLines } from './terminal.ts';
@@ -18,7 +18,7 @@ export async function printStatus(
   const status = await client.ask('/status').then(
     async (response): Promise<Status | CommandFault | undefined> =>
       response.statusCode === 200
-        ? statusIn(await response.body.text())
+        ? viewIn<Status>(await response.body.text(), 'verdict')
         : { fault: client.refusal(response.statusCode) },
     (error: unknown): CommandFault => ({
       fault: `No response from ${client.url} (${errorCode(error)}); name the admin listener with --admin.`,
@@ -34,15 +34,6 @@ export async function printStatus(
   );
   if (status.verdict.level === 'bad') process.exitCode = FAILURE;
   return undefined;
-}
-
-function statusIn(text: string): Status | undefined {
-  try {
-    const status: Status | null = JSON.parse(text);
-    return typeof status?.verdict === 'object' ? status : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** How to end it from here. */

@@ -249,7 +249,7 @@ export function replaceFileSync(
   text: string | Uint8Array,
   { mode = 0o600 }: Replacement = {},
 ): void {
-  const target = realpathOf(path);
+  const target = resolvedPath(path);
   const known = statSync(target, { throwIfNoEntry: false });
   const made = draftPath(target);
   const file = openSync(made, 'wx', known === undefined ? mode : 0o600);
@@ -318,7 +318,8 @@ async function removeDraft(path: string): Promise<void> {
   await rm(path, { force: true }).catch(() => {});
 }
 
-function realpathOf(path: string): string {
+/** Resolves a path with its links, or without them if the file does not exist yet. */
+export function resolvedPath(path: string): string {
   try {
     return realpathSync(path);
   } catch {

@@ -8,7 +8,7 @@ import type { EntriesPage, Report, RulesView } from '../../inspector/api.ts';
 import { createClientHash } from '../../node/runtime.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { RolloutRequest, RolloutView } from '../../rollout/rollout-tally.ts';
-import { AdminClient } from '../admin-client.ts';
+import { AdminClient, refusalIn } from '../admin-client.ts';
 import type { ProcessLog } from '../life-cycle.ts';
 import { type Serving, startServing } from '../serve/serving.ts';
 import { DEPRECATED_ATTRIBUTE } from './demo.ts';
@@ -163,9 +163,7 @@ class TourAdmin {
   async refusalOf(request: RolloutRequest): Promise<string | undefined> {
     const { statusCode, body } = await this.client.ask('/rollout', {}, JSON.stringify(request));
     const text = await body.text();
-    if (statusCode === 200) return undefined;
-    const failure: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
-    return failure.errors?.[0]?.detail ?? text;
+    return statusCode === 200 ? undefined : (refusalIn(text) ?? text);
   }
 
   /** The report on the clients. */

@@ -1,6 +1,7 @@
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { getRequestListener } from '@hono/node-server';
 import { percentDecoded } from '../../http/target.ts';
+import { listen } from '../../node/clients/listen.ts';
 import type { Components } from '../../openapi/components.ts';
 import type { BodySchemas } from '../../openapi/body-schemas.ts';
 import {
@@ -151,9 +152,9 @@ export async function startDescribedService(service: () => DescribedService): Pr
     overrideGlobalObjects: false,
   });
   const server = createServer((incoming, outgoing) => void respond(incoming, outgoing));
-  const port = await listen(server);
+  const origin = await listen(server, { host: '127.0.0.1', port: 0 }, 'http');
   return {
-    origin: `http://127.0.0.1:${port}`,
+    origin,
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve());
@@ -181,16 +182,5 @@ async function answer(service: DescribedService, request: Request): Promise<Resp
   return new Response(shown.body === '' ? null : shown.body, {
     status: shown.status,
     headers: shown.headers.map(([name, value]): [string, string] => [name, value]),
-  });
-}
-
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      server.off('error', reject);
-      const address = server.address();
-      resolve(typeof address === 'object' && address !== null ? address.port : 0);
-    });
   });
 }

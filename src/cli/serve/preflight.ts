@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, realpathSync } from 'node:fs';
+import { accessSync, constants, existsSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
 import { dirname, resolve } from 'node:path';
@@ -8,7 +8,14 @@ import { tracingPackages } from '../../node/log/tracing.ts';
 import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
 import { type LoadedRuleBook, loadRuleBook, secretReader } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
-import { type NamedFile, readText, readTlsFiles, type TlsTexts, errorCode } from '../../node/files.ts';
+import {
+  errorCode,
+  type NamedFile,
+  readText,
+  readTlsFiles,
+  resolvedPath,
+  type TlsTexts,
+} from '../../node/files.ts';
 import { WorkerPool, type WorkerPoolParts } from '../../node/workers/worker-pool.ts';
 import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
@@ -48,7 +55,7 @@ export async function preflight(
   const upstreamTls = upstreamFiles(settings);
   const clientTls = clientFiles(settings);
   const checks = [
-    ...NODE_CONFLICTS.map((check) => (own: Settings) => check(own, realPath)),
+    ...NODE_CONFLICTS.map((check) => (own: Settings) => check(own, (path) => resolve(resolvedPath(path)))),
     adminFault,
     logFileFault,
     rolloutFileFault,
@@ -90,15 +97,6 @@ function trueFaults(
     },
   });
   return isMisled || faults === undefined ? [] : [faults].flat();
-}
-
-/** Resolves a path with its links, or without them if the file does not exist yet. */
-function realPath(path: string): string {
-  try {
-    return realpathSync(path);
-  } catch {
-    return resolve(path);
-  }
 }
 
 /** Reads the TLS certificate files for the client-facing listener. */
@@ -167,25 +165,28 @@ async function namesFault(settings: Settings): Promise<readonly string[] | undef
 function logFileFault(settings: Settings): string | undefined {
   const path = settings.get(table.logFile);
   if (path === undefined || path === 'off') return undefined;
-  try {
-    accessSync(existsSync(path) ? path : dirname(path), constants.W_OK);
-    return undefined;
-  } catch (error) {
-    const code = errorCode(error);
-    return `${settings.nameOf(table.logFile)} cannot be opened for appending: ${path} (${code}).`;
-  }
+  const code = writeFault(existsSync(path) ? path : dirname(path));
+  return code && `${settings.nameOf(table.logFile)} cannot be opened for appending: ${path} (${code}).`;
 }
 
 /** Returns the fault that prevents creating the file of modes, without creating it. */
 function rolloutFileFault(settings: Settings): string | undefined {
   const path = modesFile(settings.get(table.store));
   if (path === undefined || existsSync(path)) return undefined;
+  const code = writeFault(dirname(path));
+  return (
+    code &&
+    `${settings.nameOf(table.store)} cannot be written: ${path} (${code}); make its folder writable, or name another file.`
+  );
+}
+
+/** The code of the error that writing to a file or a folder would give; undefined if it can be written. */
+function writeFault(path: string): string | undefined {
   try {
-    accessSync(dirname(path), constants.W_OK);
+    accessSync(path, constants.W_OK);
     return undefined;
   } catch (error) {
-    const code = errorCode(error);
-    return `${settings.nameOf(table.store)} cannot be written: ${path} (${code}); make its folder writable, or name another file.`;
+    return errorCode(error);
   }
 }
 

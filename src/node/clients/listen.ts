@@ -207,13 +207,8 @@ export async function listen(
   reusePort = false,
 ): Promise<string> {
   const host = await boundHost(given);
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port, backlog: LISTEN_BACKLOG, reusePort }, () => {
-      server.off('error', reject);
-      resolve(originOf(server.address(), scheme));
-    });
-  });
+  await once(server.listen({ host, port, backlog: LISTEN_BACKLOG, reusePort }), 'listening');
+  return originOf(server.address(), scheme);
 }
 
 /**
