@@ -369,8 +369,9 @@ test(
           });
         }
       }),
-      { numRuns: fuzzRuns(500) },
+      // Of seven pairs in ten no request is moved.
+      { numRuns: fuzzRuns(500, 40) },
     );
-    expect([moved, kept, back].every((count) => count > 9)).toBe(true);
+    expect(Math.min(moved, kept, back)).toBeGreaterThan(0);
   },
 );
