@@ -190,7 +190,9 @@ test.each([
   await closed;
   const [facts = ''] = text.replaceAll('\r', '').split('\n\n');
   expect(facts).toMatch(said);
-  expect(facts.split('\n').filter((each) => each.length > 60)).toEqual([]);
+  // Lines of the process log, such as that of a slow start, begin with their time and are not wrapped.
+  const lines = facts.split('\n').filter((each) => !/^\d{4}-\d\d-\d\d /.test(each));
+  expect(lines.filter((each) => each.length > 60)).toEqual([]);
 });
 
 test('times have their date and their zone', async () => {
