@@ -8,6 +8,8 @@ export type InnocentKind = 'v1-read' | 'v1-write' | 'v2-read' | 'v2-write';
 export interface InnocentOptions {
   readonly origin: string;
   readonly kinds: readonly InnocentKind[];
+  /** Milliseconds for requests under way at the end; some seconds without it. */
+  readonly patience?: number | undefined;
 }
 
 /** The experience of the innocent client. */

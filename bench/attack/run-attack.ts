@@ -32,6 +32,8 @@ export interface RunOptions {
   readonly scale?: number;
   /** Limits in place of the usual ones; those that the attack states itself stand above them. */
   readonly limits?: Limits;
+  /** Milliseconds for what is under way at the end, in place of some seconds: on a machine that does other things as well. */
+  readonly patience?: number;
 }
 
 /** Starts a gateway, carries the attack out while an innocent client sends requests, and judges the outcome. */
@@ -54,10 +56,11 @@ async function judge(
   attack: Attack,
   gateway: GatewayProcess,
   folder: string,
-  { scale = 1, limits = USUAL_LIMITS }: RunOptions,
+  { scale = 1, limits = USUAL_LIMITS, patience }: RunOptions,
 ): Promise<Outcome> {
   const { origin, adminPort } = gateway;
-  const stopInnocent = await startInnocent({ origin, kinds: attack.innocents ?? ALL_KINDS });
+  const stopInnocent = await startInnocent({ origin, kinds: attack.innocents ?? ALL_KINDS, patience });
+  const settleMs = patience ?? (attack.milliseconds === undefined ? SETTLE_MS : LONG_SETTLE_MS);
   const loop = watchLoop(adminPort);
   const longestTurn = gateway.watchTurns();
   await delay(500);
@@ -73,7 +76,7 @@ async function judge(
     median,
     worst,
     loop: await loop.stop(),
-    left: await leftInFlight(adminPort, attack.milliseconds === undefined ? SETTLE_MS : LONG_SETTLE_MS),
+    left: await leftInFlight(adminPort, settleMs),
     memory: gateway.peak() / 2 ** 20,
     turn: longestTurn(),
     ended: gateway.isAlive ? 0 : 1,

@@ -3,6 +3,7 @@ import { type Limits, USUAL_LIMITS } from '../../bench/attack/attack.ts';
 import { attacks } from '../../bench/attack/attacks.ts';
 import { runAttack } from '../../bench/attack/run-attack.ts';
 import { startV2, type V2 } from '../../bench/attack/v2.ts';
+import { NEVER_MS } from '../support/until.ts';
 
 /**
  * Those of `npm run attack` but for what a clock shows: other tests run beside this one. A long turn shows in processor time, and who waits
@@ -22,7 +23,11 @@ export function smallAttacks(ids: Readonly<Record<string, number>>): void {
     async ({ scale, ...attack }) => {
       // Times are a matter of the whole attack on a calm machine, its own limits of them too.
       const { median: _median, turn: _turn, worst: _worst, loop: _loop, ...limits } = attack.limits ?? {};
-      const outcome = await runAttack({ ...attack, limits }, v2, { scale, limits: LIMITS });
+      const outcome = await runAttack({ ...attack, limits }, v2, {
+        scale,
+        limits: LIMITS,
+        patience: NEVER_MS,
+      });
       expect(outcome.faults).toEqual([]);
     },
   );
