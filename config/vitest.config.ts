@@ -23,8 +23,8 @@ const FOLDERS: Readonly<Record<Tier, readonly string[]>> = {
 const SHARED = {
   setupFiles: 'test/support/set-up.ts',
   // For what hangs, and for nothing else: a machine may be several times slower, or stand still for a while.
-  testTimeout: 120_000,
-  hookTimeout: 120_000,
+  testTimeout: 300_000,
+  hookTimeout: 300_000,
   expect: { poll: { timeout: 60_000 } },
   // Node strips the types itself: modules that Vite transforms take a fifth longer.
   experimental: { viteModuleRunner: false },
