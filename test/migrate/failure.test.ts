@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { Failure, failure, type FailureCode, failureOf } from '../../src/migrate/failure.ts';
 import { gatewayFailure, type GatewayFailureCode, tooManyRequests } from '../../src/gateway/failures.ts';
 import type { RefusalForm } from '../../src/rules/refusal-form.ts';
+import { CODE_POINT } from '../support/code-point.ts';
 
 const ITEM = failureOf({
   code: 'value',
@@ -145,7 +146,7 @@ test('a template without an id of the request leaves it out', () => {
 
 /** Whatever a client sends as a name is data in each form, and none of them fails. */
 test('every form is JSON with the sentence in it, whatever pointer and sentence are', () => {
-  const text = fc.string({ unit: 'binary' });
+  const text = fc.string({ unit: CODE_POINT });
   const pointer = fc.array(text).map((names) => names.map((name) => `/${name}`).join(''));
   const form = fc.constantFrom<RefusalForm | undefined>(undefined, 'problem', 'rails', {
     type: 'a/b',

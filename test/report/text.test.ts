@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { CODE_POINT } from '../support/code-point.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { censusTerminal, reportTerminal } from '../../src/cli/report/report.ts';
 import { PLAIN } from '../../src/cli/terminal.ts';
@@ -51,7 +52,7 @@ describe('untrusted text', () => {
 
   test('never steers a terminal, whatever it is', () => {
     fc.assert(
-      fc.property(fc.string({ unit: 'binary' }), (text) => {
+      fc.property(fc.string({ unit: CODE_POINT }), (text) => {
         expect(STEERS.test(terminalText(text))).toBe(false);
         expect(STEERS.test(csvField(text))).toBe(false);
         expect(STEERS.test(markdownText(text))).toBe(false);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { compileResponsePlans } from '../../src/rewrite/response-plan.ts';
 import { bookIn } from '../rules/reading.ts';
+import { CODE_POINT } from '../support/code-point.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { bytesOf, textOf } from './notation.ts';
 import { rows } from '../support/rows.ts';
@@ -112,7 +113,7 @@ const V1_NAMES: Readonly<Record<string, string>> = {
 test('the values are those that an independent reading finds, whatever the keys', () => {
   const key = fc.constantFrom(...Object.keys(V1_NAMES), 'suburb', 'transition_type', 'base', 'x');
   const message = fc
-    .string({ unit: 'binary' })
+    .string({ unit: CODE_POINT })
     .filter((text) => !/highlight_type|address|product_code|person|meta|customer_id|given_name/.test(text));
   const errors = fc.uniqueArray(fc.tuple(key, fc.array(message, { maxLength: 3 })), {
     selector: ([name]) => name,

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { ALL_BOOKS } from '../../src/rules/kinds/books.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
+import { CODE_POINT } from '../support/code-point.ts';
 import { sources } from './arbitrary-source.ts';
 import { bookIn, faultsIn, messagesIn, withChanges } from './reading.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
@@ -886,7 +887,7 @@ describe('properties', () => {
 
   test('reading never throws: any text', async () => {
     await fc.assert(
-      fc.asyncProperty(fc.string({ unit: 'binary', maxLength: 200 }), async (text) => {
+      fc.asyncProperty(fc.string({ unit: CODE_POINT, maxLength: 200 }), async (text) => {
         expect((await readRuleBook(text, 'f')).ok).toBe(false);
       }),
       { numRuns: fuzzRuns(3_000) },

@@ -1,7 +1,8 @@
 import * as fc from 'fast-check';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { CODE_POINT } from './code-point.ts';
 
-const text = fc.string({ unit: 'binary', maxLength: 20 });
+const text = fc.string({ unit: CODE_POINT, maxLength: 20 });
 const optional = <Value>(value: fc.Arbitrary<Value>): fc.Arbitrary<Value | undefined> =>
   fc.option(value, { nil: undefined });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { exchange, type Script, type ScriptedExchange } from '../../src/twin/script.ts';
+import { CODE_POINT } from '../support/code-point.ts';
 import { words } from '../support/rows.ts';
 
 /** Random sequences of V1 requests: creates, updates, reads, lists, deletions, and mistakes that clients make. */
@@ -17,7 +18,10 @@ const text = fc.oneof(
     weight: 4,
     arbitrary: fc.string({ unit: 'grapheme', maxLength: 12 }).map((value) => JSON.stringify(value)),
   },
-  { weight: 2, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }).map((value) => JSON.stringify(value)) },
+  {
+    weight: 2,
+    arbitrary: fc.string({ unit: CODE_POINT, maxLength: 6 }).map((value) => JSON.stringify(value)),
+  },
   {
     weight: 1,
     arbitrary: fc.constantFrom(

@@ -7,6 +7,7 @@ import { AdminClient } from '../../../src/cli/admin-client.ts';
 import { readHar } from '../../../src/cli/explain/har.ts';
 import { offlineExplainer, readAdminRequests } from '../../../src/cli/explain/requests.ts';
 import type { ExplainRequest } from '../../../src/inspector/api.ts';
+import { CODE_POINT } from '../../support/code-point.ts';
 import { commandRuns } from '../../support/command-runs.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { inspected } from '../../support/inspected.ts';
@@ -99,7 +100,7 @@ test('what the gateway exports it reads back with the same verdict, whatever the
       '{"a":"\u0000"}',
       '{"data":{"a":1,"a":2}}',
     ),
-    fc.string({ unit: 'binary' }),
+    fc.string({ unit: CODE_POINT }),
   );
   await fc.assert(
     fc.asyncProperty(

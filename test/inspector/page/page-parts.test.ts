@@ -12,6 +12,7 @@ import { searchedWords, withoutSameTimes } from '../../../src/inspector/page/for
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/live-entries.ts';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
+import { CODE_POINT } from '../../support/code-point.ts';
 
 test.each([
   ['from 2026-11-29T08:04:41.000Z until 2026-11-29T08:04:52.000Z', 'at 2026-11-29T08:04:41.000Z'],
@@ -28,10 +29,10 @@ describe('a place', () => {
     const places = fc.record({
       view: fc.constantFrom(...VIEWS),
       part: fc.constant(undefined),
-      filter: fc.string({ unit: 'binary' }).filter((text) => text.isWellFormed()),
+      filter: fc.string({ unit: CODE_POINT }).filter((text) => text.isWellFormed()),
       entry: fc.option(
         fc.record({
-          id: fc.string({ unit: 'binary', minLength: 1 }).filter((text) => text.isWellFormed()),
+          id: fc.string({ unit: CODE_POINT, minLength: 1 }).filter((text) => text.isWellFormed()),
           seq: fc.option(
             fc.nat().map((seq) => seq + 1),
             { nil: undefined },

@@ -8,6 +8,7 @@ import { LineTally, LogLineReader } from '../../../src/report/tally/tally-lines.
 import { Tally } from '../../../src/report/tally/tally.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import { CODE_POINT } from '../../support/code-point.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
@@ -107,7 +108,7 @@ test('entries that are written while the log is read do not count as future ones
 });
 
 const oddText = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 20 }),
+  fc.string({ unit: CODE_POINT, maxLength: 20 }),
   fc.constantFrom('"client":"x"', '\\', '"', '{', '}]', '],"edits":[', 'é', '\u2028', '\n'),
 );
 
