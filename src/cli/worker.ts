@@ -67,6 +67,8 @@ async function serve({ flags }: Extract<ToWorker, { kind: 'start' }>): Promise<v
       bufferedBytes: budget.held,
       breaker: v2.breaker.state,
       v1Breaker: v1?.breaker.state,
+      v2Contact: v2.breaker.contactAt(Date.now()),
+      v1Contact: v1?.breaker.contactAt(Date.now()),
       process: processStats(),
       dropped: link.dropped,
       droppedAt: link.droppedAt,

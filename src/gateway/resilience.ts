@@ -1,3 +1,4 @@
+import type { ServiceContact } from '../rewrite-log/metric-families.ts';
 import type { Upstream, UpstreamFault, UpstreamRequest } from './upstream.ts';
 
 /** `closed` admits every request, `open` none, `probing` a few that test whether the origin has recovered. */
@@ -40,6 +41,8 @@ export class CircuitBreaker {
   private lastProbeAt = 0;
   /** True while only the upstream tests whether the origin has recovered: all requests get a failure at once. */
   private isAwaited = false;
+  /** Whether the origin accepts connections, and the time from which that is known; undefined without an outage. */
+  private contact: { readonly isAway: boolean; readonly at: number } | undefined = undefined;
   private readonly options: BreakerOptions;
 
   constructor(options: BreakerOptions) {
@@ -109,6 +112,7 @@ export class CircuitBreaker {
     const { failures, openMs } = this.options;
     if (failures === 0) return;
     this.isAwaited = true;
+    if (this.contact?.isAway !== true) this.contact = { isAway: true, at: this.options.now() };
     this.probeIntervalMs = Math.min(FIRST_PROBE_INTERVAL_MS, openMs);
     if (this.state !== 'open') this.open(this.probeIntervalMs);
   }
@@ -119,8 +123,15 @@ export class CircuitBreaker {
    */
   reached(): void {
     if (this.isAwaited) this.succeeded();
+    this.contact = { isAway: false, at: this.options.now() };
     this.openUntil = 0;
     this.lastProbeAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /** Whether the origin accepts connections, as far as an outage has shown; `time` is the present, in milliseconds since 1970. */
+  contactAt(time: number): ServiceContact | undefined {
+    const { contact } = this;
+    return contact && { isAway: contact.isAway, since: time - (this.options.now() - contact.at) };
   }
 
   private get nextProbeAt(): number {

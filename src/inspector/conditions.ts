@@ -68,8 +68,16 @@ export interface StandingRollBack {
 export interface ConditionFacts {
   readonly stats: Pick<
     GatewayStats,
-    'breaker' | 'v1Breaker' | 'droppedLogLines' | 'lastDroppedLine' | 'certificates'
+    | 'breaker'
+    | 'v1Breaker'
+    | 'v2Contact'
+    | 'v1Contact'
+    | 'droppedLogLines'
+    | 'lastDroppedLine'
+    | 'certificates'
   >;
+  /** When each service responded last, also to a copy of a read: milliseconds since 1970. */
+  readonly lastResponses?: FleetFacts['lastResponses'];
   /** Requests and failures of the services in the last `RECENT_MINUTES`. */
   readonly recent: OriginFailures;
   /** The trouble of operations, now or within the last hour. */
@@ -170,7 +178,7 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
       .map((trouble) => operationCondition(trouble, facts)),
     ...(outage.length === 0 || stats.breaker !== 'closed' || v2.level === 'bad'
       ? []
-      : [outageCondition(outage)]),
+      : [outageCondition(outage, facts)]),
   ];
   const conditions = [
     ...(isOfOperations ? [...operations, ...services.map(repeated)] : [...services, ...operations]),
@@ -219,7 +227,7 @@ function byCause(
 }
 
 /** Reports once that V2 did not respond to several operations, in place of a condition for each of them. */
-function outageCondition(operations: readonly TroubleNow[]): Condition {
+function outageCondition(operations: readonly TroubleNow[], facts: ConditionFacts): Condition {
   const unanswered = operations.reduce((sum, one) => sum + one.unanswered, 0);
   const outages = operations.map((one) => one.outage ?? one);
   const since = new Date(Math.min(...outages.map((one) => one.since))).toISOString();
@@ -233,7 +241,7 @@ function outageCondition(operations: readonly TroubleNow[]): Condition {
     about: 'v2',
     level: 'note',
     label: 'V2 did not respond',
-    sentence: `V2 did not respond to ${counted(unanswered, 'V1 request')} for ${counted(operations.length, 'operation')}, ${period}.${isServed ? ' V1 serves them now.' : ''}`,
+    sentence: `V2 did not respond to ${counted(unanswered, 'V1 request')} for ${counted(operations.length, 'operation')}, ${period}.${isServed ? ` V1 serves them now. ${contactWords('v2', facts)}` : ''}`,
     place: { view: 'traffic', part: 'problems' },
     since,
     ...(until === undefined ? {} : { until }),
@@ -275,7 +283,7 @@ function serviceCondition(
   }
   if (isLeft) return leftCondition(about, past, facts);
   if (requests === 0) {
-    const sentence = `No request went to ${name} in the last two minutes, so its state is not known.`;
+    const sentence = `No request went to ${name} in the last two minutes. ${contactWords(about, facts)}`;
     return { about, level: 'unknown', label: `${name} idle`, sentence };
   }
   const percent = (failed * 100) / requests;
@@ -317,14 +325,15 @@ function serviceCondition(
 function notAskedCondition(
   about: 'v1' | 'v2',
   breaker: GatewayStats['breaker'],
-  { recent }: ConditionFacts,
+  facts: ConditionFacts,
 ): Condition {
+  const { recent } = facts;
   const name = about.toUpperCase();
   const other = about === 'v1' ? 'v2' : 'v1';
   const { last, failed, since } = recent[about].inARow;
   const isServed = recent[other].requests > 0 && recent[other].inARow.last > last;
   const asked = last === 0 ? '' : ` when it was asked last, at ${new Date(last).toISOString()}`;
-  const sentence = `${name} failed${asked}, so its circuit is still ${breaker}. No request has gone to it since${isServed ? `: ${other.toUpperCase()} serves the clients now` : ''}. The circuit closes once ${name} accepts a connection again, or responds to the next request.`;
+  const sentence = `${name} failed${asked}, so its circuit is still ${breaker}. No request has gone to it since${isServed ? `: ${other.toUpperCase()} serves the clients now` : ''}. ${contactWords(about, facts)}`;
   const place = { view: 'traffic', part: 'problems' } as const;
   return {
     about,
@@ -340,8 +349,9 @@ function notAskedCondition(
 function leftCondition(
   about: 'v1' | 'v2',
   { requests, failed, last }: PastRequests,
-  { recent, rollout, now }: ConditionFacts,
+  facts: ConditionFacts,
 ): Condition {
+  const { recent, rollout, now } = facts;
   const name = about.toUpperCase();
   const other = about === 'v1' ? 'v2' : 'v1';
   const at = new Date(last).toISOString();
@@ -356,16 +366,39 @@ function leftCondition(
       about,
       level: 'unknown',
       label: `${name} idle`,
-      sentence: `The last request went to ${name} at ${at}; ${after}.`,
+      sentence: `The last request went to ${name} at ${at}; ${after}. ${contactWords(about, facts)}`,
     };
   return {
     about,
     level: 'note',
     label: `${name} failed lately`,
-    sentence: `${name} failed ${count(failed)} of ${counted(requests, 'request')} until ${at}; ${after}.`,
+    sentence: `${name} failed ${count(failed)} of ${counted(requests, 'request')} until ${at}; ${after}. ${contactWords(about, facts)}`,
     place: { view: 'traffic', part: 'problems' },
     until: at,
   };
+}
+
+/** Whether a service responds that no request goes to now, as far as that is known: who rolled back wants to go forward again. */
+function contactWords(about: 'v1' | 'v2', { stats, lastResponses = {}, now }: ConditionFacts): string {
+  const name = about.toUpperCase();
+  const [breaker, contact] =
+    about === 'v2' ? [stats.breaker, stats.v2Contact] : [stats.v1Breaker ?? 'closed', stats.v1Contact];
+  if (contact?.isAway === true)
+    return `${name} accepts no connection: the gateway keeps trying, and the circuit closes once it succeeds.`;
+  const at = lastResponses[about];
+  if (breaker !== 'closed')
+    return `Nobody asks ${name} now, so it is not known whether it responds; the circuit closes with the first response.`;
+  const last = at === undefined ? undefined : `at ${new Date(at).toISOString()}, ${agoWords(now - at)}`;
+  if (contact !== undefined && contact.since > (at ?? 0))
+    return `${name} has accepted connections again since ${new Date(contact.since).toISOString()}; nobody has asked it since.`;
+  if (last === undefined) return `Nobody asks ${name} now, so it is not known whether it responds.`;
+  return now - (at ?? 0) < RECENT_MINUTES * MINUTE_MS
+    ? `${name} responded last ${last}.`
+    : `${name} responded last ${last}; nobody asks it now.`;
+}
+
+function agoWords(milliseconds: number): string {
+  return milliseconds < MINUTE_MS ? 'less than a minute ago' : `${lengthWords(milliseconds)} ago`;
 }
 
 /** The action while V2 fails: let V1 serve the clients whose requests are migrated. */
@@ -382,7 +415,8 @@ function repeated(condition: Condition): Condition {
 }
 
 /** Reports trouble of an operation: `bad` if it fails more than before, but a note for refusals if its past is unknown. */
-function operationCondition(trouble: TroubleNow, { names, now, modeBefore }: ConditionFacts): Condition {
+function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Condition {
+  const { names, now, modeBefore } = facts;
   const { operation, kind, requests, failed, isRefusal, unanswered, client, since, last, until, before } =
     trouble;
   const isBack = trouble.isBack === true;
@@ -412,7 +446,7 @@ function operationCondition(trouble: TroubleNow, { names, now, modeBefore }: Con
     about: 'operation',
     level: until !== undefined || isSilent || isUnknown || !isMost ? 'note' : 'bad',
     label: `${operation} ${words}`,
-    sentence: `${operation} ${words}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? ' V1 serves it now.' : ''}`,
+    sentence: `${operation} ${words}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? ` V1 serves it now.${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}` : ''}`,
     place: {
       view: 'traffic',
       filter: printFilter([{ negated: false, field: 'op', values: [operation] }]),

@@ -1,6 +1,6 @@
 import { clockAhead } from '../report/fleet/fleet-texts.ts';
 import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/history.ts';
-import type { GatewayStats } from '../rewrite-log/metric-families.ts';
+import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import {
   evidenceOf,
   isOwn,
@@ -15,6 +15,8 @@ export interface ReplicaFacts {
   readonly startedAt: number;
   readonly sums: Readonly<RequestSums>;
   readonly recent: OriginFailures;
+  /** See `History.lastResponses`; absent in the facts of an older version. */
+  readonly lastResponses?: Readonly<Partial<Record<'v1' | 'v2', number | undefined>>> | undefined;
   readonly lastHour: HourOfV2;
   /** See `OperationHealth.wellSince`. */
   readonly wellSince?: number | undefined;
@@ -23,7 +25,13 @@ export interface ReplicaFacts {
   readonly watched: readonly WatchedOperation[];
   readonly stats: Pick<
     GatewayStats,
-    'breaker' | 'v1Breaker' | 'droppedLogLines' | 'lastDroppedLine' | 'certificates'
+    | 'breaker'
+    | 'v1Breaker'
+    | 'v2Contact'
+    | 'v1Contact'
+    | 'droppedLogLines'
+    | 'lastDroppedLine'
+    | 'certificates'
   >;
   /** Hash of the rule book in force, and since when. */
   readonly ruleBook: string;
@@ -66,7 +74,9 @@ export function readFacts(text: string, at: number): ReplicaFacts | undefined {
 /** Converts facts to a clock that is `ahead` by so many milliseconds. */
 function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   const { startedAt, recent, wellSince, operations, watched, refusal } = facts;
-  const { stats, ruleBookSince } = facts;
+  const { stats, ruleBookSince, lastResponses } = facts;
+  const contact = (one: ServiceContact | undefined): ServiceContact | undefined =>
+    one && { ...one, since: one.since + ahead };
   const row = ({ inARow, past, ...counts }: OriginFailures['v1']): OriginFailures['v1'] => ({
     ...counts,
     inARow: { ...inARow, since: inARow.since + ahead, last: inARow.last + ahead },
@@ -84,7 +94,18 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
       until: one.until && one.until + ahead,
     })),
     watched: watched.map((one) => ({ ...one, since: one.since + ahead, last: one.last && one.last + ahead })),
-    stats: { ...stats, lastDroppedLine: stats.lastDroppedLine && stats.lastDroppedLine + ahead },
+    ...(lastResponses && {
+      lastResponses: {
+        v1: lastResponses.v1 && lastResponses.v1 + ahead,
+        v2: lastResponses.v2 && lastResponses.v2 + ahead,
+      },
+    }),
+    stats: {
+      ...stats,
+      v2Contact: contact(stats.v2Contact),
+      v1Contact: contact(stats.v1Contact),
+      lastDroppedLine: stats.lastDroppedLine && stats.lastDroppedLine + ahead,
+    },
     ruleBookSince: ruleBookSince + ahead,
     refusal: refusal && { ...refusal, at: refusal.at + ahead },
   };
@@ -112,6 +133,7 @@ export function addFacts(
       failed: sumOf(all, ({ lastHour }) => lastHour.failed),
       asV2SentIt: sumOf(all, ({ lastHour }) => lastHour.asV2SentIt),
     },
+    lastResponses: { v1: lastResponse(all, 'v1'), v2: lastResponse(all, 'v2') },
     ...(wellSince.length === 0 ? {} : { wellSince: Math.max(...wellSince) }),
     operations: [
       ...Map.groupBy(
@@ -124,6 +146,8 @@ export function addFacts(
     stats: {
       breaker: worstOf(all.map(({ stats }) => stats.breaker)),
       v1Breaker: worstOf(all.map(({ stats }) => stats.v1Breaker ?? 'closed')),
+      v2Contact: sharedContact(all.map(({ stats }) => stats.v2Contact)),
+      v1Contact: sharedContact(all.map(({ stats }) => stats.v1Contact)),
       droppedLogLines: sumOf(all, ({ stats }) => stats.droppedLogLines),
       ...(drops.length === 0 ? {} : { lastDroppedLine: Math.max(...drops) }),
       certificates: firstToEnd(all.flatMap(({ stats }) => stats.certificates ?? [])),
@@ -144,6 +168,11 @@ export function addFacts(
           },
         }),
   };
+}
+
+function lastResponse(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): number | undefined {
+  const times = all.flatMap(({ lastResponses }) => lastResponses?.[about] ?? []);
+  return times.length === 0 ? undefined : Math.max(...times);
 }
 
 function sumOf(all: readonly ReplicaFacts[], number: (one: ReplicaFacts) => number): number {

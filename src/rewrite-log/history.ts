@@ -156,6 +156,7 @@ export class History {
     v1: { failed: false, requests: 0, since: 0, last: 0, calls: new Map() },
     v2: { failed: false, requests: 0, since: 0, last: 0, calls: new Map() },
   };
+  private readonly responded: Partial<Record<'v1' | 'v2', number>> = {};
   private second = 0;
   private countInSecond = 0;
   private countInLastSecond = 0;
@@ -178,6 +179,10 @@ export class History {
     if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
     if (answer === 'failed') minute.failed += 1;
     if (sentTo(entry) === 'v2' && AS_V2_SENT_IT.includes(entry.responseNote ?? '')) minute.asV2SentIt += 1;
+    if (from === 'v1' || from === 'v2') this.responded[from] = time;
+    // The other service got a copy of this read.
+    if (entry.comparison !== undefined && entry.comparison.verdict !== 'unknown')
+      this.responded[entry.origin === 'v1' ? 'v2' : 'v1'] = time;
     const asked = askedService(entry);
     if (asked !== undefined) {
       const call = entry.route === 'migrate' ? (entry.operation ?? '-') : undefined;
@@ -215,6 +220,11 @@ export class History {
     if (ruleBook !== sums.would.ruleBook) sums.would = { ruleBook, ...NO_DRY_RUNS };
     sums.would[entry.would.verdict] += 1;
     if (entry.would.verdict === 'refused' && refusedBy === 'v1') sums.would.refusedByBoth += 1;
+  }
+
+  /** When each service responded last, also to a copy of a read: milliseconds since 1970. */
+  get lastResponses(): Readonly<Partial<Record<'v1' | 'v2', number>>> {
+    return this.responded;
   }
 
   /** Number of exchanges in the last whole second before `time`. */

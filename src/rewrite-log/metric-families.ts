@@ -247,6 +247,9 @@ export interface GatewayStats {
   readonly breaker: 'closed' | 'open' | 'probing';
   /** The circuit to V1; absent without a V1 service. */
   readonly v1Breaker?: 'closed' | 'open' | 'probing' | undefined;
+  /** What the gateway's own connections show since an outage; absent without one. */
+  readonly v2Contact?: ServiceContact | undefined;
+  readonly v1Contact?: ServiceContact | undefined;
   readonly ruleBook: {
     readonly hash: string;
     readonly version: string;
@@ -260,6 +263,22 @@ export interface GatewayStats {
     readonly reloadSeconds?: number | undefined;
   };
   readonly process?: ProcessStats | undefined;
+}
+
+/** Whether a service accepts connections, and since when: milliseconds since 1970. */
+export interface ServiceContact {
+  readonly isAway: boolean;
+  readonly since: number;
+}
+
+/** What several processes know of a service: it is away while it is for one of them. */
+export function sharedContact(all: readonly (ServiceContact | undefined)[]): ServiceContact | undefined {
+  const known = all.filter((one) => one !== undefined);
+  if (known.length === 0) return undefined;
+  const away = known.filter(({ isAway }) => isAway).map(({ since }) => since);
+  return away.length === 0
+    ? { isAway: false, since: Math.max(...known.map(({ since }) => since)) }
+    : { isAway: true, since: Math.min(...away) };
 }
 
 /** State of the process. */

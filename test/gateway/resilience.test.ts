@@ -115,11 +115,16 @@ describe('the circuit breaker', () => {
   });
 
   test('closes without a request, once an origin that accepted no connection accepts one', () => {
-    const { circuit } = breaker();
+    const { circuit, admitsAfter } = breaker();
+    expect(circuit.contactAt(9000)).toBeUndefined();
     circuit.away();
     expect([circuit.state, circuit.admit()]).toEqual(['open', false]);
+    admitsAfter(50);
+    circuit.away();
+    expect(circuit.contactAt(9050)).toEqual({ isAway: true, since: 9000 });
     circuit.reached();
     expect([circuit.state, circuit.admit(), circuit.admit()]).toEqual(['closed', true, true]);
+    expect(circuit.contactAt(9050)).toEqual({ isAway: false, since: 9050 });
   });
 
   test('waits for a response of an origin that accepts connections, and failed in another way', () => {

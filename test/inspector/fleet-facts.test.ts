@@ -29,6 +29,7 @@ function replica(statuses: readonly number[], more: Partial<ReplicaFacts> = {}, 
     startedAt: START,
     sums: history.sums,
     recent: history.recentFailures(now, 2),
+    lastResponses: history.lastResponses,
     lastHour: history.hourOfV2(now),
     wellSince: health.wellSince,
     operations: health.troubles(now),
@@ -184,10 +185,19 @@ describe('the facts of replicas', () => {
     const past = { requests: 4, failed: 4, last: START + 4000 };
     const none = { failed: false, requests: 0, since: 0, last: START + 4000 };
     const recent = { ...facts.recent, v2: { requests: 0, failed: 0, refused: 0, inARow: none, past } };
-    const left = { ...facts, recent, operations: [], watched: [] };
+    const v2Contact = { isAway: false, since: START + 5000 };
+    const stats = { ...facts.stats, v2Contact };
+    const left = {
+      ...facts,
+      recent,
+      stats,
+      lastResponses: { v2: START + 3000 },
+      operations: [],
+      watched: [],
+    };
     const other = readFacts(printFacts(left, START), START + 20_000) ?? expect.fail('read');
     expect(told(left, other)).toEqual([
-      'note: V2 failed 8 of 8 requests until 2026-11-29T08:00:24.000Z; no request goes to it now.',
+      'note: V2 failed 8 of 8 requests until 2026-11-29T08:00:24.000Z; no request goes to it now. V2 has accepted connections again since 2026-11-29T08:00:25.000Z; nobody has asked it since.',
     ]);
   });
 

@@ -59,6 +59,7 @@ class Watched extends WatchedTraffic {
       stats: { breaker: 'closed', droppedLogLines: 0 },
       recent: this.history.recentFailures(now, RECENT_MINUTES, more.rollout && askedIn(more.rollout, now)),
       operations: this.health.troubles(now),
+      lastResponses: this.history.lastResponses,
       names: new Map([[ACME, 'acme']]),
       now,
       ruleBook: '0123456789abcdef',
@@ -109,7 +110,53 @@ const ALONE = {
 
 const CALLERS = Array.from({ length: 14 }, (_, at) => (at % 2 === 0 ? ACME : OTHER));
 
+const READ = { differences: [], noise: 0, extra: 0 } as const;
+
+/** What is known of a V2 that was gone, and to which no request goes now; the end of the verdict. */
+const CONTACTS: readonly (readonly [
+  what: string,
+  stats: Pick<ConditionFacts['stats'], 'breaker' | 'v2Contact'>,
+  more: Partial<Entry>,
+  told: string,
+])[] = [
+  [
+    'does not accept connections yet',
+    { breaker: 'open', v2Contact: { isAway: true, since: START + 52_000 } },
+    {},
+    'so its circuit is still open. No request has gone to it since: V1 serves the clients now. V2 accepts no connection: the gateway keeps trying, and the circuit closes once it succeeds.',
+  ],
+  [
+    'accepts connections again',
+    { breaker: 'closed', v2Contact: { isAway: false, since: START + 90_000 } },
+    {},
+    'V1 serves them now. V2 has accepted connections again since 2026-11-29T08:01:30.000Z; nobody has asked it since.',
+  ],
+  [
+    'has responded to the copy of a read since',
+    { breaker: 'closed', v2Contact: { isAway: false, since: START + 90_000 } },
+    { comparison: { verdict: 'same', ...READ } },
+    'V1 serves them now. V2 responded last at 2026-11-29T08:06:11.000Z, less than a minute ago.',
+  ],
+  [
+    'was asked for the copy of a read in vain',
+    { breaker: 'closed' },
+    { comparison: { verdict: 'unknown', ...READ } },
+    'V1 serves them now. V2 responded last at 2026-11-29T08:00:50.000Z, 5 minutes ago; nobody asks it now.',
+  ],
+];
+
 describe('the verdict', () => {
+  test.each(CONTACTS)('says how V2 does that was gone, while V1 serves: V2 %s', (_, stats, more, told) => {
+    const verdict = new Watched()
+      .see(50)
+      .see(10, UNREACHABLE)
+      .see(10, { ...UNREACHABLE, operation: 'create_client' })
+      .pass(5 * MINUTE)
+      .see(1, { ...ON_V1, ...more })
+      .verdict({ ...OBSERVED, stats: { droppedLogLines: 0, ...stats } });
+    expect(verdict.slice(-told.length)).toBe(told);
+  });
+
   test.each<[string, (watched: Watched) => string, string]>([
     ['nothing seen yet', (all) => all.verdict(), 'unknown: No request yet, so nothing is known.'],
     [
@@ -190,7 +237,7 @@ describe('the verdict', () => {
           .pass(MINUTE)
           .see(1, ON_V1)
           .verdict({ ...OBSERVED, stats: { breaker: 'open', droppedLogLines: 0 } }),
-      'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. The circuit closes once V2 accepts a connection again, or responds to the next request.',
+      'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. Nobody asks V2 now, so it is not known whether it responds; the circuit closes with the first response.',
     ],
     [
       'an operation that failed, is on V1 since, and is hardly asked there',
@@ -208,12 +255,12 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b', 'c']) all.see(20, { operation }).see(3, { operation, ...FAILS });
         return all.see(3, { operation: 'a', ...ON_V1 }).verdict(OBSERVED);
       },
-      'note: V2 failed 9 of 69 requests until 2026-11-29T08:01:09.000Z; V1 has served since.',
+      'note: V2 failed 9 of 69 requests until 2026-11-29T08:01:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:01:09.000Z, less than a minute ago.',
     ],
     [
       'V2 failed for all, which were sent to V1, where nobody has asked yet',
       (all) => all.see(9, { ...FAILS, operation: undefined }).verdict(OBSERVED),
-      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; no request goes to it now.',
+      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; no request goes to it now. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
     ],
     [
       'V2 was well, and V1 serves since',
@@ -228,7 +275,7 @@ describe('the verdict', () => {
           .see(4, UNREACHABLE)
           .see(3, ON_V1)
           .verdict({ ...OBSERVED, stats: { breaker: 'open', droppedLogLines: 0 } }),
-      'note: V2 failed when it was asked last, at 2026-11-29T08:00:54.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. The circuit closes once V2 accepts a connection again, or responds to the next request.',
+      'note: V2 failed when it was asked last, at 2026-11-29T08:00:54.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. Nobody asks V2 now, so it is not known whether it responds; the circuit closes with the first response.',
     ],
     [
       'the only operation that V2 failed is on V1, and the others are well',
@@ -271,7 +318,7 @@ describe('the verdict', () => {
           .see(9, { ...FAILS, operation: undefined })
           .see(1, ON_V1)
           .verdict(stage('canary', 0)),
-      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has served since.',
+      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
     ],
     [
       'a canary with a share asks V2 still',
@@ -289,7 +336,7 @@ describe('the verdict', () => {
           .see(9, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
           .see(3)
           .verdict(MIGRATED),
-      'note: V1 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V2 has served since.',
+      'note: V1 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V2 has served since. Nobody asks V1 now, so it is not known whether it responds.',
     ],
     [
       'V1 failed, and some of its reads are verified still',
@@ -313,7 +360,7 @@ describe('the verdict', () => {
               gone: {},
             }),
           ),
-      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has ended since.',
+      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has ended since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
     ],
     [
       'V2 was gone for several operations that V1 serves now, and is hardly asked for',
@@ -325,7 +372,7 @@ describe('the verdict', () => {
           .see(2, { ...ON_V1, operation: 'a' })
           .verdict(OBSERVED);
       },
-      'note: V2 did not respond to 12 V1 requests for 2 operations, from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now.',
+      'note: V2 did not respond to 12 V1 requests for 2 operations, from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now. V2 responded last at 2026-11-29T08:01:00.000Z, 5 minutes ago; nobody asks it now.',
     ],
     [
       'an operation that failed an hour ago, and is on V1 since',

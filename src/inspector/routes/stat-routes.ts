@@ -297,17 +297,19 @@ async function overview(parts: InspectorParts): Promise<Overview> {
 function ownFacts({ view, startedAt, rules, time, stats, rollout }: InspectorParts): ReplicaFacts {
   const now = time();
   const inForce = rollout?.view();
-  const { breaker, v1Breaker, droppedLogLines, lastDroppedLine, certificates, ruleBook } = stats();
+  const { ruleBook, ...own } = stats();
+  const { breaker, v1Breaker, v2Contact, v1Contact, droppedLogLines, lastDroppedLine, certificates } = own;
   const { refusal, since } = rules();
   return {
     startedAt,
     sums: view.history.sums,
     recent: view.history.recentFailures(now, RECENT_MINUTES, inForce && askedIn(inForce, now)),
+    lastResponses: view.history.lastResponses,
     lastHour: view.history.hourOfV2(now),
     wellSince: view.health.wellSince,
     operations: view.health.troubles(now),
     watched: view.health.watched,
-    stats: { breaker, v1Breaker, droppedLogLines, lastDroppedLine, certificates },
+    stats: { breaker, v1Breaker, v2Contact, v1Contact, droppedLogLines, lastDroppedLine, certificates },
     ruleBook: ruleBook.hash,
     ruleBookSince: since,
     refusal: refusal && { faults: refusal.faults.length, at: refusal.at },

@@ -389,6 +389,8 @@ function gatewayStats({ parts, processStats }: OperatorState, gateway: Gateway):
     lastDroppedLine: parts.sink.droppedAt,
     breaker: gateway.v2.breaker.state,
     v1Breaker: gateway.v1?.breaker.state,
+    v2Contact: gateway.v2.breaker.contactAt(Date.now()),
+    v1Contact: gateway.v1?.breaker.contactAt(Date.now()),
     ruleBook: {
       hash,
       version: version ?? '',

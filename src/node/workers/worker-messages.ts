@@ -2,7 +2,7 @@ import type { RolloutCounts } from '../../inspector/rollout-admin.ts';
 import type { OwnReportOutcome, OwnReportType } from '../../report/own-report.ts';
 import { entryLine, putListsBack, type SharedList } from '../../rewrite-log/entry-line.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
-import type { EarlyEnds, ProcessStats } from '../../rewrite-log/metric-families.ts';
+import type { EarlyEnds, ProcessStats, ServiceContact } from '../../rewrite-log/metric-families.ts';
 import type { CapturedExchange, CaptureLevel, Observer } from '../../rewrite-log/observer.ts';
 import type { RolloutView } from '../../rollout/rollout-tally.ts';
 import { ComparisonTally } from '../../rollout/comparison-tally.ts';
@@ -49,6 +49,8 @@ export interface WorkerStats {
   readonly bufferedBytes: number;
   readonly breaker: 'closed' | 'open' | 'probing';
   readonly v1Breaker?: 'closed' | 'open' | 'probing' | undefined;
+  readonly v2Contact?: ServiceContact | undefined;
+  readonly v1Contact?: ServiceContact | undefined;
   readonly process: ProcessStats;
   /** Log lines since the start that the first process did not take in time. */
   readonly dropped: number;

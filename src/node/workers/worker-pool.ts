@@ -6,6 +6,7 @@ import {
   type EarlyEnds,
   type GatewayStats,
   type ProcessStats,
+  sharedContact,
   summedEarlyEnds,
 } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
@@ -390,6 +391,8 @@ export function mergedStats(own: GatewayStats, pool: PoolStats | undefined): Gat
     bufferedBytes: own.bufferedBytes + sum(workers.map(({ bufferedBytes }) => bufferedBytes)),
     breaker: worstBreaker([own.breaker, ...workers.map(({ breaker }) => breaker)]) ?? 'closed',
     v1Breaker: worstBreaker([own.v1Breaker, ...workers.map(({ v1Breaker }) => v1Breaker)]),
+    v2Contact: sharedContact([own, ...workers].map(({ v2Contact }) => v2Contact)),
+    v1Contact: sharedContact([own, ...workers].map(({ v1Contact }) => v1Contact)),
     process: mergedProcesses(
       [...(own.process === undefined ? [] : [own.process]), ...workers.map(({ process }) => process)],
       ended.cpuSeconds,

@@ -110,6 +110,8 @@ function banner(
   const fault = isMigrated ? undefined : rollout.bodyChecks?.fault;
   const sentences = [
     ...aloneSentences(rollout),
+    // Whoever rolled back goes forward once V2 responds.
+    ...conditions.flatMap(({ about, sentence: words }) => (about === 'v2' ? [words] : [])),
     ...(fault === undefined
       ? []
       : [
