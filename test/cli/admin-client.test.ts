@@ -62,7 +62,7 @@ const ASKING = [
 ] as const;
 
 test.each(ASKING.map((args) => [args.join(' '), args] as const))(
-  '%s says that a token is missing, or was refused, also one from a file',
+  '%s says that a token is missing or was refused, also a token from a file',
   async (_, args) => {
     const listener = await rawServer((socket) => {
       socket.end('HTTP/1.1 401 Unauthorized\r\ncontent-length: 2\r\n\r\n{}');

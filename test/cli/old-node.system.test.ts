@@ -100,7 +100,7 @@ describe('each way of starting, on a Node that is too old', () => {
     expect(Object.values(bin)).toEqual(['./dist/cli/capture-gateway.js']);
   });
 
-  test.each(starts)('npm run %s says one sentence', async (_, line) => {
+  test.each(starts)('npm run %s prints one sentence', async (_, line) => {
     const args = line.split(' ').slice(1);
     const own = await systemNode();
     const [node, before] =

@@ -92,7 +92,7 @@ client-secret-file: secret
 test.each([
   ['log-file: "off"', table.logFile, 'off'],
   ['store: memory', table.store, { kind: 'memory' }],
-])('%s is no path', async (text, setting, value) => {
+])('%s is not a path', async (text, setting, value) => {
   const folder = folderOf({ 'gateway.yaml': text });
   expect((await sound(join(folder, 'gateway.yaml'))).get<unknown>(setting)).toEqual(value);
 });
@@ -111,7 +111,7 @@ test.each([
   ],
   ['body-limit: 1MiB', '1:1 body-limit is no longer a setting: set limits.body in the rule book.'],
   ['- listen', '1:1 A settings file has a key for each setting, such as listen: 127.0.0.1:8080.'],
-])('a fault of the file has line, column and the way out: %j', async (text, fault) => {
+])('a fault of the file has line, column and the remedy: %j', async (text, fault) => {
   const path = join(folderOf({ 'gateway.yaml': text }), 'gateway.yaml');
   expect(await read(path)).toEqual({ faults: [`${path}:${fault}`] });
 });

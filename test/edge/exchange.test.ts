@@ -8,7 +8,7 @@ test.each([
   ['HTTP/2', '2'],
   ['HTTP/3', '3'],
   [undefined, '1.1'],
-])('a request that came over %s is one, and Via says so', (httpProtocol, version) => {
+])('a request over %s has that version, also in Via', (httpProtocol, version) => {
   const request = Object.assign(new Request('https://g.example/api/v2/x'), { cf: { httpProtocol } });
   const exchange = new EdgeExchange(request, { bodyTimeout: 0, refusals: undefined });
   expect(exchange.version).toBe(version);

@@ -93,7 +93,7 @@ async function answerOf(origin: string, { method, path, query = '', body }: Sent
 }
 
 test(
-  'a V1 client of an API that nobody had in mind cannot tell the gateway from V1',
+  'a V1 client of an API that the design did not start from cannot tell the gateway from V1',
   { timeout: 300_000 },
   async () => {
     const loaded = await loadRuleBook(`${FOLDER}/rules.yaml`);

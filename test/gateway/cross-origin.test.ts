@@ -50,7 +50,7 @@ describe('what the gateway adds to its own responses', () => {
     ['an asterisk, to everybody', [ALLOWED, '*'], OTHER, [ALLOWED, '*', EXPOSE, OWN, ...VARY]],
     ['nothing to another origin', ALLOW, OTHER, VARY],
     ['nothing where there was nothing', [], PAGE, VARY],
-    ['nothing of what V2 gave somebody else', [ALLOWED, 'https://b.example'], PAGE, VARY],
+    ['nothing of a permission that V2 gave to another origin', [ALLOWED, 'https://b.example'], PAGE, VARY],
   ])('%s', (_what, fields, origin, own) => {
     expect(after(fields).fieldsFor(origin)).toEqual(own);
   });
@@ -59,11 +59,14 @@ describe('what the gateway adds to its own responses', () => {
     [204, false],
     [500, true],
     [404, true],
-  ])('a response with %d and without a permission: the one before holds: %s', (status, holds) => {
-    const known = after(ALLOW);
-    known.learn(PAGE, status, [], undefined);
-    expect(known.fieldsFor(PAGE).includes('Access-Control-Allow-Origin')).toBe(holds);
-  });
+  ])(
+    'after a response with %d and without a permission, the earlier permission holds: %s',
+    (status, holds) => {
+      const known = after(ALLOW);
+      known.learn(PAGE, status, [], undefined);
+      expect(known.fieldsFor(PAGE).includes('Access-Control-Allow-Origin')).toBe(holds);
+    },
+  );
 
   test('at most a thousand origins are remembered', () => {
     const known = after(ALLOW);
@@ -86,7 +89,7 @@ describe('the response to a preflight while the services are away', () => {
   const PUT = grant('PUT', 'Content-Type');
   const ANY = grant('*', '*');
   test.each<[string, readonly string[], question: string, boolean]>([
-    ['what was asked before', PUT, 'PUT content-type', true],
+    ['a question that was asked before', PUT, 'PUT content-type', true],
     ['names of fields in any case', grant('PUT', 'content-TYPE, X-A'), 'PUT Content-Type,x-a', true],
     ['another method that was allowed', grant('GET, PUT, DELETE', 'content-type'), 'DELETE ', true],
     ['a method that needs no permission', PUT, 'POST content-type', true],
@@ -202,7 +205,7 @@ describe('a page of another origin', () => {
       400,
       'malformed-json',
     ],
-    ['a path of nobody', `GET /elsewhere HTTP/1.1\r\n${FROM_PAGE}\r\n`, 404, 'not-found'],
+    ['a path of no service', `GET /elsewhere HTTP/1.1\r\n${FROM_PAGE}\r\n`, 404, 'not-found'],
     ['an expectation', `GET /api/v2/x HTTP/1.1\r\n${FROM_PAGE}Expect: x\r\n\r\n`, 417, 'expectation-failed'],
   ])('reads %s', async (_what, request, status, code) => {
     const { send } = await served(CORS_V2);

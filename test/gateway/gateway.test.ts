@@ -68,16 +68,19 @@ test.each<[what: string, clientOf: GatewayParts['clientOf']]>([
       throw fault;
     },
   ],
-])('a client whose hash cannot be made gets 500 in the envelope, and an entry: %s', async (_, clientOf) => {
-  let calls = 0;
-  // The entry asks for the hash again.
-  const first: GatewayParts['clientOf'] = (key) => (calls++ === 0 ? clientOf(key) : '0123456789abcdef');
-  const { response, entries, errors, inFlight } = await sendTo({ clientOf: first });
-  expect([response.status, response.headers.get('x-gateway-error')]).toEqual([500, 'internal']);
-  expect(await response.json()).toMatchObject({ errors: [{ status: '500', code: 'internal' }] });
-  expect(entries).toMatchObject([{ status: 500, verdict: 'refused', failure: 'internal' }]);
-  expect([errors, inFlight]).toEqual([[fault], 0]);
-});
+])(
+  'a client whose hash cannot be computed gets 500 in the envelope, and an entry: %s',
+  async (_, clientOf) => {
+    let calls = 0;
+    // The entry asks for the hash again.
+    const first: GatewayParts['clientOf'] = (key) => (calls++ === 0 ? clientOf(key) : '0123456789abcdef');
+    const { response, entries, errors, inFlight } = await sendTo({ clientOf: first });
+    expect([response.status, response.headers.get('x-gateway-error')]).toEqual([500, 'internal']);
+    expect(await response.json()).toMatchObject({ errors: [{ status: '500', code: 'internal' }] });
+    expect(entries).toMatchObject([{ status: 500, verdict: 'refused', failure: 'internal' }]);
+    expect([errors, inFlight]).toEqual([[fault], 0]);
+  },
+);
 
 test('an entry is written without its client if the hash cannot be computed', async () => {
   const { response, entries } = await sendTo({ clientOf: () => Promise.reject(fault) });
@@ -197,7 +200,7 @@ test.each([
 test.each([
   ['is served', false, ['/api/v1/clients'], 200],
   ['sends nothing if its client has left meanwhile', true, [], 0],
-])('a request in a mode whose code is loaded with it %s', async (_, leaves, sent, status) => {
+])('a request in a mode whose code is loaded on demand %s', async (_, leaves, sent, status) => {
   const rules = compiledTestRuleBook({ rollout: rolloutOf({ default: { mode: 'observe' } }) });
   const read = readSettings({ flags: {}, environment: {}, readFile: () => '' });
   if ('faults' in read) throw new Error(read.faults.join('\n'));

@@ -137,7 +137,7 @@ describe('x-api-version of migrated requests', () => {
   test.each<readonly [lines: string, header: string | undefined]>([
     ['X-Api-Version: 2025-01-01\r\nx-api-version: 2025-01-02\r\n', 'x-api-version'],
     ['X-Rev: 1\r\nx-rev: 2\r\n', 'x-rev'],
-  ])('two values are two requests to two readers: %j', async (lines, header) => {
+  ])('two values, which two readers could read differently, are refused: %j', async (lines, header) => {
     const versionField = header === 'x-rev' ? { versionField: field } : {};
     const { v2, send } = await served(ok(), { ruleBook: versionField });
     const { text } = await send(`${V1}${lines}Content-Length: 11\r\n\r\n{"data":{}}`);
@@ -206,7 +206,7 @@ test('a redirect is passed on, never followed: the key would go to another origi
 
 // What V1 and V2 served before the gateway stood there is served still.
 test.each(['v1', 'v2'])(
-  'equal credentials and types that come twice reach V2 from %s as they were meant',
+  'equal credentials and types that come twice cross from %s, from V1 once and from V2 unchanged',
   async (version) => {
     const { v2, send } = await served();
     const once = ['Authorization: Bearer k', 'Content-Type: application/json'];

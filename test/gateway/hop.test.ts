@@ -104,7 +104,7 @@ test('the version in Via is that of the request', async () => {
 
 describe('Date (RFC 9110 §6.6.1)', () => {
   test.each(['/api/v2/x', '/api/v1/x', '/api/v1/clients/1'])(
-    '%s gets one where V2 sent none',
+    '%s gets one if V2 sent none',
     async (target) => {
       const { send } = await served();
       const { text } = await send(get(target));
@@ -126,7 +126,7 @@ describe('OPTIONS and TRACE', () => {
   const ask = (line: string, fields = ''): string =>
     `${line} HTTP/1.1\r\nHost: g\r\n${fields}Connection: close\r\n\r\n`;
 
-  test.each(['OPTIONS *', 'OPTIONS http://g'])('%s is answered here, with 204', async (line) => {
+  test.each(['OPTIONS *', 'OPTIONS http://g'])('%s gets 204 from the gateway', async (line) => {
     const { v2, gateway, send } = await served();
     const { text } = await send(ask(line));
     expect(text).toMatch(/^HTTP\/1\.1 204 [^]*Allow: GET, [^]*OPTIONS\r\n/);

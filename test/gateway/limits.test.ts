@@ -42,16 +42,19 @@ test.each([
   ['GET', '/api/v1/unknown', { route: 'migrate', failure: 'overloaded' }],
   ['GET', '/api/v2/x', { route: 'pass', failure: 'overloaded' }],
   ['GET', '/elsewhere', { route: 'none', failure: 'not-found' }],
-])('a request beyond those in flight is logged as what it was: %s %s', async (method, target, expected) => {
-  const { gateway, send } = await served(() => {}, { flags: { 'max-in-flight': '1' } });
-  rawClient(gateway.port).write(GET);
-  await until(() => gateway.gateway.inFlight === 1);
-  const key = 'Authorization: Bearer key';
-  const full = await send(`${method} ${target} HTTP/1.1\r\nHost: g\r\n${key}\r\nContent-Length: 0\r\n\r\n`);
-  const entry = await gateway.entry();
-  expect(entry).toMatchObject({ verdict: 'refused', path: target, status: statusOf(full), ...expected });
-  expect(entry.client).toMatch(/^[0-9a-f]+$/);
-});
+])(
+  'a request beyond the maximum in flight is logged with its own route: %s %s',
+  async (method, target, expected) => {
+    const { gateway, send } = await served(() => {}, { flags: { 'max-in-flight': '1' } });
+    rawClient(gateway.port).write(GET);
+    await until(() => gateway.gateway.inFlight === 1);
+    const key = 'Authorization: Bearer key';
+    const full = await send(`${method} ${target} HTTP/1.1\r\nHost: g\r\n${key}\r\nContent-Length: 0\r\n\r\n`);
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ verdict: 'refused', path: target, status: statusOf(full), ...expected });
+    expect(entry.client).toMatch(/^[0-9a-f]+$/);
+  },
+);
 
 test('bytes held for rewriting are counted over all requests: beyond them 503, and slow senders take no more than they send', async () => {
   const { gateway, send } = await served(ok(), { flags: { 'buffer-bytes': '20000' } });
@@ -72,19 +75,22 @@ test('bytes held for rewriting are counted over all requests: beyond them 503, a
 test.each([
   ['Content-Length: 27\r\n', 'GET /api/v2/hidden HTTP/1.1'],
   ['Transfer-Encoding: chunked\r\n', '0\r\n\r\nGET /api/v2/hidden HTTP/1.1\r\nHost: g\r\n\r\n'],
-])('beyond the number of fields: 431 and the end, whatever the last one says (%j)', async (last, rest) => {
-  const { v2, gateway } = await served();
-  for (const version of ['v1', 'v2']) {
-    const head = `POST /api/${version}/x HTTP/1.1\r\nHost: g\r\n${'X: 1\r\n'.repeat(100)}${last}\r\n`;
-    const client = rawClient(gateway.port);
-    client.write(head + rest);
-    const { text, closed } = await client.end();
-    expect(text).toMatch(/^HTTP\/1\.1 431 /);
-    expect(text.split('HTTP/1.1 ')).toHaveLength(2);
-    expect(closed).toBe(true);
-  }
-  expect(v2.sockets).toHaveLength(0);
-});
+])(
+  'beyond the number of fields: 431 and the connection closes, whatever the last field says (%j)',
+  async (last, rest) => {
+    const { v2, gateway } = await served();
+    for (const version of ['v1', 'v2']) {
+      const head = `POST /api/${version}/x HTTP/1.1\r\nHost: g\r\n${'X: 1\r\n'.repeat(100)}${last}\r\n`;
+      const client = rawClient(gateway.port);
+      client.write(head + rest);
+      const { text, closed } = await client.end();
+      expect(text).toMatch(/^HTTP\/1\.1 431 /);
+      expect(text.split('HTTP/1.1 ')).toHaveLength(2);
+      expect(closed).toBe(true);
+    }
+    expect(v2.sockets).toHaveLength(0);
+  },
+);
 
 describe('slow clients cost nothing but their own connection', () => {
   test.each([

@@ -56,7 +56,7 @@ const V1: readonly (readonly [
     415,
     'unsupported-charset',
   ],
-  ['a path of nobody', POST('/elsewhere', '{}'), 404, 'not-found'],
+  ['a path of no service', POST('/elsewhere', '{}'), 404, 'not-found'],
   ['a dot segment', POST('/old/../x', '{}'), 400, 'bad-target'],
   ['two hosts', POST('/old/orders', '{}', 'Host: h\r\n'), 400, 'bad-request'],
   ['an expectation', POST('/old/orders', '{}', 'Expect: x\r\n'), 417, 'expectation-failed'],

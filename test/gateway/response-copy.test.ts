@@ -32,7 +32,7 @@ test.each([
   ['as long as the limit', 2, 8, [0, 0, 0, 0, 1, 1, 1, 1]],
   ['empty', 0, 8, []],
   ['empty, where nothing may be longer', 0, 0, []],
-])('a response is copied whole, and told once: %s', (_, parts, limit, bytes) => {
+])('a response is copied whole, and reported once: %s', (_, parts, limit, bytes) => {
   const { copy, outcomes, wasTaken } = copied({ parts, limit, room: 1 << 20 });
   expect(wasTaken).toBe(true);
   expect(outcomes).toEqual([{ status: 200, headers: HEADERS, body: Uint8Array.from(bytes) }]);
@@ -44,7 +44,7 @@ test.each([
   ['without room in the budget', { parts: 2, limit: 8, room: 0 }, false, 'too-large', true],
   ['that breaks off', { parts: 1, limit: 8, room: 1 << 20 }, true, 'closed', true],
   ['that is not to be copied', { parts: 1, limit: undefined, room: 0 }, false, 'too-large', false],
-])('nothing is kept of a response %s', (_, response, breaksOff, fault, isTaken) => {
+])('no copy is kept of a response %s', (_, response, breaksOff, fault, isTaken) => {
   const { copy, outcomes, wasTaken } = copied(response, breaksOff);
   expect([outcomes, copy.outcome, wasTaken, copy.isTaken]).toEqual([[fault], fault, isTaken, false]);
 });

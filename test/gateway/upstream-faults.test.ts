@@ -97,11 +97,7 @@ describe('V2 responds something else', () => {
     ['HELLO\r\n\r\n', 'upstream-invalid', 'no HTTP'],
     [`${HEAD}Content-Length: x\r\n\r\n`, 'upstream-invalid', 'a length that is none'],
     [`${HEAD}Content-Length: 1\r\nContent-Length: 2\r\n\r\nab`, 'upstream-invalid', 'two lengths'],
-    [
-      `${HEAD}Content-Length: x\r\n${CHUNKED}0\r\n\r\n`,
-      'upstream-invalid',
-      'chunks and a length that is none',
-    ],
+    [`${HEAD}Content-Length: x\r\n${CHUNKED}0\r\n\r\n`, 'upstream-invalid', 'chunks and an invalid length'],
     [`${HEAD}X: ${'y'.repeat(70_000)}\r\n\r\n`, 'upstream-invalid', 'a head beyond the limit'],
     [`${HEAD}${'x: 1\r\n'.repeat(1001)}\r\n`, 'upstream-invalid', 'more fields than the limit'],
   ])('%j: 502 %s, %s', async (bytes, code) => {
@@ -120,7 +116,7 @@ describe('V2 responds something else', () => {
   });
 
   test.each(['request', 'accept'])(
-    'half-open: V2 closes its side on %s and goes on reading: 502, an order is sent once',
+    'half-open: if V2 closes its side on %s and goes on reading, the client gets 502, and an order is sent once',
     async (when) => {
       let bytes = '';
       let connections = 0;

@@ -228,7 +228,7 @@ describe('a delivery that is signed by V2', () => {
     ['of another media type', { headers: { 'content-type': 'text/plain' } }, BODY],
     ['that is no JSON', { body: '{"data":' }, '{"data":'],
     ['without a body', { body: '' }, ''],
-    ['whose operation has a resource of its own', { path: '/webhooks/events', body: EVENT }, EVENT_IN_V1],
+    ['whose operation has its own resource', { path: '/webhooks/events', body: EVENT }, EVENT_IN_V1],
     ['of half a megabyte', { body: BODY + PADDING }, IN_V1 + PADDING],
     ['almost 5 minutes ago', { timestamp: now(-240) }, IN_V1],
     ['almost 5 minutes ahead', { timestamp: now(240) }, IN_V1],
@@ -269,7 +269,7 @@ describe('a delivery that is signed by V2', () => {
       ", gateway: 'https://api.example'",
       () => 'https://api.example',
     ],
-  ])('has links into V1, at %s', async (_, written, addressOf) => {
+  ])('has links that lead to V1, at %s', async (_, written, addressOf) => {
     const subscriber = await subscriberWith();
     const sign = '{ scheme: standard-webhooks, verify: V2_SECRET, with: HOOK_SECRET }';
     const gateway = await gatewayWith(
@@ -358,7 +358,7 @@ describe('a delivery that is not', () => {
 });
 
 describe("the subscriber's response", () => {
-  test.each([204, 307, 410, 503])('goes back to V2 as it is: %i', async (status) => {
+  test.each([204, 307, 410, 503])('goes back to V2 unchanged: %i', async (status) => {
     const other = await subscriberWith();
     const answer = { status, headers: { location: other.address }, body: '' };
     const { subscriber, gateway } = await subscribed(answer);

@@ -10,7 +10,7 @@ test.each(words`utf-8 UTF8 us-ascii ascii ANSI_X3.4-1968`)('%s is read as UTF-8'
 });
 
 test.each(words`iso-8859-1 ISO-8859-15 windows-1252 windows-874 koi8-u macintosh ibm866 iso-8859-8-i`)(
-  'every byte that is a character of %s is written as it was read, and US-ASCII is itself',
+  'every byte that is a character of %s is written as it was read, and US-ASCII stays the same',
   (name) => {
     const charset = charsetNamed(name);
     expect(charset?.decode(ASCII)).toBe(UTF8.decode(ASCII));
@@ -36,7 +36,7 @@ test.each(words`shift_jis gbk gb18030 big5 euc-jp euc-kr`)('%s is read, and writ
 });
 
 test.each([...words`utf-16 utf-16be iso-2022-jp utf-7 utf-32 cp037 x-unknown hz-gb-2312`, ''])(
-  '%s is not read: US-ASCII is no part of it, or nobody knows it',
+  '%s is not read, because it does not contain US-ASCII or is unknown',
   (name) => {
     expect(charsetNamed(name)).toBeUndefined();
     expect(charsetNamed(name)).toBeUndefined();

@@ -254,7 +254,7 @@ test.each([
   [`${FORM};charset=latin1`, 'json'],
   ['multipart/form-data', 'json'],
   ['application/json-seq', 'json-seq'],
-])('what was read of the type %s had the format %s', (value, format) => {
+])('a body that was read of the type %s has the format %s', (value, format) => {
   expect(formatOfType(value)).toBe(format);
 });
 
@@ -300,6 +300,6 @@ test.each([
   ['identity;q=0.5, *;q=0.1', true],
   ['gzip;q=0.0', false],
   ['identity', false],
-])('whoever sends Accept-Encoding: %s takes gzip: %s', (accepted, isTaken) => {
+])('a client with Accept-Encoding: %s takes gzip: %s', (accepted, isTaken) => {
   expect(takesCoding(accepted, 'gzip')).toBe(isTaken);
 });

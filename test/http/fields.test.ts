@@ -34,7 +34,7 @@ test.each([
 });
 
 test.each(['', 'keep-alive', 'closed', 'x-close', 'not close', 'close x', 'x\tclose', 'close;x', '"close"'])(
-  '%j does not',
+  '%j does not close it',
   (value) => {
     expect(hasCloseOption(value)).toBe(false);
   },
@@ -100,7 +100,7 @@ test.each([
   ['Vary: *', false],
   ['Vary: Origin|vary: x, Accept-Encoding', false],
   ['Vary: accept-encoding-x', true],
-])('a coded response with %j varies by what the client takes, which is added: %s', (vary, isAdded) => {
+])('a coded response with %j varies by Accept-Encoding, which is added: %s', (vary, isAdded) => {
   const received = [...fieldsOf(vary), 'Content-Length', '9'];
   expect(textOfFields(codedResponseFields(received, 'gzip', 4))).toBe(
     `${vary === '' ? '' : `${vary}|`}Content-Encoding: gzip|Content-Length: 4${isAdded ? '|Vary: Accept-Encoding' : ''}`,
@@ -187,7 +187,7 @@ describe('the fields of a hop', () => {
     ['1.1 fred (gateway)', false],
     ['gateway', false],
     ['1.1 my-gateway, 1.1', false],
-  ])('tell of a loop in %j: %s', (via, isLoop) => {
+  ])('show a loop in %j: %s', (via, isLoop) => {
     expect(hop.isLoop(via)).toBe(isLoop);
   });
 });

@@ -47,7 +47,7 @@ test.each([
   ['a=1, 2, c=3', 'a=1, 2; c=3'],
   ['a={"b":1, "c=d":2}', 'a={"b":1, "c=d":2}'],
   ['a=1,b=2', 'a=1,b=2'],
-])('the joined lines of cookies %j are read as %j', (joined, cookies) => {
+])('the cookies %j are joined to %j', (joined, cookies) => {
   expect(requestHeaders(new Headers({ cookie: joined, x: 'a=b, c=d' }), undefined)).toEqual([
     'cookie',
     cookies,

@@ -94,7 +94,7 @@ describe('fields that two readers could read differently', () => {
   });
 
   test.each(['content_length', 'Transfer_Encoding'])(
-    '%s is read as the field with hyphens by servers that follow CGI',
+    '%s is refused, because servers that follow CGI read it as the field with hyphens',
     (name) => {
       expect(read([name, '1']).fault?.status).toBe(400);
     },
@@ -112,7 +112,7 @@ describe('fields that two readers could read differently', () => {
   );
 
   test.each(['x_forwarded_for', 'Forwarded_For', 'X_Real_IP', 'keep_alive', 'Proxy_Authorization'])(
-    '%s ends here, as the field does that it may be read as',
+    '%s is removed like the field for which servers may take it',
     (name) => {
       const fields = read([name, '1', 'X', '2']).forwardedHeaders;
       expect(fields).toEqual(name === 'Forwarded_For' ? [name, '1', 'X', '2'] : ['X', '2']);

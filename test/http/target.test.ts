@@ -80,7 +80,7 @@ describe('a target that two readers could read differently', () => {
 });
 
 test.each(['/api/v1/\u00e9', '/api/v2/x?q=\u00c3\u00a9', '/api/v1/x#y', '/api/v2/x?y#z'])(
-  '%s is odd, and under a prefix',
+  '%s is odd, but under a prefix',
   (target) => {
     expect(readTarget(target)).toMatchObject({ raw: target, oddity: expect.stringMatching(/fragment/) });
   },
@@ -152,7 +152,7 @@ describe('the absolute form', () => {
     http://G.example:81/x http://g.example/x http://g.example:810/x http://g.example:81.evil/x
     http://user@g.example:81/x http://g.example:81@evil/x http://g.example:81\x
     http://g.example:81#x ftp://g.example:81/x http:/g.example:81/x http:///x g.example:81 *
-  `)('%s is left as it is, to be refused', (target) => {
+  `)('%s stays unchanged, and is refused', (target) => {
     expect(at(target)).toBe(target);
     expect(readTarget(target).fault).toBeTypeOf('string');
   });

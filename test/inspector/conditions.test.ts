@@ -115,7 +115,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
     'bad: V2 fails',
   ],
   [
-    'an open circuit that nobody asks, because V1 serves the clients',
+    'an open circuit without requests, because V1 serves the clients',
     {
       ...v2(0, 0, { failed: true, requests: 9, since: 0, last: NOW - 60_000 }),
       stats: { breaker: 'open', droppedLogLines: 0 },
@@ -123,14 +123,14 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
     'note: V2: circuit open, not asked',
   ],
   [
-    'a probe whose outcome nobody waits for any more',
+    'a probe whose outcome no request waits for any more',
     {
       ...v2(9, 9, { failed: true, requests: 9, since: 0, last: NOW - 90_000 }),
       stats: { breaker: 'probing', droppedLogLines: 0 },
     },
     'note: V2: circuit probing, not asked',
   ],
-  ['V2 that nobody asked', v2(0, 0), 'unknown: V2 idle'],
+  ['V2 without a request', v2(0, 0), 'unknown: V2 idle'],
   ['a refused rule book', { refusal: { faults: 2, at: 0 } }, 'bad: Rule book refused'],
   [
     'lost lines',
@@ -177,7 +177,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
     },
     'bad: Store out of reach',
   ],
-])('%s is the first thing said', (_, facts, worst) => {
+])('%s comes first', (_, facts, worst) => {
   const [first] = conditionsOf({ ...QUIET, ...facts });
   expect(`${first?.level}: ${first?.label}`).toBe(worst);
   expect(first?.sentence).toMatch(/\.$/);

@@ -34,7 +34,7 @@ test.each<[EndOfV1, number, string]>([
     BEFORE,
     `Change c: ends on ${DAY}: no request gets 410 for it.`,
   ],
-])('%j at %d is told as it is', (end, now, sentence) => {
+])('%j at %d has true sentences', (end, now, sentence) => {
   expect(endSentences(end, now)).toEqual([sentence]);
 });
 

@@ -196,7 +196,7 @@ describe('the account of an entry', () => {
     ['too-slow', 'the check took too many steps'],
     ['budget', 'the checks of that second were used up'],
     ['a-new-one', 'a-new-one'],
-  ])('a check that could not be made for %s says so', (why, words) => {
+  ])('a check that was not made for %s is called so', (why, words) => {
     const entry = entryWith({
       origin: 'v1',
       verdict: 'passed',
@@ -247,7 +247,7 @@ describe('the account of an entry', () => {
       'Sent to V1 as it came.',
     ],
     ['a success', entryWith({}), undefined, UNCHANGED],
-  ])('the reason stands first: %s', (_fact, entry, words, first) => {
+  ])('the reason comes first: %s', (_fact, entry, words, first) => {
     expect(reasonWords(entry)).toBe(words);
     expect(accountOf(entry)[0]).toBe(first);
     const row = entryRow(entry, { columns: undefined, hasColour: false });
@@ -323,7 +323,7 @@ test.each<[Partial<Entry>, title: string]>([
   [{ verdict: 'unchanged', bytesIn: 0 }, 'No edits: there is no body'],
   [{ verdict: 'unchanged', bytesIn: 5 }, 'No edits: the body stays as it is'],
   [{ verdict: 'refused' }, 'Refused: no edits'],
-])('the edits of %j stand under: %s', (facts, title) => {
+])('the heading above the edits of %j: %s', (facts, title) => {
   expect(editsTitle(entryWith(facts))).toBe(title);
 });
 

@@ -36,7 +36,7 @@ const BODIES: readonly (readonly [
   ['Brotli', 'br', brotliCompressSync(PAID)],
   ['no coding under a name', 'identity', PAID],
   ['a coding that it does not have', 'gzip', PAID, 'undecodable-body'],
-  ['a coding that nobody reads', 'zstd', PAID, 'unsupported-coding'],
+  ['a coding that the gateway cannot read', 'zstd', PAID, 'unsupported-coding'],
   ['more than the limit', '', BOMB, 'body-too-large'],
   ['more than the limit, decoded', 'gzip', gzipSync(BOMB), 'body-too-large'],
   ['nothing in a coding', 'gzip', ''],

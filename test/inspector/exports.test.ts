@@ -92,7 +92,7 @@ describe('a text case', () => {
       '{"data":[]}',
       'bodies',
     ],
-  ] as const)('of %s holds when it is played', async (_, modes, body, capture) => {
+  ] as const)('of %s passes when it is played', async (_, modes, body, capture) => {
     const { status, text } = await exported(await played(modes, body, capture), 'case');
     expect(status).toBe(200);
     expect(text).not.toContain('secret-key');

@@ -164,7 +164,7 @@ describe('the facts of replicas', () => {
         'note: The certificate for clients ends at 2026-11-30T08:01:00.000Z, in 24 hours; renew its file, and the running gateway reads it again.',
       ],
     ],
-  ])('where %s', (_, all, conditions) => {
+  ])('if %s', (_, all, conditions) => {
     expect(told(...all)).toEqual(conditions);
     // Each of them says the same, whoever is asked.
     expect(told(...all.toReversed())).toEqual(conditions);
@@ -229,7 +229,7 @@ describe('the facts of replicas', () => {
   });
 
   test.each(['', '{', 'null', '[]', '{"format":0,"now":1,"facts":{}}'])(
-    'in another form are none: %j',
+    'in another form are not read: %j',
     (text) => {
       expect(readFacts(text, 0)).toBeUndefined();
     },

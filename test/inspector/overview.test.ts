@@ -170,7 +170,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     { report: reportOfClient(60 * 24 * HOUR), rollout: sampleRollout(ENDED) },
     undefined,
   ],
-])('what is to know has an age, and goes when it is over: %s', (_, facts, item) => {
+])('a note has an age, and disappears when it is over: %s', (_, facts, item) => {
   const { items } = overviewWith(facts);
   const told = items
     .filter(({ sentence }) => /reads|responses|would fail|end/.test(sentence))
@@ -225,7 +225,7 @@ test.each<[name: string, end: Partial<RolloutView>, words: RegExp | undefined]>(
     /^V1 requests are/,
   ],
   ['its end refuses nothing', { sunset: '2026-11-01T00:00:00Z' }, /^V1 requests are migrated/],
-])('where %s, requests are said to be migrated, or not', (_, end, words) => {
+])('if %s, requests are called migrated, or not', (_, end, words) => {
   const { items } = overviewWith({
     rollout: { ...sampleRollout(), default: { mode: 'migrate', from: 'default' }, ...end },
   });
@@ -253,7 +253,7 @@ test.each<[name: string, modes: Partial<RolloutView>, told: number]>([
     },
     1,
   ],
-])('dry runs are told of what V1 still serves: where %s', (_, modes, told) => {
+])('dry runs of requests that V1 still serves are listed: if %s', (_, modes, told) => {
   const history = new History();
   const entry: Entry = {
     ...sampleEntry(1, 0),
@@ -288,7 +288,7 @@ test.each([
   [9, '9 clients send'],
   [10, 'At least 10 clients send'],
   [30, 'At least 10 clients send'],
-])('of %i clients that send what V2 refuses, the overview knows how many at least', (clients, words) => {
+])('of %i clients that send a member that V2 refuses, the overview names the minimum', (clients, words) => {
   const tally = new Tally();
   const sent = {
     ...sampleEntry(1, 0),
@@ -391,7 +391,7 @@ test.each<[what: string, facts: Partial<Entry>]>([
     'of a V2 client, and not sent',
     { route: 'pass', verdict: 'passed', status: 502, failure: 'upstream-unreachable', sent: false },
   ],
-])('a request that was %s is counted alike since the start and by minute', (_, facts) => {
+])('a request that was %s is counted in the same way since the start and by minute', (_, facts) => {
   const [history, judge] = [new History(), new AnswerJudge()];
   const entry = { ...sampleEntry(1, 0), ...facts };
   history.add(entry, NOW, judge.judge(entry));

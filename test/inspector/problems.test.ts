@@ -88,8 +88,8 @@ describe('a problem', () => {
     ['a brownout', { status: 503, failure: 'brownout', verdict: 'refused' }],
     ['a client that left', { status: 0 }],
     ['a 404, which may be the client’s own', { status: 404 }],
-    ['what is under neither prefix', { status: 500, route: 'other', operation: undefined }],
-  ])('is none: %s', (_, facts) => {
+    ['a failure under neither prefix', { status: 500, route: 'other', operation: undefined }],
+  ])('is not: %s', (_, facts) => {
     expect(new Watched().see(9, facts).problems).toEqual([]);
   });
 
@@ -214,7 +214,7 @@ describe('a problem', () => {
       ['new: 7 of v2 for 2, upstream-closed 4, upstream-unreachable 3'],
     ],
     [
-      'what is over',
+      'a problem that is over',
       (all) => all.see(2, late).see(9, open).see(30, { operation: 'other' }),
       ['over: 11 of v2 for 1, circuit-open 9, upstream-timeout 2'],
     ],
@@ -261,7 +261,7 @@ describe('a problem', () => {
         'new: 3 of v1 for 1, upstream-unreachable 3',
       ],
     ],
-  ])('of an outage is one with its parts: %s', (_, play, problems) => {
+  ])('of an outage has its parts: %s', (_, play, problems) => {
     const told = play(new Watched()).problems;
     expect(
       told.map(({ state, count, service, operations, operation = '', code = '', parts = [] }) =>
@@ -275,31 +275,36 @@ describe('a problem', () => {
   });
 
   test.each<[what: string, play: (watched: Watched) => Watched, asked: readonly string[], told: string[]]>([
-    ['V2 failed, and is asked still', (all) => all.see(3, { status: 500 }), ['v2 order_floor_plan'], ['new']],
+    [
+      'V2 failed, and still gets requests',
+      (all) => all.see(3, { status: 500 }),
+      ['v2 order_floor_plan'],
+      ['new'],
+    ],
     ['V2 failed, and V1 serves now', (all) => all.see(3, { status: 500 }), ['v1 order_floor_plan'], ['over']],
-    ['V2 left without a response', (all) => all.see(3, late), [], ['over']],
+    ['V2 did not respond', (all) => all.see(3, late), [], ['over']],
     ['V1 failed, and V2 serves now', (all) => all.see(3, { status: 500, origin: 'v1' }), [], ['over']],
     [
-      'the gateway refused, as it may for whichever service',
+      'the gateway refused, which it may do for any service',
       (all) => all.see(3, { status: 400, failure: 'malformed-json', verdict: 'refused' }),
       [],
       ['new'],
     ],
     [
-      'an outage was of, while V2 is asked for one of its operations',
+      'in an outage, and V2 still gets requests for one of its operations',
       (all) => all.see(3, open).see(1, { ...open, operation: 'other' }),
       ['v2 other'],
       ['new'],
     ],
-    ['an outage was of', (all) => all.see(3, open).see(1, { ...open, operation: undefined }), [], ['over']],
+    ['in an outage', (all) => all.see(3, open).see(1, { ...open, operation: undefined }), [], ['over']],
     [
-      'an outage was of, and V2’s own clients too',
+      'in an outage that V2’s own clients met as well',
       (all) => all.see(3, open).see(1, { ...open, route: 'pass', operation: undefined }),
       [],
       ['new'],
     ],
     ['V2 failed an hour ago', (all) => all.see(3, { status: 500 }).pass(HOUR), ['v1 order_floor_plan'], []],
-  ])('is over where the service is not asked any more: what %s', (_, play, asked, states) => {
+  ])('is over if the service gets no more requests: %s', (_, play, asked, states) => {
     const watched = play(new Watched());
     const told = watched.where((service, call) => asked.includes(`${service} ${call}`));
     expect(told.map(({ state }) => state)).toEqual(states);
@@ -462,7 +467,7 @@ describe('after a restart', () => {
       ['over: 9 since 08:00:01, first 08:00:01'],
     ],
     [
-      'a problem is told no longer than an hour after it was over',
+      'a problem is listed for an hour after it was over',
       (all) =>
         all
           .see(9, FAILS)

@@ -45,12 +45,8 @@ test.each<[history: string, commands: readonly RolloutCommand[], before: Mode | 
     [{ mode: SHADOW }, { mode: { mode: 'canary', share: 100 } }, { mode: MIGRATE }],
     SHADOW,
   ],
-  [
-    'the operation has modes of its own',
-    [{ mode: OBSERVE }, ofOperation(SHADOW), ofOperation(MIGRATE)],
-    SHADOW,
-  ],
-  ['it got a mode of its own', [{ mode: SHADOW }, ofOperation(MIGRATE)], SHADOW],
+  ['the operation had its own modes', [{ mode: OBSERVE }, ofOperation(SHADOW), ofOperation(MIGRATE)], SHADOW],
+  ['it got its own mode', [{ mode: SHADOW }, ofOperation(MIGRATE)], SHADOW],
   ['it returned to the rule book', [ofOperation(SHADOW), ofOperation(undefined)], SHADOW],
   [
     'another operation and a client were chosen for since',
@@ -84,7 +80,7 @@ test.each<[rule: 'observe' | undefined, hasV1: boolean, isBack: boolean]>([
   ['observe', false, false],
   [undefined, true, false],
 ])(
-  'an operation that fails goes back by itself only where the rule book says so: %s, with V1: %s',
+  'the gateway rolls a failing operation back by itself only if the rule book says so: %s, with V1: %s',
   (migrated, hasV1, isBack) => {
     const { rollBack, control, said } = rolledOut({
       hasV1,

@@ -35,7 +35,7 @@ test.each<readonly [request: RolloutRequest, said: readonly string[]]>([
   [{ mode: 'observe', check: true }, []],
   [{ mode: 'canary' }, []],
 ])(
-  'what an operator chose is said, and nothing that was refused or only checked: %j',
+  'the choice of an operator is logged, and not one that was refused or only checked: %j',
   async (request, said) => {
     const sentences: string[] = [];
     const control = new RolloutControl({ time: Date.now, onNotice: () => {} });

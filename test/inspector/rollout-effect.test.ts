@@ -87,7 +87,7 @@ test.each<[RolloutRequest, readonly string[]]>([
     ],
   ],
   [{ mode: 'migrate' }, []],
-])('%j: what it would not do is said before it is done', (request, warnings) => {
+])('%j: what it would not do is said before it is confirmed', (request, warnings) => {
   const clients = seen([
     { client: '8000000000000000', sent: { heartbeat: 1 } },
     { client: '-', sent: { create_client: 1 } },
@@ -139,10 +139,10 @@ test('a command for an operation moves the clients that sent it, with only these
 });
 
 test.each<[name: string, view: Parameters<typeof defaultTarget>[0], words: string]>([
-  ['nothing has a mode of its own', { operations: {}, clients: {} }, 'everything'],
+  ['nothing has its own mode', { operations: {}, clients: {} }, 'everything'],
   ['an operation has', { operations: { heartbeat: { mode: 'observe' } }, clients: {} }, 'everything else'],
   ['a client has', { operations: {}, clients: { [LOW]: { mode: 'observe' } } }, 'everything else'],
-])('where %s, the default mode is for it: %o', (_, view, words) => {
+])('if %s, the default mode applies to: %o', (_, view, words) => {
   expect(defaultTarget(view)).toBe(words);
   expect(commandTitle({ mode: 'observe' }, defaultTarget(view))).toBe(`Send ${words} to V1`);
 });
@@ -186,7 +186,7 @@ test.each<[RolloutRequest, SeenClients, string]>([
     seen([{ client: LOW, sent: { heartbeat: 1 } }]),
     "The rule book's mode applies again. This preview does not name the clients that move.",
   ],
-])('%j: what is not known is said', (request, clients, sentence) => {
+])('%j: unknown facts are mentioned', (request, clients, sentence) => {
   expect(rolloutEffect(request, sampleRollout(), clients).sentences).toEqual([sentence]);
 });
 

@@ -258,7 +258,7 @@ describe('the verdict', () => {
       'note: V2 failed 9 of 69 requests until 2026-11-29T08:01:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:01:09.000Z, less than a minute ago.',
     ],
     [
-      'V2 failed for all, which were sent to V1, where nobody has asked yet',
+      'V2 failed for all requests, which then went to V1, and none has come since',
       (all) => all.see(9, { ...FAILS, operation: undefined }).verdict(OBSERVED),
       'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; no request goes to it now. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
     ],
@@ -702,7 +702,7 @@ describe('the verdict', () => {
   test.each<[what: string, more: Partial<ConditionFacts>, action: string | undefined]>([
     ['all is migrated', MIGRATED, 'Send everything to V1'],
     [
-      'an operation has a mode of its own',
+      'an operation has its own mode',
       rollout({
         ...MIGRATED.rollout,
         operations: { create_client: { mode: 'migrate', from: 'operator' } },
@@ -711,7 +711,7 @@ describe('the verdict', () => {
     ],
     ['V1 serves all', rollout({ rollbacks: [], brownouts: [] }), undefined],
     ['there is no V1', { rollout: WITHOUT_V1 }, undefined],
-  ])('names the way out while V2 fails: %s', (_, more, title) => {
+  ])('names the remedy while V2 fails: %s', (_, more, title) => {
     const watched = new Watched().see(20).see(10, UNREACHABLE);
     const { action } = watched.judged({ ...more, stats: { breaker: 'open', droppedLogLines: 0 } });
     expect(action?.title).toBe(title);

@@ -57,8 +57,8 @@ test.each([
   ['dry runs and comparisons of responses', /not-json/],
   ["a client's own report", /frame-ancestors/],
   ['webhooks', /StandardWebhooks/],
-  ['what isolates share of a rollout', /rollout-without-v1/],
-])('an isolate evaluates this only when it is asked for it: %s', async (_, sign) => {
+  ['the state of a rollout that isolates share', /rollout-without-v1/],
+])('an isolate loads this code only on demand: %s', async (_, sign) => {
   const texts = await Promise.all(
     BUNDLES.filter(({ modules }) => modules !== undefined).map(
       async (bundle) => (await bundled(bundle)).text,

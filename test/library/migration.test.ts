@@ -137,7 +137,7 @@ test.each([
   ['a warning of newcomers', 'newcomers: { from: 2020-01-01, answer: warn, guide: https://x.test/guide }'],
   ['a brownout', 'brownouts: [{ id: now, from: 2020-01-01 }]'],
   ['an end', 'sunset: { at: 2020-01-01, after: gone }'],
-])('the library refuses nobody for %s of the rule book', async (_, part) => {
+])('the library refuses no client for %s of the rule book', async (_, part) => {
   const ruleBook = await bookIn(`operations: { order: POST /orders }
 changes: [{ id: a, summary: The body has no data., on: every, request: [{ unwrap: data }] }]
 ${part}
@@ -175,7 +175,7 @@ sunset: 2027-01-01
 });
 
 test.each([{ 'content-type': 'text/plain' }, {}, { 'content-type': 'text/plain', 'content-length': '28' }])(
-  'a body that is there whole is no stream, whatever its fields say: %j',
+  'a body that has arrived whole is not a stream, whatever its fields say: %j',
   async (fields) => {
     const migration = createMigration((await compiledShippedRuleBook()).ruleBook);
     const request = migration.request('GET', '/api/v1/orders/post_productions/1', {});

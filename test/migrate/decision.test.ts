@@ -810,7 +810,7 @@ describe('one prefix for both versions', () => {
     ["{ query: api-version, value: '2' }", [expect.stringContaining('with any ?api-version but')]],
     ["{ query: api-version, value: '2', v1: ['1'] }", []],
     ["{ accept: 'application/vnd.acme.v{}+json', value: '2' }", [expect.stringContaining('any accept but')]],
-  ])("warns where nobody says which values are V1's: %s", async (version, warnings) => {
+  ])("warns if the rule book does not say which values are V1's: %s", async (version, warnings) => {
     const book = await bookIn(
       `{ from: /api, to: /api, version: ${version}, operations: { a: POST /a }, changes: [] }`,
     );

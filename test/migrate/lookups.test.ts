@@ -99,7 +99,7 @@ describe('lookup', () => {
       ['/users/7'],
     ],
     [
-      'rules before it name the key, and rules behind it what it found',
+      'rules before it name the key, and rules after it rename the found members',
       `{ rename: data.*.owner_id, to: user_id }
        { lookup: data.*.user_id, get: '/users/{user_id}', take: [name], as: user }
        { move: data.*.user.name, to: data.*.user_name }`,
@@ -109,7 +109,7 @@ describe('lookup', () => {
       ['/users/7'],
     ],
     [
-      'what one found is looked up by the next',
+      'a lookup uses what an earlier one found',
       `{ lookup: data.*.owner_id, get: '/users/{owner_id}', take: [team], as: owner }
        { lookup: data.*.owner.team, get: '/teams/{team}', take: [title], as: crew }`,
       '{"data":[{"owner_id":7}]}',
@@ -159,7 +159,7 @@ describe('lookup', () => {
       ['/users/7'],
     ],
     [
-      'null for what there is not',
+      'null for a missing object',
       `{ lookup: data.*.owner_id, get: '/users/{owner_id}', take: [name], as: owner, absent: null }`,
       '{"data":[{"owner_id":null},{"owner_id":9},{"owner_id":{}},{}]}',
       {},
@@ -197,7 +197,7 @@ describe('lookup', () => {
     ['no object', '{"data":[]}'],
     ['no resource', '{"user":{"name":"Ann"}}'],
     ['more than a mebibyte', `{"data":{"name":"${'x'.repeat(1024 * 1024)}"}}`],
-  ])('%s is no object: omitted, null, or 502 for all', async (_, answer) => {
+  ])('%s is not an object: the member is omitted or null, or the response is a 502', async (_, answer) => {
     const body = '{"data":[{"owner_id":7},{"owner_id":8}]}';
     const answers = { '/users/7': answer, '/users/8': BO };
     const omitted = await lookedUp(await bookWith(LIST), body, answers);
@@ -229,7 +229,7 @@ describe('lookup', () => {
     String.raw`"\n"`,
     String.raw`"\ud800"`,
     `"${'7'.repeat(300)}"`,
-  ])('%s is no segment of a path, and V2 is not asked', async (key) => {
+  ])('%s cannot be a segment of a path, and V2 is not asked', async (key) => {
     const body = `{"data":[{"owner_id":${key}}]}`;
     const looked = await lookedUp(await bookWith(LIST), body, {});
     expect(looked).toMatchObject({ asked: [], body, note: 'lookup-failed' });

@@ -93,7 +93,7 @@ test.each([
   ['"<//captur3d.io/api/v2/a>', '"</api/v1/a>'],
   [String.raw`</api/v2/a>;x="\"<//captur3d.io/api/v2/b>;"y";z="</api/v2/c>`, undefined],
   [String.raw`</api/v2/a>;x="\" \\\"<//captur3d.io/api/v2/b>`, String.raw`</api/v1/a>;x="\" \\\"</api/v1/b>`],
-])('the targets of %s behind an open quote are looked at', (value, expected) => {
+])('targets in %s after an open quote are turned as well', (value, expected) => {
   const headers = ['Link', value];
   rewriteLinks(headers, { ...PLACES, gateway: undefined });
   expect(headers[1]).toBe(
@@ -281,7 +281,7 @@ test.each([
   ['POST', '/renamed', 304, '', false],
   ['GET', '/renamed', 200, 'application/json', false],
 ])(
-  '%s of %s with %d and %j tells a length of V2 no more: %s',
+  "%s of %s with %d and %j no longer has V2's length: %s",
   async (method, rest, status, type, isRewritten) => {
     const book = await bookIn(THREE_READS);
     const rules = new CompiledRuleBook({ ...book, modules: { './t.js': { exports: ['response'] } } });
@@ -300,7 +300,7 @@ test.each([
   ['br', 'gzip', []],
   ['identity', 'gzip', []],
   ['compress', 'gzip', ['Content-Encoding', 'compress']],
-])('HEAD of %s tells the coding of the GET, where a rewritten body keeps %s', async (sent, kept, told) => {
+])('HEAD of %s has the coding of the GET, if a rewritten body keeps %s', async (sent, kept, told) => {
   const rules = new CompiledRuleBook({
     ...(await bookIn(THREE_READS)),
     modules: { './t.js': { exports: ['response'] } },

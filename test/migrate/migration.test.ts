@@ -136,7 +136,7 @@ describe('a request', () => {
       },
     ],
     [
-      'a body that nobody reads',
+      'a body that is not read',
       'POST /api/v1/made',
       'unread',
       making(undefined, 'q=1'),
@@ -319,7 +319,7 @@ describe('a response', () => {
       { verdict: 'unchanged', status: 203 },
     ],
     [
-      'a transform of what is no JSON',
+      'a transform of a body that is not JSON',
       'GET /api/v1/list',
       '{',
       making('{"made":true}'),

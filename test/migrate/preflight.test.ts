@@ -72,7 +72,12 @@ test.each<
     { [METHODS]: 'GET' },
     { line: INVOICE, method: 'HEAD', methods: 'GET' },
   ],
-  ['what V2 does not allow stays so', '/bills/7 DELETE', { [METHODS]: 'GET' }, { methods: 'GET' }],
+  [
+    'a field that V2 does not allow stays forbidden',
+    '/bills/7 DELETE',
+    { [METHODS]: 'GET' },
+    { methods: 'GET' },
+  ],
   ['all methods', '/bills/7 DELETE', { [METHODS]: '*' }, { methods: '*' }],
   [
     'a method that no operation has goes where it went',

@@ -67,7 +67,7 @@ test.each([
   ['body', { stolen: 1 }],
   ['status', 299],
   ['query', 'a=1'],
-])('a %s that a prototype has is none of the result', async (name, value) => {
+])('a %s of a prototype is not a part of the result', async (name, value) => {
   const made = (): object => ({});
   const job = jobOf(name === 'query' ? { direction: 'request', status: undefined } : {});
   const before = await outcomeOf(made, job);
@@ -218,8 +218,8 @@ class S3CR3T extends Error {
 
 // What a module throws and returns it may have made of the body of a client: the log has names of ours and lines, nothing else.
 test.each<readonly [what: string, error: unknown, why: string]>([
-  ['a name of its own', errorWith({ name: 'S3CR3T', stack: '' }), 'threw an error of another name'],
-  ['a class of its own', new S3CR3T('S3CR3T'), 'threw an error of another name'],
+  ['a name that it made up', errorWith({ name: 'S3CR3T', stack: '' }), 'threw an error of another name'],
+  ['its own class of error', new S3CR3T('S3CR3T'), 'threw an error of another name'],
   ['other letters', errorWith({ name: 'typeerror', stack: '' }), 'threw an error of another name'],
   ['no text', errorWith({ name: { S3CR3T: 1 }, stack: '' }), 'threw an error of another name'],
   ['words like a line', new TypeError('pages.js:4711:1 S3CR3T'), 'threw TypeError'],
@@ -232,7 +232,7 @@ test.each<readonly [what: string, error: unknown, why: string]>([
   ['no words', Object.create(null), 'threw object'],
   ['words that throw', { toString: () => ({}) }, 'threw object'],
   ['nothing', undefined, 'threw undefined'],
-])('of what it throws the log has no value: %s', async (_what, error, why) => {
+])('the log has no value of an error that it throws: %s', async (_what, error, why) => {
   const fail = (): never => {
     throw error;
   };
@@ -245,7 +245,7 @@ test.each<readonly [what: string, error: unknown, why: string]>([
 });
 
 test.each(['Body', 'S3CR3T', 'query'])(
-  'of an unknown key that it returns the log has no letter: %s',
+  'the log has no letter of an unknown key that it returns: %s',
   async (key) => {
     const why = `${RETURNED} a member that is none of body, status`;
     expect(await outcomeOf(() => ({ body: 1, [key]: 1 }))).toEqual({ why, detail: `${why}: "${key}"` });

@@ -121,7 +121,7 @@ test.each<[Readonly<Record<string, string>>, readonly RegExp[]]>([
     { OF_V2: 'MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw', OLD: 'whsec_c2hvcnQ=', OWN: 'whsec_not base64' },
     [/^OF_V2, for the webhook "orders", is not a secret/, /^OLD, /, /^OWN, /],
   ],
-])('secrets that are not there, or are none, are named, and never shown: %j', async (environment, faults) => {
+])('missing or invalid secrets are named, and never shown: %j', async (environment, faults) => {
   const book = await bookIn(`changes: []
 webhooks: { orders: { to: 'https://x.test/', sign: { scheme: standard-webhooks, verify: [OF_V2, OLD], with: OWN } } }`);
   const found = webhookSecretFaults(book, (name) => environment[name]);

@@ -21,7 +21,7 @@ const V2 = { upstream: 'http://v2.example' };
 test.each([
   ['no limit is known', V2, undefined, { clients: 10_000, upstream: 128 }],
   ['all fit', V2, 65_536, { clients: 10_000, upstream: 128 }],
-  ['clients get what is left', V2, 1024, { clients: 832, upstream: 128 }],
+  ['clients get the rest', V2, 1024, { clients: 832, upstream: 128 }],
   ['the embedded V2 has its ends, too', {}, 1024, { clients: 704, upstream: 128 }],
   ['so has V1', { ...V2, 'v1-upstream': 'http://v1.example' }, 1024, { clients: 704, upstream: 128 }],
   ['V2 gets half of few', V2, 256, { clients: 96, upstream: 96 }],

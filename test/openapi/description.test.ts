@@ -35,7 +35,7 @@ test.each([
     { required: true, content: { 'application/json': { schema: { $ref: '#/components/schemas/Client' } } } },
   ],
   [
-    'a shared body, of a type of its own',
+    'a shared body with its own type',
     { consumes: ['application/vnd.api+json'], parameters: [{ $ref: '#/parameters/Body' }] },
     { required: false, content: { 'application/vnd.api+json': { schema: NEW_CLIENT } } },
   ],

@@ -93,7 +93,7 @@ test.each<[string, unknown, Json, unknown]>([
     { Id: text },
   ],
   [
-    'what a discriminator maps, by reference and by name',
+    'schemas that a discriminator maps, by reference and by name',
     {
       Pet: {
         oneOf: [{ $ref: 'pets.yaml#/Cat' }, to('Dog')],
@@ -230,9 +230,9 @@ test.each<[string, unknown, Json, object]>([
   ['a document that is not read', { $ref: 'none.yaml#/A' }, {}, { isUnread: true }],
   ['a place that is not there', { $ref: 'a.yaml#/None' }, { 'a.yaml': {} }, { isUnread: false }],
   ['a mapping', { discriminator: { mapping: { a: './none.yaml' } } }, {}, { isUnread: true }],
-  ['what is no address', { $ref: 'https://[' }, {}, { isUnread: false }],
+  ['an invalid address', { $ref: 'https://[' }, {}, { isUnread: false }],
   ['a file that refers to none', { $ref: 'a.yaml' }, { 'a.yaml': { $ref: 'none.yaml' } }, { isUnread: true }],
-])('%s is told', (_name, schema, others, dead) => {
+])('%s is reported', (_name, schema, others, dead) => {
   expect(joinSchemas({ A: schema }, others).dead).toMatchObject([dead]);
 });
 

@@ -35,7 +35,7 @@ function withoutMarks(value: unknown): unknown {
 }
 
 test.each(['refuse', 'strip'] as const)(
-  'V1’s derived description is what V1 says of itself, with unknown=%s',
+  'V1’s derived description equals V1’s own, with unknown=%s',
   async (unknown) => {
     const { ruleBook } = await compiledShippedRuleBook();
     const { description, notes } = deriveV1(await describe('v2', { unknown }), ruleBook);

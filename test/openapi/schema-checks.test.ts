@@ -241,7 +241,7 @@ test.each([
   ],
   [{ items: [{ type: 'string' }] }, ['#/items'], 'it is no schema'],
   [{ $dynamicRef: '#x' }, ['#/$dynamicRef'], 'does not follow it'],
-])('in %j one keyword is left out and said; the rest is checked', (schema, places, why) => {
+])('in %j one keyword is left out and named; the rest is checked', (schema, places, why) => {
   const schemas = {
     Self: { $ref: '#/components/schemas/Self', maxProperties: 1 },
     Circle: { allOf: [{ $ref: '#/components/schemas/Circle' }], maxProperties: 1 },
@@ -394,7 +394,7 @@ describe('readOnly beside alternatives', () => {
       true,
     ],
     [
-      'two alternatives by what they need',
+      'two alternatives by their required members',
       { properties: id, oneOf: [{ required: ['id'] }, { required: ['name'] }] },
       { name: 'x' },
       true,

@@ -49,13 +49,16 @@ test.each<readonly [what: string, schema: object, found: RegExp | undefined]>([
   ['a list', { type: 'array', items: BILL }, /\(it is a list\)/],
   ['another wrapper', { allOf: [{ properties: { items: BILL } }] }, /\(it has items\)/],
   ['a schema that tells nothing', {}, undefined],
-])('%s: an inverse that can meet no member is told, by the description of V2', async (_, schema, found) => {
-  const warnings = unmetInverses(await bookIn(RULES), v2(schema));
-  expect(warnings).toHaveLength(found === undefined ? 0 : 1);
-  if (found === undefined) return;
-  expect(warnings[0]).toMatch(found);
-  expect(warnings[0]?.startsWith(READ)).toBe(true);
-});
+])(
+  '%s: an inverse that can find no member is reported, by the description of V2',
+  async (_, schema, found) => {
+    const warnings = unmetInverses(await bookIn(RULES), v2(schema));
+    expect(warnings).toHaveLength(found === undefined ? 0 : 1);
+    if (found === undefined) return;
+    expect(warnings[0]).toMatch(found);
+    expect(warnings[0]?.startsWith(READ)).toBe(true);
+  },
+);
 
 test.each<readonly [what: string, resource: string, schema: object, found: RegExp | undefined]>([
   ['an item of a list', 'items', { properties: { items: { type: 'array', items: BILL } } }, undefined],

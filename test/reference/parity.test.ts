@@ -127,7 +127,7 @@ async function playBoth({ v1, v2 }: Omit<Pair, 'renew'>, step: Step): Promise<{ 
 }
 
 test.each(['refuse', 'strip'] as const)(
-  'with unknown=%s both versions respond alike, but for the changes of the specification',
+  'with unknown=%s both versions give the same responses, except for the changes of the specification',
   async (unknown) => {
     const versions = pair(unknown);
     const statuses = new Set<number>();

@@ -42,7 +42,7 @@ test.each([
     'a 1.0.0 does not come from the registry.',
   ],
   [
-    'an install script in development that nobody decided on',
+    'an install script in development without a decision',
     {},
     { ...HASH, version: '1.0.0', dev: true, hasInstallScript: true },
     'a 1.0.0 (node_modules/a) has an install script that package.json does not decide on.',

@@ -55,7 +55,7 @@ test.each([
   ['/parent/parent/odd', false],
   ['/further/known', true],
   ['/further/open', undefined],
-])('of %s a description says %s', (pointer, expected) => {
+])('the description of %s says %s', (pointer, expected) => {
   expect(names.has('update_order', pointer)).toBe(expected);
 });
 

@@ -131,7 +131,7 @@ test.each<
   ['V1 refuses the one checked request as well', { 'V1 and V2 refuse it': 1, 'nobody knows': 1 }],
   ['', { 'V1 refuses it, and the schema does not': 2, 'nobody knows': 1, 'V1 failed': 2 }],
 ])(
-  'retirement, rollout, guide, digest and command line have one figure of what would fail: %s',
+  'retirement, rollout, guide, digest and command line have one figure of requests that would fail: %s',
   (figure, requests, operations = ['create_client']) => {
     const entries = Object.entries(TRUTHS)
       .flatMap(([truth, entry]) =>

@@ -37,7 +37,7 @@ test.each<[string, old: number[], young: number[], string]>([
   ['and the other may only pause', [14, 13, 12, 11, 7, 5, 4, 3], [2, 1.9, 1.8, 1.7, 1.6], 'may be'],
   ['while the other is still in use', [14, 13, 12, 11, 10, 2, 1], [9, 8, 7, 6, 5], 'first came'],
   ['long after the end of the other', [40, 39, 38, 37, 36, 35], [25, 24, 23, 22, 21], 'first came'],
-])('a key that begins %s is told so', (_, old, young, words) => {
+])('a key that begins %s is reported as such', (_, old, young, words) => {
   const now = Date.parse('2027-01-10T12:00:00Z');
   const tally = new Tally();
   // Somebody else, so that the log goes on.

@@ -16,6 +16,6 @@ test.each<readonly [why: string, over: Partial<Entry>]>([
   ['mark', { edits: [{ change: 'c', rule: 'strip', note: 'byte-order-mark' }] }],
   ['value', { edits: [{ change: 'c', rule: 'map', from: '/a', path: '/a' }] }],
   ['unrecorded', { edits: [], attributes: undefined, bytesIn: 9 }],
-])('an entry that names do not show is said to be %s', (why, over) => {
+])('an entry that its names do not fully describe is called %s', (why, over) => {
   expect(requestLike({ ...sampleEntry(0, 0), ...over })).toBe(why);
 });

@@ -28,7 +28,7 @@ const fleets = isWhole
 const TIMEOUT_MS = isWhole ? 3_600_000 : 120_000;
 
 test.each(fleets)(
-  'every statement of the report is true of the clients, or says that it is not known: $clients clients, V2 would $unknown',
+  'every statement of the report is true for the clients, or is called unknown: $clients clients, V2 would $unknown',
   async (fleet) => {
     const { table, rollbacks, restarts, logs, requests, verdicts } = await runFleet(fleet);
     expect(table.faults).toEqual([]);

@@ -65,7 +65,7 @@ test.each([
       'less than 2 days ago.',
     ],
   ],
-])('tells %i of everything in the right number', (one, sentences) => {
+])('has singular or plural for %i of everything', (one, sentences) => {
   const text = textsOf(reportOf(one, '2026-11-20T12:00:00.000Z'));
   for (const sentence of sentences) expect(text).toContain(sentence);
   expect(text).not.toMatch(/(?<![\d,V])1 (?:more |V1 )?(?:clients|days|entries|lines|logs|requests|times)\b/);
@@ -74,7 +74,7 @@ test.each([
 test.each([
   [1, '2026-11-22T10:00:00.000Z', `No V1 request for 1 day: the last one was at ${TIME}.`],
   [2, '2026-11-23T10:00:00.000Z', `No V1 request for 2 days: the last one was at ${TIME}.`],
-])('tells a silence of %i days in the right number', (goneAfterDays, now, sentence) => {
+])('has singular or plural for a silence of %i days', (goneAfterDays, now, sentence) => {
   const tally = new Tally();
   tally.add(v1TallyEntry('c', TIME));
   expect(makeReport(tally, { now, goneAfterDays }).switchOff.conditions[0]?.text).toBe(sentence);

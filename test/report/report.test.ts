@@ -296,14 +296,14 @@ test.each<[name: string, on: Change['on'], rules: readonly RequestRule[], handle
   ['a strip of it', ['create_client'], [{ ...FLOORS, rule: 'strip' }], true],
   ['a strip of all around it', 'every', [{ rule: 'strip', members: ['property'], in: [] }], true],
   ['a rename', ['create_client'], [{ ...FLOORS, rule: 'rename', to: 'floors' }], true],
-  ['a list of what stays', 'every', [{ rule: 'only', members: ['suburb'], in: ['property'] }], true],
+  ['a list of members to keep', 'every', [{ rule: 'only', members: ['suburb'], in: ['property'] }], true],
   ['a move', 'every', [{ rule: 'move', in: [], from: ['property', 'floor_count'], to: ['floors'] }], true],
-  ['a rule for what a rename made', 'every', [HOME, { ...FLOORS, rule: 'strip', in: ['home'] }], true],
-  ['a rule for what was renamed', 'every', [HOME, { ...FLOORS, rule: 'strip' }], false],
+  ['a rule for the new name of a rename', 'every', [HOME, { ...FLOORS, rule: 'strip', in: ['home'] }], true],
+  ['a rule for the old name of a rename', 'every', [HOME, { ...FLOORS, rule: 'strip' }], false],
   ['a rule for another operation', ['create_contact'], [{ ...FLOORS, rule: 'strip' }], false],
   ['a rule for another place', 'every', [{ ...FLOORS, rule: 'strip', in: [] }], false],
   ['a default', 'every', [{ ...FLOORS, rule: 'default', json: '1', value: 1 }], false],
-])('of the rule book in force the census knows %s', (_, on, request, handled) => {
+])('the census knows the rules of the book in force: %s', (_, on, request, handled) => {
   const sent = (more: Partial<Entry>): Entry => ({
     ...v1('c', 0, [UNWRAP], { attributes: ['/data', '/data/property', '/data/property/floor_count'] }),
     operation: 'create_client',
@@ -422,7 +422,7 @@ describe('the guide', () => {
       },
       'PATCH /v2/invoices/inv_7',
     ],
-  ])('tells where V2 has a moved operation: %s', (_, more, after) => {
+  ])('says where V2 has a moved operation: %s', (_, more, after) => {
     const close: Operation = {
       id: 'order_floor_plan',
       method: 'POST',
@@ -847,7 +847,7 @@ test.each<
     ],
     '/data/*/state',
   ],
-])('a mapped value in a log%s is told as a value and not as gone', (_, edits, v2) => {
+])('a mapped value in a log%s is shown as a value and not as gone', (_, edits, v2) => {
   for (const entry of [
     v1('c', 1, [], { responseEdits: edits }),
     v1('c', 1, [], { origin: 'v1', responseWould: edits }),

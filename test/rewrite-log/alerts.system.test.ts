@@ -273,7 +273,7 @@ test('GatewayV1Unused fires two weeks after the last V1 request, and never witho
     [LAST]: '_x200 0x400',
   };
   const plays: readonly (readonly [why: string, hours: number, series: Series, isFiring: boolean])[] = [
-    ['nobody used V1 for two weeks, though no V1 request was ever counted', 16 * 24, never, true],
+    ['no client used V1 for two weeks, though no V1 request was ever counted', 16 * 24, never, true],
     ['two hours after Prometheus starts', 2, never, false],
     ['two days after it starts', 48, never, false],
     ['one request follows every deploy, born at its end value', 19 * 24, Object.fromEntries(deploys), false],

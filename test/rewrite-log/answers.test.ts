@@ -87,7 +87,7 @@ describe('what an exchange was to its client', () => {
       'failed',
     ],
     [
-      'a refusal by the gateway of what V1 refused',
+      'a refusal by the gateway of a request that V1 refused',
       { status: 400, failure: 'malformed-json', verdict: 'refused' },
       times(5, onV1(400)),
       'refused',

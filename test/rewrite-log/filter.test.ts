@@ -95,7 +95,7 @@ test.each<[text: string, accepted: boolean]>([
   ['time:12:36..12:40', false],
   ['time:>=12:35:10', true],
   ['time:<12:35', false],
-])('%s finds what people mean by it: %j', (text, accepted) => {
+])('%s finds what its writer means: %j', (text, accepted) => {
   const entry = { ...base, time: '2026-11-22T12:35:10.000Z', errorPointers: ['/property/suburb'] };
   const read = parseFilter(text, new Map([['3fa9c1d2e4b50617', 'Acme Media']]));
   expect(!isFilterFault(read) && read.accepts(entry, () => '{"number":"FP-1003"}')).toBe(accepted);
@@ -169,7 +169,7 @@ describe('a filter', () => {
   });
 
   test.each(['change:response-map', 'change:resp*', 'rule:alias', 'note:duplicate', 'note:response-no'])(
-    '%s finds what was done to a response, or not',
+    '%s finds edits and notes of responses',
     (text) => {
       const responseEdits = [
         { change: 'response-map', rule: 'alias', from: '/data/a', path: '/data/b', note: 'duplicate' },

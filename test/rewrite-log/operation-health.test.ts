@@ -59,7 +59,7 @@ describe('an operation that fails', () => {
       (one) => one.see(100, 'well').see(30, 'failed').see(60, 'well').see(30, 'failed'),
       2,
     ],
-  ])('is told once, where it %s', (_, play, harms) => {
+  ])('is reported once, if it %s', (_, play, harms) => {
     const operation = play(new Operation());
     expect(operation.harms).toHaveLength(harms);
     for (const { evidence } of operation.harms) expect(evidence.isHarm).toBe(true);

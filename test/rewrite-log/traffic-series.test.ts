@@ -50,7 +50,7 @@ describe('traffic over time', () => {
   });
 
   test.each<[sender: string, facts: Partial<Entry>]>([
-    ['what is under neither prefix', { route: 'other', path: '/favicon.ico', verdict: 'passed' }],
+    ['a request under neither prefix', { route: 'other', path: '/favicon.ico', verdict: 'passed' }],
     ['a webhook', { route: 'webhook' }],
     ['a client that reads its own report', { route: 'none', verdict: 'served' }],
     ['a request that could not be read', { route: 'none', path: '', verdict: 'refused', status: 400 }],
@@ -79,7 +79,7 @@ describe('traffic over time', () => {
     ['minute', MINUTE, 360],
     ['hour', HOUR, 336],
     ['day', DAY, 731],
-  ])('keeps as many of a %s as it says, and forgets older ones', (step, ms, kept) => {
+  ])('keeps the stated number for each %s, and forgets older ones', (step, ms, kept) => {
     const series = new TrafficSeries();
     const until = START + 800 * ms;
     for (let time = START; time <= until; time += ms) series.add(entryOf(), time, 'well');

@@ -185,7 +185,7 @@ cases(
   ],
 );
 cases(
-  'what two readers read differently is refused',
+  'a form that two readers read differently is refused',
   [UNWRAP],
   [
     ['data[x]=%', 'refused 400 malformed-form 8'],

@@ -266,7 +266,7 @@ test.each([
   ['Vary', 'X-Token', 'X-Token'],
   ['access-control-expose-headers', 'X-Tenant-Id , X-Total', 'X-Account , X-Sum'],
   ['Access-Control-Expose-Headers', 'X-Mode', 'X-Mode'],
-])('%s: %s of V2 is told with the names that V1 has: %s', async (name, value, told) => {
+])('%s: %s of V2 gets the names that V1 has: %s', async (name, value, told) => {
   const book = new CompiledRuleBook(
     await bookIn(`
 operations: { a: GET /a }

@@ -202,7 +202,7 @@ describe('the inverse', () => {
     {"property":null} → {"property":null} → {"property":null}
     {"x":1} → {"x":1} → {"x":1}
     [{"property":{"address":null}},7] → [{"property":{}},7] → [{"property":{"suburb":null,"state":null}},7]
-  `)('gives what V2 lacks of a nest as V1 did: %s', (v2, present, nulls) => {
+  `)('gives members of a nest that V2 lacks as V1 did: %s', (v2, present, nulls) => {
     const nest: RequestRule = {
       rule: 'nest',
       members: ['suburb', 'state'],

@@ -81,7 +81,7 @@ describe('pointers and values follow the rules', () => {
     ['{"op":"add","path":"/mails/-","value":1}', 'unconvertible-value /0/path'],
     ['{"op":"move","from":"/mails/0","path":"/x"}', 'unconvertible-value /0/from'],
     ['{"op":"add","path":"/mails","value":[1]}', '{"op":"add","path":"/mails","value":[{"v":1}]}'],
-  ])('what a list has for a value is only replaced whole: %s', (operation, outcome) => {
+  ])('a list that a value becomes can only be replaced as a whole: %s', (operation, outcome) => {
     const plan = planFor({}, [
       { rule: 'list', member: 'tags', in: [], to: 'words', elements: { are: 'texts', with: ',' } },
       { rule: 'list', member: 'mails', in: [], to: 'mails', elements: { are: 'objects', of: 'v' } },

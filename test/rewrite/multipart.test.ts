@@ -154,7 +154,7 @@ describe('files and JSON', () => {
       bodyOf(field('a', '1'), ...['new', 'b', 'legacy', 'data'].map((name) => file(name, 'x'))),
     ],
     [
-      'JSON is a body of its own',
+      'a part of JSON is rewritten like a whole body',
       bodyOf(json('data', '{"data":{"old":1}}'), field('old', '2')),
       bodyOf(json('data', '{"new":1}'), field('new', '2')),
     ],

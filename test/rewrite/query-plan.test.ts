@@ -55,7 +55,12 @@ describe('a raw query', () => {
     ],
     ['has each of a repeated name renamed', RENAME, '?old=1&x&old=2&old', '?new=1&x&new=2&new'],
     ['is compared by decoded names', RENAME, '?%6Fl%64=1', '?new=1'],
-    ['keeps names that only begin alike', RENAME, '?older=1&old[]=2&Old=3', '?older=1&old[]=2&Old=3'],
+    [
+      'keeps names that only have the same beginning',
+      RENAME,
+      '?older=1&old[]=2&Old=3',
+      '?older=1&old[]=2&Old=3',
+    ],
     ['keeps values that look like the name', RENAME, '?x=old&y=?old', '?x=old&y=?old'],
     ['keeps a value with equals signs', RENAME, '?old=a=b==', '?new=a=b=='],
     ['keeps broken percent signs', RENAME, '?%=1&%zz&old=%', '?%=1&%zz&new=%'],
@@ -70,7 +75,7 @@ describe('a raw query', () => {
       '?old=1&new%20one=1&x&old=%32&new%20one=%32',
     ],
     ['has a copy without a value', COPY, '?old', '?old&new%20one'],
-    ['loses what is in the place of a copy', COPY, '?new+one=2&old=1', '?old=1&new%20one=1'],
+    ['loses a parameter with the name of a copy', COPY, '?new+one=2&old=1', '?old=1&new%20one=1'],
     ['keeps the second name alone', COPY, '?new+one=2', '?new+one=2'],
     ['has a parameter for each text in one', SPLIT, '?a&tags=x,%79,&b', '?a&tags=x&tags=%79&tags=&b'],
     ['has them for a separator however it is spelled', SPLIT, '?tags=x%2cy%2Cz', '?tags=x&tags=y&tags=z'],
@@ -78,11 +83,11 @@ describe('a raw query', () => {
     ['keeps a list of one', SPLIT, '?tags=x&b', '?tags=x&b'],
     ['keeps a list without a value', SPLIT, '?tags&tags=', '?tags&tags='],
     ['has them by another name', SPLIT_TO, '?tags=x;+y%3B%20z;&t', '?tag%5B%5D=x&tag%5B%5D=y&tag%5B%5D=z;&t'],
-    ['loses what has that name', SPLIT_TO, '?tag[]=1&tags=x', '?tag%5B%5D=x'],
+    ['loses a parameter with that name', SPLIT_TO, '?tag[]=1&tags=x', '?tag%5B%5D=x'],
     ['has one text of all', JOIN, '?tags=x&a&tags=%79', '?tags=x,%79&a'],
     ['keeps one of a kind', JOIN, '?tags=x,y&a', '?tags=x,y&a'],
     ['keeps texts with the separator in one', JOIN, '?tags=x&tags=y%2Cz', '?tags=x&tags=y%2Cz'],
-    ['has an empty text for what has no value', JOIN, '?tags=x&tags', '?tags=x,'],
+    ['has an empty text for a parameter without a value', JOIN, '?tags=x&tags', '?tags=x,'],
     ['has one text by another name', JOIN_TO, '?tag[]=x&tag%5B%5D=y', '?tags=x%7Cy'],
     ['has another name for one as well', JOIN_TO, '?tag%5B%5D=x', '?tags=x'],
     ['loses a parameter with one ampersand', STRIP, '?a=1&gone=2&b=3', '?a=1&b=3'],
@@ -171,7 +176,7 @@ describe('a list in a query', () => {
     [PIPE, '?sort=day,night', true],
     [{ ...LIST, sign: [] }, '?sort=-transition_type', true],
     [LIST, '?sort=-transition_type', false],
-  ])('is not left alone in silence: %# %j', (rule, query, isNoted) => {
+  ])('is not left alone without a note: %# %j', (rule, query, isNoted) => {
     const { query: left, records } = planOf([rule]).rewrite(query);
     const noted = records.filter(({ note }) => note === 'unmapped');
     const place = `?${'parameter' in rule ? rule.parameter : ''}`;

@@ -73,7 +73,7 @@ describe('one text a line', () => {
     ['nothing', [], ['']],
     ['no JSON', ['{"old":1}\n', 'old\n'], ['{"new":1}\n', '400 malformed-json 10:2:1']],
     ['a text over two lines', ['{"old":\n1}\n'], ['400 malformed-json 8:2:1']],
-    ['what a rule refuses', ['{"old":1}\n{"data":3}\n'], ['422 wrapper-not-object /1/data']],
+    ['a text that a rule refuses', ['{"old":1}\n{"data":3}\n'], ['422 wrapper-not-object /1/data']],
   ])('%s', (_, parts, sent) => {
     expect(outputs(streamOf('ndjson', planOf(RULES)), parts)).toEqual(sent);
   });
@@ -172,7 +172,7 @@ describe('responses', () => {
   test.each<[name: string, parts: readonly string[], sent: readonly string[], note: string | undefined]>([
     ['each goes on at once', ['{"new":1}\n', '{"new":2}\n'], ['{"old":1}\n', '{"old":2}\n', ''], undefined],
     [
-      'what is no JSON crosses, and the next is rewritten',
+      'an event that is not JSON crosses, and the next is rewritten',
       ['{"new":\n{"new":1}\n'],
       ['{"new":\n{"old":1}\n', ''],
       'response-malformed',
@@ -224,7 +224,7 @@ describe('responses', () => {
         ['data: new\n\ndata: [DONE]\n\ndata\n\ndata: 1\n\ndata:  {"old":1}\n\n', ''],
       ],
       [
-        'an object that is none',
+        'an object that is incomplete',
         ['data: {"new":\n\ndata: {"new":1}\n\n'],
         ['data: {"new":\n\ndata: {"old":1}\n\n', ''],
         'response-malformed',

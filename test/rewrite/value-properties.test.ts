@@ -300,7 +300,7 @@ type FormOutcome = string | Refusal;
 let [compared, unsaid] = [0, 0];
 const policy = fc.constantFrom('refuse' as const, 'keep' as const);
 
-test('of a form, rules mean what the model says of its texts', fuzzTime(), () => {
+test('in a form, rules mean what the model says for its texts', fuzzTime(), () => {
   [compared, unsaid] = [0, 0];
   fc.assert(
     fc.property(someRules, fields, policy, (rules, sent, value) => {
@@ -324,7 +324,7 @@ const BOUNDARY = 'the-boundary';
 const FILE = '\r\n--\r\n--C--\0a=b';
 
 test(
-  'of a multipart body, rules mean what the model says of its fields, of its JSON, and files stay',
+  'in a multipart body, rules mean what the model says for its fields and its JSON, and files stay',
   fuzzTime(),
   async () => {
     [compared, unsaid] = [0, 0];
@@ -441,7 +441,7 @@ const undoneRules = fc
   .chain((count) => fc.tuple(...Array.from({ length: count }, (_, k) => undoneRule(k))));
 
 test(
-  'what rules do to a request, their inverse undoes in the response, wherever check calls it exact',
+  'if check calls an inverse exact, it undoes in the response everything that rules did to the request',
   fuzzTime(),
   () => {
     let exact = 0;

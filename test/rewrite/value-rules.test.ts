@@ -577,7 +577,7 @@ test.each([
   ['[update]', true],
   ['every', true],
   ['[write]', false],
-])('check says of a join on %s that a PATCH of a part of it loses the others: %s', async (on, isWarned) => {
+])('check warns for a join on %s that a PATCH of one part loses the others: %s', async (on, isWarned) => {
   const book = await bookIn(`operations: { write: POST /things, update: 'PATCH /things/{id}' }
 changes: [{ id: c, summary: s, on: ${on}, request: [ { join: [a, b], to: c, with: " " } ] }]
 `);
@@ -637,7 +637,7 @@ test.each([
   ['{ entries: f, name: k, value: v, to: g }', true],
   ['{ unlist: f, name: k, value: v }', false],
   ['{ list: f, of: v }', false],
-])('check says of %s that a PATCH of a part of it loses the others: %s', async (rule, isWarned) => {
+])('check warns for %s that a PATCH of one part loses the others: %s', async (rule, isWarned) => {
   const book = await bookIn(`operations: { write: POST /things, update: 'PATCH /things/{id}' }
 changes: [{ id: c, summary: s, on: [write, update], request: [${rule}] }]
 `);

@@ -187,7 +187,7 @@ describe('refusals of the gateway itself', () => {
         [1, 201, refused],
       ],
     ],
-  ])('do not where %s', (_name, adds) => {
+  ])('do not if %s', (_name, adds) => {
     expect(faultAfter(adds)).toBeUndefined();
   });
 });

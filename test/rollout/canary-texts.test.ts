@@ -57,7 +57,7 @@ test('a window has the counts within it to within one part, even if the clocks o
 });
 
 test.each([0, 3_600_000, -3_600_000])(
-  'the counts of an ended process stay as old as they are in those of its heir, whose clock is %d ms ahead',
+  'the counts of an ended process keep their age in its successor, whose clock is %d ms ahead',
   (aheadMs) => {
     let now = START;
     const sums = canarySums(() => now + aheadMs);

@@ -62,7 +62,7 @@ test('it is time to judge when the migrated requests of the window have grown by
   expect(window.add({ origin: 'v1', outcome: '5xx' }, 0)).toBe(false);
 });
 
-test.each(FAILURES)('%s is judged by the difference to V1', (failure) => {
+test.each(FAILURES)('a share of %s is judged by the difference to V1', (failure) => {
   const broken = new CanaryWindow(RULE);
   add(broken, 'v1', 34, 0, 0);
   expect(add(broken, 'v2', 26, 26, 0, failure)).toBe(true);
@@ -83,7 +83,7 @@ test.each([
   ['422', '400'],
   ['500', '503'],
   ['302', '301'],
-] as const)('%s of V1 hides no %s of V2', (ofV1, ofV2) => {
+] as const)('%s of V1 does not hide %s of V2', (ofV1, ofV2) => {
   const window = new CanaryWindow(RULE);
   add(window, 'v1', 100, 40, 0, ofV1);
   expect(add(window, 'v2', 100, 40, 0, ofV2)).toBe(true);
@@ -215,7 +215,7 @@ describe('latencies', () => {
     ['alike', withLatencies(50, 50), false],
     ['quicker', withLatencies(200, 50), false],
     ['a little slower', withLatencies(100, 150), false],
-    ['four times as slow, and nobody notices', withLatencies(4, 16), false],
+    ['four times as slow, but still fast', withLatencies(4, 16), false],
     ['four times as slow, and these clients were on V1 as well', withLatencies(50, 200, 200), false],
     ['four times as slow, and these clients were not on V1', withLatencies(50, 200, 50), true],
     [
@@ -261,6 +261,6 @@ test.each([
   [0, undefined, undefined],
   [408, 'client-timeout', undefined],
   [503, 'overloaded', undefined],
-])('status %d with failure %s is for a canary: %s', (status, failure, outcome) => {
+])('status %d with failure %s counts for a canary as: %s', (status, failure, outcome) => {
   expect(canaryOutcome(status, failure)).toBe(outcome);
 });

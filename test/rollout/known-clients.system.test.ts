@@ -65,7 +65,7 @@ async function statusOf({ url }: ReplicaProcess, key: string): Promise<number> {
 }
 
 test.for(Object.keys(places))(
-  'on %s two gateways of two workers learn one list, and every worker refuses whoever is not on it',
+  'on %s two gateways of two workers learn one list, and every worker refuses clients that are not on it',
   { timeout: 240_000 },
   async (name) => {
     const { setting, store, others } = await (places[name] ?? expect.fail(name))();

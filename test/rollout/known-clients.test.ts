@@ -208,7 +208,7 @@ test('a list that a store lost while no process ran begins anew', async () => {
 });
 
 test(
-  'whatever calls are lost, whoever is killed, and whatever a store forgets: nobody who was learned is new to a list that is old enough',
+  'with any lost calls, killed processes and losses of the store, no learned client is new to a list that is old enough',
   fuzzTime(),
   async () => {
     const step = fc.record({

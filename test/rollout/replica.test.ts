@@ -153,7 +153,7 @@ test('failures of one replica do not roll back what works for the fleet', async 
 });
 
 test.each(['down', 'hung'] as const)(
-  'without the store (%s), what was last known holds, and each replica judges alone',
+  'without the store (%s), the last known state holds, and each replica judges alone',
   async (state) => {
     const fleet = await new Fleet().start(0, 0);
     fleet.player(0).control.command({ mode: CANARY });

@@ -260,7 +260,7 @@ describe('an end of its own', () => {
       },
     ],
     [
-      'of a change is on responses to what it edits',
+      'of a change is announced in responses to requests that it edits',
       { ends: { operations: {}, changes: { 'property-address': { sunset: AHEAD, links: [] } } } },
       { sunset: dateOf(AHEAD) },
       { sunset: undefined },
@@ -416,14 +416,17 @@ describe('newcomers', () => {
   test.each<[string, Partial<Rollout>, string]>([
     ['brownout', { brownouts: [{ id: 'b', share: 100, status: 410 }] }, 'b'],
     ['sunset', { gone: {}, signals: { sunset: PAST, attributes: false, links: [] } }, 'sunset'],
-  ])('what a %s refuses to everybody is refused to nobody for being new', async (failure, more, note) => {
-    for (const from of [PAST, AHEAD]) {
-      const { gateway } = await closed({ from }, { more });
-      expect(statusOf(await exchange(gateway.port, request(undefined, as('new'))))).toBe(410);
-      const entry = await gateway.entry();
-      expect([entry.failure, entry.note, entry.newcomer]).toEqual([failure, note, undefined]);
-    }
-  });
+  ])(
+    'a request that a %s refuses to every client is not refused for being new',
+    async (failure, more, note) => {
+      for (const from of [PAST, AHEAD]) {
+        const { gateway } = await closed({ from }, { more });
+        expect(statusOf(await exchange(gateway.port, request(undefined, as('new'))))).toBe(410);
+        const entry = await gateway.entry();
+        expect([entry.failure, entry.note, entry.newcomer]).toEqual([failure, note, undefined]);
+      }
+    },
+  );
 
   test('are not preflights, nor requests without a key', async () => {
     const { gateway } = await closed({});

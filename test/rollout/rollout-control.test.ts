@@ -148,16 +148,16 @@ describe('a migrated client is judged against itself on V1 first', () => {
       { [OUTSIDE]: half(300), [FEW]: half(300) },
     ],
     ['half of them', { [FEW]: half(4) }, { [FEW]: half(20) }],
-  ])('no roll-back where %s', (_, v1, v2) => {
+  ])('no roll-back if %s', (_, v1, v2) => {
     expect(play(v1, v2).control.state.rollbacks).toEqual([]);
   });
 
   const refusedAlone = { [MANY]: repeated('success', 100), [FEW]: repeated('422', 60) };
 
   test.each<[name: string, v1: Answers, v2: Answers]>([
-    ['V1 took what V2 refuses', { [FEW]: repeated('success', 9) }, refusedAlone],
+    ['V1 accepted requests that V2 refuses', { [FEW]: repeated('success', 9) }, refusedAlone],
     [
-      'V1 took what V2 refuses, and goes on to refuse others beside it',
+      'V1 accepted requests that V2 refuses, and still refuses others',
       { [FEW]: repeated('success', 9), [OUTSIDE]: repeated('422', 9) },
       {
         [OUTSIDE]: repeated('422', 120),
@@ -183,7 +183,7 @@ describe('a migrated client is judged against itself on V1 first', () => {
         [FEW]: Array.from({ length: 25 }, () => ['500', '401', '401', 'success'] as const).flat(),
       },
     ],
-  ])('a roll-back where %s, which names its cause', (_, v1, v2) => {
+  ])('a roll-back if %s, which names its cause', (_, v1, v2) => {
     const { control, notices } = play(v1, v2);
     const [rollback, ...others] = control.state.rollbacks;
     expect(others).toEqual([]);
@@ -258,7 +258,7 @@ test.each([
     'A create 2, A list 2, C list 1',
     'from client 0000000aaaaaaaaa, in several operations.',
   ],
-])('a V2 that fails %s is told as that: %s', (_, failures, told) => {
+])('a V2 that fails %s is described as such: %s', (_, failures, told) => {
   const notices: string[] = [];
   const control = new RolloutControl({
     time: () => 1_800_000_000_000,

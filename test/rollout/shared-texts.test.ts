@@ -75,7 +75,7 @@ async function passing(time: VirtualTime, work: Promise<unknown>): Promise<void>
 }
 
 test(
-  'whatever calls are lost, whoever is killed or sleeps, and whatever a store forgets: nothing counts twice, and what was acknowledged stays',
+  'with any lost calls, processes that are killed or sleep, and losses of the store, nothing counts twice, and acknowledged counts stay',
   fuzzTime(),
   async () => {
     const step = fc.record({

@@ -151,7 +151,7 @@ describe('faults', () => {
     ['{ unnest: data.n, members: [x] }', 'unnest', 'unnests "data.n"'],
     ['{ alias: data.n.x, as: other }', 'alias', 'unnests "data.n"'],
     ['{ alias: data.first, as: other }', 'alias', 'joins "data.first" and "data.last"'],
-  ])('a rule behind the inverse that names what is gone: %s', async (rule, word, effect) => {
+  ])('a rule after the inverse that names a member that is gone: %s', async (rule, word, effect) => {
     const changes = `- { id: r, summary: s, on: [order], request: [ ${UNDONE} ], response: inverse }
 - { id: c, summary: s, on: [read_order], response: [ ${rule} ] }
 `;
@@ -336,7 +336,7 @@ changes:
     ['request: [ { rename: owner, to: name } ]', 'also gives to "owner"', remedy],
     ['request: [ { strip: [x, name] } ]', 'then strips', remedy],
     ['request: [ { only: [x] } ]', 'then removes, as its only does not list it', remedy],
-  ])('a rename into a name that is taken after it: %s', async (taking, fate, way) => {
+  ])('a rename to a name that a later rule takes: %s', async (taking, fate, way) => {
     expect(await chain(rename, taking)).toEqual([`${start}${fate}${end}${way}`]);
   });
 
@@ -375,7 +375,7 @@ changes:
       'both in one request are refused',
       [`${rename}, policies: { conflict: refuse }`, 'request: [ { nest: [name], under: customer } ]'],
     ],
-  ])('no warning of a chain where %s', async (_, rules) => {
+  ])('no warning about a chain if %s', async (_, rules) => {
     expect(await chain(...rules)).toEqual([]);
   });
 

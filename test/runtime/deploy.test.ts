@@ -92,7 +92,7 @@ describe('the Helm chart', () => {
 
   test.each([
     ['as it is', SECRET],
-    ['with secrets of its own', { secret: { clientSecret: 'x'.repeat(16), adminToken: 'y"'.repeat(16) } }],
+    ['with its own secrets', { secret: { clientSecret: 'x'.repeat(16), adminToken: 'y"'.repeat(16) } }],
     [
       'with everything',
       {
@@ -237,7 +237,7 @@ describe('the Helm chart', () => {
     ['a short token', { secret: { clientSecret: 'x'.repeat(16), adminToken: 'short' } }],
     ['a store with a password in its address', { store: { address: 'redis://:word@redis:6379' } }],
     ['two sources of a volume', { data: { emptyDir: {}, hostPath: { path: '/x' } } }],
-    ['a port that is none', { service: { type: 'ClusterIP', port: 70_000 } }],
+    ['an invalid port', { service: { type: 'ClusterIP', port: 70_000 } }],
   ])('its schema refuses %s', (_title, given) => {
     expect(schema({ ...values, ...SECRET, ...given })).toBe(false);
   });
@@ -299,7 +299,7 @@ describe('the promises of the manifests', () => {
   ] as const;
 
   test.each(pods)(
-    'the gateway of %s knows every setting, and has no effect that it need not',
+    'the gateway of %s knows every setting, and has no right that it does not need',
     (folder, list) => {
       const pod = podOf(buildKustomization(folder));
       const gateway = pod[list]?.[0];

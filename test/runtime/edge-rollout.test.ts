@@ -214,7 +214,7 @@ test('under load: a canary whose V2 breaks is rolled back once, by the sums of a
 });
 
 test.each(['down', 'hung'] as const)(
-  'while the object is %s no request fails, what was known holds, and operators are told',
+  'while the object is %s, no request fails, the known state holds, and operators are notified',
   async (state) => {
     const fleet = await run({ isolates: 2 });
     const client = pick(inside, 0);

@@ -365,7 +365,7 @@ describe('the gateway keeps its promises', () => {
     // Nobody counts what the platform itself sends.
     ['that the platform sends', 'Content-Length: 100000\r\n\r\nabc', 0],
   ])(
-    'clients that give up an upload %s are no failure of V2, and V2 gets no part as a whole',
+    'clients that give up an upload %s do not count as a failure of V2, and V2 takes no part for the whole',
     async (_, upload, bytesIn) => {
       const edge = await edgeFor((socket) => socket.write(ok()));
       for (let count = 1; count <= constants.breakerFailures + 1; count += 1) {
@@ -421,7 +421,7 @@ describe('the gateway keeps its promises', () => {
     ['with its length', 'Content-Length: 1000\r\n\r\nabc'],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n'],
     ['that the platform sends', 'Content-Length: 100000\r\n\r\nabc'],
-  ])('a V2 that refuses an upload %s early is heard', async (_, upload) => {
+  ])('a response of a V2 that refuses an upload %s early reaches the client', async (_, upload) => {
     const edge = await edgeFor(() => {});
     edge.v2.server.removeAllListeners('connection');
     edge.v2.server.on('connection', (socket) => {
@@ -495,7 +495,7 @@ describe('documented limits of the platform', () => {
   test.each([
     ['client', 'GATEWAY_CLIENT_BODY_TIMEOUT'],
     ['service', 'GATEWAY_UPSTREAM_BODY_TIMEOUT'],
-  ])('a body that the platform itself sends on may pause as long as its %s likes', async (who, setting) => {
+  ])('a body that the platform itself forwards may pause as long as its %s does', async (who, setting) => {
     const [body, pause] = ['x'.repeat(10_000), 1000];
     const edge = await edgeFor(
       (socket) => {

@@ -80,7 +80,7 @@ test.each([
     '127.0.0.1',
     { '127.0.0.1': OK },
   ],
-])('the image serves everybody where there are %s', async (_what, commands, v2, served) => {
+])('the image serves all clients if there are %s', async (_what, commands, v2, served) => {
   const statuses = await playedIn(commands, v2);
   expect(statuses).toMatchObject({ ...served, health: 0, exit: 0 });
 });

@@ -131,7 +131,7 @@ test.each([
   'http+unix://%2Frun%2Fpuma.sock/api/v2',
   'http+unix://%zz',
   'https+unix://%2Frun%2Fpuma.sock',
-])('the upstream %s is no Unix socket, and no host that is called "unix"', (text) => {
+])('the upstream %s is neither a Unix socket nor a host called "unix"', (text) => {
   expect(read({ flags: { upstream: text } })).toHaveProperty('faults');
 });
 
@@ -173,7 +173,7 @@ describe('values', () => {
     'https://h?close-notify=on',
     'https://h?close-notify=off&x=1',
     'https://h?close-notify=off#x',
-  ])('origin %j is none', (text) => {
+  ])('origin %j is invalid', (text) => {
     expect(read({ flags: { upstream: text } })).toHaveProperty('faults');
   });
 
@@ -258,7 +258,7 @@ describe('settings that contradict each other are faults like all others', () =>
     { store: 'rediss://user@r:6380/1?ca=ca.pem&copy=a&prefix=shop', 'store-password': 'x' },
     { store: 'file:a' },
     { listen: '10.0.0.1:8080', upstream: 'http://127.0.0.1:8080' },
-  ])('%j is sound', (flags) => {
+  ])('%j is valid', (flags) => {
     expect(nodeConflicts(sound({ environment: variables(flags) }))).toEqual([]);
   });
 

@@ -38,7 +38,7 @@ afterAll(async () => {
   services.close();
 });
 
-describe.each(scripts)('$title: V1 and the gateway answer alike', (script) => {
+describe.each(scripts)('$title: V1 and the gateway give the same responses', (script) => {
   const played = new Map<string, PlayedExchange>();
 
   beforeAll(async () => {

@@ -104,7 +104,7 @@ describe('ids', () => {
     ['/api/v1/clients/', 'client'],
     ['/api/v1/orders/floor_plans/17?x=/y', 'floor_plan'],
     ['/api/v1/properties/17.json', 'property'],
-  ])('of %s are those of a %s', (target, collection) => {
+  ])('of %s are paired as those of a %s', (target, collection) => {
     expect(collectionOf(target)).toBe(collection);
   });
 });

@@ -255,7 +255,7 @@ const ROWS: readonly Case[] = [
     'at least 1 members',
   ],
   [
-    'a limit of what is answered',
+    'a limit of a response',
     answerOf(objectOf({ a: { ...text, maxLength: 5 } })),
     answerOf(objectOf({ a: { ...text, maxLength: 9 } })),
     'V2 at most 9',
@@ -516,13 +516,13 @@ const ROWS: readonly Case[] = [
     '/a: V2 may answer integer, and V1 never did',
   ],
   [
-    'what V2 requires in an object that may lack',
+    'a member that V2 requires in an optional object',
     bodyOf(objectOf({ a: objectOf({ b: text }) })),
     bodyOf(objectOf({ a: objectOf({ b: text }, { required: ['b'] }) })),
     'V2 requires /a/b, which V1 does not',
   ],
   [
-    'what V2 need not answer in an object that may lack',
+    'a member that V2 may omit in an optional object',
     answerOf(objectOf({ a: objectOf({ b: text }, { required: ['b'] }) })),
     answerOf(objectOf({ a: objectOf({ b: text }) })),
     "V1's response always has /a/b, and V2's may lack it",
@@ -682,7 +682,7 @@ const ROWS: readonly Case[] = [
 /** What V2 takes or answers otherwise, and no client of V1 notices. */
 const HARMLESS: readonly (readonly [what: string, v1: Json, v2: Json, one?: Json, other?: Json])[] = [
   [
-    'what V2 answers is narrower',
+    'V2’s response has a narrower type',
     answerOf(objectOf({ a: text, b: integer, c: { enum: ['x', 'y'] }, d: { type: ['string', 'null'] } })),
     answerOf(
       objectOf(
@@ -733,7 +733,7 @@ const HARMLESS: readonly (readonly [what: string, v1: Json, v2: Json, one?: Json
     },
   ],
   [
-    'V2 requires what V1 did, and calls it deprecated',
+    'V2 requires a member as V1 did, and calls it deprecated',
     { ...parameter('query', { required: true }), ...bodyOf(objectOf({ a: text }, { required: ['a'] })) },
     {
       deprecated: true,
@@ -808,7 +808,7 @@ test.each([
   ['beside the key', 'owner', {}],
   ['in place of the key', 'owner_id', {}],
   ['elsewhere', 'user', { owner: objectOf({ name: text }) }],
-])('what is looked up %s is V2’s to say', async (_, as, left) => {
+])('a member that a lookup fills %s is checked against V2’s description', async (_, as, left) => {
   const list = (members: Json): Json => answerOf({ type: 'array', items: objectOf(members) }, {}, '200');
   const old = { ...left, [as]: objectOf({ name: text }) };
   const of = (version: string, get: Json): Json => ({

@@ -121,7 +121,7 @@ test.each([
   ['/v2/members?page=1&status=booked&status=lost', ['V2 does not describe the query parameter status.']],
   ['/v2/members?page[size]=1', []],
   ['/v2/others?status=booked', []],
-])('tells of the query parameters in %s that V2 does not describe', (target, expected) => {
+])('names the query parameters in %s that V2 does not describe', (target, expected) => {
   expect(service().unknownQueries('GET', target)).toEqual(expected);
 });
 

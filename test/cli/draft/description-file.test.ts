@@ -197,7 +197,7 @@ describe('in several documents', () => {
     ['broken.yaml', false, 'broken.yaml: Map keys must be unique at line 2, column 1.'],
     ['http://127.0.0.1:1/a.yaml', false, 'http://127.0.0.1:1/a.yaml: fetch failed'],
     ['ORIGIN/spec/none.yaml', false, '/spec/none.yaml responds with 404.'],
-  ])('a reference to %s is told with its cause', async (reference, isJunk, cause) => {
+  ])('a reference to %s is reported with its cause', async (reference, isJunk, cause) => {
     write('broken.yaml', 'a: 1\na: 1\n');
     const root = write('bad.yaml', component(reference.replace('ORIGIN', origin)));
     const outcome = await readDescription(root);
@@ -217,7 +217,7 @@ describe('in several documents', () => {
     ['scheme', 'cannot refer to another origin, http://127.0.0.1:2;'],
     ['within', 'cannot refer to another origin, https://other.example;'],
     ['ftp', 'only files and http or https addresses are read'],
-  ])('an address that refers to what is not read: %s', async (name, cause) => {
+  ])('an address that refers to a document that is not read: %s', async (name, cause) => {
     const refused = { fault: expect.stringContaining(cause) as unknown };
     expect(await readDescription(`${origin}/spec/${name}.yaml`)).toMatchObject(refused);
     // A file may refer to any address, and what is there has no more rights.

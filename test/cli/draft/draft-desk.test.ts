@@ -162,7 +162,11 @@ test('puts the value that a person knows into the rule that lacks one', async ()
 
 test.each<readonly [why: string, command: (id: string) => AnswerCommand, fault: RegExp]>([
   ['of no question', () => ({ question: 'change none', chosen: ['yes'] }), /no longer asks this question/],
-  ['that is none of them', (question) => ({ question, chosen: ['7'] }), /Choose one of the answers/],
+  [
+    'that is not one of the offered ones',
+    (question) => ({ question, chosen: ['7'] }),
+    /Choose one of the answers/,
+  ],
   ['to too few parts', (question) => ({ question, chosen: [] }), /each part/],
 ])('refuses an answer %s', async (_, command, fault) => {
   const { desk, published } = await openDesk();

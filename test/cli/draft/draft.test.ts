@@ -184,15 +184,15 @@ const unusual: readonly [what: string, note: unknown, left?: string][] = [
     '"[\\\\w-.]" cannot be checked',
   ],
   ['a pattern of POSIX', { type: 'string', pattern: '[[:alnum:]]+' }, '"[[:alnum:]]+" cannot be checked'],
-  ['a pattern that is none', { type: 'string', pattern: '(' }, '"(" cannot be checked'],
+  ['an invalid pattern', { type: 'string', pattern: '(' }, '"(" cannot be checked'],
   ['a reference that leads nowhere', { $ref: `${parts}/Missing` }, 'leads to no schema of this description'],
   ['a reference to itself', { $ref: `${parts}/Circle` }, 'leads back to itself'],
   ['an id', { $id: 'https://api.example/note', $ref: `${parts}/Text` }],
-  ['an id that is none', { $id: 'http://[', type: 'string' }],
+  ['an invalid id', { $id: 'http://[', type: 'string' }],
 ];
 
 test.each(unusual)(
-  'a description with %s is drafted from, and tried',
+  'a draft is made from a description with %s, and tried',
   async (what: string, note: unknown, left?: string) => {
     const schema = { type: 'object', properties: { count: { type: 'integer' }, note } };
     const name = what.replaceAll(' ', '-');

@@ -56,7 +56,7 @@ describe('a body in an archive', () => {
       }),
       'rewritten',
     ],
-    ['text whose type is told beside it', post({ text: ORDER, mimeType: 'application/json' }), 'rewritten'],
+    ['text with its type beside it', post({ text: ORDER, mimeType: 'application/json' }), 'rewritten'],
     ['text of another type', post({ text: 'a', mimeType: 'text/plain' }), 'unchanged'],
     ['no body', post({ text: '' }), 'unchanged'],
     [

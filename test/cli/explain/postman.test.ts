@@ -113,7 +113,7 @@ describe('the URL of a request', () => {
       'Postman makes a new {{$guid}} for each',
     ],
     [`${URL}/{{$randomCity}}`, '/api/v1/clients/text', 'Postman makes a new {{$randomCity}} for each'],
-  ])('%s is explained, and it is said', (url, target, sentence) => {
+  ])('%s is explained, with a note', (url, target, sentence) => {
     const { requests, notes } = readOne(url, VARIABLES);
     expect(requests.map(({ request }) => request.target)).toEqual([target]);
     expect(notes).toEqual([expect.stringContaining(sentence)]);
@@ -405,7 +405,7 @@ test.each([
   ['{"values":[]}', '--postman-env'],
   ['{"openapi":"3.1.0"}', 'it has no item'],
   ['{', 'This is not JSON: the text ends in the middle of a value, at line 1, column 2.'],
-])('%s is no collection', (text, sentence) => {
+])('%s is not a collection', (text, sentence) => {
   expect(readPostman(text)).toEqual({ fault: expect.stringContaining(sentence), isJunk: true });
 });
 

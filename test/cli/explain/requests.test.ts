@@ -30,7 +30,7 @@ test.each([
   ['a form', postman({ mode: 'formdata', formdata: PARTS }), FLAT],
   ['fields', postman({ mode: 'urlencoded', urlencoded: PARTS }), FLAT],
   ['an empty form', postman({ mode: 'formdata', formdata: [] }), NO_BODY],
-])('%s is explained as the body that it is', async (_, requests, why) => {
+])('%s is explained as the kind of body that it is', async (_, requests, why) => {
   const [named] = 'fault' in requests ? [] : requests.requests;
   const explanation = await offlineExplainer(await compiledShippedRuleBook())(named?.request ?? {});
   expect('rules' in explanation && explanation.rules[0]?.why).toMatch(new RegExp(`${why}$`));

@@ -64,12 +64,15 @@ changes:
 test.each([
   ['GET', '', 'moved', 'list'],
   ['POST', '{"a":1}', 'rewritten, moved', 'make'],
-])('a request that V2 has elsewhere is not called unchanged: %s', async (method, body, words, operation) => {
-  const sent = body === '' ? '' : ` -H 'Content-Type: application/json' -d '${body}'`;
-  const command = `curl -X ${method} http://localhost/v1/bills${sent}`;
-  const { out, err } = await commandRun(['explain', '--rules', MOVED, '--curl', command]);
-  expect([err, ...out.split('\n', 1)]).toEqual(['', `${method} /v1/bills  ${words}  ${operation}`]);
-});
+])(
+  'a request that V2 has at another place is not called unchanged: %s',
+  async (method, body, words, operation) => {
+    const sent = body === '' ? '' : ` -H 'Content-Type: application/json' -d '${body}'`;
+    const command = `curl -X ${method} http://localhost/v1/bills${sent}`;
+    const { out, err } = await commandRun(['explain', '--rules', MOVED, '--curl', command]);
+    expect([err, ...out.split('\n', 1)]).toEqual(['', `${method} /v1/bills  ${words}  ${operation}`]);
+  },
+);
 
 test('an edit of a header field says where V2 has it', async () => {
   const book = join(folder, 'fields.yaml');

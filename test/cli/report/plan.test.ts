@@ -208,7 +208,7 @@ describe('a log of another API', () => {
       ['plan', 'rehearse', '--zone', 'UTC', '--window', '2026-11-24T09:00/10:00'],
       'would have refused',
     ],
-  ])('%s goes on without one, and one note says so', (_, args, said) => {
+  ])('%s goes on without a time zone, and one note says so', (_, args, said) => {
     const log = foreignLog();
     const main = resolve('src/cli/main.ts');
     const made = spawnSync(process.execPath, [main, ...args, log], {

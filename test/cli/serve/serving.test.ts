@@ -6,7 +6,12 @@ const KEY = "-H 'Authorization: Bearer any-key'";
 
 test.each([
   ['a list', "{ one: 'GET /bills/{id}', list: GET /bills }", '', `'http://g/api/v1/bills' ${KEY}`],
-  ['what is named by a parameter', "{ one: 'GET /bills/{id}' }", '', `'http://g/api/v1/bills/1' ${KEY}`],
+  [
+    'an operation that is named by a parameter',
+    "{ one: 'GET /bills/{id}' }",
+    '',
+    `'http://g/api/v1/bills/1' ${KEY}`,
+  ],
   [
     'a query that the operation is known by',
     "{ runs: 'GET /runs?project={id}' }",

@@ -135,7 +135,7 @@ describe.each([
     ['a charset', 'Content-Type: application/json; charset=utf-16\r\n'],
     ['a coding', `${JSON_FIELDS}Content-Encoding: zstd\r\n`],
     ['a media type', 'Content-Type: text/plain\r\n'],
-  ])('that is empty crosses whatever its head says: %s', async (_what, fields) => {
+  ])('that is empty crosses, even if its head names a coding: %s', async (_what, fields) => {
     const { gateway, send } = await served();
     const head = `${front}POST /api/v1/clients HTTP/1.1\r\nHost: g\r\n${fields}Transfer-Encoding: chunked\r\n\r\n`;
     const empty = await send(`${head}0\r\n\r\n`);
@@ -423,7 +423,7 @@ describe('with override: follow, a form that names another method', () => {
   const UNREAD: Policies = { ...testRuleBook().policies, forms: 'forward' };
 
   test.each<[why: string, match: string, body: string, outcome: string, policies?: Policies]>([
-    ['of an operation of its own', 'PATCH /bills/{id}', 'old=1&_method=patch', 'refused'],
+    ['of an operation that only the other method has', 'PATCH /bills/{id}', 'old=1&_method=patch', 'refused'],
     ['behind text that is not UTF-8', 'PATCH /bills/{id}', 'a=%E9&%5Fmethod=%20PATCH', 'refused'],
     ['encoded', 'PATCH /bills/{id}', 'a=%20&%5Fmethod=%20Patch', 'refused'],
     ['in a part', 'PATCH /bills/{id}', part('PATCH'), 'refused'],
@@ -432,9 +432,9 @@ describe('with override: follow, a form that names another method', () => {
     ['of no meaning', 'PATCH /bills/{id}', '_method=post&_method=TRACE', 'passed'],
     ['at another path', 'PATCH /bills/{id}/lines', '_method=PATCH', 'passed'],
     ['behind an operation with rules', 'POST /bills/{id}', 'a=1&_method=DELETE', 'refused'],
-    ['that rules on every POST and PATCH are not for', '', 'a=1&_method=PUT', 'refused'],
-    ['that they are for as well', '', 'a=1&_method=PATCH', 'passed'],
-    ['in a form that nobody reads', 'PATCH /bills/{id}', '_method=patch', 'passed', UNREAD],
+    ['to which rules on every POST and PATCH do not apply', '', 'a=1&_method=PUT', 'refused'],
+    ['to which they apply as well', '', 'a=1&_method=PATCH', 'passed'],
+    ['in a form that is not read', 'PATCH /bills/{id}', '_method=patch', 'passed', UNREAD],
   ])('%s', async (_why, match, body, outcome, policies) => {
     const book = { ...(match !== '' && bookFor(match)), ...(policies && { policies }) };
     const { v2, gateway, send } = await served(ok(), { ruleBook: book });

@@ -187,7 +187,7 @@ describe('while V1 responds', () => {
     ['observe', 'request'],
     ['shadow', 'request'],
     ['shadow', 'response'],
-  ])('in %s, a %s that fails is a verdict, and the client gets V1', async (mode, from) => {
+  ])('in %s, a %s that fails becomes a verdict, and the client gets V1’s response', async (mode, from) => {
     const pages = `export function ${from}() { throw new Error('no'); }`;
     const gateway = await serveBoth(mode, { ...FILES, 'pages.js': pages });
     const response = await exchange(gateway.port, get('/api/v1/bills?page=3'));
@@ -321,7 +321,7 @@ describe('a body that a transform makes', () => {
     'POST /api/v1/bills/1 HTTP/1.1\r\nHost: g\r\nContent-Type: application/x-www-form-urlencoded\r\nContent-Length: 5\r\n\r\nsum=1';
 
   test.each(['', 'Content-Length: 0\r\n', 'Content-Type: text/plain\r\nContent-Length: 0\r\n'])(
-    'is JSON, where there was none: %j',
+    'is JSON, if the request had no body: %j',
     async (fields) => {
       const { v2, send } = await serve('{"data":{}}', files);
       await send(`POST /api/v1/bills/1 HTTP/1.1\r\nHost: g\r\n${fields}\r\n`);

@@ -60,7 +60,7 @@ test('a response in which no rule finds its member leaves the exchange unchanged
 });
 
 test.each(['{"id":1,"due_date":"2026-12-01"}', '[{"due_date":"2026-12-01"}]', '{}'])(
-  'an inverse that can meet no member of %s says so, each time',
+  'an inverse that can find no member of %s adds a note, each time',
   async (body) => {
     const gateway = await serving(body);
     for (const count of [1, 2]) {

@@ -81,7 +81,7 @@ test('objects in a list that no rule reads take no memory', async () => {
 test.each([
   ['a list', ['rename data.list.*.new to old', 'unnest data.list.*.x'], { old: 1, y: 2 }, undefined],
   [
-    'a list and what is beside it',
+    'a list and the members beside it',
     ['rename data.list.*.new to old', 'unnest data.list.*.x', 'rename data.new to old'],
     { new: 1, x: { y: 2 } },
     'response-too-large',

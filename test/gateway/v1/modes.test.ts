@@ -231,7 +231,7 @@ describe('observe', () => {
       `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n40002\r\n${' '.repeat(0x40000)}{}\r\n0\r\n\r\n`,
       200,
     ],
-  ])('a %s body that the rewriter loses ends its exchange', async (_, request, status) => {
+  ])('a %s body that is lost while it is rewritten ends its exchange', async (_, request, status) => {
     const { gateway, send } = await serve(observe, {
       v1: (socket, text) => {
         if (text.endsWith('0\r\n\r\n')) socket.write(ok('{"from":"v1"}'));
@@ -326,7 +326,7 @@ describe('the route of each client', () => {
   test.each([
     [99, 'v1'],
     [100, 'v2'],
-  ])('a request without a key is in no share but the whole: of %d %% it is at %s', async (share, origin) => {
+  ])('a request without a key is only in a share of 100 %%: of %d %% it is at %s', async (share, origin) => {
     const { send } = await serve({ default: { mode: 'canary', share } });
     expect((await send(post())).body).toContain(origin);
   });
@@ -676,7 +676,7 @@ describe('roll-back', () => {
   });
 
   test.each(['301 Moved', '422 No'])(
-    'a %s that V2 answers to all, and V1 to none, rolls back; where both answer it, nothing does',
+    'a %s that V2 gives to all clients and V1 to none rolls back; one that both give does not',
     async (status) => {
       const answering: RawResponse = (socket) =>
         socket.write(`HTTP/1.1 ${status}\r\nLocation: /login\r\nContent-Length: 2\r\n\r\n{}`);

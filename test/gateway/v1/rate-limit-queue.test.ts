@@ -36,7 +36,7 @@ test('the reference service never responds with 429 to a client that is held bac
 test.each([
   ['Retry-After', 'Retry-After: 2\r\n', '{}'],
   ['meta.reset', '', '{"errors":[],"meta":{"reset":2}}'],
-])('a 429 with %s passes, and holds the next ones of the client back', async (_, header, body) => {
+])('a 429 with %s passes, and holds the client’s next requests back', async (_, header, body) => {
   const { gateway, send } = await served(
     (socket, __, number) =>
       socket.write(number === 1 ? ok(body, header).replace('200 OK', '429 Too Many') : ok()),

@@ -126,7 +126,12 @@ describe('content codings', () => {
 
   // Attack: a service that was taken over responds with a bomb, which the gateway would blow up in its memory.
   test.each([
-    ['what grows beyond the limit', gzipSync(Buffer.alloc(200_000, 32)), 'gzip', 'response-too-large'],
+    [
+      'a response that grows beyond the limit',
+      gzipSync(Buffer.alloc(200_000, 32)),
+      'gzip',
+      'response-too-large',
+    ],
     ['bytes that do not match their coding', Buffer.from('not gzip'), 'gzip', 'response-undecodable'],
     ['a coding that is not known', Buffer.from('zzz'), 'zstd', 'response-undecodable'],
     ['a chain of codings', gzipSync(gzipSync('{}')), 'gzip, gzip', 'response-undecodable'],
@@ -155,7 +160,7 @@ test('a small response that arrives whole needs no room: it is rewritten where i
 test.each([
   ['at once', [`12\r\n{"data":{"new":1}}\r\n0\r\nX-Sum: 7\r\n\r\n`]],
   ['in parts', ['5\r\n{"dat\r\n', 'd\r\na":{"new":1}}\r\n0\r\nX-Sum: 7\r\n\r\n']],
-])('a rewritten response loses its trailers, which tell of other bytes: %s', async (_how, parts) => {
+])('a rewritten response loses its trailers, which describe other bytes: %s', async (_how, parts) => {
   const { send } = await served(
     (socket) => {
       const head = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n';
@@ -383,7 +388,7 @@ describe('white space before a response crosses at once', () => {
   test.each([
     ['{"data":{"new":1}}', '{"data":{"new":1,"old":1}}', undefined],
     ['{"data":{"new":', '{"data":{"new":', 'response-malformed'],
-  ])('and the body %s behind it is sent as %s', async (body, sent, note) => {
+  ])('and the body %s after it is sent as %s', async (body, sent, note) => {
     const { v2, gateway } = await served(`${START}${chunk(' ')}`, withRules([ALIAS]));
     const client = rawClient(gateway.port);
     client.write(post());
@@ -468,7 +473,7 @@ describe('a resource that is rewritten', () => {
     ['If-None-Match: W/"z", TAG', 'W/"a"'],
     ['If-Match: TAG', '"a"'],
     ['If-Match: W/"a;rules=00000000"', '"a"'],
-  ])('is asked for anew after a change of rules: %s', async (field, asked) => {
+  ])('is requested again after a change of rules: %s', async (field, asked) => {
     const { v2, send } = await served(ok('{"new":1}', 'ETag: "a"\r\n'), { ruleBook });
     const get = async (more: string): Promise<string> =>
       (await send(`GET /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n${more}\r\n`)).text;
@@ -629,7 +634,7 @@ describe('a list that there is no room for, or that is longer than limits.respon
     ['the rules concern its elements, in a content coding', get, inGzip, 10_000],
     ['no rule concerns it', noRule, chunkedText, 0],
     ['no rule concerns it, in a content coding', noRule, inGzip, 0],
-  ])('has its links turned as well: %s', async (_what, request, response, edits) => {
+  ])('also has its links turned back: %s', async (_what, request, response, edits) => {
     const { ruleBook } = await compiledShippedRuleBook();
     const limits = { ...ruleBook.limits, response: 300_000 };
     const sent = linked(one, 'v2').replaceAll('HOST', 'gw');
@@ -684,7 +689,7 @@ describe('a response that breaks while it is collected', () => {
     ['closed between chunks', `${inChunks}e\r\n{"data":{"new"\r\n`, 'destroy'],
     ['reset', sized, 'resetAndDestroy'],
     ['a malformed chunk', `${inChunks}e\r\n{"data":{"new"x`, 'end'],
-  ] as const)('is 502 and nothing of it, and is not requested again: %s', async (_name, text, end) => {
+  ] as const)('gives a 502 without any of it, and is not requested again: %s', async (_name, text, end) => {
     const { v2, gateway, send } = await served(
       (socket) => {
         socket.write(text);
@@ -764,13 +769,10 @@ test('a cookie that V2 sets for its own path comes back with V1 requests', async
 test.each([
   ['the client', { forwarded: 'x-forwarded' }, 'http://gw.test:81'],
   ['its own host', { 'upstream-host': 'V2.Example:80' }, 'http://v2.example'],
-])(
-  'addresses that an origin builds from what it is told of %s lead back as well',
-  async (_, flags, origin) => {
-    const { send } = await served(ok('{}', `Location: ${origin}/api/v2/things/1\r\n`), { flags });
-    expect((await send(post())).text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
-  },
-);
+])('addresses that an origin builds from the forwarded %s lead back as well', async (_, flags, origin) => {
+  const { send } = await served(ok('{}', `Location: ${origin}/api/v2/things/1\r\n`), { flags });
+  expect((await send(post())).text).toContain('Location: http://gw.test:81/api/v1/things/1\r\n');
+});
 
 test("addresses in a service's own fields lead back as well", async () => {
   const { send } = await served(ok('{}', 'X-Poll-Url: /api/v2/jobs/1\r\nX-Other: /api/v2/jobs/1\r\n'), {

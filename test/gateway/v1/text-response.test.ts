@@ -244,9 +244,9 @@ describe('requests', () => {
 
   test.each([
     ['no JSON', 'old\n', 400, 'malformed-json'],
-    ['what a rule refuses', '{"data":1}\n', 422, 'wrapper-not-object'],
+    ['a text that a rule refuses', '{"data":1}\n', 422, 'wrapper-not-object'],
   ])(
-    'behind a text that V2 has, %s is told to the client, and V2 never sees an end',
+    'after a text that V2 already has, %s is reported to the client, and V2 never sees an end',
     async (_, line, status, failure) => {
       const { v2, gateway } = await play(respond(EMPTY_OK));
       const client = rawClient(gateway.port);

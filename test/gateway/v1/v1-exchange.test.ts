@@ -85,7 +85,7 @@ test.each([
   'Uber-Trace-Id: 5:3:0:1',
   'sw8: 1-a-b-3-c-d-e-f',
   'x-datadog-trace-id: 1',
-])('no trace begins beside that of a client with %s', async (field) => {
+])('no trace begins beside one that the client sends with %s', async (field) => {
   for (const isSampled of [parentBased, () => false, undefined]) {
     expect((await traced(isSampled, `${field}\r\n`)).traceparent).toBeUndefined();
     expect((await traced(isSampled, `${field}\r\n${FIELDS}`)).traceparent).toContain(TRACE);

@@ -22,7 +22,7 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
   ['migrate', {}, {}, undefined],
   ['observe', { default: { mode: 'observe' } }, {}, [OBSERVE]],
   [
-    'an operation with a mode of its own',
+    'an operation with its own mode',
     { default: { mode: 'observe' }, operations: { order_floor_plan: { mode: 'migrate' } } },
     {},
     undefined,
@@ -74,7 +74,7 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
     [`V1 has ended: V1 requests of Acme, ${'e'.repeat(16)} get 410 now.`],
   ],
   ['an announced end', {}, { signals: SIGNALS }, undefined],
-])('an explanation tells of %s', async (_, modes, rollout, live) => {
+])('an explanation mentions %s', async (_, modes, rollout, live) => {
   const explain = offlineExplainer(compiledTestRuleBook({ rollout: rolloutOf(modes, rollout) }));
   const explanation = await explain({ operation: 'order_floor_plan', body: ORDER });
   if ('fault' in explanation) throw new Error(explanation.fault);

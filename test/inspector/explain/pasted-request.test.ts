@@ -59,7 +59,7 @@ describe('what browsers copy', () => {
       'the text of a request without a version, as editors keep it',
       `### create\n# @name create\nPOST ${URL}\nContent-Type: application/json\n\n${BODY}`,
     ],
-  ])('%s is the request that it was', (_, text) => {
+  ])('%s is read as the original request', (_, text) => {
     const { requests, faults } = read(text);
     expect(faults).toEqual([]);
     expect(requests.map(({ request }) => request)).toMatchObject(POSTED);
@@ -199,7 +199,7 @@ describe('parts of a command that are not known', () => {
     ['curl https://x/a -H "Authorization: Bearer $TOKEN"', '/a', ''],
     ['curl https://x/a -H "X-A: $V"', '/a', 'The value of $V in X-A is not known: it is used as written.'],
     ['curl https://x/a?b=1&c=2', '/a?b=1', 'In a shell, & ends the command'],
-  ])('%s is explained, and it is said', (text, target, sentence) => {
+  ])('%s is explained, with a note', (text, target, sentence) => {
     const { requests, notes, faults } = read(text);
     expect(faults).toEqual([]);
     expect(requests.map(({ request }) => request.target)).toEqual([target]);

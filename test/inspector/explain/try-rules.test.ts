@@ -22,7 +22,7 @@ function without(id: string): string {
 }
 
 test.each(['off', 'bodies'])(
-  'a rule book is tried on what is kept, with capture %s, and is not put into force',
+  'a rule book is tried on the kept exchanges, with capture %s, and is not put into force',
   async (capture) => {
     const gateway = await inspected({ capture }, '{"data":{"highlight_type":"slide"}}');
     const order = '{"data":{"transition_type":"slide","property":{"display_name":"Loft","suburb":"Enmore"}}}';
@@ -129,7 +129,7 @@ test.each<[name: string, edit: (text: string) => string, body: string, explained
     { verdict: 'unchanged', edited: ['verdict: refused (wrapper-not-object at /data), now unchanged'] },
   ],
 ])(
-  'a request is explained by %s, and what differs from the one in force is named',
+  'a request is explained by %s, with the differences from the rule book in force',
   async (_, edit, body, explained) => {
     const gateway = await inspected();
     const rules = edit(shipped);

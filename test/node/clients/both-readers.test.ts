@@ -191,7 +191,7 @@ const responses: readonly (readonly [title: string, response: readonly string[]]
   ['429', ['HTTP/1.1 429 Slow\r\nRetry-After: 5\r\nContent-Length: 2\r\n\r\n{}']],
   ['a response that breaks', ['HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nabc', 'RESET']],
   ['chunks that break', [`HTTP/1.1 200 OK\r\n${CHUNKED}3\r\nabc\r\n`, 'RESET']],
-  ['a chunk that is none', [`HTTP/1.1 200 OK\r\n${CHUNKED}3\r\nabc\r\n`, 'x\r\n']],
+  ['an invalid chunk', [`HTTP/1.1 200 OK\r\n${CHUNKED}3\r\nabc\r\n`, 'x\r\n']],
   ['no response', ['RESET']],
   ['no HTTP', ['rubbish']],
   ['NUL', ['HTTP/1.1 200 OK\r\nX: a\0\r\nContent-Length: 0\r\n\r\n']],

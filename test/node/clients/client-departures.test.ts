@@ -167,11 +167,14 @@ describe('a client that goes away', () => {
     },
   );
 
-  test.each(WAYS)('with its whole response leaves no such mark: %s', async (_reader, first) => {
-    const entry = await entryOfReset(first, ok());
-    expect(entry).toMatchObject({ status: 200 });
-    expect(entry.incomplete).toBeUndefined();
-  });
+  test.each(WAYS)(
+    'with its whole response leaves no mark of an incomplete one: %s',
+    async (_reader, first) => {
+      const entry = await entryOfReset(first, ok());
+      expect(entry).toMatchObject({ status: 200 });
+      expect(entry.incomplete).toBeUndefined();
+    },
+  );
 
   test.each([
     ['V2', `POST /api/v2/x HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi`],

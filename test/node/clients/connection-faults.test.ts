@@ -40,7 +40,7 @@ describe('a faulty request gets the response that it gets alone, behind the resp
       'bad-framing',
       400,
     ],
-    ['a chunked body for nobody', FAULTY.replace('/api/v2/y', '/y'), 'not-found', 404],
+    ['a chunked body for a path of no service', FAULTY.replace('/api/v2/y', '/y'), 'not-found', 404],
     [
       'a method that is no token',
       'P(T /api/v2/y HTTP/1.1\r\nHost: g\r\nContent-Length: 2\r\n\r\nhi',
@@ -92,7 +92,7 @@ test.each([
     400,
   ],
 ])(
-  'a request whose head is %s is in the log as it was responded to, and counted',
+  'a request whose head is %s is in the log with the status that it got, and counted',
   async (_what, head, code, status) => {
     const gateway = await inspected();
     const { text } = await ended(gateway.port, head);

@@ -63,7 +63,7 @@ const responses = fc
 const lane = fc.constantFrom('/api/v1/x', '/api/v2/x');
 
 test(
-  'no response of V2 is a bug or leaves a client without an end, on any version of HTTP',
+  'no response of V2 causes a bug or leaves a client waiting, on any version of HTTP',
   fuzzTime(),
   async () => {
     let response = '';

@@ -93,7 +93,7 @@ describe('several listening sockets of one port', () => {
   test.each([
     ['one that shares', true],
     ['one that does not', false],
-  ])('a port that somebody listens on is an error: %s', async (_who, shares) => {
+  ])('a port in use is an error: %s', async (_who, shares) => {
     const port = await freePort();
     const other = several();
     onTestFinished(() => closeAll(other));

@@ -59,7 +59,7 @@ test('bytes are copied, because the memory of a part is used again within the tu
 });
 
 test.for([{ isSlow: true }, { secure: true }])(
-  'what a socket goes on reading is not overwritten by later turns: %j',
+  'bytes that a socket still reads are not overwritten by later turns: %j',
   async (kind) => {
     const sockets = new Sockets();
     queued(sockets.response('a', kind), 'first');
@@ -86,7 +86,7 @@ test.each([
   ['at its write', { fails: true }, ['b written', 'a ended', 'b ended'], 'the write of a'],
   ['at its end', { fault: true }, ['a written', 'b written', 'b ended'], 'the end of a'],
 ])(
-  'an error of one keeps no other from being written and ending: %s',
+  'an error of one response does not keep others from being written and ending: %s',
   async (_when, kind, events, message) => {
     const sockets = new Sockets();
     const errors: unknown[] = [];

@@ -178,7 +178,7 @@ describe('HTTP/2 for clients', () => {
 test.each([
   ['http/1.0 alone, as `curl -0` offers', ['http/1.0'], 'HTTP/1.0'],
   ['no protocol at all', [], 'HTTP/1.1'],
-  ['one that nobody knows beside HTTP/1.1', ['spdy/3', 'http/1.1'], 'HTTP/1.1'],
+  ['an unknown protocol beside HTTP/1.1', ['spdy/3', 'http/1.1'], 'HTTP/1.1'],
 ])('over TLS, a client that offers %s is served', async (_what, protocols, version) => {
   const { gateway } = await securelyServed(ok('"old"'));
   const client = tlsConnect({

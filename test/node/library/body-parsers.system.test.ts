@@ -164,7 +164,7 @@ const SERVICES: readonly [name: string, service: Service, sent: Buffer, body: un
     ['Express 4, first', expressWith(express4, [], [express4.json()]), order(V1), VALUE],
     ['Express, setEncoding()', expressWith(express, [encoded], [wholeBody]), order(V1), undefined, V2],
     ['Express, after something slow', expressWith(express, [later], [express.json()]), order(V1), VALUE],
-    ['Express, a rawBody of its own', expressWith(express, [encoded, wholeBody]), order(V1), undefined, V2],
+    ['Express with its own rawBody', expressWith(express, [encoded, wholeBody]), order(V1), undefined, V2],
     [
       'Express, one who reads at the same time',
       expressWith(express, [appended], [express.json()]),

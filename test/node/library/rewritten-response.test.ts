@@ -336,34 +336,31 @@ test('header fields that are changed after the first part of the body throw, as 
 test.each([
   ['with its length', { 'content-length': BODY.length }],
   ['without', {}],
-])(
-  'middleware that sends the head by itself, as express-session does, can do so: %s',
-  async (_how, fields) => {
-    const { plain, migrated } = await playBoth((outgoing, see) => {
-      for (const [name, value] of Object.entries({ ...JSON_FIELDS, ...fields }))
-        outgoing.setHeader(name, value);
-      const sendHead = (): void => {
-        const isSent = Reflect.get(outgoing, '_header') !== null;
-        if (!isSent) callMethod(outgoing, '_implicitHeader', []);
-      };
-      // As on-headers does: the last chance to set fields, taken once.
-      const writeHead = outgoing.writeHead.bind(outgoing);
-      let heads = 0;
-      outgoing.writeHead = (...given: unknown[]) => {
-        heads += 1;
-        if (heads === 1) outgoing.setHeader('set-cookie', 'id=1');
-        return Reflect.apply(writeHead, undefined, given);
-      };
-      sendHead();
-      see(outgoing.write(BODY.slice(0, -1)));
-      sendHead();
-      outgoing.end(BODY.slice(-1));
-    });
-    expect(migrated.seen).toEqual(plain.seen);
-    expect(migrated.text.match(/^set-cookie: id=1\r$/gm)).toHaveLength(1);
-    expect(migrated.text).toMatch(/\r\n\r\n\{"data":\{"transition_type":"x"\}\}$/);
-  },
-);
+])('middleware can send the head itself, as express-session does: %s', async (_how, fields) => {
+  const { plain, migrated } = await playBoth((outgoing, see) => {
+    for (const [name, value] of Object.entries({ ...JSON_FIELDS, ...fields }))
+      outgoing.setHeader(name, value);
+    const sendHead = (): void => {
+      const isSent = Reflect.get(outgoing, '_header') !== null;
+      if (!isSent) callMethod(outgoing, '_implicitHeader', []);
+    };
+    // As on-headers does: the last chance to set fields, taken once.
+    const writeHead = outgoing.writeHead.bind(outgoing);
+    let heads = 0;
+    outgoing.writeHead = (...given: unknown[]) => {
+      heads += 1;
+      if (heads === 1) outgoing.setHeader('set-cookie', 'id=1');
+      return Reflect.apply(writeHead, undefined, given);
+    };
+    sendHead();
+    see(outgoing.write(BODY.slice(0, -1)));
+    sendHead();
+    outgoing.end(BODY.slice(-1));
+  });
+  expect(migrated.seen).toEqual(plain.seen);
+  expect(migrated.text.match(/^set-cookie: id=1\r$/gm)).toHaveLength(1);
+  expect(migrated.text).toMatch(/\r\n\r\n\{"data":\{"transition_type":"x"\}\}$/);
+});
 
 test('lookups are made by the option of the migration, with the credentials of the client', async () => {
   const reading = await readRuleBook(

@@ -58,7 +58,7 @@ test.each([
   ['missing.log', /there is no file .*missing.log/],
   ['*.missing', /No file matches/],
   ['bare', /has no log/],
-])('what names no log is said: %s', async (name, fault) => {
+])('an argument that names no log is reported: %s', async (name, fault) => {
   expect(await logSources([at(name)])).toEqual({ fault: expect.stringMatching(fault) });
 });
 

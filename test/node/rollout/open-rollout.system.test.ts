@@ -126,7 +126,7 @@ test.each([
     '{"format":1,"revision":1,"changed":"2026-01-01T00:00:00Z","default":{"mode":"all"},"operations":{},"clients":{},"rollbacks":[]}',
   ],
   [
-    'a share that is none',
+    'an invalid share',
     '{"format":1,"revision":1,"changed":"2026-01-01T00:00:00Z","default":{"mode":"canary","share":0},"operations":{},"clients":{},"rollbacks":[]}',
   ],
   ['another layout', '{"format":2}'],

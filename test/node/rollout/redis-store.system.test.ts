@@ -214,7 +214,7 @@ test.each([
   ['texts that are a list', 'DEL TEXTS\r\nRPUSH TEXTS a'],
   ['a process without a number', 'HSET PROCESSES x abc'],
   ['processes that are a text', 'SET PROCESSES text'],
-])('%s is told once, and texts are shared again', async (_, written) => {
+])('%s is reported once, and texts are shared again', async (_, written) => {
   const server = await playedRedis();
   const told: string[] = [];
   const store = await open(server.url, { onForeign: (sentence) => told.push(sentence) });

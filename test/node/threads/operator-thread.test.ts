@@ -30,7 +30,7 @@ describe('work in the thread', () => {
     ['deep', DEEP],
     ['wide', WIDE],
     ['no JSON', 'x'.repeat(100_000)],
-  ])('comes to what it comes to at once: %s', async (_name, body) => {
+  ])('has the same result as at once: %s', async (_name, body) => {
     const work = explainWork(body);
     const expected = await doOperatorWork(work, {
       compiled: () => rules,

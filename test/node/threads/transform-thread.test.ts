@@ -39,13 +39,13 @@ const bodyOf = (outcome: TransformOutcome): unknown =>
 
 // Attack: one client's body has the module leave something behind, which meets the calls of all others.
 test.each([
-  ['a rejection that nobody awaits', 'void Promise.reject(new Error("left"));'],
+  ['a rejection that is not awaited', 'void Promise.reject(new Error("left"));'],
   ['an error in a timer', 'setTimeout(() => { throw new Error("left"); }, 0);'],
   ['an error in each turn', 'setInterval(() => { throw new Error("left"); }, 1);'],
   ['a loop', 'setImmediate(() => { for (;;); });'],
   ['an end of the thread', 'setImmediate(() => process.exit(1));'],
   ['more values than there is memory', 'setImmediate(() => { const all = []; for (;;) all.push({}); });'],
-])('what a call leaves running costs no other call its result: %s', async (_what, left) => {
+])('work that a call leaves running costs no other call its result: %s', async (_what, left) => {
   const call = callsOf(
     `export const request = (body) => {
       if (body.leave) { ${left} }
@@ -145,6 +145,6 @@ test.each<[string, ThreadTimes, number]>([
   ['a thread without a processor', { workedMs: 30, idleMs: 0 }, 30],
   ['one that does not run yet', 'unborn', 0],
   ['a runtime that reports no times', undefined, 20_000],
-])('of 20 s, %s has used so much of the time for loading', (_, times, used) => {
+])('%s has used this much of the 20 s for loading', (_, times, used) => {
   expect(startingMs(20_000, times)).toBe(used);
 });

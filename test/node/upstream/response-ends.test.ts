@@ -66,7 +66,7 @@ const CASES = (['TLSv1.2', 'TLSv1.3'] as const).flatMap((version) =>
 );
 
 test.each(CASES)(
-  '$version: a body with an end of its own is whole when V2 ends $how',
+  '$version: a body that marks its own end is whole when V2 ends $how',
   async ({ version, end }) => {
     for (const response of [ok(BODY), CHUNKED]) {
       // A reset may overtake the response, whose end is then missing to anybody.

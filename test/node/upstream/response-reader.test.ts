@@ -124,7 +124,7 @@ describe('responses', () => {
 });
 
 test.each(SLOPPY_RESPONSES.filter(([, lines]) => lines.includes('end')))(
-  "bytes after %j are nobody's response",
+  'bytes after %j are not a response to any request',
   (text, lines) => {
     expect(eventsOf(`${text}HTTP/1.1 200 Poison\r\n\r\n`)).toBe(lines);
   },

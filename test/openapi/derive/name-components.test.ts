@@ -75,7 +75,7 @@ test.each<readonly [title: string, conversion: Conversion | undefined, v2: JsonO
     text({ pattern: '^inv_[0-9]+$', minLength: 5, maxLength: 20 }),
     text({ pattern: DIGITS, minLength: 1, maxLength: 16 }),
   ],
-  ['what is read only', unprefix, { $ref: 'Id' }, text({ pattern: DIGITS, readOnly: true })],
+  ['a read-only member', unprefix, { $ref: 'Id' }, text({ pattern: DIGITS, readOnly: true })],
   [
     'a quantifier behind the text is about its last character',
     unprefix,
@@ -111,7 +111,7 @@ test.each<readonly [title: string, conversion: Conversion | undefined, v2: JsonO
     text({ format: 'date', example: '2026-01-31' }),
   ],
   [
-    'a format of its own',
+    'its own format',
     date('datetime', 'DD/MM/YYYY'),
     DAY_TIME,
     text({ pattern: String.raw`^(?:\d{2})\/(?:\d{2})\/(?:\d{4})$` }),

@@ -57,7 +57,7 @@ test.each<[what: string, one: unknown, media: string, expected: string]>([
     'errors: rails\n',
   ],
   [
-    'a list of its own, which is a question',
+    'its own list, which is a question',
     objectOf({ error: objectOf({ fields: listOf(objectOf({ field: text, message: text, code: text })) }) }),
     'application/json',
     '# errors: { list: error.fields, pointer: field, text: [message] }\n',
@@ -75,7 +75,7 @@ test.each<[what: string, one: unknown, media: string, expected: string]>([
     '\nrefusals: rails\n',
   ],
   [
-    'an object of its own',
+    'its own object',
     objectOf({
       ok: { type: 'boolean' },
       error: objectOf({ errorCode: text, message: text, request_id: text }),

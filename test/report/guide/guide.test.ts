@@ -89,7 +89,7 @@ const RULES: readonly (readonly [rules: string, body: string, said: readonly str
 ];
 
 test.each(RULES)(
-  'of %s with %s the guide says what moves, and what its value becomes',
+  'for %s with %s the guide says what moves, and what its value becomes',
   async (rules, body, said) => {
     const parsed = await bookOf(`request: [${rules}]`);
     const book = { ...parsed, policies: { ...parsed.policies, value: 'keep' as const } };
@@ -116,7 +116,7 @@ test.each([
   ],
   // The value may be a key of the operator's.
   ['{ set: { a: s3cret } }', 'set', ['?a > ?a: V2 needs this value']],
-] as const)('of the query rule %s the guide says what becomes of the value', async (rules, rule, said) => {
+] as const)('for the query rule %s the guide says what the value becomes', async (rules, rule, said) => {
   const book = await bookOf(`query: [${rules}]`);
   const edits = [{ change: 'c', rule, from: '?a', path: '?a' }];
   expect(shown(movesOf(book, edits, { method: 'GET', bytesIn: 0, path: '/api/v1/things?a=…' }))).toEqual(
@@ -160,7 +160,7 @@ test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
     "/a > /a, with other values; for today's: outstanding is open",
   ],
   ['response: [{ set: { a: 7 } }]', [edit('set', '/a')], '/a > /a, with other values'],
-])('of responses with %s the guide says what makes the value of today', async (rules, edits, said) => {
+])('for responses with %s the guide says how to get today’s value', async (rules, edits, said) => {
   const guide = new Guide('3fa9');
   const entry = sampleEntry(1, Date.UTC(2026, 10, 21));
   guide.add({ ...entry, client: '3fa90000', operation: 'make', status: 201, responseEdits: edits });
@@ -214,7 +214,7 @@ test.each([
     'POST /api/v2/things?a=b\n',
     { field: 'Accept', value: 'application/vnd.acme.v2+json' },
   ],
-])('what names the release at V2: %s', async (version, after, field) => {
+])('the place of the release at V2: %s', async (version, after, field) => {
   const book = await bookIn(`{ version: ${version}, operations: { make: POST /things }, changes: [] }`);
   const guide = new Guide('3fa9');
   const entry = { ...sampleEntry(1, Date.UTC(2026, 10, 21)), client: '3fa90000', operation: 'make' };
@@ -275,7 +275,7 @@ test.each<
     'X-A: > X-B: a …: put "a " before the key|X-Api-Key: > Authorization: Bearer …: put "Bearer " before the key',
   ],
 ])(
-  'of the header rules %s the guide says the form of the value',
+  'for the header rules %s the guide says the form of the value',
   async (rules, head, query, before, after, moves) => {
     const book = await bookOf(`headers: [${rules}]`);
     const plan = compileHeaderPlans(book).of(book.operations[0]);
@@ -477,7 +477,7 @@ const FACTS: readonly (readonly [changes: string, facts: readonly string[]])[] =
   ],
 ];
 
-test.each(FACTS)('of the changes %s a guide lists each fact once', async (changes, facts) => {
+test.each(FACTS)('for the changes %s a guide lists each fact once', async (changes, facts) => {
   const book = await bookIn(
     `operations: { make: POST /things, read: GET /things }\nchanges:\n${changes.replaceAll(/^ */gm, '  ')}\n`,
   );

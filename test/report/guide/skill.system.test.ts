@@ -59,7 +59,7 @@ afterAll(() => services.close());
 
 describe.each(LANGUAGES)('a client in $language', ({ language, tags, command, prints, seeks }) => {
   test(
-    'that was changed by the skill sends what V2 takes without the gateway',
+    'that was changed by the skill sends requests that V2 takes without the gateway',
     { tags: [...tags] },
     async () => {
       services.reset();

@@ -379,7 +379,7 @@ const anyLog = fc.record({
 });
 
 test(
-  'every count of a plan is what a reader counts in the log, and no brownout is on an avoided day',
+  'every count of a plan is one that a reader counts in the log, and no brownout is on an avoided day',
   fuzzTime(),
   () => {
     fc.assert(
@@ -538,7 +538,7 @@ describe('check warns of the clients', () => {
       [A, B],
     ],
     ['of half of the requests, at night', { ...NIGHT, share: 50 }, [A]],
-  ])('that no brownout %s is for', (_, { from, until, ...more }, missed) => {
+  ])('that no brownout %s reaches', (_, { from, until, ...more }, missed) => {
     const times = { ...(from && { from: NOW + from }), ...(until && { until: NOW + until }) };
     const rollout = {
       ...NONE,

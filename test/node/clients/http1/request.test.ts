@@ -154,7 +154,7 @@ describe('heads', () => {
     [`${HEAD}transfer-ENCODING:\r\n\r\n`],
     [`${HEAD.replace('1.1', '1.0')}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
     ['CONNECT g:80 HTTP/1.1\r\nHost: g\r\nContent-Length: 5\r\n\r\nhello'],
-  ])('%j: where it ends is not known', (text) => {
+  ])('%j: its end is not known', (text) => {
     const request = read(text);
     expect(request?.end).toBe(request?.bodyAt);
     expect(request?.isLast).toBe(true);

@@ -328,7 +328,7 @@ describe('the end of a connection', () => {
   });
 
   test.each(['before', 'after'])(
-    'draining: one made %s that is asked to end with its first request',
+    'draining: a connection made %s is told to end with its first request',
     async (when) => {
       const { gateway } = await securelyServed(ok('"first"'), { 'drain-delay': '2500' });
       const early = when === 'before' ? await rawH2(gateway.port, ca.cert) : undefined;
@@ -377,23 +377,26 @@ describe('the end of a connection', () => {
     ['that sends nothing', [], undefined],
     ['that has been served', [1], undefined],
     ['with half a head', [], Buffer.from([0, 0, 9, 1])],
-  ] as const)('one %s is closed in time, and pings do not count against it', async (_what, streams, rest) => {
-    const { gateway, raw } = await servedOverH2(ok('"fine"'), {
-      'idle-timeout': '700',
-      'client-headers-timeout': '900',
-    });
-    for (const stream of streams) raw.head(stream, requestHead('/api/v2/x'));
-    for (let count = 0; count < 4; count += 1) {
-      await pause(300);
-      raw.frame(PING, 0, 0, Buffer.alloc(8));
-    }
-    await until(() => raw.frames.filter(({ type }) => type === PING).length === 4);
-    if (rest !== undefined) raw.socket.write(rest);
-    await once(raw.socket, 'close');
-    expect(raw.frames.findLast(({ type }) => type === GOAWAY)?.payload.readUInt32BE(4)).toBe(NO_ERROR);
-    const refused = gateway.entries().filter(({ verdict }) => verdict === 'refused');
-    expect(refused.map(({ failure }) => failure)).toEqual(rest === undefined ? [] : ['client-timeout']);
-  });
+  ] as const)(
+    'a connection %s is closed in time, and pings do not count against it',
+    async (_what, streams, rest) => {
+      const { gateway, raw } = await servedOverH2(ok('"fine"'), {
+        'idle-timeout': '700',
+        'client-headers-timeout': '900',
+      });
+      for (const stream of streams) raw.head(stream, requestHead('/api/v2/x'));
+      for (let count = 0; count < 4; count += 1) {
+        await pause(300);
+        raw.frame(PING, 0, 0, Buffer.alloc(8));
+      }
+      await until(() => raw.frames.filter(({ type }) => type === PING).length === 4);
+      if (rest !== undefined) raw.socket.write(rest);
+      await once(raw.socket, 'close');
+      expect(raw.frames.findLast(({ type }) => type === GOAWAY)?.payload.readUInt32BE(4)).toBe(NO_ERROR);
+      const refused = gateway.entries().filter(({ verdict }) => verdict === 'refused');
+      expect(refused.map(({ failure }) => failure)).toEqual(rest === undefined ? [] : ['client-timeout']);
+    },
+  );
 
   test.each([0, 100, 4095, 4096, 65_536])(
     'a client whose table of fields has %i bytes reads every response',

@@ -84,7 +84,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 );
 
 test(
-  'whatever frames a client sends, its exchanges end, nothing is a bug, and the others are served',
+  'for any frames of a client, its exchanges end, no bug occurs, and other clients are served',
   fuzzTime(),
   async () => {
     const { gateway } = await securelyServed((socket, request) => {

@@ -161,7 +161,7 @@ describe('a section that is malformed (RFC 9113 §8.1.1)', () => {
     ['two paths', [...HEAD, PATH]],
     ['two authorities', [...HEAD, AUTHORITY]],
     ['a pseudo-header field of a response', [...HEAD, [':status', '200']]],
-    ['a pseudo-header field that nobody knows', [...HEAD, [':protocol', 'websocket']]],
+    ['an unknown pseudo-header field', [...HEAD, [':protocol', 'websocket']]],
     ['a pseudo-header field behind another field', [...without(PATH), ['a', 'b'], PATH]],
     ['a pseudo-header field behind a cookie', [...without(PATH), ['cookie', 'b'], PATH]],
     ['a tunnel to nowhere', [[':method', 'CONNECT']]],

@@ -572,7 +572,7 @@ test('each byte has its code, wherever that begins', () => {
 });
 
 test(
-  'codes that are cut, changed or spoilt are read as a slow reader reads them, or not at all, whatever is around',
+  'codes that are cut, changed or damaged are read as by a slow reader, or not at all, between any bytes',
   fuzzTime(),
   () => {
     const pieces = fc.oneof(

@@ -97,7 +97,7 @@ describe('responses of V2 at which Node would throw cross as over HTTP/1.1', () 
   });
 
   test.each(['600', '700', '999'])(
-    'a status of no class, %s, of V2 is a 502 on every lane',
+    'a status outside all classes, %s, of V2 is a 502 on every lane',
     async (status) => {
       const v2 = await rawServer((socket) =>
         socket.write(`HTTP/1.1 ${status} Odd\r\nContent-Length: 2\r\n\r\nok`),
@@ -148,7 +148,7 @@ describe('the head of a request', () => {
 });
 
 describe('a stream that is reset', () => {
-  test.each(CODES)('in its body brings V2 no short one that looks whole: %j', async (code) => {
+  test.each(CODES)('in its body never gives V2 a short body that looks whole: %j', async (code) => {
     const { v2, gateway, raw } = await servedOverH2();
     let stream = -1;
     for (const path of ['/api/v1/clients', '/api/v2/clients']) {
