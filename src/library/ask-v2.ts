@@ -7,8 +7,8 @@ import { collectStream, isJsonText } from './web-body.ts';
 import { type HeaderFields, headerFieldsOf } from './verdicts.ts';
 
 /**
- * Asks V2 for `target`, a path and a query, with GET and the header fields of the migrated request: its client's credentials are among
- * them. `signal` aborts when the time for it is over.
+ * Sends V2 a GET for `target`, a path and a query, with the header fields of the migrated request, which include the client's credentials.
+ * `signal` aborts when the time for lookups is over.
  */
 export type AskV2 = (
   target: string,
@@ -16,7 +16,7 @@ export type AskV2 = (
   signal: AbortSignal,
 ) => Response | Promise<Response>;
 
-/** What looks up objects of V2 by `ask`, with the fields that the migrated request has. */
+/** Returns a function that looks up objects of V2 by `ask`, with the header fields of the migrated request. */
 export function lookUpBy(ask: AskV2, headers: HeaderFields = []): LookUp {
   const fields = headerFieldsOf(lookupFields(headers.flat()));
   return (job) => lookedUp(job, async (target, signal) => ask(target, fields, signal));
@@ -35,7 +35,7 @@ async function lookedUp(
   const results: LookupResult[] = [];
   const queue = requests.entries();
   const work = async (): Promise<void> => {
-    // All of them take from one queue.
+    // All workers take requests from the same queue.
     for (const [at, { target }] of queue)
       results[at] = await Promise.race([resultOf(() => get(target, aborter.signal), limit), late]);
   };
@@ -76,7 +76,7 @@ async function bodyOf(
   }
   const { whole } = read;
   const coding = readCoding(headers.get('content-encoding') ?? '');
-  // `fetch` decodes bodies, and leaves the field.
+  // `fetch` decodes bodies, and leaves `Content-Encoding` in the head.
   if (coding === undefined || isJsonText(whole)) return whole;
   if (coding === 'unsupported') return 'undecodable';
   return new Promise((resolve) => {

@@ -33,8 +33,8 @@ export type {
 } from './migration.ts';
 
 /**
- * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults, all of which are reported at once. YAML and zod are
- * loaded by the first call only. Never rejects, whatever the text is.
+ * Reads a rule book from YAML 1.2 or JSON; `file` is its name in the faults. Reports all faults at once. Only the first call loads YAML and
+ * zod. Never rejects, for any text.
  */
 export async function readRuleBook(text: string, file = 'rules.yaml'): Promise<RuleBookReading> {
   return read(text, file);

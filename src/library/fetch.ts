@@ -22,16 +22,16 @@ import {
 import { collectStream, continueStream, isJsonText, streamOf } from './web-body.ts';
 import type { MigratedRequest, RefusedRequest, ResponseVerdict } from './verdicts.ts';
 
-/** A handler in the shape of `fetch`; everything that the platform passes beside the request is handed on. */
+/** A handler with the signature of `fetch`; further arguments of the platform are handed on. */
 type FetchHandler<Rest extends readonly unknown[] = []> = (
   request: Request,
   ...rest: Rest
 ) => Response | Promise<Response>;
 
 /**
- * Wraps the handler of a V2 service so that it also serves V1 clients: requests under V1's prefix reach `v2` migrated, all others as
- * they are. Bodies are decoded from gzip and deflate, and streamed where no rule needs them whole. What response rules look up is asked of
- * `lookups`: by default of `v2`.
+ * Wraps the handler of a V2 service so that it also serves V1 clients: it migrates requests under V1's prefix for `v2`, and passes all
+ * others on unchanged. Bodies are decoded from gzip and deflate, and streamed unless a rule needs them whole. Response rules look up
+ * objects by `lookups`, by default by `v2`.
  */
 export function migrateFetch<Rest extends readonly unknown[]>(
   migration: Migration,
@@ -89,10 +89,10 @@ async function migrateRequest(
   }
   if (request.bodyUsed) return started.alreadyRead();
   if (started.action === 'stream') return streamRequest(started, body);
-  // Rules give a request without a body one.
+  // Rules can add a body to a request without one.
   const read = body === null ? { whole: NO_BYTES } : await collectStream(body, started.bodyLimit);
   if ('reader' in read) {
-    // The rest is ignored, and so is a client that has left.
+    // The rest is ignored, and so is the error if the client has left.
     read.reader.cancel().catch(() => {});
     return started.tooLarge();
   }
@@ -114,7 +114,7 @@ function lengthOf({ method, headers }: Request): number | undefined {
   return method === 'GET' || method === 'HEAD' ? undefined : readDecimal(headers.get('content-length') ?? '');
 }
 
-/** Forwards a body as it arrives: a fault before anything is sent refuses it, and a later one breaks the body that the service reads. */
+/** Forwards a body as it arrives. A fault before the first byte is sent refuses the request; a later one breaks the body off. */
 async function streamRequest(
   started: StreamedRequest,
   body: ReadableStream<Uint8Array> | null,
@@ -135,7 +135,7 @@ async function streamRequest(
   return { sent, body: stream };
 }
 
-/** The header fields as received; platforms without a field for it have `Host` in the address alone. */
+/** The header fields as received; platforms that have no `Host` field have the host in the address. */
 function fieldsOf({ headers, url }: Request): HeaderList {
   const fields = requestHeaders(headers, undefined);
   return headers.has('host') ? fields : [...fields, 'Host', new URL(url).host];
@@ -151,7 +151,7 @@ function requestTo(origin: string, request: Request, sent: MigratedRequest, body
   if (length !== null) headers.set('content-length', length);
   const host = received.get('host');
   if (host !== null) headers.set('host', host);
-  // What Workers know of the client.
+  // Information of Workers about the client.
   const platform = 'cf' in request ? { cf: request.cf } : {};
   const redirect = redirectOf(request);
   const init: StreamingInit = { method, headers, signal, redirect, body, duplex: 'half', ...platform };
@@ -159,8 +159,8 @@ function requestTo(origin: string, request: Request, sent: MigratedRequest, body
 }
 
 /**
- * The handling of redirects by `fetch`. @hono/node-server's substitute for a `Request` would create a complete one only to return the
- * default for requests from a socket.
+ * The handling of redirects by `fetch`. For requests from a socket, @hono/node-server's substitute for a `Request` would create a complete
+ * one only to return the default.
  */
 function redirectOf(request: Request): RequestRedirect {
   return Object.hasOwn(Object.getPrototypeOf(request), 'constructor') ? request.redirect : 'follow';
@@ -218,8 +218,9 @@ function enqueue(
 }
 
 /**
- * Returns a response with another head; what only Workers have stays, such as a body that is not to be compressed again. Bytes elsewhere are
- * those of a new response: @hono/node-server writes them at once, and reads those of a copy from a stream.
+ * Returns a response with another head, and keeps settings that only Workers have, such as for a body that is already compressed.
+ * Elsewhere, a body of bytes gets a new response: @hono/node-server writes its bytes at once, but reads those of a copied response from a
+ * stream.
  */
 function withHead(response: Response, head: ResponseHeadOf, body: WebBody): Response {
   const { status, headers: fields } = head;

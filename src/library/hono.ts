@@ -8,15 +8,15 @@ import { migrateFetch } from './fetch.ts';
 import type { Migration } from './migration.ts';
 
 /**
- * Returns middleware for a V2 service on Hono that also serves V1 clients: a request under V1's prefix is migrated and handled by the
- * route of `app` that V2 has for it. Register it before the routes: `app.use(migrateV1(migration, app))`. Middleware in front of it runs
- * once, and may read the body by `c.req.json()`, `text()`, `arrayBuffer()` or `parseBody()`.
+ * Returns middleware for a V2 service on Hono that also serves V1 clients: it migrates a request under V1's prefix, and `app` handles it by
+ * V2's route. Register it before the routes: `app.use(migrateV1(migration, app))`. Middleware in front of it runs once, and may read the
+ * body by `c.req.json()`, `text()`, `arrayBuffer()` or `parseBody()`.
  */
 export function migrateV1<E extends Env>(
   migration: Migration,
   app: Pick<Hono<E>, 'fetch' | 'router' | 'getPath' | 'routes'>,
 ): MiddlewareHandler<E> {
-  // Where both versions share a prefix, a migrated request comes by here again.
+  // If both versions have the same prefix, the migrated request reaches this middleware again.
   const migrated = new WeakSet<Request>();
   const middleware: MiddlewareHandler<E> = async (context, next) => {
     const { raw } = context.req;
@@ -39,7 +39,7 @@ export function migrateV1<E extends Env>(
     // A lookup is a separate request with a context of its own.
     const handle = migrateFetch(migration, serve, fetchAgain);
     const response = await handle(received);
-    // A response that is assigned to a context that has one would get the header fields of both.
+    // Hono merges the header fields of an assigned response with those of a response that the context already has.
     if (context.finalized) context.res = undefined;
     context.res = response;
     return response;
@@ -47,7 +47,7 @@ export function migrateV1<E extends Env>(
   return middleware;
 }
 
-/** Returns the request with a body that can be read, also where middleware has read it by Hono's methods, which keep it. */
+/** Returns the request with a readable body, even if middleware has read it by Hono's methods, which cache it. */
 async function unreadRequest(context: Context): Promise<Request> {
   const { req } = context;
   const isKept = KEPT.some((form) => form in req.bodyCache);
@@ -61,7 +61,7 @@ async function unreadRequest(context: Context): Promise<Request> {
   return new Request(req.raw, { method: req.method, headers, body });
 }
 
-/** The forms of a body that have all of it; those of multipart fields do not have its boundary. */
+/** The cached forms that contain the whole body; a parsed multipart form lacks the boundary. */
 const KEPT = ['arrayBuffer', 'text', 'blob', 'json'];
 
 /** Serves a request by the routes of its path that have not run for the V1 request, in the same context. */

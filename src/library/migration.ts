@@ -68,19 +68,19 @@ export interface MigrationOptions {
   /** The modules that operations name as their `transform`, by the path that the rule book has for them. */
   readonly transforms?: Readonly<Record<string, TransformModule>>;
   /**
-   * Hashes a body that came with `Content-MD5`, `Digest`, `Content-Digest` or `Repr-Digest`; undefined for an algorithm that it does not know.
-   * The adapters bring their own. Where there is none, or it returns a promise that `request` and `finish` do not wait for, nobody judges
-   * the digest of a body that is edited: it is dropped, with the note `digest-unjudged`.
+   * Hashes a body that came with `Content-MD5`, `Digest`, `Content-Digest` or `Repr-Digest`; undefined for an unknown algorithm. The
+   * adapters have their own. If there is none, or if it returns a promise, for which `request` and `finish` do not wait, the digest of an
+   * edited body is not checked: it is dropped, with the note `digest-unjudged`.
    */
   readonly hash?: HashBody;
   /**
-   * Asks V2 for what response rules look up, unless an adapter brings its own: `fetch` and Hono do. Where nothing asks, and in
-   * `response` and `finish`, which do not wait, nothing is looked up: clients get what `absent` says, with the note `lookup-unasked`.
+   * Sends the lookups of response rules to V2; the adapters for `fetch` and Hono have their own. Without it, and in `response` and
+   * `finish`, which do not wait, nothing is looked up: clients get what `absent` of the rule says, with the note `lookup-unasked`.
    */
   readonly lookup?: AskV2;
 }
 
-/** The server in front of it has limits of its own. */
+/** The server in front of the library has its own limits. */
 const NO_LIMITS = { count: Infinity, bytes: Infinity };
 
 /** The parts of a migrated request that its response depends on. */
@@ -99,14 +99,14 @@ export interface RequestBodyFacts {
 
 /** How to handle a request whose head is known; `action` tells the cases apart. For adapters that stream or decode bodies. */
 export type StartedRequest =
-  /** It is not for V1. */
+  /** The request is not for V1. */
   | { readonly action: 'pass' }
   | { readonly action: 'refuse'; readonly refused: RefusedRequest }
   /** The body, if there is one, is sent as received. */
   | {
       readonly action: 'forward';
       readonly request: MigratedRequest;
-      /** True where the body is not sent: the operation has a method at V2 that has no use for one. */
+      /** True if the body must not be sent, because V2's method for the operation has no use for one. */
       readonly dropsBody?: true;
     }
   | CollectedRequest
@@ -123,11 +123,11 @@ export interface StreamedRequest extends FinishedRequest {
   refuse(refusal: Refusal): RefusedRequest;
 }
 
-/** A request whose body may be there whole. */
+/** A request whose body may be available as a whole. */
 interface FinishedRequest {
-  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
+  /** Returns the outcome for a body; `received` is the body before decoding, if it has a content coding. */
   finish(decoded: DecodedBody, received?: Uint8Array): MigratedRequest | RefusedRequest;
-  /** Returns the refusal of a body that the service has read, and no longer has. */
+  /** Returns the refusal of a request whose body the service has already read. */
   alreadyRead(): RefusedRequest;
 }
 
@@ -180,15 +180,15 @@ export interface CollectedResponse {
   readonly limit: number;
   /** The response without rewriting, and without its body. */
   readonly unchanged: UnchangedResponseVerdict;
-  /** Returns the outcome for a body; `received` is the one with its content coding, if it has one. */
+  /** Returns the outcome for a body; `received` is the body before decoding, if it has a content coding. */
   finish(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict;
-  /** The same, which waits for a transform that returns a promise, and for V2 where rules look something up. */
+  /** Like `finish`, but waits for a transform that returns a promise, and for the lookups of rules. */
   settle(decoded: DecodedBody, received?: Uint8Array): ResponseVerdict | Promise<ResponseVerdict>;
 }
 
 /**
- * Migrates V1 requests to V2, and V2's responses back, by the decision and the plans of the gateway. It keeps no state of requests.
- * Every V1 request is migrated: modes, pinned versions, brownouts, newcomers and the sunset of the rule book are not applied.
+ * Migrates V1 requests to V2, and V2's responses back, with the gateway's decisions and plans. It keeps no state between requests. Every V1
+ * request is migrated: modes, pinned versions, brownouts, newcomers and the sunset of the rule book are not applied.
  */
 export class Migration {
   readonly ruleBook: RuleBook;
@@ -197,7 +197,7 @@ export class Migration {
   private readonly options: MigrationOptions;
   private readonly run: CallTransform;
 
-  /** `run` calls the transforms that `modules` of the rule book has. */
+  /** `run` calls the transforms in `modules` of the rule book. */
   constructor(ruleBook: RuleBook, options: MigrationOptions, run: CallTransform) {
     this.ruleBook = ruleBook;
     this.rules = new CompiledRuleBook(ruleBook);
@@ -207,8 +207,8 @@ export class Migration {
   }
 
   /**
-   * Migrates a request with the raw path and query `target`. A body with a content coding is refused with 415, because decoding
-   * has to wait: decode it before, and leave `Content-Encoding` out.
+   * Migrates a request with the raw path and query `target`. A body with a content coding is refused with 415, because decoding is
+   * asynchronous: decode it first, and omit `Content-Encoding`.
    */
   request(method: string, target: string, headers: HeadersLike, body?: BodyLike): RequestVerdict {
     const bytes = bytesOf(body);
@@ -263,7 +263,7 @@ export class Migration {
     const list = headerListOf(headers);
     const received = readHead(list, NO_LIMITS, true);
     const { host } = received;
-    // Names and addresses are the server's matter: without `Host`, the decision is made for any.
+    // Checking `Host` is the server's task: without it, the decision is made for any host.
     const head = host === undefined ? readHead([...list, 'Host', 'localhost'], NO_LIMITS, true) : received;
     const decision = decide({ method, target, version: '1.1', head, hasBody }, this.rules, {
       bodyLimit: this.options.bodyLimit,
@@ -283,7 +283,7 @@ export class Migration {
       case 'pass':
       case 'self-service':
       case 'options':
-      // A library has no way to subscribers: the path is the application's own.
+      // The library does not deliver webhooks: their path belongs to the application.
       case 'webhook':
         return { action: 'pass' };
       case 'migrate': {
@@ -295,8 +295,8 @@ export class Migration {
   }
 
   /**
-   * Decides on the response to a migrated request from its head, for adapters that stream or decode its body. `ask` asks V2 for what rules
-   * look up; by default the option of the migration.
+   * Decides on the response to a migrated request from its head, for adapters that stream or decode its body. `ask` sends the lookups of
+   * rules to V2; by default it is the option of the migration.
    */
   startResponse(
     request: RequestOfResponse,
@@ -380,13 +380,16 @@ function refusedRequest(
 /** Calls a transform, synchronously if possible. */
 type CallTransform = (job: TransformJob) => TransformOutcome | Promise<TransformOutcome>;
 
-/** A body that is there whole: `finish` has the outcome at once, `settle` waits for a transform that returns a promise. */
+/** A whole body: `finish` returns the outcome at once, `settle` waits for a transform that returns a promise. */
 interface WholeBody<Body, Outcome> {
   finish(decoded: Body, received?: Uint8Array): Outcome;
   settle(decoded: Body, received?: Uint8Array): Outcome | Promise<Outcome>;
 }
 
-/** Drives `migration` with transforms that `run` calls; `read` makes the outcome of its end, and `judge` is called before it begins. */
+/**
+ * Drives `migration` with transforms that `run` calls. `judge` is called first, and `read` converts the end of the migration to the
+ * outcome.
+ */
 function wholeBody<Body, Rewrite, End extends object, Outcome>(
   migration: Drivable<Rewrite, End> & { finish(body: Body): ResponseWork | End },
   run: CallTransform,
@@ -400,7 +403,7 @@ function wholeBody<Body, Rewrite, End extends object, Outcome>(
   };
   return {
     finish: (body, received) => {
-      // Facts that are known later are not available here.
+      // The result of a promise comes too late for this function.
       judge(received ?? body)?.catch(() => {});
       const end = drive(migration, migration.finish(body), atOnce);
       if (end instanceof Promise) throw new Error('nothing waits here');
@@ -428,7 +431,7 @@ interface V1RequestParts {
   /** `Host` as received. */
   readonly host: string | undefined;
   readonly migration: RequestMigration;
-  /** The content codings that the adapter decodes; empty if its caller decodes, who may support any. */
+  /** The content codings that the adapter decodes; empty if its caller decodes bodies, from any coding. */
   readonly codings: readonly Coding[];
   readonly hash: HashBody | undefined;
 }
@@ -507,7 +510,7 @@ function streamedRequest(parts: V1RequestParts): MigratedRequest {
   return { verdict: 'rewritten', ...head, body: null, patch: [], omitted: 0, note };
 }
 
-/** The failure, with what its author may know of a transform. */
+/** The failure, with the cause if a transform failed: its author may read it. */
 function explained({ failure: failed, cause }: RefusedMigration): Failure {
   return cause === undefined
     ? failed
@@ -554,8 +557,8 @@ interface V1ResponseParts {
 }
 
 /**
- * Starts a response: one that no rule concerns, or that cannot be rewritten, is complete but for its body, which `isWhole` if it is there
- * already.
+ * Starts a response. One that no rule concerns, or that cannot be rewritten, is complete except for its body. `isWhole` means that the body
+ * is already available.
  */
 function startV1Response(parts: V1ResponseParts, isWhole = false): StartedResponse {
   const { migration, headers, run, lookUp, rules } = parts;
@@ -693,7 +696,10 @@ export function createMigration(ruleBook: RuleBook, options: MigrationOptions = 
   );
 }
 
-/** What the modules of a rule book export; undefined for one that names none. Throws a TypeError for one that is not given. */
+/**
+ * The exports of the modules that a rule book names; undefined if it names none. Throws a TypeError for a module that is not in
+ * `transforms`.
+ */
 function modulesOf(
   { operations }: RuleBook,
   transforms: Readonly<Record<string, TransformModule>>,

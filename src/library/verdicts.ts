@@ -50,7 +50,7 @@ export interface RewrittenRequest extends MigratedRequestHead {
   readonly patch: readonly PatchOperation[];
   /** Number of edits of the body that were applied but are not in `edits`, because their pointers are too long together. */
   readonly omitted: number;
-  /** `digest-unjudged` where the client sent a digest of the body that nobody could check; it is dropped. */
+  /** `digest-unjudged` if the client sent a digest of the body that could not be checked, and was dropped. */
   readonly note: string | undefined;
 }
 
@@ -103,7 +103,7 @@ export interface RewrittenResponseVerdict {
   readonly patch: readonly PatchOperation[];
   /** Number of edits that were applied but are not in `edits`. */
   readonly omitted: number;
-  /** Why something is missing that rules look up; absent otherwise. */
+  /** Why an object that rules look up is missing; absent otherwise. */
   readonly note?: ResponseNote;
 }
 

@@ -33,7 +33,7 @@ export function continueStream(
   );
 }
 
-/** A stream of `start` and then of what `next` resolves to, until that is undefined. */
+/** A stream of `start`, and then of the chunks that `next` resolves to, until it resolves to undefined. */
 export function streamOf(
   next: () => Promise<Uint8Array | undefined>,
   cancel: (reason: unknown) => Promise<void>,
@@ -53,8 +53,8 @@ export function streamOf(
 }
 
 /**
- * True for a body that is JSON text, whatever its `Content-Encoding` says: `fetch` decodes the bodies of responses, and leaves the
- * field. No body in gzip or zlib's format begins so.
+ * True for a body that is JSON text, even if it has a `Content-Encoding`: `fetch` decodes the bodies of responses, and leaves the field.
+ * Data in the formats of gzip and zlib never begins like this.
  */
 export function isJsonText(body: Uint8Array): boolean {
   const first = body.find((byte) => byte > 0x20);

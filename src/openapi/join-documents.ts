@@ -189,8 +189,8 @@ class Join {
       return { $ref: reference, ...(kind === 'schema' ? this.effective(siblings()) : siblings()) };
     const target = this.target(reference, place);
     if (kind === 'schema') {
-      const lead = target === undefined ? reference : this.leadTo(target);
-      return { $ref: lead, ...this.effective(siblings()) };
+      const joined = target === undefined ? reference : this.joinedReference(target);
+      return { $ref: joined, ...this.effective(siblings()) };
     }
     if (target === undefined) return { $ref: reference, ...siblings() };
     if (target.document === this.root) return { $ref: `#${target.pointer}`, ...siblings() };
@@ -232,18 +232,18 @@ class Join {
   private discriminator(place: Place, value: unknown): unknown {
     const mapping = memberOf(value, 'mapping');
     if (!isObject(value) || !isObject(mapping)) return value;
-    const led = editMembers(mapping, (name, to) => {
+    const renamed = editMembers(mapping, (name, to) => {
       // A name of a component, or a reference (OpenAPI 3.1.1 §4.8.25), which has a slash, a number sign or the ending of a file.
       if (typeof to !== 'string' || !/[/#]|\.(?:json|ya?ml)$/i.test(to)) return [[name, to]];
       if (place.document === this.root && this.isLocal(to)) return [[name, to]];
       const target = this.target(to, place);
-      return [[name, target === undefined ? to : this.leadTo(target)]];
+      return [[name, target === undefined ? to : this.joinedReference(target)]];
     });
-    return { ...value, mapping: led };
+    return { ...value, mapping: renamed };
   }
 
   /** The reference to a schema within the joined description. */
-  private leadTo(declared: Place): string {
+  private joinedReference(declared: Place): string {
     const place = this.followed(declared);
     if (place.document === this.root) return `#${place.pointer}`;
     const key = keyOf(place);

@@ -31,7 +31,7 @@ export class BodyKnowledge implements BodyFacts {
     const inside = 'in' in rule ? rule.in : [];
     const reason = this.reason(inside, change);
     if (reason !== undefined) return [{ part: 'inside', reason }];
-    // These rules are about absent members.
+    // Such a rule is about absent members.
     if (makes === true) return [];
     const stale: StalePart[] = [];
     const seen = new Set<string>();

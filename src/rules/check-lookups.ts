@@ -68,7 +68,7 @@ function checkAddress(
     fault('by', 'has no use for by without many: the address of get leads to one object; remove it');
 }
 
-/** Warns of lookups whose address is not among the GETs of V2's description: `methods` returns those that it has at a path. */
+/** Warns of lookups whose address is not a GET of V2's description; `methods` returns the methods that the description has at a path. */
 export function missingAddresses(
   { changes, to }: Pick<RuleBook, 'changes' | 'to'>,
   methods: (shape: string) => readonly string[],

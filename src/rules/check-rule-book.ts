@@ -52,7 +52,7 @@ import { keepsMember, namedMembers, whyWords } from './kinds/words.ts';
 /** Maximum levels of nesting of a body with a rule for any depth, whose changes are printed level by level. */
 const MAX_LEVELS_ANYWHERE = 1000;
 
-/** Rules for any depth need a limit on it. */
+/** Rules for any depth need a limit on the depth. */
 export function depthFaults(
   changes: readonly DeclaredChange[],
   { depth }: RuleBookLimits,
@@ -223,7 +223,7 @@ function checkOn(
       fault(at, `${label} is gone, so no rule applies to it; remove it`);
       continue;
     }
-    // Query rules apply to it, so it is not listed in vain.
+    // The operation is listed because of the query rules.
     if (
       change.request.length > 0 &&
       change.query === undefined &&
@@ -462,7 +462,7 @@ export function readResource(text: string): Path {
   return text === '' ? [] : readPath(text);
 }
 
-/** What a V1 client may notice although the rule book is valid: one sentence each, with the remedy. */
+/** Warnings about effects that a V1 client may notice although the rule book is valid: one sentence each, with the remedy. */
 export function ruleBookWarnings(book: RuleBook): readonly string[] {
   const { changes, operations, policies } = book;
   const contexts = operationContexts(
@@ -523,7 +523,7 @@ function versionWarnings(book: RuleBook): readonly string[] {
   ];
 }
 
-/** What clients may notice of moved operations: bodies that V2 does not read, and links that lead elsewhere or nowhere. */
+/** Warnings about moved operations: bodies that V2 does not read, and links that lead elsewhere or nowhere. */
 function moveWarnings(operations: readonly Operation[]): readonly string[] {
   const byShape = new Map<string, string>();
   return operations.flatMap(({ id, method, template, query, to }) => {
@@ -557,14 +557,14 @@ function moveWarnings(operations: readonly Operation[]): readonly string[] {
   });
 }
 
-/** What responses get back of a change of bodies; `losses` says how they may differ from V1's. */
+/** How far responses restore what a change does to bodies; `losses` says how they may differ from V1's. */
 export interface Undoing {
   readonly inverse: 'exact' | 'inexact' | 'one-way';
   readonly losses: readonly string[];
 }
 
 /**
- * Returns whether responses get back what the request rules of a change do to bodies; undefined if it has none, or has response rules. An
+ * Returns how far responses restore what the request rules of a change do to bodies; undefined if it has none, or has response rules. An
  * exact inverse restores all V1 bodies: V2's new names and values do not occur in V1.
  */
 export function undoingOf(change: Change): Undoing | undefined {
@@ -689,7 +689,7 @@ function pathsIn(rule: RequestRule, paths: readonly Path[]): readonly Path[] {
   return 'in' in rule ? paths.map((path) => [...rule.in, ...path]) : paths;
 }
 
-/** What a rule does to the member at `path`; undefined if it does not change its name. */
+/** The effect of a rule on the member at `path`, in words; undefined if the member keeps its name. */
 function fateOf(rule: RequestRule, path: Path): string | undefined {
   if (!('in' in rule)) return undefined;
   const { fate, gives, keepsNamed } = requestBookOf(rule);

@@ -95,7 +95,7 @@ function widened(v1: Shape, v2: Shape): readonly string[] {
     const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
     if (typeof old !== 'number' || (typeof young === 'number' && young * sign <= old * sign)) return [];
     const now = typeof young === 'number' ? amount(words, young) : 'any';
-    return [`V1 answers ${amount(words, old)}, and V2 ${now}`];
+    return [`V1 returns ${amount(words, old)}, and V2 ${now}`];
   });
   const [step, other] = [v1, v2].map((shape) => keywordIn(shape.constraints, 'multipleOf'));
   const isFiner = typeof step === 'number' && !(typeof other === 'number' && Number.isInteger(other / step));
@@ -107,15 +107,15 @@ function widened(v1: Shape, v2: Shape): readonly string[] {
   return [
     ...further,
     ...(isFiner
-      ? [`V1 answers multiples of ${step}, and V2 ${typeof other === 'number' ? other : 'any'}`]
+      ? [`V1 returns multiples of ${step}, and V2 ${typeof other === 'number' ? other : 'any'}`]
       : []),
-    ...(unique[0] === true && unique[1] !== true ? ['V1 answers no element twice, and V2 may'] : []),
-    ...lost.map((word) => `V1's answers are limited by ${word}, and V2's are not, or otherwise`),
+    ...(unique[0] === true && unique[1] !== true ? ['V1 returns no element twice, and V2 may'] : []),
+    ...lost.map((word) => `V1 limits it by ${word}, and V2 does not, or in another way`),
     ...(v1.format !== '' && isOtherFormat(v1, v2)
-      ? [`V1 answers the format ${v1.format}, and V2 ${v2.format || 'any text'}`]
+      ? [`V1 returns the format ${v1.format}, and V2 ${v2.format || 'any text'}`]
       : []),
-    ...(isWider(v2, v1) ? ['V1 answers 32 bits, and V2 64'] : []),
-    ...(v2.isNullable && !v1.isNullable && v1.types.size > 0 ? ['V2 may answer null, and V1 never did'] : []),
+    ...(isWider(v2, v1) ? ['V1 returns 32 bits, and V2 64'] : []),
+    ...(v2.isNullable && !v1.isNullable && v1.types.size > 0 ? ['V2 may return null, and V1 never did'] : []),
   ];
 }
 
@@ -140,7 +140,7 @@ function kindDifferences(v1: Shape, v2: Shape, direction: Direction): readonly s
     .map((value) =>
       direction === 'request'
         ? `V1 accepted "${value}" in ${old.property}, and V2 does not`
-        : `V2 answers "${value}" in ${old.property}, and V1 never did`,
+        : `V2 returns "${value}" in ${old.property}, and V1 never did`,
     );
 }
 
@@ -164,7 +164,7 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: Direction): re
     const unknown = unknownTypes(sent, read).map((type) =>
       direction === 'request'
         ? `V1 accepted ${type}, and V2 does not`
-        : `V2 may answer ${type}, and V1 never did`,
+        : `V2 may return ${type}, and V1 never did`,
     );
     for (const text of [...(isSame ? texts : unknown), ...kindDifferences(old, young, direction)])
       found.push(`${path || 'the body'}: ${text}`);
@@ -199,7 +199,7 @@ function directionDifference(
   if (young === undefined || young === old) return undefined;
   if (direction === 'request')
     return young === 'response' ? 'V1 accepts it, and V2 only returns it' : undefined;
-  return young === 'request' ? 'V1 answers it, and V2 only takes it' : undefined;
+  return young === 'request' ? 'V1 returns it, and V2 only takes it' : undefined;
 }
 
 const NO_OTHERS = 'V1 has members of any name there, and V2 does not';
@@ -412,9 +412,9 @@ export function responseDifferences(
   const named = new Set(fields(young).map((name) => name.toLowerCase()));
   const gone = [...new Set(fields(old))].filter((name) => !named.has(name.toLowerCase()));
   return [
-    ...other.map((status) => `V2 answers ${status}, and V1 ${statuses.join(' or ')}`),
-    ...never.map((status) => `V1 answers ${status} as well, and V2 only ${kept.join(' or ')}`),
-    ...(lost ? [`V1 answers with ${before[0] ?? ''}, and V2 with ${after[0] ?? 'no body'}`] : []),
+    ...other.map((status) => `V2 returns ${status}, and V1 ${statuses.join(' or ')}`),
+    ...never.map((status) => `V1 returns ${status} as well, and V2 only ${kept.join(' or ')}`),
+    ...(lost ? [`V1 responds with ${before[0] ?? ''}, and V2 with ${after[0] ?? 'no body'}`] : []),
     ...gone.map((name) => `V1's response has the header field ${name}, which V2 does not describe`),
   ];
 }
@@ -439,10 +439,10 @@ export function fieldDifferences(v1: DescribedSide, v2: DescribedSide): readonly
         text.replace('the body', `the header field ${name}`),
       ),
       ...(isDay && shape.format !== now.shape.format
-        ? [`the header field ${name}: V1 answers the format ${shape.format}, and V2 ${now.shape.format}`]
+        ? [`the header field ${name}: V1 returns the format ${shape.format}, and V2 ${now.shape.format}`]
         : []),
       ...fresh.map(
-        (value) => `the header field ${name}: V2 answers ${JSON.stringify(value)}, and V1 never did`,
+        (value) => `the header field ${name}: V2 returns ${JSON.stringify(value)}, and V1 never did`,
       ),
     ];
   });
@@ -491,7 +491,7 @@ export function errorDifferences(
   if (young.length === 0 || young.includes('DEFAULT')) return [];
   return errorStatuses(v1)
     .filter((key) => /^\d+$/.test(key) && !young.includes(key) && !young.includes(`${key.slice(0, 1)}XX`))
-    .map((key) => `V1 answers ${key}, and V2 describes ${young.join(', ')}`);
+    .map((key) => `V1 returns ${key}, and V2 describes ${young.join(', ')}`);
 }
 
 /** Requirements of V2 on an Authorization field that V1 does not have: another scheme, or a scope. */

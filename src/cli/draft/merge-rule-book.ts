@@ -4,7 +4,7 @@ import { isObject, memberOf, objectIn } from '../../openapi/description.ts';
 import { freeName } from '../command-fault.ts';
 import type { FoundRule } from '../../openapi/draft/compare-shapes.ts';
 import {
-  askedRules,
+  printAskedRules,
   printChanges,
   printOperations,
   keyQuestion,
@@ -58,7 +58,7 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
   const idNow = (id: string): string => ids.get(id) ?? renamed.get(id) ?? id;
   // An open question is not repeated.
   const unasked = proposed.changes.filter((change) => {
-    const rules = askedRules(change);
+    const rules = printAskedRules(change);
     const isSame = rules.length > 0 && rules.every((rule) => text.includes(`- ${rule}`));
     return !isSame && !text.includes(questionOf(change.asWith ?? change.id));
   });

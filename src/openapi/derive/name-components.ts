@@ -47,13 +47,13 @@ export function nameComponents(v2: Description, derived: Description, components
       const name = components.baseOf(components.origin(reference));
       return name === undefined || rename(reference) === componentReference(name) ? undefined : name;
     });
-  const led = (value: unknown): unknown => withReferences(value, rename, choose);
-  const entries = [...names].map(([reference, name]) => [name, led(components.schema(reference))]);
+  const renamed = (value: unknown): unknown => withReferences(value, rename, choose);
+  const entries = [...names].map(([reference, name]) => [name, renamed(components.schema(reference))]);
   const { schemas: _all, ...others } = sections;
   const schemas = entries.length === 0 ? {} : { schemas: Object.fromEntries(entries) };
-  const all = led({ ...others });
+  const all = renamed({ ...others });
   const { components: _before, ...rest } = derived;
-  const document = led(rest);
+  const document = renamed(rest);
   if (!isObject(document) || !isObject(all) || v2['components'] === undefined) return derived;
   return { ...document, components: { ...all, ...schemas } };
 }

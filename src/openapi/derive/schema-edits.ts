@@ -133,7 +133,7 @@ function schemaEdits(change: string, leavesOut: boolean): SchemaEdits<InverseEdi
   };
 }
 
-/** Gives the member `from` of an object the name `to`, in its place; an existing member `to` gives way. */
+/** Gives the member `from` of an object the name `to`, in its place; an existing member `to` is removed. */
 function renameMember(change: string, from: string, to: string): SchemaEdit {
   const rename = (name: string): string => (name === from ? to : name);
   return {

@@ -261,9 +261,9 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
 function isFilled(path: Path, v2: Shape, findings: readonly Finding[]): boolean {
   const required = requiredIn(shapeAt(v2, path) ?? ANY_SHAPE, path);
   const isInside = (at: Path, around: Path): boolean => around.every((name, level) => at[level] === name);
-  const isBrought = (place: Path): boolean =>
+  const isWritten = (place: Path): boolean =>
     findings.some(({ found }) => targetsOf(found).some((at) => isInside(at, place)));
-  return required.length > 0 && required.every(isBrought);
+  return required.length > 0 && required.every(isWritten);
 }
 
 /** The values that an object requires, by their paths. */
@@ -461,7 +461,7 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
     });
 }
 
-/** A rule at another place; one for any depth stays. */
+/** A rule at another place; a rule for any depth is unchanged. */
 function movedRule(found: FoundRule, place: (path: Path) => Path): FoundRule {
   return found.rule === 'unwrap' || found.in[0] === '**' ? found : { ...found, in: place(found.in) };
 }
@@ -1120,7 +1120,7 @@ function lookupRules(
 
 function addLookup([found, ...others]: readonly FoundRule[], old: Path, work: Work): void {
   if (found?.rule !== 'lookup') return;
-  const evidence = `V2 has only ${pathText(found.in, found.key)}, and answers GET ${found.get} with ${found.take.join(', ')}`;
+  const evidence = `V2 has only ${pathText(found.in, found.key)}, and returns ${found.take.join(', ')} for GET ${found.get}`;
   const doubt = 'the gateway then sends V2 another request for each response';
   addFinding({ found, confidence: 0.5, evidence, doubt, others, old }, work);
 }
@@ -1608,8 +1608,8 @@ function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Work): voi
   if (work.isResponse === true && v1.values.length > 0) {
     const fresh = map?.fresh ?? v2.values.filter((value) => !v1.values.includes(value));
     askValues(fresh, [...path, name], work, {
-      one: (values) => `V2 answers ${values}, V1 never did. Which values of V1 do they mean?`,
-      all: 'V2 answers values that V1 never did. Which values of V1 do they mean?',
+      one: (values) => `V2 returns ${values}, which V1 never returned. Which values of V1 do they mean?`,
+      all: 'V2 returns values that V1 never returned. Which values of V1 do they mean?',
     });
   }
   if (map === undefined) return;
@@ -1758,7 +1758,7 @@ function compareInside(v1: Shape, v2: Shape, path: Path, work: Work): void {
 function askUndescribed({ members }: Shape, path: Path, { questions, doubt, outer }: Work): void {
   if (doubt !== outer) return;
   const names = firstOf([...members.keys()]);
-  const text = `V2 does not describe what is in it, and V1 has ${names} there: look whether V2 answers them.`;
+  const text = `V2 does not describe what is in it, and V1 has ${names} there: look whether V2 returns them.`;
   questions.push({ path, text, general: text });
 }
 

@@ -68,7 +68,7 @@ interface AskedRule {
   readonly lines: readonly string[];
   readonly why: string;
   readonly others: readonly (readonly string[])[];
-  /** The meaning of each answer for a member, whatever its place and direction; absent if answers are identified by their order. */
+  /** The meaning of each answer for a member, regardless of its place and direction; absent if answers are identified by their order. */
   readonly keys?: readonly (string | undefined)[] | undefined;
   /** True where the first answer could lose or distort a value. */
   readonly isOpen: boolean;
@@ -214,7 +214,7 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
         lines: [`gone: ${BLANK}`],
         lacksValue: true as const,
       },
-      { key: 'yes', words: "Requests for it get V2's answer", lines: [] },
+      { key: 'yes', words: "Requests for it get V2's response", lines: [] },
     ];
     const text = `V2 does not describe ${line}. ${candidates.length > 0 ? 'Where is it?' : 'Is it gone?'}`;
     return [
@@ -237,7 +237,7 @@ function goneQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[
   const rest = gone.filter((one) => !isAskedAlone(one, gone));
   if (rest.length === 0) return [];
   const lines = rest.map(({ operation: { method, rest: path }, hint }) => `${method} ${path} ${hint}`.trim());
-  const answers = [{ key: 'yes', words: "Right: requests for them get V2's answer", lines }];
+  const answers = [{ key: 'yes', words: "Right: requests for them get V2's response", lines }];
   const text = 'V2 does not describe these operations of V1.';
   return [{ id: 'gone', about: 'gone', text, operations: [], parts: [{ why: '', answers }] }];
 }

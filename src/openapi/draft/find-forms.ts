@@ -149,7 +149,7 @@ const POLICIES: ProposedKey = {
   question: 'does V2 refuse the same requests as V1, in the same words? Both describe errors in one form.',
 };
 
-/** The form of V2's errors; `media` is the other type that V1's clients know. */
+/** The form of V2's errors; `media` is the media type of V1's errors, if it is another one. */
 function errorsKey(form: string, media: string | undefined): ProposedKey {
   const isOtherType = form === 'problem' && media !== undefined && isJsonMedia(media);
   const lines = [

@@ -147,7 +147,10 @@ export function responseChanges(
     const rules = new Set(inverted.flatMap((change) => change.rules.map(({ found: rule }) => ruleKey(rule))));
     const renames = inverted.flatMap((change) => change.rules.filter(isProposed).map((rule) => rule.found));
     const own = findings.filter(({ found: rule }) => !rules.has(ruleKey(below(rule, base))));
-    return { id: operation.id, findings: own.map((finding) => asked(behindInverse(finding, base, renames))) };
+    return {
+      id: operation.id,
+      findings: own.map((finding) => asQuestion(behindInverse(finding, base, renames))),
+    };
   });
   const leaders = new Map<string, string>();
   return proposeChanges(found, [], 'response').flatMap((change) => {
@@ -175,7 +178,7 @@ function leaderOf({ rules }: ProposedChange, changes: readonly ProposedChange[])
 const NO_VALUE = 'V2 has no value for it, so clients get null: delete the rule if they do not need it';
 
 /** A finding about a response: a person decides about members that V2 lacks or adds. */
-function asked(finding: Finding): Finding {
+function asQuestion(finding: Finding): Finding {
   const { found, doubt } = finding;
   if (found.rule === 'strip')
     return {

@@ -260,7 +260,7 @@ function printChange(change: ProposedChange, isShown = false): readonly string[]
 export const MAX_ANSWERED = 20;
 
 /** The rules of a change that are questions, as a rule book writes them. */
-export function askedRules({
+export function printAskedRules({
   rules,
   query = [],
   headers = [],
@@ -545,7 +545,7 @@ function printGone(gone: readonly GoneOperation[]): readonly string[] {
   return [
     '',
     comment(
-      `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write { match: …, to: … } among the operations; requests for the others get V2's answer.`,
+      `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write { match: …, to: … } among the operations; requests for the others get V2's response.`,
       '',
     ),
     ...gone.map(({ operation: { method, rest }, hint, candidates }) =>

@@ -314,7 +314,7 @@ function envelopeTexts(old: FoundResource, young: FoundResource): readonly strin
   );
 }
 
-/** The only list of objects in the object that carries a resource, or in one of the objects of the body. */
+/** The only list of objects in the object that has the resource, or in one of the objects of the body. */
 function innerList({ at, response }: FoundResource): readonly string[] | undefined {
   const objects = at === '' ? [...response.members] : [...response.members].filter(([name]) => name === at);
   const all = objects.flatMap(([name, { shape }]) => listsIn(shape).map(([inner]) => [name, inner]));

@@ -13,16 +13,16 @@ export interface AliasRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** How it changes the bytes of responses. */
+/** How `alias` changes the bytes of responses. */
 export const kind: ResponseKind<AliasRule> = { compile };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `alias`. */
 export const words: ResponseWords<AliasRule> = {
   of: 'responses',
   say: ({ as }, name) => `alias ${name} as ${as}`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `alias`. */
 export const book: Book<never, AliasRule> = {
   response: {
     mayBeAnywhere: true,

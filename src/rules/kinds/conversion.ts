@@ -39,7 +39,7 @@ export type Keywords = Readonly<Record<string, unknown>>;
 export interface ConversionSchema<Own> {
   /** The type of the values, and their lengths and pattern. */
   made(this: void, conversion: Own, keywords: Keywords): Keywords;
-  /** For a conversion without an inverse: the values that V1's clients may send, which V2's schema does not tell; any value if absent. */
+  /** For a conversion without an inverse: the values that V1's clients may send, which V2's schema does not show; any value if absent. */
   readonly taken?: Keywords;
   /** True if numbers stay numbers, in the same order. */
   keepsOrder?(this: void, conversion: Own): boolean;

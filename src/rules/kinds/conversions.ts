@@ -20,7 +20,7 @@ export type ConversionName = Conversion['rule'];
 
 type Table<Part> = Readonly<Record<ConversionName, Part>>;
 
-/** Their work on values. */
+/** How conversions convert values. */
 export const CONVERSIONS: Table<ConversionKind<Conversion>> = {
   scale: scale.conversion,
   quote: quote.conversion,
@@ -30,7 +30,7 @@ export const CONVERSIONS: Table<ConversionKind<Conversion>> = {
   date: date.conversion,
 };
 
-/** Their descriptions for people. */
+/** How messages and guides describe conversions. */
 export const CONVERSION_WORDS: Table<ConversionWords<Conversion>> = {
   scale: scale.words,
   quote: quote.words,
@@ -40,7 +40,7 @@ export const CONVERSION_WORDS: Table<ConversionWords<Conversion>> = {
   date: date.words,
 };
 
-/** Their forms in a rule book. */
+/** How a rule book writes conversions. */
 export const CONVERSION_BOOKS: Table<ConversionBook<Conversion>> = {
   scale: scale.book,
   quote: quote.book,
@@ -50,7 +50,7 @@ export const CONVERSION_BOOKS: Table<ConversionBook<Conversion>> = {
   date: date.book,
 };
 
-/** Their effects on schemas. */
+/** The effects of conversions on schemas. */
 export const CONVERSION_SCHEMAS: Table<ConversionSchema<Conversion>> = {
   scale: scale.schema,
   quote: quote.schema,

@@ -60,10 +60,10 @@ export interface QueryConvertRule {
   readonly conversion: Conversion;
 }
 
-/** How it changes the bytes of requests. */
+/** How a conversion changes the bytes of requests. */
 export const kind: Kind<ConvertRule> = { compile };
 
-/** The value is converted back. */
+/** `inverse` converts the value back. */
 export const lens: Lens<ConvertRule, ResponseConvertRule> = {
   changesValue: true,
   moves: () => [],
@@ -74,7 +74,7 @@ export const lens: Lens<ConvertRule, ResponseConvertRule> = {
   },
 };
 
-/** How it changes queries. A value that cannot be converted stays, with a note. */
+/** How a conversion changes queries. A value that cannot be converted stays, with a note. */
 export const query: QueryKind<QueryConvertRule> = {
   compile: ({ parameter, conversion }) => {
     const convert = textConverterOf(conversion);

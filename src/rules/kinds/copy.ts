@@ -31,7 +31,7 @@ export interface QueryCopyRule {
   readonly to: string;
 }
 
-/** How it changes queries. V1 had no parameter with the second name: an existing one is dropped, also in links. */
+/** How `copy` changes queries. V1 had no parameter with the second name: an existing one is dropped, also in links. */
 export const query: QueryKind<QueryCopyRule> = {
   compile: ({ parameter, to }) => ({
     apply: (run) => {
@@ -43,10 +43,10 @@ export const query: QueryKind<QueryCopyRule> = {
   }),
 };
 
-/** How it changes the bytes of requests. */
+/** How `copy` changes the bytes of requests. */
 export const kind: Kind<CopyRule> = { compile: compilePlaced };
 
-/** V1 had no such member: the copy is removed with any value, and so are the objects around it that become empty. */
+/** `inverse` removes the copy with any value, because V1 had no such member, and the objects around it that become empty. */
 export const lens: Lens<CopyRule, ResponseStripRule> = {
   moves: ({ from, to }) => [{ from, to }],
   inverse: (rule, path, { inside }) => {
@@ -59,7 +59,7 @@ export const lens: Lens<CopyRule, ResponseStripRule> = {
   leadsIn: true,
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `copy`. */
 export const words: Words<CopyRule, ResponseCopyRule> = {
   of: 'both',
   keeps: true,
@@ -75,7 +75,7 @@ export const words: Words<CopyRule, ResponseCopyRule> = {
 
 const COPIED_TO = 'The path of the copy; missing objects on it are created. Each * is the one in copy.';
 
-/** How a rule book writes it. */
+/** How a rule book writes `copy`. */
 export const book: Book<CopyRule, ResponseCopyRule, QueryCopyRule> = {
   request: {
     form: ({ strict, memberPath, inside }) =>

@@ -44,7 +44,7 @@ export interface DateConversion {
   readonly at: number;
 }
 
-/** Its work on a value. */
+/** How `date` converts a value. */
 export const conversion: ConversionKind<DateConversion> = {
   converter: ({ from: before, to: after, forms, zone, at }) => {
     const from = formOf(before, forms.from, zone, at);
@@ -58,7 +58,7 @@ export const conversion: ConversionKind<DateConversion> = {
   isOfNumbers: ({ from }) => isNumeric(from),
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `date`. */
 export const words: ConversionWords<DateConversion> = {
   say: ({ from, to }, name) => `write the date ${name}, ${from}, as ${to}`,
   loss: ({ from, to }) => {
@@ -72,7 +72,7 @@ export const words: ConversionWords<DateConversion> = {
   remarkOfAny: 'the date is written in another form',
 };
 
-/** Its effect on a schema. */
+/** The effect of `date` on a schema. */
 export const schema: ConversionSchema<DateConversion> = {
   made: ({ to, forms }) => {
     if (isNumeric(to)) return { type: 'integer' };
@@ -92,7 +92,7 @@ function remark(own: DateConversion): string {
   return after === undefined ? forms : `${forms}, such as ${after}, not ${before}`;
 }
 
-/** How a rule book writes it. */
+/** How a rule book writes `date`. */
 export const book: ConversionBook<DateConversion> = {
   description: 'Writes a date in another form.',
   keys: ({ z, optional, checked }) => {

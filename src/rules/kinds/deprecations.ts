@@ -14,16 +14,16 @@ export interface DeprecationsRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** How it changes the bytes of responses. */
+/** How `deprecations` changes the bytes of responses. */
 export const kind: ResponseKind<DeprecationsRule> = { compile };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `deprecations`. */
 export const words: ResponseWords<DeprecationsRule> = {
   of: 'responses',
   say: (_, name) => `list the deprecated attributes at ${name}`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `deprecations`. */
 export const book: Book<never, DeprecationsRule> = {
   response: {
     form: ({ strict, memberPath, status }) =>

@@ -65,10 +65,10 @@ export function makesList({ rule }: Pick<ElementsRule, 'rule'>): boolean {
   return rule !== 'unlist';
 }
 
-/** How it changes the bytes of requests. */
+/** How a rule about a list changes the bytes of requests. */
 export const kind: Kind<ElementsRule> = { compile };
 
-/** The list becomes the value again, and the value the list. */
+/** `inverse` turns the list back into the value, or the value back into the list. */
 export const lens: Lens<ElementsRule, ResponseElementsRule> = {
   changesValue: true,
   moves: (rule) => [{ from: [rule.member], to: [rule.to], inside: insideOf(rule) }],
@@ -100,7 +100,7 @@ function insideOf(rule: ElementsRule): NonNullable<MovedMember['inside']> {
   }
 }
 
-/** How messages and guides describe it. */
+/** How messages and guides describe a rule about a list. */
 export const words: Words<ElementsRule, ResponseElementsRule> = {
   of: 'both',
   named: ({ member }) => [[member]],

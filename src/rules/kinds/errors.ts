@@ -43,13 +43,13 @@ export function isOfErrors<Rule extends { readonly rule?: string | undefined }>(
   return rule.rule === 'errors';
 }
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `errors`. */
 export const words: ResponseWords<ErrorsRule> = {
   of: 'responses',
   say: () => 'name members in errors as V1 does',
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `errors`. */
 export const book: Book<never, ErrorsRule> = {
   response: {
     form: ({ z, strict, status }) =>

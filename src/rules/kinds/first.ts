@@ -15,16 +15,16 @@ import type { NameTable } from '../../json/names.ts';
 import { type ResponseKind, memberAt, type ResponseWords } from './kind.ts';
 import { type ResponseListRule, settleNames } from './list.ts';
 
-/** How it changes the bytes of responses. */
+/** How `first` changes the bytes of responses. */
 export const kind: ResponseKind<ResponseListRule> = { compile, changesValue: true };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `first`. */
 export const words: ResponseWords<ResponseListRule> = {
   of: 'responses',
   say: ({ to }, name) => `take the first of ${name} as ${to}`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `first`. */
 export const book: Book<never, ResponseListRule> = {
   response: {
     mayBeAnywhere: true,

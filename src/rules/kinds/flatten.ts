@@ -13,16 +13,16 @@ export interface FlattenRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** How it changes the bytes of responses. */
+/** How `flatten` changes the bytes of responses. */
 export const kind: ResponseKind<FlattenRule> = { compile };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `flatten`. */
 export const words: ResponseWords<FlattenRule> = {
   of: 'responses',
   say: ({ members }, name) => `flatten ${name}${members === undefined ? '' : `: ${members.join(', ')}`}`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `flatten`. */
 export const book: Book<never, FlattenRule> = {
   response: {
     mayBeAnywhere: true,

@@ -40,10 +40,10 @@ export interface ResponseSplitRule extends Separated {
   readonly status: readonly StatusPattern[];
 }
 
-/** How it changes the bytes of requests. */
+/** How `join` changes the bytes of requests. */
 export const kind: Kind<JoinRule> = { compile };
 
-/** The string is split again. */
+/** `inverse` splits the string again. */
 export const lens: Lens<JoinRule, ResponseSplitRule> = {
   changesValue: true,
   joins: true,
@@ -53,7 +53,7 @@ export const lens: Lens<JoinRule, ResponseSplitRule> = {
   ],
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `join`. */
 export const words: Words<JoinRule, ResponseJoinRule> = {
   of: 'both',
   named: ({ members }) => members.map((member) => [member]),
@@ -62,7 +62,7 @@ export const words: Words<JoinRule, ResponseJoinRule> = {
   done: ({ name, to }) => `${name} becomes a part of ${to}.`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `join`. */
 export const book: Book<JoinRule, ResponseJoinRule> = {
   request: {
     form: (blocks) =>

@@ -83,7 +83,7 @@ export interface Lens<Rule, Undo> extends ChangesValue {
   drops?(rule: Rule, name: string): boolean;
   /** True if V1 itself had deprecated the members that a rule removes. */
   readonly isDeprecating?: true;
-  /** True where a rule makes one member of several. */
+  /** True for a rule that makes one member of several. */
   readonly joins?: true;
   /** The change of an attribute of V1's clients, for its place in V2, if it has one: `is called title`. */
   became?(place: Path | undefined): string | undefined;
@@ -102,7 +102,7 @@ export type Undone<Rule> = Rule extends unknown ? Omit<Rule, 'status'> : never;
 
 /** How messages and guides describe a rule for responses. */
 export interface ResponseWords<Rule> {
-  /** Whether a member that a rule copies also stays in its place. */
+  /** True if a member that a rule copies also stays in its place. */
   readonly keeps?: true;
   /** How a guide describes the value in V2, for a rule called `name`; absent for kinds that do not change values. */
   remark?(this: void, name: string): string;
@@ -142,7 +142,7 @@ export interface EditPlaces {
 /** Why a rule cannot be undone, as a keyword; its sentence is in `why` of the words. */
 export type NoInverse = string;
 
-/** The place in responses of what a request rule wrote. */
+/** The place in responses of the members that a request rule wrote. */
 export interface ResponsePlace {
   /** Converts a path in a request to one in the resource; undefined for a place beside the wrapper. */
   readonly inside: (path: Path) => Path | undefined;

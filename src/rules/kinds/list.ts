@@ -37,22 +37,22 @@ export interface ResponseListRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** How it changes the bytes of requests. */
+/** How `list` changes the bytes of requests. */
 export const kind: Kind<ListRule> = { compile };
 
-/** The first element is taken out of the list. */
+/** `inverse` takes the first element out of the list. */
 export const lens: Lens<ListRule, ResponseListRule> = {
   changesValue: true,
   moves: ({ member, to }) => [{ from: [member], to: [to], inside: [{ from: [], to: ['0'] }] }],
   inverse: ({ member, to }, objects) => [{ rule: 'first', path: [...objects, to], to: member }],
 };
 
-/** How it changes the bytes of responses. */
+/** How `list` changes the bytes of responses. */
 export const back: ResponseKind<ResponseListRule> = {
   compile: ({ path, to }, base, names) => compile({ rule: 'list', ...memberAt(path), to }, base, names),
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `list`. */
 export const words: Words<ListRule, ResponseListRule> = {
   of: 'both',
   named: ({ member }) => [[member]],

@@ -24,15 +24,15 @@ export interface LookupRule {
   readonly take: readonly string[];
   /** May be the name of the member with the key, which is then replaced. */
   readonly as: string;
-  /** What V1 clients get if V2 has no object for a key. */
+  /** The substitute for V1 clients if V2 has no object for a key. */
   readonly absent: 'omit' | 'null' | 'fail';
   readonly status: readonly StatusPattern[];
 }
 
-/** How it changes the bytes of responses. */
+/** How `lookup` changes the bytes of responses. */
 export const kind: ResponseKind<LookupRule> = { compile };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `lookup`. */
 export const words: ResponseWords<LookupRule> = {
   of: 'responses',
   keeps: true,
@@ -40,7 +40,7 @@ export const words: ResponseWords<LookupRule> = {
     `look ${name} up at ${printAddress(address)}, and take ${take.join(', ')} as ${as}`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `lookup`. */
 export const book: Book<never, LookupRule> = {
   response: {
     form: ({ z, strict, optional, memberPath, insideOne, name, resource, status }) =>

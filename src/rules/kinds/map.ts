@@ -54,10 +54,10 @@ export interface HeaderMapRule {
   readonly values: readonly MappedValue[];
 }
 
-/** How it changes the bytes of requests. */
+/** How `map` changes the bytes of requests. */
 export const kind: Kind<MapRule> = { compile };
 
-/** Values that only one value maps to are restored. */
+/** `inverse` restores the values that only one value maps to. */
 export const lens: Lens<MapRule, ResponseMapRule> = {
   changesValue: true,
   moves: () => [],
@@ -68,7 +68,7 @@ export const lens: Lens<MapRule, ResponseMapRule> = {
   },
 };
 
-/** How it changes queries. If a value stays among others, because the rule does not declare a list, the record has a note. */
+/** How `map` changes queries. If a value stays among others, because the rule does not declare a list, the record has a note. */
 export const query: QueryKind<QueryMapRule> = {
   compile: (rule) => {
     const { parameter, values } = rule;
@@ -93,7 +93,7 @@ export const query: QueryKind<QueryMapRule> = {
   },
 };
 
-/** How it changes header fields. */
+/** How `map` changes header fields. */
 export const header: HeaderKind<HeaderMapRule> = {
   apply: ({ field, values }, run) => {
     let first: Field | undefined;
@@ -108,7 +108,7 @@ export const header: HeaderKind<HeaderMapRule> = {
   },
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `map`. */
 export const words: Words<MapRule, ResponseMapRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
@@ -119,7 +119,7 @@ export const words: Words<MapRule, ResponseMapRule> = {
   done: ({ name }) => `The value of ${name} becomes V2's value for it.`,
 };
 
-/** How a rule book writes it: for members, parameters and fields. */
+/** How a rule book writes `map`: for members, parameters and fields. */
 export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> = {
   request: {
     form: (blocks) =>

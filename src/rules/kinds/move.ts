@@ -53,10 +53,12 @@ export interface ResponseMoveRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** How it changes the bytes of requests. */
+/** How `move` changes the bytes of requests. */
 export const kind: Kind<MoveRule> = { compile: compilePlaced };
 
-/** The member moves back. Before the unwrap, the paths of a member that occurs in a response lead through the wrapper. */
+/**
+ * `inverse` moves the member back. For a rule before the unwrap, the paths lead through the wrapper, if the member occurs in a response.
+ */
 export const lens: Lens<MoveRule, ResponseMoveRule> = {
   became: (place) => place && `is ${place.join('.')}`,
   moves: ({ from, to }) => [{ from, to }],
@@ -71,7 +73,7 @@ export const lens: Lens<MoveRule, ResponseMoveRule> = {
   leadsIn: true,
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `move`. */
 export const words: Words<MoveRule, ResponseMoveRule> = {
   of: 'both',
   named: ({ from }) => [from],
@@ -85,7 +87,7 @@ export const words: Words<MoveRule, ResponseMoveRule> = {
 
 const MOVES_TO = 'The new path; missing objects on it are created. Each * is the one in move.';
 
-/** How a rule book writes it. */
+/** How a rule book writes `move`. */
 export const book: Book<MoveRule, ResponseMoveRule> = {
   request: {
     form: ({ strict, memberPath, inside }) =>
@@ -166,7 +168,7 @@ export function placesOf(
   };
 }
 
-/** What a move or a copy reads: both of its paths, and the contents of the member under its new name. */
+/** The parts of a body that a move or a copy needs: both of its paths, and the contents of the member under its new name. */
 function readsOfMove(path: readonly number[], from: readonly number[], to: readonly number[]): RuleReads {
   return {
     path,

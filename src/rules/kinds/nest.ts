@@ -27,10 +27,10 @@ export interface NestRule {
   readonly under: string;
 }
 
-/** How it changes the bytes of requests. */
+/** How `nest` changes the bytes of requests. */
 export const kind: Kind<NestRule> = { compile };
 
-/** The members move back, with null for those that V2 does not have, if V1 always had them. */
+/** `inverse` moves the members back, and adds null for those that V2 lacks, if V1 always had them. */
 export const lens: Lens<NestRule, UnnestRule | ResponseSetRule> = {
   became: (place) => place && `belongs in the ${place.at(-2)} object`,
   moves: ({ members, under }) => members.map((member) => ({ from: [member], to: [under, member] })),
@@ -45,7 +45,7 @@ export const lens: Lens<NestRule, UnnestRule | ResponseSetRule> = {
   },
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `nest`. */
 export const words: Words<NestRule> = {
   of: 'requests',
   named: ({ members }) => members.map((member) => [member]),
@@ -53,7 +53,7 @@ export const words: Words<NestRule> = {
   done: ({ name, around }) => `${name} moves into ${around}.`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `nest`. */
 export const book: Book<NestRule> = {
   request: {
     form: ({ z, strict, name, inside }) =>

@@ -13,7 +13,7 @@ export interface PrefixConversion {
   readonly with: string;
 }
 
-/** Its work on a value. */
+/** How `prefix` converts a value. */
 export const conversion: ConversionKind<PrefixConversion> = {
   converter: (own) => {
     const start = spelledText(own.with);
@@ -23,14 +23,14 @@ export const conversion: ConversionKind<PrefixConversion> = {
   accepts: () => 'a string',
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `prefix`. */
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `prefix ${name} with ${own.with}`,
   remark: (own) => `put ${own.with} in front of the text`,
   remarkOfAny: 'the text begins differently',
 };
 
-/** Its effect on a schema. */
+/** The effect of `prefix` on a schema. */
 export const schema: ConversionSchema<PrefixConversion> = {
   made: (own, { minLength, maxLength, pattern }) => {
     // Lengths count code points (JSON Schema Validation §6.3.1).
@@ -61,7 +61,7 @@ function patternBehind(pattern: string, { rule, with: text }: PrefixConversion):
   return /^[*+?{]/.test(behind) ? undefined : `^${behind}`;
 }
 
-/** How a rule book writes it. */
+/** How a rule book writes `prefix`. */
 export const book: ConversionBook<PrefixConversion> = {
   description: 'Puts a text in front of a string.',
   keys: ({ text }) => ({ with: text }),

@@ -14,7 +14,7 @@ export interface QueryListRule {
 /** The replacements of each of several parameters with one name, under another name; undefined if there can be none. */
 type Regroup = (parts: readonly QueryPart[], name: string) => readonly (readonly QueryPart[])[] | undefined;
 
-/** How it changes queries. Links of V2 are converted back to V1's form. */
+/** How `list` or `unlist` changes queries. Links of V2 are converted back to V1's form. */
 export const query: QueryKind<QueryListRule> = {
   compile: ({ rule, parameter, to, with: separator }) => {
     const both = [splitting(separator), joining(separator)];
@@ -79,7 +79,7 @@ function joining(separator: string): Regroup {
   };
 }
 
-/** How a rule book writes it. */
+/** How a rule book writes `list` or `unlist`. */
 export function bookOf(
   word: QueryListRule['rule'],
 ): Required<Pick<Book<never, never, QueryListRule>, 'query'>> {

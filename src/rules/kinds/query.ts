@@ -35,7 +35,7 @@ export const header: HeaderKind<HeaderQueryRule> = {
   moves: ({ parameter, to, as }) => [{ from: { query: parameter }, to, as }],
 };
 
-/** How a rule book writes it: among the rules for header fields. */
+/** How a rule book writes `query`: among the rules for header fields. */
 export const book: Book<never, never, never, HeaderQueryRule> = {
   headers: {
     form: ({ strict, parameter, field, template }) =>

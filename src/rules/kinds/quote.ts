@@ -12,7 +12,7 @@ export interface QuoteConversion {
   readonly rule: 'quote' | 'unquote';
 }
 
-/** Its work on a value. */
+/** How `quote` converts a value. */
 export const conversion: ConversionKind<QuoteConversion> = {
   converter: () => (json) => (NUMBER.test(json) ? `"${json}"` : undefined),
   inverse: () => ({ rule: 'unquote' }),
@@ -20,7 +20,7 @@ export const conversion: ConversionKind<QuoteConversion> = {
   isOfNumbers: () => true,
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `quote`. */
 export const words: ConversionWords<QuoteConversion> = {
   say: ({ rule }, name) => `${rule} ${name}`,
   remark: ({ rule }) =>
@@ -30,7 +30,7 @@ export const words: ConversionWords<QuoteConversion> = {
   remarkOfAny: 'now a text, with the same characters',
 };
 
-/** Its effect on a schema. */
+/** The effect of `quote` on a schema. */
 export const schema: ConversionSchema<QuoteConversion> = {
   made: (_, keywords) => ({
     type: 'string',
@@ -38,7 +38,7 @@ export const schema: ConversionSchema<QuoteConversion> = {
   }),
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `quote`. */
 export const book: ConversionBook<QuoteConversion> = {
   description: 'Turns a number into a string of the same characters.',
   read: () => ({ rule: 'quote' }),

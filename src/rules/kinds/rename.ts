@@ -39,10 +39,10 @@ export interface HeaderRenameRule {
   readonly as?: string;
 }
 
-/** How it changes the bytes of requests. */
+/** How `rename` changes the bytes of requests. */
 export const kind: Kind<RenameRule> = { compile };
 
-/** The old name is restored. */
+/** `inverse` restores the old name. */
 export const lens: Lens<RenameRule, RenameBackRule> = {
   moves: ({ member, to }) => [{ from: [member], to: [to] }],
   isOfName: true,
@@ -50,7 +50,7 @@ export const lens: Lens<RenameRule, RenameBackRule> = {
   inverse: ({ member, to }, objects) => [{ rule: 'rename', path: [...objects, to], to: member }],
 };
 
-/** How it changes queries. V1 had only the old name, so parameters with the new one are dropped. */
+/** How `rename` changes queries. V1 had only the old name, so parameters with the new one are dropped. */
 export const query: QueryKind<QueryRenameRule> = {
   compile: ({ parameter, to }) => ({
     apply: (run) => {
@@ -65,7 +65,7 @@ export const query: QueryKind<QueryRenameRule> = {
   renames: ({ parameter, to }) => ({ from: parameter, to }),
 };
 
-/** How it changes header fields. V1 had only the old name, so fields with the new one are dropped. */
+/** How `rename` changes header fields. V1 had only the old name, so fields with the new one are dropped. */
 export const header: HeaderKind<HeaderRenameRule> = {
   apply: ({ field, to, as }, run) => {
     const renamed = run.named(field);
@@ -86,7 +86,7 @@ export const header: HeaderKind<HeaderRenameRule> = {
   moves: ({ field, to, as }) => [{ from: { header: field }, to, as }],
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `rename`. */
 export const words: Words<RenameRule, RenameBackRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
@@ -95,7 +95,7 @@ export const words: Words<RenameRule, RenameBackRule> = {
   done: ({ name, to }) => `${name} is now called ${to}.`,
 };
 
-/** How a rule book writes it: for members, parameters and fields. */
+/** How a rule book writes `rename`: for members, parameters and fields. */
 export const book: Book<RenameRule, RenameBackRule, QueryRenameRule, HeaderRenameRule> = {
   request: {
     form: ({ strict, memberPath, inside, name }) =>

@@ -16,7 +16,7 @@ export interface ScaleConversion {
   readonly digits: number;
 }
 
-/** How it converts a value. Its factor has an inverse: `inverseFactor` checks that before there is a rule. */
+/** How `scale` converts a value. Its factor has an inverse: `inverseFactor` checks that before there is a rule. */
 export const conversion: ConversionKind<ScaleConversion> = {
   converter: ({ by, digits }) => {
     const factor = readDecimal(by) ?? { coefficient: 1n, exponent: 0 };
@@ -28,14 +28,14 @@ export const conversion: ConversionKind<ScaleConversion> = {
   isOfNumbers: () => true,
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `scale`. */
 export const words: ConversionWords<ScaleConversion> = {
   say: ({ by }, name) => `scale ${name} by ${by}`,
   remark: ({ by }) => `multiply the number by ${by}`,
   remarkOfAny: 'the number is in another unit',
 };
 
-/** Its effect on a schema. */
+/** The effect of `scale` on a schema. */
 export const schema: ConversionSchema<ScaleConversion> = {
   made: ({ by }, keywords) => {
     const isWhole = typeIn(keywords) === 'integer' && Number.isInteger(Number(by));
@@ -46,7 +46,7 @@ export const schema: ConversionSchema<ScaleConversion> = {
   keepsSteps: true,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `scale`. */
 export const book: ConversionBook<ScaleConversion> = {
   description: 'Multiplies a number exactly.',
   keys: ({ z, optional }) => ({

@@ -66,12 +66,12 @@ export interface HeaderSetRule {
   readonly value: string;
 }
 
-/** How it changes the bytes of requests. */
+/** How `set` changes the bytes of requests. */
 export const kind: Kind<SetRule> = { compile, makesBody: (rule) => rule.in.length === 0 };
 
 /**
- * V1 had no such member, so it is removed. For a `default`, it is removed only if it has the rule's value, because a client may have sent
- * another.
+ * `inverse` removes the member, because V1 had no such member; for a `default`, only if the member has the rule's value, because a client
+ * may have sent another one.
  */
 export const lens: Lens<SetRule, ResponseStripRule> = {
   changesValue: true,
@@ -86,7 +86,7 @@ export const lens: Lens<SetRule, ResponseStripRule> = {
   },
 };
 
-/** How it changes queries. */
+/** How `set` changes queries. */
 export const query: QueryKind<QuerySetRule> = {
   compile: ({ rule, parameter, text }) => ({
     apply: (run) => {
@@ -103,7 +103,7 @@ export const query: QueryKind<QuerySetRule> = {
   keepsPresent: ({ rule }) => rule === 'default',
 };
 
-/** How it changes header fields. */
+/** How `set` changes header fields. */
 export const header: HeaderKind<HeaderSetRule> = {
   apply: ({ rule, field, value }, run) => {
     const [first, ...others] = run.named(field);
@@ -120,7 +120,7 @@ export const header: HeaderKind<HeaderSetRule> = {
   },
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `set`. */
 export const words: Words<SetRule, ResponseSetRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
@@ -141,7 +141,7 @@ export const wordsOfDefault: Words<SetRule, ResponseSetRule> = {
   done: ({ to }) => `${to} is added, because it is absent.`,
 };
 
-/** How a rule book writes it: for members, parameters and fields. */
+/** How a rule book writes `set`: for members, parameters and fields. */
 export const book: Book<SetRule, ResponseSetRule, QuerySetRule, HeaderSetRule> = {
   request: {
     form: (blocks) =>

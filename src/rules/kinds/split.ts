@@ -25,10 +25,10 @@ export interface SplitRule extends Pick<JoinRule, 'with' | 'at'> {
   readonly isOfTexts?: true;
 }
 
-/** How it changes the bytes of requests. */
+/** How `split` changes the bytes of requests. */
 export const kind: Kind<SplitRule> = { compile };
 
-/** The parts are joined again. */
+/** `inverse` joins the parts again. */
 export const lens: Lens<SplitRule, ResponseJoinRule> = {
   changesValue: true,
   moves: ({ member, to }) => to.map((part) => ({ from: [member], to: [part] })),
@@ -37,7 +37,7 @@ export const lens: Lens<SplitRule, ResponseJoinRule> = {
   ],
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `split`. */
 export const words: Words<SplitRule, ResponseSplitRule> = {
   of: 'both',
   named: ({ member }) => [[member]],
@@ -46,7 +46,7 @@ export const words: Words<SplitRule, ResponseSplitRule> = {
   done: ({ name, to }) => `A part of ${name} becomes ${to}.`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `split`. */
 export const book: Book<SplitRule, ResponseSplitRule> = {
   request: {
     form: (blocks) =>

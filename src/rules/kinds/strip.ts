@@ -69,13 +69,13 @@ export interface HeaderStripRule {
   readonly fields: readonly string[];
 }
 
-/** How it changes the bytes of requests. */
+/** How `strip` changes the bytes of requests. */
 export const kind: Kind<StripRule | OnlyRule> = {
   compile,
   isIdle: ({ rule, members }) => rule === 'strip' && members.length === 0,
 };
 
-/** A removed member cannot be restored. */
+/** Nothing can restore a removed member. */
 export const lens: Lens<StripRule, never> = {
   moves: () => [],
   inverse: () => 'lost',
@@ -84,7 +84,7 @@ export const lens: Lens<StripRule, never> = {
   became,
 };
 
-/** The same for `only`. */
+/** Nothing can restore a member that `only` removes. */
 export const lensOfOnly: Lens<OnlyRule, never> = {
   moves: () => [],
   inverse: () => 'lost',
@@ -96,7 +96,7 @@ function became(place: Path | undefined): string | undefined {
   return place === undefined ? 'is gone' : undefined;
 }
 
-/** How it changes the bytes of responses. */
+/** How `strip` changes the bytes of responses. */
 export const back: ResponseKind<ResponseStripRule> = {
   compile: ({ path, only, around = 0 }, base, names) => {
     if (only !== undefined) return compileValue({ path, only }, base, names);
@@ -106,7 +106,7 @@ export const back: ResponseKind<ResponseStripRule> = {
   },
 };
 
-/** How it changes queries. */
+/** How `strip` changes queries. */
 export const query: QueryKind<QueryStripRule> = {
   compile: ({ parameters }) => ({
     apply: (run) => {
@@ -115,7 +115,7 @@ export const query: QueryKind<QueryStripRule> = {
   }),
 };
 
-/** How it changes header fields. */
+/** How `strip` changes header fields. */
 export const header: HeaderKind<HeaderStripRule> = {
   apply: ({ fields }, run) => {
     for (const name of fields) run.drop(name);
@@ -124,7 +124,7 @@ export const header: HeaderKind<HeaderStripRule> = {
   moves: ({ fields }) => fields.map((field) => ({ from: { header: field }, to: undefined })),
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `strip`. */
 export const words: Words<StripRule, ResponseStripRule> = {
   of: 'both',
   named,
@@ -146,7 +146,7 @@ export const wordsOfOnly: Words<OnlyRule> = {
   done: ({ name }) => `${name} is not an attribute that V2 accepts; it is removed.`,
 };
 
-/** How a rule book writes it: for members, parameters and fields. */
+/** How a rule book writes `strip`: for members, parameters and fields. */
 export const book: Book<StripRule, ResponseStripRule, QueryStripRule, HeaderStripRule> = {
   request: {
     form: ({ strict, memberPath, inside, z }) =>

@@ -33,16 +33,16 @@ export interface UnnestRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** How it changes the bytes of responses. */
+/** How `unnest` changes the bytes of responses. */
 export const kind: ResponseKind<UnnestRule> = { compile };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `unnest`. */
 export const words: ResponseWords<UnnestRule> = {
   of: 'responses',
   say: ({ members }, name) => `unnest ${name}${members === undefined ? '' : `: ${members.join(', ')}`}`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `unnest`. */
 export const book: Book<never, UnnestRule> = {
   response: {
     mayBeAnywhere: true,

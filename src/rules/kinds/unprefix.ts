@@ -7,7 +7,7 @@ import {
 } from './conversion.ts';
 import type { PrefixConversion } from './prefix.ts';
 
-/** Its work on a value. */
+/** How `unprefix` converts a value. */
 export const conversion: ConversionKind<PrefixConversion> = {
   converter:
     ({ with: prefix }) =>
@@ -20,7 +20,7 @@ export const conversion: ConversionKind<PrefixConversion> = {
   accepts: (own) => `a string that begins with ${own.with}`,
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `unprefix`. */
 export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `take the prefix ${own.with} from ${name}`,
   remark: (own) => `remove ${own.with} from the start of the text`,
@@ -29,7 +29,7 @@ export const words: ConversionWords<PrefixConversion> = {
 
 export { schema } from './prefix.ts';
 
-/** How a rule book writes it. */
+/** How a rule book writes `unprefix`. */
 export const book: ConversionBook<PrefixConversion> = {
   description: 'Removes a text from the front of a string.',
   keys: ({ text }) => ({ with: text }),

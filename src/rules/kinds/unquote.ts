@@ -8,7 +8,7 @@ import {
 } from './conversion.ts';
 import { type QuoteConversion, words as wordsOfQuote } from './quote.ts';
 
-/** Its work on a value. */
+/** How `unquote` converts a value. */
 export const conversion: ConversionKind<QuoteConversion> = {
   converter: () => (json) => {
     const text = textOf(json);
@@ -18,13 +18,13 @@ export const conversion: ConversionKind<QuoteConversion> = {
   accepts: () => 'a string that is a number',
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `unquote`. */
 export const words: ConversionWords<QuoteConversion> = {
   ...wordsOfQuote,
   remarkOfAny: 'now a number, with the same digits',
 };
 
-/** Its effect on a schema. */
+/** The effect of `unquote` on a schema. */
 export const schema: ConversionSchema<QuoteConversion> = {
   made: (_, { pattern, format }) => {
     const isWhole = typeof pattern === 'string' && WHOLE.test(pattern);
@@ -35,7 +35,7 @@ export const schema: ConversionSchema<QuoteConversion> = {
 /** A pattern that only matches whole numbers, such as `^[0-9]+$`. */
 const WHOLE = /^\^(?:-\?)?(?:\[[01]-9\]|\\d)(?:[*+]|\{\d+(?:,\d*)?\})?(?:(?:\[0-9\]|\\d)[*+])?\$$/;
 
-/** How a rule book writes it. */
+/** How a rule book writes `unquote`. */
 export const book: ConversionBook<QuoteConversion> = {
   description: 'Turns a string that is a number into that number.',
   read: () => ({ rule: 'unquote' }),

@@ -21,16 +21,16 @@ export interface UnwrapRule {
   readonly member: string;
 }
 
-/** How it changes the bytes of requests. */
+/** How `unwrap` changes the bytes of requests. */
 export const kind: Kind<UnwrapRule> = { compile, unwraps: ({ member }) => member };
 
-/** Responses have their own wrapper. */
+/** Nothing is undone: responses have their own wrapper. */
 export const lens: Lens<UnwrapRule, never> = {
   moves: () => [],
   inverse: () => 'wrapped',
 };
 
-/** How messages and guides describe it. */
+/** How messages and guides describe `unwrap`. */
 export const words: Words<UnwrapRule> = {
   of: 'requests',
   named: ({ member }) => [[member]],
@@ -40,7 +40,7 @@ export const words: Words<UnwrapRule> = {
   done: ({ name }) => `The wrapper ${name} is removed.`,
 };
 
-/** How a rule book writes it. */
+/** How a rule book writes `unwrap`. */
 export const book: Book<UnwrapRule> = {
   request: {
     form: ({ strict, name }) =>

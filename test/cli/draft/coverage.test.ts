@@ -328,7 +328,7 @@ const ROWS: readonly Case[] = [
     failing('422', objectOf({ error: objectOf({ code: text }) })),
     "V1's error 422 has /code",
   ],
-  ['the status of errors', failing('422', objectOf({})), failing('400', objectOf({})), 'V1 answers 422'],
+  ['the status of errors', failing('422', objectOf({})), failing('400', objectOf({})), 'V1 returns 422'],
   [
     'the type of a header field of responses',
     { responses: { 201: { description: 'ok', headers: { 'X-Total': { schema: integer } } } } },
@@ -389,7 +389,7 @@ const ROWS: readonly Case[] = [
         201: { description: 'ok', content: { 'application/hal+json': { schema: objectOf({ a: text }) } } },
       },
     },
-    'V1 answers with application/json, and V2 with application/hal+json',
+    'V1 responds with application/json, and V2 with application/hal+json',
   ],
   [
     'the type of JSON in a request',
@@ -417,13 +417,13 @@ const ROWS: readonly Case[] = [
     'a second success that never comes',
     { responses: { 201: { description: 'ok' }, 202: { description: 'later' } } },
     { responses: { 201: { description: 'ok' } } },
-    'V1 answers 202 as well, and V2 only 201',
+    'V1 returns 202 as well, and V2 only 201',
   ],
   [
     'a second success that is new',
     { responses: { 201: { description: 'ok' } } },
     { responses: { 201: { description: 'ok' }, 202: { description: 'later' } } },
-    'V2 answers 202, and V1 201',
+    'V2 returns 202, and V1 201',
   ],
   [
     'a member that is read-only',
@@ -441,7 +441,7 @@ const ROWS: readonly Case[] = [
     'a member that is write-only',
     answerOf(objectOf({ a: text })),
     answerOf(objectOf({ a: { ...text, writeOnly: true } })),
-    '/a: V1 answers it, and V2 only takes it',
+    '/a: V1 returns it, and V2 only takes it',
   ],
   [
     'a member in an object that is read-only',
@@ -489,7 +489,7 @@ const ROWS: readonly Case[] = [
     'a format of a text that V2 answers',
     answerOf(objectOf({ a: { ...text, format: 'uuid' } })),
     answerOf(objectOf({ a: text })),
-    'V1 answers the format uuid, and V2 any text',
+    'V1 returns the format uuid, and V2 any text',
   ],
   [
     'the width of a number that V2 takes',
@@ -513,7 +513,7 @@ const ROWS: readonly Case[] = [
     'a further type that V2 answers',
     answerOf(objectOf({ a: text })),
     answerOf(objectOf({ a: { type: ['string', 'integer'] } })),
-    '/a: V2 may answer integer, and V1 never did',
+    '/a: V2 may return integer, and V1 never did',
   ],
   [
     'a member that V2 requires in an optional object',
@@ -534,7 +534,7 @@ const ROWS: readonly Case[] = [
       const [free, limited] = [objectOf({ a: {} }), objectOf({ a: { [word]: limit } })];
       return [
         [`${word} in what V2 takes`, bodyOf(free), bodyOf(limited), `V2 limits it by ${word}`],
-        [`${word} in what V2 answers`, answerOf(limited), answerOf(free), `limited by ${word}`],
+        [`${word} in what V2 answers`, answerOf(limited), answerOf(free), `V1 limits it by ${word}`],
       ];
     },
   ),
@@ -550,7 +550,7 @@ const ROWS: readonly Case[] = [
     'a schema that a discriminator chooses, of those that V2 answers',
     answerOf({ ...kinds('kind', 'a') }),
     answerOf({ ...kinds('kind', 'a', 'b') }),
-    'V2 answers "b" in kind, and V1 never did',
+    'V2 returns "b" in kind, and V1 never did',
     KINDS,
     KINDS,
   ],
@@ -590,13 +590,13 @@ const ROWS: readonly Case[] = [
     'elements that V2 answers twice',
     answerOf(objectOf({ a: { type: 'array', items: text, uniqueItems: true } })),
     answerOf(objectOf({ a: { type: 'array', items: text } })),
-    'V1 answers no element twice',
+    'V1 returns no element twice',
   ],
   [
     'the step of a number that V2 answers',
     answerOf(objectOf({ a: { type: 'number', multipleOf: 0.5 } })),
     answerOf(objectOf({ a: { type: 'number', multipleOf: 0.25 } })),
-    'V1 answers multiples of 0.5, and V2 0.25',
+    'V1 returns multiples of 0.5, and V2 0.25',
   ],
   [
     'a header field that a response may lack',
@@ -608,13 +608,13 @@ const ROWS: readonly Case[] = [
     'values of a header field of a response',
     answerOf(objectOf({}), { headers: { 'X-A': { schema: { enum: ['x'] } } } }),
     answerOf(objectOf({}), { headers: { 'X-A': { schema: { enum: ['x', 'y'] } } } }),
-    'the header field x-a: V2 answers "y"',
+    'the header field x-a: V2 returns "y"',
   ],
   [
     'the format of a header field of a response',
     answerOf(objectOf({}), { headers: { 'X-A': { schema: { ...text, format: 'date' } } } }),
     answerOf(objectOf({}), { headers: { 'X-A': { schema: { ...text, format: 'date-time' } } } }),
-    'V1 answers the format date, and V2 date-time',
+    'V1 returns the format date, and V2 date-time',
   ],
   [
     'the pattern of a member of a form',

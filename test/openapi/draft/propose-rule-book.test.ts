@@ -1089,7 +1089,7 @@ test('what only V1 describes inside an object of its responses is a question', (
   const v1 = of('v1', objectOf({ name: text, kind: text }));
   const asked = questionsOf(proposeRuleBook(v1, of('v2', { type: 'object' })));
   expect(asked).toEqual([
-    'spec: in responses, V2 does not describe what is in it, and V1 has name, kind there: look whether V2 answers them.',
+    'spec: in responses, V2 does not describe what is in it, and V1 has name, kind there: look whether V2 returns them.',
   ]);
   expect(questionsOf(proposeRuleBook(of('v1', { type: 'object' }), v1))).toEqual([]);
 });
@@ -1523,7 +1523,7 @@ test.each<
       '/b': { members: { two: values('x', 'yy', 'www') } },
     },
     [
-      /of each of these, in responses, V2 answers values that V1 never did\. .*\n# # a: one: in responses, V2 answers "zzz", .*\n# # b: two: .*"www"/,
+      /of each of these, in responses, V2 returns values that V1 never returned\. .*\n# # a: one: in responses, V2 returns "zzz", .*\n# # b: two: .*"www"/,
     ],
   ],
   [
