@@ -124,8 +124,8 @@ function schemaEdits(change: string, leavesOut: boolean): SchemaEdits<InverseEdi
     replace: (members, texts) => replaceMembers(change, members, texts),
     remove: (members) => removeMembers(change, members),
     removeAt: (path) => removeAt(change, path),
-    move: (from, to) => placeMember('move', change, from, to),
-    copy: (from, to) => placeMember('copy', change, from, to),
+    move: (from, to) => placeMember(change, from, to, false),
+    copy: (from, to) => placeMember(change, from, to, true),
     bringOut: (under, members, keeps) => bringOut(change, under, members, keeps),
     allowAbsent: (member) => makeOptional(change, member),
     allowNull: (member) => makeNullable(change, member),
@@ -413,24 +413,26 @@ function replaceMembers(change: string, from: readonly string[], to: readonly st
   };
 }
 
-/** Moves the member at the path `from` of an object to the path `to`, or copies it; objects that a move leaves empty are removed. */
-function placeMember(rule: 'move' | 'copy', change: string, from: Path, to: Path): SchemaEdit {
-  const isCopy = rule === 'copy';
+/**
+ * Puts the member at the path `from` of an object at the path `to`. Unless the member also stays at `from` (`keeps`), objects that lose all
+ * members are removed.
+ */
+function placeMember(change: string, from: Path, to: Path, keeps: boolean): SchemaEdit {
   return {
-    key: JSON.stringify([rule, change, from, to]),
+    key: JSON.stringify(['place', change, from, to, keeps]),
     schema: (schema, components) => {
       // A member that a reference or an alternative describes is edited there.
       if (!Object.hasOwn(objectIn(schema, 'properties'), from[0] ?? '')) return schema;
       const found = describedAt(schema, from, components);
       if (found === undefined) return schema;
-      const rest = isCopy ? schema : withoutDescribed(schema, from, change, components);
+      const rest = keeps ? schema : withoutDescribed(schema, from, change, components);
       const member = { ...found, schema: marked(found.schema, change) };
       return withDescribed(rest, to, { member, change, components });
     },
     value: (value) => {
       const found = valueAt(value, from);
       if (found === undefined) return value;
-      return withValueAt(isCopy ? value : withoutValueAt(value, from), to, found.value);
+      return withValueAt(keeps ? value : withoutValueAt(value, from), to, found.value);
     },
   };
 }
