@@ -8,10 +8,10 @@ test.each([
   ['a tenth more in every round is slower, however noisy the rounds are', NOISY, times(1.1), 'slower'],
   ['a tenth less in every round is faster', NOISY, times(0.9), 'faster'],
   ['two hundredths are no difference', NOISY, times(1.02), 'same'],
-  ['a difference that the commit has to itself is no difference', times(1.2), times(1.2), 'same'],
+  ['a difference within the noise of one commit is no difference', times(1.2), times(1.2), 'same'],
   ['one bad round does not hide a difference', NOISY, times(1.1).with(3, 9), 'slower'],
-  ['nor does one that is too good', NOISY, times(1.1).with(3, 0.1), 'slower'],
-  ['and does not make one', NOISY, times(1).with(3, 9), 'same'],
+  ['a round that is too good does not hide one either', NOISY, times(1.1).with(3, 0.1), 'slower'],
+  ['one bad round alone makes no difference', NOISY, times(1).with(3, 9), 'same'],
 ])('%s', (_what, again, now, verdict) => {
   expect(driftOf({ before: NOISY, again, now }).verdict).toBe(verdict);
 });

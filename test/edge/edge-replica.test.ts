@@ -55,7 +55,7 @@ test('the first request waits for the object, 250 ms at most; later ones never d
 });
 
 test.each<[string, CopyNamespace['get']]>([
-  ['hangs, too', () => new Promise(() => {})],
+  ['hangs as well', () => new Promise(() => {})],
   [
     'throws',
     () => {

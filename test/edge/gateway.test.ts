@@ -38,12 +38,12 @@ test('everything that prevents a worker from serving is a fault, and all faults 
 
 test.each([
   [
-    'without a token everybody could steer',
+    'a token is missing, so that anyone could steer',
     {},
     /^GATEWAY_ADMIN_HOSTS is set; set the secret GATEWAY_ADMIN_TOKEN/,
   ],
   [
-    'without an object a choice would hold in one isolate',
+    'an object is missing, so that a choice would hold in one isolate',
     { GATEWAY_ADMIN_TOKEN: 'a token of the tests' },
     /^GATEWAY_ADMIN_HOSTS is set, but the Durable Object ROLLOUT is not bound/,
   ],

@@ -47,9 +47,9 @@ describe('what the gateway adds to its own responses', () => {
         ...VARY,
       ],
     ],
-    ['an asterisk, to everybody', [ALLOWED, '*'], OTHER, [ALLOWED, '*', EXPOSE, OWN, ...VARY]],
+    ['an asterisk, to every origin', [ALLOWED, '*'], OTHER, [ALLOWED, '*', EXPOSE, OWN, ...VARY]],
     ['nothing to another origin', ALLOW, OTHER, VARY],
-    ['nothing where there was nothing', [], PAGE, VARY],
+    ['nothing before any response', [], PAGE, VARY],
     ['nothing of a permission that V2 gave to another origin', [ALLOWED, 'https://b.example'], PAGE, VARY],
   ])('%s', (_what, fields, origin, own) => {
     expect(after(fields).fieldsFor(origin)).toEqual(own);
@@ -342,7 +342,7 @@ describe('a preflight does not count as a request', () => {
   };
 
   test.each([
-    ['preflights, counts none', preflight(), 'canary'],
+    ['preflights, counts none of them', preflight(), 'canary'],
     ['requests, is rolled back', GET, 'observe'],
   ])('a canary that answers 500 to %s', async (_what, request, mode) => {
     const v1 = await rawServer(CORS_V2);

@@ -71,7 +71,7 @@ describe('the reservation', () => {
   test.each([
     ['fits', 50, true, 100, false],
     ['does not fit beside the memory that others hold', 50, false, 20, false],
-    ['would not fit if nothing else were held', 51, false, 0, true],
+    ['would not fit even if nothing else were held', 51, false, 0, true],
   ])('%s: %i bytes of a hundred in two copies', (what, bytes, isReserved, held, needsTooMuch) => {
     const { memory, budget } = new Exchange();
     if (what.startsWith('does not fit')) budget.acquire(20, 1);

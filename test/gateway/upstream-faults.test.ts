@@ -496,7 +496,7 @@ test('a V2 that resets everything gets no storm: of 100 reads no more than 20 ar
 
 describe('all attempts together take no longer than one limit', () => {
   test.each([
-    ['accepts and never shakes hands on TLS', 504],
+    ['accepts, but never completes the TLS handshake', 504],
     ['refuses', 502],
   ])('connecting to a V2 that %s', async (what, status) => {
     const origin =

@@ -325,18 +325,18 @@ describe('a delivery that is not', () => {
   test.each<[string, Delivery, number, string]>([
     ['by another secret', { by: [UNKNOWN] }, 401, 'bad-signature'],
     ["by the subscriber's own secret", { by: [OF_SUBSCRIBER] }, 401, 'bad-signature'],
-    ['by the old secret where only the new one holds', { by: [OLD_OF_V2] }, 401, 'bad-signature'],
+    ['by the old secret, after the new one replaced it', { by: [OLD_OF_V2] }, 401, 'bad-signature'],
     ['over another body', { by: [mac(OF_V2, 'msg_1', now(), '{}')] }, 401, 'bad-signature'],
     ['with another id', { headers: { 'webhook-id': 'msg_2' } }, 401, 'bad-signature'],
     ['more than 5 minutes ago', { timestamp: now(-330) }, 401, 'bad-signature'],
     ['more than 5 minutes ahead', { timestamp: now(330) }, 401, 'bad-signature'],
-    ['at no time', { timestamp: 'yesterday' }, 401, 'bad-signature'],
+    ['at an invalid time', { timestamp: 'yesterday' }, 401, 'bad-signature'],
     ['without an id', { headers: { 'webhook-id': undefined } }, 401, 'bad-signature'],
     ['without a time', { headers: { 'webhook-timestamp': undefined } }, 401, 'bad-signature'],
     ['without a signature', { headers: { 'webhook-signature': undefined } }, 401, 'bad-signature'],
     ['cut short', { by: [mac(OF_V2, 'msg_1', now(), BODY).slice(0, -8)] }, 401, 'bad-signature'],
     ['a GET', { method: 'GET' }, 405, 'only-post'],
-    ['for a webhook that there is not', { path: '/webhooks/others' }, 404, 'not-found'],
+    ['for a webhook that does not exist', { path: '/webhooks/others' }, 404, 'not-found'],
   ])('is refused, and nothing is sent: %s', async (_, delivery, status, code) => {
     const { subscriber, gateway } = await subscribed();
     const response = await post(gateway, delivery);

@@ -93,7 +93,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
   ],
   ['V2 that fails one of many', v2(100, 1), 'good: V2 responds'],
   [
-    'V2 that is gone since a moment ago',
+    'V2 that went down a moment ago',
     v2(200, 9, { failed: true, requests: 9, since: 0, last: NOW }),
     'bad: V2 fails',
   ],

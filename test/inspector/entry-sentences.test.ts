@@ -52,7 +52,7 @@ describe('the account of an entry', () => {
 
   test.each<[fact: string, entry: Entry, sentences: readonly string[]]>([
     [
-      'the client left while it sent its body',
+      'the client disconnected while it sent its body',
       unsent,
       ['The exchange with the client ended before its request was forwarded. Nothing was sent.'],
     ],
@@ -119,7 +119,7 @@ describe('the account of an entry', () => {
       ],
     ],
     [
-      'the client left when V2 had responded',
+      'the client disconnected after V2 had responded',
       entryWith({ status: 0 }),
       [UNCHANGED, 'V2 responded after 4.0 ms, but the exchange with the client had ended.'],
     ],
@@ -164,7 +164,7 @@ describe('the account of an entry', () => {
       ],
     ],
     [
-      'a response for which V2 was asked more',
+      'a response with lookups at V2',
       entryWith({
         responseNote: 'lookup-failed',
         lookups: [
@@ -229,7 +229,12 @@ describe('the account of an entry', () => {
       'V2 422 at /name, /a: name is missing.',
       'V2 responded with 422 after 4.0 ms at /name, /a: name is missing.',
     ],
-    ['a 5xx that says nothing', entryWith({ status: 500 }), 'V2 500', 'V2 responded with 500 after 4.0 ms.'],
+    [
+      'a 5xx without an error text',
+      entryWith({ status: 500 }),
+      'V2 500',
+      'V2 responded with 500 after 4.0 ms.',
+    ],
     [
       'a refusal of the gateway',
       entryWith({ verdict: 'refused', status: 400, failure: 'duplicate-member', pointer: '/data' }),

@@ -34,12 +34,12 @@ const BODIES: readonly (readonly [
   ['gzip', 'gzip', gzipSync(PAID)],
   ['x-gzip', 'x-gzip', gzipSync(PAID)],
   ['Brotli', 'br', brotliCompressSync(PAID)],
-  ['no coding under a name', 'identity', PAID],
-  ['a coding that it does not have', 'gzip', PAID, 'undecodable-body'],
+  ['a content coding whose name means no coding', 'identity', PAID],
+  ['a coding that the body does not have', 'gzip', PAID, 'undecodable-body'],
   ['a coding that the gateway cannot read', 'zstd', PAID, 'unsupported-coding'],
   ['more than the limit', '', BOMB, 'body-too-large'],
   ['more than the limit, decoded', 'gzip', gzipSync(BOMB), 'body-too-large'],
-  ['nothing in a coding', 'gzip', ''],
+  ['an empty body in a coding', 'gzip', ''],
   ['nothing', '', ''],
 ];
 

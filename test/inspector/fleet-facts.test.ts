@@ -80,14 +80,14 @@ describe('the facts of replicas', () => {
       ],
     ],
     [
-      'it fails at one of them, for a client of its own, and the other has not seen it',
+      'it fails at one of them for a client that the other has not seen',
       [replica([...times(201, 20), ...times(500, 9)]), replica([])],
       [
         'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:00:21.000Z, all of acme. Before that, 0 of 20 failed.',
       ],
     ],
     [
-      'it fails at one, and too few failed at the other to judge by',
+      'it fails at one, and too few requests failed at the other',
       [replica([...times(201, 20), ...times(500, 9)]), replica([...times(201, 30), ...times(500, 3)])],
       [
         'bad: order_floor_plan fails: 12 of 12 requests since 2026-11-29T08:00:21.000Z. Before that, 0 of 50 failed.',

@@ -224,7 +224,7 @@ test.each<[name: string, end: Partial<RolloutView>, words: RegExp | undefined]>(
     { sunset: '2026-11-01T00:00:00Z', gone: { except: ['acme'] } },
     /^V1 requests are/,
   ],
-  ['its end refuses nothing', { sunset: '2026-11-01T00:00:00Z' }, /^V1 requests are migrated/],
+  ['its end refuses no request', { sunset: '2026-11-01T00:00:00Z' }, /^V1 requests are migrated/],
 ])('if %s, requests are called migrated, or not', (_, end, words) => {
   const { items } = overviewWith({
     rollout: { ...sampleRollout(), default: { mode: 'migrate', from: 'default' }, ...end },
@@ -236,7 +236,7 @@ test.each<[name: string, end: Partial<RolloutView>, words: RegExp | undefined]>(
 
 test.each<[name: string, modes: Partial<RolloutView>, told: number]>([
   ['V1 serves all', {}, 2],
-  ['all is migrated', { default: { mode: 'migrate', from: 'operator' } }, 0],
+  ['everything is migrated', { default: { mode: 'migrate', from: 'operator' } }, 0],
   [
     'V1 serves one client',
     {

@@ -124,11 +124,11 @@ describe('a problem', () => {
       (all) => all.see(1, { status: 500 }).pass(HOUR).see(1, { status: 500 }),
       ['lasting: 2 of 500'],
     ],
-    ['stopped, which few responses show', (all) => all.see(3, { status: 500 }).see(5), ['new: 3 of 500']],
+    ['stopped, with few responses since', (all) => all.see(3, { status: 500 }).see(5), ['new: 3 of 500']],
     ['stopped', (all) => all.see(3, { status: 500 }).see(20), ['over: 3 of 500']],
     ['stopped an hour ago', (all) => all.see(3, { status: 500 }).see(20).pass(HOUR), []],
     [
-      'came again',
+      'came back',
       (all) => all.see(3, { status: 500 }).see(20).pass(HOUR).see(1, { status: 500 }),
       ['again: 4 of 500'],
     ],
@@ -148,7 +148,7 @@ describe('a problem', () => {
       ['new: 3 of 500'],
     ],
     [
-      'is over beside one that is not',
+      'is over beside one that still lasts',
       (all) => all.see(3, { status: 500 }).see(3, { status: 422, operation: 'create_client' }).see(30),
       ['new: 3 of 422', 'over: 3 of 500'],
     ],
@@ -219,7 +219,7 @@ describe('a problem', () => {
       ['over: 11 of v2 for 1, circuit-open 9, upstream-timeout 2'],
     ],
     [
-      'timeouts that were there long before',
+      'timeouts that had begun long before',
       (all) =>
         all
           .see(2, late)
@@ -229,7 +229,7 @@ describe('a problem', () => {
       ['new: 9 of v2 for 1, circuit-open 9', 'new: 3 of order_floor_plan upstream-timeout'],
     ],
     [
-      'timeouts that go on after it',
+      'timeouts that go on after the outage',
       (all) =>
         all
           .see(9, open)
@@ -240,7 +240,7 @@ describe('a problem', () => {
       ['new: 2 of order_floor_plan upstream-timeout', 'over: 9 of v2 for 1, circuit-open 9'],
     ],
     [
-      'timeouts alone, which say nothing of the service',
+      'timeouts alone, which do not show an outage',
       (all) => all.see(3, late).see(3, { ...late, operation: 'other' }),
       ['new: 3 of other upstream-timeout', 'new: 3 of order_floor_plan upstream-timeout'],
     ],
@@ -416,12 +416,12 @@ describe('problems of one operation and status with a filter', () => {
       ['is odd: 1 of 1', 'is odd: 2 of 2'],
     ],
     [
-      'say so where the words of one are those of another as well',
+      'say so if a filter by words also finds another problem',
       [['is odd'], ['the bill is odd'], ['the bill is odd']],
       { capture: 'bodies' },
       ['is odd: 3 of 1 alike', 'the bill is odd: 2 of 2'],
     ],
-    ['are one without messages', [['is odd'], ['is paid']], { capture: 'off' }, ['-: 2 of 2']],
+    ['are one problem without messages', [['is odd'], ['is paid']], { capture: 'off' }, ['-: 2 of 2']],
   ])('%s', async (_, sent, flags, told) => {
     let body = '';
     const gateway = await inspected(flags, () => body, undefined, undefined, 422);
@@ -479,12 +479,12 @@ describe('after a restart', () => {
       [],
     ],
     [
-      'a problem that nothing had shown to be over is shown to be',
+      'a problem without a sign of its end in the log ends after the restart',
       (all) => all.see(9, FAILS).restart().read().see(25),
       ['over: 9 since 08:00:01, first 08:00:01'],
     ],
     [
-      'a problem is there again',
+      'a problem is back',
       (all) =>
         all
           .see(9, FAILS)
@@ -496,7 +496,7 @@ describe('after a restart', () => {
       ['again: 12 since 08:20:35, first 08:00:01'],
     ],
     [
-      'a problem is there again, whenever the log is read',
+      'a problem is back, whenever the log is read',
       (all) =>
         all
           .see(9, FAILS)
@@ -508,7 +508,7 @@ describe('after a restart', () => {
       ['again: 12 since 08:20:35, first 08:00:01'],
     ],
     [
-      'a problem that was there again lasts',
+      'a problem that was back lasts',
       (all) =>
         all
           .see(9, FAILS)

@@ -37,11 +37,11 @@ const ofOperation = (mode: Mode | undefined): RolloutCommand => ({ mode, operati
 
 test.each<[history: string, commands: readonly RolloutCommand[], before: Mode | undefined]>([
   ['nothing was chosen', [], OBSERVE],
-  ['everything was observed before', [{ mode: OBSERVE }, { mode: MIGRATE }], OBSERVE],
-  ['everything was shadowed before', [{ mode: SHADOW }, { mode: MIGRATE }], SHADOW],
+  ['everything was in observe before', [{ mode: OBSERVE }, { mode: MIGRATE }], OBSERVE],
+  ['everything was in shadow before', [{ mode: SHADOW }, { mode: MIGRATE }], SHADOW],
   ['a canary came before', [{ mode: CANARY }, { mode: MIGRATE }], CANARY],
   [
-    'a canary of all came before',
+    'a canary of all clients came before',
     [{ mode: SHADOW }, { mode: { mode: 'canary', share: 100 } }, { mode: MIGRATE }],
     SHADOW,
   ],

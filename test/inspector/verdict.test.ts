@@ -132,13 +132,13 @@ const CONTACTS: readonly (readonly [
     'V1 serves them now. V2 has accepted connections again since 2026-11-29T08:01:30.000Z; nobody has asked it since.',
   ],
   [
-    'has responded to the copy of a read since',
+    'has responded to a copied read since',
     { breaker: 'closed', v2Contact: { isAway: false, since: START + 90_000 } },
     { comparison: { verdict: 'same', ...READ } },
     'V1 serves them now. V2 responded last at 2026-11-29T08:06:11.000Z, less than a minute ago.',
   ],
   [
-    'was asked for the copy of a read in vain',
+    'did not respond to a copied read',
     { breaker: 'closed' },
     { comparison: { verdict: 'unknown', ...READ } },
     'V1 serves them now. V2 responded last at 2026-11-29T08:00:50.000Z, 5 minutes ago; nobody asks it now.',
@@ -169,7 +169,7 @@ describe('the verdict', () => {
       'good: All well for 3 days.',
     ],
     [
-      'one operation fails always, for one client',
+      'one operation always fails, for one client',
       (all) =>
         all
           .see(200, { operation: 'create_client' })
@@ -178,7 +178,7 @@ describe('the verdict', () => {
       'bad: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:03:21.000Z, all of acme. Too little is known about the time before.',
     ],
     [
-      'one operation fails always, for many clients, and did not before',
+      'one operation always fails, for many clients, and did not before',
       (all) =>
         all
           .see(100)
@@ -189,17 +189,17 @@ describe('the verdict', () => {
       'bad: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:05:01.000Z. Before that, 0 of 100 failed.',
     ],
     [
-      'one operation is refused always, and was not before',
+      'one operation is always refused, and was not before',
       (all) => all.see(100, ON_V1).see(10, REFUSED).verdict(),
       'bad: order_floor_plan is refused: 10 of 10 requests since 2026-11-29T08:01:41.000Z. Before that, 0 of 100 failed.',
     ],
     [
-      'one operation is refused always, and nothing is known of before',
+      'one operation is always refused, and its past is not known',
       (all) => all.see(200, { operation: 'create_client' }).see(10, REFUSED).verdict(),
       'note: order_floor_plan is refused: 10 of 10 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before.',
     ],
     [
-      'one operation fails more often than it did',
+      'one operation fails more often than before',
       (all) =>
         all
           .see(500)
@@ -214,7 +214,7 @@ describe('the verdict', () => {
       'note: order_floor_plan is refused at times: 11 of 61 requests since 2026-11-29T08:28:00.000Z. Before that, 0 of 500 failed.',
     ],
     [
-      'a rise that its past had is none',
+      'a share of failures as in its past is not a rise',
       (all) => all.seeBoth(50, ON_V1, 404).seeBoth(20, {}, 404).verdict(),
       'good: All well for 2 minutes. In the last hour V2 refused 20 of 40 requests.',
     ],
@@ -240,7 +240,7 @@ describe('the verdict', () => {
       'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. Nobody asks V2 now, so it is not known whether it responds; the circuit closes with the first response.',
     ],
     [
-      'an operation that failed, is on V1 since, and is hardly asked there',
+      'an operation that failed, has been on V1 since, and has few requests there',
       (all) =>
         all
           .see(100)
@@ -263,7 +263,7 @@ describe('the verdict', () => {
       'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; no request goes to it now. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
     ],
     [
-      'V2 was well, and V1 serves since',
+      'V2 was well, and V1 has served since',
       (all) => all.see(9).see(3, ON_V1).verdict(OBSERVED),
       'good: All well for less than a minute.',
     ],
@@ -292,7 +292,7 @@ describe('the verdict', () => {
       'note: order_floor_plan failed: 41 of 41 requests since 2026-11-29T08:02:01.000Z, the last at 2026-11-29T08:02:41.000Z. Before that, 0 of 100 failed. V1 serves it now.',
     ],
     [
-      'an operation is on V1, and the others fail still',
+      'an operation is on V1, and the others still fail',
       (all) =>
         all
           .see(9, { ...FAILS, operation: undefined })
@@ -330,7 +330,7 @@ describe('the verdict', () => {
       'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:01.000Z.',
     ],
     [
-      'V1 failed, and all is migrated since',
+      'V1 failed, and everything has been migrated since',
       (all) =>
         all
           .see(9, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
@@ -339,7 +339,7 @@ describe('the verdict', () => {
       'note: V1 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V2 has served since. Nobody asks V1 now, so it is not known whether it responds.',
     ],
     [
-      'V1 failed, and some of its reads are verified still',
+      'V1 failed, and still gets reads of verify',
       (all) =>
         all
           .see(9, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
@@ -348,7 +348,7 @@ describe('the verdict', () => {
       'bad: 9 of 9 requests to V1 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:01.000Z.',
     ],
     [
-      'V2 failed until V1 ended',
+      'V2 failed until the end of V1',
       (all) =>
         all
           .see(9, { ...FAILS, operation: undefined })
@@ -363,7 +363,7 @@ describe('the verdict', () => {
       'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has ended since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
     ],
     [
-      'V2 was gone for several operations that V1 serves now, and is hardly asked for',
+      'V2 was gone for several operations that V1 serves now, with few requests since',
       (all) => {
         for (const operation of ['a', 'b']) all.see(30, { operation });
         for (const operation of ['a', 'b']) all.see(6, { ...UNREACHABLE, operation });
@@ -375,7 +375,7 @@ describe('the verdict', () => {
       'note: V2 did not respond to 12 V1 requests for 2 operations, from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now. V2 responded last at 2026-11-29T08:01:00.000Z, 5 minutes ago; nobody asks it now.',
     ],
     [
-      'an operation that failed an hour ago, and is on V1 since',
+      'an operation that failed an hour ago, and has been on V1 since',
       (all) =>
         all
           .see(100)
@@ -499,7 +499,7 @@ describe('the verdict', () => {
       'good: All well for 3 days at 3 replicas.',
     ],
     [
-      'an operation that was rolled back, and is served by V1 since',
+      'an operation that was rolled back, and has been served by V1 since',
       (all) =>
         all
           .see(100)
@@ -625,7 +625,7 @@ describe('the verdict', () => {
       'good: All well for 62 minutes.',
     ],
     [
-      'a fault that nothing showed to be over, hours later',
+      'a fault without a sign of its end, hours later',
       (all) =>
         all
           .see(100)
@@ -636,7 +636,7 @@ describe('the verdict', () => {
       'note: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
-      'such a fault, days later',
+      'a fault without a sign of its end, days later',
       (all) =>
         all
           .see(100)

@@ -115,8 +115,8 @@ async function throughListener(): Promise<Way> {
 const WAYS: readonly [name: string, way: () => Way | Promise<Way>, unjudged: RegExp][] = [
   ['the gateway', throughGateway, /^$/],
   ['createMigration with a hash', () => throughMigration(hashBody), /^$/],
-  ['createMigration without one', () => throughMigration(undefined), /./],
-  ['createMigration with one that is late', () => throughMigration(hashOnWeb), /./],
+  ['createMigration without a hash', () => throughMigration(undefined), /./],
+  ['createMigration with a slow hash', () => throughMigration(hashOnWeb), /./],
   // Only Workers have MD5 in Web Cryptography.
   ['migrateFetch', () => throughFetch, / md5$/],
   ['migrateListener', throughListener, /^$/],

@@ -105,7 +105,7 @@ describe('a request', () => {
       },
     ],
     [
-      'a number that no patch can have: the rest would lead elsewhere',
+      'a number that no patch can have, so that there is no patch',
       'POST /api/v1/made',
       '{"sum":1E400}',
       making('{"made":true}'),
@@ -143,7 +143,7 @@ describe('a request', () => {
       { verdict: 'rewritten', body: undefined, edits: 'transform  ?q', note: 'media-type' },
     ],
     [
-      'a body that goes nowhere',
+      'a body that is not forwarded',
       'POST /api/v1/close',
       'unread',
       making(undefined, 'q=1'),
@@ -278,7 +278,7 @@ describe('a response', () => {
       { action: 'stream', texts: 'ndjson' },
     ],
     [
-      'several texts, of which a transform makes nothing',
+      'several texts, which a transform does not get',
       'GET /api/v1/list',
       200,
       ['Content-Type', 'application/x-ndjson'],
@@ -312,7 +312,7 @@ describe('a response', () => {
       },
     ],
     [
-      'a transform that makes another status alone',
+      'a transform that only changes the status',
       'GET /api/v1/list',
       '{"data":{}}',
       { ...making(undefined), status: 203 },

@@ -80,7 +80,7 @@ test.each<
   ],
   ['all methods', '/bills/7 DELETE', { [METHODS]: '*' }, { methods: '*' }],
   [
-    'a method that no operation has goes where it went',
+    'a method that no operation has keeps its path',
     '/bills/7 PUT',
     { [METHODS]: 'PUT' },
     { line: 'OPTIONS /api/v2/bills/7', method: 'PUT', methods: 'PUT' },
@@ -105,15 +105,15 @@ test.each<
     { [FIELDS]: 'Content-Type' },
     { fields: 'x-tenant-id', allowed: 'Content-Type, X-Legacy' },
   ],
-  ['fields of which V2 gets none', '/clients/7 GET x-legacy', {}, { fields: undefined }],
+  ['fields that V2 does not get', '/clients/7 GET x-legacy', {}, { fields: undefined }],
   [
-    'names of no rule',
+    'names without a rule',
     '/clients/7 GET accept,x-b',
     { [METHODS]: 'GET' },
     { fields: 'accept,x-b', methods: 'GET' },
   ],
   [
-    'an OPTIONS of no browser',
+    'an OPTIONS that is not a preflight',
     '/bills/7/close',
     { [METHODS]: 'PATCH' },
     { line: INVOICE, method: undefined, methods: 'PATCH' },

@@ -229,8 +229,8 @@ test.each<readonly [what: string, error: unknown, why: string]>([
   ['getters that throw', errorWith(throwing), 'threw an error of another name'],
   ['a text', 'S3CR3T', 'threw string'],
   ['a symbol', Symbol('S3CR3T'), 'threw symbol'],
-  ['no words', Object.create(null), 'threw object'],
-  ['words that throw', { toString: () => ({}) }, 'threw object'],
+  ['no message', Object.create(null), 'threw object'],
+  ['a message that throws', { toString: () => ({}) }, 'threw object'],
   ['nothing', undefined, 'threw undefined'],
 ])('the log has no value of an error that it throws: %s', async (_what, error, why) => {
   const fail = (): never => {

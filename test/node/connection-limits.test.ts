@@ -22,10 +22,15 @@ test.each([
   ['no limit is known', V2, undefined, { clients: 10_000, upstream: 128 }],
   ['all fit', V2, 65_536, { clients: 10_000, upstream: 128 }],
   ['clients get the rest', V2, 1024, { clients: 832, upstream: 128 }],
-  ['the embedded V2 has its ends, too', {}, 1024, { clients: 704, upstream: 128 }],
-  ['so has V1', { ...V2, 'v1-upstream': 'http://v1.example' }, 1024, { clients: 704, upstream: 128 }],
-  ['V2 gets half of few', V2, 256, { clients: 96, upstream: 96 }],
-  ['there are hardly any', V2, 64, { clients: 1, upstream: 1 }],
+  ['the connections of the embedded V2 count as well', {}, 1024, { clients: 704, upstream: 128 }],
+  [
+    'those of V1 count as well',
+    { ...V2, 'v1-upstream': 'http://v1.example' },
+    1024,
+    { clients: 704, upstream: 128 },
+  ],
+  ['V2 gets half of a few', V2, 256, { clients: 96, upstream: 96 }],
+  ['there are hardly any files', V2, 64, { clients: 1, upstream: 1 }],
 ])('connections that the process may open: %s', (_name, flags, files, limits) => {
   expect(connectionLimits(settingsOf(flags), files)).toEqual(limits);
 });

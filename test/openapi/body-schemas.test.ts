@@ -91,7 +91,7 @@ test.each([
   ['with a point', ['/rest/v2.1/clients'], []],
   ['beside V3', ['/api/v3/clients', '/api/v3/orders', '/api/v2/clients'], []],
   ['beside V1', ['/api/v1/clients', '/api/v2/clients'], ['/']],
-  ['of an API that counts otherwise', ['/api/v7/clients', '/api/v7/orders', '/healthz'], []],
+  ['of an API with other version numbers', ['/api/v7/clients', '/api/v7/orders', '/healthz'], []],
 ] as const)('paths %s are matched', (_, paths, servers) => {
   const schemas = described(paths, servers);
   expect(schemas.warnings([CREATE])).toEqual([]);
@@ -189,7 +189,7 @@ test.each<
   ['with another name', { '/clients/{nr}': 'a' }, '/clients/7', operation('POST', '/clients/{id}'), [], '/a'],
   ['with a slash at the end', { '/clients/': 'a' }, '/clients', operation('POST', '/clients'), [], '/a'],
   [
-    'encoded otherwise',
+    'in another encoding',
     { '/gr%C3%B6%C3%9Fe': 'a' },
     '/gr%c3%b6%c3%9fe',
     operation('POST', '/gr%C3%B6%C3%9Fe'),
@@ -206,7 +206,7 @@ test.each<
     '/a',
   ],
   [
-    'that V2 has elsewhere',
+    'that V2 has at another path',
     { '/clients': 'a', '/x': 'b' },
     '/people',
     operation('POST', '/clients', PEOPLE),
@@ -214,7 +214,7 @@ test.each<
     undefined,
   ],
   [
-    'by accident',
+    'whose path matches by accident',
     { '/clients/{id}': 'a', '/x': 'b' },
     '/clients/import',
     operation('POST', '/clients/import'),
@@ -222,7 +222,7 @@ test.each<
     undefined,
   ],
   [
-    'by accident, beside its owner',
+    'whose path matches by accident, beside the right one',
     { '/clients/{id}': 'a' },
     '/clients/import',
     operation('POST', '/clients/import'),
@@ -230,7 +230,7 @@ test.each<
     undefined,
   ],
   [
-    'of a name, by accident',
+    'of a name that matches by accident',
     { '/clients/import': 'a', '/x': 'b' },
     '/clients/import',
     operation('POST', '/clients/{id}'),
@@ -238,7 +238,7 @@ test.each<
     undefined,
   ],
   [
-    'in the first place, by accident',
+    'whose path matches by accident, in the first segment',
     { '/{tenant}/clients': 'a', '/x': 'b' },
     '/orders/clients',
     operation('POST', '/orders/clients'),

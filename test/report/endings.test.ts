@@ -34,7 +34,12 @@ test('a report finds all rotated keys, and no others', () => {
 test.each<[string, old: number[], young: number[], string]>([
   ['days after the end of the other', [40, 39, 38, 37, 36, 35], [34, 33, 32, 31, 30], 'seems to be'],
   // Its weekend is not over.
-  ['and the other may only pause', [14, 13, 12, 11, 7, 5, 4, 3], [2, 1.9, 1.8, 1.7, 1.6], 'may be'],
+  [
+    'days after the other, which may only pause',
+    [14, 13, 12, 11, 7, 5, 4, 3],
+    [2, 1.9, 1.8, 1.7, 1.6],
+    'may be',
+  ],
   ['while the other is still in use', [14, 13, 12, 11, 10, 2, 1], [9, 8, 7, 6, 5], 'first came'],
   ['long after the end of the other', [40, 39, 38, 37, 36, 35], [25, 24, 23, 22, 21], 'first came'],
 ])('a key that begins %s is reported as such', (_, old, young, words) => {

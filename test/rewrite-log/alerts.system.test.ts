@@ -278,7 +278,7 @@ test('GatewayV1Unused fires two weeks after the last V1 request, and never witho
     ['two days after it starts', 48, never, false],
     ['one request follows every deploy, born at its end value', 19 * 24, Object.fromEntries(deploys), false],
     ['13 days after the last request', 100 + 13 * 24, once, false],
-    ['15 days after it, the gateway seen all the while', 100 + 15 * 24, once, true],
+    ['15 days after it, with the gateway seen all the time', 100 + 15 * 24, once, true],
     ['the last request was to a gateway that is gone', 400, gone, false],
     ['Prometheus was away, or the gateway down, for five days', 16 * 24, away, false],
     ['there is no series of V1', 16 * 24, { [SEEN]: '1x600' }, false],

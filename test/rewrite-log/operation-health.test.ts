@@ -49,9 +49,9 @@ describe('an operation that fails', () => {
   });
 
   test.each<[past: string, (operation: Operation) => Operation, harms: number]>([
-    ['fails always, and did not', (one) => one.see(100, 'well').see(30, 'failed'), 1],
-    ['fails always, and is not known from before', (one) => one.see(30, 'failed'), 0],
-    ['fails always, as on V1', (one) => one.see(100, 'failed', 'v1').see(30, 'failed'), 0],
+    ['always fails, and did not before', (one) => one.see(100, 'well').see(30, 'failed'), 1],
+    ['always fails, and has no known past', (one) => one.see(30, 'failed'), 0],
+    ['always fails, as on V1', (one) => one.see(100, 'failed', 'v1').see(30, 'failed'), 0],
     ['did well on V1', (one) => one.see(100, 'well', 'v1').see(30, 'failed'), 1],
     ['fails once', (one) => one.see(100, 'well').see(1, 'failed').see(100, 'well'), 0],
     [

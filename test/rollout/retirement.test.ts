@@ -104,7 +104,7 @@ describe('the header fields of V1 responses', () => {
 
 describe('brownouts', () => {
   test.each([
-    ['now, for everybody', {}, [410, 410]],
+    ['now, for all clients', {}, [410, 410]],
     ['for one client', { clients: [acme] }, [410, 200]],
     ['for all but one', { except: [acme] }, [200, 410]],
     ['of an operation', { operations: ['order_post_production'] }, [410, 410]],
@@ -228,7 +228,7 @@ describe('an end of its own', () => {
 
   test.each<[string, Partial<Rollout>, object, object]>([
     [
-      'is on its responses alone',
+      'is only on its own responses',
       ends({ since: PAST, sunset: AHEAD, links: [['sunset', 'https://x.test/s']] }),
       {
         sunset: dateOf(AHEAD),
@@ -238,7 +238,7 @@ describe('an end of its own', () => {
       { sunset: undefined, deprecation: undefined, link: undefined },
     ],
     [
-      'comes before that of V1, whose other fields stay',
+      'comes in place of that of V1, whose other fields stay',
       {
         ...ends({ sunset: AHEAD }),
         signals: {
@@ -383,7 +383,7 @@ describe('newcomers', () => {
     ['with a warning', { answer: 'warn', guide: 'https://x.test/' }, {}, 'new', 'warned'],
     ['by name', {}, { more: { clients: { [acme]: 'acme' } } }, 'acme', undefined],
     ['by exception', { except: [acme] }, {}, 'acme', undefined],
-    ['while the list is young', {}, { since: Date.now() - 3 * DAY }, 'new', 'not-known'],
+    ['while the list is too young', {}, { since: Date.now() - 3 * DAY }, 'new', 'not-known'],
   ])('is served %s', async (_, newcomers, options, key, note) => {
     const { gateway } = await closed(newcomers, options);
     const { text } = await exchange(gateway.port, request(undefined, as(key)));

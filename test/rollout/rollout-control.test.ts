@@ -143,7 +143,7 @@ describe('a migrated client is judged against itself on V1 first', () => {
     ['all of its bodies are refused by V1 as well', { [FEW]: repeated('422', 3) }, refusedBeside],
     ['V1 refuses them with another status of the class', { [FEW]: repeated('400', 3) }, refusedBeside],
     [
-      'V1 begins to refuse others beside it as well',
+      'V1 begins to refuse other requests as well',
       { [FEW]: repeated('success', 9), [OUTSIDE]: repeated('success', 9) },
       { [OUTSIDE]: half(300), [FEW]: half(300) },
     ],

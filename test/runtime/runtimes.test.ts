@@ -118,7 +118,7 @@ test.each(['bun', 'deno'] as const)('clients use TLS with HTTP/1.1 and HTTP/2 on
 
 /** Cases that workerd changes before the worker sees them: it takes a fragment away, and joins the lines of a field to one. */
 const NOT_ON_WORKERD: ReadonlySet<string> = new Set([
-  'query: what is refused stays refused',
+  'query: a target with a fragment is refused, with query rules as well',
   'a field has its V2 name, in place, and each line of it',
 ]);
 

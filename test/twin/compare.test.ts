@@ -40,9 +40,9 @@ describe('two bodies', () => {
     ['white space', '{"a":1}', '{"a": 1}', [' spelling']],
     ['a name spelled differently', '{"a":1}', String.raw`{"\u0061":1}`, [' spelling']],
     ['a number beyond doubles', '{"a":12345678901234567890}', '{"a":12345678901234567891}', ['/a spelling']],
-    ['no JSON, and the same', 'oops', 'oops', []],
-    ['no JSON, and another text', 'oops', 'Oops', [' value']],
-    ['nothing, and something', '', '{}', [' value']],
+    ['not JSON, and the same text', 'oops', 'oops', []],
+    ['not JSON, and another text', 'oops', 'Oops', [' value']],
+    ['an empty body, and one with text', '', '{}', [' value']],
   ])('%s', (_, v1, gateway, differences) => {
     expect(compare(v1, gateway)).toEqual(differences);
   });

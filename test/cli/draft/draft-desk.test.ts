@@ -161,7 +161,11 @@ test('puts the value that a person knows into the rule that lacks one', async ()
 });
 
 test.each<readonly [why: string, command: (id: string) => AnswerCommand, fault: RegExp]>([
-  ['of no question', () => ({ question: 'change none', chosen: ['yes'] }), /no longer asks this question/],
+  [
+    'to a question that does not exist',
+    () => ({ question: 'change none', chosen: ['yes'] }),
+    /no longer asks this question/,
+  ],
   [
     'that is not one of the offered ones',
     (question) => ({ question, chosen: ['7'] }),

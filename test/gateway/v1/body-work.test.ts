@@ -270,11 +270,11 @@ describe("a patch with a transform leads from V1's body to V2's, or there is non
 
   test.each<[title: string, body: string, hasPatch: boolean]>([
     ['a number of JavaScript', '{"data":{"sum":1.5,"old":1}}', true],
-    ['a value that stays as it is', '{"data":{"sum":"x"}}', true],
+    ['a value that stays unchanged', '{"data":{"sum":"x"}}', true],
     ['no wrapper', '{"sum":1,"n":2}', true],
-    ['nothing for the rules but a repeated name', '{"sum":1,"sum":2,"n":2}', true],
+    ['a repeated name, and nothing else for the rules', '{"sum":1,"sum":2,"n":2}', true],
     ['a number beyond those of JavaScript', '{"data":{"sum":1E400}}', false],
-    ['such a number alone', '{"sum":-1E999,"n":1}', false],
+    ['only such a number', '{"sum":-1E999,"n":1}', false],
     ['more edits than are listed', `{"data":{"sum":1},${objects}}`, false],
   ])('%s', async (_, body, hasPatch) => {
     const rules = await load(files);

@@ -157,7 +157,7 @@ describe('an object that is too large to be rewritten passes, and the log says s
   const tiny = `{"data":${ORDER}","list":[${'{"a":1},'.repeat(1_000_000)}{}]}}`;
   test.each<[name: string, body: string, headers: Record<string, string>, response: number, buffer: number]>([
     ['beyond limits.response, with a length', large, { 'content-length': String(large.length) }, 10, 256],
-    ['beyond limits.response, without one', large, {}, 10, 256],
+    ['beyond limits.response, without a length', large, {}, 10, 256],
     ['beyond limits.response, in a coding', large, { 'content-encoding': 'gzip' }, 10, 256],
     [
       'beyond the memory for bodies, with a length',
@@ -166,7 +166,7 @@ describe('an object that is too large to be rewritten passes, and the log says s
       100,
       64,
     ],
-    ['beyond the memory for bodies, without one', large, {}, 100, 64],
+    ['beyond the memory for bodies, without a length', large, {}, 100, 64],
     ['beyond the memory for bodies, in a coding', large, { 'content-encoding': 'gzip' }, 100, 64],
     ['with more members than there is memory for', tiny, {}, 10, 32],
   ])('%s', async (_, body, headers, responseMib, bufferMib) => {

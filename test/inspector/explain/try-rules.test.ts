@@ -123,7 +123,7 @@ test.each<[name: string, edit: (text: string) => string, body: string, explained
     { verdict: 'rewritten', edited: [] },
   ],
   [
-    'a policy that refuses no more',
+    'a policy that no longer refuses',
     (text) => text.replace('wrapper: refuse', 'wrapper: forward'),
     '{"data":[]}',
     { verdict: 'unchanged', edited: ['verdict: refused (wrapper-not-object at /data), now unchanged'] },

@@ -175,7 +175,11 @@ describe('a header is read', () => {
   test.each([
     ['of IPv4', binary(0x21, 0x11, four), '203.0.113.7'],
     ['of IPv6', binary(0x21, 0x21, six), '2001:db8:0:0:0:0:0:7'],
-    ['with more behind it', binary(0x21, 0x11, Buffer.concat([four, Buffer.alloc(30)])), '203.0.113.7'],
+    [
+      'with further bytes after it',
+      binary(0x21, 0x11, Buffer.concat([four, Buffer.alloc(30)])),
+      '203.0.113.7',
+    ],
     ['of the balancer itself', binary(0x20, 0x00, Buffer.alloc(0)), undefined],
     ['of a Unix socket', binary(0x21, 0x31, Buffer.alloc(216)), undefined],
   ])('version 2 %s', (_what, bytes, address) => {
@@ -193,7 +197,7 @@ describe('bytes that are no PROXY header', () => {
     ['a line that ends with LF', 'PROXY UNKNOWN\nGET'],
     ['an address of the other kind', 'PROXY TCP4 ::1 ::1 1 1\r\n'],
     ['no address', 'PROXY TCP4 a b 1 1\r\n'],
-    ['a port beyond', 'PROXY TCP4 1.1.1.1 1.1.1.1 65536 1\r\n'],
+    ['a port beyond 65535', 'PROXY TCP4 1.1.1.1 1.1.1.1 65536 1\r\n'],
     ['lower case', 'proxy TCP4 1.1.1.1 1.1.1.1 1 1\r\n'],
     ['more than one space', 'PROXY TCP4  1.1.1.1 1.1.1.1 1 1\r\n'],
     ['another family', 'PROXY UDP4 1.1.1.1 1.1.1.1 1 1\r\n'],
@@ -206,7 +210,7 @@ describe('bytes that are no PROXY header', () => {
     ['another command', binary(0x22, 0x11, four)],
     ['another family', binary(0x21, 0x41, four)],
     ['fewer bytes than addresses have', binary(0x21, 0x11, four.subarray(0, 11))],
-    ['more bytes than anybody sends', binary(0x21, 0x11, four, 60_000)],
+    ['more bytes than any proxy sends', binary(0x21, 0x11, four, 60_000)],
   ])('version 2: %s', (_what, bytes) => {
     expect(readProxyHeader(bytes)).toBe('malformed');
   });

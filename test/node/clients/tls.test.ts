@@ -59,9 +59,9 @@ describe('TLS to V2', () => {
   });
   const elsewhere = certificate({ name: 'V2', hosts: ['other.example'], issuer: ca });
   test.each([
-    ['untrusted: anyone can sign', leaf, undefined, /SELF_SIGNED|UNABLE_TO/],
+    ['untrusted: anyone could have signed it', leaf, undefined, /SELF_SIGNED|UNABLE_TO/],
     ['expired', expired, { ca: ca.cert }, /EXPIRED/],
-    ['of another name: somebody stands in between', elsewhere, { ca: ca.cert }, /ALTNAME/],
+    ['for another name: an attacker is in between', elsewhere, { ca: ca.cert }, /ALTNAME/],
   ] as const)(
     'a certificate that is %s: 502, and no byte of the request is sent',
     async (_what, shown, trusted, cause) => {

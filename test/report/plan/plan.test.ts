@@ -62,19 +62,19 @@ describe('the sentence about a client', () => {
     ['five weeks', at(A, ['2026-10-27 10:05', ...TUESDAYS]), [], 'active in 4 of 4 Tuesdays, 10:00 to 10:15'],
     ['three of four', at(A, TUESDAYS.slice(1)), [], 'active in 3 of 4 Tuesdays, 10:00 to 10:15'],
     [
-      'a week that the log lacks is not silence',
+      'a week that the log lacks does not count as silence',
       at(A, TUESDAYS.toSpliced(1, 1)),
       [gap('2026-11-10 10:10', '2026-11-10 10:20')],
       'active in 3 of 3 Tuesdays, 10:00 to 10:15; the log does not cover one',
     ],
     [
-      'two weeks that it lacks',
+      'two weeks that the log lacks',
       at(A, TUESDAYS.slice(2)),
       [gap('2026-11-02 00:00', '2026-11-16 00:00')],
       'active in 2 of 2 Tuesdays, 10:00 to 10:15; the log does not cover 2',
     ],
     [
-      'a gap at another time counts for nothing',
+      'a gap at another time does not matter',
       at(A, TUESDAYS.slice(1)),
       [gap('2026-11-03 10:15', '2026-11-03 12:00')],
       'active in 3 of 4 Tuesdays, 10:00 to 10:15',
@@ -122,13 +122,13 @@ describe('the sentence about a client', () => {
       'the sunset refused 1 request, on Thu 12 Nov 2026 12:00',
     ],
     [
-      'a brownout that would have refused it is no notice',
+      'a brownout that only would have refused the client is not a notice',
       at(A, TUESDAYS, { would: { verdict: 'refused', failure: 'brownout' } }),
       [],
       'active in 4 of 4 Tuesdays, 10:00 to 10:15',
     ],
     [
-      'a Deprecation field is no notice, nor is a refusal for another reason',
+      'a Deprecation field is not a notice, nor is a refusal for another reason',
       at(A, TUESDAYS, { deprecated: ['suburb'], verdict: 'refused', status: 400, failure: 'bad-request' }),
       [],
       'active in 4 of 4 Tuesdays, 10:00 to 10:15',
@@ -141,7 +141,7 @@ describe('the sentence about a client', () => {
       new Zone('Asia/Kathmandu'),
     ],
     [
-      'a day that has begun elsewhere',
+      'a day that has begun only in another zone',
       at(A, ['2026-10-30 23:50', '2026-11-06 23:50', '2026-11-13 23:50', '2026-11-20 23:50']),
       [],
       'active in 4 of 4 Saturdays, 10:45 to 11:00',
@@ -171,7 +171,7 @@ describe('the sentence about a client', () => {
       'active in 3 of 4 Sundays, 02:30 to 02:45',
     ],
     [
-      'the hour that is skipped is no silence',
+      'the hour that is skipped does not count as silence',
       '2027-04-09T00:00:00Z',
       ['2027-03-14 01:30', '2027-03-21 01:30', '2027-04-04 00:30'],
       'active in 3 of 3 Sundays, 02:30 to 02:45; the log does not cover one',
@@ -531,9 +531,9 @@ describe('check warns of the clients', () => {
     ['that begins before the sunset and goes on', { from: 98 * DAY, until: 120 * DAY }, []],
     ['without an end', {}, []],
     ['for one of them', { clients: [A] }, [B]],
-    ['that spares one of them', { except: [A] }, [A]],
+    ['that excepts one of them', { except: [A] }, [A]],
     [
-      'of some operations, which a count of hours does not tell apart',
+      'of some operations, which a count by hours does not distinguish',
       { ...NIGHT, operations: ['bill'] },
       [A, B],
     ],

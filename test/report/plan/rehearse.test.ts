@@ -243,7 +243,7 @@ test.each<[string, [from: number, until: number], minutes: number[], every: numb
   ['half of such a run', [23, 24], [24 * 60 - 5, 24 * 60 + 5], 1, false],
   ['half of a run within an hour', [9.5, 10], [9 * 60 + 5, 9 * 60 + 35], 1, false],
   ['all but the end of a run', [9, 10], [9 * 60 + 5, 10 * 60 + 1], 1, false],
-  ['both runs of one that runs twice a day', [2, 16], [3 * 60, 15 * 60], 1, false],
+  ['both runs of a client that runs twice a day', [2, 16], [3 * 60, 15 * 60], 1, false],
   ['all requests of a long day', [8, 18], [9, 10, 11, 12].map((hour) => hour * 60), 1, false],
 ])('a client loses a run with %s: %j of %j', (_, [from, until], minutes, every, loses) => {
   const zone = new Zone('UTC');

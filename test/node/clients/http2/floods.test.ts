@@ -34,7 +34,7 @@ test.each([
   ['bodies in frames of one byte', DATA, 1, Buffer.from('x')],
   ['bodies in empty frames (CVE-2019-9518)', DATA, 1, Buffer.alloc(0)],
   ['unknown frames', 0x42, 0, Buffer.alloc(0)],
-  ['origins (RFC 8336), which Node kept (CVE-2026-48619)', 0x0c, 0, Buffer.from('\0\x0bhttps://a.b')],
+  ['ORIGIN frames (RFC 8336), which Node kept (CVE-2026-48619)', 0x0c, 0, Buffer.from('\0\x0bhttps://a.b')],
   ['priorities', 2, 1, Buffer.from([0, 0, 0, 0, 16])],
   ['pings', 6, 0, Buffer.alloc(8)],
   ['settings', 4, 0, Buffer.alloc(0)],

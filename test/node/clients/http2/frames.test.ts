@@ -29,13 +29,17 @@ function isFlood({ read, sent = 0, received = 0 }: Traffic): boolean {
 }
 
 test.each<[title: string, traffic: Traffic, isFlood: boolean]>([
-  ['that brings nothing', { read: 0 }, false],
+  ['that brings no content', { read: 0 }, false],
   ['that brings some frames', { read: 4 * MIB }, false],
   ['that brings little else than frames', { read: 4 * MIB + 1 }, true],
-  ['that brings eight bytes for each of content', { read: 12 * MIB, received: MIB }, false],
-  ['that brings more than eight', { read: 12 * MIB + 1, received: MIB }, true],
+  ['that brings eight bytes for each byte of content', { read: 12 * MIB, received: MIB }, false],
+  ['that brings more than eight for each byte of content', { read: 12 * MIB + 1, received: MIB }, true],
   ['that grants windows for what it reads', { read: 12 * MIB, sent: 8 * MIB }, false],
-  ['that brings more than it reads', { read: 12 * MIB + 1, sent: 8 * MIB }, true],
+  [
+    'that brings more bytes of frames than it reads of responses',
+    { read: 12 * MIB + 1, sent: 8 * MIB },
+    true,
+  ],
   ['with bodies of gigabytes', { read: 4096 * MIB, received: 4000 * MIB }, false],
 ])('a connection %s is judged by its bytes', (_title, traffic, expected) => {
   expect(isFlood(traffic)).toBe(expected);

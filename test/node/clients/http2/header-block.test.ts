@@ -57,7 +57,7 @@ describe('trailers', () => {
 
   test.each<[title: string, fields: Fields, isMalformed: boolean]>([
     ['as many fields as may be', Array.from({ length: 3 }, () => ['a', '']), false],
-    ['one more', Array.from({ length: 4 }, () => ['a', '']), true],
+    ['one field more', Array.from({ length: 4 }, () => ['a', '']), true],
     ['many more', Array.from({ length: 10_000 }, () => ['a', '']), true],
     ['as many bytes as may be', [['a', 'b'.repeat(95)]], false],
     ['a byte more', [['a', 'b'.repeat(96)]], true],
@@ -164,13 +164,13 @@ describe('a section that is malformed (RFC 9113 §8.1.1)', () => {
     ['an unknown pseudo-header field', [...HEAD, [':protocol', 'websocket']]],
     ['a pseudo-header field behind another field', [...without(PATH), ['a', 'b'], PATH]],
     ['a pseudo-header field behind a cookie', [...without(PATH), ['cookie', 'b'], PATH]],
-    ['a tunnel to nowhere', [[':method', 'CONNECT']]],
+    ['a tunnel without an authority', [[':method', 'CONNECT']]],
     ...['connection', 'http2-settings', 'keep-alive', 'proxy-connection', 'transfer-encoding', 'upgrade'].map(
       (name): [string, Fields] => [`${name}, which is one of connections`, [...HEAD, [name, 'x']]],
     ),
     ['TE with anything else', [...HEAD, ['te', 'gzip']]],
     ['TE with more than trailers', [...HEAD, ['te', 'trailers, gzip']]],
-    ['TE with nothing', [...HEAD, ['te', '']]],
+    ['an empty TE', [...HEAD, ['te', '']]],
     ['two lengths', [...HEAD, ['content-length', '5'], ['content-length', '6']]],
     ['a length twice', [...HEAD, ['content-length', '5'], ['content-length', '5']]],
     ['a length twice, of nothing', [...HEAD, ['content-length', '0'], ['content-length', '0']], true],
@@ -180,7 +180,7 @@ describe('a section that is malformed (RFC 9113 §8.1.1)', () => {
         [...HEAD, ['content-length', value]],
       ],
     ),
-    ['a length, and no body', [...HEAD, ['content-length', '5']], true],
+    ['a length without a body', [...HEAD, ['content-length', '5']], true],
   ])('%s', (_title, fields, isWhole = false) => {
     expect(blockOf(fields, isWhole).isMalformed).toBe(true);
     // Whatever comes behind it.
