@@ -1,4 +1,5 @@
 import { printedParameter, type QueryPart, queryParts, withName } from '../http/target.ts';
+import type { RecordedEdit } from './records.ts';
 
 /** The note on a parameter that reaches V2 with a V1 name or value in it, because no rule declares it as a list. */
 export const UNMAPPED = 'unmapped';
@@ -9,15 +10,6 @@ export interface Parameter {
   /** Its name in the V1 query; undefined if a rule added it. */
   readonly origin: string | undefined;
   isRemoved: boolean;
-}
-
-/** One edit of all parameters with one name: `?name` before and after. */
-interface ParameterRecord<Name extends string> {
-  readonly change: string;
-  readonly rule: Name;
-  readonly from?: string;
-  readonly path?: string;
-  readonly note?: string;
 }
 
 /** The rules that apply, one after the other, to one query. Every character outside an edit stays. */
@@ -130,7 +122,7 @@ export class QueryRun<Rule extends { readonly rule: string } = { readonly rule: 
   /** Returns the query, with a record for each edit and its rule. */
   finish(): {
     readonly query: string;
-    readonly records: readonly ParameterRecord<Rule['rule']>[];
+    readonly records: readonly RecordedEdit<Rule['rule']>[];
     readonly rules: readonly Rule[];
   } {
     if (this.records.length === 0) return { query: this.query, records: [], rules: [] };

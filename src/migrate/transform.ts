@@ -52,16 +52,12 @@ export interface TransformModule {
 }
 
 /** One call of a transform, as data. */
-export interface TransformJob {
+export interface TransformJob extends Omit<TransformContext, 'query'> {
   readonly direction: 'request' | 'response';
   /** The module, as the rule book names it. */
   readonly module: string;
-  readonly operation: string;
-  readonly method: string;
-  readonly path: Readonly<Record<string, string>>;
   /** Without its question mark. */
   readonly query: string;
-  readonly status: number | undefined;
   /** JSON; undefined if there is no body that rules read. */
   readonly body: Uint8Array | undefined;
   /** True for a request whose client sent a body that is not read as JSON: a form, or another media type. */

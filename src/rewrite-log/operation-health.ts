@@ -50,17 +50,10 @@ export interface TroubleEvidence {
 }
 
 /** Requests of an operation that fails at another replica, since then. Times are milliseconds since 1970. */
-export interface WatchedOperation {
-  readonly operation: string;
-  readonly requests: number;
-  readonly failed: number;
-  /** True if all failures are refusals. */
-  readonly isRefusal: boolean;
-  readonly unanswered: number;
-  readonly since: number;
+export interface WatchedOperation
+  extends Counts, Pick<OperationTrouble, 'operation' | 'isRefusal' | 'unanswered' | 'since' | 'before'> {
   /** The last failure; absent without one. */
   readonly last?: number | undefined;
-  readonly before: Counts;
 }
 
 /** Requests, and how many of them failed. */

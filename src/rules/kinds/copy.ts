@@ -1,27 +1,17 @@
 import { type Book, formOf } from './book.ts';
 import { beginsWith, isSamePath, printPath } from './paths.ts';
-import type { Path } from '../../edits/run.ts';
-import type { Kind, Lens, QueryKind, StatusPattern, Words } from './kind.ts';
-import { compilePlaced, placesFault, placesOf } from './move.ts';
+import type { Kind, Lens, QueryKind, Words } from './kind.ts';
+import { compilePlaced, type MoveRule, placesFault, placesOf, type ResponseMoveRule } from './move.ts';
 import type { ResponseStripRule } from './strip.ts';
 
 /** Copies the member at `from` of each object at `in` to `to` in the same object; missing objects on the path are created. */
-export interface CopyRule {
+export interface CopyRule extends Omit<MoveRule, 'rule'> {
   readonly rule: 'copy';
-  /** The objects on both paths, up to the last common `*`. */
-  readonly in: Path;
-  readonly from: Path;
-  readonly to: Path;
 }
 
 /** Copies the member at `from` of each object at `path` of a response to `to`. */
-export interface ResponseCopyRule {
+export interface ResponseCopyRule extends Omit<ResponseMoveRule, 'rule'> {
   readonly rule: 'copy';
-  /** The objects on both paths, up to the last common `*`. */
-  readonly path: Path;
-  readonly from: Path;
-  readonly to: Path;
-  readonly status: readonly StatusPattern[];
 }
 
 /** Adds every query parameter `parameter` of a V1 request also under the name `to`. */
