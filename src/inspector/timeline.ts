@@ -1,14 +1,6 @@
+import type { EndingClient } from '../report/endings.ts';
 import type { Report } from '../report/report.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
-
-/** A client that a brownout refused. */
-export interface NoticedClient {
-  readonly client: string;
-  readonly name?: string;
-  /** Requests that it refused, and the last of them: RFC 3339. */
-  readonly count: number;
-  readonly lastSeen: string;
-}
 
 /** One date or time on the way to the end of V1. */
 export interface TimelineMark {
@@ -29,7 +21,7 @@ export interface TimelineMark {
   /** Number of clients that a proposed brownout would reach. */
   readonly reaches?: number;
   /** The clients that it refused; for a sunset, those that still used V1 after it. */
-  readonly clients: readonly NoticedClient[];
+  readonly clients: readonly EndingClient[];
 }
 
 /** The dates of the end of V1. */
@@ -126,7 +118,7 @@ function declaredMarks({ now, rollout, clients }: TimelineFacts): readonly Timel
   ];
 }
 
-function metBy(clients: Report['clients'], id: string): readonly NoticedClient[] {
+function metBy(clients: Report['clients'], id: string): readonly EndingClient[] {
   return clients.flatMap(({ client, name, brownouts }) => {
     const met = brownouts.find(({ brownout }) => brownout === id);
     if (met === undefined) return [];
@@ -134,7 +126,7 @@ function metBy(clients: Report['clients'], id: string): readonly NoticedClient[]
   });
 }
 
-function usedAfter(clients: Report['clients'], at: string): readonly NoticedClient[] {
+function usedAfter(clients: Report['clients'], at: string): readonly EndingClient[] {
   return clients
     .filter(({ lastSeen }) => Date.parse(lastSeen) >= Date.parse(at))
     .map(({ client, name, lastSeen, outcomes }) => ({

@@ -3,9 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Hono } from 'hono';
 import { Gateway } from '../gateway/gateway.ts';
 import type { GatewayParts } from '../gateway/gateway-context.ts';
-import type { V2Schemas } from '../gateway/v1/checks.ts';
 import { OTHER_MODES } from '../gateway/v1/other-modes.ts';
-import type { GatewayNotice } from '../gateway/resilience.ts';
 import { type OpenSubscriber, SignedWebhooks } from '../gateway/webhooks.ts';
 import {
   connectionDrainTime,
@@ -19,7 +17,6 @@ import type { SharedState } from '../rollout/shared-state.ts';
 import { RolloutControl } from '../rollout/rollout-control.ts';
 import { settings as table } from '../settings/settings.ts';
 import type { OriginSetting } from '../settings/setting-kinds.ts';
-import type { Observer } from '../rewrite-log/observer.ts';
 import { onCheckPhase } from './fair-turns.ts';
 import { BodyMemory } from './body-memory.ts';
 import { connectionLimits, openFilesLimit } from './connection-limits.ts';
@@ -39,7 +36,10 @@ import { createSocketUpstream } from './upstream/pool.ts';
 import type { NodeUpstream, UpstreamOptions } from './upstream/origin.ts';
 
 /** Parts of a gateway on Node. */
-export interface NodeGatewayParts {
+export interface NodeGatewayParts extends Pick<
+  GatewayParts,
+  'v2Schemas' | 'record' | 'observer' | 'ownReport' | 'onNotice' | 'onUnexpectedError'
+> {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;
   /** V2's origin: from the settings, or the embedded reference. */
@@ -52,24 +52,13 @@ export interface NodeGatewayParts {
   readonly store?: SharedState | undefined;
   /** This gateway among those that share a store. */
   readonly replica?: Replica | undefined;
-  /** V2's request schemas, if the settings name a description of V2. */
-  readonly v2Schemas?: (() => V2Schemas) | undefined;
   readonly clientSecret: string;
-  /** See `GatewayParts.record`. */
-  readonly record: GatewayParts['record'];
   /** PEM texts for TLS to V2. */
   readonly upstreamTls: TlsTexts | undefined;
   /** PEM texts for TLS with clients. */
   readonly clientTls: TlsTexts | undefined;
-  /** Called when a circuit changes, and with upstream faults. */
-  readonly onNotice?: ((notice: GatewayNotice) => void) | undefined;
-  /** Called with bugs. */
-  readonly onUnexpectedError: (error: unknown) => void;
   /** Contains the webhook secrets. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  readonly observer?: Observer | undefined;
-  /** See `GatewayParts.ownReport`. */
-  readonly ownReport?: GatewayParts['ownReport'];
   /** The listener for clients, if it is not a server in this process. */
   readonly front?: ClientListener | undefined;
   /** True in a worker process, which shares the port and has no admin listener. */

@@ -1,6 +1,7 @@
-import { wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import {
   type BodyCheckSums,
+  type DifferingMember,
   type DifferingMembers,
   type Outcomes,
   type OutcomeTally,
@@ -62,28 +63,14 @@ export interface Outcome extends Usage {
 }
 
 /** A member of V1's responses, and its place in V2's. */
-export interface ResponseMember extends Usage {
-  readonly change: string;
-  /** Pointer in the response that the client reads today. */
-  readonly v1: string;
-  /** Pointer in V2's response; absent if the member is not there. */
-  readonly v2?: string;
-  /** True if V2 has other values for the member. */
-  readonly hasOtherValues?: true;
-}
+export type ResponseMember = Usage & DifferingMember;
 
 /** Verdicts of V2's schema on the bodies of one operation that were not sent to V2. */
-export interface BodyChecks {
+export interface BodyChecks extends Pick<
+  BodyCheckCount,
+  'valid' | 'invalid' | 'refusedByBoth' | 'unknown' | 'refused'
+> {
   readonly operation: string;
-  readonly valid: number;
-  /** Bodies that V1 accepted and V2's schema refuses. */
-  readonly invalid: number;
-  /** Requests that V2's schema or the gateway refuses, and V1 refused as well. */
-  readonly refusedByBoth: number;
-  /** Bodies that were not checked, that no schema describes, or that V1 refused and V2's schema accepts. */
-  readonly unknown: number;
-  /** Requests that the gateway itself would refuse, and V1 accepted. */
-  readonly refused: number;
   /** Places of the first fault of bodies that V1 accepted, most frequent first. */
   readonly pointers: readonly (Usage & { readonly pointer: string })[];
 }

@@ -29,18 +29,20 @@ import {
 } from '../command-fault.ts';
 import { painter, printColumns, type Style, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
 import { readHar } from './har.ts';
-import { offlineExplainer, readLogRequests, readOnly, readPostmanFiles } from './requests.ts';
+import {
+  offlineExplainer,
+  readLogRequests,
+  readOnly,
+  readPostmanFiles,
+  type RecordingSource,
+} from './requests.ts';
 
 /** Options of `explain`. */
-export interface ExplainOptions {
+export interface ExplainOptions extends Omit<RecordingSource, 'admin' | 'config'> {
   readonly operation?: string;
   readonly method?: string;
   readonly target?: string;
   readonly curl?: string;
-  readonly har?: string;
-  readonly postman?: string;
-  readonly postmanEnv?: string;
-  readonly log?: string;
   /** File with the body of V2's response. */
   readonly response?: string;
   /** V2's status. */

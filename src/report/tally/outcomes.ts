@@ -185,7 +185,7 @@ export function noChecks(): BodyCheckSums {
 export type ResponseSide = 'same' | 'different' | 'unknown' | 'silent';
 
 /** A member that a client reads from V1's responses, with its place in V2's. */
-interface DifferingMember {
+export interface DifferingMember {
   readonly change: string;
   /** Pointer in V1's response, `*` for every index. */
   readonly v1: string;

@@ -2,9 +2,17 @@ import type { VNode } from 'preact';
 import { type UnfitCall, unfitCalls } from '../../../report/client-report.ts';
 import { NO_KEY, OTHER_CALLS } from '../../../report/text.ts';
 import type { Report } from '../../api.ts';
-import { ago, count, counted, fullTime, shortTime } from '../format.ts';
+import { ago, count, counted } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
-import { Card, type Column, LinkButton, type PageTools, ScrollTable, visibleText } from '../parts.tsx';
+import {
+  Card,
+  type Column,
+  LinkButton,
+  type PageTools,
+  ScrollTable,
+  ShortTime,
+  visibleText,
+} from '../parts.tsx';
 
 /** Properties of the card. */
 interface UnfitCardProps extends Pick<PageTools, 'go'> {
@@ -56,15 +64,7 @@ function unfitColumns(go: PageTools['go']): readonly Column<UnfitCall>[] {
       },
     },
     { name: 'Requests', kind: 'number', cell: (call) => count(call.count) },
-    { name: 'Since', cell: ({ firstSeen }) => timeOf(firstSeen, shortTime(firstSeen)) },
-    { name: 'Last', cell: ({ lastSeen }) => timeOf(lastSeen, ago(lastSeen)) },
+    { name: 'Since', cell: ({ firstSeen }) => <ShortTime at={firstSeen} /> },
+    { name: 'Last', cell: ({ lastSeen }) => <ShortTime at={lastSeen} short={ago} /> },
   ];
-}
-
-function timeOf(time: string, shown: string): VNode {
-  return (
-    <time dateTime={time} title={fullTime(time)}>
-      {shown}
-    </time>
-  );
 }
