@@ -5,7 +5,7 @@ import type { CaptureState, RefusedRuleBook, State } from '../api.ts';
 import type { Condition, ConditionLevel } from '../conditions.ts';
 import { send, useAttempt } from './admin-client.ts';
 import { bytes, count, counted } from './format.ts';
-import { type Go, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
+import { type Go, openHere, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';
 import {
   Button,
   classes,
@@ -98,11 +98,7 @@ function navigation(place: PageState, go: Go): VNode {
           href={placeAddress({ ...place, view, part: undefined, entry: undefined })}
           aria-current={view === place.view ? 'page' : undefined}
           aria-keyshortcuts={String(index + 1)}
-          onClick={(event) => {
-            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-            event.preventDefault();
-            go({ view, entry: undefined });
-          }}
+          onClick={openHere(() => go({ view, entry: undefined }))}
         >
           {VIEW_NAMES[view]}
         </a>

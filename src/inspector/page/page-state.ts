@@ -97,6 +97,15 @@ export function placeAddress(place: PageState): string {
 /** Changes parts of the state; `keep` adds a history entry for the browser's Back button. */
 export type Go = (change: Partial<PageState>, step?: 'keep' | 'replace') => void;
 
+/** Handles a click on a link to a place of the page: `open` opens it here, unless the click is for another tab or window. */
+export function openHere(open: () => void): (event: MouseEvent) => void {
+  return (event) => {
+    if (event.metaKey || event.ctrlKey || event.shiftKey) return;
+    event.preventDefault();
+    open();
+  };
+}
+
 /** Returns a function that opens the list of the exchanges that match a filter. */
 export function toExchanges(go: Go, filter: string): () => void {
   return () => go({ view: 'traffic', part: undefined, filter, entry: undefined });

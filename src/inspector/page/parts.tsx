@@ -382,6 +382,22 @@ export function SentenceList({ sentences, shown = sentence, ...props }: Sentence
   );
 }
 
+/** A fault in a sentence, which screen readers say at once; nothing if it is empty. */
+export function Fault({
+  text,
+  tag: Tag = 'p',
+}: {
+  readonly text: string;
+  readonly tag?: 'p' | 'span';
+}): VNode | null {
+  if (text === '') return null;
+  return (
+    <Tag class="fault" role="alert">
+      {text}
+    </Tag>
+  );
+}
+
 /** A time in short, which has the whole one as its title. */
 export function ShortTime({
   at,

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClientsView } from '../../api.ts';
 import { postJson, useAttempt } from '../admin-client.ts';
-import { Form, LinkButton, useFocusInside, visibleText } from '../parts.tsx';
+import { Fault, Form, LinkButton, useFocusInside, visibleText } from '../parts.tsx';
 
 /** Properties of the name of a client. */
 export interface ClientNameProps {
@@ -73,11 +73,7 @@ export function ClientName({ client, clients, drafts, announce, onNamed }: Clien
             `Saved in the names file of ${clients.replica}; replicas that read another file do not know it.`,
           )}
       </small>
-      {fault !== '' && (
-        <span class="fault" role="alert">
-          {fault}
-        </span>
-      )}
+      <Fault text={fault} tag="span" />
     </Form>
   );
 }

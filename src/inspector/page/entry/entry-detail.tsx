@@ -23,6 +23,7 @@ import {
   Button,
   CopyButton,
   Fact,
+  Fault,
   Form,
   LinkButton,
   type PageTools,
@@ -335,11 +336,7 @@ function ResendForm({ seq, go, announce }: ResendFormProps): VNode {
         Send
       </button>
       <Button onClick={() => setIsOpen(false)}>Cancel</Button>
-      {fault !== '' && (
-        <span class="fault" role="alert">
-          {fault}
-        </span>
-      )}
+      <Fault text={fault} tag="span" />
     </Form>
   );
 }

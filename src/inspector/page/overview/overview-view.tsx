@@ -5,7 +5,7 @@ import type { Condition } from '../../conditions.ts';
 import { useAsked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
 import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
-import { type Go, placeAddress } from '../page-state.ts';
+import { type Go, openHere, placeAddress } from '../page-state.ts';
 import { Card, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
 import { ProblemTable } from '../traffic/problems-view.tsx';
 import { Rail, type RailProps } from '../rollout/rail.tsx';
@@ -161,11 +161,7 @@ function itemLine(item: OverviewItem, go: Go): VNode {
       <a
         href={placeAddress({ ...target, perspective: 'diff' })}
         title={filter === '' ? `Open ${VIEW_NAMES[view]}` : 'Show the exchanges'}
-        onClick={(event) => {
-          if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-          event.preventDefault();
-          go(target);
-        }}
+        onClick={openHere(() => go(target))}
       >
         {level !== 'good' && (
           <strong>

@@ -14,7 +14,17 @@ import type {
 import { getJson, postJson, useAsked, useAttempt } from '../admin-client.ts';
 import { counted } from '../format.ts';
 import type { Go } from '../page-state.ts';
-import { Button, Card, classes, Form, LinkButton, Loading, type PageTools, visibleText } from '../parts.tsx';
+import {
+  Button,
+  Card,
+  classes,
+  Fault,
+  Form,
+  LinkButton,
+  Loading,
+  type PageTools,
+  visibleText,
+} from '../parts.tsx';
 
 /** Properties of the questions. */
 type QuestionsProps = Pick<PageTools, 'go' | 'announce'>;
@@ -90,11 +100,7 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
           <Question key={view.current.id} question={view.current} give={answer} />
         )}
       </div>
-      {fault !== '' && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       <Save view={view} onSaved={() => setWritten(given)} />
       <Examples key={view.folder} examples={view.examples} go={go} />
     </section>
@@ -249,11 +255,7 @@ function Question({
         {missing !== '' && <span id="draft-missing">{missing}</span>}
         {isAnswered && <Button onClick={() => void send({})}>Leave it open</Button>}
       </div>
-      {fault !== '' && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
       {shown !== undefined && (
         <Effect
           effect={shown}
@@ -405,11 +407,7 @@ function Save({
           </>
         )}
       </div>
-      {fault !== '' && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
     </div>
   );
 }
@@ -475,11 +473,7 @@ function Example({
           </LinkButton>
         )}
       </div>
-      {fault !== '' && (
-        <p class="fault" role="alert">
-          {fault}
-        </p>
-      )}
+      <Fault text={fault} />
     </details>
   );
 }

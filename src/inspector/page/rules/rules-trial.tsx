@@ -9,6 +9,7 @@ import {
   Card,
   classes,
   CopyButton,
+  Fault,
   Form,
   LinkButton,
   type PageTools,
@@ -59,11 +60,7 @@ export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }:
               <Button onClick={() => change(undefined)}>Back to the rule book in force</Button>
             )}
           </div>
-          {fault !== '' && (
-            <p class="fault" role="alert">
-              {fault}
-            </p>
-          )}
+          <Fault text={fault} />
         </Form>
         {run !== undefined && run.result === undefined && faultList(run.faults)}
       </Card>

@@ -13,7 +13,7 @@ import type { ProblemState } from '../../problems.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, count, counted } from '../format.ts';
 import { UnfitCard } from '../clients/unfit-card.tsx';
-import { type Go, placeAddress, toExchanges, type ViewPart } from '../page-state.ts';
+import { type Go, openHere, placeAddress, toExchanges, type ViewPart } from '../page-state.ts';
 import {
   Card,
   classes,
@@ -265,11 +265,7 @@ export function TrafficParts({
           key={one ?? 'exchanges'}
           href={placeAddress({ ...target, part: one })}
           aria-current={one === part ? 'page' : undefined}
-          onClick={(event) => {
-            if (event.metaKey || event.ctrlKey || event.shiftKey) return;
-            event.preventDefault();
-            go({ view: 'traffic', part: one, entry: undefined });
-          }}
+          onClick={openHere(() => go({ view: 'traffic', part: one, entry: undefined }))}
         >
           {one === undefined ? 'Exchanges' : 'Problems'}
         </a>
