@@ -451,14 +451,20 @@ export class ProxiedExchange
     this.abort();
     this.releaseSlot();
     this.ownMemory?.end();
-    if (this.settled) {
-      this.received.exchange.reset();
-      return;
-    }
-    this.received.exchange.closeAfterResponse();
-    this.refuse(
+    this.endRequest(
       gatewayFailure('overloaded', 'The request came too slowly while others waited.', ['Retry-After', '1']),
     );
+  }
+
+  /** Refuses a request that will not arrive whole, and closes its connection; resets that if the response has begun. */
+  private endRequest(failure: Failure): void {
+    const { exchange } = this.received;
+    if (this.settled) {
+      exchange.reset();
+      return;
+    }
+    exchange.closeAfterResponse();
+    this.refuse(failure);
   }
 
   // The client's side.
@@ -470,12 +476,7 @@ export class ProxiedExchange
 
   onClientFault(fault: ClientFault): void {
     this.abort();
-    if (this.settled) {
-      this.received.exchange.reset();
-      return;
-    }
-    this.received.exchange.closeAfterResponse();
-    this.refuse(gatewayFailure(fault));
+    this.endRequest(gatewayFailure(fault));
   }
 
   disconnected(): void {

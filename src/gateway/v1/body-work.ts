@@ -71,9 +71,18 @@ export function callTransform(
     done({ why, detail: why });
     return;
   }
+  awaitWork(exchange, transform(exchange.rules.ruleBook, job), done);
+}
+
+/** Waits for work outside of this turn; an error of it is a bug. */
+function awaitWork<Result>(
+  exchange: V1Exchange,
+  work: Promise<Result>,
+  done: (result: Result) => void,
+): void {
   exchange.memory.work((_, finish) => {
-    transform(exchange.rules.ruleBook, job).then(
-      (outcome) => finish(() => done(outcome)),
+    work.then(
+      (result) => finish(() => done(result)),
       (error: unknown) => finish(() => exchange.failInternally(error)),
     );
   }, 1);
@@ -95,16 +104,8 @@ export function judgeDigests(
   next: (exchange: V1Exchange, body: Uint8Array) => void,
 ): void {
   const judged = exchange.migration.judge(body, exchange.gateway.parts.hash);
-  if (judged === undefined) {
-    next(exchange, body);
-    return;
-  }
-  exchange.memory.work((_, finish) => {
-    judged.then(
-      () => finish(() => next(exchange, body)),
-      (error: unknown) => finish(() => exchange.failInternally(error)),
-    );
-  }, 1);
+  if (judged === undefined) next(exchange, body);
+  else awaitWork(exchange, judged, () => next(exchange, body));
 }
 
 /** Rewrites a decoded request body; if the rewriter lost the body, calls `lost` instead of `done`, or the exchange fails. */
