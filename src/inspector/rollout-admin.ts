@@ -14,7 +14,7 @@ import type {
   RolloutRequest,
   RolloutView,
 } from '../rollout/rollout-tally.ts';
-import type { End, Mode } from '../rules/rollout.ts';
+import type { End, Mode, Scope } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { ambiguityWords, commandTitle, defaultTarget } from './rollout-effect.ts';
@@ -307,27 +307,30 @@ function gateFault(
   );
 }
 
+/** The clients of a scope by their names, and by their hashes without one. */
+export function namedScope(
+  { clients, except }: Pick<Scope, 'clients' | 'except'>,
+  names: ReadonlyMap<string, string>,
+): Pick<Scope, 'clients' | 'except'> {
+  const named = (hashes: readonly string[]): readonly string[] => hashes.map((hash) => nameIn(names, hash));
+  return {
+    ...(clients === undefined ? {} : { clients: named(clients) }),
+    ...(except === undefined ? {} : { except: named(except) }),
+  };
+}
+
 function endOfV1(
   { rollout }: RuleBook,
   names: ReadonlyMap<string, string>,
 ): Pick<RolloutView, 'sunset' | 'deprecation' | 'gone' | 'ends' | 'brownouts'> {
   const { since, sunset } = rollout?.signals ?? {};
-  const named = (hashes: readonly string[]): readonly string[] => hashes.map((hash) => nameIn(names, hash));
   const datesOf = (
     end: Pick<End, 'since' | 'sunset' | 'gone'>,
   ): Pick<RolloutView, 'sunset' | 'deprecation' | 'gone'> => {
-    const { clients, except } = end.gone ?? {};
     return {
       ...(end.since === undefined ? {} : { deprecation: new Date(end.since).toISOString() }),
       ...(end.sunset === undefined ? {} : { sunset: new Date(end.sunset).toISOString() }),
-      ...(end.gone === undefined
-        ? {}
-        : {
-            gone: {
-              ...(clients === undefined ? {} : { clients: named(clients) }),
-              ...(except === undefined ? {} : { except: named(except) }),
-            },
-          }),
+      ...(end.gone === undefined ? {} : { gone: namedScope(end.gone, names) }),
     };
   };
   const endsOf = (kind: 'operation' | 'change', ends: Readonly<Record<string, End>>): RolloutView['ends'] =>

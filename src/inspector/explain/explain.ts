@@ -15,7 +15,7 @@ import {
 } from '../../migrate/decision.ts';
 import type { DecodeBody, DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { Failure } from '../../migrate/failure.ts';
-import { counted, nameIn } from '../../report/text.ts';
+import { counted } from '../../report/text.ts';
 import type { Verdict } from '../../rewrite-log/entry.ts';
 import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';
@@ -37,6 +37,7 @@ import { layOutJson } from '../diff/json-layout.ts';
 import { curlCommand, decodeBase64 } from '../entries/curl.ts';
 import { compareHeaders, delivery } from '../entries/entry-detail.ts';
 import { goneWords } from '../end-of-v1.ts';
+import { namedScope } from '../rollout-admin.ts';
 import { type BodyOutcome, type ExplainedBody, policyViews, ruleOutcomes } from './explain-rules.ts';
 
 /** The parts of a gateway that an explanation needs. */
@@ -478,18 +479,6 @@ function goneSentences({ rollout, names, operation, now }: LiveState): readonly 
   if (gone === undefined || sunset === undefined || now < sunset || !mayConcern(gone, operation)) return [];
   const end = { sunset: new Date(sunset).toISOString(), gone: namedScope(gone, names) };
   return [`V1 has ended: ${goneWords(end, now)}.`];
-}
-
-/** The clients of a scope by their names, and by their hashes without one. */
-function namedScope(
-  { clients, except }: Pick<Scope, 'clients' | 'except'>,
-  names: ReadonlyMap<string, string>,
-): Pick<Scope, 'clients' | 'except'> {
-  const named = (hashes: readonly string[]): readonly string[] => hashes.map((hash) => nameIn(names, hash));
-  return {
-    ...(clients === undefined ? {} : { clients: named(clients) }),
-    ...(except === undefined ? {} : { except: named(except) }),
-  };
 }
 
 function brownoutSentences({ rollout, operation, now }: LiveState): readonly string[] {

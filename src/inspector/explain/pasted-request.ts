@@ -123,6 +123,10 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile): Re
             ? `The command is not curl: it begins with ${others}. Write curl before it.`
             : `The command is not curl: it begins with ${others}. ${HOW}`,
     );
+  return together(reads);
+}
+
+function together(reads: readonly ReadRequests[]): ReadRequests {
   return {
     requests: reads.flatMap(({ requests }) => requests),
     faults: reads.flatMap(({ faults }) => faults),
@@ -219,11 +223,7 @@ function readFetches(text: string): ReadRequests {
         'This is a call to fetch that is not fetch("…", {…}) with JSON, or is part of a program. Copy it as fetch or as cURL in the browser.',
       ),
     );
-  return {
-    requests: reads.flatMap(({ requests }) => requests),
-    faults: reads.flatMap(({ faults }) => faults),
-    notes: [],
-  };
+  return together(reads);
 }
 
 /** The place after an object that begins at `from`; the end of the text where it has none. */
