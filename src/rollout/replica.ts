@@ -3,7 +3,16 @@ import { type RateLimitQueue, type RateLimitSharing, shareOfLimit } from './rate
 import type { RolloutState } from './rollout-state.ts';
 import { SharedRollout, type SharedRolloutNotice, type SharedRolloutParts } from './shared-rollout.ts';
 import { STAGE_MS } from './canary-window.ts';
-import { addSums, CANARY, canarySums, currentPart, partOf, readCounts, windowSums } from './canary-texts.ts';
+import {
+  addSums,
+  CANARY,
+  canarySums,
+  currentPart,
+  partOf,
+  readCounts,
+  type StageCounts,
+  windowSums,
+} from './canary-texts.ts';
 import { SharedTexts, type TextSums } from './shared-texts.ts';
 import { type ReplicaClock, repeat, StoreContact } from './store-contact.ts';
 import { ROLLOUT_KEY } from './stored-rollout.ts';
@@ -290,18 +299,15 @@ export class Replica implements RateLimitSharing {
     let window: readonly number[] = [];
     let stage: readonly number[] = [];
     const now = this.parts.clock.time();
-    for (const text of this.texts.ownTexts(key)) {
+    const add = (text: string, partNow: (counts: StageCounts) => number): void => {
       const counts = readCounts(text);
-      if (counts === undefined) continue;
-      window = addSums(window, windowSums(counts, partOf(now, counts.windowMs)));
+      if (counts === undefined) return;
+      window = addSums(window, windowSums(counts, partNow(counts)));
       stage = addSums(stage, counts.stage);
-    }
-    for (const { text, ageMs } of this.texts.otherTexts(key)) {
-      const counts = readCounts(text);
-      if (counts === undefined) continue;
-      window = addSums(window, windowSums(counts, currentPart(counts, ageMs)));
-      stage = addSums(stage, counts.stage);
-    }
+    };
+    for (const text of this.texts.ownTexts(key)) add(text, ({ windowMs }) => partOf(now, windowMs));
+    for (const { text, ageMs } of this.texts.otherTexts(key))
+      add(text, (counts) => currentPart(counts, ageMs));
     return { window, stage };
   }
 

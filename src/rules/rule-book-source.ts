@@ -321,15 +321,18 @@ const parameterName = z
   .string()
   .regex(/^[A-Za-z_][\w-]*$/, 'must be the name of a parameter, without braces');
 
-const match = z
-  .string()
-  .regex(
-    /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \S+$/,
-    'must be a method and a path, such as "POST /clients"',
-  )
-  .describe(
-    "A method and a path template below V1's prefix, such as PATCH /properties/{id}; with a query, only requests that have it: GET /runs?project_id={id}.",
-  );
+function methodAndPath(example: string): z.ZodString {
+  return z
+    .string()
+    .regex(
+      /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \S+$/,
+      `must be a method and a path, such as "${example}"`,
+    );
+}
+
+const match = methodAndPath('POST /clients').describe(
+  "A method and a path template below V1's prefix, such as PATCH /properties/{id}; with a query, only requests that have it: GET /runs?project_id={id}.",
+);
 
 const stepped = {
   with: text.describe('The text between the parts.'),
@@ -360,12 +363,7 @@ const parameterSteps = optional(
 );
 
 const destination = optional(
-  z
-    .string()
-    .regex(
-      /^(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|QUERY) \S+$/,
-      'must be a method and a path, such as "POST /invoices"',
-    ),
+  methodAndPath('POST /invoices'),
   "Method, path below V2's prefix and query of a moved operation, with the parameters of match: GET /lines?invoice={id}.",
 );
 
