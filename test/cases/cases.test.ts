@@ -19,7 +19,7 @@ const ownBook =
   () =>
     compiledRuleBookIn(new URL(`${folder}rules.yaml`, here));
 
-/** Folders of cases, and the rule book of each: the one that ships, one of its own, or one that a case says itself. */
+/** Folders of cases, and the rule book of each: the shipped one, the one in its folder, or one that the case contains. */
 const BOOKS: Readonly<Record<string, BookOf>> = {
   './': compiledShippedRuleBook,
   'prefixes/': ownBook('prefixes/'),

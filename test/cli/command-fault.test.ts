@@ -119,7 +119,7 @@ const WRITES: readonly (readonly string[])[] = [
   ['check', '--log-file'],
 ];
 
-/** Options and arguments that would have no effect, or none that was meant, with what is said about them. */
+/** Options and arguments that would have no effect, or not the intended one, with the sentence about them. */
 const REFUSED: readonly (readonly [args: readonly string[], said: string])[] = [
   [['tail', LOG, '--admin', 'http://127.0.0.1:2'], 'Name a log file, or use --admin, not both.'],
   [['tail', LOG, '--filter', '"unclosed'], 'A double quote of the filter is not closed.'],
@@ -141,7 +141,7 @@ const REFUSED: readonly (readonly [args: readonly string[], said: string])[] = [
   [['explain', '--method', 'PO ST', '--target', '/api/v1/clients'], '"PO ST" is not an HTTP method.'],
 ];
 
-/** Commands that cannot start, whatever is in their files. */
+/** Commands that cannot start, with any content of their files. */
 const NOT_STARTING: readonly (readonly string[])[] = [
   ...WRITES.map((args) => [...args, join(MISSING, 'file')]),
   ['explain', JUNK, '--operation', 'create_client', '--rules', JUNK],

@@ -183,7 +183,7 @@ webhooks:
     expect(checked).toEqual(served);
     const helps = await commandRuns(['check', 'serve'].map((name) => [name, '--help']));
     const [ofCheck, ofServe] = helps.map(({ out }) => out.match(/^ +--[\w-]+/gm));
-    // What a report prints, of which descriptions, is a choice of `check` alone, and to insist one of `serve`.
+    // Format and descriptions are options of `check` only, and `--force` is one of `serve` only.
     const own = new Set([
       '--json',
       '--format',

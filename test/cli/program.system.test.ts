@@ -17,7 +17,7 @@ writeFileSync(LOG, entryLine(sampleEntry(0, Date.UTC(2026, 10, 1))).repeat(200))
 /** Commands that print at once, at the end, line by line, and through commander. */
 const PRINTING = [['openapi'], ['report', LOG], ['tail', LOG], ['--help']] as const;
 
-/** Runs a command whose stdout is a file, or a pipe that nobody reads. */
+/** Runs a command whose stdout is a file, or a pipe without a reader. */
 async function ended(args: readonly string[], out: number | 'unread'): Promise<unknown> {
   const child = spawn(process.execPath, [PROGRAM, ...args], {
     cwd: root,

@@ -63,7 +63,7 @@ const get = (origin: string): WorkerRequest => ({
   body: 'none',
 });
 
-/** The events of a request in a worker of its own, as they come. */
+/** The events of a request in a separate worker, as they come. */
 async function eventsOf(workerRequest: WorkerRequest): Promise<readonly Event[]> {
   const events: Event[] = [];
   sendToWorker(await startWorker(), workerRequest, null, (event) => void events.push(event));
@@ -72,7 +72,7 @@ async function eventsOf(workerRequest: WorkerRequest): Promise<readonly Event[]>
 
 const startWorker = async (): Promise<number> => (await startWorkerd(file, {})).port;
 
-/** The upstream in workerd, from here: what it is workerRequest goes in as a request, what it tells comes out as lines. */
+/** Drives the upstream in workerd: its request goes in as a request to the worker, and its events come out as lines. */
 function remote(origin: string): Upstream {
   const port = startWorker();
   return {

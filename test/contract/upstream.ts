@@ -14,7 +14,7 @@ export interface UpstreamLimits {
   readonly knowsUnsent: boolean;
 }
 
-/** The suite that every upstream passes: it is the one seam to V2, on whatever runtime. */
+/** The suite that every upstream passes: it is the only seam to V2, on every runtime. */
 export function upstreamContract(make: (origin: string) => Upstream, limits: UpstreamLimits): void {
   test('sends method, raw target, fields and body, and reports status, fields and body', async () => {
     const v2 = await rawServer((socket) => socket.write(ok('"x"', 'Set-Cookie: a\r\nset-cookie: b\r\n')));

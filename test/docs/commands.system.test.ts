@@ -68,7 +68,7 @@ const ADDRESSES = [
   '127.0.0.1:8092',
 ] as const;
 
-/** The path without the pinned Node: what a shell has that knows nothing of the project. */
+/** The path of a shell that knows nothing of the project, and so lacks the pinned Node. */
 const PATH = (process.env['PATH'] ?? '')
   .split(delimiter)
   .filter((folder) => !folder.includes('node_modules'))
@@ -98,7 +98,7 @@ test('each exception matches a command of the pages', () => {
   expect(stale.map(([pattern]) => pattern.source)).toEqual([]);
 });
 
-/** What a command printed that failed. */
+/** The output of a failed command. */
 type Complaint = string | undefined;
 
 /** Runs the commands of one page in a copy of the checkout; servers that they start end with the test. */
@@ -127,7 +127,7 @@ async function docShell(): Promise<{ run(command: string): Promise<Complaint>; f
   };
   const servers: ChildProcess[] = [];
   return {
-    // Names, and what is in the rule book: npm keeps files of its own in hidden folders.
+    // Names, and what is in the rule book: npm keeps its own files in hidden folders.
     files: () => [
       ...[...readdirSync(folder), ...readdirSync(join(folder, 'config'))].filter(
         (name) => !name.startsWith('.'),
@@ -182,7 +182,7 @@ async function serve(
   env: Readonly<Record<string, string>>,
   onStarted: (child: ChildProcess) => void,
 ): Promise<Complaint> {
-  // A group of its own: npm does not pass every signal on.
+  // A separate process group, because npm does not pass on every signal.
   const child = spawn('bash', ['-c', command], {
     cwd,
     env,

@@ -13,7 +13,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createDesk } from './desk/service.ts';
 
 // Another API than those that the gateway was made with: a ticket desk whose V1 is under /legacy with its key in the query, and whose V2
-// tells its releases by a header field. Its rules say what a rule book can say, and nothing of the gateway knows it.
+// tells its releases by a header field. Its rules are those that a rule book can express, and no code of the gateway knows it.
 const FOLDER = 'test/examples/desk';
 const DESCRIPTIONS = ['--v1', `${FOLDER}/v1.yaml`, '--v2', `${FOLDER}/v2.yaml`];
 

@@ -21,7 +21,7 @@ import { NEVER_MS } from '../support/until.ts';
 
 const FOLDER = 'examples/invoicing';
 
-/** The service of the example, with data of its own. */
+/** The service of the example, with its own data. */
 async function invoicing(): Promise<string> {
   return `http://127.0.0.1:${await listening(createInvoicing())}`;
 }
@@ -183,7 +183,7 @@ const request = fc
   }));
 
 interface Comparison {
-  /** What was sent, and what came from V1 and from the gateway, where that differs. */
+  /** A request, and the responses of V1 and of the gateway where they differ. */
   readonly differing: readonly (readonly [sent: SentRequest, before: Got, now: Got])[];
   readonly statuses: readonly number[];
   readonly surprises: readonly unknown[];
@@ -225,7 +225,7 @@ test('a V1 client cannot tell the gateway from V1', { timeout: 300_000 }, async 
  */
 function answered(draft: string): string {
   const open = draft.replaceAll(/^ *# TODO: .*\n/gm, '');
-  // What the transform does, no rule is to do as well.
+  // No rule may repeat the work of the transform.
   const left = open
     .split('\n\n')
     .filter((block) => !block.includes('on: [listBills]') || block.includes('status-parameter-values'))

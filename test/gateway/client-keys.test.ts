@@ -74,7 +74,7 @@ describe.each<readonly [name: string, book: string, v1: string, v2: string]>([
     await exchange(other.port, get('/api/v2/x', `Authorization: Bearer ${KEY}\r\n`));
     await gateway.entry(3);
     const [one, two, third] = gateway.entries();
-    // A key has one hash, whatever field it is in: clients stay known when the field of a book changes.
+    // A key has one hash in any field, so that clients stay known when the rule book changes the field.
     expect(one?.client).toBe((await other.entry()).client);
     expect(two?.client).toBe(one?.client);
     expect(third?.client).toMatch(/^[0-9a-f]{16}$/);

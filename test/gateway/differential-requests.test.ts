@@ -102,7 +102,7 @@ const requests = fc.record({
 test('for random requests, V2 sees the same through the gateway as directly, but for the hop and Host', async () => {
   const v2 = await seeingV2();
   const gateway = await gatewayFor(`http://127.0.0.1:${v2.port}`);
-  // Connections are kept, but for those that a failing run has left in a state of its own.
+  // Connections are kept, except those that a failing run has left in another state.
   const clients = new Map<number, RawClient>();
   const clientOf = (port: number): RawClient => {
     const kept = clients.get(port);

@@ -59,7 +59,7 @@ test('for random responses, a client reads the same through the gateway as direc
       response = generated;
       const direct = await read(agent, v2.port, generated.method);
       const through = await read(agent, gateway.port, generated.method);
-      // The gateway dates what V2 did not.
+      // The gateway adds a date if V2 sent none.
       const dated = [...through.headers];
       if (!generated.headers.some(([name]) => name === 'Date'))
         expect(dated.splice(dated.findIndex(isDate), 1).filter(isDate)).toHaveLength(1);

@@ -107,7 +107,7 @@ test('a routing that fails inside a promise, after the client is known, gets 500
 const DAY = 86_400_000;
 const TODAY = 1_800_000_000_000;
 
-/** What each judgement needs in the rule book to refuse every request of a client that nobody knows. */
+/** What each judgement needs in the rule book to refuse every request of an unknown client. */
 const JUDGEMENTS = {
   ended: { gone: {}, signals: { sunset: TODAY - DAY, attributes: false, links: [] } },
   brownout: { brownouts: [{ id: 'b', share: 100, status: 503 as const }] },

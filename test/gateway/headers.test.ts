@@ -204,7 +204,7 @@ test('a redirect is passed on, never followed: the key would go to another origi
   expect(response.text).toMatch(/^HTTP\/1\.1 302 Found\r\nLocation: http:\/\/evil\.example\/\r\n/);
 });
 
-// What V1 and V2 served before the gateway stood there is served still.
+// Requests that V1 and V2 served before the gateway are still served.
 test.each(['v1', 'v2'])(
   'equal credentials and types that come twice cross from %s, from V1 once and from V2 unchanged',
   async (version) => {

@@ -70,7 +70,7 @@ test('bytes held for rewriting are counted over all requests: beyond them 503, a
   await until(() => gateway.gateway.budget.held === 0);
 });
 
-// Attack: a parser that cuts a list of fields off frames the message by a field that nobody sees, so that both sides of a proxy that frames it
+// Attack: a parser that cuts a list of fields off frames the message by an invisible field, so that both sides of a proxy that frames it
 // anew disagree (CVE-2026-58044).
 test.each([
   ['Content-Length: 27\r\n', 'GET /api/v2/hidden HTTP/1.1'],

@@ -32,7 +32,7 @@ type Form = keyof typeof FORMS;
 const POST = (target: string, body: string, headers = 'Content-Type: application/json\r\n'): string =>
   `POST ${target} HTTP/1.1\r\nHost: g\r\n${headers}X-Request-Id: r-1\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`;
 
-/** Requests of V1's clients, and of those whose version nobody knows. */
+/** Requests of V1's clients, and requests whose version is unknown. */
 const V1: readonly (readonly [
   what: string,
   bytes: string,
@@ -76,7 +76,7 @@ async function started(form: Form, more = ''): Promise<TestGateway> {
   return gatewayFor(v2.origin, { rules });
 }
 
-/** What is in a refusal of that form, apart from its sentence. */
+/** The members of a refusal of that form, without its sentence. */
 function shape(form: Form, status: number, code: string, pointer: string | undefined): object {
   const detail: unknown = expect.any(String);
   switch (form) {
@@ -152,7 +152,7 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
   test("V2's clients get the form of the service, and HEAD no body", async () => {
     const gateway = await started(form);
     const large = await exchange(gateway.port, POST('/new/../x', '{}'));
-    // No prefix is left of it for whoever resolves it.
+    // A resolver of this path would leave no prefix.
     expect(statusOf(large)).toBe(400);
     const refused = await exchange(gateway.port, POST('/new/orders', '{}', 'Expect: x\r\n'));
     expect(read(refused.text).body).toMatchObject({

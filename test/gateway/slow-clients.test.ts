@@ -66,7 +66,7 @@ function ended(gateway: TestGateway, shortage: Shortage): number {
   return gateway.entries().filter(({ cause }) => cause === slowClientCause(shortage)).length;
 }
 
-/** Sends requests of somebody else, one after the other. */
+/** Sends requests of another client, one after the other. */
 async function askOften(port: number): Promise<readonly number[]> {
   const statuses: number[] = [];
   for (let count = 0; count < 8; count += 1) {

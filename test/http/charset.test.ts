@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { charsetNamed, UTF8 } from '../../src/http/charset.ts';
 import { words } from '../support/rows.ts';
 
-/** What is printed of US-ASCII. */
+/** The printable characters of US-ASCII. */
 const ASCII = Uint8Array.from({ length: 95 }, (_, at) => at + 0x20);
 
 test.each(words`utf-8 UTF8 us-ascii ascii ANSI_X3.4-1968`)('%s is read as UTF-8', (name) => {

@@ -121,7 +121,7 @@ test.each([
   expect(looksLikeJson(new TextEncoder().encode(text))).toBe(looks);
 });
 
-// A parser that can read a separator in two ways never ends here: with 40 of `; ` the process answered nobody again.
+// A parser that can read a separator in two ways never ends here: with 40 of `; ` the process never responded again.
 test.each([
   ['a/b', '; ', ';!'],
   ['a/b', ' ;', '!'],

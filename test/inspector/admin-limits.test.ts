@@ -8,7 +8,7 @@ import { rawClient } from '../support/raw-client.ts';
 const TOKEN = 'a-token-of-sixteen';
 
 describe('bodies', () => {
-  // Attack: somebody without a token sends a body that never ends; 3 GB were held.
+  // Attack: a client without a token sends a body that never ends; 3 GB were held.
   test.each(['/login', '/explain', '/rollout'])('of POST %s are read up to a limit', async (path) => {
     const { adminPort } = await inspected();
     const client = rawClient(adminPort);
@@ -21,7 +21,7 @@ describe('bodies', () => {
     expect((await client.end()).closed).toBe(true);
   });
 
-  // Attack: somebody without a token sends a body that trickles and never ends.
+  // Attack: a client without a token sends a body that trickles and never ends.
   test('are waited for, up to a time limit', async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());

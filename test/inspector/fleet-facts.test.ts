@@ -17,7 +17,7 @@ import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-tra
 const START = WATCH_START;
 const HOUR = 3_600_000;
 
-/** What a replica knows that saw such statuses of one operation, a second apart. */
+/** The facts of a replica that saw such statuses of one operation, a second apart. */
 function replica(statuses: readonly number[], more: Partial<ReplicaFacts> = {}, client = ACME): ReplicaFacts {
   const [history, health] = [new History(), new OperationHealth()];
   const { now } = new WatchedTraffic((entry, time, answer) => {
@@ -166,7 +166,7 @@ describe('the facts of replicas', () => {
     ],
   ])('if %s', (_, all, conditions) => {
     expect(told(...all)).toEqual(conditions);
-    // Each of them says the same, whoever is asked.
+    // Every replica gives the same conditions.
     expect(told(...all.toReversed())).toEqual(conditions);
   });
 

@@ -85,7 +85,7 @@ test('after a roll-back to V1 the trouble is reported as over at once: in /statu
   const [told] = await commandRuns([['status', '--admin', gateway.adminOrigin]]);
   expect(told).toMatchObject({ code: 0 });
   expect(told?.out).toContain(verdict.sentence);
-  // What the operator did stands on the axis of the traffic.
+  // The operator's change is marked on the axis of the traffic.
   const { marks } = await gateway.readJson<SeriesView>('/series');
   expect(marks.map(({ what }) => what)).toEqual(['Migrate everything', 'Send everything to V1']);
 });

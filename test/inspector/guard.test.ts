@@ -108,7 +108,7 @@ describe('the admin listener with a token', () => {
       for (const guess of guesses) {
         const headers = guess === undefined ? {} : { authorization: guess };
         const response = await fetch(`${adminOrigin}${path}`, { headers });
-        // Ten wrong tokens on, guesses are told to wait.
+        // After ten wrong tokens, further guesses have to wait.
         expect([path, guess, [401, 429].includes(response.status)]).toEqual([path, guess, true]);
         expect(Object.keys((await response.json()) as object)).toEqual(['errors']);
       }

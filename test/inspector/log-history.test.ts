@@ -60,7 +60,7 @@ test('what an operator sees goes back as far as the log, and each number is the 
     /^Counts of this gateway alone, since \S+: those before its start at \S+ are from \S+rewrite\.log\.$/,
   );
   expect(series.known).toMatch(/before that, since \S+, from \S+rewrite\.log\.$/);
-  // Nobody knows whether the gateway ran in the day before it started.
+  // It is not known whether the gateway ran in the day before it started.
   expect(report.gaps?.map(({ kind }) => kind)).toContain('silent');
   expect((await gateway.readJson<Timeline>('/timeline')).marks.map(({ kind }) => kind)).toContain('sunset');
 });

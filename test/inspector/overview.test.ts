@@ -35,7 +35,7 @@ test('the overview counts what became of the requests, and says the worst first,
   expect(state).toBe('3 requests: 2 migrated, 1 sent to neither service; of all, 3 failed.');
   const sentences = items.map(({ sentence }) => sentence);
   expect(sentences[0]).toBe('V1 requests are migrated and go to V2.');
-  // What failed stands in a table of its own, and is not said again.
+  // Failures are in their own table, and are not repeated here.
   const { problems } = await gateway.readJson<ProblemsView>('/problems');
   expect(problems.map(({ by, status, code, count: times }) => `${by} ${code ?? status}: ${times}`)).toEqual([
     'gateway malformed-json: 1',
@@ -359,11 +359,11 @@ test('a request that failed is not counted as refused by any side', () => {
   sent({ status: 404 });
   // No client got this from V1 before.
   sent({ status: 422 });
-  // What V1 refuses as well is no harm of a migration.
+  // A refusal that V1 gives as well is not caused by a migration.
   sent({ status: 422, origin: 'v1', would: { verdict: 'refused' } });
   sent({ status: 201, origin: 'v1', would: { verdict: 'refused' } });
   expect(history.sums.would).toMatchObject({ rewritten: 0, unchanged: 0, refused: 2, refusedByBoth: 1 });
-  // Under another rule book dry runs begin anew.
+  // Under another rule book, counts of dry runs begin again.
   sent({ origin: 'v1', would: { verdict: 'rewritten' }, ruleBook: 'the next' });
   expect(history.sums.would).toEqual({
     ruleBook: 'the next',

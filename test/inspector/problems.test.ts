@@ -443,7 +443,7 @@ describe('problems of one operation and status with a filter', () => {
         )
         .toSorted(),
     ).toEqual(told);
-    // What is opened is what was counted.
+    // The link opens the exchanges that were counted.
     for (const { filter, matching } of problems) {
       const { entries } = await gateway.readJson<EntriesPage>(
         `/entries?filter=${encodeURIComponent(filter)}`,

@@ -7,7 +7,7 @@ interface Refused {
   readonly errors: readonly { readonly detail: string }[];
 }
 
-// Each refusal is played, and what was asked for has not happened afterwards.
+// Each refusal is played, and afterwards nothing of the command has happened.
 describe('a command that is refused', () => {
   test('says what is missing, and changes nothing', async () => {
     const gateway = await inspected();
@@ -34,7 +34,7 @@ describe('a command that is refused', () => {
       '422 A canary needs a share of the clients in percent, and verify a share of the reads; no other mode has one.',
     );
     expect(await refused('/rollout', 'x'.repeat(5000))).toMatch(/^413 /);
-    // Attack: a page of another site posts a form; what is no choice is none.
+    // Attack: a page of another site posts a form. An invalid choice is refused as well.
     for (const body of [
       '',
       '[]',

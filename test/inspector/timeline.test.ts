@@ -111,7 +111,7 @@ describe('the timeline', () => {
     expect(differences).toEqual([
       'The rule book declares the sunset at 2027-01-01T00:00:00Z; the plan from the log proposes 2027-03-02T00:00:00.000Z, at least 90 days after the deprecation.',
     ]);
-    // What is over happened as declared.
+    // Past dates happened as declared.
     const past = { ...rollout, sunset: '2026-11-01T00:00:00Z' };
     expect(timelineOf(factsOf({ rollout: past, proposal: PROPOSAL })).differences).toEqual([]);
   });

@@ -22,7 +22,7 @@ const DAY = 86_400_000;
 
 /** A gateway whose verdict is asked for while time passes. */
 class Watched extends WatchedTraffic {
-  /** What was judged last. */
+  /** The last verdict. */
   told: Status | undefined;
   private readonly history: History;
   private readonly health: OperationHealth;
@@ -112,7 +112,7 @@ const CALLERS = Array.from({ length: 14 }, (_, at) => (at % 2 === 0 ? ACME : OTH
 
 const READ = { differences: [], noise: 0, extra: 0 } as const;
 
-/** What is known of a V2 that was gone, and to which no request goes now; the end of the verdict. */
+/** The end of the verdict on a V2 that was gone, and to which no request goes now. */
 const CONTACTS: readonly (readonly [
   what: string,
   stats: Pick<ConditionFacts['stats'], 'breaker' | 'v2Contact'>,

@@ -4,7 +4,7 @@ import { JsonDocument } from '../../src/json/document.ts';
 const encoder = new TextEncoder();
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
-/** What a parser of the platform says. */
+/** The verdict of the platform's parser. */
 function isJson(bytes: Uint8Array): boolean {
   try {
     JSON.parse(decoder.decode(bytes));

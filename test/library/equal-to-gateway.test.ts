@@ -33,7 +33,7 @@ const CODINGS: Readonly<Record<string, string>> = {
   'capture-gateway/fetch': 'gzip, deflate',
 };
 
-/** Who runs a module in a service of their own may know what it threw. */
+/** A service that runs a module itself may see its error. */
 const [UNTOLD, TOLD] = [
   'The gateway could not convert the message between V1 and V2.',
   'request of ./made.js threw Error at line 2',
@@ -52,7 +52,7 @@ async function playedBy(way: Way, exchanges: Exchanges = ONE_OF_EACH): Promise<R
   return outcomes;
 }
 
-/** Expects of each exchange what the gateway did, where a way tells nothing only of its messages. */
+/** Expects the gateway's outcome of each exchange; of a way without verdicts, only its messages. */
 function expectSame(
   name: string,
   played: ReadonlyMap<string, Played>,
@@ -67,7 +67,7 @@ function expectSame(
   }
 }
 
-/** What the gateway does: it plays the exchanges once, whatever ways they are compared with. */
+/** The outcomes of the gateway, which plays the exchanges once for all ways. */
 let ofGateway: ReadonlyMap<string, Played> = new Map();
 
 test('the gateway makes of one exchange of each kind what is expected', async () => {

@@ -258,7 +258,7 @@ describe('a request as it was received', () => {
     const target = `/api/v1/x${query === '' ? '' : `?${query}`}`;
     const decision = received(`${method} ${target}`, `Host: g${fields === '' ? '' : `|${fields}`}`);
     if (read === undefined) expect(wordsOf(decision)).toBe('bad-request');
-    // V2 makes of it what V1 made.
+    // V2 reads it as V1 did.
     else expect(decision).toMatchObject({ route: 'migrate', method: read, v2Method: method });
   });
 });

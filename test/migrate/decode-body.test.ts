@@ -21,7 +21,7 @@ const CODED: readonly (readonly [Coding, Uint8Array])[] = [
   ['br', brotliCompressSync(TEXT)],
 ];
 
-/** Brotli is none of the web's. */
+/** Web streams do not have Brotli. */
 const OF_WEB = CODED.filter(([coding]) => coding !== 'br');
 
 type Decode = (coding: Coding, body: Uint8Array, limit: number) => DecodedBody | Promise<DecodedBody>;

@@ -144,7 +144,7 @@ test('a template without an id of the request leaves it out', () => {
   expect(WHOLE.content(form, undefined).body).toBe('{"more":"[]"}');
 });
 
-/** Whatever a client sends as a name is data in each form, and none of them fails. */
+/** Any name of a client is data in each form, and no form fails. */
 test('every form is JSON with the sentence in it, whatever pointer and sentence are', () => {
   const text = fc.string({ unit: CODE_POINT });
   const pointer = fc.array(text).map((names) => names.map((name) => `/${name}`).join(''));

@@ -38,7 +38,7 @@ const FIELDS: Readonly<Record<string, (body: Uint8Array) => string>> = {
   'Repr-Digest sha-512': (body) => `sha-512=:${sumOf('sha512', body)}:`,
 };
 
-/** What becomes of a request: its failure, or what V2 gets of the digest. */
+/** The outcome of a request: its failure, or the digest that V2 gets. */
 type Outcome = { readonly refused: string } | { readonly sent: string; readonly note?: string | undefined };
 
 /** A way to migrate one POST. */

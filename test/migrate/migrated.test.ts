@@ -29,7 +29,7 @@ test.each([
   ['http://captur3d.io:80/api/v2/', 'https://gateway.example:8443/api/v1/'],
   ['//captur3d.io/api/v2/x', '//gateway.example:8443/api/v1/x'],
   ['/api/v2/x', '/api/v1/x'],
-  // Of an origin that is told how the client addressed the gateway.
+  // From an origin that gets the name by which the client addressed the gateway.
   ['https://gateway.example:8443/api/v2/x', 'https://gateway.example:8443/api/v1/x'],
   ['//Gateway.example:8443/api/v2/x', '//gateway.example:8443/api/v1/x'],
 ])('%s leads back: %s', (uri, expected) => {
@@ -396,7 +396,7 @@ describe('a body that is rewritten as it comes', () => {
   const sent = (text: string): Step => ({ bytes: bytesOf(text) });
   const REFUSAL = { code: 'malformed-json', status: 400, detail: 'd' };
 
-  /** A stream that makes of each part what the next step says. */
+  /** A stream that gives the outcome of the next step for each part. */
   function bodyOf(parts: readonly string[], steps: readonly Step[]) {
     const left = [...steps];
     const refusals: unknown[] = [];

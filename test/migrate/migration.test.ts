@@ -57,7 +57,7 @@ async function requestMigration(
   return new RequestMigration(rules, decision);
 }
 
-/** A transform that makes `body` of any, and another query if there is one. */
+/** A transform that returns `body` for any body, and another query if there is one. */
 function making(body: string | undefined, query?: string): TransformOutcome {
   const patch: PatchOperation[] = body === undefined ? [] : [{ op: 'add', path: '/made', value: true }];
   return { body: body === undefined ? undefined : bytesOf(body), query, status: undefined, patch };

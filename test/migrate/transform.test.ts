@@ -29,9 +29,9 @@ function jobOf(more: Partial<TransformJob> = {}): TransformJob {
   return { ...job, ...more };
 }
 
-/** What a function makes of a body, at once and later, which is the same. */
+/** The result of a function for a body, which is the same at once and by a promise. */
 async function outcomeOf(
-  // What a person writes has no types.
+  // Code of operators has no types.
   made: (body: never, context: never) => unknown,
   job: TransformJob = jobOf(),
 ): Promise<TransformOutcome> {
@@ -198,7 +198,7 @@ test('an error that it throws is a failure, of which the log has the line and no
   expect(await thrown('')).toEqual({ why: text, detail: text });
 });
 
-/** An error with members of its own. */
+/** An error with its own members. */
 const errorWith = (own: object, words = 'S3CR3T'): Error =>
   Object.defineProperties(new Error(words), Object.getOwnPropertyDescriptors(own));
 const throwing = {
@@ -216,7 +216,7 @@ class S3CR3T extends Error {
   override name = 'S3CR3T';
 }
 
-// What a module throws and returns it may have made of the body of a client: the log has names of ours and lines, nothing else.
+// Errors and results of a module may contain parts of a client's body, so the log has only our names and line numbers.
 test.each<readonly [what: string, error: unknown, why: string]>([
   ['a name that it made up', errorWith({ name: 'S3CR3T', stack: '' }), 'threw an error of another name'],
   ['its own class of error', new S3CR3T('S3CR3T'), 'threw an error of another name'],

@@ -28,7 +28,7 @@ const turn = (): Promise<void> =>
     setTurn(resolve);
   });
 
-/** The errors that nobody caught while `run` runs. */
+/** The uncaught errors while `run` runs. */
 async function uncaught(run: () => Promise<void>): Promise<readonly unknown[]> {
   const errors: unknown[] = [];
   const listeners = process.listeners('uncaughtException');
@@ -151,7 +151,7 @@ test('large bodies read their share of a turn, and at least once', async () => {
   expect(first?.read(2 * MEBIBYTE)).toBe(false);
   expect(first?.read(MEBIBYTE)).toBe(true);
   expect(second?.read(2 * MEBIBYTE)).toBe(false);
-  // With that the turn has all its bytes: whoever reads now reads once.
+  // With that the turn has all its bytes, so each further body reads once.
   expect(third?.read(3 * MEBIBYTE)).toBe(true);
   expect(second?.read(1)).toBe(true);
   await setImmediate();

@@ -56,7 +56,7 @@ test('this Node has all of the parts, and nothing is said', async () => {
   await play(gateway);
 });
 
-/** Parts that nobody can look for without the one that is hidden. */
+/** Parts that cannot be found without the hidden one. */
 const BEHIND_HANDLE: readonly PrivatePart[] = [
   '_handle',
   'useUserBuffer',

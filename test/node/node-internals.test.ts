@@ -77,7 +77,7 @@ test.each(['in parts', 'whole'])(
 
 const leaf = certificate({ name: 'V2', hosts: ['localhost'] });
 
-/** Refuses each body behind 200 kB of it: in a process of its own, the gateway writes when the reset comes. */
+/** Refuses each body behind 200 kB of it: in a separate process, so that the gateway is writing when the reset comes. */
 const PROGRAM = `
 const server = require('node:tls').createServer(JSON.parse(process.argv[1]), (socket) => {
   let bytes = 0;

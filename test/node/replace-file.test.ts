@@ -99,7 +99,7 @@ describe.each(WRITERS)('%s', (_, before, write) => {
   });
 });
 
-// Attack: somebody else may write to the folder, and puts a link where the next content is written first.
+// Attack: another user who may write to the folder puts a link where the next content is written first.
 test('no link at a predictable name is written through', async () => {
   const [names, secret] = [join(folder, 'names.yaml'), join(folder, 'secret')];
   writeFileSync(secret, 'secret', { mode: 0o600 });

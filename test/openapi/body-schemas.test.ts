@@ -307,7 +307,7 @@ test.each<
       mediaType: 'application/json',
     });
     expect(given).toEqual(at === undefined ? { v2: 'unknown', why: 'no-schema' } : { v2: 'invalid', at });
-    // What the start says of all bodies is true of each.
+    // The warning at the start about all bodies holds for each body.
     if (schemas.warnings(operations).some((sentence) => sentence.includes('each verdict is "unknown"')))
       expect(given).toMatchObject({ v2: 'unknown' });
   },

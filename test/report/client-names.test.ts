@@ -59,7 +59,7 @@ const SCHEMA = new OpenApiNames(
   [{ id: 'create_client', method: 'POST', template: '/clients' }],
 );
 
-/** A report in which the client meets all that a report tells of clients. */
+/** A report in which the client occurs in every statement about clients. */
 function report(): Report {
   const tally = new Tally();
   const refused = { verdict: 'refused', failure: 'newcomer', status: 403, newcomer: 'refused' } as const;

@@ -8,7 +8,7 @@ import { entryAt, simulatedFleet } from './plan/fleet.ts';
 const DAY = 86_400_000;
 
 test('a report finds all rotated keys, and no others', () => {
-  // The shorter the log, the more keys begin in it that took nobody's place: monthly jobs, and clients where another one is on holiday.
+  // The shorter the log, the more keys begin in it that replaced no other key: monthly jobs, and clients where another one is on holiday.
   const logs = [
     [4, 90, 'America/New_York', '2026-12-15T12:00:00Z'],
     [1, 90, 'Europe/Berlin', '2027-01-10T12:00:00Z'],

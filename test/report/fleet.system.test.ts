@@ -80,7 +80,7 @@ const JOBS: ReadonlySet<string> = new Set([
 ]);
 const RETIREMENT = new Set(['brownout', 'sunset', 'newcomer']);
 
-/** V2 as it responds to everybody. */
+/** V2 as it responds to every client. */
 const ACCEPTING: Upstream = {
   send(_, receiver) {
     queueMicrotask(() => {
@@ -224,7 +224,7 @@ test('of 300 clients each window of a rehearsal refuses those, and as often, as 
       }
       return runs.length >= 3 && runs.some((run) => run.every((time) => gone.has(time)));
     });
-    // Of those who come now and then nobody knows whether they are jobs.
+    // Whether a client that comes now and then is a job is not known.
     const regular = losing.filter((hash) => kindOf.get(hash) !== 'sporadic');
     expect(regular.toSorted()).toEqual(lost.map(({ hash }) => hash).toSorted());
   }

@@ -53,7 +53,7 @@ const ROWS: readonly Row[] = [
 function faultOf(book: RuleBook, [, entries, isShipped]: Row): string | undefined {
   const books = new LogBooks();
   for (const [ruleBook, operation] of entries) books.add({ route: 'migrate', ruleBook, operation });
-  // What V2's own clients ask says nothing of V1.
+  // Requests of V2's own clients say nothing about V1.
   books.add({ route: 'pass', ruleBook: 'f00d', operation: 'other' });
   return books.faultOf({ book, isShipped });
 }

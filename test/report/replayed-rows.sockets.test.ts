@@ -112,7 +112,7 @@ const run = fc.record({
   ),
 });
 
-/** What one exchange was on all sides. */
+/** One exchange as all sides saw it. */
 interface Seen {
   readonly entry: Entry;
   readonly v1Request: Json;

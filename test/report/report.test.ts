@@ -221,7 +221,7 @@ describe('the report', () => {
     expect(tally.operations.size).toBe(1000);
   });
 
-  // Attack: keys that somebody makes up, one a request, so that clients that came later are not counted.
+  // Attack: keys that an attacker makes up, one a request, so that clients that came later are not counted.
   test('drops the clients with the fewest requests when there are too many', () => {
     const tally = new Tally(100);
     for (let n = 0; n < 5000; n += 1) {
@@ -984,7 +984,7 @@ describe('the statement on switching V1 off', () => {
   ])('names three of %i clients, and says how many others there are', (clients, others) => {
     const recent = Array.from({ length: clients }, (_, at) => v1(`d${at}`, 3, []));
     const [text = '', ...rest] = at(time, ...daily, ...recent).conditions.map((one) => one.text);
-    // Nobody is silent, so no sentence speaks of silence.
+    // No client is silent, so no sentence mentions silence.
     expect(rest.join(' ')).not.toContain('silent');
     expect(text).toMatch(new RegExp(`^${clients} clients used V1 in the last \\d+ days: .+Z${others}\\.$`));
     expect(text.match(/ at \d{4}-/g)).toHaveLength(3);
@@ -1153,7 +1153,7 @@ test('a body that no rule read shows no work, so that the work is unknown', () =
   }
 });
 
-/** What the gateway refused with a status, and whether a report counts it as refused: a failure is none. */
+/** What the gateway refused with a status, and whether a report counts it as refused: a failure is not. */
 test.each([
   [503, 'circuit-open', 0],
   [503, 'overloaded', 0],

@@ -34,7 +34,7 @@ test('apply to the values at their positions in the V1 body and in the V2 body',
   );
 });
 
-/** As the contract has it, pointer by pointer, whatever that costs. */
+/** As the contract says, pointer by pointer, without regard to cost. */
 function naivelyMasked(
   walker: JsonWalker,
   masks: readonly string[],

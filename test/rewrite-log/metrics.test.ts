@@ -42,7 +42,7 @@ describe('metrics', () => {
     metrics.add({ ...sampleEntry(1, 0), route: 'pass', time: '2026-01-02T00:00:00.000Z' });
     metrics.add({ ...sampleEntry(1, 0), route: 'migrate', time: '2026-01-01T00:00:01.500Z' });
     metrics.add({ ...sampleEntry(1, 0), route: 'migrate', time: '2026-01-01T00:00:00.000Z' });
-    // A preflight is nobody's request.
+    // A preflight does not count as a request.
     metrics.add({
       ...sampleEntry(1, 0),
       route: 'migrate',

@@ -83,7 +83,7 @@ test('the cache of hashes is bounded by its characters', () => {
 const COUNT = 1000;
 const HEAD_BYTES = 12_000;
 
-/** A number in letters: a segment with digits has no name of its own in the report. */
+/** A number in letters: a segment with digits has no separate name in the report. */
 function letters(k: number): string {
   return String(k).replaceAll(/\d/g, (digit) => 'abcdefghij'.charAt(Number(digit)));
 }

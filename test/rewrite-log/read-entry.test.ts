@@ -13,7 +13,7 @@ const ENTRY: Entry = {
   responseNote: 'response-too-large',
 };
 
-// Attack: a line that somebody put into a log, to end the program that reads it.
+// Attack: a line that an attacker put into a log to end the program that reads it.
 test('a line that is not an entry, or has members of a wrong type, is not read', () => {
   for (const wrong of [
     null,

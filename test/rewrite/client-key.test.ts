@@ -22,7 +22,7 @@ changes:
 const HEADER = '{ header: X-Key }';
 const QUERY = '{ query: key }';
 
-// The key of a V1 request and of one of V2's own clients is told by the same rules that move it.
+// The key of a V1 request, and that of a request of V2's own clients, is found by the rules that move it.
 test.each([
   ['', '', 'Authorization', 'Authorization', 'Authorization: Bearer k', 'Authorization: Bearer k'],
   [HEADER, '', 'X-Key', 'X-Key', 'X-Key: k', 'X-Key: k'],
@@ -55,7 +55,7 @@ test.each([
   expect(printClientField(clientFieldAtV2(book))).toBe(v2);
   expect(keyFieldAtV1(book, 'k')?.join(': ')).toBe(sent);
   expect(keyFieldAtV2(book, 'k')?.join(': ')).toBe(sentToV2);
-  // Whoever sends it so is known by the same key.
+  // A client that sends it in this form is known by the same key.
   const keys = new ClientKeys(clientField(book), book);
   const keyOf = (field: string | undefined, place: string, isV2: boolean): string | undefined => {
     const headers = field?.split(': ') ?? [];

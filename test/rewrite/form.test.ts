@@ -101,7 +101,7 @@ cases(
     ['{"data":{"old":1,"old":2}}', 'refused 400 duplicate-member /data/old'],
     ['{"data":{"a":1}', 'refused 400 malformed-json 15'],
     ['{"data":{\'a\':1}}', 'refused 400 malformed-json 9'],
-    // These are fields, whatever they begin with.
+    // These are fields, even if they begin like JSON.
     ['{x}=1', '{x}=1'],
     ['[data]=1', '[data]=1'],
     ['[]=1&data[old]=2', 'new+name=2'],

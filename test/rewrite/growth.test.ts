@@ -71,7 +71,7 @@ test('an error whose texts are megabytes of pieces is turned back in one pass', 
   }
 });
 
-// What a rule book can say costs a request nothing that its operation does not use: there is no plan to ask.
+// Rules that the operation of a request does not use cost it nothing, because there is no plan to ask.
 test('the rules of other operations leave a request no plan to run', async () => {
   const others = `body-links: leave
 operations:

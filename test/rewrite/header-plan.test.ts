@@ -110,7 +110,7 @@ describe('a rule', () => {
     if ('code' in outcome) {
       expect(value).toBe('refused');
       expect(outcome.status).toBe(400);
-      // Neither a value nor a part of one is told.
+      // Neither a value nor a part of one is recorded.
       expect(JSON.stringify(outcome)).not.toMatch(/evil|%0d|你/i);
       return;
     }

@@ -221,7 +221,7 @@ const operation = fc.oneof(
     .tuple(fc.constantFrom('add', 'replace'), pointer, value)
     .map(([op, path, given]) => ({ op, path, value: given })),
   fc.tuple(fc.record({ q: value })).map(([given]) => ({ op: 'add', path: '/lines/-', value: given })),
-  // A mapped value is mapped where it stands: what is copied elsewhere is another one.
+  // A value is mapped at its own place; a copy of it at another place is another value.
   fc.constantFrom(
     { op: 'copy', from: '/old', path: '/property/street' },
     { op: 'copy', from: '/lines/0/q', path: '/other' },

@@ -23,7 +23,7 @@ const around = fc.constantFrom<readonly [string, string]>(
   ['{"meta":{"data":[{"a":1}]},"d\\u0061ta" : [', '],"links":{"a":"]"}}\n'],
   ['\uFEFF{"data\\u0000":[1,2],"data":[', '],"more":["data",{"data":[]}]}'],
 );
-/** A response, and the same with each element rewritten in a list of its own. */
+/** A response, and the same with each element rewritten in a separate list. */
 const response = fc
   .tuple(around, fc.array(element, { maxLength: 90 }), space, space)
   .map(([[before, behind], elements, first, second]) => {

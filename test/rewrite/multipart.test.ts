@@ -488,7 +488,7 @@ test('the result does not depend on how the bytes are cut, and files and their o
         const whole = outcomeOf(body);
         const [sent, refusal] = streamed(body, cuts, { heldFileBytes });
         const isFile = ([header]: Part): boolean => header.includes('filename');
-        // What is before a file that is not held back is decided without what follows: a wrapper that comes later saves nothing.
+        // Fields before a file that is not held back are decided without later ones, so a later wrapper does not help.
         const isRefusedBefore = (at: number): boolean =>
           /^4\d\d /.test(outcomeOf(bodyOf(...all.slice(0, at))));
         if (refusal === undefined) {

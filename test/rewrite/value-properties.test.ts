@@ -204,7 +204,7 @@ function plain(text: string): unknown {
   return JSON.parse(text, (_, value: unknown) => (value === 0 ? 0 : value));
 }
 
-/** What a form can say of a value: no object and no list that is empty, and no objects whose names are numbers. */
+/** The values that a form can express: no empty object or list, and no objects whose names are numbers. */
 function sayable(value: Value): string {
   const asLists = (inner: Value, isRoot: boolean): Value => {
     if (Array.isArray(inner)) return inner.map((one: Value) => asLists(one, false)).filter(isSaid);

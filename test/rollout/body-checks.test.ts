@@ -116,7 +116,7 @@ test('the sentence is only about requests that the command would send to V2', ()
   expect(isFault({ operation: 'b' })).toBe(false);
   expect(isFault({ client: ACME })).toBe(true);
   expect(isFault({ client: OTHER })).toBe(false);
-  // They keep their own modes, whatever becomes of all others.
+  // They keep their own modes when all others change.
   expect(isFault({}, { operations: { a: { mode: 'observe' } } })).toBe(false);
   expect(isFault({}, { clients: { [ACME]: { mode: 'observe' } } })).toBe(false);
   expect(isFault({ operation: 'a' }, { clients: { [ACME]: { mode: 'observe' } } })).toBe(false);

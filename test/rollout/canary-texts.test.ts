@@ -77,7 +77,7 @@ test('the text that names a process is not adopted after its end', () => {
   expect(canarySums(() => START).adopt('who', '1 1 a/1', 0, 'ended')).toBeUndefined();
 });
 
-// Attack: whoever can write to a shared store writes what he likes.
+// Attack: another user of a shared store writes any text.
 test.each([
   '',
   'x',

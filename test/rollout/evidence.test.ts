@@ -39,7 +39,7 @@ interface Played {
   readonly failure: CanaryOutcome;
   readonly v1: Service;
   readonly v2: Service;
-  /** Requests after which nobody watches any more. */
+  /** Requests after which a canary is no longer watched. */
   readonly requests: number;
   /** Whether it ends once it says that a difference of the margin would have been detected. */
   readonly untilPromise: boolean;

@@ -53,7 +53,7 @@ const places: Readonly<Record<string, () => Promise<Place>>> = {
   },
 };
 
-/** A connection of its own each: whichever worker it comes to answers. */
+/** A new connection for each request, so that any worker may respond. */
 async function statusOf({ url }: ReplicaProcess, key: string): Promise<number> {
   const response = await fetch(`${url}/api/v1/clients`, {
     method: 'POST',
@@ -130,7 +130,7 @@ modes: { canary: 50 }
     const after = await start(Date.now() - DAY);
     for (const replica of after)
       for (let round = 0; round < 4; round += 1) {
-        // Until a process has read what others learned, it refuses nobody.
+        // Until a process has read the clients that others learned, it refuses none.
         await until(async () => (await statusOf(replica, `new-${round}`)) === 403);
         for (const key of KEYS.slice(0, 10)) expect(await statusOf(replica, key)).toBe(201);
       }

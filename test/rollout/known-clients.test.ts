@@ -160,7 +160,7 @@ describe('no client counts as new', () => {
     expect(process.known.standing(hashOf(2))).toBe('not-known');
   });
 
-  // Attack: keys that are made up until the list is full, so that somebody else's client is refused.
+  // Attack: keys that are made up until the list is full, so that another client is refused.
   test('if the list is full, whose size is bounded', async () => {
     const { state, start, processes } = await sharing(1);
     const clients = Array.from({ length: 450 }, (_, at) => `ab${at.toString(16).padStart(14, '0')}`);

@@ -9,7 +9,7 @@ import { DistantStore } from '../support/distant-store.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { VirtualTime } from '../support/virtual-time.ts';
 
-/** A request of nobody in particular. */
+/** A request of any client. */
 const KEYLESS = { client: undefined, operation: undefined, pointer: undefined };
 
 const CANARY: Mode = { mode: 'canary', share: 20 };

@@ -9,7 +9,7 @@ import { readRollout, rolloutText } from '../../src/rollout/stored-rollout.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 
-/** A request of nobody in particular. */
+/** A request of any client. */
 const KEYLESS = { client: undefined, operation: undefined, pointer: undefined };
 
 const OBSERVE: Mode = { mode: 'observe' };

@@ -118,7 +118,7 @@ test(
         const all = [start(), start(), start()];
         const gone: Process[] = [];
         let kept: (() => void) | undefined;
-        // A store that loses what nobody else knows any more may lose counts, and never adds any.
+        // A store that loses texts that no process knows any more may lose counts, but never adds any.
         let hasLost = false;
         const turn = async (): Promise<void> => {
           await Promise.all(all.flatMap((process) => (process.isStopped ? [] : [process.exchange()])));
@@ -145,7 +145,7 @@ test(
           if (event === 'lose' || event === 'restore')
             for (const one of all) one.isNew ||= !one.texts.isComplete;
           if (event === 'keep') kept = state.kept();
-          // Once: a second time, before everybody knows of the first, may add up what one took over from a process that sleeps.
+          // Once: a second time, before all processes know of the first, may add up what one took over from a process that sleeps.
           if (event === 'lose' && !hasLost) {
             state.lose();
             hasLost = true;
@@ -159,7 +159,7 @@ test(
             await passing(time, turn());
             await time.pass(passMs / 3);
             const most = [...all, ...gone].reduce((sum, { counted }) => sum + counted, 0);
-            // One that begins while a store that went back is repaired shows, for a moment, what it finds there.
+            // A process that begins while a store that went back is repaired shows its old texts for a moment.
             for (const { sum, isStopped, isNew } of all)
               if (!isStopped && !isNew) expect(sum).toBeLessThanOrEqual(most);
           }

@@ -19,7 +19,7 @@ export interface StatesUnderTest {
   readonly close: () => Promise<void>;
 }
 
-/** A process that calls a state without any memory of its own. */
+/** A process that calls a state, and keeps no memory itself. */
 class Caller {
   life = '';
   number = 0;

@@ -415,7 +415,7 @@ describe('the systemd unit', () => {
   const unit = fileURLToPath(new URL('systemd/capture-gateway.service', deploy));
 
   test('is valid for systemd, and exposes little to attack', () => {
-    // systemd speaks of every unit that ours leads to, and somebody else's may be faulty: this one is.
+    // systemd speaks of every unit that ours leads to, and a unit of another program may be faulty, as this one is.
     const units = temporaryFolder('units');
     const wants = join(units, 'network-online.target.wants');
     mkdirSync(wants);

@@ -21,7 +21,7 @@ const shareOfKey = (key: string): number => shareOf(clientOf(key));
 const inside = keys.find((key) => shareOfKey(key) < 50) ?? '';
 const outside = keys.find((key) => shareOfKey(key) >= 50) ?? '';
 
-/** What the rule book says; each operation has a mode of its own. */
+/** What the rule book says; each operation has its own mode. */
 const ROLLOUT = `
 clients: { pinned: ${clientOf('pinned')}, brown: ${clientOf('brown')} }
 modes:

@@ -362,7 +362,7 @@ describe('the gateway keeps its promises', () => {
   test.each([
     ['with its length', 'Content-Length: 100\r\n\r\nabc', 3],
     ['in chunks', 'Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n', 3],
-    // Nobody counts what the platform itself sends.
+    // Bytes that the platform itself sends are not counted.
     ['that the platform sends', 'Content-Length: 100000\r\n\r\nabc', 0],
   ])(
     'clients that give up an upload %s do not count as a failure of V2, and V2 takes no part for the whole',

@@ -122,7 +122,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   );
   front.faulty = false;
   await reached(100);
-  // Nobody acted, so it stays.
+  // No operator acted, so it stays.
   expect((await view()).default.mode).toBe('observe');
   await choose({ mode: 'canary', share: 50 });
   stage = 'canary 50 again';
@@ -173,7 +173,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   expect(movedIn('migrate')).toBe(clients.length);
 });
 
-/** Stands in front of a service, and while it is faulty responds with 500 to whatever comes. */
+/** Stands in front of a service, and while it is faulty responds with 500 to every request. */
 interface FaultyFront {
   readonly origin: string;
   faulty: boolean;

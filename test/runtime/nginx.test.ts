@@ -69,13 +69,13 @@ test('behind nginx the target crosses byte for byte, V2 gets the address of the 
   expect(request).toMatch(/\r\nx-forwarded-for: 127\.0\.0\.1(?:, 127\.0\.0\.1)?\r\n/i);
   expect(request).not.toContain('6.6.6.6');
 
-  // V2 breaks: nobody on the way tries a second time, and the client reads the gateway's own envelope.
+  // V2 breaks: no proxy on the way tries a second time, and the client reads the gateway's own envelope.
   const broken = await post('/api/v1/contacts');
   expect(broken.text).toMatch(/^HTTP\/1\.1 502 /);
   expect(broken.text).toContain('"code":"upstream-closed"');
   expect(v2.received.join('').match(/POST \/api\/v2\/contacts/g)).toHaveLength(1);
 
-  // What two readers could read in two ways is refused by one of them, and reaches nobody behind.
+  // A request that two readers could read differently is refused by one of them, and reaches no later one.
   const sent = v2.received.join('').length;
   const refused = [
     ['/api/v1/..%2f..%2fadmin', 404],

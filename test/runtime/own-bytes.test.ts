@@ -42,7 +42,7 @@ const chance = (share: number): boolean => Math.random() < share;
 /** So many bytes: mostly few, now and then a megabyte and more. */
 const anySize = (): number => Math.floor(2 ** (Math.random() * (chance(0.05) ? 21 : 17)));
 const filled = (mark: string, bytes: number): string => mark.repeat(Math.ceil(bytes / mark.length));
-/** What was seen where it has no business. */
+/** Bytes that were seen in a wrong place. */
 const foreign: string[] = [];
 /** Responses that came whole. */
 let whole = 0;

@@ -134,7 +134,7 @@ test('a gateway with redirected streams goes on when its terminal closes, as und
   expect(statusOf(await exchange(portOf(read()), GET))).toBe(200);
 });
 
-/** Starts a gateway on a terminal of its own, which `script` holds, in front of a V2 of its own. */
+/** Starts a gateway on a new terminal, which `script` holds, in front of a new V2. */
 async function onTerminal(redirection: string): Promise<ChildProcess> {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const line = [process.execPath, PROGRAM, 'serve', ...ANY_PORT, '--upstream', v2.origin, redirection].join(

@@ -130,7 +130,7 @@ for (const [library, driver, tags] of LIBRARIES)
     { tags: [...tags] },
     async () => {
       const file = join(folder, `${driver}-${library.replace('/', '-')}.json`);
-      // Each has data of its own at the services, by its key.
+      // Each has its own data at the services, by its key.
       writeFileSync(file, JSON.stringify(rows.map(callOf)).replaceAll('{key}', `${driver}-${library}`));
       const [command, ...args] = DRIVERS[driver];
       const bases = [v1, gateway].map(({ origin }) => `${origin}/api/v1`);
@@ -147,7 +147,7 @@ for (const [library, driver, tags] of LIBRARIES)
         const found = compare(call, ids, seen[at] ?? '', seen[at + rows.length] ?? '');
         if (choice === undefined) return found.map((difference) => `${name}: ${difference}`);
         if (found.length > 0) chosen.add(choice);
-        // Whoever saw from V1 that it failed sees it from the gateway.
+        // A client that V1 shows its failure gets the failure from the gateway as well.
         const looksWhole = hasFailed(seen[at]) && !hasFailed(seen[at + rows.length]);
         return choice === 'broken-off' && looksWhole ? [`${name}: looks whole`] : [];
       });
@@ -183,7 +183,7 @@ function bodyOf({ body = '', coding, pad = 0 }: Row): Buffer {
   return coding === 'gzip' ? gzipSync(text) : deflateSync(text);
 }
 
-/** Guzzle's name for the length of a coded body; a HEAD of what is rewritten tells none. */
+/** Guzzle's name for the length of a coded body; a HEAD of a rewritten response has none. */
 const LEFT_OUT: ReadonlySet<string> = new Set(['x-encoded-content-length']);
 
 function compare(call: string, ids: PairedIds, one: Seen, other: Seen): readonly string[] {

@@ -206,7 +206,7 @@ function withoutWords({ sent, response, entry }: Outcome): object {
   return { sent, status: response.line, entry: { ...entry, responseBytes: 0 } };
 }
 
-/** Fields of a connection, of a platform's clock, or that are made anew for each request. */
+/** Fields of a connection, of a platform's clock, or that are new for each request. */
 const VOLATILE: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -247,7 +247,7 @@ function observedByBoth(one: Outcome, other: Outcome): readonly [Outcome, Outcom
 }
 
 function comparable(entry: Entry | undefined): object {
-  // How much of a body had arrived when its head was refused is a matter of time, too.
+  // How much of a body had arrived when its head was refused also depends on time.
   const left = entry?.verdict === 'refused' && entry.rewriteMs === undefined ? [...TIMES, 'bytesIn'] : TIMES;
   return Object.fromEntries(Object.entries(entry ?? {}).filter(([key]) => !left.includes(key)));
 }

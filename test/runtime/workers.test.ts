@@ -250,12 +250,12 @@ test('with a V1 origin, workers share modes and windows without a store', async 
   await until(async () => (await send(8)).every((origin) => origin === 'v1'));
   const viewed = async (): Promise<RolloutView> =>
     JSON.parse((await gateway.admin('/rollout')).split('\r\n\r\n')[1] ?? '') as RolloutView;
-  // The first process follows, too.
+  // The first process follows as well.
   await until(async () => (await viewed()).revision === 3);
   const view = await viewed();
   expect(view).toMatchObject({ revision: 3, default: { mode: 'observe', from: 'roll-back' } });
   expect(view.rollbacks).toHaveLength(1);
-  // Nobody else is there to share a store with.
+  // There is no other process to share a store with.
   expect(view).not.toHaveProperty('replica');
   expect(await gateway.admin('/metrics')).not.toMatch(/^gateway_(?:replicas|store_reachable) /m);
   await until(() => gateway.said.some((line) => line.includes('rolled back to observe by')));
@@ -302,7 +302,7 @@ test('a TLS session that one worker began is resumed by any of them, and behind 
   const flags = ['--tls-cert', cert, '--tls-key', key, '--store', store, '--drain', '1000'];
   let gateway = await many('2', v2, flags);
   let ticket: Buffer | undefined;
-  /** One request on a connection of its own; true where it resumes the session of the first one. */
+  /** One request on a new connection; true where it resumes the session of the first one. */
   const visit = async (): Promise<boolean> => {
     const socket = connect({ port: gateway.port, host: 'localhost', ca: ca.cert, session: ticket });
     onTestFinished(() => void socket.destroy());

@@ -24,9 +24,9 @@ export interface Look {
   readonly textSize?: number;
 }
 
-/** A browser with a profile of its own. */
+/** A browser with its own profile. */
 export interface Browser {
-  /** Opens an address; whatever the browser complains of ends up in `complaints`. */
+  /** Opens an address; complaints of the browser are added to `complaints`. */
   open(address: string, look?: Look): Promise<OpenPage>;
   /** Closes every page: each keeps a stream, and the browser opens six connections to a host. */
   closePages(): Promise<void>;

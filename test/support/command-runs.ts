@@ -34,7 +34,7 @@ process.on('message', async ({ commands, columns, environment }) => {
 });
 `;
 
-/** What commands are told by more than their arguments. */
+/** The input of commands besides their arguments. */
 export interface Surroundings {
   /** Stdout is a terminal of this width, and otherwise none. */
   readonly columns?: number;

@@ -9,7 +9,7 @@ import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
-/** A command of the program in a process of its own, as a user starts it. */
+/** A command of the program in a separate process, as a user starts it. */
 export interface RunningCommand {
   readonly child: ChildProcess;
   stdout(): string;
@@ -22,7 +22,7 @@ export interface RunningCommand {
   readonly exit: Promise<number | null>;
 }
 
-/** Runs a command in a process of its own until it ends, with `input` on stdin. */
+/** Runs a command in a separate process until it ends, with `input` on stdin. */
 export async function endedCommand(...given: Parameters<typeof command>): Promise<CommandRun> {
   const running = command(...given);
   const code = await running.exit;

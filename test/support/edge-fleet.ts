@@ -55,7 +55,7 @@ export default {
   },
 };`;
 
-/** Starts the isolates, each as a service of its own. */
+/** Starts the isolates, each as a separate service. */
 export async function edgeFleet(options: EdgeFleetOptions): Promise<EdgeFleet> {
   const { file, isolates, disk, hasCopy = false } = options;
   const names = Array.from({ length: isolates }, (_, number) => `isolate${number}`);

@@ -55,7 +55,7 @@ function has(element: Map<string, Tree>, [first = '', ...rest]: readonly string[
   return value instanceof Map ? has(value, rest) : !Array.isArray(value);
 }
 
-/** As JSON: objects whose names are all numbers are lists; what is empty cannot be said in a form. */
+/** As JSON: objects whose names are all numbers are lists; a form cannot express an empty one. */
 function modelOf(tree: Tree, isRoot = true): unknown {
   if (typeof tree === 'string') return tree;
   if (Array.isArray(tree)) return tree.map((value) => modelOf(value, false));

@@ -8,7 +8,7 @@ import {
 } from '../../src/rollout/shared-state.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
-/** A store in memory that can lose everything, or go back to what it was. */
+/** A store in memory that can lose everything, or return to an earlier state. */
 export class FragileState extends MemoryState {
   /** The rows of each topic, by name. */
   stored = new Map<string, MemoryRows>();

@@ -1,6 +1,6 @@
 import { typeFaults } from './type-faults.ts';
 
-/** A panel of a dashboard; rows are panels, too. */
+/** A panel of a dashboard; rows are panels as well. */
 export interface GrafanaPanel {
   readonly id: number;
   readonly type: string;

@@ -103,7 +103,7 @@ export function requestHead(path: string, method = 'GET'): [string, string][] {
   ];
 }
 
-/** Writes fields as HPACK literals without indexing (RFC 7541 §6.2.2): whatever stands in them, as latin1. */
+/** Writes fields as HPACK literals without indexing (RFC 7541 §6.2.2): with any characters in them, as latin1. */
 export function headerBlock(fields: H2Fields): Buffer {
   return Buffer.concat(
     fields.flatMap(([name, value]) => [Buffer.of(0), hpackString(name), hpackString(value)]),

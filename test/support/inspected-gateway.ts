@@ -6,7 +6,7 @@ import { PROGRAM } from './product.ts';
 
 const root = new URL('../../', import.meta.url).pathname;
 
-/** A real gateway in a process of its own, in front of the embedded V2, with its inspector. */
+/** A real gateway in a separate process, in front of the embedded V2, with its inspector. */
 export interface InspectedGateway extends AdminCalls {
   readonly origin: string;
   readonly adminOrigin: string;
@@ -67,7 +67,7 @@ export async function inspectGateway(
   };
 }
 
-/** The key that requests are sent with unless told otherwise. */
+/** The key that requests have by default. */
 export const API_KEY = 'key-that-nobody-may-see';
 
 /** A V1 floor plan order; every value in it is one that nothing else has. */

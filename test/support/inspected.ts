@@ -17,7 +17,7 @@ export interface Inspected extends TestGateway {
   post(path: string, body: string, headers?: Record<string, string>): Promise<number>;
 }
 
-/** Starts one, with the rule book that ships unless told otherwise; V2 responds with 201 with a body. It ends with the test. */
+/** Starts one, with the shipped rule book by default; V2 responds with 201 with a body. It ends with the test. */
 export async function inspected(
   flags: Readonly<Record<string, string>> = {},
   response: string | (() => string) = '{"data":{"id":"id-of-an-order"}}',

@@ -24,11 +24,11 @@ export interface Played {
   /** The request that V2 got; undefined if none. */
   readonly sent: TextMessage | undefined;
   readonly response: TextMessage;
-  /** What is told of it, by a way that tells anything. */
+  /** The facts about it, if the way reports any. */
   readonly told?: Told;
 }
 
-/** What the gateway's log and the library's verdicts tell of an exchange. */
+/** The facts about an exchange in the gateway's log and in the library's verdicts. */
 interface Told {
   readonly request: ToldMessage<EditRecord>;
   readonly response: ToldMessage<ResponseRecord>;
@@ -179,7 +179,7 @@ export async function throughListener(
   };
 }
 
-/** Fields of a connection, or that a gateway makes anew for each request. */
+/** Fields of a connection, or that a gateway makes for each request. */
 const VOLATILE: ReadonlySet<string> = new Set([
   'content-length',
   'date',

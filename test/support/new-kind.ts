@@ -13,7 +13,7 @@ import type {
   ConversionWords,
 } from '../../src/rules/kinds/conversion.ts';
 
-// A thread has modules of its own: here a new conversion is in the tables before anything reads them, as if it had a row in each.
+// A thread has its own modules: here a new conversion is in the tables before anything reads them, as if it had a row in each.
 
 /** What the module of a conversion exports. */
 interface ConversionModule {

@@ -3,7 +3,7 @@ import { BodyMemory } from '../../src/node/body-memory.ts';
 /** What memory for bodies holds once it is released. */
 export const OVERWRITTEN = '!';
 
-// In all tests, memory is overwritten as soon as it is released: whoever still reads it gets other bytes then and there, and not
+// In all tests, memory is overwritten as soon as it is released: code that still reads it gets other bytes at once, and not
 // only where another exchange has begun to use it.
 const { value: release } = Object.getOwnPropertyDescriptor(BodyMemory.prototype, 'release') as {
   readonly value: (buffer: Uint8Array) => void;

@@ -10,7 +10,7 @@ interface PlayedReplicaOptions {
   readonly skewMs?: number;
   readonly maxClients?: number;
   readonly keepMs?: number;
-  /** What it says of itself. */
+  /** Its facts for other replicas. */
   readonly said?: () => string;
 }
 

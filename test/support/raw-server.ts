@@ -41,7 +41,7 @@ export async function rawServer(
       }
     });
   });
-  // One that stays free when it closes, so that a V2 that went away is nobody else.
+  // A port that stays free when it closes, so that no other server takes the place of a V2 that went away.
   server.listen(at?.port ?? (await freePort()), at?.host ?? '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {

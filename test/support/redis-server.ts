@@ -18,7 +18,7 @@ export class RedisServer {
     this.flags = flags;
   }
 
-  /** Starts a server that keeps nothing; whoever starts it kills it. `flags` are those of `redis-server`. */
+  /** Starts a server that keeps nothing; its caller ends it. `flags` are those of `redis-server`. */
   static async start(flags: readonly string[] = []): Promise<RedisServer> {
     const server = new RedisServer(await freePort(), flags);
     await server.restart();

@@ -7,7 +7,7 @@ import { NEVER_MS } from './until.ts';
 /** The two ways of a request body to V2: with its head, or as it comes. */
 export type BodyPath = 'whole' | 'in parts';
 
-/** A V2 that writes one message as the response to whatever it is sent. */
+/** A V2 that writes one message as the response to every request. */
 export interface MessageServer {
   readonly port: number;
   /** Latin-1. */

@@ -4,11 +4,11 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { onTestFinished } from 'vitest';
 import { freePort } from './free-port.ts';
 
-/** Node's own HTTP server in a process of its own, which can be ended and started again on its port. */
+/** Node's own HTTP server in a separate process, which can be ended and started again on its port. */
 export interface RestartingV2 {
   readonly origin: string;
   /**
-   * Ends it with the signal, leaves the port to nobody for so long, and starts it again; resolves when it listens, to the two times
+   * Ends it with the signal, leaves the port free for so long, and starts it again; resolves when it listens, to the two times
    * of `performance.now` between which it ended.
    */
   restart(signal: NodeJS.Signals, downMs: number): Promise<readonly [from: number, to: number]>;

@@ -1,6 +1,6 @@
 /**
  * The rows of a table in text. The first line of a row stands at the margin; its cells are apart by ` → ` or stand on further lines, which
- * are indented. Backslashes are what they are.
+ * are indented. Backslashes are not escapes.
  */
 export function rows(template: TemplateStringsArray, ...values: readonly string[]): string[][] {
   const lines = String.raw(template, ...values)

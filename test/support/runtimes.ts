@@ -11,7 +11,7 @@ import { PROGRAM } from './product.ts';
 const root = new URL('../../', import.meta.url);
 const tool = (path: string): string => fileURLToPath(new URL(path, root));
 
-/** A gateway as its users run it, in a process of its own. */
+/** A gateway as its users run it, in a separate process. */
 export interface RuntimeGateway {
   readonly port: number;
   readonly pid: number;

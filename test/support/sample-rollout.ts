@@ -1,6 +1,6 @@
 import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 
-/** The view of a rollout that observes everything and has seen nothing yet, with `parts` of its own. */
+/** The view of a rollout that observes everything and has seen nothing yet, changed by `parts`. */
 export function sampleRollout(parts: Partial<RolloutView> = {}): RolloutView {
   return {
     v1Origin: 'http://v1.test',

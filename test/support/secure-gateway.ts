@@ -59,7 +59,7 @@ export interface H2Response {
   readonly code: number;
 }
 
-/** Sends one request on a stream of its own, and resolves when the stream is closed. */
+/** Sends one request on a new stream, and resolves when the stream is closed. */
 export function sendRequest(
   client: ClientHttp2Session,
   headers: Record<string, string | string[]>,

@@ -27,7 +27,7 @@ export function separatorRuns(maxLength: number): fc.Arbitrary<string> {
     .map(([start, separator, length, end]) => runOf(start, separator, length, end));
 }
 
-/** A run of one separator in so many characters, which begins and ends as it is told. */
+/** A run of one separator in so many characters, with a given beginning and end. */
 export function runOf(start: string, separator: string, length: number, end = ''): string {
   return (
     start +

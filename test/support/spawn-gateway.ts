@@ -7,7 +7,7 @@ import { PROGRAM_ENVIRONMENT } from './program-environment.ts';
 import { PROGRAM } from './product.ts';
 import { until } from './until.ts';
 
-/** The real main in a process of its own. */
+/** The real main in a separate process. */
 export interface SpawnedGateway {
   readonly child: ChildProcess;
   readonly port: number;
@@ -19,7 +19,7 @@ export interface SpawnedGateway {
 }
 
 const main = fileURLToPath(new URL(`../../${PROGRAM}`, import.meta.url));
-/** Overwrites memory that is given back in the gateway's process, too. */
+/** Overwrites released memory in the gateway's process as well. */
 const OVERWRITTEN_MEMORY = new URL('overwritten-memory.ts', import.meta.url).href;
 
 /** Runs a command of the CLI; stdin is empty. */

@@ -9,7 +9,7 @@ export interface TwoServices extends Served {
   readonly v1: RawServer;
 }
 
-/** Starts all three in `modes`; each service responds with 200 unless told otherwise. They end with the test. */
+/** Starts all three in `modes`; each service responds with 200 by default. They end with the test. */
 export async function twoServices(
   modes: Partial<Modes>,
   responses: { readonly v1?: RawResponse; readonly v2?: RawResponse } = {},

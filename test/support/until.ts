@@ -11,7 +11,7 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   let looks = 0;
   do {
     if (await condition()) return;
-    // Most of what is waited for comes at once.
+    // Most states are reached at once.
     await pause(Math.min(5, ++looks));
   } while (performance.now() < end);
   throw new Error('it never happened');

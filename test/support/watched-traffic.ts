@@ -8,7 +8,7 @@ export const WATCH_START = Date.UTC(2026, 10, 29, 8);
 /** The clients of such traffic. */
 export const [ACME, OTHER] = ['a'.repeat(16), 'b'.repeat(16)] as const;
 
-/** Exchanges of one operation that pass while somebody watches: by default migrated orders that are well. */
+/** Exchanges of one operation that are observed: by default migrated orders that are well. */
 export class WatchedTraffic {
   now = WATCH_START;
   readonly entries: Entry[] = [];

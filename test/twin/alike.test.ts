@@ -19,7 +19,7 @@ const STATUSES: Readonly<Record<Choice, RegExp>> = {
   // Only on workerd.
   'ambiguous-head': /^$/,
   'duplicate-member': /^20[01] 400$/,
-  // Only between services that nobody made alike.
+  // Only between services that were built independently.
   'member-order': /^$/,
   'names-of-v2': /^(?:422 201|200 200)$/,
   'refused-first': /^(?:401|403|404|405|429) (?:400|415|422)$/,
@@ -66,7 +66,7 @@ test('there are at least 400 exchanges, with every status that V1 has', () => {
   expect(scripts.flatMap(({ exchanges }) => exchanges).length).toBeGreaterThanOrEqual(400);
   const all = [200, 201, 204, 400, 401, 403, 404, 405, 413, 415, 422, 429, 500, 503];
   expect([...statuses.keys()].sort((one, other) => one - other)).toEqual(all);
-  // Two services with the same bug would answer alike.
+  // Two services with the same bug would give the same responses.
   expect(statuses.get(200)).toBeGreaterThan(350);
   expect(statuses.get(201)).toBeGreaterThan(150);
 });

@@ -83,7 +83,7 @@ describe('ids', () => {
         ids,
       ),
     ).toEqual([' order']);
-    // What was only tried is not learned.
+    // A trial pairs no ids.
     expect(compare('{"id":9,"name":"C"}', '{"id":9,"name":"C"}', '', ids)).toEqual([]);
   });
 
@@ -143,7 +143,7 @@ function compareCompareFields(
   );
 }
 
-/** Fields written as `Name: value | Name: value`; `-` is none. */
+/** Fields written as `Name: value | Name: value`; `-` means none. */
 const fieldsOf = (text: string): Fields =>
   text === '-' ? [] : text.split(' | ').map((line) => line.split(': ') as [string, string]);
 

@@ -17,7 +17,7 @@ async function takenAddress(host: string): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** An address on which nobody listens any more. */
+/** An address without a listener. */
 async function freeAddress(): Promise<string> {
   const address = await takenAddress('127.0.0.1');
   const server = servers.pop();

@@ -149,7 +149,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
       `At ${rollback?.at} the gateway rolled the canary of ${rollback?.share} % back by itself: ${rollback?.migrated.failures} of ${rollback?.migrated.requests} migrated requests had failed, and ${rollback?.v1.failures} of ${rollback?.v1.requests} on V1.`,
     );
     expect(rollback?.migrated.failures).toBeGreaterThan(0);
-    // V2 itself responds: the gateway has no failure of its own to report.
+    // V2 itself responds, so the gateway reports no failure.
     const failed = entries.filter((entry) => isMigrated(entry) && entry.status >= 400);
     expect(failed.map(({ status, failure }) => [status, failure])).toEqual(
       failed.map(() => [500, undefined]),

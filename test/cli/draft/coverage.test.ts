@@ -7,7 +7,7 @@ type Json = Record<string, unknown>;
 const text = { type: 'string' };
 const integer = { type: 'integer' };
 
-/** A description of one operation; `edit` is what one version has otherwise. */
+/** A description of one operation; `edit` makes the difference of one version. */
 function description(version: string, operation: Json, more: Json = {}): Json {
   return {
     openapi: '3.1.0',
@@ -679,7 +679,7 @@ const ROWS: readonly Case[] = [
   ],
 ];
 
-/** What V2 takes or answers otherwise, and no client of V1 notices. */
+/** Differences of V2 that no V1 client notices. */
 const HARMLESS: readonly (readonly [what: string, v1: Json, v2: Json, one?: Json, other?: Json])[] = [
   [
     'V2’s response has a narrower type',

@@ -205,7 +205,7 @@ describe('in several documents', () => {
     expect('fault' in outcome && outcome.fault).toMatch(cause);
   });
 
-  // Attack: whoever serves a description has files of the operator's machine read, and shown in a fault or a draft.
+  // Attack: a server of a description makes the command read files of the operator's machine, and show them in a fault or a draft.
   test.each([
     ['thief', 'a description at an address cannot refer to files of this machine'],
     [
@@ -220,7 +220,7 @@ describe('in several documents', () => {
   ])('an address that refers to a document that is not read: %s', async (name, cause) => {
     const refused = { fault: expect.stringContaining(cause) as unknown };
     expect(await readDescription(`${origin}/spec/${name}.yaml`)).toMatchObject(refused);
-    // A file may refer to any address, and what is there has no more rights.
+    // A file may refer to any address, but the document there may not refer to files.
     const root = write(
       `${name}.yaml`,
       `openapi: 3.1.0\npaths:\n  /b: { $ref: "${origin}/spec/${name}.yaml#/paths/~1a" }\n`,

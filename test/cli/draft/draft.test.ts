@@ -84,7 +84,7 @@ test('recorded requests choose the operations of a draft, and the operations lef
     },
   });
   expect((await run(...legacy, '--har', below)).out).toMatch(/operations:\n {2}\w+: GET \/notes\n\nchanges/);
-  // Whoever names operations gets them, and requests for none of V1 leave nothing out.
+  // Named operations are drafted, and requests that match no operation of V1 leave none out.
   const named = await run(...both, '--har', used, '--only', 'GET /notes');
   expect(named.out).toMatch(/operations:\n {2}\w+: GET \/notes\n\nchanges/);
   expect(named.err).not.toContain('of V1 that no recorded');
@@ -209,7 +209,7 @@ test.each(unusual)(
     expect(head).toBe(
       "1 recorded request; 1 body checked against V2's schemas; 0 requests would be refused.",
     );
-    // A keyword that was not checked is told.
+    // A keyword that was not checked is named.
     expect(warnings).toEqual(
       left === undefined ? [] : [expect.stringMatching(/^V2's description is checked without #\/.+\.$/)],
     );

@@ -26,7 +26,7 @@ test('one command shows a draft at work, takes answers, and writes a folder when
   const view = (await (await fetch(`${admin}/draft`)).json()) as DraftView;
   expect(await post<ExampleRun>('run', { operation: 'getBill' })).toMatchObject({ status: 404 });
   await post('answer', { question: view.current?.id, chosen: ['yes'] });
-  // Answered, so the gateway has it in force: V2 finds the operation, and says what it still lacks.
+  // The question is answered, so the rule is in force: V2 finds the operation, and names the members that it still lacks.
   const run = await post<ExampleRun>('run', { operation: 'getBill' });
   expect(run.response).toContain('V2 requires the header field X-Tenant-Id.');
   const tenant = view.questions.find(({ text }) => text.includes('X-Tenant-Id'));

@@ -330,7 +330,7 @@ test('check finds sound what --into writes, and plan rehearse refuses the client
   const { zone, windows } = JSON.parse(played.out) as { zone: string; windows: RehearsedWindow[] };
   expect(zone).toBe('Europe/Berlin');
   expect(windows.map(({ id }) => id)).toEqual([...plan.brownouts.map(({ id }) => id), 'sunset']);
-  // Who was active in each week was so in the one that is played.
+  // A client that was active in each week was active in the one that is played.
   const always = plan.clients.filter(
     ({ notice }) => notice !== undefined && 'weeks' in notice && notice.active === notice.weeks,
   );

@@ -120,7 +120,7 @@ test('what the gateway exports it reads back with the same verdict, whatever the
         const { verdict, failure } = await gateway.entry(count);
         client.socket.destroy();
         const archive = await fetch(`${gateway.adminOrigin}/entries/${count}/har`);
-        // The budget for what is observed is spent: of this one nothing is kept.
+        // The budget of observation is spent, so nothing of this exchange is kept.
         if (archive.status === 404) return;
         compared += 1;
         const har = await archive.text();
@@ -169,7 +169,7 @@ test('explain judges a file by its bytes, alone and in a curl command', async ()
   });
 });
 
-/** A client that counts what it asks. */
+/** A client that counts its requests. */
 class CountingClient extends AdminClient {
   asked = 0;
 
@@ -186,7 +186,7 @@ test('many kept exchanges are read with one request a page, and a busy listener 
   const client = new CountingClient({ url: gateway.adminOrigin, token: undefined });
   const recorded = await readAdminRequests(client);
   if ('fault' in recorded) throw new Error(recorded.fault);
-  // The budget for what is observed leaves the content of some out.
+  // The budget of observation leaves out the content of some exchanges.
   const names = recorded.requests.map(({ request }) => Number(/\d+/.exec(request.body ?? '')));
   expect(names).toEqual([...new Set(names)].sort((one, other) => other - one));
   expect(names.length).toBeGreaterThan(20);

@@ -204,7 +204,7 @@ function largeDescription(bytes: number, number = 1): string {
   });
 }
 
-// Attack: a client asks for the description of a large service, which takes seconds to derive, and everybody else waits.
+// Attack: a client asks for the description of a large service, which takes seconds to derive, while all other clients wait.
 test('a large description is derived while others are served', async () => {
   const large = largeDescription(2_000_000);
   const { gateway } = await served(
@@ -217,7 +217,7 @@ test('a large description is derived while others are served', async () => {
     return body;
   };
   const derived = read('openapi.json');
-  // Whoever comes when V2's text is there waits for its derivation, if that blocks.
+  // A request that comes when V2's text has arrived waits for the derivation, if that blocks.
   while (gateway.gateway.budget.held === 0) await new Promise(setImmediate);
   for (let k = 0; k < 10; k += 1) await read('clients');
   expect(JSON.parse(await derived)).toMatchObject({ paths: { '/api/v1/clients': {} } });

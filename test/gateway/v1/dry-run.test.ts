@@ -112,7 +112,7 @@ test('a body that the budget has no room for crosses, and gets no verdict', asyn
   expect(outcome).toBeUndefined();
 });
 
-// Attack: whoever sends a body byte by byte has each byte copied as an object of its own, and the budget counts the bytes alone.
+// Attack: a client sends a body byte by byte, so that each byte is copied as an object, while the budget counts only bytes.
 test('a copy takes its memory from the budget, at most twice the body in any number of parts', async () => {
   const body = Buffer.from(`{"data":{"note":"${'x'.repeat(300_000)}"}}`);
   const { outcome, taken } = await run(bytewise(body));

@@ -238,7 +238,7 @@ test('a body is counted while it is decoded, not after it', async () => {
   expect(gateway.surprises).toEqual([]);
 });
 
-// Attack: each client that leaves while its body is decoded takes bytes of the budget with it, until everybody gets 503.
+// Attack: each client that leaves while its body is decoded takes bytes of the budget with it, until all clients get 503.
 test('a client that leaves while its body is decoded or rewritten leaves nothing behind', async () => {
   const gateway = await serve({});
   const plain = Buffer.from(`{"data":{"name":"${'x'.repeat(4 * MIB)}"}}`);

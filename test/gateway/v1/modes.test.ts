@@ -16,7 +16,7 @@ import { until } from '../../support/until.ts';
 import { bodyLimit } from '../../support/rule-book.ts';
 import { rolloutOf, twoServices as serve, type TwoServices as Run } from '../../support/two-services.ts';
 
-/** A request of nobody in particular. */
+/** A request of any client. */
 const KEYLESS = { client: undefined, operation: undefined, pointer: undefined };
 
 const clientOf = createClientHash('a secret of the tests');
@@ -450,7 +450,7 @@ describe('shadow', () => {
     });
   });
 
-  // Attack: nobody's, but the worst mistake a shadow can make: an order that is placed twice.
+  // Not an attack, but the worst mistake of a shadow: an order that is placed twice.
   test('a POST, PATCH, PUT or DELETE and a GET with a body go to V1 alone', async () => {
     const { v1, v2, gateway, send } = await serve(shadow);
     const methods = ['POST', 'PATCH', 'PUT', 'DELETE', 'GET'];
@@ -475,7 +475,7 @@ describe('shadow', () => {
     expect(gateway.gateway.budget.held).toBe(0);
   });
 
-  // Attack: nobody's, but a V2 that is only shadowed, and silent, must not take V1's clients with it.
+  // Not an attack, but a silent V2 that is only shadowed must not affect V1's clients.
   test('a silent V2 takes no place in flight and no time of the clients', async () => {
     const { gateway, send } = await serve(
       shadow,
@@ -726,7 +726,7 @@ describe('roll-back', () => {
     const isIn = (key: string): boolean => shareOf(clientOf(key)) < 50;
     const named = (name: string): string =>
       Array.from({ length: 99 }, (_, n) => `${name}${n}`).find(isIn) ?? '';
-    // V1 and V2 refuse the one, V2 alone the other, the gateway alone the third, and nobody the rest.
+    // V1 and V2 refuse the one, V2 alone the other, the gateway alone the third, and no side the rest.
     const [both, harmed, malformed] = [named('both'), named('harmed'), named('malformed')];
     const run = await serve(
       { default: { mode: 'observe' }, rollback },

@@ -127,7 +127,7 @@ test('the page reads what browsers copy, names what it cannot read, and explains
   const paste = async (text: string, told: string): Promise<void> => {
     await page.getByLabel('Pasted command').fill(text);
     await page.getByRole('button', { name: 'Read the command' }).click();
-    // What was told of the command before stays until the gateway has read this one.
+    // The result of the earlier command stays until the gateway has read this one.
     await page.locator('.read', { hasText: told }).waitFor();
   };
   const order = `-H 'content-type: application/json' --data-raw '${ORDER}'`;
@@ -137,7 +137,7 @@ test('the page reads what browsers copy, names what it cannot read, and explains
   const explained = page.getByRole('region', { name: 'Explanation' });
   await explained.getByText('rewritten').first().waitFor();
   await paste('wget https://x', 'The command is not curl: it begins with wget.');
-  // No explanation stays beside what it does not explain.
+  // An explanation does not stay beside another request.
   expect(await explained.count()).toBe(0);
   await paste(
     'curl https://x/api/v1/a -d @f --next https://x/api/v1/b https://x/api/v1/c',

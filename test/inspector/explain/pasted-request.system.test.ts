@@ -21,7 +21,7 @@ test('curl still sends what was measured, for every command of the table', async
   const folder = temporaryFolder('curl-commands');
   for (const [name, text] of Object.entries(SENT_FILES)) writeFileSync(join(folder, name), text);
   const received: SentRequest[] = [];
-  // Node would join or drop repeated fields, and refuse some of these: only the raw ones are what was sent.
+  // Node would join or drop repeated fields, and refuse some of these: only the raw fields are those that were sent.
   const server = createServer({ insecureHTTPParser: true }, (request, response) => {
     const taken = async (): Promise<void> => {
       const body = (await buffer(request)).toString('latin1');

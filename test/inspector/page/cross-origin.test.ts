@@ -10,7 +10,7 @@ import { browserOfFile } from '../../support/page-tests.ts';
 
 const browser = browserOfFile();
 
-/** Listens on a port of its own, which is an origin of its own. */
+/** Listens on another port, which makes another origin. */
 async function listening(server: ReturnType<typeof createServer>): Promise<string> {
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -21,7 +21,7 @@ async function listening(server: ReturnType<typeof createServer>): Promise<strin
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** What the script of a page reads of a request: as much as the browser shows it. */
+/** The part of a response that the browser shows to the script of a page. */
 interface Read {
   readonly status?: number;
   readonly code?: string | null;
@@ -82,6 +82,6 @@ test('a page of another origin reads refusals, brownouts and outages of a V2 wit
   const isAway = { code: expect.stringMatching(/^(?:circuit-open|upstream-unreachable)$/) as string };
   expect(await read('/api/v1/clients')).toMatchObject(isAway);
   expect(await read('/api/v2/clients')).toMatchObject(isAway);
-  // What V2 has allowed nobody, the gateway does not.
+  // The gateway permits nothing that V2 has not permitted.
   expect(await read('/api/v1/clients', 'PUT')).toEqual({ error: expect.stringContaining('Failed to fetch') });
 });

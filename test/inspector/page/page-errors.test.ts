@@ -155,7 +155,7 @@ test('a V2 that is down is named in the header of every view, in a banner, and a
   expect(second?.y).toBe((first?.y ?? 0) + (first?.height ?? 0));
   expect(main?.y).toBe((second?.y ?? 0) + (second?.height ?? 0));
   await page.getByRole('alert').getByRole('button', { name: 'Show the problems' }).click();
-  // What stands there is what was counted, and leads to the exchanges.
+  // The shown figures are those that were counted, and lead to the exchanges.
   const failed = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
   await failed.first().waitFor();
   const counts = await failed.locator('td[data-label=Failed]').allTextContents();

@@ -12,7 +12,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const browser = browserOfFile();
 
-/** Everything that a view tells: its text, the names of its pictures and the titles of its signs. */
+/** All words of a view: its text, the names of its pictures and the titles of its signs. */
 async function toldBy(
   gateway: InspectedGateway,
   place: string,
@@ -27,7 +27,7 @@ async function toldBy(
   return { page, text };
 }
 
-/** What a view tells of a gateway that has seen nothing, and what it tells in its place after an exchange. */
+/** The words of a view for a gateway that has seen nothing, and those that replace them after an exchange. */
 const STATES: readonly {
   readonly view: string;
   readonly before: readonly string[];

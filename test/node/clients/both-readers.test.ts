@@ -214,7 +214,7 @@ describe('responses', () => {
   });
 });
 
-/** Where chunks end is nobody's promise: they are put together. */
+/** The ends of chunks are not promised, so chunks are joined. */
 function unchunked(text: string): string {
   return text.replaceAll(/\r\n[0-9a-f]+\r\n(?=[^\r]+\r\n[0-9a-f]+\r\n)/g, '');
 }

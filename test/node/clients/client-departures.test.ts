@@ -144,7 +144,7 @@ describe('a client that leaves while the rest of its refused body is dropped', (
       return process.memoryUsage().heapUsed;
     };
     await play();
-    // The process has played other files: what it compiles or collects meanwhile counts as well, but not each time.
+    // The process has played other files, whose compilation and garbage are measured as well, but not each time.
     const held: number[] = [];
     for (let count = 0; count < 4 && !(Math.min(...held) < 4000); count += 1) {
       const before = await play();

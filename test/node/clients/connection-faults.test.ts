@@ -21,7 +21,7 @@ const FRONTS = [
   ['behind two', `\r\n${GET}${GET}`],
 ] as const;
 
-// Attack: faulty requests, each behind a good one, are counted as failures of V2 until the circuit opens for everybody.
+// Attack: faulty requests, each behind a good one, are counted as failures of V2 until the circuit opens for all clients.
 test('the faults of clients never open the circuit', async () => {
   const { gateway } = await served(ok(), { flags: { 'breaker-failures': '3' } });
   for (let count = 0; count < 10; count += 1) {

@@ -22,7 +22,7 @@ async function kept(socket: Socket, request: string): Promise<Socket> {
   return socket;
 }
 
-/** A connection that the gateway has by the time that the next one comes: each of its listening sockets accepts in an order of its own. */
+/** A connection that the gateway has by the time that the next one comes: each of its listening sockets accepts in its own order. */
 async function accepted(port: number): Promise<RawClient> {
   const client = rawClient(port);
   await once(client.socket, 'connect');
@@ -30,7 +30,7 @@ async function accepted(port: number): Promise<RawClient> {
   return client;
 }
 
-// Attack: connections that send nothing, or half a head, until nobody else gets one.
+// Attack: connections that send nothing, or half a head, until no other client gets one.
 describe('beyond the connections that clients may have', () => {
   test('the oldest idle connection makes room, with half a head or without', async () => {
     const { gateway } = await served(ok(), { flags: { 'client-connections': '3' } });

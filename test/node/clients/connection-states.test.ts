@@ -150,6 +150,6 @@ test.each(rows)('$name, and ends $ends', async ({ name, ends }) => {
   }
   if (ends.includes('drain')) await gateway.stop();
   await until(() => client.socket.closed);
-  // What a client sends to a connection that lingers it may send for seconds.
+  // A client may send to a connection that lingers for seconds.
   expect(client.socket.bytesWritten).toBeLessThan(400_000);
 });

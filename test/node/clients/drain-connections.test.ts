@@ -62,7 +62,7 @@ test('a connection accepted as the delay ends has time to send its first request
   kept.write(GET);
   await kept.until(/\}$/);
   const stopped = gateway.stop();
-  // One after the other, and the last that is accepted is the late one: when the delay ends is up to the machine, too.
+  // One after the other; the last that is accepted is the late one, because the machine also decides when the delay ends.
   const clients: RawClient[] = [];
   const timer = setInterval(() => clients.push(rawClient(gateway.port)), 20);
   // The gateway closes the kept connection once it no longer accepts.

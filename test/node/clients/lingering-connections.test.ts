@@ -91,7 +91,7 @@ describe('after the last response, the gateway closes the connection at once or 
     ],
     // Old clients send a CRLF behind the body (RFC 9112 §2.2), which may come late.
     ['POST /api/v2/x HTTP/1.0\r\nHost: g\r\nContent-Length: 2\r\n\r\n{}', /lingers/],
-    // What came behind the last request may go on.
+    // Bytes after the last request may have a continuation.
     ['GET /api/v2/x HTTP/1.1\r\nHost: g\r\nConnection: close\r\n\r\nGET /api', /lingers/],
   ];
 

@@ -62,7 +62,7 @@ test('a port on which others also listen is closed after a turn that brought no 
   expect(await outcomeOf(port)).toBe('ECONNREFUSED');
 });
 
-/** Servers that share a port, and serve whoever connects. */
+/** Servers that share a port, and serve every connection. */
 function several(count = ACCEPT_QUEUES): [Server, ...Server[]] {
   const one = (): Server => createServer((socket) => socket.on('error', () => {}).end('served'));
   return [one(), ...Array.from({ length: count - 1 }, one)];

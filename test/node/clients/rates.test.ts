@@ -115,7 +115,7 @@ test.each([
   client.pause();
   expect(await unacknowledgedBytes(socket)).toBe(0);
   socket.write(Buffer.alloc(30_000_000));
-  // What is on its way is unacknowledged as well: what the client has no room for stays the same.
+  // Bytes in transit are unacknowledged as well, but those that the client has no room for stay the same.
   let [unread, before] = [0, -1];
   await until(async () => {
     before = unread;

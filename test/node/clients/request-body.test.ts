@@ -38,7 +38,7 @@ test.each(['/api/v1/x', '/api/v2/x'])(
 );
 
 describe('a body that trickles in', () => {
-  // Attack: bodies of a byte now and then, each with a connection to V2 that everybody else waits for.
+  // Attack: bodies of a byte now and then, each with a connection to V2 that all other clients wait for.
   test('takes no connection to V2 before it is worth one', async () => {
     const { v2, gateway } = await served(ok(), { flags: { 'upstream-connections': '2' } });
     const trickling = Array.from({ length: 64 }, () => rawClient(gateway.port));

@@ -87,7 +87,7 @@ interface Stream {
   readonly entries: readonly Said[];
 }
 
-/** Sends each request on a connection of its own. */
+/** Sends each request on its own connection. */
 async function streamOf(gateway: TestGateway, requests: readonly string[]): Promise<Stream> {
   const from = gateway.lines.length;
   let text = '';

@@ -20,7 +20,7 @@ const WAYS = [
   ['behind an empty line', '\r\n'],
 ] as const;
 
-// Attack: requests whose responses nobody reads, each with a slot among those in flight.
+// Attack: requests whose responses are never read, each with a slot among those in flight.
 describe('a client that stops reading at the end of a response', () => {
   test.each(WAYS)('is cut, and its place is free: %s', async (_who, front) => {
     const { gateway } = await served(ok(), { flags: { 'client-body-timeout': '300' } });

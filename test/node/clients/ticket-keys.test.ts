@@ -44,7 +44,7 @@ test('keys are also renewed without a store, and if the text of the store has no
   expect(new Set(alone.used).size).toBe(2);
 });
 
-// Attack: whoever writes the store would keep its keys in use for ever. So would a replica whose clock is ahead.
+// Attack: an attacker who can write to the store would keep its keys in use for ever. So would a replica whose clock is ahead.
 test('keys from the future are replaced', async () => {
   const store = new MemoryState(() => 0);
   const ahead = ticketKeys(store, () => 365 * 86_400_000);

@@ -104,7 +104,7 @@ const UNFINISHED: Readonly<Record<string, (port: number) => Socket>> = {
   },
 };
 
-/** Passes on what is written, and nothing that is read. */
+/** Passes on written bytes, but no read ones. */
 function helloOnly(socket: Socket): Duplex {
   socket.resume();
   return new Duplex({

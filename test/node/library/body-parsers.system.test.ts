@@ -343,7 +343,7 @@ describe.each(SERVICES)('%s', (_name, service, sent, body, rawBody) => {
     });
     const port = await listening(createServer(listener));
     const client = rawClient(port);
-    // Twice on one connection: what nobody has read of the first must not be in the way of the second.
+    // Twice on one connection: an unread rest of the first must not be in the way of the second.
     for (const at of [1, 2]) {
       client.write(sent);
       const { text } = await client.until(new RegExp(`(?:"transition_type":"x"[^]*){${at}}`));

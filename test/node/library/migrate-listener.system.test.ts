@@ -191,7 +191,7 @@ test('a HEAD whose GET would be rewritten has no length, and a kept connection s
   client.socket.destroy();
 });
 
-// Attack: what a request over HTTP/2 throws in a listener would end the process of the service.
+// Attack: an error of a request over HTTP/2 in a listener would end the process of the service.
 test('a V1 request over HTTP/2 gets 505, and others reach the service', async () => {
   const migration = createMigration((await compiledShippedRuleBook()).ruleBook);
   const listener = migrateListener(migration, (_incoming, outgoing) => void outgoing.end('own'));

@@ -10,7 +10,7 @@ const lines = [1, 2].map((n) => entryLine(sampleEntry(n, AT + n)).trim());
 const values = lines.map((line) => JSON.parse(line) as object);
 const untimed = lines.map((line) => JSON.parse(line.replace(/"time":"[^"]*",/, '')) as object);
 
-/** What the tool writes for one line, for each line. */
+/** The output of the tool for each line. */
 const each = (write: (line: string, at: number) => string): string => lines.map(write).join('\n');
 const json = (value: unknown): string => JSON.stringify(value);
 const cell = (text: string): string => `"${text.replaceAll('"', '""')}"`;

@@ -16,7 +16,7 @@ beforeEach(() => {
   file = join(folder, 'v2.db');
 });
 
-/** Runs `script` in a process of its own, with `store` open on the file; returns what it printed, and its exit. */
+/** Runs `script` in a separate process, with `store` open on the file; returns its output and its exit. */
 async function elsewhere(
   script: string,
 ): Promise<{ printed: string; code: number | null; signal: string | null }> {

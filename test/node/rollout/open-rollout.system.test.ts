@@ -183,14 +183,14 @@ test('replicas on a Redis server follow each other; one that starts without it h
   expect(alone.lines).toMatchObject([
     { event: 'store-lost', level: 'warn', message: expect.stringMatching(/ECONNREFUSED.+ revision 1 /) },
   ]);
-  // A server without its data gets the choice again, from whoever knows it.
+  // A server without its data gets the choice again from a replica that knows it.
   await server.restart();
   const late = await replica({ store: server.url });
   await until(() => late.control.state.revision === 1);
   await until(() => alone.lines.some(({ event }) => event === 'store-found'));
 });
 
-/** Runs a script in a process of its own, with `openRollout` and `lockFile` at hand; resolves to the exit code. */
+/** Runs a script in a separate process, with `openRollout` and `lockFile` at hand; resolves to the exit code. */
 function elsewhere(script: string): { readonly child: ChildProcess; readonly exit: Promise<number | null> } {
   const from = (file: string): string => JSON.stringify(new URL(`../../../${file}`, import.meta.url).href);
   const whole = `import { setTimeout as pause } from 'node:timers/promises';
@@ -206,7 +206,7 @@ function elsewhere(script: string): { readonly child: ChildProcess; readonly exi
   return { child, exit: once(child, 'exit').then(([code]) => (typeof code === 'number' ? code : null)) };
 }
 
-/** Commands of a replica in a process of its own: each on an operation of its own. */
+/** Commands of a replica in a separate process, each for its own operation. */
 const commandsOf = (path: string, name: string, count: number): string => `
   const flags = ${JSON.stringify({ ...V1, store: `file:${path}` })};
   const { settings } = readSettings({ flags, environment: {}, readFile: () => '' });

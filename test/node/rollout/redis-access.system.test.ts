@@ -16,7 +16,7 @@ const PASSWORD = 'a-long-password';
 const refused = new Map<string, string[]>();
 
 beforeAll(async () => {
-  // Scripts that one user ran are there for all: the one without EVAL needs a server of its own.
+  // Scripts that one user ran are there for all: the user without EVAL needs its own server.
   const [server, other] = [await RedisServer.start(), await RedisServer.start()];
   try {
     await Promise.all([
@@ -78,7 +78,7 @@ async function doEverything({ port }: RedisServer, user: string): Promise<void> 
     () => store.exchange({ ...call, life }),
     // A text goes.
     () => store.exchange({ ...call, life, number: 2, put: [{ key: 'a', text: '' }] }),
-    // What nobody can read is deleted.
+    // Texts that cannot be read are deleted.
     () => command(port, `DEL {${user}}:state:1:t:texts`, '1'),
     () => command(port, `SET {${user}}:state:1:t:texts x`, '1'),
     () => store.exchange({ ...call, life }),

@@ -205,7 +205,7 @@ test('states under different names are separate, and expire when nothing changes
   expect([after.life === life, after.texts, after.owners.length]).toEqual([false, [], 1]);
 });
 
-// Attack: whoever can write to the shared server writes under the gateway's keys.
+// Attack: another user of the shared server writes under the gateway's keys.
 test.each([
   ['a revision that is no number', 'HSET REVISIONS x abc'],
   ['a text without an owner', 'HSET REVISIONS x "1 1"'],

@@ -36,7 +36,7 @@ function bodyOf(outcome: TransformOutcome): unknown {
     : JSON.parse(Buffer.from(outcome.body).toString());
 }
 
-/** Merges as many libraries once did, and tells everything that its values inherit. */
+/** Merges as many libraries once did, and returns everything that its values inherit. */
 const NAIVE = `
 function merge(target, source) {
   for (const key of Object.keys(source)) {
@@ -107,7 +107,7 @@ describe('a module that merges naively gives client B nothing of client A', () =
     ['methods of promises', '{"promise":{"__proto__":{"then":"A"}}}'],
     ['methods of lists', '{"list":{"__proto__":{"map":"A","stolen":1}}}'],
   ])('%s', async (_, json) => {
-    // One thread after all of them: what one row leaves behind fails the next ones as well.
+    // All rows share one thread, so that the leftovers of one row fail the next ones as well.
     const clean = bodyOf(await call({}));
     expect(clean).toHaveProperty('told');
     expect(JSON.stringify(clean)).not.toMatch(/stolen|client A|lost/);

@@ -76,7 +76,7 @@ describe('a thread that is stuck', () => {
     expect(JSON.parse(textOf(bytes))).toMatchObject({
       errors: [{ status: '503', code: 'too-slow', detail: expect.stringContaining('within 3 s') }],
     });
-    // It waited as long as the other was stuck, and is told so, or it was done by the new thread.
+    // It waited while the other was stuck, and gets a response that says so, or it was done by the new thread.
     expect([200, 503]).toContain((await next)[0]);
     expect(textOf((await thread.run(work('three'))).bytes)).toBe('{"done":"three"}');
   });

@@ -14,7 +14,7 @@ const LONG_MS = 60_000;
 
 type Call = (body: object, direction?: TransformJob['direction']) => Promise<TransformOutcome>;
 
-/** Calls of one module, in a thread of its own. */
+/** Calls of one module, in its own thread. */
 function callsOf(text: string, transform: number): Call {
   const { limits } = testRuleBook();
   const modules = { './m.js': { text, exports: ['request', 'response'] as const } };

@@ -29,7 +29,7 @@ async function countingV2(response: RawResponse): Promise<CountingV2> {
   return { ...v2, most: () => most };
 }
 
-/** A body in parts of its own for each call, framed by its length or by chunks. */
+/** A body in new parts for each call, framed by its length or by chunks. */
 function streamed(number: number): { method: string; body: AsyncIterable<Buffer>; length?: number } {
   const body = inParts('he', 'l', 'lo');
   return { method: 'POST', body, ...(number % 2 === 0 && { length: 5 }) };

@@ -8,7 +8,7 @@ import { socketPair } from '../../support/socket-pair.ts';
 const PARTS = 400;
 const PART_BYTES = 40_000;
 
-/** Parts that all are the same memory, written anew when the next one is asked for. */
+/** Parts that all use the same memory, which is overwritten when the next one is requested. */
 async function* lentParts(): AsyncGenerator<Uint8Array> {
   const memory = new Uint8Array(PART_BYTES);
   for (let index = 0; index < PARTS; index += 1) yield memory.fill(index % 251);

@@ -16,7 +16,7 @@ import { NEVER_MS, until } from '../../support/until.ts';
 interface Row {
   /** As it is written there. */
   readonly message: string;
-  /** What a client gets of V1's, and of V2's. */
+  /** The outcome for a client, from V1 and from V2. */
   readonly fromV1: string;
   readonly fromV2: string;
   readonly node: string;
@@ -165,7 +165,7 @@ describe('a sloppy response of V1', () => {
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1');
     });
-    // Twice on one connection: its framing holds for the client, too.
+    // Twice on one connection, so that the framing for the client is tested as well.
     for (const count of [1, 2]) {
       socket.write('GET /api/v1/x HTTP/1.1\r\nHost: g\r\n\r\n');
       await gateway.entry(count);

@@ -203,7 +203,7 @@ test('the certificate of V2 is checked against the name of the setting, which is
   await Promise.all([named.over, unnamed.over]);
   expect(named.outcome).toBe('end');
   expect(serverNames).toContain('captur3d.io');
-  // A person has to mend it, so that nobody waits.
+  // Only an operator can correct this, so requests do not wait.
   expect(unnamed.fault).toMatchObject({
     kind: 'unreachable',
     mayHaveArrived: false,

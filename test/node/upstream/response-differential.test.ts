@@ -111,7 +111,7 @@ function readByNode({ method }: WrittenResponse, port: number): Promise<Reading>
   });
 }
 
-/** A V2 that writes a response to whatever comes, and closes. */
+/** A V2 that writes a response to every request, and closes. */
 interface RespondingServer {
   readonly port: number;
   next: WrittenResponse;

@@ -165,7 +165,7 @@ test('bytes after a response are not the response to a request that is sent when
   expect(keptFor).toEqual([0]);
 });
 
-// Refused when they come: nobody waits out the time for the response.
+// Refused when they come, without waiting for the time limit of the response.
 test.each([
   ['HELLO', 'not HTTP'],
   ['HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2;a\n\r\nhi', 'invalid chunk'],

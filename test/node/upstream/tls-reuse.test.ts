@@ -6,7 +6,7 @@ import { upstreamTo, called } from './upstream-calls.ts';
 
 const leaf = certificate({ name: 'V2', hosts: ['localhost'] });
 
-/** Responds at once with the number of handshakes so far: in a process of its own a response comes before the write is reported as finished. */
+/** Responds at once with the number of handshakes so far: from a separate process, a response comes before the write is reported as finished. */
 const PROGRAM = `
 const { cert, key, version } = JSON.parse(process.argv[1]);
 const tls = { cert, key, minVersion: version, maxVersion: version, keepAliveTimeout: 60000 };

@@ -52,7 +52,7 @@ export async function called(...given: ConstructorParameters<typeof Call>): Prom
   return call;
 }
 
-/** A body that comes in parts, each in a turn of its own. */
+/** A body that comes in parts, each in its own turn. */
 export async function* inParts(...parts: readonly string[]): AsyncGenerator<Buffer, void> {
   for (const part of parts) {
     await new Promise((resolve) => {

@@ -130,7 +130,7 @@ function response(id: string, fields = ''): string {
   return `${HEAD}${fields}Content-Length: ${id.length}\r\n\r\n${id}`;
 }
 
-/** Writes a text in several parts, each in a turn of its own. */
+/** Writes a text in several parts, each in its own turn. */
 function drip(socket: Socket, text: string): void {
   const next = (at: number): void => {
     if (at >= text.length || !socket.writable) return;

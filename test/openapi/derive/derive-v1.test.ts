@@ -474,7 +474,7 @@ test('a default response has the statuses that no other key names, and a range o
   for (const media of ['application/json', 'application/*', '*/*']) {
     expect(respond({ default: { content: { [media]: { schema: one } } } })).toContain('"old"');
   }
-  // Whatever V2 responds beside its successes is no resource.
+  // A response of V2 other than its successes is not a resource.
   const listed = { '2XX': { content: json(one) }, default: { content: json(one) } };
   expect(respond(listed).match(/"old"/g)).toHaveLength(1);
 });

@@ -59,7 +59,7 @@ test('in any order of entries, and with any calls lost, every replica reports as
         all.push(...entries);
         await time.pass(passMs);
         if (!isRestart) continue;
-        // A process that adds its last counts; what one that is killed did not add is gone with it.
+        // A process that adds its last counts; counts that a killed process did not add are lost.
         left.splice(0);
         await time.pass(20_000);
         const closed = replica.totals.close();
@@ -295,7 +295,7 @@ test('replicas read the facts of each other; one that is stuck or gone is named 
   expect(Math.abs(at - last)).toBeLessThan(5000);
   // It knows that it is alone itself, and says nothing about others.
   expect([stuck.totals.heard, stuck.totals.silent]).toEqual([[], []]);
-  // Somebody has taken over what it left.
+  // Another replica has taken over its counts.
   await time.pass(180_000);
   expect(silent()).toEqual(['stuck']);
   const anew = new PlayedReplica('stuck', records, time, says);

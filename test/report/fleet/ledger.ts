@@ -55,7 +55,7 @@ export function ledgerLine(
   };
 }
 
-/** A member that only V1's responses have: nobody can tell before V2 responds whether V2 has it too. */
+/** A member that only V1's responses have: it is not known before V2 responds whether V2 has it as well. */
 export const DEPRECATIONS = '/data/deprecations';
 
 /** Members that a report must name: V2's own responses show them, and the request rules those of writes that V1 responded to. */

@@ -25,7 +25,7 @@ const SECRET = 'the secret of the simulated fleet';
 /** Names clients as the gateways of the fleet do. */
 export const clientOf = createClientHash(SECRET);
 
-/** Replicas of the gateway that share a rollout, each with a log of its own, in a folder. */
+/** Replicas of the gateway that share a rollout, each with its own log, in a folder. */
 export class Replicas {
   /** Logs so far, oldest first for each replica; rotated ones are gzipped. */
   readonly files: string[] = [];
@@ -68,7 +68,7 @@ export class Replicas {
     return this.state.rollbacks.length;
   }
 
-  /** Starts a replica anew: it knows nothing of before, except the rollout file. */
+  /** Starts a replica again, which knows nothing of the time before but the rollout file. */
   restart(replica: number): void {
     this.gateways[replica] = this.started(replica);
   }

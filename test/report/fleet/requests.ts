@@ -1,7 +1,7 @@
 import { type Character, keyOn, MISSPELT, MISTAKES, PATHS, type Write } from './character.ts';
 import type { FleetRequest } from './memory-exchange.ts';
 
-/** A request of a character, with what is true of it whatever the gateway says. */
+/** A request of a character, with the facts that are true of it independently of the gateway. */
 export interface PlannedRequest {
   readonly request: FleetRequest;
   readonly version: 'v1' | 'v2';

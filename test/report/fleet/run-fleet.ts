@@ -159,7 +159,7 @@ function eventsOf(fleet: readonly Character[], day: number, random: () => number
   for (const character of day < DAYS ? fleet : []) {
     const { firstDay, everyDays, silentFrom, perDay } = character;
     if (day < firstDay || day >= silentFrom || (day - firstDay) % everyDays !== 0) continue;
-    // On the day of the outage everybody calls within an hour.
+    // On the day of the outage all clients call within an hour.
     const span = day === OUTAGE_DAY ? DAY_MS / 24 : DAY_MS - 10_000;
     for (let turn = 0; turn < perDay; turn += 1)
       events.push({ at: 2000 + Math.floor(random() * (span - 5000)), character, turn: day + turn });

@@ -94,7 +94,7 @@ function checkClient(
   if (client.class !== 'gone') checkClass(client, lines, now, report.goneAfterDays, who, table);
 }
 
-/** Refusals that are due to the request; while a brownout refuses it first, nobody reads the body. */
+/** Refusals that are due to the request; while a brownout refuses it first, the body is not read. */
 function mistakesOf(lines: readonly LedgerLine[]): string[] {
   return lines.flatMap(({ refusal, code, by }) =>
     refusal === undefined || (by === 'gateway' && code !== refusal) ? [] : [refusal],

@@ -126,7 +126,7 @@ test.each([
 
 const INVERSE = 'response: inverse';
 
-// What the client reads today as /a, V2 has at /b, or under the same name.
+// The member that the client reads today as /a is at /b in V2, or under the same name.
 test.each<[rules: string, edits: readonly ResponseRecord[], said: string]>([
   [`request: [{ rename: a, to: b }], ${INVERSE}`, [edit('rename')], '/a > /b'],
   [
@@ -466,7 +466,7 @@ const FACTS: readonly (readonly [changes: string, facts: readonly string[]])[] =
     `- { id: key, summary: The key of X-Api-Key is in Authorization., on: every, headers: [{ rename: X-Api-Key, to: Authorization, as: 'Bearer {}' }] }`,
     ['The key of X-Api-Key is in Authorization: put "Bearer " before the key.'],
   ],
-  // What a person wrote is not repeated.
+  // The rule book's own sentence is not repeated.
   [
     `- { id: q, summary: state open is active., on: [read], query: [{ map: { open: active }, of: state }] }`,
     ['state open is active.'],

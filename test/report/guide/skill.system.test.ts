@@ -98,7 +98,7 @@ describe.each(LANGUAGES)('a client in $language', ({ language, tags, command, pr
       const unproven = cases.filter((one) => !after.seen.some((request) => proves(one, request)));
       expect(unproven).toEqual([]);
       expect(after.seen.filter((request) => !cases.some((one) => proves(one, request)))).toEqual([]);
-      // A folder with something in it is somebody's.
+      // A folder with files may belong to a user.
       expect(report(log, '--guide', '--client', client, '--format', 'skill', '--into', skill)).toMatchObject({
         err: expect.stringContaining('is not empty; name a new folder with --into.'),
       });

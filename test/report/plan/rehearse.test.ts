@@ -119,7 +119,7 @@ async function played(
     socket.write(received.includes('Bearer wrong') ? 'HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n' : ok()),
   );
   const gateway = await gatewayFor(v2.origin, { ruleBook: { rollout } });
-  // The list of known clients was begun long ago, with nobody on it.
+  // The list of known clients was begun long ago, and is empty.
   vi.setSystemTime(START - 60 * DAY);
   await gateway.gateway.knownClients.standing(clientOf('Bearer nobody'));
   const statuses: number[] = [];

@@ -121,7 +121,7 @@ export async function playReplicas(
     await pause(200);
     const failedWithoutStore = orders.failuresSince(awayAt);
 
-    // In flight on a process that is killed are requests that nobody can save; the load balancer sends no further ones.
+    // Requests in flight on a process that is killed are lost; the load balancer sends no further ones.
     const killedAt = Date.now();
     orders.targets = [second.url, third.url];
     await pause(100);

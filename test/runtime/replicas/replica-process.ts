@@ -18,7 +18,7 @@ export interface LogLine {
   readonly admin?: string;
 }
 
-/** A gateway in a process of its own. */
+/** A gateway in a separate process. */
 export class ReplicaProcess {
   readonly lines: LogLine[] = [];
   readonly child: ChildProcess;

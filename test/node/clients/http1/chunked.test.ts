@@ -8,7 +8,7 @@ import { fuzzRuns } from '../../../support/fuzz.ts';
 
 const LIMIT = 2048;
 
-/** What a reader makes of bytes. */
+/** The result of a reader for some bytes. */
 type Reading = 'partial' | 'faulty' | { body: string; trailers: readonly string[]; rest: number };
 
 /** The reading of a body that arrives in these parts. */

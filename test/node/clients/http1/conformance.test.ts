@@ -57,7 +57,7 @@ async function outcomeOf(
 }
 
 const STATUSES = /^(?:\d{3}|\dxx|close|waits)$/;
-/** Cases at a time: each has a connection of its own. */
+/** Cases that run at a time, each on its own connection. */
 const AT_ONCE = 40;
 
 test('there are 161 cases, each under its own name', () => {
@@ -75,7 +75,7 @@ describe.each(['/api/v2', '/api/v1'])('%s', (prefix) => {
     for (let at = 0; at < cases.length; at += AT_ONCE)
       await Promise.all(
         cases.slice(at, at + AT_ONCE).map(async ([number, [name, , bytes, allowed = REFUSED]]) => {
-          // By a number of its own in its target V2 tells whose request is whose.
+          // Each case has a number in its target, by which V2 finds the case of a request.
           const own = bytes
             .replaceAll('/api/v2/', `${prefix}/`)
             .replace(`${prefix}/x `, `${prefix}/x${number} `);

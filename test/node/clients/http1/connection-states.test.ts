@@ -15,7 +15,7 @@ const EARLY = 'POST /elsewhere HTTP/1.1\r\nHost: g\r\nContent-Length: 90000\r\n\
 const MANY = 1000;
 
 interface Play {
-  /** What brings a connection into the state. */
+  /** Brings a connection into the state. */
   readonly bytes: string;
   /** What the client has read by then. */
   readonly read?: RegExp;

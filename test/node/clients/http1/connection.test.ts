@@ -37,7 +37,7 @@ test('unusual requests behind a slow response are served after it, whole and in 
   ]);
 });
 
-// Attack: requests without end, each of them small, that nobody could response as fast as they are read.
+// Attack: endless small requests, which come faster than the gateway can respond.
 test('a client that sends on and on is read no faster than it gets responses', async () => {
   const { client, served, taken } = await heldConnection();
   client.write(GET.repeat(20_000));

@@ -147,7 +147,7 @@ describe('heads', () => {
     expect(verdict(text)).toBe(expected);
   });
 
-  // What the decision refuses has no body: its connection closes, and nothing behind the head is read.
+  // A request that the decision refuses has no body: its connection closes, and nothing after the head is read.
   test.each([
     [`${HEAD}Transfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n`],
     [`${HEAD}Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n`],
@@ -272,7 +272,7 @@ const DIFFERENCES: readonly (readonly [
   ],
 ];
 
-/** What the gateway refuses though Node's parser reads a request there, by its line, with the reason. */
+/** Lines that the gateway refuses though Node's parser reads a request, each with the reason. */
 const REFUSALS: readonly (readonly [why: string, refuses: (line: string) => boolean])[] = [
   [
     'other versions have other rules (RFC 9112 §2.3); Node reads 2.0, and a line without a version',
@@ -284,7 +284,7 @@ const REFUSALS: readonly (readonly [why: string, refuses: (line: string) => bool
   ['nor does an LF without its CR; Node lets it end a line without a version', (line) => line.includes('\n')],
 ];
 
-/** Both readers get the same bytes: a request that the gateway reads, Node must read alike, and the other way round. */
+/** Both readers get the same bytes: Node must read every request as the gateway does, and the gateway every request as Node does. */
 describe('Node reads every request as the gateway does', () => {
   let server: Server;
   let seen: Seen[] = [];

@@ -196,7 +196,7 @@ const SIZES: readonly string[] = [
 /** What stands between the data of a chunk and the next size, where only CR LF may. */
 const CHUNK_ENDS: readonly string[] = ['', '\n', '\r', '\r\r\n', '\n\n', ' \r\n', 'xx', '\0\0', '\r\n\r\n'];
 
-/** Last chunks that are none, behind which some reader sees the next request. */
+/** Invalid last chunks, after which some reader sees the next request. */
 const FALSE_LASTS: readonly string[] = [
   '0\n\n',
   '0\r\r',
@@ -218,7 +218,7 @@ const FALSE_LASTS: readonly string[] = [
   '0\r\n: 1\r\n\r\n',
 ];
 
-/** Ends of a head that are none, or not for everybody. */
+/** Ends of a head that are invalid, or that only some readers take for an end. */
 const FALSE_ENDS: readonly string[] = [
   'X: a\n\n',
   'X: a\r\r',

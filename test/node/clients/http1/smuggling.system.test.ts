@@ -68,7 +68,7 @@ describe.each(['/api/v2', '/api/v1'])('%s', (prefix) => {
     for (let at = 0; at < cases.length; at += AT_ONCE) {
       await Promise.all(
         cases.slice(at, at + AT_ONCE).map(async ({ name, bytes, isRefused }, index) => {
-          // By a number of its own in its target V2 tells whose request is whose.
+          // Each case has a number in its target, by which V2 finds the case of a request.
           const own = bytes.replace(`${prefix}/x`, `${prefix}/x${at + index}`);
           const statuses = await sent(gateway.port, own);
           const requests = v2.seen.filter(({ line }) => line.endsWith(`/x${at + index}`));

@@ -46,13 +46,13 @@ test('exchanges over HTTP/2 die young: nothing keeps them until the whole heap i
   observer.observe({ entryTypes: ['gc'] });
   onTestFinished(() => observer.disconnect());
   await play();
-  // The process has played other files: what it compiles or collects meanwhile counts as well, but not each time.
+  // The process has played other files, whose compilation and garbage are measured as well, but not each time.
   const grown: number[] = [];
   do {
     const [before, searchesBefore] = [heapBytes(), searches];
     await play();
     const bytes = (heapBytes() - before) / REQUESTS;
-    // A search of the whole heap frees what was kept until then: such a measure says nothing.
+    // A search of the whole heap frees everything that was kept until then, so such a measure is not used.
     grown.push(searches === searchesBefore ? bytes : Number.POSITIVE_INFINITY);
   } while (Math.min(...grown) >= STREAM_BYTES && grown.length < ATTEMPTS);
   expect(Math.min(...grown)).toBeLessThan(STREAM_BYTES);

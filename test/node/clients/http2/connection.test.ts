@@ -63,7 +63,7 @@ function hasEnded({ frames }: RawH2, stream: number): boolean {
   );
 }
 
-/** A gateway and a connection with it; V2 responds to whatever comes. */
+/** A gateway and a connection with it; V2 responds to every request. */
 async function connected(
   text = ok('"fine"'),
   settings: readonly (readonly [number, number])[] = [],
@@ -134,7 +134,7 @@ describe('frames that break their stream alone', () => {
     expect(gateway.entries().filter(({ status, sent }) => status === 0 && sent === false)).toHaveLength(10);
   });
 
-  // Attack: a client that goes on sending, whatever it is told.
+  // Attack: a client that goes on sending after the error.
   test('behind an error of the connection no more is read than may be on its way', async () => {
     const { raw } = await connected();
     raw.frame(DATA, 0, 1, Buffer.from('x'));
@@ -353,7 +353,7 @@ describe('the end of a connection', () => {
     used.head(1, requestHead('/api/v2/x'));
     await until(() => hasEnded(used, 1));
     const stopped = gateway.stop();
-    // One after the other, and the last that is accepted is the late one: when the delay ends is up to the machine, too.
+    // One after the other; the last that is accepted is the late one, because the machine also decides when the delay ends.
     const made: RawH2[] = [];
     const isClosed = (raw: RawH2): boolean => raw.socket.destroyed || raw.socket.readableEnded;
     let accepted: readonly RawH2[] = [];
@@ -476,7 +476,7 @@ test('connections with bodies in tiny frames take turns, and each of them gets o
       );
       raw.socket.write(tinyFrames(stream, body));
     }
-    // One that goes away while it waits takes nobody's turn.
+    // A connection that closes while it waits takes no other one's turn.
     if (count === 2) setTimeout(() => raw.socket.destroy(), 30);
   }
   await until(() => v2.received.join('').split('"many"').length - 1 >= 8);

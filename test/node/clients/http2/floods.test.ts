@@ -27,7 +27,7 @@ function repeated(type: number, stream: number, payload: Buffer, count: number):
   return Buffer.concat(Array.from({ length: count }, () => frame));
 }
 
-// Attack: frames that are legal and carry nothing take a whole core, and nobody ever says no.
+// Attack: frames that are legal and carry nothing take a whole core, and nothing limits them.
 test.each([
   ['windows of the connection', WINDOW_UPDATE, 0, ONE],
   ['windows of a stream', WINDOW_UPDATE, 1, ONE],

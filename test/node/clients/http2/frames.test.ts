@@ -118,7 +118,7 @@ function read(
   const left = [...stops];
   const state = { isStopped: false, hasFailed: false, calls: 0 };
   const tell = (event: Event): void => {
-    // Nobody is told anything who has stopped it.
+    // A receiver that has stopped the reader gets no further event.
     expect(state).toMatchObject({ isStopped: false, hasFailed: false });
     events.push(event);
     state.calls += 1;

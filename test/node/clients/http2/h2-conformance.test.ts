@@ -7,9 +7,9 @@ import { ca, securelyServed } from '../../../support/secure-gateway.ts';
 import { until } from '../../../support/until.ts';
 import { FURTHER_CASES, H2_CASES, type H2Case, outcomesOf } from './h2-cases.ts';
 
-/** Milliseconds after which a gateway that has done nothing of what it may has done something else. */
+/** Milliseconds after which a gateway without an allowed outcome has failed the case. */
 const WAITS_MS = 5000;
-/** Cases at a time: each has a connection of its own. */
+/** Cases that run at a time, each on its own connection. */
 const AT_ONCE = 30;
 
 async function connected(port: number, { preface, settings }: H2Case): Promise<RawH2> {
@@ -21,7 +21,7 @@ async function connected(port: number, { preface, settings }: H2Case): Promise<R
   return { socket, frames: [], frame: () => {}, head: () => {} };
 }
 
-/** What came of a case: `expected`, `instead`, or the words for it. */
+/** The outcome of a case: `expected`, `instead`, or its words. */
 async function played(port: number, one: H2Case): Promise<string> {
   const raw = await connected(port, one);
   try {
@@ -44,7 +44,7 @@ async function outcome(raw: RawH2, one: H2Case): Promise<string> {
   }
 }
 
-/** Plays cases on connections of their own, and returns what came of each; the operator sees each connection that broke. */
+/** Plays each case on its own connection, and returns the outcomes; the operator sees each connection that broke. */
 async function results(cases: readonly H2Case[]): Promise<readonly string[]> {
   const { gateway } = await securelyServed((socket, request) => {
     if (!request.includes('/slow')) socket.write(ok('"fine"'));

@@ -183,7 +183,7 @@ describe('a section that is malformed (RFC 9113 §8.1.1)', () => {
     ['a length without a body', [...HEAD, ['content-length', '5']], true],
   ])('%s', (_title, fields, isWhole = false) => {
     expect(blockOf(fields, isWhole).isMalformed).toBe(true);
-    // Whatever comes behind it.
+    // Later fields do not change that.
     if (fields.length > 0) expect(blockOf([...fields, ['z', 'z']], isWhole).isMalformed).toBe(true);
   });
 

@@ -17,7 +17,7 @@ import { until } from '../../../support/until.ts';
 
 const TABLE_BYTES = 4096;
 
-/** The fields of a block, a line each, with a question mark in front of an invalid one; undefined for what is no block. */
+/** The fields of a block, a line each, with a question mark in front of an invalid one; undefined for bytes that are not a block. */
 function linesOf(
   bytes: Buffer,
   blocks = new HpackDecoder(),
@@ -191,7 +191,7 @@ describe('bytes that are not a header block', () => {
   ])('%s', (_title, block) => {
     const connection = new HpackDecoder();
     expect(linesOf(block, connection)).toBeUndefined();
-    // Nobody knows what the client has in its table by now.
+    // The content of the client's table is no longer known.
     expect(linesOf(hex('82'), connection)).toBeUndefined();
     // Nor does what stands behind it help.
     const among = Buffer.concat([block, Buffer.alloc(40, 0x01)]);
@@ -535,7 +535,7 @@ function packed(bits: string): Buffer {
   return Buffer.from(whole.match(/.{8}/g)?.map((byte) => Number.parseInt(byte, 2)) ?? []);
 }
 
-/** What a text says, read code by code; undefined for one that is none. */
+/** The characters of a text, read code by code; undefined if it is invalid. */
 function readSlowly(bytes: Uint8Array): number[] | undefined {
   const text: number[] = [];
   let bits = '';

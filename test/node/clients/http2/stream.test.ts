@@ -442,7 +442,7 @@ test(
         fc.string({ unit: characters(fc.constantFrom(0x09, 0x20, 0x21, 0x7e, 0x80, 0xa0, 0xff)) }),
         fc.nat(20_000).map((length) => 'v'.repeat(length)),
       )
-      // White space around a value is no part of it, and nobody who reads HTTP/1.1 keeps it.
+      // White space around a value is not part of it, and no reader of HTTP/1.1 keeps it.
       .map((value) => value.replaceAll(/^[\t ]+|[\t ]+$/g, ''));
     const faults = fc.string({ unit: characters(fc.integer({ min: 0, max: 0x180 })), maxLength: 4 });
     const fields = fc.oneof(

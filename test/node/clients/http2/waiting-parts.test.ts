@@ -26,7 +26,7 @@ test('in any sequence of adding and taking, bytes stay in order, and memory is g
           const bytes = Uint8Array.from({ length }, () => (filled += 1) % 251);
           if (length > 0) parts.add(bytes);
           added.push(...bytes);
-          // What the caller does with its own bytes changes nothing.
+          // The caller may change its own bytes afterwards.
           bytes.fill(0);
           const next = parts.next(limit);
           expect(next.length).toBeLessThanOrEqual(limit);
