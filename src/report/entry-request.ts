@@ -52,8 +52,15 @@ export function requestLike(entry: Entry): LikeRequest | Unlike {
 
 interface Branch extends Map<string, Branch> {}
 
-/** Formats a JSON text with the members at `pointers` and `…` for each value; the member at `wrapper` is an object even without members. */
-export function sketchJson(pointers: readonly string[], wrapper = ''): string {
+/**
+ * Formats a JSON text with the members at `pointers`, and for each value its JSON text in `values`, or `…`; the member at `wrapper` is an
+ * object even without members.
+ */
+export function sketchJson(
+  pointers: readonly string[],
+  wrapper = '',
+  values: ReadonlyMap<string, string> = NO_VALUES,
+): string {
   const root: Branch = new Map();
   for (const pointer of pointers) {
     let branch = root;
@@ -63,24 +70,35 @@ export function sketchJson(pointers: readonly string[], wrapper = ''): string {
       branch = next;
     }
   }
-  return draw(
-    root,
-    '',
-    stepsOf(wrapper).reduce((branch: Branch | undefined, step) => branch?.get(step), root),
-  );
+  const innermost = stepsOf(wrapper).reduce((branch: Branch | undefined, step) => branch?.get(step), root);
+  return draw(root, { indent: '', pointer: '' }, { wrapper: innermost, values });
 }
+
+const NO_VALUES: ReadonlyMap<string, string> = new Map();
 
 function stepsOf(pointer: string): readonly string[] {
   return generalPointer(pointer).split('/').slice(1);
 }
 
-function draw(branch: Branch, indent: string, wrapper: Branch | undefined): string {
-  if (branch.size === 0) return indent === '' || branch === wrapper ? '{}' : '"…"';
+/** Where a value stands. */
+interface Spot {
+  readonly indent: string;
+  readonly pointer: string;
+}
+
+interface Sketch {
+  readonly wrapper: Branch | undefined;
+  readonly values: ReadonlyMap<string, string>;
+}
+
+function draw(branch: Branch, { indent, pointer }: Spot, sketch: Sketch): string {
+  if (branch.size === 0)
+    return indent === '' || branch === sketch.wrapper ? '{}' : (sketch.values.get(pointer) ?? '"…"');
+  const inner = (step: string): Spot => ({ indent: `${indent}  `, pointer: `${pointer}/${step}` });
   const elements = branch.get('*');
-  if (elements !== undefined) return `[${draw(elements, `${indent}  `, wrapper)}]`;
+  if (elements !== undefined) return `[${draw(elements, { indent, pointer: `${pointer}/*` }, sketch)}]`;
   const lines = [...branch].map(
-    ([name, inside]) =>
-      `${indent}  ${JSON.stringify(tokenName(name))}: ${draw(inside, `${indent}  `, wrapper)}`,
+    ([name, inside]) => `${indent}  ${JSON.stringify(tokenName(name))}: ${draw(inside, inner(name), sketch)}`,
   );
   return `{\n${lines.join(',\n')}\n${indent}}`;
 }

@@ -256,7 +256,9 @@ describe('the other routes', () => {
     expect(await as('/report', 'text/csv')).toMatch(/^client,name,class/);
     expect(await as('/report?format=md', '*/*')).toMatch(/^# Who still needs V1/);
     const client = report.clients[0]?.client ?? '';
-    expect(await as(`/report?client=${client.slice(0, 4)}&guide`, '*/*')).toContain('## order_floor_plan');
+    expect(await as(`/report?client=${client.slice(0, 4)}&guide`, '*/*')).toContain(
+      '## `POST /orders/floor_plans`',
+    );
     expect(await as('/report?client=zz&guide', '*/*')).toContain('no-client');
   });
 

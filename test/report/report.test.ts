@@ -400,9 +400,12 @@ describe('the guide', () => {
     const text = guideMarkdown(guide);
     expect(text).toContain('# From V1 to V2: Harcourts');
     expect(text).toContain(
+      '**Request**\n\n```diff\n- POST /api/v1/orders/floor_plans\n+ POST /api/v2/orders/floor_plans\n',
+    );
+    expect(guide.calls[0]?.examples[0]?.after).toBe(
       'POST /api/v2/orders/floor_plans\n\n{\n  "property": {\n    "address": {\n      "suburb": "…"\n    }\n  },\n  "note": "…"\n}',
     );
-    expect(text).toContain('- The address is nested.');
+    expect(text).toContain('\n\nThe address is nested.\n\n');
     expect([guide.client, guide.requests]).toEqual(['3fa90000', 1]);
   });
 
@@ -433,9 +436,13 @@ describe('the guide', () => {
     const guide = new Guide('3fa9');
     guide.add(order({ method: 'POST', path: '/api/bills/7/close', operation: close.id, ...more }));
     const book = testRuleBook({ from: '/api', to: '/v2', operations: [close] });
-    const text = guideMarkdown(guide.document(book));
-    expect(text).toContain('`POST /api/bills/{id}/close` is now `PATCH /v2/invoices/inv_{id}`.');
-    expect(text).toContain(`${after}\n\n{`);
+    const document = guide.document(book);
+    const text = guideMarkdown(document);
+    expect(text).toContain('| `POST /bills/{id}/close` | `PATCH /invoices/inv_{id}` | body');
+    expect(document.calls[0]?.bodies[0]?.after).toContain(`${after}\n\n{`);
+    // The client's ids are values, and say nothing to its owner.
+    expect(document.calls[0]?.examples[0]?.after).toContain(after.replace('inv_7', 'inv_{id}'));
+    expect(text).not.toMatch(/bills\/7|inv_7/);
     expect(text).toContain('The path begins with `/v2` instead of `/api`.');
   });
 
@@ -468,18 +475,21 @@ describe('the guide', () => {
     guide.add(order());
     const document = guide.document({ ...testRuleBook({ rollout }), changes: CHANGES });
     const sentences = [
-      'V1 is deprecated as of 2026-12-01.',
-      '20 % of the V1 requests get 503 on purpose, from 2027-03-02T09:00:00Z, so that clients that still need V1 notice.',
-      'V1 ends on 2027-06-30T10:00:00Z. From then on these requests get 410.',
+      'V1 is deprecated as of 1 December 2026.',
+      'From 2 March 2027, 09:00 (UTC) on: 20 % of the V1 requests get 503 on purpose, so that nobody overlooks the end of V1.',
+      'V1 ends on 30 June 2027, 10:00 (UTC). From then on these requests get 410.',
     ];
     expect(document.end.map(({ text }) => text)).toEqual(sentences);
     expect(endOfV1(rollout, 'ffff0000').map(({ text }) => text)).toContainEqual(
-      'V1 ends on 2027-06-30T10:00:00Z.',
+      'V1 ends on 30 June 2027, 10:00 (UTC).',
     );
     const html = guideHtml(document);
     expect(html).toContain('<a href="https://example.com/a?b=1&#38;c=2">');
     expect(html).not.toContain('href="javascript');
-    expect(guideMarkdown(document)).toContain(`## When V1 ends\n\n- ${sentences[0]}`);
+    expect(guideMarkdown(document)).toContain(`**Dates**\n\n- ${sentences[0]}`);
+    expect(guideMarkdown(document)).toContain(
+      'still uses V1 of the API: it sent 1 request on 21 November 2026. V1 ends on 30 June 2027, 10:00',
+    );
     const [digest] = digests(reportOf(order()), [], rollout);
     expect(digest?.sentences[0]).toBe(`${sentences[0]} https://example.com/a?b=1&c=2`);
     expect(digest?.sentences.join(' ')).not.toContain('heartbeat');
@@ -507,7 +517,7 @@ describe('the guide', () => {
     expect(guideMarkdown(guideOf(order({ status: 500 })))).not.toContain('Responses: ');
     for (const text of texts)
       expect(text).not.toMatch(/\b50[0-9]\b|upstream-|circuit|overloaded|buffer-full/);
-    expect(guideMarkdown(guideOf(order(), invalid))).toContain('**After**');
+    expect(guideMarkdown(guideOf(order(), invalid))).toContain('**Request**');
   });
 
   test('calls only bodies verified that V2 accepted', () => {
@@ -591,12 +601,12 @@ describe('the guide', () => {
   });
 
   test.each([
-    [201, undefined, 'Only the address of the request changes.'],
-    [415, undefined, 'The migration changes only the address of the request.'],
+    [201, undefined, 'to V2; only the address changes.'],
+    [415, undefined, 'to V2; as far as is known, only the address changes.'],
     [
       201,
       { verdict: 'unchanged', v2: 'invalid', at: '/note' },
-      'The migration changes only the address of the request.',
+      'to V2; as far as is known, only the address changes.',
     ],
   ] as const)(
     'says that only the address changes where V2 takes the rest: %i, %j',
@@ -604,7 +614,7 @@ describe('the guide', () => {
       const sent = order({ edits: [FLAT], status, attributes: ['/note'] });
       const guide = guideOf(would === undefined ? sent : { ...sent, origin: 'v1', would });
       for (const text of [guideMarkdown(guide), guideHtml(guide)])
-        expect(text).toContain(`1 request like this. ${sentence}`);
+        expect(text).toContain(`Please move this call ${sentence}`);
     },
   );
 
@@ -675,10 +685,10 @@ describe('the guide', () => {
       expect(wrapped?.after).toContain('{\n  "…": "…"\n}');
     });
 
-    test('a byte order mark, which has a name in the table', () => {
+    test('a byte order mark, which has a name', () => {
       const mark: EditRecord = { change: 'byte-order-mark', rule: 'strip', note: 'byte-order-mark' };
       const text = guideMarkdown(guideOf(order({ edits: [mark, FLAT], attributes: ['/name'] })));
-      expect(text).toContain('| `byte order mark` | leave out | JSON does not allow it |');
+      expect(text).toContain('- `byte order mark`: JSON does not allow it.');
     });
   });
 
@@ -696,11 +706,12 @@ describe('the guide', () => {
   });
 
   test('is a letter to its owner, with what to do and by when', () => {
-    const end = [{ text: 'V1 ends on 2027-01-01.' }];
+    const end = [{ text: 'V1 ends on 1 January 2027.', isEnd: true as const }];
     const letter = guideLetter({ ...guideOf(order()), name: 'Acme & <Sons>', end });
-    expect(letter).toContain('<p>To the owner of Acme &#38; &#60;Sons&#62;,</p>');
-    expect(letter).toContain('under <code>/api/v1</code>. Please move it to V2, under <code>/api/v2</code>');
-    expect(letter.indexOf('V1 ends on 2027-01-01.')).toBeLessThan(letter.indexOf('For every call'));
+    expect(letter).toContain(
+      '<p>Your client Acme &#38; &#60;Sons&#62; still uses V1 of the API: it sent 1 request on 21 November 2026. V1 ends on 1 January 2027. Please move this call to V2 by then.</p>',
+    );
+    expect(letter.match(/V1 ends on 1 January 2027/g)).toHaveLength(1);
     expect(letter).not.toMatch(/<(?:script|img|link|iframe)\b|url\(|@import/i);
     expect(guideLetter({ ...guideOf(order()), end: [] })).toContain('V1 has no end date yet.');
     expect(guideLetter(guideOf())).toContain('No V1 request of this client is among those examined.');
@@ -738,8 +749,10 @@ describe('the guide', () => {
     const bodyOf = (part: string): string =>
       Buffer.from(part.slice(part.indexOf('\r\n\r\n')), 'base64').toString();
     expect(text).toMatch(/^Content-Type: text\/plain; charset=utf-8\r\n/);
-    expect(bodyOf(text)).toContain('The guide below shows each call as your client sends it now');
-    expect(bodyOf(text)).toContain('## For every call');
+    expect(bodyOf(text)).toContain('Please move this call to V2.');
+    expect(bodyOf(text)).toContain(
+      '\n  - POST /api/v1/orders/floor_plans\n  + POST /api/v2/orders/floor_plans\n',
+    );
     expect(bodyOf(html)).toBe(guideLetter(guide));
   });
 
@@ -751,9 +764,7 @@ describe('the guide', () => {
       ['order_floor_plan', 2, 1],
     ]);
     expect(guide.mistakes).toEqual([expect.objectContaining({ code: 'malformed-json', count: 1 })]);
-    expect(guideMail(guide)).toContain(
-      '1 request was refused for a mistake in it; the attached guide says how',
-    );
+    expect(guideMail(guide)).toContain('Apart from that, 1 request was refused for a mistake in it');
     // A client whose every request is refused has more to do than change the address.
     expect(guideMail(guideOf(mistake))).toContain('It is unknown what has to change: no accepted request');
     expect(guide.calls[0]?.outcomes.map(({ code }) => code)).toContain('brownout');
@@ -761,23 +772,24 @@ describe('the guide', () => {
 
   test.each([
     ['client disconnected before its request was sent 1×', { status: 0, upstreamPath: undefined }],
-    ['V1 201 1×', { origin: 'v1', mode: 'canary' }],
+    ['', { origin: 'v1', mode: 'canary' }],
   ] as const)('shows nothing of a request that was not read: %s', (outcome, more) => {
     const guide = guideOf(order({ edits: [], verdict: 'unchanged', attributes: undefined, ...more }));
     expect(guide.calls).toMatchObject([{ count: 1, bodies: [], unread: 1 }]);
     for (const text of [guideMarkdown(guide), guideHtml(guide)]) {
-      expect(text).not.toContain('Only the address of the request');
+      expect(text).not.toContain('; only the address changes');
       expect(text).toContain('Not shown: 1 request that the gateway did not read in full.');
       expect(text).toContain(outcome);
     }
-    expect(guideMail(guide)).toContain('As far as is known, only the address changes;');
+    expect(guideMail(guide)).toContain('; as far as is known, only the address changes.');
   });
 
   test('says what a client reads today, and what it will read', () => {
     const alias = { change: 'highlight-type', rule: 'alias', from: '/data/b', path: '/data/a' } as const;
     const text = guideMarkdown(guideOf(order({ responseEdits: [alias] })));
-    expect(text).toContain('| you read today | you will read | responses |');
-    expect(text).toContain('| `/data/a` | `/data/b` | 1 |');
+    expect(text).toContain(
+      '**Response**\n\n```diff\n  {\n    "data": {\n-     "a": "…"\n+     "b": "…"\n    }\n  }\n```',
+    );
   });
 });
 
@@ -1070,10 +1082,10 @@ describe('the statement on switching V1 off', () => {
     const text = guideMarkdown(
       guide.document({ ...testRuleBook(), changes: [{ id: 'c', summary: 'Styles.' }] }),
     );
-    expect(text).toContain('```http\nGET /api/v1/tours?a=…&look=…&old=…\n```');
-    expect(text).toContain('```http\nGET /api/v2/tours?a=…&filter%5Bstyle%5D=…\n```');
-    expect(text).toMatch(/`\?look` +\| `\?filter\[style\]` +\| the value changes as well/);
-    expect(text).toMatch(/`\?old` +\| leave out/);
+    expect(text).toContain(
+      '```diff\n- GET /api/v1/tours?a=…&look=…&old=…\n+ GET /api/v2/tours?a=…&filter%5Bstyle%5D=…\n```',
+    );
+    expect(text).toContain('- `filter[style]`: the value changes as well');
   });
 });
 

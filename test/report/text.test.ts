@@ -118,7 +118,8 @@ test('reports, censuses and guides print none of it raw', () => {
   if (call === undefined) throw new Error('The guide has no call.');
   const member = { change: 'a', count: 1, firstSeen: '', lastSeen: '', v1: '/a', v2: '/a' };
   const responses = [{ ...member, hasOtherValues: true as const, remark: '"a|<b>" for "c"' }];
-  const remarked = { ...document, calls: [{ ...call, responses, responsesUnknown: false }] };
+  const read = { before: '{}', after: '{}' };
+  const remarked = { ...document, calls: [{ ...call, responses, read, responsesUnknown: false }] };
   expect(guideMarkdown(remarked)).toContain(String.raw`today's: \"a\|\<b\>\" for`);
   expect(guideHtml(remarked)).toContain('&#34;a|&#60;b&#62;&#34; for');
   const plain = [reportTerminal(report, PLAIN), censusTerminal(report.census, PLAIN)];

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stdout } from 'node:process';
-import { lineDiff } from '../../inspector/diff/diff.ts';
+import { lineDiff } from '../../report/line-diff.ts';
 import { inFormOf, readText } from '../../node/files.ts';
 import { counted, jsonText, terminalText } from '../../report/text.ts';
 import {

@@ -3,7 +3,7 @@ import { stdout } from 'node:process';
 import { buffer } from 'node:stream/consumers';
 import type { Explanation } from '../../inspector/api.ts';
 import { layOutJson } from '../../inspector/diff/json-layout.ts';
-import { isSameJsonLine, lineDiff } from '../../inspector/diff/diff.ts';
+import { isSameJsonLine, lineDiff } from '../../report/line-diff.ts';
 import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { bodyOfBytes } from '../../inspector/entries/curl.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';

@@ -170,7 +170,8 @@ async function printDigests(
 ): Promise<CommandFault | undefined> {
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;
-  const all = digests(made, book.rules.ruleBook.changes, book.rules.ruleBook.rollout);
+  const { changes, rollout, zone } = book.rules.ruleBook;
+  const all = digests(made, changes, rollout, zone);
   await write(format === 'json' ? `${jsonText(all, 2)}\n` : digestMarkdown(all));
   return undefined;
 }

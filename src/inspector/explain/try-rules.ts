@@ -6,7 +6,7 @@ import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { ExplainRequest, Explanation, RefusedRules, TrialDifference, TrialOutcome } from '../api.ts';
 import { layOutJson, NO_LIMITS, SHOWN_LIMITS } from '../diff/json-layout.ts';
-import { unifiedDiff } from '../diff/diff.ts';
+import { unifiedDiff } from '../../report/line-diff.ts';
 import { bodyBytes, bodyOfBytes } from '../entries/curl.ts';
 import { entryName } from '../entries/entry-words.ts';
 import { explain, type ExplainFault, type ExplainParts, LEFT_AS_IT_IS } from './explain.ts';

@@ -6,12 +6,21 @@ import type { Brownout, LinkRelation, Rollout, Scope } from '../../rules/rollout
 import type { BodyChecks, Outcome, ResponseMember } from '../client-report.ts';
 import { endingName } from '../endings.ts';
 import { sketchJson } from '../entry-request.ts';
-import { counted } from '../text.ts';
+import { MONTHS } from '../../rules/kinds/date-pattern.ts';
+import { clockText, Zone } from '../plan/zone.ts';
+import { DAY_MS } from '../tally/time-slots.ts';
+import { capital } from '../text.ts';
 
 /** Id and summary of a change. */
 export interface GuideChange {
   readonly id: string;
   readonly summary: string;
+}
+
+/** A fact that changed for a client. */
+export interface GuideFact extends GuideChange {
+  /** What of it no example shows, as sentences; empty if examples show everything. */
+  readonly prose: string;
 }
 
 /** One client's migration guide. It shows each value of a request as `…`; values in its remarks are those of the rule book. */
@@ -21,6 +30,11 @@ export interface GuideDocument {
   readonly name?: string;
   /** V1 requests that were examined. */
   readonly requests: number;
+  /** Times of the first and the last of them: RFC 3339, empty without any. */
+  readonly first: string;
+  readonly latest: string;
+  /** IANA name of the zone of its days; absent for UTC. */
+  readonly zone?: string;
   /** The path prefixes of V1 and of V2, empty at the root. */
   readonly from: string;
   /** V1's other prefixes; absent for none. */
@@ -29,7 +43,7 @@ export interface GuideDocument {
   /** The header field with V2's release that the client should send; absent if there is none. */
   readonly version?: { readonly field: string; readonly value: string };
   /** Changes that concern this client: one for each fact, with the values that it changes. */
-  readonly changes: readonly GuideChange[];
+  readonly changes: readonly GuideFact[];
   /** When V1 ends, and how; empty if the rule book has no date. */
   readonly end: readonly EndOfV1[];
   readonly calls: readonly GuideCall[];
@@ -46,19 +60,33 @@ export interface EndOfV1 {
   readonly text: string;
   /** Address of a page that says more. */
   readonly link?: string;
+  /** True for the end of V1 itself. */
+  readonly isEnd?: true;
+  /** The times to which the sentence leads, if there are several. */
+  readonly times?: readonly string[];
 }
 
-/**
- * The steps of V1's end in the rule book that concern a client (a hash). `calls` are all operations that it calls; without them, the
- * steps for any operation concern it.
- */
+/** How steps are chosen and written. */
+interface EndContext {
+  /** All operations that the client calls; without them, the steps for any operation concern it. */
+  readonly calls?: ReadonlySet<string> | undefined;
+  /** IANA name of the zone of the times; UTC without one. */
+  readonly zone?: string | undefined;
+  /** How a reader knows an operation or change; by default by its id. */
+  readonly nameOf?: typeof endingName;
+  /** Time of the client's last request: brownouts that ended before are left out. */
+  readonly now?: string | undefined;
+}
+
+/** The steps of V1's end in the rule book that concern a client (a hash). */
 export function endOfV1(
   rollout: Rollout | undefined,
   client: string,
-  calls?: ReadonlySet<string>,
+  { calls, zone: name = 'UTC', nameOf = endingName, now = '' }: EndContext = {},
 ): readonly EndOfV1[] {
   const { signals, gone, ends, brownouts = [] } = rollout ?? {};
   const { since, sunset, links = [] } = signals ?? {};
+  const zone = new Zone(name);
   const linkOf = (relation: LinkRelation, own = links): Pick<EndOfV1, 'link'> => {
     const link = own.find(([known]) => known === relation)?.[1];
     return link === undefined ? {} : { link };
@@ -69,14 +97,17 @@ export function endOfV1(
     except?.includes(client) !== true &&
     (operations === undefined || operations.some(isCalled));
   const refused = gone !== undefined && concerns(gone) ? ' From then on these requests get 410.' : '';
+  const ahead = brownouts.filter(
+    (brownout) => concerns(brownout) && !((brownout.until ?? Infinity) <= Date.parse(now)),
+  );
   return [
     ...(since === undefined
       ? []
-      : [{ text: `V1 is deprecated as of ${dateText(since)}.`, ...linkOf('deprecation') }]),
+      : [{ text: `V1 is deprecated as of ${dateText(since, zone)}.`, ...linkOf('deprecation') }]),
     ...(['operation', 'change'] as const).flatMap((kind) =>
       Object.entries(ends?.[`${kind}s`] ?? {}).flatMap(([id, end]) => {
         if (kind === 'operation' && !isCalled(id)) return [];
-        const what = endingName(kind, id);
+        const what = nameOf(kind, id);
         const own410 =
           end.gone !== undefined && concerns(end.gone) ? ' From then on its requests get 410.' : '';
         return [
@@ -84,7 +115,7 @@ export function endOfV1(
             ? []
             : [
                 {
-                  text: `${what} is deprecated as of ${dateText(end.since)}.`,
+                  text: `${what} is deprecated as of ${dateText(end.since, zone)}.`,
                   ...linkOf('deprecation', end.links),
                 },
               ]),
@@ -92,39 +123,74 @@ export function endOfV1(
             ? []
             : [
                 {
-                  text: `${what} ends on ${dateText(end.sunset)}.${own410}`,
+                  text: `${what} ends on ${dateText(end.sunset, zone)}.${own410}`,
                   ...linkOf('sunset', end.links),
                 },
               ]),
         ];
       }),
     ),
-    ...brownouts.filter(concerns).map((brownout) => ({ text: brownoutText(brownout) })),
+    // Those that differ only in their times are one step.
+    ...[...Map.groupBy(ahead, (brownout) => brownoutText(brownout, nameOf))].map(([effect, alike]) =>
+      brownoutStep(effect, alike, zone),
+    ),
     ...(sunset === undefined
       ? []
-      : [{ text: `V1 ends on ${dateText(sunset)}.${refused}`, ...linkOf('sunset') }]),
+      : [
+          {
+            text: `V1 ends on ${dateText(sunset, zone)}.${refused}`,
+            ...linkOf('sunset'),
+            isEnd: true as const,
+          },
+        ]),
     ...(links.some(([relation]) => relation === 'successor-version')
-      ? [{ text: 'V2 takes its place.', ...linkOf('successor-version') }]
+      ? [{ text: 'V2 is described here:', ...linkOf('successor-version') }]
       : []),
   ];
 }
 
-function brownoutText({ from, until, share, status, operations, message }: Brownout): string {
-  const when = [
-    from === undefined ? '' : `from ${dateText(from)}`,
-    until === undefined ? '' : `until ${dateText(until)}`,
-  ].filter((part) => part !== '');
-  const which = operations === undefined ? 'V1 requests' : `V1 requests of ${operations.join(', ')}`;
-  const said = message === undefined ? '' : ` Their message: ${message}`;
-  return `${share} % of the ${which} get ${status} on purpose, ${when.length === 0 ? 'at present' : when.join(' ')}, so that clients that still need V1 notice.${said}`;
+/** The effect of a brownout, whenever it is. */
+function brownoutText({ share, status, operations, message }: Brownout, nameOf: typeof endingName): string {
+  const which =
+    operations === undefined
+      ? 'V1 requests'
+      : `V1 requests of ${operations.map((id) => nameOf('operation', id)).join(', ')}`;
+  const some = share === 100 ? `all ${which}` : `${share} % of the ${which}`;
+  const said = message === undefined ? '' : ` (${message.replace(/[.]$/, '')})`;
+  return `${some} get ${status} on purpose${said}, so that nobody overlooks the end of V1`;
 }
 
-/** A day if the time is midnight UTC, otherwise RFC 3339. */
-function dateText(time: number): string {
-  return new Date(time)
-    .toISOString()
-    .replace(/T00:00:00\.000Z$/, '')
-    .replace('.000Z', 'Z');
+/** Brownouts that differ only in their times. */
+function brownoutStep(effect: string, alike: readonly Brownout[], zone: Zone): EndOfV1 {
+  const times = alike.map(({ from, until }) => windowWords(from, until, zone));
+  const [only = '', ...others] = times;
+  if (others.length === 0) return { text: `${capital(only)}: ${effect}.` };
+  return { text: `At these times ${effect}:`, times };
+}
+
+/** When a brownout is: `1 March 2027, 09:00 to 10:00 (Australia/Sydney)`. */
+function windowWords(from: number | undefined, until: number | undefined, zone: Zone): string {
+  if (from === undefined) return until === undefined ? 'at present' : `until ${dateText(until, zone)}`;
+  if (until === undefined) return `from ${dateText(from, zone)} on`;
+  const [start, end] = [timeText(from, zone), timeText(until, zone)];
+  const last = dayText(from, zone) === dayText(until, zone) ? end.clock : `${end.day}, ${end.clock}`;
+  return `${start.day}, ${start.clock} to ${last} (${zone.name})`;
+}
+
+/** A day if it begins in the zone at that time, otherwise with the time and the zone. */
+function dateText(time: number, zone: Zone): string {
+  const { day, clock } = timeText(time, zone);
+  return clock === '00:00' && zone.local(time) % DAY_MS === 0 ? day : `${day}, ${clock} (${zone.name})`;
+}
+
+function timeText(time: number, zone: Zone): { readonly day: string; readonly clock: string } {
+  return { day: dayText(time, zone), clock: clockText(zone.local(time)) };
+}
+
+/** A day as people write it: `30 June 2027`. */
+export function dayText(time: number, zone: Zone): string {
+  const date = new Date(zone.local(time));
+  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ''} ${date.getUTCFullYear()}`;
 }
 
 /** One kind of call. */
@@ -137,6 +203,12 @@ export interface GuideCall {
   /** Method and path in both versions, with parameters, if V2 has the operation elsewhere. */
   readonly moved?: { readonly v1: string; readonly v2: string };
   readonly bodies: readonly GuideBody[];
+  /** Ids of the facts of the guide that concern it. */
+  readonly changes: readonly string[];
+  /** Its requests put together, most used first: one, unless they differ in more than members and parameters. */
+  readonly examples: readonly GuideExample[];
+  /** The members of its responses that differ, as sketches of both; absent if none is known to. */
+  readonly read?: { readonly before: string; readonly after: string };
   /** Paths in both versions, each with its prefix and its parameters; absent if the rule book does not name the call. */
   readonly paths?: { readonly v1: string; readonly v2: string };
   /** Members of responses that V2 has elsewhere. */
@@ -158,6 +230,18 @@ export interface GuideResponse extends ResponseMember {
   readonly remark?: string;
   /** True if the operator's own program makes it, so its place in V2 is unknown. */
   readonly isMade?: true;
+  /** True if the sketches of both responses show how its value changes. */
+  readonly isShown?: true;
+}
+
+/** A member, parameter or header field that moves, is renamed or removed. */
+interface GuideMove {
+  readonly from: string;
+  /** Absent for a removed one. */
+  readonly to?: string;
+  readonly remark: string;
+  /** True if the values of an example show what the remark says. */
+  readonly isShown?: true;
 }
 
 /** A request as it is sent today, and as V2 expects it. */
@@ -166,8 +250,7 @@ export interface GuideBody {
   readonly last: string;
   readonly before: string;
   readonly after: string;
-  /** Members that move, are renamed or removed; `to` is absent for removed ones. */
-  readonly moves: readonly { readonly from: string; readonly to?: string; readonly remark: string }[];
+  readonly moves: readonly GuideMove[];
   /** True if V2 or its schema refused a member of `after`, which is then not an example to follow. */
   readonly isKnownToFail?: true;
   /** True when V2 accepted a body with the members of `after`, or V2's schema accepts all that were checked. */
@@ -176,9 +259,20 @@ export interface GuideBody {
   readonly evidence: string;
 }
 
+/**
+ * An example with all members and parameters of the requests that it stands for, in the paths of the rule book. Its values are made up where
+ * rules change them, and `…` elsewhere.
+ */
+export interface GuideExample extends GuideBody {
+  /** Members and parameters that were last sent under an earlier rule book, and that are shown as its rules placed them. */
+  readonly earlier: readonly string[];
+}
+
 /** A mistake in requests that should be corrected for either version. */
 export interface GuideMistake {
   readonly call: string;
+  /** Method and path in V1; absent if the rule book does not name the call. */
+  readonly place?: string;
   /** Failure code of the gateway, or status of the service. */
   readonly code: string;
   /** Pointers into the V1 body, from refusals that have one. */
@@ -204,7 +298,7 @@ const UNREAD = {
 
 /** Requests of one call with the same members, edited in the same way. */
 export interface GuideShape {
-  readonly edits: readonly EditRecord[];
+  edits: readonly EditRecord[];
   /** Undefined when the members were not recorded. */
   readonly attributes: readonly string[] | undefined;
   readonly path: string;
@@ -215,6 +309,8 @@ export interface GuideShape {
   readonly note: UnreadNote | undefined;
   count: number;
   last: string;
+  /** Hash of the rule book of the last one. */
+  ruleBook: string;
   byV2: number;
   /** Bodies that V2's schema accepted, and the places at which it refused those that V1 accepted. */
   bySchema: number;
@@ -296,31 +392,23 @@ export function shapeKey({
   return JSON.stringify([edits, attributes ?? null, bytesIn > 0, unreadNote(note) ?? null, parameters]);
 }
 
-/** The number of requests of a shape, and whether only the address changes, or the migration changes no more of one that is not verified. */
-export function shapeWords({
-  count,
-  moves,
-  isVerified,
-}: Pick<GuideBody, 'count' | 'moves' | 'isVerified'>): string {
-  const words = `${counted(count, 'request')} like this.`;
-  if (moves.length > 0) return words;
-  return `${words} ${isVerified ? 'Only the address of the request changes.' : 'The migration changes only the address of the request.'}`;
-}
-
-/** Prints a request's head and a sketch of its body; `further` is the pointer of a member that stands for others. */
+/** Prints a request's head and a sketch of its body; `further` is the pointer of a member that stands for others, and `values` has JSON texts to
+ * show. */
 export function printedRequest(
   head: string,
   members: readonly string[],
   further: string | undefined,
   wrapper = '',
+  values?: ReadonlyMap<string, string>,
 ): string {
   const shown = members.filter((member) => member !== '');
-  return `${head}\n\n${sketchJson(further === undefined ? shown : [...shown, further], wrapper)}`;
+  return `${head}\n\n${sketchJson(further === undefined ? shown : [...shown, further], wrapper, values)}`;
 }
 
-/** A step and its link, in one line of plain text. */
-export function stepText({ text, link }: EndOfV1): string {
-  return link === undefined ? text : `${text} ${link}`;
+/** A step with its times and its link, in one line of plain text. */
+export function stepText({ text, link, times = [] }: EndOfV1): string {
+  const when = times.length === 0 ? '' : ` ${times.join('; ')}.`;
+  return `${text}${when}${link === undefined ? '' : ` ${link}`}`;
 }
 
 /** The member that a client reads today, for a guide; `code` formats a pointer. */

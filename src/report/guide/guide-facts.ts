@@ -16,54 +16,82 @@ const MAX_PAIRS = 5;
 interface ValueWords {
   readonly name: string;
   readonly words: string;
+  /** True for a list of values, of which an example shows one. */
+  readonly isList?: true;
+  /** True for a header field, whose name a summary may not have. */
+  readonly isField?: true;
 }
 
-/**
- * The changes as their client meets them, one line for each fact: those of requests and those of responses that say the same are one, names
- * are as the client writes them, and V2's values follow those of V1.
- */
-export function guideFacts(
-  changes: readonly FactChange[],
-  isUsed: (id: string) => boolean,
-): readonly Pick<Change, 'id' | 'summary'>[] {
-  return factsOf(changes, isUsed).flatMap(({ ids: [id = ''], summary }) => ({ id, summary }));
+/** A fact, and the changes that say it. */
+export interface Fact {
+  readonly ids: readonly string[];
+  /** With the values that change. */
+  readonly summary: string;
+  /** What of it no example shows; empty if examples show everything. */
+  readonly prose: string;
 }
 
 /** The same facts by the ids of all their changes. */
 export function factsById(changes: readonly FactChange[]): ReadonlyMap<string, string> {
-  const facts = factsOf(changes, () => true);
+  const facts = guideFacts(changes, () => true);
   return new Map(facts.flatMap(({ ids, summary }) => ids.map((id) => [id, summary] as const)));
 }
 
-/** A fact, and the changes that say it. */
-interface Fact {
-  readonly ids: readonly string[];
-  readonly summary: string;
-}
-
-function factsOf(changes: readonly FactChange[], isUsed: (id: string) => boolean): readonly Fact[] {
+/**
+ * The changes as their client meets them, one for each fact: those of requests and those of responses that say the same are one, names are
+ * as the client writes them, and V2's values follow those of V1.
+ */
+export function guideFacts(changes: readonly FactChange[], isUsed: (id: string) => boolean): readonly Fact[] {
   const nested = new Set(changes.flatMap((change) => nestedIn(change)));
-  const facts = new Map<string, Map<string, string[]>>();
+  const facts = new Map<string, Map<string, FactChange[]>>();
   for (const change of changes) {
     if (!isUsed(change.id)) continue;
     const text = readable(change.summary, nested);
-    const values = detailsOf(change)
-      .filter(({ words }) => !isSaid(words, change.summary))
-      .map(({ name, words }, _, all) => (all.length === 1 ? words : `${name}: ${words}`));
-    const known = facts.get(text) ?? new Map<string, string[]>();
+    const known = facts.get(text) ?? new Map<string, FactChange[]>();
     facts.set(text, known);
-    const key = values.join('; ');
-    known.set(key, [...(known.get(key) ?? []), change.id]);
+    const values = valuesOf(change, () => true);
+    known.set(values, [...(known.get(values) ?? []), change]);
   }
   return [...facts].flatMap(([text, known]) => {
     // A change without values says no more than the first with values.
     const plain = known.size > 1 ? (known.get('') ?? []) : [];
     const said = [...known].filter(([values]) => values !== '' || known.size === 1);
-    return said.map(([values, ids], at) => ({
-      ids: at === 0 ? [...ids, ...plain] : ids,
-      summary: values === '' ? text : `${text.replace(/[.:]$/, '')}: ${values}.`,
+    return said.map(([values, own], at) => ({
+      ids: (at === 0 ? [...own, ...plain] : own).map(({ id }) => id),
+      summary: withValues(text, values),
+      prose: proseOf(text, own),
     }));
   });
+}
+
+/** Sentences that say what the lines of an example show, as a draft writes them. */
+const SHOWN =
+  /^(?:(?:The (?:header field|query parameter) )?\S+ (?:becomes|is called) (?:the list )?\S+|.+ (?:is|are) gone|.+ moves? into \S+)\.?$/;
+
+/** A header field is shown with its form. */
+function proseOf(text: string, changes: readonly FactChange[]): string {
+  const [first] = changes;
+  const lists = first === undefined ? '' : valuesOf(first, ({ isList }) => isList === true);
+  const isOfHead = changes.every(
+    ({ request = [], query = [], response = [], headers = [] }) =>
+      headers.length > 0 && request.length + query.length + response.length === 0,
+  );
+  return lists === '' && (isOfHead || SHOWN.test(text)) ? '' : withValues(text, lists);
+}
+
+function withValues(text: string, values: string): string {
+  if (values !== '') return `${text.replace(/[.:]$/, '')}: ${values}.`;
+  return text;
+}
+
+/** How the values of a change change, without what its summary says already. */
+function valuesOf(change: FactChange, isWanted: (value: ValueWords) => boolean): string {
+  return detailsOf(change)
+    .filter((value) => isWanted(value) && !isSaid(value.words, change.summary))
+    .map(({ name, words, isField }, _, all) =>
+      all.length === 1 && isField !== true ? words : `${name}: ${words}`,
+    )
+    .join('; ');
 }
 
 /** The names of members that a change puts into another object, or takes out of it in responses. */
@@ -97,10 +125,10 @@ function detailsOf({
   const ofRequest = [...request, ...query].flatMap((rule): readonly ValueWords[] => {
     const name = 'member' in rule ? rule.member : 'parameter' in rule ? rule.parameter : '';
     if ('conversion' in rule) return [{ name, words: conversionRemark(rule.conversion) }];
-    return 'values' in rule ? [{ name, words: pairs(rule.values) }] : [];
+    return 'values' in rule ? [listOf(name, rule.values)] : [];
   });
   const ofFields = headers.flatMap((rule): readonly ValueWords[] => {
-    if ('values' in rule) return [{ name: rule.field, words: pairs(rule.values) }];
+    if ('values' in rule) return [{ ...listOf(rule.field, rule.values), isField: true }];
     return (headerKindOf(rule).moves?.(rule) ?? []).map(({ to = '', as }) => {
       return { name: to, words: formWords(as) };
     });
@@ -112,9 +140,14 @@ function detailsOf({
       return typeof toV2 === 'string' ? [] : [{ name, words: conversionRemark(toV2) }];
     }
     if (!('values' in rule)) return [];
-    return [{ name, words: pairs(rule.values.map(({ from, to }) => ({ from: to, to: from }))) }];
+    const toV2 = rule.values.map(({ from, to }) => ({ from: to, to: from }));
+    return [listOf(name, toV2)];
   });
   return [...ofRequest, ...ofFields, ...ofResponse].filter(({ words }) => words !== '');
+}
+
+function listOf(name: string, values: readonly Pick<MappedValue, 'from' | 'to'>[]): ValueWords {
+  return { name, words: pairs(values), ...(values.length > 1 ? { isList: true } : {}) };
 }
 
 function pairs(values: readonly Pick<MappedValue, 'from' | 'to'>[]): string {

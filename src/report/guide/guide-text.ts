@@ -1,14 +1,7 @@
-import { printPrefix } from '../../rules/rule.ts';
-import { wouldFailWords } from '../../rollout/body-checks.ts';
-import {
-  bodyCheckCounts,
-  type ClientReport,
-  clientWouldFail,
-  outcomeWords,
-  reasonsOf,
-} from '../client-report.ts';
+import { bodyCheckCounts, type ClientReport, clientWouldFail, reasonsOf } from '../client-report.ts';
 import { MAX_CALLS } from '../fleet/client-shard.ts';
 import type { Rollout } from '../../rules/rollout.ts';
+import type { DiffLine } from '../line-diff.ts';
 import type { Report } from '../report.ts';
 import {
   clientName,
@@ -20,20 +13,11 @@ import {
   markdownCode,
   markdownText,
   table,
+  terminalText,
 } from '../text.ts';
-import {
-  type EndOfV1,
-  endOfV1,
-  type GuideBody,
-  type GuideCall,
-  type GuideChange,
-  type GuideDocument,
-  futureWords,
-  presentWords,
-  shapeWords,
-  stepText,
-} from './guide-document.ts';
+import { endOfV1, type GuideChange, type GuideDocument, stepText } from './guide-document.ts';
 import { type FactChange, factsById } from './guide-facts.ts';
+import { type Block, ended, type Inline, letterOf } from './letter.ts';
 
 /** The work of a client by its class, for its owner. */
 export const WORK: Readonly<Record<ClientReport['class'], string>> = {
@@ -47,216 +31,162 @@ export const WORK: Readonly<Record<ClientReport['class'], string>> = {
 /** Not a change of any rule book: JSON has no byte order mark. */
 const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
 
-const UNKNOWN_RESPONSES = "Unknown: no response of V1 has been compared with V2's yet.";
-
 /** A guide loads and runs nothing, and has a style of its own. */
 export const GUIDE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
-/** How the parts of a guide are formatted; each takes and returns text in that format, except plain `text`. */
-interface Format {
-  /** What its first paragraph says of the calls. */
-  readonly lead: string;
-  readonly text: (plain: string) => string;
-  readonly code: (plain: string) => string;
-  /** A pointer in a table. */
-  readonly pointer: (plain: string) => string;
-  readonly block: (plain: string) => string;
-  readonly step: (step: EndOfV1) => string;
-  readonly evidence: (body: GuideBody) => string;
-  readonly heading: (title: string) => string;
-  readonly title: (title: string) => string;
-  readonly paragraph: (text: string) => string;
-  readonly list: (items: readonly string[]) => string;
-  readonly table: (head: readonly string[], rows: readonly (readonly string[])[]) => string;
-}
-
-const HTML: Format = {
-  lead: '',
-  text: htmlText,
-  code: (plain) => `<code>${htmlText(plain)}</code>`,
-  pointer: htmlText,
-  block: (plain) => `<pre>${htmlLines(plain)}</pre>`,
-  step: htmlStep,
-  evidence: ({ isVerified, evidence }) =>
-    `<p class="${isVerified ? 'verified' : 'unverified'}">${htmlText(evidence)}</p>`,
-  heading: (title) => `<h2>${title}</h2>`,
-  title: (title) => `<h3>${title}</h3>`,
-  paragraph: (text) => `<p>${text}</p>`,
-  list: (items) => `<ul>${items.map((item) => `<li>${item}</li>`).join('')}</ul>`,
-  table: (head, rows) => {
-    const row = (cells: readonly string[], tag: 'td' | 'th'): string =>
-      `<tr>${cells.map((cell) => `<${tag}>${cell}</${tag}>`).join('')}</tr>`;
-    return `<table>${row(head, 'th')}${rows.map((cells) => row(cells, 'td')).join('')}</table>`;
-  },
-};
-
-const MARKDOWN: Format = {
-  lead: 'Each kind of call is shown below as it is now and as V2 expects it. ',
-  text: markdownText,
-  code: markdownCode,
-  pointer: markdownCode,
-  block: (plain) => markdownBlock('http', plain),
-  step: (step) => markdownText(stepText(step)),
-  evidence: ({ evidence }) => markdownText(evidence),
-  heading: (title) => `## ${title}`,
-  title: (title) => `**${title}**`,
-  paragraph: (text) => text,
-  list: (items) => items.map((item) => `- ${item}`).join('\n'),
-  table,
-};
-
 /** The style of a page, as the client itself reads it. */
 const STYLE =
-  'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f2f2f2;color:#111;padding:.75rem;overflow:auto}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .5rem;text-align:left}.unverified{color:#8a4b00}.verified{color:#17602b}';
+  'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f2f2f2;color:#111;padding:.75rem;overflow:auto}del,ins{display:block;text-decoration:none}del{background:#ffd7d5;color:#111}ins{background:#ccffd8;color:#111}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .5rem;text-align:left}';
 
 /** Prints a guide as one HTML page that loads and runs nothing; `lead` is HTML to put before it. */
 export function guideHtml(guide: GuideDocument, lead: readonly string[] = [], style = STYLE): string {
-  const title = titleOf(guide, HTML);
+  const { title, summary, details } = letterOf(guide);
   return `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="${GUIDE_POLICY}">
-<title>${title}</title>
+<meta name="viewport" content="width=device-width">
+<title>${htmlText(title)}</title>
 <style>${style}</style>
 </head>
 <body>
-<h1>${title}</h1>
-${[...lead, ...partsOf(guide, HTML)].join('\n')}
+<h1>${htmlText(title)}</h1>
+${[...lead, ...[...summary, ...details].map(htmlBlock)].join('\n')}
 </body>
 </html>
 `;
 }
 
-/** Prints a guide as Markdown. */
-export function guideMarkdown(guide: GuideDocument): string {
-  return `${[`# ${titleOf(guide, MARKDOWN)}`, ...partsOf(guide, MARKDOWN)].join('\n\n')}\n`;
+function htmlBlock(block: Block): string {
+  switch (block.kind) {
+    case 'heading':
+      return `<h2>${htmlInlines(block.text)}</h2>`;
+    case 'label':
+      return `<h3>${htmlInlines(block.text)}</h3>`;
+    case 'paragraph':
+      return `<p>${htmlInlines(block.text)}</p>`;
+    case 'bullets':
+      return `<ul>${block.items.map((item) => `<li>${htmlInlines(item)}</li>`).join('')}</ul>`;
+    case 'table':
+      return `<table><thead>${htmlRow(
+        block.head.map((text) => [text]),
+        'th',
+      )}</thead><tbody>${block.rows.map((row) => htmlRow(row, 'td')).join('')}</tbody></table>`;
+    case 'example':
+      // The marks stay where a mail program shows no colours.
+      return `<pre>${block.lines.map(htmlLine).join('')}</pre>`;
+  }
 }
 
-function titleOf({ name, client }: GuideDocument, { text }: Format): string {
-  return `From V1 to V2: ${text(name ?? `client ${client}`)}`;
+function htmlRow(cells: readonly (readonly Inline[])[], tag: 'td' | 'th'): string {
+  return `<tr>${cells.map((cell) => `<${tag}>${htmlInlines(cell)}</${tag}>`).join('')}</tr>`;
 }
 
-function partsOf(guide: GuideDocument, format: Format): readonly string[] {
-  const { requests, from, alsoFrom, to, version, changes, end, calls, mistakes, omitted } = guide;
-  const { text, code, pointer, heading, paragraph, list } = format;
-  if (requests === 0) return [paragraph('No V1 request of this client is among those examined.')];
-  const dryRuns = dryRunWords(guide);
-  const made = `Made from ${counted(requests, 'request')} to V1. ${format.lead}Values are shown as ${code('…')}.`;
-  const everywhere = [
-    `The path begins with ${code(printPrefix(to))} instead of ${[from, ...(alsoFrom ?? [])].map((prefix) => code(printPrefix(prefix))).join(' or ')}.`,
-    ...(version === undefined
-      ? []
-      : [
-          `Send ${code(`${version.field}: ${version.value}`)}, so that later releases of V2 do not affect you unexpectedly.`,
-        ]),
-  ];
-  const gone = mistakes.filter(({ code }) => code === GONE);
-  const others = mistakes.filter(({ code }) => code !== GONE);
-  const refused = others.map((mistake) => [
-    text(mistake.call),
-    text(mistake.code),
-    mistake.pointers.map(pointer).join(', '),
-    count(mistake.count),
-    text(mistake.last),
-    text(mistake.remedy),
-  ]);
-  return [
-    paragraph(made),
-    ...when(dryRuns !== '', paragraph(text(dryRuns))),
-    ...when(end.length > 0, heading('When V1 ends'), list(end.map(format.step))),
-    ...when(
-      gone.length > 0,
-      heading('Calls that V2 does not have'),
-      list(
-        gone.map(
-          (call) =>
-            `${text(call.call)}: ${counted(call.count, 'request')}, the last at ${text(call.last)}. ${text(call.remedy)}`,
-        ),
-      ),
-    ),
-    heading('For every call'),
-    list(everywhere),
-    ...when(changes.length > 0, heading('What changed'), list(changes.map(({ summary }) => text(summary)))),
-    ...calls.flatMap((call) => callParts(call, format)),
-    ...when(
-      others.length > 0,
-      heading('Mistakes'),
-      format.table(['call', 'refused as', 'at', 'requests', 'last', 'remedy'], refused),
-    ),
-    ...when(omitted > 0, paragraph(`Not shown: ${counted(omitted, 'request')} of other kinds.`)),
-  ];
+function htmlLine({ sign, text }: DiffLine): string {
+  const line = htmlLines(`${sign} ${text}`);
+  if (sign === ' ') return `${line}\n`;
+  return sign === '-' ? `<del>${line}</del>` : `<ins>${line}</ins>`;
 }
 
-/** The refusal of an operation that ends with V1: no correction of the request helps. */
-const GONE = 'operation-gone';
-
-function when(isThere: boolean, ...parts: readonly string[]): readonly string[] {
-  return isThere ? parts : [];
-}
-
-function callParts(call: GuideCall, format: Format): readonly string[] {
-  const { name, last, moved, bodies, bodyChecks, unread, omitted, responses, responsesUnknown } = call;
-  const { text, code, pointer, title, paragraph } = format;
-  const outcomes = call.outcomes.length === 0 ? '' : ` Responses: ${text(outcomeWords(call.outcomes))}.`;
-  const read = responses.map((member) => [
-    presentWords(member, pointer),
-    futureWords(member, pointer, text),
-    count(member.count),
-  ]);
-  return [
-    format.heading(text(name)),
-    paragraph(`${counted(call.count, 'request')}, the last at ${text(last)}.${outcomes}`),
-    ...(moved === undefined ? [] : [paragraph(`${code(moved.v1)} is now ${code(moved.v2)}.`)]),
-    ...bodies.flatMap((body) => bodyParts(body, format)),
-    ...(bodyChecks === undefined
-      ? []
-      : [paragraph(`By V2's schema, not V2 itself: ${text(bodyCheckCounts(bodyChecks))}.`)]),
-    ...when(
-      unread > 0,
-      paragraph(`Not shown: ${counted(unread, 'request')} that the gateway did not read in full.`),
-    ),
-    ...when(omitted > 0, paragraph(`Not shown: ${counted(omitted, 'request')} with other bodies.`)),
-    ...when(responsesUnknown || read.length > 0, title('Responses')),
-    ...(responsesUnknown
-      ? [paragraph(UNKNOWN_RESPONSES)]
-      : when(read.length > 0, format.table(['you read today', 'you will read', 'responses'], read))),
-  ];
-}
-
-function bodyParts(body: GuideBody, format: Format): readonly string[] {
-  const { before, after, moves, isKnownToFail } = body;
-  const { text, pointer, block, title, paragraph } = format;
-  const moved = moves.map(({ from, to, remark }) => [
-    pointer(from),
-    to === undefined ? 'leave out' : pointer(to),
-    text(remark),
-  ]);
-  return [
-    paragraph(shapeWords(body)),
-    title('Before'),
-    block(before),
-    // A request that is known to fail is not called *After*, because readers of the guide copy that.
-    title(isKnownToFail === true ? 'The gateway sends this, and V2 does not accept it' : 'After'),
-    block(after),
-    format.evidence(body),
-    ...when(moved.length > 0, format.table(['now', 'in V2', 'remark'], moved)),
-  ];
+function htmlInlines(text: readonly Inline[]): string {
+  return text.map(htmlInline).join('');
 }
 
 /** Only a web address becomes a link: the page is opened from a mail. */
-function htmlStep({ text, link }: EndOfV1): string {
-  if (link === undefined) return htmlText(text);
-  const address = htmlText(link);
-  return /^https?:\/\//.test(link)
-    ? `${htmlText(text)} <a href="${address}">${address}</a>`
-    : `${htmlText(text)} ${address}`;
+function htmlInline(text: Inline): string {
+  if (typeof text === 'string') return htmlText(text);
+  if ('code' in text) return `<code>${htmlText(text.code)}</code>`;
+  const address = htmlText(text.link);
+  return /^https?:\/\//.test(text.link) ? `<a href="${address}">${address}</a>` : address;
 }
 
-/** Says how many of a client's requests would fail after the migration, by dry runs; empty without a verdict. */
-export function dryRunWords({ dryRuns }: GuideDocument): string {
-  const words = wouldFailWords(dryRuns);
-  return words === '' ? '' : `Requests of this client were checked without sending them to V2: ${words}.`;
+/** Prints a guide as Markdown. */
+export function guideMarkdown(guide: GuideDocument): string {
+  const { title, summary, details } = letterOf(guide);
+  const parts = [...summary, ...details].map(markdownBlockOf);
+  return `${[`# ${markdownText(title)}`, ...parts].join('\n\n')}\n`;
+}
+
+function markdownBlockOf(block: Block): string {
+  switch (block.kind) {
+    case 'heading':
+      return `## ${markdownInlines(block.text)}`;
+    case 'label':
+      return `**${markdownInlines(block.text)}**`;
+    case 'paragraph':
+      return markdownInlines(block.text);
+    case 'bullets':
+      return block.items.map((item) => `- ${markdownInlines(item)}`).join('\n');
+    case 'table':
+      return table(
+        block.head,
+        block.rows.map((row) => row.map(markdownInlines)),
+      );
+    case 'example':
+      return markdownBlock('diff', block.lines.map(({ sign, text }) => `${sign} ${text}`).join('\n'));
+  }
+}
+
+function markdownInlines(text: readonly Inline[]): string {
+  return text
+    .map((one) =>
+      typeof one === 'string'
+        ? markdownText(one)
+        : 'code' in one
+          ? markdownCode(one.code)
+          : markdownText(one.link),
+    )
+    .join('');
+}
+
+/** Prints blocks of a letter as plain text, for a mail. */
+export function plainBlocks(blocks: readonly Block[]): string {
+  return blocks.map(plainBlock).join('\n\n');
+}
+
+function plainBlock(block: Block): string {
+  switch (block.kind) {
+    case 'heading':
+      return `--- ${plainInlines(block.text)} ---`;
+    case 'label':
+      return `${plainInlines(block.text)}:`;
+    case 'paragraph':
+      return plainInlines(block.text);
+    case 'bullets':
+      return block.items.map((item) => `- ${plainInlines(item)}`).join('\n');
+    case 'table':
+      return plainTable([
+        block.head.map((text) => text.toUpperCase()),
+        ...block.rows.map((row) => row.map(plainInlines)),
+      ]);
+    case 'example':
+      return block.lines.map(({ sign, text }) => `  ${terminalText(`${sign} ${text}`)}`).join('\n');
+  }
+}
+
+/** Columns of the same width: mail programs may show them in a font of one width, and others still read line by line. */
+function plainTable(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  return rows
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Puts a text of the rule book or a name into one line, so that it cannot add a field or a paragraph to a mail. */
+function plainInlines(text: readonly Inline[]): string {
+  const words = text.map((one) => (typeof one === 'string' ? one : 'code' in one ? one.code : one.link));
+  return oneLine(words.join(''));
+}
+
+/** Replaces line ends and control characters. */
+export function oneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ');
 }
 
 /** One client's digest, for a mail to its owner. Its sentences have untrusted text: escape them for their format. */
@@ -273,6 +203,7 @@ export function digests(
   report: Report,
   changes: readonly FactChange[],
   rollout?: Rollout,
+  zone?: string,
 ): readonly ClientDigest[] {
   const summaries = factsById([BYTE_ORDER_MARK, ...changes]);
   return report.clients
@@ -282,7 +213,9 @@ export function digests(
       ...(client.name === undefined ? {} : { name: client.name }),
       subject: `V1 of the API: ${counted(client.v1, 'request')}, the last at ${client.lastSeen}`,
       sentences: [
-        ...endOfV1(rollout, client.client, callsOf(client)).map(stepText),
+        ...endOfV1(rollout, client.client, { calls: callsOf(client), zone, now: client.lastSeen }).map(
+          stepText,
+        ),
         ...sentencesOf(client, summaries),
       ],
     }));
@@ -322,12 +255,6 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
     ),
     ...reasonsOf(client),
   ];
-}
-
-/** Adds the full stop that a summary of the rule book may lack, since another sentence follows it. */
-function ended(summary: string): string {
-  const text = summary.trim();
-  return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
 function responseSentence({ v1, v2, hasOtherValues }: ClientReport['responses'][number]): string {

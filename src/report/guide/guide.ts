@@ -1,11 +1,11 @@
 import { Prefixes, queryParts, withName, withValueInQuery } from '../../http/target.ts';
-import { tokenName } from '../../json/pointer.ts';
 import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { Moves } from '../../rewrite/moves.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
 import { inverseConversion } from '../../rules/kinds/convert.ts';
+import { generalPointer } from '../../json/pointer.ts';
 import { lensOf } from '../../rules/kinds/kinds.ts';
 import { conversionRemark, ruleRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
@@ -16,6 +16,8 @@ import { bodyChecksOf, outcomesOf, type ResponseMember, responsesOf } from '../c
 import { BodyCheckCounts, type DifferingMembers, Outcomes, ResponseChanges } from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import { isMistake, isUnread, refusalOf } from '../tally/tally-entry.ts';
+import { sketchJson } from '../entry-request.ts';
+import type { Ending } from '../endings.ts';
 import { callName } from '../text.ts';
 import {
   ADDED,
@@ -26,6 +28,8 @@ import {
   type GuideCall,
   type GuideChange,
   type GuideDocument,
+  type GuideExample,
+  type GuideMistake,
   type GuideResponse,
   type GuideShape,
   learnCheck,
@@ -35,8 +39,10 @@ import {
   unreadNote,
   wholeEvidence,
 } from './guide-document.ts';
-import { guideFacts } from './guide-facts.ts';
+import { type Fact, guideFacts } from './guide-facts.ts';
 import { fieldForm, fieldRule, fieldsAtV2, fieldsOfV1, formWords, MASKED } from './guide-fields.ts';
+import { currentShapes, type ExampleShape, exampleShapes, withTemplate } from './guide-shapes.ts';
+import { type ExampleValues, lastName, requestValues, responseValues } from './guide-values.ts';
 
 /** Maximum kinds of calls, and of mistakes, in a guide, which is for human readers. */
 const MAX_CALLS = 100;
@@ -47,7 +53,7 @@ const MAX_POINTERS = 5;
 
 /** The parts of a rule book that a guide uses. */
 interface GuideBook
-  extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout' | 'operations'> {
+  extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout' | 'operations' | 'zone'> {
   readonly changes: readonly GuidedChange[];
 }
 
@@ -112,6 +118,8 @@ export class Guide {
   private clientHashes = new Set<string>();
   private readonly dryRuns = new BodyCheckCounts();
   private requests = 0;
+  private first = '';
+  private latest = '';
   private omitted = 0;
 
   constructor(client: string) {
@@ -127,6 +135,8 @@ export class Guide {
     if (entry.route !== 'migrate' || entry.client?.startsWith(this.client) !== true) return;
     this.clientHashes.add(entry.client);
     this.requests += 1;
+    if (this.first === '' || entry.time < this.first) this.first = entry.time;
+    if (entry.time > this.latest) this.latest = entry.time;
     const name = callName(entry.operation, entry.method, entry.path);
     this.dryRuns.add(name, entry);
     const refusal = refusalOf(entry);
@@ -157,19 +167,29 @@ export class Guide {
     const [client = this.client] = this.clientHashes;
     const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
     const used = new Set(calls.flatMap((call) => [...call.changes]));
+    const facts = guideFacts(changes, (id) => used.has(id));
     return {
       client,
       ...(name === undefined ? {} : { name }),
       requests: this.requests,
+      first: this.first,
+      latest: this.latest,
       from,
       ...(alsoFrom === undefined ? {} : { alsoFrom }),
       to,
       ...(field === undefined ? {} : { version: field }),
-      changes: guideFacts(changes, (id) => used.has(id)),
-      end: endOfV1(book.rollout, client, this.called),
-      calls: calls.map((call) => call.document(book, inForce)),
+      changes: facts.map(({ ids: [id = ''], summary, prose }) => ({ id, summary, prose })),
+      end: endOfV1(book.rollout, client, {
+        calls: this.called,
+        zone: book.zone,
+        now: this.latest,
+        nameOf: (kind, id) => nameInV1(kind, id, book),
+      }),
+      ...(book.zone === undefined ? {} : { zone: book.zone }),
+      calls: calls.map((call) => call.document(book, facts, inForce)),
       mistakes: [...this.mistakes.values()].map(({ call, code, pointers, count, last }) => ({
         call,
+        ...placeOfOperation(call, book),
         code,
         pointers: [...pointers],
         count,
@@ -195,6 +215,22 @@ export class Guide {
   }
 }
 
+/** Names what ends before V1 in words of its clients: neither ids of the rule book nor its changes are known to them. */
+function nameInV1(kind: Ending['kind'], id: string, { operations, changes }: GuideBook): string {
+  const { method, template } = operations.find((one) => one.id === id) ?? {};
+  if (kind === 'operation') return template === undefined ? id : `${method} ${template}`;
+  const summary = changes
+    .find((change) => change.id === id)
+    ?.summary.trim()
+    .replace(/\.$/, '');
+  return `V1's form of what changed (${summary ?? id})`;
+}
+
+function placeOfOperation(name: string, { from, operations }: GuideBook): Pick<GuideMistake, 'place'> {
+  const operation = operations.find(({ id }) => id === name);
+  return operation === undefined ? {} : { place: `${operation.method} ${from}${operation.template}` };
+}
+
 /** Method and path of a call in both versions, if V2 has the operation elsewhere, and its paths in both. */
 function placesOfCall(name: string, { from, to, operations }: GuideBook): Pick<GuideCall, 'moved' | 'paths'> {
   const operation = operations.find(({ id }) => id === name);
@@ -215,7 +251,9 @@ class CallGuide {
   private readonly method: string;
   private readonly shapes = new Map<string, GuideShape>();
   private readonly outcomes = new Outcomes();
-  private readonly members: DifferingMembers = new Map();
+  /** By the hash of the rule book of their requests. */
+  private readonly members = new Map<string, DifferingMembers>();
+  private newest = { time: '', ruleBook: '' };
   private readonly responses = new ResponseChanges();
   private readonly checks = new BodyCheckCounts();
   /** The leaves of each body that V2 accepted, all members of these bodies, and how often V2's errors pointed at a member. */
@@ -237,7 +275,12 @@ class CallGuide {
     const edits = [...this.shapes.values()].flatMap((shape) =>
       shape.edits.filter((edit) => edit.note !== 'already-flat'),
     );
-    return new Set([...edits, ...this.members.values()].map(({ change }) => change));
+    return new Set([...edits, ...this.membersNow().values()].map(({ change }) => change));
+  }
+
+  /** The members of responses under the newest rule book that shows any. */
+  private membersNow(): DifferingMembers {
+    return this.members.get(this.newest.ruleBook) ?? [...this.members.values()].at(-1) ?? new Map();
   }
 
   /** Counts a request that was not refused for a mistake. */
@@ -246,7 +289,10 @@ class CallGuide {
     if (entry.time > this.last) this.last = entry.time;
     this.outcomes.add(entry);
     this.checks.add(this.name, entry);
-    const side = this.responses.add(entry, this.members);
+    if (entry.time >= this.newest.time) this.newest = { time: entry.time, ruleBook: entry.ruleBook };
+    const members = this.members.get(entry.ruleBook) ?? new Map();
+    const side = this.responses.add(entry, members);
+    if (side === 'different') this.members.set(entry.ruleBook, members);
     if (side === 'same' || side === 'different') this.isCompared = true;
     if (side === 'unknown') this.isUnknown = true;
     if (entry.verdict === 'refused') return;
@@ -270,22 +316,31 @@ class CallGuide {
       note: unreadNote(note),
       count: 0,
       last: '',
+      ruleBook: entry.ruleBook,
       byV2: 0,
       bySchema: 0,
       refusedAt: new Map<string, number>(),
     };
     this.shapes.set(key, shape);
     shape.count += 1;
-    if (time > shape.last) shape.last = time;
+    if (time > shape.last) [shape.last, shape.ruleBook] = [time, entry.ruleBook];
     if (entry.origin === undefined && entry.failure === undefined) this.learn(shape, entry);
     learnCheck(shape, entry);
   }
 
-  document(book: GuideBook, inForce: string | undefined): GuideCall {
+  document(book: GuideBook, facts: readonly Fact[], inForce: string | undefined): GuideCall {
     const places = placesOfCall(this.name, book);
     const { moved } = places;
-    const shapes = mergedShapes([...this.shapes.values()]);
+    const shapes = currentShapes(mergedShapes([...this.shapes.values()]));
     const bodies = shapes.map((shape) => this.body(shape, book, moved)).sort(byVerdict);
+    const examples = exampleShapes(shapes, (shape) => this.body(shape, book, moved).isKnownToFail === true);
+    const members = inOrder(responsesOf(this.membersNow()), book.changes);
+    const values = responseValues(members, book.changes);
+    const responses = readMembers(members, book.changes).map((member) => ({
+      ...member,
+      ...(values.v1.has(member.v1) ? { isShown: true as const } : {}),
+    }));
+    const read = readSketches(responses, values);
     const [checks] = bodyChecksOf(this.checks.under(inForce));
     const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
     return {
@@ -294,7 +349,12 @@ class CallGuide {
       count: this.count,
       last: this.last,
       bodies: bodies.slice(0, MAX_SHOWN),
-      responses: readMembers(responsesOf(this.members), book.changes),
+      changes: facts.flatMap(({ ids: [id = '', ...others] }) =>
+        [id, ...others].some((one) => this.changes.has(one)) ? id : [],
+      ),
+      examples: examples.map((shape) => this.example(shape, book, places)),
+      ...(read === undefined ? {} : { read }),
+      responses,
       responsesUnknown: this.isUnknown && !this.isCompared,
       // A client's owner cannot correct an outage or a service's own failure.
       outcomes: outcomesOf(this.outcomes).filter(({ code, status }) =>
@@ -318,7 +378,51 @@ class CallGuide {
     for (const pointer of errorPointers ?? []) this.named.set(pointer, (this.named.get(pointer) ?? 0) + 1);
   }
 
-  private body(shape: GuideShape, book: GuideBook, moved: GuideCall['moved']): GuideBody {
+  /** A request that stands for several shapes, in the rule book's paths and with values that its rules imply. */
+  private example(
+    shape: ExampleShape,
+    book: GuideBook,
+    { moved, paths }: Pick<GuideCall, 'moved' | 'paths'>,
+  ): GuideExample {
+    const values = requestValues(shape.edits, book.changes);
+    const { before, after, moves, ...body } = this.body(shape, book, moved, values);
+    const [v1Prefixes, v2Prefixes] = [[book.from, ...(book.alsoFrom ?? [])], [book.to]];
+    return {
+      ...body,
+      ...this.evidenceOf(shape, body, book, moved),
+      moves: moves.map((move) => ({
+        ...move,
+        ...(values.v1.has(generalPointer(move.from)) ? { isShown: true as const } : {}),
+      })),
+      before: withParameters(withTemplate(before, paths?.v1, v1Prefixes), values.v1),
+      after: withParameters(withTemplate(after, paths?.v2, v2Prefixes), values.v2),
+      earlier: shape.earlier,
+    };
+  }
+
+  /** The evidence for several shapes together: that of each. */
+  private evidenceOf(
+    { parts }: ExampleShape,
+    { isVerified, evidence }: Pick<GuideBody, 'isVerified' | 'evidence'>,
+    book: GuideBook,
+    moved: GuideCall['moved'],
+  ): Pick<GuideBody, 'isVerified' | 'evidence'> {
+    if (isVerified || parts.length < 2) return { isVerified, evidence };
+    const bodies = parts.map((part) => this.body(part, book, moved));
+    const left = bodies.find((body) => !body.isVerified);
+    if (left !== undefined) return { isVerified: false, evidence: left.evidence };
+    return {
+      isVerified: true,
+      evidence: 'Verified: V2 takes requests with these members, though none had all of them.',
+    };
+  }
+
+  private body(
+    shape: GuideShape,
+    book: GuideBook,
+    moved: GuideCall['moved'],
+    values?: ExampleValues,
+  ): GuideBody {
     const { count, last, path, edits, hasBody } = shape;
     const moves = movesOf(edits, book.changes);
     const after = this.atV2(path, edits, book) ?? shape.atV2 ?? moved?.v2 ?? `${this.method} ${path}`;
@@ -371,8 +475,9 @@ class CallGuide {
         shape.attributes ?? [],
         undefined,
         new MovedMembers(ofBody).wrapper,
+        values?.v1,
       ),
-      after: printedRequest(heads.after, kept, undefined),
+      after: printedRequest(heads.after, kept, undefined, '', values?.v2),
       moves: [...moves, ...this.refusedMoves(shape, refused)],
       ...(isAccepted || (shape.refusedAt.size === 0 && refused.length === dropped.length)
         ? {}
@@ -510,7 +615,7 @@ function readMembers(
 /** How V1's value of a member follows from V2's, by the rules of its change that name it. */
 function todayWords({ change, v1, v2 }: ResponseMember, changes: readonly GuidedChange[]): string {
   const { request = [], response = [] } = changes.find(({ id }) => id === change) ?? {};
-  const names = new Set([v1, v2].flatMap((place) => nameAt(place) ?? []));
+  const names = new Set([v1, v2].flatMap((place) => lastName(place) ?? []));
   const declared = response.flatMap((rule) => {
     if (!('path' in rule) || !names.has(rule.path.at(-1) ?? '')) return [];
     if ('conversion' in rule) return conversionRemark(rule.conversion);
@@ -540,7 +645,7 @@ function remarkOf(edit: EditRecord, changes: readonly GuidedChange[]): string {
   }
   if (note !== undefined) return general;
   const known = changes.find(({ id }) => id === change);
-  const names = new Set([from, path].flatMap((place) => nameAt(place) ?? []));
+  const names = new Set([from, path].flatMap((place) => lastName(place) ?? []));
   const isQuery = (from ?? path)?.startsWith('?') === true;
   // A value that a rule adds to a query may be a key: only those in bodies are shown.
   const words = isQuery
@@ -557,10 +662,44 @@ function remarkOf(edit: EditRecord, changes: readonly GuidedChange[]): string {
   return first === undefined || first === '' || others.length > 0 ? general : first;
 }
 
-/** The last name of a pointer, or that of a parameter. */
-function nameAt(place: string | undefined): string | undefined {
-  if (place === undefined || place.startsWith('?')) return place?.slice(1);
-  return tokenName(place.slice(place.lastIndexOf('/') + 1));
+/** Members of responses in the order in which the rule book's requests have them: inverse rules apply in the reverse order. */
+function inOrder(
+  members: readonly ResponseMember[],
+  changes: readonly GuidedChange[],
+): readonly ResponseMember[] {
+  const byChange = Map.groupBy(members, ({ change }) => change);
+  const known = changes.flatMap(({ id, response }) => {
+    const own = byChange.get(id) ?? [];
+    return response?.some(({ rule }) => rule === 'inverse') === true ? own.toReversed() : own;
+  });
+  return [...new Set([...known, ...members])];
+}
+
+/** Sketches of V1's and V2's response with the members that differ; undefined if their places are unknown, or there are none. */
+function readSketches(members: readonly GuideResponse[], { v1, v2 }: ExampleValues): GuideCall['read'] {
+  if (members.length === 0 || members.some(({ isMade }) => isMade === true)) return undefined;
+  return {
+    before: sketchJson(
+      members.map((member) => member.v1),
+      '',
+      v1,
+    ),
+    after: sketchJson(
+      members.flatMap((member) => member.v2 ?? []),
+      '',
+      v2,
+    ),
+  };
+}
+
+/** A printed request with these values of its parameters. */
+function withParameters(text: string, values: ReadonlyMap<string, string>): string {
+  const [line = ''] = text.split('\n', 1);
+  let shown = line;
+  for (const [place, value] of values)
+    if (place.startsWith('?'))
+      shown = shown.replace(`${place.slice(1)}=${MASKED}`, () => `${place.slice(1)}=${value}`);
+  return shown + text.slice(line.length);
 }
 
 /** Describes for the author of a client how a rule changes a value; empty if the member's places say everything. */

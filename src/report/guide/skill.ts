@@ -12,6 +12,7 @@ import {
   presentWords,
   stepText,
 } from './guide-document.ts';
+import { isId, withTemplate } from './guide-shapes.ts';
 
 /** A file of a skill: its path in the folder, and its text. */
 export interface SkillFile {
@@ -62,7 +63,7 @@ export function skillCases({ calls, version }: GuideDocument): readonly SkillCas
     call.bodies
       .filter(({ isKnownToFail }) => isKnownToFail !== true)
       .map((body) => {
-        const { method, path, query, fields, members } = sketched(withPath(body.after, call.paths?.v2));
+        const { method, path, query, fields, members } = sketched(withTemplate(body.after, call.paths?.v2));
         const before = sketched(body.before);
         const gone = [
           ...before.fields
@@ -115,35 +116,6 @@ function sketched(text: string): Sketched {
     return [field.slice(0, colon), field.slice(colon + 2)] as const;
   });
   return { method, path: named.join('/'), query: [...new Set(names)], fields, members };
-}
-
-/** A printed request with the rule book's path and query instead of those from the log, whose ids are values. */
-function withPath(text: string, place: string | undefined): string {
-  const [line = ''] = text.split('\n', 1);
-  const [method = '', target = ''] = line.split(' ');
-  const [path = '', query] = target.split('?', 2);
-  const [template = '', ofPlace = ''] = place?.split('?', 2) ?? [];
-  const [segments, sent] = [template.split('/'), path.split('/')];
-  const isThere =
-    segments.length === sent.length && segments.every((segment, at) => isOfSegment(sent[at] ?? '', segment));
-  // The operator's own program may use another path.
-  if (place === undefined || !isThere) return text;
-  const known = new Map(ofPlace.split('&').map((part) => [part.split('=', 1)[0], part]));
-  const parts = query?.split('&').map((part) => known.get(part.split('=', 1)[0]) ?? part);
-  return `${method} ${template}${parts === undefined ? '' : `?${parts.join('&')}`}${text.slice(line.length)}`;
-}
-
-/** Whether a segment of a path fits one of a template, such as `inv_{id}`. */
-function isOfSegment(segment: string, template: string): boolean {
-  const [open, close] = [template.indexOf('{'), template.lastIndexOf('}')];
-  if (open === -1 || close < open) return segment === template;
-  const [before, after] = [template.slice(0, open), template.slice(close + 1)];
-  const isLonger = segment.length > before.length + after.length;
-  return isLonger && segment.startsWith(before) && segment.endsWith(after);
-}
-
-function isId(segment: string): boolean {
-  return /^\d+$/.test(segment) || /^[0-9a-f]{8}-[0-9a-f-]{27}$/i.test(segment) || segment === '…';
 }
 
 /** Pointers of all members of a value; of lists, those of the elements. */
@@ -210,7 +182,7 @@ function searchText(guide: GuideDocument): string {
     add(from, `the prefix of V1; in V2 it is ${printPrefix(guide.to)}`, 'every call');
   for (const { name, bodies, responses, paths } of guide.calls) {
     for (const { before, moves } of bodies) {
-      const { path } = sketched(withPath(before, paths?.v1));
+      const { path } = sketched(withTemplate(before, paths?.v1));
       const [below = ''] = path.slice(guide.from.length).split('/{…}', 1);
       add(below, 'the path of the call', name);
       for (const { from, to } of moves.filter((move) => move.from !== ADDED))
@@ -248,8 +220,8 @@ function callSections(call: GuideCall): string[] {
     `## ${markdownText(name)}`,
     `${counted(count, 'request')}.${moved === undefined ? '' : ` ${markdownCode(moved.v1)} is now ${markdownCode(moved.v2)}.`}`,
     ...bodies.flatMap(({ before, after, moves, evidence, isKnownToFail }) => [
-      `**Before**\n\n${markdownBlock('http', withPath(before, paths?.v1))}`,
-      `**${isKnownToFail === true ? 'V2 does not accept this: ask a person' : 'After'}**\n\n${markdownBlock('http', withPath(after, paths?.v2))}`,
+      `**Before**\n\n${markdownBlock('http', withTemplate(before, paths?.v1))}`,
+      `**${isKnownToFail === true ? 'V2 does not accept this: ask a person' : 'After'}**\n\n${markdownBlock('http', withTemplate(after, paths?.v2))}`,
       markdownText(evidence),
       ...(moves.length === 0
         ? []

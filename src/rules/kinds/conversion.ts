@@ -26,6 +26,8 @@ export interface ConversionWords<Own> {
   loss?(conversion: Own): string | undefined;
   /** The instruction for changing a client: `multiply the number by 100`. */
   remark(this: void, conversion: Own): string;
+  /** The JSON text of a value that the conversion accepts, for an example. */
+  sample(this: void, conversion: Own): string;
   /** How a guide describes the value in V2 if it does not know which of several rules applied: `the number is in another unit`. */
   readonly remarkOfAny: string;
   /** Why a conversion has no inverse: the words after "since". */

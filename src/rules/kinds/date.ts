@@ -70,6 +70,7 @@ export const words: ConversionWords<DateConversion> = {
   },
   remark,
   remarkOfAny: 'the date is written in another form',
+  sample: (own) => sampleDate(own) ?? '"2026-12-24"',
 };
 
 /** The effect of `date` on a schema. */
@@ -85,11 +86,15 @@ export const schema: ConversionSchema<DateConversion> = {
 
 /** With an example, because the names of forms say little without the rule book. */
 function remark(own: DateConversion): string {
-  const start = dateConversion('datetime', own.from, own.zone, own.at);
-  const before = conversion.converter(start)('"2026-12-24T00:00:00Z"');
+  const before = sampleDate(own);
   const after = before === undefined ? undefined : conversion.converter(own)(before);
   const forms = `write the date as ${own.to}, not as ${own.from}`;
   return after === undefined ? forms : `${forms}, such as ${after}, not ${before}`;
+}
+
+function sampleDate({ from, zone, at }: DateConversion): string | undefined {
+  const conversionFrom = dateConversion('datetime', from, zone, at);
+  return conversion.converter(conversionFrom)('"2026-12-24T00:00:00Z"');
 }
 
 /** How a rule book writes `date`. */

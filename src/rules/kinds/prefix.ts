@@ -28,6 +28,7 @@ export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `prefix ${name} with ${own.with}`,
   remark: (own) => `put ${own.with} in front of the text`,
   remarkOfAny: 'the text begins differently',
+  sample: () => '"7"',
 };
 
 /** The effect of `prefix` on a schema. */

@@ -28,6 +28,7 @@ export const words: ConversionWords<QuoteConversion> = {
       ? 'write the number as a text, with the same characters'
       : 'write the text as a number, with the same digits',
   remarkOfAny: 'now a text, with the same characters',
+  sample: () => '7',
 };
 
 /** The effect of `quote` on a schema. */

@@ -33,6 +33,7 @@ export const words: ConversionWords<ScaleConversion> = {
   say: ({ by }, name) => `scale ${name} by ${by}`,
   remark: ({ by }) => `multiply the number by ${by}`,
   remarkOfAny: 'the number is in another unit',
+  sample: ({ by }) => (Number(by) < 1 ? '1050' : '10.5'),
 };
 
 /** The effect of `scale` on a schema. */

@@ -25,6 +25,7 @@ export const words: ConversionWords<PrefixConversion> = {
   say: (own, name) => `take the prefix ${own.with} from ${name}`,
   remark: (own) => `remove ${own.with} from the start of the text`,
   remarkOfAny: 'the text begins differently',
+  sample: (own) => JSON.stringify(`${own.with}7`),
 };
 
 export { schema } from './prefix.ts';

@@ -22,6 +22,7 @@ export const conversion: ConversionKind<QuoteConversion> = {
 export const words: ConversionWords<QuoteConversion> = {
   ...wordsOfQuote,
   remarkOfAny: 'now a number, with the same digits',
+  sample: () => '"7"',
 };
 
 /** The effect of `unquote` on a schema. */

@@ -76,6 +76,11 @@ export function conversionRemark(conversion: Conversion): string {
   return CONVERSION_WORDS[conversion.rule].remark(conversion);
 }
 
+/** The JSON text of a value that a conversion accepts, for an example. */
+export function conversionSample(conversion: Conversion): string {
+  return CONVERSION_WORDS[conversion.rule].sample(conversion);
+}
+
 /** How a guide describes a value that a rule called `name` wrote; undefined for a rule that does not change values. */
 export function ruleRemark(name: string): string | undefined {
   if (isConversionName(name)) return CONVERSION_WORDS[name].remarkOfAny;

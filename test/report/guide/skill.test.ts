@@ -26,7 +26,9 @@ function guideOf(bodies: readonly GuideBody[], parts: Partial<GuideDocument> = {
     from: '/api/v1',
     to: '/api/v2',
     version: { field: 'x-api-version', value: '2025-01-01' },
-    changes: [{ id: 'wrapper', summary: 'No wrapper.' }],
+    first: '2026-11-20T12:00:00.000Z',
+    latest: '2026-11-20T12:00:00.000Z',
+    changes: [{ id: 'wrapper', summary: 'No wrapper.', prose: 'No wrapper.' }],
     end: [],
     calls: [
       {
@@ -34,6 +36,8 @@ function guideOf(bodies: readonly GuideBody[], parts: Partial<GuideDocument> = {
         count: 3,
         last: '2026-11-20T12:00:00.000Z',
         bodies,
+        changes: ['wrapper'],
+        examples: [],
         responses: [],
         responsesUnknown: true,
         outcomes: [],
@@ -91,7 +95,7 @@ test.each<[after: string, v2: string, path: string, query: readonly string[] | u
     'GET /api/v2/shops/{name}/a.b',
   ],
   // Elsewhere than the rule book says: a program led there.
-  ['GET /api/v2/search/7', '/api/v2/shops/{name}', '/api/v2/search/{…}', undefined, 'GET /api/v2/search/7'],
+  ['GET /api/v2/search/7', '/api/v2/shops/{name}', '/api/v2/search/{…}', undefined, 'GET /api/v2/search/…'],
 ])('the path of %s is that of the rule book, and has no id of the log', (after, v2, path, query, shown) => {
   const fields = 'X-Tenant-Id: …\nX-Both: …';
   const one = body({

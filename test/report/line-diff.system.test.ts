@@ -4,8 +4,8 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { unifiedDiff } from '../../../src/inspector/diff/diff.ts';
-import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { unifiedDiff } from '../../src/report/line-diff.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test.each([
   ['a changed line', 'a\nb\nc\n', 'a\nB\nc\n'],

@@ -1,0 +1,171 @@
+import { generalPointer, tokenName } from '../../json/pointer.ts';
+import { printScalar } from '../../json/names.ts';
+import type { EditRecord } from '../../rewrite/records.ts';
+import {
+  converterOf,
+  type Conversion,
+  inverseConversion,
+  textConverterOf,
+} from '../../rules/kinds/convert.ts';
+import { conversionSample } from '../../rules/kinds/words.ts';
+import type { Change } from '../../rules/rule-book.ts';
+import type { MappedValue } from '../../rules/rule.ts';
+import type { ResponseMember } from '../client-report.ts';
+
+/** Values for the examples of a guide, by their place in V1 and in V2: the log has none, so they follow from the rules alone. */
+export interface ExampleValues {
+  /** JSON texts by general pointer, and texts by parameter (`?name`). */
+  readonly v1: ReadonlyMap<string, string>;
+  readonly v2: ReadonlyMap<string, string>;
+}
+
+/** Changes with their rules, which a saved report does not have. */
+type ValueChanges = readonly (Pick<Change, 'id'> & Partial<Pick<Change, 'request' | 'query' | 'response'>>)[];
+
+/** Maximum characters of a value that a rule writes. */
+const MAX_CHARACTERS = 40;
+
+/** A step of a value on its way from V1 to V2. */
+interface Step {
+  /** JSON text of a value that it takes. */
+  readonly sample: string;
+  readonly toV2: (json: string) => string | undefined;
+}
+
+/** Values for a request that had these edits. */
+export function requestValues(edits: readonly EditRecord[], changes: ValueChanges): ExampleValues {
+  const [v1, v2] = [new Map<string, string>(), new Map<string, string>()];
+  const bySource = Map.groupBy(
+    edits.filter(({ note, header }) => note === undefined && header === undefined),
+    ({ from = '' }) => generalPointer(from),
+  );
+  for (const [from, ofMember] of bySource) {
+    const to = ofMember.findLast(({ path }) => path !== undefined)?.path;
+    if (from === '') {
+      for (const edit of ofMember) {
+        const json = writtenBy(edit, changes);
+        if (json !== undefined && edit.path !== undefined) v2.set(generalPointer(edit.path), json);
+      }
+    } else if (to !== undefined) {
+      // A value that several members get, or that is put together, has no text of its own.
+      if (new Set(ofMember.map(({ path }) => path)).size > 1) continue;
+      const [before, after] = exampleOf(ofMember.flatMap((edit) => stepsOf(edit, changes))) ?? [];
+      if (before === undefined || after === undefined) continue;
+      v1.set(from, before);
+      v2.set(generalPointer(to), after);
+    }
+  }
+  return { v1, v2 };
+}
+
+/** Values for a response with these members. */
+export function responseValues(members: readonly ResponseMember[], changes: ValueChanges): ExampleValues {
+  const [v1, v2] = [new Map<string, string>(), new Map<string, string>()];
+  for (const same of Map.groupBy(members, ({ v1: place }) => place).values()) {
+    const [{ v1: from, v2: to } = { v1: '' }] = same;
+    if (to === undefined || !same.some(({ hasOtherValues }) => hasOtherValues === true)) continue;
+    // Each edit of a change has a row; its rules are counted once.
+    const byChange = new Map(same.map((member) => [member.change, member]));
+    const steps = [...byChange.values()].flatMap((member) => stepsOfResponse(member, changes));
+    const [before, after] = exampleOf(steps) ?? [];
+    if (before === undefined || after === undefined) continue;
+    v1.set(from, before);
+    v2.set(to, after);
+  }
+  return { v1, v2 };
+}
+
+/** A value that passes all steps, before and after; undefined if the first step's own does not. */
+function exampleOf(steps: readonly Step[]): readonly [before: string, after: string] | undefined {
+  const [first] = steps;
+  if (first === undefined) return undefined;
+  let json: string | undefined = first.sample;
+  for (const { toV2 } of steps) json = json === undefined ? undefined : toV2(json);
+  return json === undefined ? undefined : [first.sample, json];
+}
+
+/** The rules of an edit that change its value; none if it is not certain which. */
+function stepsOf({ change, rule, from, path }: EditRecord, changes: ValueChanges): readonly Step[] {
+  const known = changes.find(({ id }) => id === change);
+  const names = new Set([from, path].flatMap((place) => lastName(place) ?? []));
+  if (from?.startsWith('?') === true)
+    return (known?.query ?? []).flatMap((one) => {
+      if (one.rule !== rule || !('parameter' in one) || !names.has(one.parameter)) return [];
+      if ('conversion' in one) return [textStep(one.conversion)];
+      return 'values' in one ? mapSteps(one.values, ({ text }) => text) : [];
+    });
+  return (known?.request ?? []).flatMap((one) => {
+    if (one.rule !== rule || !('member' in one) || !names.has(one.member)) return [];
+    if ('conversion' in one) return [stepOf(one.conversion)];
+    return 'values' in one ? mapSteps(one.values, printScalar) : [];
+  });
+}
+
+/** The same for a member of a response, whose rules lead from V2 to V1. */
+function stepsOfResponse({ change, v1, v2 }: ResponseMember, changes: ValueChanges): readonly Step[] {
+  const { request = [], response = [] } = changes.find(({ id }) => id === change) ?? {};
+  const names = new Set([v1, v2].flatMap((place) => lastName(place) ?? []));
+  if (response.some(({ rule }) => rule === 'inverse'))
+    return request.flatMap((one) => {
+      if (!('member' in one) || !names.has(one.member)) return [];
+      if ('conversion' in one) return [stepOf(one.conversion)];
+      return 'values' in one ? mapSteps(one.values, printScalar) : [];
+    });
+  return response.toReversed().flatMap((one) => {
+    if (!('path' in one) || !names.has(one.path.at(-1) ?? '')) return [];
+    if ('conversion' in one) {
+      const toV2 = inverseConversion(one.conversion);
+      return typeof toV2 === 'string' ? [] : [stepOf(toV2)];
+    }
+    if (!('values' in one)) return [];
+    return mapSteps(
+      one.values.map(({ from, to }) => ({ from: to, to: from })),
+      printScalar,
+    );
+  });
+}
+
+function stepOf(conversion: Conversion): Step {
+  return { sample: conversionSample(conversion), toV2: converterOf(conversion) };
+}
+
+/** A parameter has a text, without a type. */
+function textStep(conversion: Conversion): Step {
+  return {
+    sample: conversionSample(conversion).replaceAll(/^"|"$/g, ''),
+    toV2: textConverterOf(conversion),
+  };
+}
+
+function mapSteps(
+  values: readonly MappedValue[],
+  print: (value: MappedValue['from']) => string,
+): readonly Step[] {
+  const [first] = values;
+  if (first === undefined) return [];
+  return [
+    {
+      sample: print(first.from),
+      toV2: (text) => {
+        const pair = values.find(({ from }) => print(from) === text);
+        return pair === undefined ? undefined : print(pair.to);
+      },
+    },
+  ];
+}
+
+/** The value that a rule adds to a body; one of a query may be a key. */
+function writtenBy({ change, rule, path }: EditRecord, changes: ValueChanges): string | undefined {
+  const name = lastName(path);
+  if (name === undefined || path?.startsWith('/') !== true) return undefined;
+  for (const one of changes.find(({ id }) => id === change)?.request ?? [])
+    if (one.rule === rule && 'json' in one && one.member === name && one.json.length <= MAX_CHARACTERS)
+      return one.json;
+  return undefined;
+}
+
+/** The last name of a pointer, or that of a parameter. */
+export function lastName(place: string | undefined): string | undefined {
+  if (place === undefined || place.startsWith('?')) return place?.slice(1);
+  return tokenName(place.slice(place.lastIndexOf('/') + 1));
+}

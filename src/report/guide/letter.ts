@@ -1,0 +1,553 @@
+import { printPrefix } from '../../rules/rule.ts';
+import { wouldFailWords } from '../../rollout/body-checks.ts';
+import { bodyCheckCounts, outcomeWords } from '../client-report.ts';
+import { isSameJsonLine, type DiffLine, lineDiff } from '../line-diff.ts';
+import { Zone } from '../plan/zone.ts';
+import { count, counted } from '../text.ts';
+import {
+  ADDED,
+  dayText,
+  type EndOfV1,
+  type GuideCall,
+  type GuideDocument,
+  type GuideExample,
+  type GuideMistake,
+  OTHER_SHAPE,
+} from './guide-document.ts';
+
+/** Text in a line: plain, code, or an address of the rule book. */
+export type Inline = string | { readonly code: string } | { readonly link: string };
+
+/** A part of a letter, the same in every format. */
+export type Block =
+  | { readonly kind: 'heading' | 'paragraph' | 'label'; readonly text: readonly Inline[] }
+  | { readonly kind: 'bullets'; readonly items: readonly (readonly Inline[])[] }
+  | {
+      readonly kind: 'table';
+      readonly head: readonly string[];
+      readonly rows: readonly (readonly (readonly Inline[])[])[];
+    }
+  /** Before and after in one, with the lines marked that differ. */
+  | { readonly kind: 'example'; readonly lines: readonly DiffLine[] };
+
+/** A guide as its reader gets it: half a screen to decide by, then what is needed for the work. */
+export interface Letter {
+  readonly title: string;
+  readonly summary: readonly Block[];
+  readonly details: readonly Block[];
+}
+
+/** The refusal of an operation that ends with V1: no correction of the request helps. */
+const GONE = 'operation-gone';
+
+/** Made by the operator's own program: no rule says how. */
+const BY_PROGRAM = "today the operator's own program converts it to V2's form: ask for its logic";
+
+/** Maximum examples of a call. */
+const MAX_EXAMPLES = 3;
+
+/** Writes the letter of a guide. Each fact, value and line that every call shares is in it once. */
+export function letterOf(guide: GuideDocument): Letter {
+  const { requests, calls, omitted } = guide;
+  const title = titleOf(guide);
+  if (requests === 0)
+    return {
+      title,
+      summary: [paragraph('No V1 request of this client is among those examined.')],
+      details: [],
+    };
+  const shared = sharedFields(calls);
+  const said = new Said(guide, shared);
+  const everywhere = everyCall(guide, shared);
+  const sections = calls.flatMap((call) => sectionOf(call, guide, said));
+  return {
+    title,
+    summary: [
+      paragraph(...opening(guide)),
+      ...callTable(guide, shared),
+      ...(everywhere.length === 0 ? [] : [label('In every call'), list(everywhere)]),
+      ...datesOf(guide),
+    ],
+    details: [
+      ...(sections.some(({ kind }) => kind === 'example') ? [paragraph(...legend(calls))] : []),
+      ...sections,
+      ...mistakesPart(guide),
+      ...(omitted > 0 ? [paragraph(`Not shown: ${counted(omitted, 'request')} of other kinds.`)] : []),
+    ],
+  };
+}
+
+/** The name of a client in a sentence, and the title of its letter. */
+export function titleOf({ name, client }: Pick<GuideDocument, 'name' | 'client'>): string {
+  return `From V1 to V2: ${name ?? `client ${client}`}`;
+}
+
+function paragraph(...text: readonly Inline[]): Block {
+  return { kind: 'paragraph', text };
+}
+
+function heading(...text: readonly Inline[]): Block {
+  return { kind: 'heading', text };
+}
+
+function label(...text: readonly Inline[]): Block {
+  return { kind: 'label', text };
+}
+
+function list(items: readonly (readonly Inline[])[]): Block {
+  return { kind: 'bullets', items };
+}
+
+function code(text: string): Inline {
+  return { code: text };
+}
+
+/** Who calls V1, how much, until when that works, and what to do. */
+function opening(guide: GuideDocument): readonly Inline[] {
+  const { name, client, requests, calls, end, zone } = guide;
+  const last = end.find(({ isEnd }) => isEnd === true);
+  const [first, latest] = [guide.first, guide.latest].map((time) =>
+    dayText(Date.parse(time), new Zone(zone ?? 'UTC')),
+  );
+  const when = first === latest ? `on ${first}` : `between ${first} and ${latest}`;
+  const dryRuns = dryRunWords(guide);
+  const refused = guide.mistakes.reduce((sum, one) => (one.code === GONE ? sum : sum + one.count), 0);
+  return [
+    `Your client ${name ?? client} still uses V1 of the API: it sent ${counted(requests, 'request')} ${when}. `,
+    ...(last === undefined ? ['V1 has no end date yet.'] : stepInlines(last)),
+    calls.length === 0
+      ? ' It is unknown what has to change: no accepted request shows it.'
+      : ` Please move ${calls.length === 1 ? 'this call' : `these ${count(calls.length)} calls`} to V2${last === undefined ? '' : ' by then'}${addressWords(calls)}.`,
+    ...(dryRuns === '' ? [] : [` ${dryRuns}`]),
+    ...(refused === 0
+      ? []
+      : [
+          ` Apart from that, ${counted(refused, 'request')} ${refused === 1 ? 'was' : 'were'} refused for a mistake in ${refused === 1 ? 'it' : 'them'}, to be corrected for either version.`,
+        ]),
+  ];
+}
+
+/** Says how many of a client's requests would fail after the migration, by dry runs; empty without a verdict. */
+export function dryRunWords({ dryRuns }: Pick<GuideDocument, 'dryRuns'>): string {
+  const words = wouldFailWords(dryRuns);
+  return words === '' ? '' : `Its requests were checked without sending them to V2: ${words}.`;
+}
+
+function stepInlines({ text, link, times = [] }: EndOfV1): readonly Inline[] {
+  const when = times.length === 0 ? '' : ` ${times.join('; ')}.`;
+  return [`${text}${when}`, ...(link === undefined ? [] : [' ', { link }])];
+}
+
+/** A row for each call, most used first. */
+function callTable(guide: GuideDocument, shared: SharedFields): readonly Block[] {
+  const { calls, mistakes } = guide;
+  const gone = mistakes.filter((mistake) => mistake.code === GONE);
+  const rows = [
+    ...calls.map((call) => ({
+      count: call.count,
+      cells: [[placeIn(call, guide, 'v1')], [placeIn(call, guide, 'v2')], [changesIn(call, shared)]],
+    })),
+    ...gone.map((mistake) => ({
+      count: mistake.count,
+      cells: [[placeOfMistake(mistake, guide)], ['not in V2'], [mistake.remedy]],
+    })),
+  ].toSorted((one, other) => other.count - one.count);
+  if (rows.length === 0) return [];
+  return [
+    {
+      kind: 'table',
+      head: ['today', 'in V2', 'what else changes', 'requests'],
+      rows: rows.map((row) => [...row.cells, [count(row.count)]]),
+    },
+  ];
+}
+
+/** Method and path of a call below the version, in V1 or V2. */
+function placeIn(call: GuideCall, { from, to }: GuideDocument, version: 'v1' | 'v2'): Inline {
+  const { name, moved, paths, examples } = call;
+  const [example] = examples;
+  const line = (version === 'v1' ? example?.before : example?.after)?.split('\n', 1)[0];
+  const [method = '', target] = (moved?.[version] ?? line ?? '').split(' ');
+  const path = paths?.[version] ?? target?.split('?', 1)[0];
+  if (path === undefined) return name;
+  const prefix = version === 'v1' ? from : to;
+  return code(`${method} ${path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path}`);
+}
+
+function placeOfMistake({ call, place }: GuideMistake, { from }: GuideDocument): Inline {
+  if (place === undefined) return call;
+  const [method = '', path = ''] = place.split(' ');
+  return code(`${method} ${path.startsWith(`${from}/`) ? path.slice(from.length) : path}`);
+}
+
+/** What of a call changes beside its address and what all calls share. */
+function changesIn(call: GuideCall, shared: SharedFields): string {
+  const parts = new Set<string>();
+  for (const example of call.examples) {
+    const [before, after] = [partsOf(example.before, shared), partsOf(example.after, shared)];
+    if (!hasSameQuery(before, after, call)) parts.add('query');
+    if (before.fields.join('\n') !== after.fields.join('\n')) parts.add('header');
+    if (before.body !== after.body) parts.add('body');
+  }
+  const read = isReadElsewhere(call) ? 'response' : call.responsesUnknown ? 'response not known' : '';
+  const sent = [...parts];
+  const all = read === '' ? sent : [...sent, read];
+  return all.length === 0 ? 'nothing' : all.join(', ');
+}
+
+/** Whether two requests have the same query, apart from what the places of the call have. */
+function hasSameQuery(before: RequestParts, after: RequestParts, { paths }: GuideCall): boolean {
+  const own = (query: string, place = ''): string => {
+    const ofPlace = (place.split('?', 2)[1] ?? '').split('&');
+    return query
+      .split('&')
+      .filter((part) => !ofPlace.includes(part))
+      .join('&');
+  };
+  return own(before.query, paths?.v1) === own(after.query, paths?.v2);
+}
+
+function isReadElsewhere({ responses }: GuideCall): boolean {
+  return responses.length > 0;
+}
+
+/** The work of a client without any other change; empty if there is one. */
+function addressWords(calls: readonly GuideCall[]): string {
+  const isOther = ({ changes, responses, examples }: GuideCall): boolean =>
+    changes.length + responses.length > 0 || examples.some(({ moves }) => moves.length > 0);
+  if (calls.some(isOther)) return '';
+  const isSure = calls.every(
+    ({ responsesUnknown, unread, omitted, examples }) =>
+      !responsesUnknown && unread + omitted === 0 && examples.every(({ isVerified }) => isVerified),
+  );
+  return isSure ? '; only the address changes' : '; as far as is known, only the address changes';
+}
+
+/** The parts of a printed request. */
+interface RequestParts {
+  readonly method: string;
+  readonly path: string;
+  readonly query: string;
+  readonly fields: readonly string[];
+  readonly body: string;
+}
+
+function partsOf(text: string, { before, after }: SharedFields): RequestParts {
+  const at = text.indexOf('\n\n');
+  const head = at === -1 ? text : text.slice(0, at);
+  const [line = '', ...fields] = head.split('\n');
+  const [method = '', target = ''] = line.split(' ');
+  const [path = '', query = ''] = target.split('?', 2);
+  const isShared = (field: string): boolean => before.includes(field) || after.includes(field);
+  return {
+    method,
+    path,
+    query,
+    fields: fields.filter((field) => !isShared(field)),
+    body: at === -1 ? '' : text.slice(at + 2),
+  };
+}
+
+/** Header lines that every call has today, and in V2. */
+interface SharedFields {
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+const NOTHING_SHARED: SharedFields = { before: [], after: [] };
+
+function sharedFields(calls: readonly GuideCall[]): SharedFields {
+  const examples = calls.flatMap((call) => call.examples);
+  const inAll = (side: 'before' | 'after'): readonly string[] => {
+    const all = examples.map((example) => partsOf(example[side], NOTHING_SHARED).fields);
+    return (all[0] ?? []).filter((field) => all.every((fields) => fields.includes(field)));
+  };
+  return { before: inAll('before'), after: inAll('after') };
+}
+
+/** What holds for each call. */
+function everyCall(guide: GuideDocument, shared: SharedFields): readonly (readonly Inline[])[] {
+  const { from, alsoFrom = [], to, version } = guide;
+  const prefixes = [from, ...alsoFrom].flatMap((prefix, at): readonly Inline[] => [
+    ...(at === 0 ? [] : [' or ']),
+    code(printPrefix(prefix)),
+  ]);
+  const fields = shared.before.filter((field) => !shared.after.includes(field));
+  const added = shared.after.filter((field) => !shared.before.includes(field));
+  const codes = (lines: readonly string[]): readonly Inline[] =>
+    lines.flatMap((line, at): readonly Inline[] => [...(at === 0 ? [] : [', ']), code(line)]);
+  return [
+    ['The path begins with ', code(printPrefix(to)), ' instead of ', ...prefixes, '.'],
+    ...(added.length === 0 && fields.length === 0
+      ? []
+      : [
+          added.length === 0
+            ? ['Leave out ', ...codes(fields), '.']
+            : [
+                'Send ',
+                ...codes(added),
+                ...(fields.length === 0 ? [] : [' instead of ', ...codes(fields)]),
+                '.',
+              ],
+        ]),
+    ...(version === undefined
+      ? []
+      : [
+          [
+            'Send ',
+            code(`${version.field}: ${version.value}`),
+            ', so that later releases of V2 do not affect you unexpectedly.',
+          ],
+        ]),
+  ];
+}
+
+/** The steps of V1's end that the opening does not say. */
+function datesOf({ end }: GuideDocument): readonly Block[] {
+  const others = end.filter(({ isEnd }) => isEnd !== true);
+  return others.length === 0 ? [] : [label('Dates'), list(others.map(stepInlines))];
+}
+
+/** Explains the marks, and says once what is true of all examples. */
+function legend(calls: readonly GuideCall[]): readonly Inline[] {
+  const examples = calls.flatMap((call) => call.examples);
+  const isSure = examples.every(({ isVerified }) => isVerified);
+  return [
+    'Below, lines with ',
+    code('-'),
+    ' are those of V1, and lines with ',
+    code('+'),
+    ' take their place in V2; ',
+    code('…'),
+    ' is any value. ',
+    isSure
+      ? 'V2 has accepted each of these requests.'
+      : 'V2 has accepted these requests, unless a section says that one is not verified.',
+  ];
+}
+
+/** What the letter has said so far, so that nothing is said twice. */
+class Said {
+  readonly shared: SharedFields;
+  private readonly prose: ReadonlyMap<string, string>;
+  private readonly sentences = new Set<string>();
+  private readonly responses: GuideCall[] = [];
+
+  constructor({ changes }: GuideDocument, shared: SharedFields) {
+    this.shared = shared;
+    this.prose = new Map(changes.map(({ id, prose }) => [id, prose]));
+  }
+
+  /** The facts of a call that are new to the reader. */
+  facts({ changes }: GuideCall): readonly string[] {
+    return this.fresh(changes.flatMap((id) => this.prose.get(id) ?? []).filter((text) => text !== ''));
+  }
+
+  /** A call whose example of a response shows all that this one would. */
+  responseLike(call: GuideCall): GuideCall | undefined {
+    const rowsOf = ({ responses }: GuideCall): readonly string[] =>
+      responses.map(({ v1, v2 }) => JSON.stringify([v1, v2]));
+    const rows = rowsOf(call);
+    const alike = this.responses.find((one) => {
+      const known = new Set(rowsOf(one));
+      return rows.every((row) => known.has(row));
+    });
+    if (alike === undefined) this.responses.push(call);
+    return alike;
+  }
+
+  fresh(sentences: readonly string[]): readonly string[] {
+    const left = sentences.filter((sentence) => !this.sentences.has(sentence));
+    for (const sentence of left) this.sentences.add(sentence);
+    return [...new Set(left)];
+  }
+}
+
+/** A call: what it sends and reads, before and after, with what lines cannot show. Empty if only what all calls share changes. */
+function sectionOf(call: GuideCall, guide: GuideDocument, said: Said): readonly Block[] {
+  const facts = said.facts(call);
+  const shown = shownOf(call);
+  const requests = shown.flatMap((example) => requestPart(example, shown.length > 1, { call, said }));
+  const parts = [
+    ...(facts.length === 0 ? [] : [paragraph(facts.map(ended).join(' '))]),
+    ...requests,
+    ...responsePart(call, guide, said),
+    ...remarksOf(call, shown),
+  ];
+  return parts.length === 0 ? [] : [heading(placeIn(call, guide, 'v1')), ...parts];
+}
+
+/** The examples of a call that help its owner: not those without a member that nobody accepted, beside others. */
+function shownOf({ examples }: GuideCall): readonly GuideExample[] {
+  const helpful = examples.filter(
+    ({ before, isVerified }) => isVerified || !before.endsWith(`\n${OTHER_SHAPE}`),
+  );
+  return (helpful.length === 0 ? examples : helpful).slice(0, MAX_EXAMPLES);
+}
+
+function requestPart(
+  example: GuideExample,
+  isOneOfSeveral: boolean,
+  { call, said }: { readonly call: GuideCall; readonly said: Said },
+): readonly Block[] {
+  const { before, after, isKnownToFail, count: seen } = example;
+  const [old, now] = [partsOf(before, said.shared), partsOf(after, said.shared)];
+  const isSame =
+    hasSameQuery(old, now, call) && old.fields.join('\n') === now.fields.join('\n') && old.body === now.body;
+  const notes = notesOf(example, said);
+  const evidence = example.isVerified ? [] : [paragraph(example.evidence)];
+  const older =
+    example.earlier.length === 0
+      ? []
+      : [
+          paragraph(
+            'Not sent since the rules of this migration changed, and shown by the earlier ones: ',
+            ...codesOf(example.earlier),
+            '.',
+          ),
+        ];
+  if (isSame && isKnownToFail !== true && !isOneOfSeveral) return [...notes, ...evidence, ...older];
+  const title =
+    isKnownToFail === true
+      ? `Request, ${counted(seen, 'time')}: the gateway sends this, and V2 does not accept it`
+      : `Request${isOneOfSeveral ? `, ${counted(seen, 'time')}` : ''}`;
+  return [
+    label(title),
+    { kind: 'example', lines: lineDiff(printed(old), printed(now), isSameJsonLine) },
+    ...notes,
+    ...evidence,
+    ...older,
+  ];
+}
+
+function printed({ method, path, query, fields, body }: RequestParts): string {
+  const head = [`${method} ${path}${query === '' ? '' : `?${query}`}`, ...fields].join('\n');
+  return body === '' ? head : `${head}\n\n${body}`;
+}
+
+/** Remarks of rules that no example shows, each once in a letter. */
+function notesOf({ moves }: GuideExample, said: Said): readonly Block[] {
+  const byProgram = moves.filter(({ remark }) => remark === BY_PROGRAM);
+  const notes = moves.flatMap(({ from, to, remark, isShown }) =>
+    remark === '' || remark === BY_PROGRAM || isShown === true
+      ? []
+      : [{ name: shortName(to ?? from), remark }],
+  );
+  const fresh = new Set(said.fresh(notes.map(({ name, remark }) => `${name}: ${remark}`)));
+  const items = notes
+    .filter(({ name, remark }) => fresh.has(`${name}: ${remark}`))
+    .map(({ name, remark }): readonly Inline[] => [code(name), `: ${remark}.`]);
+  return [
+    ...(items.length === 0 ? [] : [list(items)]),
+    ...(byProgram.length === 0 ? [] : [paragraph(...programWords(byProgram))]),
+  ];
+}
+
+/** What the operator's own program does to a request. */
+function programWords(moves: GuideExample['moves']): readonly Inline[] {
+  const from = moves.flatMap((move) => (move.from === ADDED || move.from === '' ? [] : [move.from]));
+  const to = moves.flatMap((move) => (move.to === undefined || move.to === '/' ? [] : [move.to]));
+  const what: readonly Inline[] =
+    from.length === 0
+      ? to.length === 0
+        ? ['makes this request of yours']
+        : ['adds ', ...codesOf(to)]
+      : to.length === 0
+        ? ['takes ', ...codesOf(from), ' out']
+        : ['makes ', ...codesOf(to), ' of ', ...codesOf(from)];
+  return ['A program of the gateway ', ...what, " today: ask the API's team for its logic."];
+}
+
+function codesOf(places: readonly string[]): readonly Inline[] {
+  const named = [...new Set(places.map(shortName))];
+  return named.flatMap((name, at): readonly Inline[] => [
+    ...(at === 0 ? [] : [at === named.length - 1 ? ' and ' : ', ']),
+    code(name),
+  ]);
+}
+
+/** A pointer, parameter or field as people write it: `customer.name`. */
+function shortName(place: string): string {
+  if (place === '/' || place === '') return 'the body';
+  if (!place.startsWith('/')) return place.replaceAll(/^\?|:$/g, '');
+  return place.slice(1).replaceAll('/', '.');
+}
+
+function responsePart(call: GuideCall, guide: GuideDocument, said: Said): readonly Block[] {
+  const { responses, responsesUnknown, read } = call;
+  if (responsesUnknown)
+    return [label('Response'), paragraph("Unknown: no response of V1 has been compared with V2's yet.")];
+  const alike = read === undefined ? undefined : said.responseLike(call);
+  if (alike !== undefined)
+    return [label('Response'), paragraph('As that of ', placeIn(alike, guide, 'v1'), '.')];
+  if (read !== undefined)
+    return [
+      label('Response'),
+      { kind: 'example', lines: lineDiff(read.before, read.after, isSameJsonLine) },
+      ...remarksOfResponse(responses),
+    ];
+  if (responses.length === 0) return [];
+  return [
+    label('Response'),
+    paragraph("A program of the gateway makes it from V2's today: ask the API's team for its logic."),
+  ];
+}
+
+/** Values of responses that no example shows. */
+function remarksOfResponse(responses: GuideCall['responses']): readonly Block[] {
+  const left = responses.filter(({ hasOtherValues, isShown }) => hasOtherValues === true && isShown !== true);
+  if (left.length === 0) return [];
+  return [
+    list(
+      left.map((member) => [
+        code(shortName(member.v1)),
+        ` has other values in V2${member.remark === undefined ? '' : `; for today's: ${member.remark}`}.`,
+      ]),
+    ),
+  ];
+}
+
+/** Refusals, checks and requests that are not shown. */
+function remarksOf(call: GuideCall, shown: readonly GuideExample[]): readonly Block[] {
+  const { outcomes, bodyChecks, unread, omitted, examples } = call;
+  const failed = outcomes.filter(
+    ({ code: failure, status }) => failure !== undefined || status === 0 || status >= 400,
+  );
+  const left = omitted + examples.slice(shown.length).reduce((sum, example) => sum + example.count, 0);
+  const isRefusing = bodyChecks !== undefined && bodyChecks.invalid + bodyChecks.refused > 0;
+  return [
+    ...(failed.length === 0
+      ? []
+      : [paragraph(`Not all of these requests succeed: ${outcomeWords(failed)}.`)]),
+    ...(isRefusing ? [paragraph(`By V2's schema, not V2 itself: ${bodyCheckCounts(bodyChecks)}.`)] : []),
+    ...(unread > 0
+      ? [paragraph(`Not shown: ${counted(unread, 'request')} that the gateway did not read in full.`)]
+      : []),
+    ...(left > 0 ? [paragraph(`Not shown: ${counted(left, 'request')} with other bodies.`)] : []),
+  ];
+}
+
+function mistakesPart(guide: GuideDocument): readonly Block[] {
+  const mistakes = guide.mistakes.filter((mistake) => mistake.code !== GONE);
+  if (mistakes.length === 0) return [];
+  return [
+    heading('Requests with mistakes'),
+    list(
+      mistakes.map((mistake) => [
+        placeOfMistake(mistake, guide),
+        `: ${counted(mistake.count, 'request')} refused as ${mistake.code}`,
+        ...mistake.pointers.flatMap((pointer, at): readonly Inline[] => [
+          at === 0 ? ' at ' : ', ',
+          code(pointer),
+        ]),
+        `, the last on ${dayText(Date.parse(mistake.last), new Zone(guide.zone ?? 'UTC'))}. ${mistake.remedy}`,
+      ]),
+    ),
+  ];
+}
+
+/** Adds the full stop that a summary of the rule book may lack, since another sentence follows it. */
+export function ended(summary: string): string {
+  const text = summary.trim();
+  return /[.!?…]$/.test(text) ? text : `${text}.`;
+}

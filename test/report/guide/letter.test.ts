@@ -1,0 +1,272 @@
+import { expect, test } from 'vitest';
+import type { GuideDocument } from '../../../src/report/guide/guide-document.ts';
+import { guideMail, guideMessage } from '../../../src/report/guide/guide-letter.ts';
+import { guideHtml, guideMarkdown } from '../../../src/report/guide/guide-text.ts';
+import { Guide } from '../../../src/report/guide/guide.ts';
+import { type Block, letterOf } from '../../../src/report/guide/letter.ts';
+import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import type { EditRecord } from '../../../src/rewrite/records.ts';
+import { compilePlans } from '../../../src/rewrite/plan.ts';
+import type { RuleBook } from '../../../src/rules/rule-book.ts';
+import { bytesOf } from '../../rewrite/notation.ts';
+import { bookIn } from '../../rules/reading.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
+
+const CLIENT = '3fa90000';
+const OPERATIONS =
+  "{ list: GET /bills, make: POST /bills, replace: 'PUT /bills/{id}', get: { match: 'GET /bills/{id}', to: 'GET /invoices/inv_{id}' } }";
+
+function bookOf(changes: string, more = ''): Promise<RuleBook> {
+  return bookIn(`{ operations: ${OPERATIONS}, changes: [${changes}] ${more} }`);
+}
+
+let minute = 0;
+
+/** A request with its edits by a rule book; later than those before it. */
+function sent(book: RuleBook, operation: string, body: object, more: Partial<Entry> = {}): Entry {
+  const found = book.operations.find(({ id }) => id === operation);
+  const hasBody = found?.method === 'POST' || found?.method === 'PUT';
+  const outcome = compilePlans(book)
+    .of(found)
+    .rewrite(bytesOf(JSON.stringify(body)));
+  if (outcome.verdict === 'refused') throw new Error(outcome.refusal.detail);
+  const path = `/api/v1${found?.template.replace('{id}', '4711') ?? ''}`;
+  minute += 1;
+  const { attributes: _, ...entry } = sampleEntry(1, Date.UTC(2026, 10, 21));
+  return {
+    ...entry,
+    time: new Date(Date.UTC(2026, 10, 21, 0, minute)).toISOString(),
+    client: CLIENT,
+    operation,
+    method: found?.method ?? 'GET',
+    path,
+    upstreamPath: path.replace('v1', 'v2'),
+    status: 200,
+    verdict: 'rewritten',
+    edits: hasBody ? outcome.records : [],
+    ruleBook: book.hash,
+    ...(hasBody ? { attributes: pointersIn(body, '') } : { bytesIn: 0 }),
+    ...more,
+  };
+}
+
+function pointersIn(value: unknown, at: string): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inside]) => [
+    `${at}/${name}`,
+    ...pointersIn(inside, `${at}/${name}`),
+  ]);
+}
+
+function documentOf(book: RuleBook, entries: readonly Entry[]): GuideDocument {
+  const guide = new Guide('3fa9');
+  for (const entry of entries) guide.add(entry);
+  return guide.document(book, 'Acme');
+}
+
+/** The lines of all examples, with their marks. */
+function examplesOf(document: GuideDocument): readonly (readonly string[])[] {
+  return letterOf(document).details.flatMap((block) =>
+    block.kind === 'example'
+      ? [block.lines.map(({ sign, text }) => `${sign} ${text.trim().replace(/,$/, '')}`)]
+      : [],
+  );
+}
+
+const RENAME =
+  '{ id: n, summary: Names are titles., on: [make, replace], request: [{ rename: name, to: title }] }';
+
+/** Bodies that a client sends, each with the rule book of its time, and the lines of the one example that stands for them. */
+const TOGETHER: readonly (readonly [
+  name: string,
+  books: readonly string[],
+  bodies: readonly (readonly [book: number, body: object])[],
+  lines: readonly string[],
+])[] = [
+  [
+    'one body before and after a change of the rules: by the newest rules',
+    [RENAME, RENAME.replace('to: title', 'to: label')],
+    [
+      [0, { name: 1 }],
+      [0, { name: 1 }],
+      [1, { name: 1 }],
+    ],
+    ['- "name": "…"', '+ "label": "…"'],
+  ],
+  [
+    'a body that a rule of the earlier book alone changed',
+    ['{ id: f, summary: F., on: [make], request: [{ strip: fax }] }', RENAME],
+    [
+      [0, { fax: 1, name: 2 }],
+      [1, { fax: 1, name: 2 }],
+    ],
+    ['- "name": "…"', '+ "title": "…"'],
+  ],
+  [
+    'bodies with other members: all of them',
+    [RENAME],
+    [
+      [0, { name: 1 }],
+      [0, { amount: 1 }],
+      [0, { name: 1, note: 2 }],
+    ],
+    ['- "name": "…"', '+ "title": "…"'],
+  ],
+  [
+    'a value that a rule maps, and one that it leaves',
+    ['{ id: s, summary: S., on: [make], request: [{ map: { open: due }, of: status }] }'],
+    [
+      [0, { status: 'open' }],
+      [0, { status: 'void' }],
+    ],
+    ['- "status": "open"', '+ "status": "due"'],
+  ],
+];
+
+test.each(TOGETHER)('one example stands for %s', async (_, changes, bodies, marked) => {
+  const books = await Promise.all(changes.map((text) => bookOf(text)));
+  const entries = bodies.map(([at, body]) => sent(books[at] ?? (books[0] as RuleBook), 'make', body));
+  const document = documentOf(books.at(-1) as RuleBook, entries);
+  const [lines = [], ...others] = examplesOf(document);
+  expect(others).toEqual([]);
+  expect(lines.filter((line) => !line.startsWith(' ')).slice(2)).toEqual(marked);
+  const members = new Set(bodies.flatMap(([, body]) => Object.keys(body)));
+  for (const member of members) expect(lines.join('\n')).toContain(`"${member}"`);
+});
+
+test('a member that was last sent under earlier rules is shown by these, and the letter says so', async () => {
+  const before = await bookOf('{ id: f, summary: F., on: [make], request: [{ strip: fax }] }');
+  const now = await bookOf(RENAME);
+  const document = documentOf(now, [
+    sent(before, 'make', { fax: 1, name: 1 }),
+    sent(now, 'make', { name: 1 }),
+  ]);
+  const [lines] = examplesOf(document);
+  expect(lines).toEqual(expect.arrayContaining(['- "name": "…"', '- "fax": "…"', '+ "title": "…"']));
+  expect(guideMarkdown(document)).toContain(
+    'Not sent since the rules of this migration changed, and shown by the earlier ones: `fax`.',
+  );
+});
+
+/** Rules of a request, its V1 body, and the values of the example: the log has none. */
+test.each([
+  ['{ scale: a, by: 100 }', { a: 1 }, '10.5', '1050'],
+  ['{ scale: a, by: 0.01 }', { a: 100 }, '1050', '10.5'],
+  ['{ quote: a }, { prefix: a, with: inv_ }', { a: 1 }, '7', '"inv_7"'],
+  ['{ unprefix: a, with: inv_ }, { unquote: a }', { a: 'inv_1' }, '"inv_7"', '7'],
+  ['{ date: a, from: date, to: epoch }', { a: '2026-01-31' }, '"2026-12-24"', '1798070400'],
+  ['{ date: a, from: dd/MM/yyyy, to: date }', { a: '31/01/2026' }, '"24/12/2026"', '"2026-12-24"'],
+  ['{ map: { open: due, 1: 2 }, of: a }', { a: 'open' }, '1', '2'],
+])('an example shows what the rules %s make of a value', async (rules, body, v1, v2) => {
+  const book = await bookOf(`{ id: c, summary: S., on: [make], request: [${rules}], response: inverse }`);
+  const edits: readonly EditRecord[] = [{ change: 'c', rule: 'scale', from: '/a', path: '/a' }];
+  const entry = sent(book, 'make', body, { responseEdits: edits.map((edit) => ({ ...edit, rule: 'map' })) });
+  const document = documentOf(book, [entry]);
+  for (const lines of examplesOf(document))
+    expect(lines.filter((line) => line.includes('"a"'))).toEqual([`- "a": ${v1}`, `+ "a": ${v2}`]);
+  expect(examplesOf(document)).toHaveLength(2);
+});
+
+test('a query shows the values that a rule maps, and a key of the operator is in no example', async () => {
+  const rules =
+    'query: [{ map: { open: due }, of: status }, { set: { key: s3cret } }], request: [{ default: { to: AUD } }]';
+  const book = await bookOf(`{ id: c, summary: S., on: [make], ${rules} }`);
+  const edits: readonly EditRecord[] = [
+    { change: 'c', rule: 'map', from: '?status', path: '?status' },
+    { change: 'c', rule: 'set', path: '?key' },
+    { change: 'c', rule: 'default', path: '/to' },
+  ];
+  const document = documentOf(book, [
+    sent(book, 'make', { a: 1 }, { path: '/api/v1/bills?status=…', edits }),
+  ]);
+  const [lines = []] = examplesOf(document);
+  expect(lines.slice(0, 2)).toEqual([
+    '- POST /api/v1/bills?status=open',
+    '+ POST /api/v2/bills?status=due&key=…',
+  ]);
+  expect(lines).toContain('+ "to": "AUD"');
+  expect(JSON.stringify(document)).not.toContain('s3cret');
+});
+
+test('ids of the log are in no letter: the rule book has the paths', async () => {
+  const book = await bookOf(RENAME);
+  const entries = [
+    sent(book, 'get', {}),
+    sent(book, 'get', {}, { operation: undefined, path: '/api/v1/accounts/4711/lines' }),
+  ];
+  const text = guideMarkdown(documentOf(book, entries));
+  expect(text).toContain('| `GET /bills/{id}` | `GET /invoices/inv_{id}` | nothing | 1 |');
+  expect(text).toContain('| `GET /accounts/…/lines` |');
+  expect(text).not.toContain('4711');
+});
+
+test('what all calls share, and what an earlier section shows, is said once', async () => {
+  const head = '{ id: k, summary: The key moves., on: every, headers: [{ rename: X-Key, to: X-Api-Key }] }';
+  const [status, responseEdits] = [
+    200,
+    [{ change: 'n', rule: 'rename', from: '/title', path: '/name' }],
+  ] as const;
+  const book = await bookOf(`${head}, ${RENAME.replace(' }', ' }').replace(/ }$/, ', response: inverse }')}`);
+  const moved: EditRecord = { change: 'k', rule: 'rename', header: 'X-Key', to: 'X-Api-Key' };
+  const entries = (['replace', 'make', 'make', 'list'] as const).map((operation) => {
+    const entry = sent(book, operation, { name: 1 }, { status, responseEdits });
+    return { ...entry, edits: [moved, ...entry.edits] };
+  });
+  const text = guideMarkdown(documentOf(book, entries));
+  for (const once of ['X-Api-Key', 'Names are titles.', '+   "title": "…"\n  }\n```\n\n## '])
+    expect(text.split(once)).toHaveLength(2);
+  expect(text).toContain('- Send `X-Api-Key: …` instead of `X-Key: …`.');
+  expect(text).not.toContain('The key moves.');
+  expect(text.split('As that of `POST /bills`.')).toHaveLength(3);
+  // Of a call that changes in nothing else, there is only its row.
+  expect(text.indexOf('| `POST /bills` |')).toBeLessThan(text.indexOf('| `PUT /bills/{id}` |'));
+});
+
+test('brownouts that differ in their times are one sentence, without those that are over', async () => {
+  const windows = [
+    "{ id: a, from: '2026-11-01T09:00:00Z', until: '2026-11-01T10:00:00Z' }",
+    "{ id: b, from: '2027-03-02T09:00:00+11:00', until: '2027-03-02T10:00:00+11:00' }",
+    "{ id: c, from: '2027-04-06T09:00:00+10:00', until: '2027-04-07T09:00:00+10:00' }",
+    "{ id: d, operations: [make], share: 20, status: 503, message: Soon., from: '2027-05-01T09:00:00+10:00' }",
+  ];
+  const ends = 'get: { match: "GET /bills/{id}", sunset: 2027-01-31 }';
+  const book = await bookIn(
+    `{ zone: Australia/Sydney, deprecation: '2026-11-30T13:00:00Z', sunset: { at: '2027-06-29T14:00:00Z', after: gone }, brownouts: [${windows.join(', ')}], operations: { make: POST /bills, ${ends} }, changes: [] }`,
+  );
+  const { end } = documentOf(book, [sent(book, 'make', { a: 1 }), sent(book, 'get', {})]);
+  expect(end.map(({ text, times }) => [text, ...(times ?? [])])).toEqual([
+    ['V1 is deprecated as of 1 December 2026.'],
+    ['GET /bills/{id} ends on 31 January 2027, 11:00 (Australia/Sydney).'],
+    [
+      'At these times all V1 requests get 410 on purpose, so that nobody overlooks the end of V1:',
+      '2 March 2027, 09:00 to 10:00 (Australia/Sydney)',
+      '6 April 2027, 09:00 to 7 April 2027, 09:00 (Australia/Sydney)',
+    ],
+    [
+      'From 1 May 2027, 09:00 (Australia/Sydney) on: 20 % of the V1 requests of POST /bills get 503 on purpose (Soon), so that nobody overlooks the end of V1.',
+    ],
+    ['V1 ends on 30 June 2027. From then on these requests get 410.'],
+  ]);
+});
+
+test('every format has every part of the letter, and a copied mail has its summary', async () => {
+  const book = await bookOf(RENAME);
+  const document = documentOf(book, [sent(book, 'make', { name: 1 }), sent(book, 'get', {})]);
+  const { summary, details } = letterOf(document);
+  const mail = guideMessage(document).split('--=_guide')[1] ?? '';
+  const text = Buffer.from(mail.slice(mail.indexOf('\r\n\r\n')), 'base64').toString();
+  for (const sentence of [...summary, ...details].flatMap(sentencesOf)) {
+    expect(text).toContain(sentence);
+    expect(guideHtml(document).replaceAll(/<\/?\w[^>]*>/g, '')).toContain(sentence.replaceAll("'", '&#39;'));
+  }
+  const copied = guideMail(document);
+  for (const sentence of summary.flatMap(sentencesOf)) expect(copied).toContain(sentence);
+  for (const sentence of details.flatMap(sentencesOf)) expect(copied).not.toContain(sentence);
+});
+
+function sentencesOf(block: Block): readonly string[] {
+  if (block.kind !== 'paragraph') return [];
+  return [
+    block.text.map((one) => (typeof one === 'string' ? one : 'code' in one ? one.code : one.link)).join(''),
+  ];
+}
