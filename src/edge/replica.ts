@@ -42,8 +42,8 @@ const START_MS = 250;
 const STUCK_MS = 15_000;
 
 /**
- * Drives the replica of an isolate by its requests, because an isolate has no timers of its own: each request that finds the last
- * exchange with the object too old begins another, and makes sure that its counts are shared. No request waits for them.
+ * Drives the replica of an isolate by requests, because an isolate has no timers without one: if the last exchange with the object is too
+ * old, a request begins another one, and makes sure that its counts are shared. No request waits for that.
  */
 export class EdgeReplica {
   private readonly parts: EdgeReplicaParts;

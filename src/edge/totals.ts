@@ -8,7 +8,7 @@ import type { SharedTexts, TextSums } from '../rollout/shared-texts.ts';
 
 /** Parts of the totals of an isolate. */
 interface EdgeTotalsParts {
-  /** Hash of the rule book: other rules make other bodies, so each rule book has totals of its own. */
+  /** Hash of the rule book. Each rule book has separate totals, because other rules make other bodies. */
   readonly ruleBook: string;
   /** V1 requests of this isolate since its start, by origin. */
   readonly requests: Readonly<RolloutView['requests']>;

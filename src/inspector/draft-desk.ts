@@ -10,7 +10,7 @@ export interface ListedQuestion {
 
 /** A V1 request, or its result, as readable texts: the first line, header fields, and the formatted body. */
 export interface ShownMigration {
-  /** V2's request, or why there is none. */
+  /** V2's request, or the reason why V2 gets none. */
   readonly request: string;
   /** Objections of V2's description, in sentences. */
   readonly faults: readonly string[];

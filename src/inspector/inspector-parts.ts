@@ -84,7 +84,7 @@ export interface InspectorParts extends GuardOptions {
   readonly resend?: ((request: RequestToResend) => Promise<number | undefined>) | undefined;
   /** Calls `run` at a fixed interval until the returned function is called. */
   readonly every: (milliseconds: number, run: () => void) => () => void;
-  /** The draft whose questions are answered in the inspector; absent for a gateway with a rule book of its own. */
+  /** The draft whose questions are answered in the inspector; absent for a gateway with a finished rule book. */
   readonly draft?: DraftDesk | undefined;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;

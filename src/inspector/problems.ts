@@ -356,7 +356,7 @@ function keyOf(
     message,
   }: Kind | (Omit<Kind, 'message'> & { readonly message: undefined }),
 ): string {
-  // All failures to reach a service are one outage, whatever their code and place.
+  // All failures to reach a service are one outage, with any code and place.
   return JSON.stringify(service === undefined ? [name, by, status, code, pointer, silent, message] : [name]);
 }
 

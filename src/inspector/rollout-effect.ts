@@ -114,7 +114,7 @@ function commandWords({ mode, share }: RolloutRequest): string {
   return share === undefined ? COMMANDS[mode] : `${COMMANDS[mode]} ${share} % of the clients for`;
 }
 
-/** Names the scope of the default mode: everything, or everything without a mode of its own. */
+/** Names the scope of the default mode: everything, or everything without its own mode. */
 export function defaultTarget({
   operations,
   clients,

@@ -126,7 +126,7 @@ const FIELD = /^(?:[\w!#$%&'*+.^`|~-]+ *:|![\w#$%&'*+.^`|~-]+$)/;
 export function fieldFault(line: string): string | undefined {
   return FIELD.test(line)
     ? undefined
-    : `${JSON.stringify(line)} is no header field; a body begins after an empty line`;
+    : `${JSON.stringify(line)} is not a header field; a body begins after an empty line`;
 }
 
 /** An exchange as written, before tables are filled in. */
@@ -187,7 +187,8 @@ class ScriptReader {
     const [columns, ...rows] = this.rows;
     if (columns === undefined) return;
     const uneven = rows.find(({ cells }) => cells.length !== columns.cells.length);
-    if (uneven !== undefined) this.faults.push(`${uneven.number}: The row has not one cell for each column.`);
+    if (uneven !== undefined)
+      this.faults.push(`${uneven.number}: The row must have one cell for each column.`);
     const table = rows.map(({ cells }) =>
       Object.fromEntries(columns.cells.map((column, at) => [column, cells[at] ?? ''])),
     );
@@ -241,7 +242,8 @@ class ScriptReader {
     const parts: Partial<ScriptedExchange> = {};
     for (const [name, value] of options) {
       const read = optionOf(name, value);
-      if (read === undefined) this.faults.push(`${line}: “! ${name}: ${value}” is no option of an exchange.`);
+      if (read === undefined)
+        this.faults.push(`${line}: “! ${name}: ${value}” is not an option of an exchange.`);
       else if (read.keeps === undefined) Object.assign(parts, read);
       else keeps.push(...read.keeps);
     }
@@ -318,13 +320,13 @@ function agree(row: Row, other: Row): boolean {
 /** The reasons why the gateway decides differently from V1 by choice, one sentence each; docs/decisions/differences-from-v1.md explains them. */
 export const CHOICES = {
   'ambiguous-head':
-    'both refuse; the gateway, because the key could be two: workerd joins the lines of a field',
+    'both refuse; workerd joins the lines of a field, so the gateway cannot tell a key with a comma from two keys',
   'duplicate-member':
-    'the gateway refuses a member that rules name and that occurs twice; V1 read the last one',
+    'the gateway refuses a member that rules name if it occurs twice; V1 reads the last one',
   'member-order':
-    'members of an object in another order, which has no meaning in JSON; rules write what they add at its end',
-  'names-of-v2': 'the client sends names of V2, which V1 did not know; they mean in V2 what they say',
-  'refused-first': 'both refuse; the gateway looks at the body before key, path and rate are judged',
+    'the members of an object are in another order, which has no meaning in JSON; rules add members at the end',
+  'names-of-v2': 'the client sends names that V1 does not know and V2 does, so V2 uses them',
+  'refused-first': 'both refuse; the gateway judges the body before the service judges key, path and rate',
 } as const;
 
 /** The name of a reason, by which differences are counted. */

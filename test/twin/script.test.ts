@@ -111,17 +111,17 @@ describe('a script', () => {
     ['# a\n> GET /x\n# a\n> GET /x', '3: “a” is the name of two exchanges'],
     ['# a\n> GET /x/${one}', '1: “a” uses ${one}'],
     ['# a\n! each: colour\n> GET /x', '1: There is no table whose first column is “colour”'],
-    ['# a\n! keep: one\n> GET /x', '1: “! keep: one” is no option'],
-    ['# a\n! bytes: ebcdic\n> GET /x', '1: “! bytes: ebcdic” is no option'],
+    ['# a\n! keep: one\n> GET /x', '1: “! keep: one” is not an option'],
+    ['# a\n! bytes: ebcdic\n> GET /x', '1: “! bytes: ebcdic” is not an option'],
     ['# a', '1: “a” has no request line'],
     ['# a\n> GET', '1: “a” has no request line'],
     [
       '# a\n> GET /x\n> Accept */*',
-      '1: “a”: "Accept */*" is no header field; a body begins after an empty line',
+      '1: “a”: "Accept */*" is not a header field; a body begins after an empty line',
     ],
-    ['# a\n> POST /x\n> {"b":1}', String.raw`1: “a”: "{\"b\":1}" is no header field`],
-    ['| a | b |\n| 1 | 2 |\n| 1 |\n# a\n> GET /x', '3: The row has not one cell for each column'],
-    ['# a\n> GET /x\n| a |\n| 1 | 2 |', '4: The row has not one cell for each column'],
+    ['# a\n> POST /x\n> {"b":1}', String.raw`1: “a”: "{\"b\":1}" is not a header field`],
+    ['| a | b |\n| 1 | 2 |\n| 1 |\n# a\n> GET /x', '3: The row must have one cell for each column'],
+    ['# a\n> GET /x\n| a |\n| 1 | 2 |', '4: The row must have one cell for each column'],
   ])('%j is refused', (text, fault) => {
     expect(faultsOf(text).join('\n')).toContain(`script:${fault}`);
   });

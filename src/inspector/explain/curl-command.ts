@@ -888,7 +888,7 @@ function partWord(given: string): { readonly text: string; readonly rest: string
   return { text: trimmed(word), rest: given.slice(word.length) };
 }
 
-/** Removes the white space of C around a text; no byte of a longer UTF-8 sequence is one. */
+/** Removes the white space of C around a text; its characters are no bytes of longer UTF-8 sequences. */
 function trimmed(bytes: string): string {
   return bytes.replace(/^[ \t-\r]+/, '').replace(/(?<![ \t-\r])[ \t-\r]+$/, '');
 }

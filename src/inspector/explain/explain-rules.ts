@@ -332,7 +332,7 @@ export function editReason(edit: EditRecord, change: Change | undefined): string
   return change === undefined ? done : `${done} ${change.summary}`;
 }
 
-/** The conversion of an edit as a phrase; undefined if the edit is none, or the change has no such rule. */
+/** The conversion of an edit as a phrase; undefined if the edit is not a conversion, or the change has no such rule. */
 function conversionOf({ rule, from, path }: EditRecord, change: Change | undefined): string | undefined {
   const names = new Set([nameOf(from), nameOf(path)]);
   for (const one of change?.request ?? [])

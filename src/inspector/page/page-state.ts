@@ -24,7 +24,7 @@ export const VIEWS = ['overview', 'traffic', 'clients', 'rules', 'rollout'] as c
 /** A view of the page. */
 export type View = (typeof VIEWS)[number];
 
-/** A part of a view with an address of its own: the problems of the traffic. */
+/** A part of a view with its own address: the problems of the traffic. */
 export type ViewPart = 'problems';
 
 /** Successors of former views, because links to their addresses remain in chats and run books. */

@@ -257,7 +257,7 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
   };
 }
 
-/** True for a plan from a small log, which is made anew each time: the log is read quickly, and each new request changes the plan. */
+/** True for a plan from a small log, which is made for each request: the log is read quickly, and each new request of a client changes the plan. */
 function isOfSmallLog(bytes: Uint8Array): boolean {
   if (bytes.length > SMALL_PLAN_BYTES) return false;
   const { exchanges = 0 }: EndPlan = JSON.parse(new TextDecoder().decode(bytes));

@@ -206,12 +206,12 @@ test.each([
   [
     'field.txt',
     '# a\n> GET /api/v1/x\n< 200\n< {"a":1}\n',
-    'field.txt:4: "{\\"a\\":1}" is no header field; a body begins after an empty line',
+    'field.txt:4: "{\\"a\\":1}" is not a header field; a body begins after an empty line',
   ],
   [
     'colon.txt',
     '# a\n> GET /api/v1/x\n> Accept */*\n< 200\n',
-    'colon.txt:3: "Accept */*" is no header field; a body begins after an empty line',
+    'colon.txt:3: "Accept */*" is not a header field; a body begins after an empty line',
   ],
   [
     'option.txt',

@@ -9,7 +9,7 @@ export interface ClientNameProps {
   readonly client: string;
   /** The known clients; undefined before the first response. */
   readonly clients: ClientsView | undefined;
-  /** Names that an operator is typing, by client; they stay when a row is drawn anew. */
+  /** Names that an operator is typing, by client; they stay when a row is redrawn. */
   readonly drafts: Map<string, string>;
   readonly announce: (sentence: string) => void;
   /** Called with the clients after a name was changed. */

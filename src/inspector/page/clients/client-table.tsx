@@ -96,7 +96,7 @@ export function ClientTable(props: ClientTableProps): VNode {
   const latest = useRef<{ readonly address: string; readonly table: Table } | undefined>(undefined);
   if (response !== undefined) latest.current = { address, table: response };
   const shown = useRef<ShownRows>({ address, rows: [] });
-  // Kept here, so that a row that is drawn anew keeps the typed name; not a state, because a letter must not redraw all rows.
+  // Kept here, so that a redrawn row keeps the typed name; not a state, because a letter must not redraw all rows.
   const { current: drafts } = useRef(new Map<string, string>());
   const toggle = (client: string): void =>
     setOpen((before) => {

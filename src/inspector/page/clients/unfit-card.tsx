@@ -22,7 +22,7 @@ interface UnfitCardProps extends Pick<PageTools, 'go'> {
 /** Maximum rows: each client may have called many addresses. */
 const ROWS = 50;
 
-/** Who calls addresses that the rule book does not know, such as old ones; nothing where nobody does. */
+/** Clients that call addresses which the rule book does not know, such as old ones; nothing without such calls. */
 export function UnfitCard({ report, go }: UnfitCardProps): VNode | false {
   const calls = unfitCalls(report.clients);
   if (calls.length === 0) return false;

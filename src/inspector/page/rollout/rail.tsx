@@ -35,7 +35,7 @@ export interface RailProps {
         readonly within: string;
       }
     | undefined;
-  /** Chooses a stage for everything without a mode of its own; if absent, the rail is only a picture. */
+  /** Chooses a stage for everything without its own mode; if absent, the rail is only a picture. */
   readonly onChoose?: (stage: Stage) => void;
 }
 

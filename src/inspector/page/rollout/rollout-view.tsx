@@ -110,7 +110,7 @@ function banner(
   const fault = isMigrated ? undefined : rollout.bodyChecks?.fault;
   const sentences = [
     ...aloneSentences(rollout),
-    // Whoever rolled back goes forward once V2 responds.
+    // After a roll-back, an operator goes forward again once V2 responds.
     ...conditions.flatMap(({ about, sentence: words }) => (about === 'v2' ? [words] : [])),
     ...(fault === undefined
       ? []
