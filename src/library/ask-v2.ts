@@ -19,10 +19,10 @@ export type AskV2 = (
 /** Returns a function that looks up objects of V2 by `ask`, with the header fields of the migrated request. */
 export function lookUpBy(ask: AskV2, headers: HeaderFields = []): LookUp {
   const fields = headerFieldsOf(lookupFields(headers.flat()));
-  return (job) => lookedUp(job, async (target, signal) => ask(target, fields, signal));
+  return (job) => lookUpAll(job, async (target, signal) => ask(target, fields, signal));
 }
 
-async function lookedUp(
+async function lookUpAll(
   { requests, parallel, timeMs, limit }: LookupJob,
   get: (target: string, signal: AbortSignal) => Promise<Response>,
 ): Promise<readonly LookupResult[]> {

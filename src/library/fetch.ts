@@ -80,7 +80,7 @@ async function migrateRequest(
     length <= started.bodyLimit &&
     !request.bodyUsed
   )
-    return sentOf(started, new Uint8Array(await request.arrayBuffer()));
+    return sentWith(started, new Uint8Array(await request.arrayBuffer()));
   const { body } = request;
   if (started.action === 'forward' && started.dropsBody !== true) return { sent: started.request, body };
   if (started.action === 'forward') {
@@ -96,10 +96,10 @@ async function migrateRequest(
     read.reader.cancel().catch(() => {});
     return started.tooLarge();
   }
-  return sentOf(started, read.whole);
+  return sentWith(started, read.whole);
 }
 
-async function sentOf(started: CollectedRequest, whole: Uint8Array): Promise<SentRequest | RefusedRequest> {
+async function sentWith(started: CollectedRequest, whole: Uint8Array): Promise<SentRequest | RefusedRequest> {
   if (whole.length > started.bodyLimit) return started.tooLarge();
   const outcome = await finishWith(started, whole, started.bodyLimit);
   if (outcome.verdict === 'refused') return outcome;

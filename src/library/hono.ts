@@ -50,7 +50,7 @@ export function migrateV1<E extends Env>(
 /** Returns the request with a readable body, even if middleware has read it by Hono's methods, which cache it. */
 async function unreadRequest(context: Context): Promise<Request> {
   const { req } = context;
-  const isKept = KEPT.some((form) => form in req.bodyCache);
+  const isKept = WHOLE_FORMS.some((form) => form in req.bodyCache);
   if (!isKept) return req.raw;
   const body = await req.arrayBuffer();
   const headers = new Headers(req.raw.headers);
@@ -62,7 +62,7 @@ async function unreadRequest(context: Context): Promise<Request> {
 }
 
 /** The cached forms that contain the whole body; a parsed multipart form lacks the boundary. */
-const KEPT = ['arrayBuffer', 'text', 'blob', 'json'];
+const WHOLE_FORMS = ['arrayBuffer', 'text', 'blob', 'json'];
 
 /** Serves a request by the routes of its path that have not run for the V1 request, in the same context. */
 async function runRest<E extends Env>(

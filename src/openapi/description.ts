@@ -224,13 +224,13 @@ function withLongerPrefix(found: DescribedVersions): DescribedVersions {
   const { v1, v2, from, to } = found;
   if (from === undefined || to === undefined) return found;
   const longer: DescribedVersions[] = [
-    ...heads(v1).map((head) => ({ ...found, v1: withoutHead(v1, head), from: from + head })),
-    ...heads(v2).map((head) => ({ ...found, v2: withoutHead(v2, head), to: to + head })),
+    ...commonStarts(v1).map((start) => ({ ...found, v1: withoutStart(v1, start), from: from + start })),
+    ...commonStarts(v2).map((start) => ({ ...found, v2: withoutStart(v2, start), to: to + start })),
   ];
-  const own = matching(found);
+  const own = matchCount(found);
   const [best] = longer
     .filter((one) => isPlainPrefix(one.from ?? '') && isPlainPrefix(one.to ?? '') && !isNested(one))
-    .map((one) => ({ one, count: matching(one) }))
+    .map((one) => ({ one, count: matchCount(one) }))
     .toSorted((one, other) => other.count - one.count);
   const isBetter = best !== undefined && best.count >= MATCHING_BELOW && best.count > 2 * own;
   return isBetter && best.count * 2 >= Math.min(v1.length, v2.length) ? best.one : found;
@@ -241,7 +241,7 @@ function isNested({ from = '', to = '' }: DescribedVersions): boolean {
 }
 
 /** The number of V1's operations that V2 has with the same method and path, apart from paths that consist of parameters. */
-function matching({ v1, v2 }: DescribedVersions): number {
+function matchCount({ v1, v2 }: DescribedVersions): number {
   const key = ({ method, rest }: DescribedOperation): string =>
     `${method} ${rest.replaceAll(/\{[^{}]*\}/g, '{}')}`;
   const young = new Set(v2.map(key));
@@ -250,7 +250,7 @@ function matching({ v1, v2 }: DescribedVersions): number {
 }
 
 /** The paths that all operations begin with, without their last segments: `/a`, `/a/b`. */
-function heads(operations: readonly DescribedOperation[]): readonly string[] {
+function commonStarts(operations: readonly DescribedOperation[]): readonly string[] {
   const [first = [], ...others] = operations.map(({ rest }) => rest.split('/').slice(1, -1));
   const end = first.findIndex(
     (segment, at) => segment.includes('{') || others.some((other) => other[at] !== segment),
@@ -259,8 +259,11 @@ function heads(operations: readonly DescribedOperation[]): readonly string[] {
   return common.map((_, at) => `/${common.slice(0, at + 1).join('/')}`);
 }
 
-function withoutHead(operations: readonly DescribedOperation[], head: string): readonly DescribedOperation[] {
-  return operations.map((operation) => ({ ...operation, rest: operation.rest.slice(head.length) }));
+function withoutStart(
+  operations: readonly DescribedOperation[],
+  start: string,
+): readonly DescribedOperation[] {
+  return operations.map((operation) => ({ ...operation, rest: operation.rest.slice(start.length) }));
 }
 
 /** The operations of a description below a prefix of its servers or paths; without any, all operations of the version. */
@@ -624,7 +627,7 @@ function contentOf(schema: unknown, types: readonly string[]): JsonObject {
 function responseOf(response: unknown, produces: readonly string[]): unknown {
   if (!isObject(response)) return response;
   const reference = memberOf(response, '$ref');
-  if (typeof reference === 'string') return { $ref: moved(reference) };
+  if (typeof reference === 'string') return { $ref: movedReference(reference) };
   const schema = memberOf(response, 'schema');
   return {
     description: memberOf(response, 'description') ?? '',
@@ -644,7 +647,7 @@ const PARAMETER_MEMBERS: ReadonlySet<string> = new Set([
 function parameterOf(parameter: unknown): unknown {
   if (!isObject(parameter)) return parameter;
   const reference = memberOf(parameter, '$ref');
-  if (typeof reference === 'string') return { $ref: moved(reference) };
+  if (typeof reference === 'string') return { $ref: movedReference(reference) };
   const format = memberOf(parameter, 'collectionFormat');
   const kept = Object.entries(parameter).filter(
     ([name]) => ['name', 'in', 'description', 'required'].includes(name) || name.startsWith('x-'),
@@ -674,7 +677,7 @@ function schemaOf(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(schemaOf);
   if (!isObject(schema)) return schema;
   const members = Object.entries(schema).flatMap(([name, value]): [string, unknown][] => {
-    if (name === '$ref' && typeof value === 'string') return [[name, moved(value)]];
+    if (name === '$ref' && typeof value === 'string') return [[name, movedReference(value)]];
     if (name === 'x-nullable') return [['nullable', value]];
     if (name === 'discriminator' && typeof value === 'string') return [[name, { propertyName: value }]];
     if (name === 'type' && value === 'file')
@@ -694,7 +697,7 @@ const PLACES: readonly (readonly [string, string])[] = [
   ['#/responses/', '#/components/responses/'],
 ];
 
-function moved(reference: string): string {
+function movedReference(reference: string): string {
   const place = PLACES.find(([from]) => reference.startsWith(from));
   return place === undefined ? reference : place[1] + reference.slice(place[0].length);
 }

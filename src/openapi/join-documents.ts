@@ -196,7 +196,7 @@ class Join {
     if (target.document === this.root) return { $ref: `#${target.pointer}`, ...siblings() };
     const key = keyOf(target);
     if (this.open.has(key)) {
-      this.miss(reference, place, key, false);
+      this.noteDead(reference, place, key, false);
       return siblings();
     }
     this.open.add(key);
@@ -287,13 +287,13 @@ class Join {
   private target(reference: string, from: Place): Place | undefined {
     const url = URL.parse(reference, from.document);
     if (url === null) {
-      this.miss(reference, from, reference, false);
+      this.noteDead(reference, from, reference, false);
       return undefined;
     }
     const address = withoutFragment(url.href);
     const document = this.documents.has(address) ? address : this.byId.get(address);
     if (document === undefined) {
-      this.miss(reference, from, url.href, true);
+      this.noteDead(reference, from, url.href, true);
       return undefined;
     }
     const pointer = url.hash.slice(1);
@@ -301,7 +301,7 @@ class Join {
     if (found?.value !== undefined) return found;
     // The reader of the first document, which also resolves anchors, reports references that lead nowhere.
     if (document === this.root) return undefined;
-    this.miss(reference, from, url.href, false);
+    this.noteDead(reference, from, url.href, false);
     return undefined;
   }
 
@@ -318,7 +318,7 @@ class Join {
     }, whole);
   }
 
-  private miss(reference: string, from: Place, target: string, isUnread: boolean): void {
+  private noteDead(reference: string, from: Place, target: string, isUnread: boolean): void {
     const key = `${from.document} ${reference}`;
     if (!this.dead.has(key)) this.dead.set(key, { reference, document: from.document, target, isUnread });
   }

@@ -95,7 +95,7 @@ interface Compiling {
   readonly isOld: boolean;
   readonly isNullable: boolean;
   /** Ignores a keyword, or a part of it. */
-  readonly leave: (steps: readonly string[], why: string) => void;
+  readonly leaveOut: (steps: readonly string[], why: string) => void;
   /** Compiles a schema below this one: for a value inside the checked one, or for the same value (`beside`). */
   readonly inside: (...steps: readonly string[]) => Node;
   readonly beside: (...steps: readonly string[]) => Node;
@@ -157,7 +157,7 @@ export class SchemaChecks {
     return typeof reference === 'string' ? this.references.find(reference, from)?.schema : undefined;
   }
 
-  private leave(node: Node, located: Located, steps: readonly string[], why: string): void {
+  private leaveOut(node: Node, located: Located, steps: readonly string[], why: string): void {
     this.leftOut.push({ at: [located.pointer, ...steps.map(fragment)].join('/'), why });
     node.checks.push(({ evaluated }, run) => {
       run.gaps += 1;
@@ -172,7 +172,7 @@ export class SchemaChecks {
       node,
       isOld: this.isOld,
       isNullable: this.isOld && isNullable(schema, (part) => this.followed(part, located)),
-      leave: (steps, why) => this.leave(node, located, steps, why),
+      leaveOut: (steps, why) => this.leaveOut(node, located, steps, why),
       inside: (...steps) => this.node(stepsInto(located, steps), []),
       beside: (...steps) => this.node(stepsInto(located, steps), open),
       pattern: (source) => this.pattern(source),
@@ -185,7 +185,7 @@ export class SchemaChecks {
     for (const [keyword, compile] of KEYWORDS) {
       if (schema[keyword] === undefined) continue;
       const compiled = compile(compiling, schema[keyword], keyword);
-      if (typeof compiled === 'string') this.leave(node, located, [keyword], compiled);
+      if (typeof compiled === 'string') this.leaveOut(node, located, [keyword], compiled);
       else if (compiled !== undefined) node.checks.push(compiled);
     }
     nullableChecks(compiling);
@@ -195,10 +195,10 @@ export class SchemaChecks {
     const target = typeof reference === 'string' ? this.references.find(reference, located) : undefined;
     if (target === undefined || !isSchema(target.schema)) {
       const why = `${JSON.stringify(reference)} leads to no schema of this description`;
-      return this.leave(node, located, ['$ref'], why);
+      return this.leaveOut(node, located, ['$ref'], why);
     }
     if (open.includes(target.schema))
-      return this.leave(node, located, ['$ref'], `${JSON.stringify(reference)} leads back to itself`);
+      return this.leaveOut(node, located, ['$ref'], `${JSON.stringify(reference)} leads back to itself`);
     const referred = this.node(target, open);
     node.checks.push((visit, run) => evaluate(referred, visit, run));
   }
@@ -653,12 +653,15 @@ function evaluateInside(node: Node, visit: Visit, name: string | number, value: 
   return evaluate(node, visitOf(node, value, { up: visit.place, name }), run);
 }
 
-function compilePatternProperties({ node, inside, pattern, leave }: Compiling, declared: unknown): Compiled {
+function compilePatternProperties(
+  { node, inside, pattern, leaveOut }: Compiling,
+  declared: unknown,
+): Compiled {
   if (!isObject(declared)) return NO_SCHEMAS;
   for (const source of Object.keys(declared)) {
     const matches = pattern(source);
     if (typeof matches !== 'function') {
-      leave(['patternProperties', source], patternFault(source, matches.fault));
+      leaveOut(['patternProperties', source], patternFault(source, matches.fault));
       continue;
     }
     const schema = inside('patternProperties', source);

@@ -181,8 +181,8 @@ function makeShape(schema: JsonObject, components: Components): Shape {
     values,
     text: schemas.map(textOf).find((text) => text !== '') ?? '',
     constraints: constraintsOf(schemas),
-    format: listed(schemas, ['format'], (format) => typeof format === 'string' && !WIDTHS.has(format)),
-    limits: listed(schemas, ['multipleOf', 'maximum', 'exclusiveMaximum'], () => true),
+    format: keywordTexts(schemas, ['format'], (format) => typeof format === 'string' && !WIDTHS.has(format)),
+    limits: keywordTexts(schemas, ['multipleOf', 'maximum', 'exclusiveMaximum'], () => true),
     isDeprecated: schemas.some((part) => memberOf(part, 'deprecated') === true),
     successor: successorIn(schemas),
     further: furtherIn(schemas),
@@ -428,7 +428,7 @@ function constraintsOf(parts: readonly JsonObject[]): string {
 }
 
 /** The values of keywords as text, such as `date` or `maximum 100`. */
-function listed(
+function keywordTexts(
   parts: readonly JsonObject[],
   words: readonly string[],
   isMeant: (value: unknown) => boolean,
@@ -447,10 +447,10 @@ function listed(
 /** True if a value can have both shapes: they have a type in common, or one of them allows any type. */
 export function isCompatible(one: Shape, other: Shape): boolean {
   if (one.types.size === 0 || other.types.size === 0) return true;
-  return [...wide(one)].some((type) => wide(other).has(type));
+  return [...widened(one)].some((type) => widened(other).has(type));
 }
 
-function wide({ types }: Shape): ReadonlySet<string> {
+function widened({ types }: Shape): ReadonlySet<string> {
   return types.has('integer') ? new Set([...types, 'number']) : types;
 }
 

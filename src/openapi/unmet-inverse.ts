@@ -45,7 +45,7 @@ export function unmetInverses(book: RuleBook, v2: Description): readonly string[
         ? `has ${names.slice(0, MAX_NAMED).join(', ')}${names.length > MAX_NAMED ? ', …' : ''}`
         : 'is a list';
     return [
-      `operation "${operation.id}": inverse of ${[...changes].join(', ')} meets no member: V2's response ${status} has no ${wanted(resource, inverted)} (it ${has}), so that V1 clients read V2's names; say with resource where it has the resource, or write response rules with the paths that it has`,
+      `operation "${operation.id}": inverse of ${[...changes].join(', ')} meets no member: V2's response ${status} has no ${wantedWords(resource, inverted)} (it ${has}), so that V1 clients read V2's names; say with resource where it has the resource, or write response rules with the paths that it has`,
     ];
   });
 }
@@ -125,7 +125,7 @@ function meetsNone(shape: Shape, inverted: readonly InvertedRule[]): boolean {
 }
 
 /** Describes the part that a response without a resource lacks. */
-function wanted(resource: Path, inverted: readonly InvertedRule[]): string {
+function wantedWords(resource: Path, inverted: readonly InvertedRule[]): string {
   if (resource.length > 0) return resource.join('.');
   return [
     ...new Set(

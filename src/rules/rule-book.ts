@@ -270,7 +270,7 @@ function moreOfQuery(one: Operation, other: Operation): number {
 }
 
 /** True for a query that has each parameter of an operation once, with its value, or with one that a path segment can contain. */
-function isAsked({ query = [] }: Operation, received: string): boolean {
+function hasQueryOf({ query = [] }: Operation, received: string): boolean {
   return query.every(({ name, value }) => {
     const [text, other] = valuesInQuery(received, decodeQueryText(name));
     if (text === undefined || other !== undefined) return false;
@@ -298,7 +298,7 @@ function findBelow(
   end: number,
   query: string,
 ): Operation | undefined {
-  if (at >= end) return branch.byQuery?.find((one) => isAsked(one, query)) ?? branch.operation;
+  if (at >= end) return branch.byQuery?.find((one) => hasQueryOf(one, query)) ?? branch.operation;
   if (path.charCodeAt(at) !== SLASH) return undefined;
   const slash = path.indexOf('/', at + 1);
   const next = slash === -1 || slash > end ? end : slash;

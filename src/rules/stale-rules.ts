@@ -139,7 +139,7 @@ function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults):
   }
 }
 
-/** The other rules apply to a response in V1's shape. */
+/** Reports rules about members that `inverse` has removed: the explicit rules apply to a response in V1's shape. */
 function addUndone(
   { change, response }: DeclaredChange,
   operations: readonly Operation[],
@@ -187,20 +187,20 @@ export function staleInverse(
   source: RuleBookSource['operations'] = {},
 ): readonly SourceFault[] {
   return [
-    ...changes.flatMap((declared, at) => hidden(declared, changes.slice(at + 1))),
+    ...changes.flatMap((declared, at) => hiddenFaults(declared, changes.slice(at + 1))),
     ...staleEmbeds(changes, operations, source),
   ];
 }
 
-/** A later change that is not undone moves a member to a place where the inverse of an earlier change does not look. */
-function hidden(
+/** Reports a change whose inverse cannot find a member, because a later change moves it and is not undone. */
+function hiddenFaults(
   { change, response }: DeclaredChange,
   later: readonly DeclaredChange[],
 ): readonly SourceFault[] {
   const inverse = response.find(({ rule }) => rule.rule === 'inverse');
   if (inverse === undefined) return [];
   for (const { change: other } of later) {
-    if (isInverse(other) || !concernSame(change, other)) continue;
+    if (isInverse(other) || !concernSameOperations(change, other)) continue;
     const moved = other.request.flatMap(movedFrom);
     const lost = change.request
       .flatMap(writtenTo)
@@ -212,7 +212,7 @@ function hidden(
   return [];
 }
 
-function concernSame(one: Change, other: Change): boolean {
+function concernSameOperations(one: Change, other: Change): boolean {
   if (one.on === 'every' || other.on === 'every') return true;
   const ids = new Set(one.on);
   return other.on.some((id) => ids.has(id));

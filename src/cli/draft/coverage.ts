@@ -139,7 +139,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
       if (!reported.has(text)) add(kind, text);
       reported.add(text);
     };
-    const answers = answersOf(sides, status);
+    const answers = sharedResponses(sides, status);
     const picks = picksOf(sides);
     for (let pick = 0; pick < picks; pick += 1) {
       const again = sampleRequest(described, rest, components.v1, ruleBook, pick);
@@ -162,7 +162,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
       ...errorMedia(migration, sent, sides),
     ])
       addOnce('response', text);
-    for (const { expected, given } of answersOf(sides, status))
+    for (const { expected, given } of sharedResponses(sides, status))
       for (const text of valueDifferences(expected, given, 'response')) addOnce('response', text);
   }
   const inverses = unmetInverses(ruleBook, v2).flatMap((text): readonly Gap[] => {
@@ -471,15 +471,15 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
   ];
 }
 
-/** A successful response in both versions; `status` is V2's. */
-interface Answer {
+/** A successful response that both versions describe; `status` is V2's. */
+interface SharedResponse {
   readonly status: number;
   readonly expected: Shape;
   readonly given: Shape;
 }
 
 /** The successful responses that are in JSON in both versions: the first ones, and the others by their status. */
-function answersOf([v1, v2]: Sides, statusOf: (status: number) => number): readonly Answer[] {
+function sharedResponses([v1, v2]: Sides, statusOf: (status: number) => number): readonly SharedResponse[] {
   const [expected, given] = [
     successShape(v1.operation, v1.components),
     successShape(v2.operation, v2.components),
@@ -489,7 +489,7 @@ function answersOf([v1, v2]: Sides, statusOf: (status: number) => number): reado
   const [old, young] = [v1, v2].map(({ operation, components }) =>
     responsesIn(operation, components, isSuccess),
   );
-  const further = (young ?? []).slice(1).flatMap((answer): readonly Answer[] => {
+  const further = (young ?? []).slice(1).flatMap((answer): readonly SharedResponse[] => {
     const status = Number(answer.status);
     const before = old?.find((one) => Number(one.status) === statusOf(status));
     return before === undefined ? [] : [{ status, expected: before.shape, given: answer.shape }];
@@ -501,7 +501,7 @@ function answersOf([v1, v2]: Sides, statusOf: (status: number) => number): reado
 function missingInResponse(
   migration: Migration,
   sent: MigratedRequest,
-  answers: readonly Answer[],
+  answers: readonly SharedResponse[],
   pick: number,
   lookedUp: ReadonlySet<string>,
 ): readonly string[] {

@@ -148,7 +148,7 @@ export interface RunningService {
 
 /** Starts a service that responds from its description: with an example, or with the faults of the request. */
 export async function startDescribedService(service: () => DescribedService): Promise<RunningService> {
-  const respond = getRequestListener((request) => answer(service(), request), {
+  const respond = getRequestListener((request) => responseTo(service(), request), {
     overrideGlobalObjects: false,
   });
   const server = createServer((incoming, outgoing) => void respond(incoming, outgoing));
@@ -163,7 +163,7 @@ export async function startDescribedService(service: () => DescribedService): Pr
   };
 }
 
-async function answer(service: DescribedService, request: Request): Promise<Response> {
+async function responseTo(service: DescribedService, request: Request): Promise<Response> {
   const { pathname, search } = new URL(request.url);
   const { method, headers } = request;
   const target = `${pathname}${search}`;

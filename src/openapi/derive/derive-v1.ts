@@ -134,7 +134,7 @@ export function deriveV1(
   const named = nameComponents(v2, { ...v2, paths: withOperations(paths, elsewhere) }, components);
   const description = withHead(withMediaOfV1(named, rules), rules, serverOf);
   const isComplete = components.skipped.size === 0;
-  return { description, isComplete, notes: [...notes(v2, components, rules), ...missing(found)] };
+  return { description, isComplete, notes: [...notes(v2, components, rules), ...missingNotes(found)] };
 }
 
 /** An operation of V1 that V2 does not have: its only response tells clients so. */
@@ -236,7 +236,7 @@ function withMediaOfV1(description: Description, { version, versionField }: Deri
   return editMembers(description, (name, member) => [[name, turned(member)]]);
 }
 
-function missing(found: ReadonlyMap<string, boolean>): readonly string[] {
+function missingNotes(found: ReadonlyMap<string, boolean>): readonly string[] {
   return [...found].flatMap(([key, isFound]) => {
     if (isFound) return [];
     const [change, , words]: [string, unknown, string] = JSON.parse(key);
@@ -517,7 +517,7 @@ function editParameters(
   }
   const kind = queryKindOf(rule);
   if (kind.adds === true)
-    return withoutSetParameter(
+    return undoSetParameter(
       parameters,
       change,
       rule.parameter,
@@ -572,8 +572,11 @@ function listForm({ schema }: JsonObject, rule: Extract<QueryRule, { with: strin
   return style === undefined || !isList ? { schema: { type: 'string' } } : { style, explode: false };
 }
 
-/** The parameters without one that a rule sets: V1 did not have it, or, if the rule is for absent values, it was optional. */
-function withoutSetParameter(
+/**
+ * Undoes a rule that sets a parameter: removes the parameter, which V1 did not have, or makes it optional, if the rule sets it only where
+ * it is absent.
+ */
+function undoSetParameter(
   parameters: readonly unknown[],
   change: string,
   name: string,

@@ -41,7 +41,7 @@ export function nameComponents(v2: Description, derived: Description, components
     const name = names.get(components.origin(reference));
     return name === undefined ? v1Pointer(reference) : componentReference(name);
   };
-  // The former name of a renamed component, by which values may still choose it.
+  // Values may choose a renamed component by its former name, so a discriminator maps that name to it.
   const choose = (schema: JsonObject): JsonObject =>
     withChoices(schema, (reference) => {
       const name = components.baseOf(components.origin(reference));

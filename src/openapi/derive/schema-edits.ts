@@ -88,7 +88,7 @@ export function responseEdits(
   ];
 }
 
-/** True if the rule loses an attribute, so that V1's responses listed it as deprecated. */
+/** True for a rule that removes an attribute, which V1's responses listed. */
 function isLeavingOut(rule: RequestRule): boolean {
   return whyNoInverse(rule) === 'lost' && kindOf(rule).isIdle?.(rule) !== true;
 }

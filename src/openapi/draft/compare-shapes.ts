@@ -926,12 +926,12 @@ function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): 
   const strip: FoundRule = { rule: 'strip', in: path, member: from };
   const others: readonly FoundRule[] =
     doubt === undefined ? [] : [...otherForms(found, from, shape, { v1, v2, path }, work), strip];
-  const open = openOf(found, from);
+  const open = openIfUnitsDiffer(found, from);
   addFinding({ found, confidence, evidence, doubt, others, old: [...work.old, from], ...open }, work);
 }
 
 /** Marks a rename as open if it keeps the value although the units differ. */
-function openOf(found: FoundRule, from: string): Pick<Finding, 'isOpen'> {
+function openIfUnitsDiffer(found: FoundRule, from: string): Pick<Finding, 'isOpen'> {
   const isPlain = found.rule === 'rename' && found.conversions === undefined;
   return isPlain && unitsIn(from) !== unitsIn(found.to) ? { isOpen: true } : {};
 }
@@ -951,7 +951,7 @@ function addFinding(finding: Finding, { findings, doubt }: Work): void {
 }
 
 /**
- * The members of V2's object that certainly belong to another member of V1, by their paths as JSON. Of the sub-object of a nest, only
+ * The members of V2's object that certainly belong to another member of V1, by their paths as JSON. Of a nest's sub-object, only the object
  * `itself` is taken.
  */
 type TakenPlaces = ReadonlyMap<string, 'with all in it' | 'itself'>;
@@ -1005,7 +1005,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     const found = renameRule(path, name, to, converted);
     const forms = otherForms(found, name, shape, place, work);
     const others = [...forms, ...elsewhere.filter((one) => !isTo(one, [...path, to])), strip];
-    const open = openOf(found, name);
+    const open = openIfUnitsDiffer(found, name);
     addFinding({ found, confidence, evidence: why, doubt: against, others, old, ...open }, work);
     const [before, after] = [v1.members.get(name), place.v2.members.get(to)];
     const onlyIf = { ...work, doubt: `it holds only if ${name} is ${to} in V2`, questions: [] };
@@ -1031,7 +1031,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
         doubt,
         others: [...others.slice(0, MAX_OFFERED), strip],
         old,
-        ...openOf(likeliest, name),
+        ...openIfUnitsDiffer(likeliest, name),
       },
       work,
     );
@@ -1090,7 +1090,7 @@ function placesByLetters(shape: Shape): ReadonlyMap<string, readonly Path[]> {
   return found;
 }
 
-/** The place of the value that both versions have elsewhere too, for a member that only one of them has in this object. */
+/** The other place where both versions have the value of a member that only one of them has in this object. */
 function twinOf(name: string, shape: Shape, { v1, v2 }: Objects): Path | undefined {
   const places = placesByLetters(v1).get(wordsOf(name).join('')) ?? [];
   return places.find((place) => {
@@ -1295,7 +1295,7 @@ function newMembers(gone: string, shape: Shape, { v1, v2, path, taken, candidate
   const isWorded = (at: Path): boolean => isRelatedName(at.join('_'), gone);
   const [alike, rest] = [all.filter(isWorded), all.filter((at) => !isWorded(at))];
   const linked = rest.filter(isLinked);
-  const others = rest.filter((at) => !isLinked(at) && !isOfAnother(gone, shape, at, place));
+  const others = rest.filter((at) => !isLinked(at) && !belongsToAnother(gone, shape, at, place));
   const found = {
     alike: [...alike, ...linked],
     others,
@@ -1343,7 +1343,7 @@ function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 
 }
 
 /** True if the place more likely belongs to another member of V1: by its name, its format or its unit. */
-function isOfAnother(
+function belongsToAnother(
   gone: string,
   shape: Shape,
   at: Path,

@@ -76,7 +76,7 @@ export function lookupsFor(
   const named = (noun: string): boolean => words.has(noun) || isSameName(noun, old.name);
   return targets
     .flatMap((target) => {
-      const taken = takenOf(old.shape, key.shape, target);
+      const taken = commonMembers(old.shape, key.shape, target);
       const share = taken.size / old.shape.members.size;
       const isNamed = named(target.noun);
       const isEnough = [...taken.values()].some((name) => name !== target.id) && (isNamed || share > 0.5);
@@ -94,7 +94,7 @@ export function lookupsFor(
 }
 
 /** V2's names for the members of V1's object that V2's object has. */
-function takenOf(old: Shape, key: Shape, { shape, id }: LookupTarget): ReadonlyMap<string, string> {
+function commonMembers(old: Shape, key: Shape, { shape, id }: LookupTarget): ReadonlyMap<string, string> {
   const taken = new Map<string, string>();
   for (const [name, member] of old.members) {
     const same = shape.members.has(name)

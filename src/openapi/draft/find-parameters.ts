@@ -55,7 +55,7 @@ export function findQueryRenames(
       });
     };
     for (const { from, to, confidence, evidence, ...found } of accepted) {
-      if (isAnotherPlace(from, to)) continue;
+      if (becomesCursor(from, to)) continue;
       const doubt = found.doubt === NO_LINK && isKnown(from, to, known) ? undefined : found.doubt;
       addRename(from, to, { confidence, evidence, doubt });
     }
@@ -63,7 +63,7 @@ export function findQueryRenames(
       if (young.members.has(name) || renamed.has(name)) continue;
       const to = assumedName(name, young, known);
       const found = rejected.get(name);
-      const candidate = found !== undefined && isAnotherPlace(name, found.to) ? undefined : found;
+      const candidate = found !== undefined && becomesCursor(name, found.to) ? undefined : found;
       if (to !== undefined) {
         const doubt = `it holds only if ${name} is ${to} in bodies`;
         addRename(name, to, { confidence: 0.5, evidence: 'it may be so in bodies', doubt });
@@ -287,7 +287,7 @@ const PAGE = /^(?:page|start|offset|skip|from|first|page[-_]?(?:number|no|index)
 const CURSOR = /cursor|(?:page|pagination|continuation|next)[-_]?token|^(?:starting[-_])?after$/i;
 
 /** True if only the new parameter is a cursor: other values cannot become one. */
-function isAnotherPlace(from: string, to: string): boolean {
+function becomesCursor(from: string, to: string): boolean {
   return CURSOR.test(to) && !CURSOR.test(from);
 }
 

@@ -104,14 +104,14 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     old.filter((one) => !found.has(one) && !given.has(shapeKey(one)));
   const free = (): readonly DescribedOperation[] => young.filter((one) => !taken.has(one));
   const questions: string[] = [];
-  for (const prove of [sameId, sameWords]) {
+  for (const prove of [haveSameId, haveSameWords]) {
     const [before, after] = [left(), free()];
     for (const one of before) {
       const partners = after.filter((other) => prove(one, other));
       const [partner] = partners;
       if (partner === undefined || partners.length > 1) continue;
       if (before.some((other) => other !== one && prove(other, partner))) continue;
-      const moved = provenMove(one, partner, { v1, v2 }, prove === sameWords);
+      const moved = provenMove(one, partner, { v1, v2 }, prove === haveSameWords);
       if (moved === undefined) continue;
       found.set(one, { v1: one, v2: partner, moved });
       taken.add(partner);
@@ -177,7 +177,7 @@ function possibleMoves(
   { shown }: RenamedWords,
 ): readonly string[] {
   const found = candidates.flatMap((v2) => {
-    if (!isSameKind(v1.method, v2.method) || answersOther(v1, v2, versions)) return [];
+    if (!isSameKind(v1.method, v2.method) || differInList(v1, v2, versions)) return [];
     const query = queryMove(v1, v2, versions);
     const target = query ?? withParameters(v2, v1, versions);
     if (target === undefined || ('left' in target && target.left.length > 0)) return [];
@@ -264,7 +264,7 @@ const VERBS: ReadonlySet<string> = new Set(
 );
 
 /** True if both have the same operationId, and it names a resource or the paths have a word in common. */
-function sameId(one: DescribedOperation, other: DescribedOperation): boolean {
+function haveSameId(one: DescribedOperation, other: DescribedOperation): boolean {
   const [id, same] = [one, other].map(({ operation }) => operation['operationId']);
   if (typeof id !== 'string' || id !== same || one.method !== other.method) return false;
   const names = wordsOf(id).filter((word) => !VERBS.has(word) && !/^\d+$/.test(word));
@@ -272,7 +272,7 @@ function sameId(one: DescribedOperation, other: DescribedOperation): boolean {
 }
 
 /** True if the paths have the same words, apart from plurals, case and separators. */
-function sameWords(one: DescribedOperation, other: DescribedOperation): boolean {
+function haveSameWords(one: DescribedOperation, other: DescribedOperation): boolean {
   if (one.method !== other.method) return false;
   const [old, young] = [one, other].map(segmentsOf);
   return (
@@ -551,7 +551,7 @@ function likelyMove(
     v1.operation['operationId'] === v2.operation['operationId']
   )
     weigh(4, SAME_ID);
-  else if (saysTheSame(v1, v2) || mentioned.some((one) => saysTheSame(v1, v2, one)))
+  else if (areNamedAlike(v1, v2) || mentioned.some((one) => areNamedAlike(v1, v2, one)))
     weigh(2, 'their names or summaries say the same');
   const isNamedAlike = likeness > 0;
   // A single other operation with the same word may be a coincidence, and so may the last word of two paths.
@@ -573,7 +573,7 @@ function likelyMove(
   if (target === undefined || likeness < ASKED_FROM) return undefined;
   // Even if summaries agree, an operation on a list is not one on an element.
   const isSameId = reasons[0] === SAME_ID;
-  if (!isSameId && answersOther(v1, v2, versions)) return undefined;
+  if (!isSameId && differInList(v1, v2, versions)) return undefined;
   // Where several paths say `orders` for `fulfillmentOrders`, the bodies may be entirely new.
   const isSameNoun = known !== undefined && known.pairs.length > 1 && isRelatedName(known.from, known.to);
   if (likeness < 2 * ASKED_FROM && !isSameNoun && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
@@ -611,7 +611,7 @@ function otherMethodDoubt(old: string, young: string): string {
 }
 
 /** True if one version returns a list and the other one object. */
-function answersOther(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): boolean {
+function differInList(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): boolean {
   const [one, other] = [resourceIn(v1, versions.v1.components), resourceIn(v2, versions.v2.components)];
   return one !== undefined && other !== undefined && hasList(one) !== hasList(other);
 }
@@ -672,13 +672,13 @@ interface RenamedWord extends OtherWord {
 }
 
 /** Number of rivals from which a word needs other evidence. */
-const MAX_RIVALS = 2;
+const MANY_RIVALS = 2;
 
 /** True for a word with evidence beyond paths: any two resources have a list and an object that is read by its id. */
 function isShown({ from, to, pairs, agreeing, rivals, isClear }: RenamedWord): boolean {
   return (
     (agreeing > 0 && agreeing * 2 >= pairs.length) ||
-    (pairs.length > 1 && (rivals < MAX_RIVALS || isRelatedName(from, to) || isClear))
+    (pairs.length > 1 && (rivals < MANY_RIVALS || isRelatedName(from, to) || isClear))
   );
 }
 
@@ -713,7 +713,8 @@ function renamedWords(
       };
       words.set(key, known);
       if (isSameKind(v1.method, v2.method)) known.pairs.push([v1, v2]);
-      if (saysTheSame(v1, v2, word, staticWords(v1)) || hasOwnMembers(v1, v2, versions)) known.agreeing += 1;
+      if (areNamedAlike(v1, v2, word, staticWords(v1)) || hasOwnMembers(v1, v2, versions))
+        known.agreeing += 1;
     }
   }
   const all = [...words.values()].filter(({ pairs }) => pairs.length > 0);
@@ -723,18 +724,18 @@ function renamedWords(
         (end) => all.filter((other) => other !== word && other[end] === word[end]).length,
       ),
     );
-  choose(all, versions);
+  chooseWords(all, versions);
   const shown = all.filter(isShown);
   return {
     byKey: new Map(all.map((word) => [wordKey(word), word])),
     shown,
-    ofOld: mentions(old, shown, 'from'),
-    ofYoung: mentions(young, shown, 'to'),
+    ofOld: wordsByOperation(old, shown, 'from'),
+    ofYoung: wordsByOperation(young, shown, 'to'),
   };
 }
 
 /** Finds the pairs of words with the most in common as a whole: if each were chosen alone, two resources of V1 could become one of V2. */
-function choose(words: readonly RenamedWord[], versions: Versions): void {
+function chooseWords(words: readonly RenamedWord[], versions: Versions): void {
   for (const word of words) {
     const { pairs } = word;
     if (word.rivals === 0) continue;
@@ -891,7 +892,7 @@ const FILLERS: ReadonlySet<string> = new Set(
  * True if the names, or the summaries, have the same words, apart from those by which the paths differ. Verbs alone are no evidence. `left`
  * are words to ignore, such as those that the paths have in common.
  */
-function saysTheSame(
+function areNamedAlike(
   v1: DescribedOperation,
   v2: DescribedOperation,
   word?: OtherWord,
@@ -906,7 +907,7 @@ function saysTheSame(
 }
 
 /** The words that names and summaries have, by operations: those of most pairs have none. */
-function mentions(
+function wordsByOperation(
   operations: readonly DescribedOperation[],
   words: readonly RenamedWord[],
   end: 'from' | 'to',
@@ -980,7 +981,7 @@ function queryMove(
   const [name, ...more] = queryNames(v2, versions.v2.components.description, true);
   const parameter = old.at(young.length);
   if (name === undefined || more.length > 0 || own.has(name) || parameter === undefined) return undefined;
-  if (isOfAnother(name, parameter, versions.v1)) return undefined;
+  if (isOfOtherResource(name, parameter, versions.v1)) return undefined;
   const rest = old.filter((one) => one !== parameter);
   let at = 0;
   const path = (templateOf(v2) ?? v2.rest).replaceAll(/\{[^{}]*\}/g, (given) => {
@@ -998,7 +999,7 @@ function queryMove(
  * True if a query parameter has the name of another resource of V1 than the path parameter: `deal_ids` is not the parameter of
  * `/persons/{id}`.
  */
-function isOfAnother(name: string, { behind, word }: PathParameter, { operations }: Version): boolean {
+function isOfOtherResource(name: string, { behind, word }: PathParameter, { operations }: Version): boolean {
   const wanted = wordsOf(name)
     .map(singular)
     .filter((one) => one !== 'id' && one !== 'ids')

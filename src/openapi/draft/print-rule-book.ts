@@ -550,14 +550,14 @@ function printGone(gone: readonly GoneOperation[]): readonly string[] {
     ),
     ...gone.map(({ operation: { method, rest }, hint, candidates }) =>
       comment(
-        `# ${[`${method} ${rest}`, hint, perhaps(candidates)].filter((part) => part !== '').join(' ')}`,
+        `# ${[`${method} ${rest}`, hint, candidateWords(candidates)].filter((part) => part !== '').join(' ')}`,
         '',
       ),
     ),
   ];
 }
 
-function perhaps(candidates: readonly string[]): string {
+function candidateWords(candidates: readonly string[]): string {
   return candidates.length === 0 ? '' : `(perhaps ${candidates.join(' or ')})`;
 }
 

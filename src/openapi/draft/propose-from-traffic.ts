@@ -144,13 +144,13 @@ function wrapperIn(bodies: readonly RecordedBody[], v2: Shape): string | undefin
     }
   }
   const [best] = [...counts]
-    .filter(([name]) => !v2.members.has(name) && holdsKnown(name, bodies, v2))
+    .filter(([name]) => !v2.members.has(name) && hasKnownMembers(name, bodies, v2))
     .toSorted(([, one], [, other]) => other - one);
   return best === undefined || best[1] * 2 < all ? undefined : best[0];
 }
 
 /** True if V2 has members of the object: an object that V2 does not have at all is not a wrapper. */
-function holdsKnown(member: string, bodies: readonly RecordedBody[], v2: Shape): boolean {
+function hasKnownMembers(member: string, bodies: readonly RecordedBody[], v2: Shape): boolean {
   const names = bodies.flatMap(({ value }) => Object.keys(objectMember(value, member)));
   return names.some((name) => isKnown(name, v2));
 }

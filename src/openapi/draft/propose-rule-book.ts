@@ -138,8 +138,8 @@ export function proposeRuleBook(
   const isField = (name: string): boolean =>
     name === head.versionField || renamedFields.some(({ summary }) => summary.endsWith(` ${name}.`));
   const headers = [...renamedFields, ...newFieldChanges(versions, isField), ...head.changes];
-  const carried = carriedResources(versions);
-  const targets = lookupTargets(described.v2, young, carried.general ?? 'data');
+  const places = resourcePlaces(versions);
+  const targets = lookupTargets(described.v2, young, places.general ?? 'data');
   const responses = responseFindings(versions, targets);
   const shown = sharedConversions(responses.found, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
@@ -149,7 +149,7 @@ export function proposeRuleBook(
     return withInverse(change, keys, shapes);
   });
   const errors = errorChanges(versions);
-  const hasRules = [...requests, ...carried.changes, ...errors].length > 0;
+  const hasRules = [...requests, ...places.changes, ...errors].length > 0;
   const foreign = [...new Set([...old.foreign, ...young.foreign])].map((name) =>
     name.startsWith('#')
       ? `${name} leads nowhere, so nothing was compared for it.`
@@ -163,15 +163,15 @@ export function proposeRuleBook(
     ],
     keys: [
       ...head.keys,
-      ...(carried.general === undefined
+      ...(places.general === undefined
         ? []
-        : [{ key: 'resource', lines: [`resource: ${scalar(carried.general)}`] }]),
+        : [{ key: 'resource', lines: [`resource: ${scalar(places.general)}`] }]),
       ...errorKeys(versions, hasRules),
       ...linkKeys(versions),
     ],
     operations: matchedAll.map(({ operation, pair }) => ({
       ...operation,
-      ...carried.own.get(operation.id),
+      ...places.own.get(operation.id),
       status: otherStatus(pair),
     })),
     changes: withOwnIds([
@@ -183,7 +183,7 @@ export function proposeRuleBook(
         requests,
         new Map(named.map(({ pair, operation }) => [operation.id, resourceKeys(pair)])),
       ),
-      ...carried.changes,
+      ...places.changes,
       ...errors,
     ]),
     questions: joined([
@@ -191,7 +191,7 @@ export function proposeRuleBook(
       new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body, v2)])),
       parameterQuestions(versions),
       outcome.questions,
-      carried.questions,
+      places.questions,
       responses.questions,
     ]),
     gone: namedGone(
@@ -231,7 +231,7 @@ function joined(all: readonly Questions[]): Questions {
 }
 
 /** The place of the resource in V2's responses: of most of them, and of the operations with another place. */
-function carriedResources({ named, v1, v2 }: Versions): {
+function resourcePlaces({ named, v1, v2 }: Versions): {
   readonly general: string | undefined;
   readonly own: ReadonlyMap<string, { readonly resource: string }>;
   readonly changes: readonly ProposedChange[];
@@ -359,7 +359,7 @@ function responseFindings(
       ...renames.map((rename) => (doubt === undefined ? rename : { ...rename, doubt })),
       ...compared.findings,
     ].map((finding) => movedFinding(finding, (path) => [...base, ...path]));
-    const own = compared.questions.filter(({ text }) => !isOfRequests(text));
+    const own = compared.questions.filter(({ text }) => !isAboutRequests(text));
     questions.set(
       id,
       own.map(({ path, text, general }) => ({
@@ -374,7 +374,7 @@ function responseFindings(
 }
 
 /** True for a question about requests only: V2 requires a member. */
-function isOfRequests(text: string): boolean {
+function isAboutRequests(text: string): boolean {
   return text.startsWith('it is required in V2');
 }
 
@@ -555,18 +555,22 @@ export function proposeFor(
   const findings = bodies.map(({ id, v1, v2, form = 'json', doubt }): OperationFindings => {
     const own = typeof source === 'function' ? source(id) : source;
     const comparison = compareBodies(v1, v2, own, wrapper, doubt);
-    questions.set(id, form === 'json' ? comparison.questions : comparison.questions.filter(isOfNames));
-    return { id, findings: form === 'json' ? comparison.findings : comparison.findings.filter(isOfTexts) };
+    questions.set(id, form === 'json' ? comparison.questions : comparison.questions.filter(isAskedOfForms));
+    return {
+      id,
+      findings: form === 'json' ? comparison.findings : comparison.findings.filter(isFoundInForms),
+    };
   });
   return { changes: proposeChanges(findings, writes), questions };
 }
 
-/** False for a question about types only, because each value of a form is a text. */
-function isOfNames({ text }: Question): boolean {
-  return !text.startsWith('it is ') || isOfRequests(text);
+/** True for a question that also applies to forms, in which each value is a text: not for one about types only. */
+function isAskedOfForms({ text }: Question): boolean {
+  return !text.startsWith('it is ') || isAboutRequests(text);
 }
 
-function isOfTexts({ found }: Finding): boolean {
+/** True for a finding that also applies to forms: not for a conversion between texts and other types only. */
+function isFoundInForms({ found }: Finding): boolean {
   return (
     found.rule !== 'convert' || !found.conversions.every(({ word }) => word === 'quote' || word === 'unquote')
   );
