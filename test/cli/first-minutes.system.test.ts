@@ -104,7 +104,7 @@ describe('demo requests', () => {
   });
 });
 
-test("with a rule book of one's own the demo adds no rule; its own rule book is removed with it", async () => {
+test('with the user’s rule book the demo adds no rule; its own rule book is removed with it', async () => {
   const folder = temporaryFolder('demo');
   const demo = command(['demo', 'requests', ...ANY_PORT, '--rules', 'config/rules.yaml'], { TMPDIR: folder });
   await demo.until(/Still serving/);

@@ -67,7 +67,7 @@ test('replay prints the counts that it prints for people, with the same exit cod
   expect(checked.codes).toEqual([1, 1]);
 });
 
-test('draft prints rule book, faults and what V2 would refuse', async () => {
+test('draft prints rule book, faults and the requests that V2 would refuse', async () => {
   const drafted = await both('draft', '--v2', V2, '--log', LOG);
   expect(drafted.json).toMatchObject({
     ruleBook: drafted.text,

@@ -77,7 +77,7 @@ describe('a Node that is too old', () => {
     expect(stderr).toContain('npm run -s gateway');
   });
 
-  test('installed as a package, which has no Node of its own, it says how to get one', async () => {
+  test('installed as a package, which does not contain Node, it says how to get one', async () => {
     const installed = join(temporaryFolder('old-node'), 'node_modules/capture-gateway/node-version.js');
     cpSync(fileURLToPath(new URL('src/cli/node-version.js', root)), installed);
     const { code, stderr } = await refused(process.execPath, ['--import', pretend('20.0.0'), installed]);

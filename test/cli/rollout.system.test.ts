@@ -36,7 +36,7 @@ const metric = async (gateway: SpawnedGateway, name: string): Promise<string> =>
     .filter((line) => line.startsWith(name))
     .join('\n');
 
-test('commands change what V1 traffic goes through, and a restart keeps it', async () => {
+test('commands change the modes of V1 traffic, and a restart keeps them', async () => {
   const at = { ...(await origins()), ...SECRET, store: `file:${join(folder(), 'rollout.json')}` };
   const first = await spawnGateway(at);
   expect(await sendRequest(first)).toContain('"v2"');

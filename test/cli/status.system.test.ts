@@ -4,7 +4,7 @@ import { exchange } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
 
-test('the command, GET /status and the overview have one verdict, and the exit code tells whether requests fail', async () => {
+test('the command, GET /status and the overview have one verdict, and the exit code shows whether requests fail', async () => {
   let status = '200 OK';
   const v2 = await rawServer((socket, request) =>
     socket.write(request.includes('/contacts') ? ok().replace('200 OK', status) : ok()),

@@ -97,7 +97,7 @@ test('counts of isolates that ended are taken over, and outlive an object that f
   expect(shown(last)).toEqual([1, 1]);
 });
 
-test('each rule book has totals of its own, and those of an old one are forgotten', async () => {
+test('each rule book has separate totals, and those of an old one are forgotten', async () => {
   const isolates = new Isolates();
   const old = isolates.start('old');
   old.count();

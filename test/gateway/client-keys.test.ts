@@ -138,7 +138,7 @@ test.each<readonly [field: string, target: string, headers: string]>([
   },
 );
 
-test('a client reads its own report with its key, and is told where the key belongs', async () => {
+test('a client reads its own report with its key, and without it learns where the key belongs', async () => {
   const rules = await rulesOf('client: { header: X-Tenant }\nchanges: []');
   const gateway = await inspected({ 'self-service': 'on' }, '{}', undefined, rules, 200);
   await exchange(gateway.port, get('/api/v1/x', `X-Tenant: ${KEY}\r\n`));

@@ -33,7 +33,7 @@ const VARY = ['Vary', 'Origin'];
 const ALLOW = [ALLOWED, PAGE];
 const WITH_CREDENTIALS = [...ALLOW, 'Access-Control-Allow-Credentials', 'true'];
 
-describe('what the gateway adds to its own responses', () => {
+describe('fields that the gateway adds to its own responses', () => {
   test.each<[string, readonly string[], string, readonly string[]]>([
     ['an origin', ALLOW, PAGE, [...ALLOW, EXPOSE, OWN, ...VARY]],
     [
@@ -107,7 +107,7 @@ describe('the response to a preflight while the services are away', () => {
     if (isAllowed) expect(answer).toEqual(expect.arrayContaining(['Access-Control-Allow-Methods', method]));
   });
 
-  test('permissions add up, and what V2 refuses now it no longer allows', () => {
+  test('permissions add up, and a permission that V2 now refuses is removed', () => {
     const known = after(grant('PUT', 'x-a'), { question: { method: 'PUT', fields: 'x-a' } });
     known.learn(PAGE, 204, [...grant('DELETE', 'x-b'), 'Access-Control-Max-Age', '600'], {
       method: 'DELETE',

@@ -244,7 +244,7 @@ describe('the watchdog', () => {
     expect([before.isGivenUp, after.isGivenUp]).toEqual([false, true]);
   });
 
-  test('gives the place of a stuck exchange back, and tells the operator of it', async () => {
+  test('gives the place of a stuck exchange back, and logs it for the operator', async () => {
     const { v2, gateway } = await served(() => {});
     const client = rawClient(gateway.port);
     client.write('GET /api/v2/x HTTP/1.1\r\nHost: g\r\n\r\n');

@@ -104,7 +104,7 @@ test('the operator sees the details of a bug, the client only that there was one
   expect(gateway.gateway.inFlight).toBe(0);
 });
 
-test('a credential that a header rule moves is in no line, kept exchange, explanation or failure, whatever it is called', async () => {
+test('a credential that a header rule moves is in no line, kept exchange, explanation or failure, under any name', async () => {
   const rules = new CompiledRuleBook(
     await bookIn(`
 operations: { list: GET /things }

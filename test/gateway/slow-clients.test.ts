@@ -228,7 +228,7 @@ describe('places for requests are short', () => {
   });
 });
 
-test('memory is short: bodies that trickle in leave what they hold to others', async () => {
+test('memory is short: bodies that trickle in release their memory to others', async () => {
   const { gateway } = await served(ok(), { flags: { 'buffer-bytes': '40000' } });
   const head = `POST /api/v1/x HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Length: 9000\r\n\r\n`;
   const uploads = Array.from({ length: 2 }, () => rawClient(gateway.port));

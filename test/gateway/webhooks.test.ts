@@ -153,7 +153,7 @@ function isSignedFor(secret: string, received: Received | undefined): boolean {
 }
 
 describe('a delivery that is signed by V2', () => {
-  test('reaches the subscriber in V1 form, signed anew over that form, with id and time of V2', async () => {
+  test('reaches the subscriber in V1 form, with a new signature over that form, and with id and time of V2', async () => {
     const answer = { status: 202, headers: { 'x-own': 'yes' }, body: 'taken' };
     const { subscriber, gateway } = await subscribed(answer);
     const timestamp = now(-60);
@@ -250,7 +250,7 @@ describe('a delivery that is signed by V2', () => {
     );
   });
 
-  test('is decoded where rules apply, and the signature is over what was sent', async () => {
+  test('is decoded if rules apply, and the signature is over the bytes that were sent', async () => {
     const { subscriber, gateway } = await subscribed();
     const body = new Uint8Array(gzipSync(BODY));
     const headers = { 'content-encoding': 'gzip' };

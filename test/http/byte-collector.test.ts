@@ -5,7 +5,7 @@ import { ByteCollector, concatBytes, newMemory } from '../../src/http/byte-colle
 const parts = fc.array(fc.uint8Array({ maxLength: 3000 }), { maxLength: 20 });
 
 describe('parts that are collected', () => {
-  test('are the concatenation of the chunks, whatever length is announced', () => {
+  test('are the concatenation of the chunks, for any announced length', () => {
     fc.assert(
       fc.property(parts, fc.nat(10_000), (list, expected) => {
         const collector = new ByteCollector(expected);
@@ -49,7 +49,7 @@ describe('parts that are collected', () => {
     expect(Buffer.from(collector.take()).toString()).toBe('aaaaaaaaaabbbbbbbbbb');
   });
 
-  test('are not copied when there is one alone, unless it would keep a larger buffer', () => {
+  test('are not copied if there is only one, unless it would keep a larger buffer', () => {
     const part = new Uint8Array(5000);
     const collector = new ByteCollector();
     collector.add(part);

@@ -51,7 +51,7 @@ test('a line is plain where a pattern says so, from any offset', () => {
   );
 });
 
-test('a line that is not plain leaves what was read before', () => {
+test('a line that is not plain leaves the earlier values unchanged', () => {
   const size = new PlainChunkSize();
   expect(size.read(Buffer.from('a\r\n'), 0)).toBe(true);
   expect(size.read(Buffer.from('ff;x\r\n'), 0)).toBe(false);

@@ -153,7 +153,7 @@ describe('the fields of a hop', () => {
     expect(line).toBe(`${text}\r\n`);
   });
 
-  test('of a response add a date where there is none, of this second', () => {
+  test('of a response add a missing date, that of this second', () => {
     time = 1999;
     expect(textOfFields(hop.ofResponse(true).fields)).toBe('Via: 1.1 Gateway');
     expect(textOfFields(hop.ofResponse(true, true).fields)).toBe('Via: 1.0 Gateway');

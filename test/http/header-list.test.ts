@@ -8,7 +8,7 @@ import {
   toHeaders,
 } from '../../src/http/header-list.ts';
 
-test('reads what a digit pattern accepts, as the number that it is, and nothing else', () => {
+test('reads as numbers exactly the texts that a digit pattern accepts', () => {
   const likely = fc.string({ unit: fc.constantFrom(...Array.from('0123456789+-. eE_x０')), maxLength: 17 });
   fc.assert(
     fc.property(fc.oneof(likely, fc.string(), fc.nat().map(String)), (text) => {
@@ -28,7 +28,7 @@ test.each([
   expect(readDecimal(text)).toBe(expected);
 });
 
-test('is what a pattern of visible ASCII and bytes beyond it accepts', () => {
+test('accepts exactly visible ASCII and bytes beyond ASCII', () => {
   const likely = fc.string({
     unit: fc.constantFrom('!', '~', '/', 'a', ' ', '\u007f', '\n', 'é'),
     maxLength: 5,

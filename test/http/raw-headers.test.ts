@@ -12,7 +12,7 @@ const read = (text: string, from = 0): readonly string[] | undefined =>
   readFieldLines(text, from, Buffer.from(text, 'latin1'))?.fields;
 
 describe('field lines', () => {
-  test('written fields are read back, whatever precedes them', () => {
+  test('written fields are read back, after any bytes', () => {
     fc.assert(
       fc.property(fields, fc.string({ unit: CODE_POINT }), (list, before) => {
         const text = writeFieldLines(list);

@@ -201,7 +201,7 @@ describe('the facts of replicas', () => {
     ]);
   });
 
-  test('are the same in whatever order they are added', () => {
+  test('are the same in any order of adding', () => {
     const statuses = fc.array(fc.constantFrom(201, 201, 201, 404, 422, 500), { maxLength: 60 });
     fc.assert(
       fc.property(fc.array(statuses, { minLength: 2, maxLength: 4 }), (all) => {
@@ -211,7 +211,7 @@ describe('the facts of replicas', () => {
     );
   });
 
-  test('have the times of their reader, whatever the clock of their writer says', () => {
+  test('have times by the clock of their reader, with any clock of their writer', () => {
     const facts = replica([...times(201, 20), ...times(500, 9)], {
       refusal: { faults: 1, at: START },
       stats: { breaker: 'closed', droppedLogLines: 1, lastDroppedLine: START + 9 },

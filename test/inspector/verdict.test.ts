@@ -719,7 +719,7 @@ describe('the verdict', () => {
     if (title !== undefined) expect(lines[1]).toBe(`${title}: capture-gateway rollout observe`);
   });
 
-  test('names what ends the trouble of an operation: the mode before, where there is one', () => {
+  test('names the remedy for the trouble of an operation: the mode before, if there was one', () => {
     const watched = new Watched().see(100).see(25, FAILS);
     const { action, since } = watched.judged({ modeBefore: () => ({ mode: 'canary', share: 25 }) });
     expect({ action, since }).toEqual({

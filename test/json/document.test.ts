@@ -70,7 +70,7 @@ test('edits are carried out in order, and everything else is kept', () => {
   expect(edit('3-4=long-insert 4-6=')).toBe('012long-insert6789');
 });
 
-test('a walker tells a text with too many values from one that is not JSON', () => {
+test('a walker distinguishes a text with too many values from one that is not JSON', () => {
   const walker = new JsonWalker(undefined, 3);
   const visited = (text: string): number | 'too many' | 'not JSON' => {
     let values = 0;

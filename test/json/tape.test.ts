@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Tape } from '../../src/json/tape.ts';
 
 // Otherwise one large body would hold memory for ever that no budget counts.
-test('the memory of a large text is given back, and taken anew for the next; that of a small one is kept', () => {
+test('the memory of a large text is released, and that of a small one is kept for the next', () => {
   const tape = new Tape();
   let taken = 0;
   const takenFor = (nodes: number): number => {

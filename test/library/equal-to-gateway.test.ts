@@ -70,7 +70,7 @@ function expectSame(
 /** The outcomes of the gateway, which plays the exchanges once for all ways. */
 let ofGateway: ReadonlyMap<string, Played> = new Map();
 
-test('the gateway makes of one exchange of each kind what is expected', async () => {
+test('the gateway gives the expected result for one exchange of each kind', async () => {
   ofGateway = await playedBy(await throughGateway(await oneOfEachBook()));
   for (const { title, sent, got } of ONE_OF_EACH) {
     const { sent: atV2, response, told } = ofGateway.get(title) ?? expect.fail(title);
@@ -93,7 +93,7 @@ const WHAT_IS_V1 = [
 const ofFolders = new Map<string, ReadonlyMap<string, Played>>();
 
 describe.each(Object.entries(WAYS))('%s', (name, start) => {
-  test('makes of them what the gateway does', async () => {
+  test('gives the same results as the gateway', async () => {
     const way = await start(await oneOfEachBook(), { transforms: await oneOfEachModules() });
     const isPlayed = ({ title }: OneOfEach): boolean =>
       name !== 'capture-gateway/fetch' || !(title in NOT_BY_FETCH);

@@ -101,7 +101,7 @@ test('a coded request is a 415 that names no coding, and a coded response stays 
 });
 
 // `fetch` decodes bodies and leaves their fields.
-test('a body that was decoded is rewritten, whatever its Content-Encoding says', async () => {
+test('a decoded body is rewritten, even if its Content-Encoding names a coding', async () => {
   const migration = createMigration((await compiledShippedRuleBook()).ruleBook);
   for (const coding of ['gzip', 'deflate', 'br']) {
     const coded = { ...TYPE, 'content-encoding': coding, 'content-length': '9' };

@@ -276,7 +276,7 @@ describe('the target for V2', () => {
     expect(decision.route === 'migrate' && decision.v2Target).toBe(target);
   });
 
-  test('is refused with the same targets, whatever the query rules are', async () => {
+  test('is refused for the same targets, with any query rules', async () => {
     const rules = await requestRulesBook();
     for (const query of ['look=\0', 'look=\t', 'look=\x7f'])
       expect([query, decided(`GET /api/v1/tours?${query}`, [], {}, rules)]).toMatchObject([
@@ -420,7 +420,7 @@ test('a day before the first release of V2 is invalid in x-api-version, and vali
   });
 });
 
-test('without a version nothing is chosen, whatever the client sends', () => {
+test('without a version in the rule book none is chosen, even if the client sends one', () => {
   for (const given of [undefined, '', '2025-01-01', 'v7'])
     expect(chooseApiVersion(given, { ...book('replace'), version: undefined }, NOW)).toBeUndefined();
 });
@@ -495,7 +495,7 @@ test.each([
   expect(decisionFor([...JSON_TYPE, 'Content-Length', length]).action).toBe(action);
 });
 
-test('an empty body has no content coding to remove, whatever its head says', () => {
+test('an empty body has no content coding to remove, even if its head names one', () => {
   const decision = decisionFor([...JSON_TYPE, 'Content-Encoding', 'gzip']);
   expect(codingOf(decision, new Uint8Array(1))).toBe('gzip');
   expect(codingOf(decision, new Uint8Array())).toBeUndefined();
@@ -726,7 +726,7 @@ describe('one prefix for both versions', () => {
     }
   });
 
-  test('under two prefixes, too, a release of V1 is replaced, and any other value is the client’s choice', async () => {
+  test('under two prefixes as well, a release of V1 is replaced, and any other value is the client’s choice', async () => {
     const book = await bookIn(`{ version: ${V1_LISTED}, operations: { a: POST /a }, changes: [] }`);
     expect(chooseApiVersion('1', book, NOW)).toMatchObject({ sent: '2', why: 'invalid' });
     expect(chooseApiVersion('3', book, NOW)).toMatchObject({ sent: '3', why: 'client' });

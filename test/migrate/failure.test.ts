@@ -145,7 +145,7 @@ test('a template without an id of the request leaves it out', () => {
 });
 
 /** Any name of a client is data in each form, and no form fails. */
-test('every form is JSON with the sentence in it, whatever pointer and sentence are', () => {
+test('every form is JSON that contains the sentence, for any pointer and sentence', () => {
   const text = fc.string({ unit: CODE_POINT });
   const pointer = fc.array(text).map((names) => names.map((name) => `/${name}`).join(''));
   const form = fc.constantFrom<RefusalForm | undefined>(undefined, 'problem', 'rails', {

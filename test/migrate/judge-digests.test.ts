@@ -238,7 +238,7 @@ describe('the gateway', () => {
     expect(digestsIn(v2.received.join(''))).toBe('without it');
   });
 
-  test('refuses nothing in observe mode, and logs what it would do', async () => {
+  test('refuses no request in observe mode, and logs what it would do', async () => {
     const { v1, gateway, send } = await twoServices({ default: { mode: 'observe' } });
     const head = `POST ${PATH} HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-MD5: ${sumOf('md5', other)}\r\nContent-Length: ${body.length}\r\n\r\n`;
     expect(statusOf(await send(head + body.toString()))).toBe(200);

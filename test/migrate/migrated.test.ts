@@ -418,7 +418,7 @@ describe('a body that is rewritten as it comes', () => {
     return text;
   }
 
-  test('begins with what can be sent, and ends with the rest', async () => {
+  test('begins with the part that can be sent, and ends with the rest', async () => {
     const { body } = bodyOf(['a', 'b', 'c'], [sent(''), sent('B'), sent('C'), sent('!')]);
     expect(await body.begin()).toEqual({ outcome: 'streamed' });
     expect([body.isWhole, body.sentBytes]).toEqual([false, 0]);

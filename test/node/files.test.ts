@@ -22,7 +22,7 @@ test('the end of a certificate is a warning from 14 days before, once a day, and
   expect(told(-1)).toEqual([expect.stringMatching(/^error .* ended at .*: connections fail/)]);
 });
 
-test('a renewed certificate is judged anew, and texts without one change nothing', () => {
+test('a renewed certificate is judged again, and texts without a certificate change nothing', () => {
   const certificates = new CertificatesInUse();
   const now = END.getTime() - DAY;
   certificates.take('v2', certificate({ name: 'gateway', notAfter: END }));

@@ -72,7 +72,7 @@ const BEHIND_HANDLE: readonly PrivatePart[] = [
 ];
 
 describe.each(PRIVATE_PARTS)('without %s', (part) => {
-  test('the gateway serves, over plain connections and over TLS, and names what is missing', async () => {
+  test('the gateway serves, over plain connections and over TLS, and names the missing part', async () => {
     onTestFinished(hidePart(part));
     const missing = part === '_handle' ? BEHIND_HANDLE : [part];
     const gateway = await gatewayFor((await large()).origin);
@@ -88,7 +88,7 @@ describe.each(PRIVATE_PARTS)('without %s', (part) => {
   });
 });
 
-test('the process log and the metrics name what is missing', async () => {
+test('the process log and the metrics name the missing part', async () => {
   const module = new URL('../../src/node/node-internals.ts', import.meta.url).href;
   const code = `import { hidePart } from '${module}'; hidePart('readStop');`;
   const gateway = command(['serve', '--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'], {

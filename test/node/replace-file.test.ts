@@ -184,7 +184,7 @@ describe('drafts that a killed process left', () => {
   test.each([
     ['just made', 0],
     ['made by a clock that is ahead', -3_600_000],
-  ])('stay while they may still be written, and are removed if nobody does: %s', async (_how, ageMs) => {
+  ])('stay while they may still be written, and are removed afterwards: %s', async (_how, ageMs) => {
     const left = put(`modes.json.${id()}.tmp`, ageMs);
     const written = put(`modes.json.${id()}.tmp`, ageMs);
     await removeDrafts(join(folder, 'modes.json'), 1000);

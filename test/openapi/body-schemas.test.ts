@@ -327,7 +327,7 @@ test.each<readonly [described: readonly string[], sent: string | undefined, at: 
   [['application/json', '*/*'], 'text/json', '/a1'],
   [['application/json', 'application/*'], 'text/json', undefined],
   [['text/plain'], 'application/json', undefined],
-])('of media types %j a body of %s has the schema of its own', (media, sent, at) => {
+])('of media types %j, a body of %s has the schema of its type', (media, sent, at) => {
   const schemas = distinct({ '/clients': 'a' }, [...media]);
   const given = schemas.verdictOf('POST', '/clients', new TextEncoder().encode('{}'), {
     operations: [CREATE],

@@ -3,7 +3,7 @@ import { cutChangelog, tagMessage } from '../../config/release/changelog.ts';
 
 const TEXT = '# Changelog\n\n## [Unreleased]\n\n### Added\n\n- One.\n\n## [0.1.0] - 2026-01-01\n\n- Old.\n';
 
-test('what is unreleased becomes the section of the version', () => {
+test('the unreleased section becomes that of the version', () => {
   const { text, section } = cutChangelog(TEXT, '0.2.0', '2026-11-22');
   expect(section).toBe('### Added\n\n- One.');
   expect(text).toBe(

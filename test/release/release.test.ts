@@ -92,7 +92,7 @@ test('every file that names the version of the package or its image is changed',
   ).toEqual([]);
 });
 
-test('the changelog and the message of the tag have what is new', () => {
+test('the changelog and the message of the tag have the new entries', () => {
   const text = readFileSync(new URL('CHANGELOG.md', root), 'utf8');
   expect(text).toContain(`## [Unreleased]\n\n## [${VERSION}] - ${DATE}\n\n### Added\n`);
   expect(prepared?.tagMessage).toMatch(new RegExp(`^capture-gateway ${VERSION}\n\nAdded:\n\n- `));

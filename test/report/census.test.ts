@@ -59,7 +59,7 @@ test.each([
   expect(names.has('update_order', pointer)).toBe(expected);
 });
 
-test('says nothing about operations that it does not describe, whatever the document is', () => {
+test('says nothing about operations that it does not describe, for any document', () => {
   expect(names.has('other', '/notes')).toBeUndefined();
   expect(names.has('(other)', '/notes')).toBeUndefined();
   for (const document of [

@@ -213,7 +213,7 @@ describe('the report', () => {
     expect(reportMarkdown(report)).toContain(String.raw`\=HYPERLINK\(\"x\"\),\|a\|\\u000a`);
   });
 
-  test('stays bounded whatever the log says', () => {
+  test('stays bounded for any log', () => {
     const tally = new Tally();
     for (let n = 0; n < 25_000; n += 1) tally.add(v1(`c${n}`, 0, [], { operation: `o${n}` }));
     expect(tally.clients.size).toBeLessThanOrEqual(20_000);

@@ -37,7 +37,7 @@ test.each<[operation: string | undefined, path: string | undefined, name: string
   [undefined, '/shop/api/v1/bill', 'GET /shop/api/v1/bill'],
   [undefined, undefined, '(other)'],
   [undefined, `/${'a'.repeat(3000)}`, '(other)'],
-])('the call of %s, %s is called %s, whatever the prefix of V1 is', (operation, path, name) => {
+])('the call of %s, %s is called %s, with any prefix of V1', (operation, path, name) => {
   expect(callName(operation, 'GET', path)).toBe(name);
 });
 
@@ -50,7 +50,7 @@ describe('untrusted text', () => {
     expect(terminalLines('a\n\tb\u0085')).toBe('a\n\tb\\u0085');
   });
 
-  test('never steers a terminal, whatever it is', () => {
+  test('never steers a terminal, for any text', () => {
     fc.assert(
       fc.property(fc.string({ unit: CODE_POINT }), (text) => {
         expect(STEERS.test(terminalText(text))).toBe(false);

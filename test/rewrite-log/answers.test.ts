@@ -160,7 +160,7 @@ describe('of twenty clients, V1 refused each as seldom as V2 does', () => {
     }
   });
 
-  test('a V2 that refuses more of each client is found, too', () => {
+  test('a V2 that refuses more requests of every client is found as well', () => {
     const random = randomFrom(43);
     const judge = seenOnV1(random, 0.03);
     const answers = Array.from({ length: 400 }, (_, at) =>

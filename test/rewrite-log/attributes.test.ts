@@ -31,7 +31,7 @@ describe('the names in a body', () => {
     ]);
   });
 
-  test('are none where it is not JSON', () => {
+  test('are none if it is not JSON', () => {
     expect(['', ' ', 'name=Joan', '{name:1}', '{"a" 1}', '"text"', '[1 2]'].map(namesOf)).toEqual(
       Array.from({ length: 7 }, () => []),
     );
@@ -156,7 +156,7 @@ const SMALL = 1024;
 const LARGE = 64 * 1024;
 
 describe('the observation budget', () => {
-  test('observes ten small bodies of a second whatever the time', () => {
+  test('observes ten small bodies a second, even if the time of the second is used up', () => {
     const { observe, nextSecond } = budgetWhereWorkTakes(30);
     expect(Array.from({ length: 12 }, () => observe(SMALL))).toEqual([
       ...Array.from({ length: 10 }, () => true),

@@ -179,7 +179,7 @@ describe('the dashboard', () => {
     }
   });
 
-  test('has panels that do not overlap, each with a title, a number and a place of its own', () => {
+  test('has panels that do not overlap, each with its own title, number and place', () => {
     const cells = board.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, at) => `${x + (at % w)},${y + Math.floor(at / w)}`),
     );

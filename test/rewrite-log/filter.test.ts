@@ -205,7 +205,7 @@ describe('a filter', () => {
     expect(isFilterFault(fault) && fault.message).toContain(message);
   });
 
-  test('never throws, whatever the text, and its printed form reads the same', () => {
+  test('never throws, for any text, and its printed form reads the same', () => {
     const anyText = fc.oneof(
       fc.string({ unit: CODE_POINT }),
       fc

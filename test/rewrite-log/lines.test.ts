@@ -6,7 +6,7 @@ import { redactTarget } from '../../src/rewrite-log/masks.ts';
 import { arbitraryEntry } from '../support/arbitrary-entry.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 
-test('a line is the entry in printable ASCII, whatever the texts are', () => {
+test('a line is the entry in printable ASCII, for any texts', () => {
   fc.assert(
     fc.property(arbitraryEntry, (entry) => {
       const line = entryLine(entry);

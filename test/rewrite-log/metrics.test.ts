@@ -86,7 +86,7 @@ describe('metrics', () => {
     expect(printed(metrics)).toContain(`${name}error_type="timeout"} 1\n`);
   });
 
-  test('count exchanges that ended for others, by what was short', () => {
+  test('count exchanges that ended in favour of others, by the resource that was short', () => {
     const metrics = new Metrics();
     expect(printed(metrics)).toContain('\ngateway_slow_clients_ended_total{reason="memory"} 0\n');
     metrics.add({ ...sampleEntry(1, 0), cause: slowClientCause('memory') });

@@ -204,7 +204,7 @@ cases(
   ],
 );
 
-test('what is not JSON is refused with byte offset, line and column', () => {
+test('a text that is not JSON is refused with byte offset, line and column', () => {
   const outcome = planOf([UNWRAP]).rewrite(bytesOf('{"é":1,\n  "x":01}'));
   expect(outcome).toMatchObject({
     verdict: 'refused',
@@ -214,7 +214,7 @@ test('what is not JSON is refused with byte offset, line and column', () => {
     'The body is not valid JSON: send one JSON object. Byte 16, line 2, column 8: a comma or a closing bracket is expected here.',
   );
 });
-test('what is not UTF-8 is refused where it stops being', () => {
+test('a text that is not UTF-8 is refused at its first invalid byte', () => {
   const outcome = planOf([UNWRAP]).rewrite(Uint8Array.of(0x7b, 0x22, 0xc3, 0x28, 0x22, 0x3a, 0x31, 0x7d));
   const detail = 'The body is not UTF-8: send JSON in UTF-8.';
   const position = { offset: 2, line: 1, column: 3 };

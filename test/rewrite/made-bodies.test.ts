@@ -69,7 +69,7 @@ describe('set gives a request without a body one', () => {
     expect(seen).toEqual([`application/json ${MADE}`]);
   });
 
-  test('with a patch from no body, each time anew', async () => {
+  test('with a patch from no body, each time', async () => {
     const book = await bookIn(BOOK);
     const plan = compilePlans(book).of(book.operations[0]);
     for (const _ of [1, 2, 3]) {

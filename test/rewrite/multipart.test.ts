@@ -375,7 +375,7 @@ describe('what two readers could read differently is refused', () => {
   });
 });
 
-describe('a part in a charset of its own', () => {
+describe('a part in its own charset', () => {
   const RULES_OF_WORDS: readonly RequestRule[] = [
     { rule: 'unwrap', member: 'data' },
     { rule: 'rename', member: 'old', in: [], to: 'new' },

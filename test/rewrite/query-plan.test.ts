@@ -210,7 +210,7 @@ test.each<[query: string, noted: string[]]>([
   );
 });
 
-test('a read is asked about the names of the whole book, a write about those of its own changes', async () => {
+test('the query of a read is checked for names of the whole book, that of a write for names of its own changes', async () => {
   const book = await bookIn(`operations:
   create: POST /orders
   list: GET /orders

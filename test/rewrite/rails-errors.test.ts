@@ -110,7 +110,7 @@ const V1_NAMES: Readonly<Record<string, string>> = {
   'items[3].product_code': 'items[3].sku',
 };
 
-test('the values are those that an independent reading finds, whatever the keys', () => {
+test('the values are those that an independent reading finds, for any keys', () => {
   const key = fc.constantFrom(...Object.keys(V1_NAMES), 'suburb', 'transition_type', 'base', 'x');
   const message = fc
     .string({ unit: CODE_POINT })

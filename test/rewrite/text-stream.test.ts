@@ -274,7 +274,7 @@ describe('responses', () => {
       expect(stream.findings.note).toBe('response-too-large');
     });
 
-    test('however the bytes are cut and the lines end, a reader finds what it would find of JSON alone', () => {
+    test('however the bytes are cut and the lines end, a reader finds the same as in plain JSON', () => {
       const moving = responsePlanOf([
         responseRule('rename new to old'),
         responseRule('unnest a b from address'),

@@ -196,7 +196,7 @@ test('a list that a store lost comes back from a process that runs, with those t
   expect([known.standing(hashOf(7)), known.begun]).toEqual(['known', begun]);
 });
 
-test('a list that a store lost while no process ran begins anew', async () => {
+test('a list that a store lost while no process ran begins again', async () => {
   const { time, state, start, processes } = await sharing(1);
   processes[0]?.known.learn(hashOf(7));
   await processes[0]?.exchange();

@@ -98,7 +98,7 @@ class Fleet {
   }
 }
 
-test('a choice made on one replica holds on all within a second, whatever their clocks say', async () => {
+test('a choice made on one replica holds on all within a second, with any clocks', async () => {
   const fleet = await new Fleet().start(0, 2000, -2000);
   fleet.player(1).control.command({ mode: CANARY });
   await fleet.time.pass(50);
@@ -314,7 +314,7 @@ test('a store that takes no writes leaves the replicas alone, once', async () =>
   expect(fleet.kinds(0)).toEqual(['alone', 'together']);
 });
 
-test('a canary is judged on all its requests, whatever is chosen for others in the meantime', async () => {
+test('a canary is judged on all its requests, even if other modes are chosen in the meantime', async () => {
   const fleet = await new Fleet().start(0, 0);
   fleet.player(0).control.command({ mode: CANARY });
   await fleet.time.pass(1000);

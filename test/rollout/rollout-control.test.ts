@@ -86,7 +86,7 @@ test('a canary is rolled back once, also with requests in flight', () => {
   expect(stage.notices).toHaveLength(1);
 });
 
-test('requests in flight count for the stage in which they began, whatever else is chosen', () => {
+test('requests in flight count for the stage in which they began, even if another mode is chosen', () => {
   const stage = new Stage();
   stage.choose({ mode: canary(10) });
   const begun = Array.from({ length: 10 }, () => stage.begin());

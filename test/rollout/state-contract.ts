@@ -69,7 +69,7 @@ export function stateContract(make: () => Promise<StatesUnderTest>): void {
     return { ...under, states, one, other };
   }
 
-  test('a process reads what the others set, in the order in which they did, and only what is new', async () => {
+  test('a process reads the texts that others set, in their order, and only new ones', async () => {
     const { one, other, close } = await pair();
     const set = await one.put({ b: '["ü\\u0000 🙂"]\n', a: 'x'.repeat(20) });
     expect([set.number, set.before, set.isOver, set.texts]).toEqual([1, 0, false, []]);

@@ -220,7 +220,7 @@ describe('changes with the meaning', () => {
   });
 });
 
-test('any book has one hash, however it is printed and in whatever order its keys are', async () => {
+test('any book has one hash, in any printed form and order of keys', async () => {
   await fc.assert(
     fc.asyncProperty(sources, async (source) => {
       const hash = await hashOf(JSON.stringify(source));

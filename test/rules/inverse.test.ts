@@ -100,7 +100,7 @@ describe('inverse stands for', () => {
     ]);
   });
 
-  test('null in place of what V2 leaves out of a nest, where V1 had it, before it has V1 names', async () => {
+  test('null for the members of a nest that V2 leaves out, at V1’s place, before they get V1’s names', async () => {
     const changes = `- { id: a, summary: s, on: [order], request: [ { rename: p.k, to: l }, { nest: [x, l], in: p, under: n } ], response: [ { inverse: true, members: null } ] }
 `;
     expect((await expanded(OPERATIONS + changes, 'order')).slice(0, 4)).toEqual([

@@ -60,7 +60,7 @@ describe('the meaning of a source', () => {
     expect(book.changes[0]?.query).toEqual(meaning);
   });
 
-  test('query rules without parameters are none', async () => {
+  test('query rules without parameters count as no rules', async () => {
     const book = await bookIn(withChanges('- { id: c, summary: s, on: [g], query: [ strip: [] ] }'));
     expect(book.changes[0]).not.toHaveProperty('query');
   });

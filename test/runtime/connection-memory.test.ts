@@ -74,7 +74,7 @@ test('a thousand idle connections cost ten MiB at most', async () => {
   expect(idle.resident * CONNECTIONS).toBeLessThan(10 * 2 ** 20);
 });
 
-test('a connection that holds a half-read head costs little more than what it holds', async () => {
+test('a connection that holds a half-read head costs little more than the bytes of the head', async () => {
   const head = `${HEAD}${'x'.repeat(8000)}`;
   const { heap } = await costOf(head);
   expect(heap).toBeGreaterThan(8000);

@@ -162,7 +162,7 @@ describe('the Helm chart', () => {
     expect(ofChart).toEqual(ofManifest);
   });
 
-  test('a volume, an environment and a rule book of one’s own are in the pod', () => {
+  test('volumes, environment and rule book of the user are in the pod', () => {
     const { containers, volumes = [] } = podOf(
       renderChart({
         ...SECRET,
@@ -182,7 +182,7 @@ describe('the Helm chart', () => {
     });
   });
 
-  test('replicas share a store by its address, under a name of their own, with the password of a secret', () => {
+  test('replicas share a store by its address, under their own name, with the password of a secret', () => {
     const store = { address: 'redis://redis:6379', passwordSecret: 'redis', passwordKey: 'redis-password' };
     const { containers, volumes = [] } = podOf(renderChart({ ...SECRET, store }));
     const [gateway] = containers;

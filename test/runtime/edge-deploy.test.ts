@@ -84,7 +84,7 @@ describe('the first deploy, step by step as documented, without an account', () 
   });
 });
 
-test('each environment has an upstream, secrets and an object of its own, for it inherits none', () => {
+test('each environment has its own upstream, secrets and object, because it inherits none', () => {
   const config = parse(readFileSync(join(root, 'config/wrangler.jsonc'), 'utf8')) as WorkerConfig;
   const environments = Object.values(config.env);
   expect(environments).toHaveLength(2);

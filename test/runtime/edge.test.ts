@@ -470,7 +470,7 @@ describe('documented limits of the platform', () => {
     expect(text).toMatch(/\r\nx-two: a, b\r\n/);
   });
 
-  test('framing that is ambiguous is read, not refused, but the request to V2 is framed anew', async () => {
+  test('ambiguous framing is read and not refused, but the request to V2 gets new framing', async () => {
     const edge = await edgeFor((socket) => socket.write(ok()));
     const smuggled = 'Content-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nx\r\n0\r\n\r\n';
     const response = await exchange(edge.port, `PUT /api/v2/x HTTP/1.1\r\nHost: a\r\n${smuggled}`);

@@ -92,7 +92,7 @@ describe('the parts of the engine in a clean folder', () => {
     expect(stdout).toBe('{"n":1.0} malformed-json\n');
   });
 
-  test('run in workerd, in a worker of one’s own', async () => {
+  test('run in workerd, in a worker of the user', async () => {
     writeFileSync(
       join(folder, 'main.ts'),
       `import { rewritten } from './rewriting.ts';\nexport default { async fetch(request: Request) { return new Response(await rewritten(await request.text())); } };`,
@@ -243,7 +243,7 @@ describe('the command from the same package', () => {
     expect(files.length).toBeLessThan(100);
   });
 
-  test('reads no YAML for the rule book that ships, and any other text anew', async () => {
+  test('reads no YAML for the shipped rule book, but does for any other text', async () => {
     const edited = join(folder, 'edited.yaml');
     writeFileSync(
       edited,

@@ -273,7 +273,7 @@ describe('the log is never in the way', () => {
   });
 });
 
-test('SIGUSR1 opens no debugger: anybody on the machine could run code through one', async () => {
+test('SIGUSR1 opens no debugger, through which any user of the machine could run code', async () => {
   const v2 = await rawServer((socket) => socket.write(ok()));
   const gateway = await spawnGateway({ upstream: v2.origin });
   gateway.child.kill('SIGUSR1');

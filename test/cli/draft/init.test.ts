@@ -89,7 +89,7 @@ test.each([
   ['http://localhost:8080/', [8081, 8082]],
   ['http://127.0.0.1:8081/v2', [8080, 8082]],
   ['https://api.example', [8080, 8081]],
-])('beside a V2 at %s the gateway listens at ports of its own', async (url, ports) => {
+])('beside a V2 at %s the gateway listens at other ports', async (url, ports) => {
   const dir = temporaryFolder('init-ports');
   const v2 = join(dir, 'v2.yaml');
   const text = readFileSync(V2, 'utf8');
@@ -197,7 +197,7 @@ test('coverage: the shipped rule book leaves nothing open between both versions'
   }
 });
 
-test('coverage: check names what is missing with the line of its operation, and exits with 1', async () => {
+test('coverage: check names each gap with the line of its operation, and exits with 1', async () => {
   await commandRun([...INIT, '--force']);
   // Where the operations are is answered.
   writeFileSync(rules, readFileSync(rules, 'utf8').replaceAll(/^( *)# (to: )/gm, '$1$2'));

@@ -49,7 +49,7 @@ test('a file in YAML, and a URL', async () => {
   expect((await run(`http://127.0.0.1:${port}/openapi.yaml`)).out).toBe(out);
 });
 
-test('says what it cannot read', async () => {
+test('names a description that it cannot read', async () => {
   const piped = command(['openapi', '-'], {}, 'hello');
   expect(await piped.exit).toBe(1);
   expect(piped.stderr()).toBe(

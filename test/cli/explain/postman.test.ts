@@ -228,7 +228,7 @@ describe('the body of a request', () => {
     ['POST', { mode: null, raw: 'x' }],
     ['POST', { mode: 'file', file: {} }],
     ['POST', undefined],
-  ])('of %s is none for %j', (method, body) => {
+  ])('of %s is absent for %j', (method, body) => {
     expect(readOne({ method, url: URL, body }).requests[0]?.request).not.toHaveProperty('body');
   });
 

@@ -151,7 +151,7 @@ test('a client is named on the page and by the command, and known by its traces 
   ]);
 });
 
-test('a name that is typed stays, with the focus, while traffic sorts the rows anew and brings new clients', async () => {
+test('a name that is typed stays, with the focus, while traffic reorders the rows and brings new clients', async () => {
   const path = join(folder, 'by-typing.yaml');
   const gateway = await inspected({ 'client-names': path }, '{"data":{}}', await pageOf());
   for (const key of ['first', 'first', 'first', 'named']) await send(gateway, key, 'CRM/1');

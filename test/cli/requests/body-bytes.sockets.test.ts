@@ -58,7 +58,7 @@ test('archive and recording of an exchange give the verdict and the V2 body that
   }
 });
 
-test('what the gateway exports it reads back with the same verdict, whatever the request was', async () => {
+test('an export of the gateway is read back with the same verdict, for any request', async () => {
   const gateway = await inspected({ capture: 'bodies' });
   const explain = offlineExplainer(await compiledShippedRuleBook());
   let [count, compared] = [0, 0];

@@ -32,7 +32,7 @@ async function real(v1: RawServer, v2: RawServer, ...args: readonly string[]): P
 }
 
 describe('two services that run', () => {
-  test('are alike: exit code 0, with the key of the file', async () => {
+  test('are the same: exit code 0, with the key of the file', async () => {
     const [v1, v2] = [await service('{"data":[]}'), await service('{"data":[]}')];
     const { code, out } = await real(v1, v2);
     expect(out).toContain(
@@ -99,7 +99,7 @@ describe('two services that run', () => {
     for (const { received } of [v1, v2]) expect(received.join('')).toContain('/api/v1/shipments?page=1');
   });
 
-  test('on a path that neither has are not called alike, and a script of only such paths fails', async () => {
+  test('on a path that neither has are not called the same, and a script of only such paths fails', async () => {
     const nowhere = (): Promise<RawServer> =>
       rawServer((socket) => socket.write(ok('{"errors":[]}').replace('200 OK', '404 Not Found')));
     const [v1, v2] = [await nowhere(), await nowhere()];
@@ -189,7 +189,7 @@ test('a script with faults ends with exit code 1, and names the lines', async ()
   expect([code, err]).toEqual([1, expect.stringContaining('package.json:1: A line starts with')]);
 });
 
-test('a script of one’s own is played to the reference services', async () => {
+test('a script of the user is played to the reference services', async () => {
   const script = file(
     'own.txt',
     '# created\n! keep: one = /data/id\n> POST /api/v1/clients\n>\n> {"data":{"name":"A"}}\n# read\n> GET /api/v1/clients/${one}\n',

@@ -339,7 +339,7 @@ test('a client that goes away while it sends aborts the request to V2, which nev
   expect((await gateway.entry(2)).failure).toBeUndefined();
 });
 
-test('a client that goes away in the middle of its body is one entry of the log, and no refusal', async () => {
+test('a client that goes away in the middle of its body gives one entry of the log, which is not a refusal', async () => {
   const { gateway } = await served();
   for (const path of ['/api/v1/clients', '/api/v2/clients']) {
     for (const leave of ['end', 'destroy', 'resetAndDestroy'] as const) {
@@ -390,7 +390,7 @@ test.each([
     '--B\r\nContent-Disposition: form-data; name="_method"\r\n\r\nput\r\n--B--',
     '--B--',
   ],
-])('with override: drop, V2 is not told of another method in %s', async (type, body, sent) => {
+])('with override: drop, V2 gets no name of another method in %s', async (type, body, sent) => {
   const { v2, gateway, send } = await served(ok(), { ruleBook: { override: 'drop' } });
   await send(post('/api/v1/clients', `Content-Type: ${type}\r\n`, body));
   expect(v2.received.join('').endsWith(`\r\n\r\n${sent}`)).toBe(true);

@@ -124,7 +124,7 @@ test('request rules run before it, and response rules after it', async () => {
   expect(gateway.lines.join('')).not.toContain('a b');
 });
 
-test('with capture, the patch in the log gives the V2 body; PUT has its body, and what it returns nothing for stays', async () => {
+test('with capture, the patch in the log gives the V2 body of a PUT as well; a body for which nothing is returned stays', async () => {
   const { v2, send } = await served(ok('{"data":{}}'), { rules: await load(FILES) });
   const put = await send(requestOf('PUT', '/api/v1/bills/7', '{"data":{"x":1}}'));
   expect(v2.received.join('')).toMatch(/\{"data":\{"x":1\},"id":"7","by":\["replace_bill","PUT",null\]\}$/);
@@ -154,7 +154,7 @@ describe('while V1 responds', () => {
   };
   const received = new WeakMap<TestGateway, readonly RawServer[]>();
 
-  test('the log tells what the transform would have made', async () => {
+  test('the log says what the transform would have changed', async () => {
     const gateway = await serveBoth('observe', FILES);
     await exchange(gateway.port, get('/api/v1/bills?page=3'));
     await exchange(gateway.port, requestOf('POST', '/api/v1/bills/7', '{"data":{"sum":1}}'));

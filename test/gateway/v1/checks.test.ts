@@ -28,7 +28,7 @@ test('beyond the budget of a second the verdict is unknown, and failures have th
 });
 
 // Attack: a name of a client is as long as its body, and would be written to the log with each entry.
-test('a pointer in the log is short, whatever names a client invents', async () => {
+test('a pointer in the log is short, for any names that a client invents', async () => {
   const schemas = await schemasOfV2();
   const checks = new BodyChecks(
     () => 0,

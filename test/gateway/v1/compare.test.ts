@@ -98,7 +98,7 @@ describe('two responses differ', () => {
     });
   });
 
-  test('an error of one service is told by its status, not by the fields that it does not have', () => {
+  test('an error of one service is reported by its status, not by the fields that it lacks', () => {
     const [resource, error] = [response('{"data":{"a":1,"b":2}}'), response('{"errors":[]}', 422)];
     const comparison = compareResponses(resource, resource, error);
     expect(comparison).toMatchObject({ verdict: 'different', status: { v1: 200, v2: 422 }, differences: [] });
@@ -185,7 +185,7 @@ describe('a body that cannot be compared', () => {
     expect(comparison.differences[0]?.path.length).toBeLessThan(1000);
   });
 
-  test('is one beyond the budget of a second, where the statuses are the same', () => {
+  test('is one that exceeds the budget of a second, if the statuses are the same', () => {
     const comparisons = new Comparisons(() => 0);
     const large = response(`"${'x'.repeat(400_000)}"`);
     const verdicts = Array.from({ length: 5 }, () => compareWithin(comparisons, large, large, large).why);

@@ -53,7 +53,7 @@ const field = (head: string, name: string): string | undefined =>
 const requests = (v2: RawServer): number => v2.received.join('').split('GET /api/v2/openapi.json').length - 1;
 
 describe.each(['own', 'behind'] as const)('on the %s reader', (lane) => {
-  test('a V1 client reads V1’s description, with a tag of its own', async () => {
+  test('a V1 client reads V1’s description, with its own tag', async () => {
     const { get, v2, gateway } = await play(
       ok(text, 'ETag: "of-v2"\r\nLast-Modified: Sun, 01 Nov 2026 00:00:00 GMT\r\n'),
       lane,
@@ -181,7 +181,7 @@ test('HEAD has the head of GET, however the path is spelled', async () => {
   expect(again.status).toBe(304);
 });
 
-test('in front of the reference, it is what the derivation makes of V2’s', async () => {
+test('in front of the reference, it equals the description derived from V2’s', async () => {
   const reference = await startReference({});
   onTestFinished(() => reference.close());
   const rules = await compiledShippedRuleBook();
@@ -257,7 +257,7 @@ test.each([
   expect(gateway.surprises).toEqual([]);
 });
 
-test('the same text is derived once, whatever release it was asked for, and however many ask at once', async () => {
+test('the same text is derived once, for any release and any number of requests at once', async () => {
   let count = 0;
   const cache = new DescriptionCache(
     () => 0,

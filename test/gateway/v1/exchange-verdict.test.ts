@@ -26,7 +26,7 @@ async function serving(body: string, rules = RULES): Promise<Inspected> {
   return inspected({}, body, undefined, new CompiledRuleBook(await bookIn(rules)), 200);
 }
 
-test('an exchange whose response was rewritten is rewritten in every list and count, and its request is told as it was', async () => {
+test('an exchange whose response was rewritten is rewritten in every list and count, and its request is described as it was', async () => {
   const gateway = await serving('{"data":{"id":1,"due_date":"2026-12-01"}}');
   const { text } = await exchange(gateway.port, READ);
   expect(text).toContain('{"data":{"id":1,"due":"2026-12-01"}}');

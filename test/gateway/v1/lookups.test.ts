@@ -266,7 +266,7 @@ describe('lookups', () => {
   test.each([
     ['with the same', 'of 7', 'same'],
     ['with another', 'of 8', 'different'],
-  ])('a shadow looks up by GETs of its own, and compares %s', async (_, name, verdict) => {
+  ])('a shadow makes its own lookups, and compares %s', async (_, name, verdict) => {
     const v1 = `{"data":[{"owner_id":7,"owner":{"name":"${name}"}}]}`;
     const { gateway, get, asked } = await servicesWith(
       OWNERS,

@@ -94,7 +94,7 @@ test('a request whose query alone was rewritten says so, and one that is refused
   ]);
 });
 
-test('observing says what a migration would have done to the query, and sends V1 its own', async () => {
+test('observing logs the edits of the query by a migration, and sends V1 its own query', async () => {
   const { ruleBook } = await requestRulesBook();
   const rollout = rolloutOf({ default: { mode: 'observe' } });
   const v1 = await rawServer((socket) =>
@@ -112,7 +112,7 @@ test('observing says what a migration would have done to the query, and sends V1
   expect(entry.edits.map(({ rule }) => rule)).toEqual(['rename', 'map']);
 });
 
-test('observing an operation that is gone, V1 serves it, and the log says what a migration would have done', async () => {
+test('while observing, V1 serves an operation that is gone, and the log says what a migration would have done', async () => {
   const book = await bookIn("{ operations: { old: { match: 'GET /old', gone: No. } }, changes: [] }");
   const v1 = await rawServer((socket) => socket.write(ok('{}')));
   const rollout = rolloutOf({ default: { mode: 'observe' } });

@@ -415,7 +415,7 @@ describe('white space before a response crosses at once', () => {
     expect(await gateway.entry()).toMatchObject({ status: 200, failure: 'upstream-broken' });
   });
 
-  test('in a stream of texts, too, between two of them', async () => {
+  test('also between two texts of a stream', async () => {
     const { v2, gateway } = await served(
       `${START.replace('application/json', 'application/x-ndjson')}${chunk(' ')}`,
       withRules([ALIAS]),
@@ -484,7 +484,7 @@ describe('a resource that is rewritten', () => {
     expect(second).not.toContain('if-modified-since');
   });
 
-  test('keeps a tag of its own where the rules found nothing in it', async () => {
+  test('keeps its own tag, even if the rules found nothing in it', async () => {
     const { send } = await served(ok('{"x":1}', 'ETag: "a"\r\n'), { ruleBook });
     const { text } = await send('GET /api/v1/clients/1 HTTP/1.1\r\nHost: g\r\n\r\n');
     expect(text).toMatch(/\r\nETag: "a;rules=[\w-]{8}"\r\n/);

@@ -128,7 +128,7 @@ describe('responses', () => {
     client.socket.destroy();
   });
 
-  test('what no gzip reader can read breaks off', async () => {
+  test('bytes that no gzip reader can read break off the response', async () => {
     const { gateway } = await play(
       respond(`${OK}Content-Encoding: gzip\r\nContent-Length: 10\r\n\r\n{"new":1}\n`),
     );

@@ -54,7 +54,7 @@ describe('a request with fields that the explanations make claims about', () => 
   ];
   const request = `POST /api/v1/clients HTTP/1.1\r\n${lines.join('\r\n')}\r\n\r\n${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`;
 
-  test('meets what they say, at V2, at the client and on the page', async () => {
+  test('behaves as they say, at V2, at the client and on the page', async () => {
     const gateway = await inspected({ capture: 'bodies' }, '{"data":{"id":1}}');
     gateway.v2.server.removeAllListeners('connection');
     const { port } = new URL(gateway.origin);

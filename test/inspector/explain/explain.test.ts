@@ -50,7 +50,7 @@ const CHUNKED: ExplainRequest = {
 const ORDER = '{"data":{"property":{"suburb":"Enmore"}},"source":"CRM"}';
 
 describe('an explanation', () => {
-  test("has what the subscriber of a webhook gets, by the webhook's rules and with its links", async () => {
+  test('has the delivery that the subscriber of a webhook gets, by the webhook’s rules and with its links', async () => {
     const book = await bookIn(`operations: { get_order: 'GET /orders/{id}' }
 body-links: follow
 changes: [{ id: name, summary: A name., on: [get_order], response: [{ rename: new, to: old }] }]
@@ -343,7 +343,7 @@ changes: []
   });
 });
 
-describe('each rule of a book is reported by what it did itself', () => {
+describe('each rule of a book is reported with its own effect', () => {
   const RULES = `
 version: 2025-01-01
 operations: { create_bill: POST /bills }

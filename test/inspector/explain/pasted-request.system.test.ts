@@ -17,7 +17,7 @@ type SentRequest = Parameters<typeof printSent>[0][number];
 const EACH =
   /^(?:host: 127\.0\.0\.1:\d+|user-agent: curl\/.*|accept: \*\/\*|content-length: .*|expect: .*)$/i;
 
-test('curl still sends what was measured, for every command of the table', async () => {
+test('curl still sends the measured request, for every command of the table', async () => {
   const folder = temporaryFolder('curl-commands');
   for (const [name, text] of Object.entries(SENT_FILES)) writeFileSync(join(folder, name), text);
   const received: SentRequest[] = [];

@@ -286,7 +286,7 @@ test.each([
   expect(requests.map((request) => request.name)).toEqual([name]);
 });
 
-test('a command that the gateway prints reads as what it was printed from, whatever is in it', () => {
+test('a command that the gateway prints is read back as the same request, with any content', () => {
   fc.assert(
     fc.property(
       fc.string({ unit: CODE_POINT, minLength: 1 }).filter((text) => text.isWellFormed()),

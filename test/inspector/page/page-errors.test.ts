@@ -68,7 +68,7 @@ test('who calls an address that the rule book does not know stands among the pro
   }
 });
 
-test('the filter of a link holds for the problems, for what is opened from them, and on the way back', async () => {
+test('the filter of a link holds for the problems, for exchanges opened from them, and on the way back', async () => {
   const gateway = await gatewayOfTest();
   await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":1}}');
   for (const key of ['one', 'other']) await gateway.send('POST', '/api/v1/clients', '{"data":[]}', key);

@@ -71,7 +71,7 @@ test('the time before the start of the gateway is shown as unknown, not as witho
   expect(complaints).toEqual([]);
 });
 
-test('a bar of the histogram, or two times, narrow the list to what is kept of that time', async () => {
+test('a bar of the histogram, or two times, narrow the list to the kept exchanges of that time', async () => {
   const gateway = await gatewayOfTest();
   await gateway.send('GET', '/api/v1/heartbeat');
   await gateway.send('POST', '/api/v1/clients', '{"data":[]}');

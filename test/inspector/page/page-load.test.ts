@@ -90,7 +90,7 @@ async function proxyWith(host: (origin: string) => string): Promise<string> {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-test('behind a proxy with a Host of its own the page says what to set', async () => {
+test('behind a proxy with its own Host, the page says what to set', async () => {
   const front = await proxyWith((origin) => origin);
   const { page } = await browser.open(`${front}/?view=rules`);
   await page.getByRole('button', { name: 'Explain' }).click();

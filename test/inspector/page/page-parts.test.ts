@@ -89,7 +89,7 @@ describe('marked lines', () => {
     isNumbered: true,
   });
 
-  test('hold every character of the text, whatever the spans', () => {
+  test('hold every character of the text, for any spans', () => {
     const texts = fc.string({ unit: fc.constantFrom('{', '"', 'a', ':', '1', '\n', ' ', '‹', '\\') });
     const spans = fc.array(
       fc.tuple(fc.nat(20), fc.nat(20)).map(([from, length]) => span(from, from + length)),
@@ -169,7 +169,7 @@ describe('the sampler', () => {
     expect(sampler.stride).toBe(1);
   });
 
-  test('draws every failure among many other exchanges, whatever the rate', () => {
+  test('draws every failure among many other exchanges, at any rate', () => {
     const sampler = new FailuresFirst();
     const ordinary = JSON.stringify({
       path: '/"status":500,',

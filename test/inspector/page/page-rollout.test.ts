@@ -276,7 +276,7 @@ test('a rollout is steered from the page: with the token, after the clients were
     .waitFor();
 });
 
-test("what V2's schema speaks against is told, and needs insisting", async () => {
+test('an objection from V2’s schema is shown, and needs insisting', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"data":{}}')));
   const gateway = await gatewayOfTest({
     'v1-upstream': v1.origin,

@@ -117,7 +117,7 @@ test('rules that the census proposes are copied as they stand', async () => {
   expect(copied).toBe(await page.locator('.proposal pre').textContent());
 });
 
-test('what a view leaves out is counted', async () => {
+test('rows that a view leaves out are counted', async () => {
   const gateway = await gatewayOfTest({ 'v1-upstream': 'http://127.0.0.1:9' });
   await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
   await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":1}}');
@@ -161,7 +161,7 @@ test('what a view leaves out is counted', async () => {
   );
 });
 
-test('a trial says how much of what is kept it could try', async () => {
+test('a trial says how many of the kept exchanges it could try', async () => {
   const gateway = await gatewayOfTest();
   const { page, text } = await toldBy(gateway, '?view=rules');
   const tryIt = page.getByRole('button', { name: 'Try it' });

@@ -95,7 +95,7 @@ test('bytes after a request with Connection: close are not a request: they could
   expect(v2.received.join('')).not.toContain('/api/v2/b');
 });
 
-test('chunks are framed anew: extensions and trailers of the client stop here', async () => {
+test('chunks get new framing: extensions and trailers of the client stop here', async () => {
   const { v2, gateway } = await served();
   const response = await exchange(
     gateway.port,

@@ -110,24 +110,27 @@ test.each([
   ['IPv4', '127.0.0.1', '127.0.0.1'],
   ['IPv6', '::1', '::1'],
   ['IPv4, at a listener on both', '::', '127.0.0.1'],
-])('what a client has not read is told, and shrinks as it reads: %s', async (_what, listen, host) => {
-  const [socket, client] = await socketPair({}, listen, host);
-  client.pause();
-  expect(await unacknowledgedBytes(socket)).toBe(0);
-  socket.write(Buffer.alloc(30_000_000));
-  // Bytes in transit are unacknowledged as well, but those that the client has no room for stay the same.
-  let [unread, before] = [0, -1];
-  await until(async () => {
-    before = unread;
-    await delay(100);
-    unread = (await unacknowledgedBytes(socket)) ?? 0;
-    return unread > 10_000 && unread === before;
-  });
-  expect(unread).toBeLessThanOrEqual(bytesFlushed(socket));
-  client.resume();
-  await once(socket, 'drain');
-  while ((await unacknowledgedBytes(socket)) !== 0) await new Promise(setImmediate);
-});
+])(
+  'the number of unread bytes is known, and shrinks as the client reads: %s',
+  async (_what, listen, host) => {
+    const [socket, client] = await socketPair({}, listen, host);
+    client.pause();
+    expect(await unacknowledgedBytes(socket)).toBe(0);
+    socket.write(Buffer.alloc(30_000_000));
+    // Bytes in transit are unacknowledged as well, but those that the client has no room for stay the same.
+    let [unread, before] = [0, -1];
+    await until(async () => {
+      before = unread;
+      await delay(100);
+      unread = (await unacknowledgedBytes(socket)) ?? 0;
+      return unread > 10_000 && unread === before;
+    });
+    expect(unread).toBeLessThanOrEqual(bytesFlushed(socket));
+    client.resume();
+    await once(socket, 'drain');
+    while ((await unacknowledgedBytes(socket)) !== 0) await new Promise(setImmediate);
+  },
+);
 
 test('of a closed connection no rate is known', async () => {
   const [socket] = await socketPair();

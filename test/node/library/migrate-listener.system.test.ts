@@ -84,7 +84,7 @@ test('coded bodies are decoded in both directions, and a coded response that no 
   expect(kept.text).toMatch(/\r\ncontent-encoding: gzip\r\n/i);
 });
 
-test('a service may use the memory of what it has written again', async () => {
+test('a service may reuse the memory of bytes that it has written', async () => {
   const port = await serve((_incoming, outgoing) => {
     outgoing.setHeader('content-type', 'application/json');
     const text = '{"data":{"highlight_type"';

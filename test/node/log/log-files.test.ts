@@ -186,7 +186,7 @@ test.each([
   expect(read).toEqual(lines);
 });
 
-test("a file without a path of its own, as a shell's <(…), is a log", async () => {
+test('a file without its own path, such as a shell’s <(…), is a log', async () => {
   const path = join(temporaryFolder('nameless'), 'a.log');
   writeFileSync(path, '');
   const descriptor = openSync(path, 'r');

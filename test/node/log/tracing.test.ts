@@ -236,12 +236,15 @@ describe('traces', () => {
   test.each([
     ['refuses them', async () => (await collector([400])).url, /; spans are dropped$/],
     ['is away', () => 'http://127.0.0.1:1', /ECONNREFUSED.*; spans are dropped$/],
-  ])('are counted and told once when the collector %s, and delay nobody', async (_, endpoint, trouble) => {
-    const { traces, troubles } = await tracesTo(await endpoint(), { OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
-    observe(traces, 100);
-    await traces?.close(NEVER_MS);
-    expect([traces?.dropped, troubles]).toEqual([100, [expect.stringMatching(trouble)]]);
-  });
+  ])(
+    'are counted and reported once when the collector %s, and delay no request',
+    async (_, endpoint, trouble) => {
+      const { traces, troubles } = await tracesTo(await endpoint(), { OTEL_EXPORTER_OTLP_TIMEOUT: '200' });
+      observe(traces, 100);
+      await traces?.close(NEVER_MS);
+      expect([traces?.dropped, troubles]).toEqual([100, [expect.stringMatching(trouble)]]);
+    },
+  );
 
   test('that exceed the queue are counted, and so are those that a collector has not taken at the end', async () => {
     const server = createServer(() => {});

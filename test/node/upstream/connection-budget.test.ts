@@ -59,7 +59,7 @@ describe('bodies that come in parts and those that are whole have one budget of 
     expect(v2.most()).toBe(connections);
   });
 
-  test('waiting requests are served in order, whatever the body is', async () => {
+  test('waiting requests are served in order, with any body', async () => {
     const v2 = await countingV2((socket, request) => socket.write(ok(targetOf(request))));
     const upstream = upstreamTo(v2.origin, { connections: 1 });
     const order: number[] = [];
@@ -247,7 +247,7 @@ describe.each([
     );
   });
 
-  test('when the upstream closes, which tells each of them and waits for their sockets', async () => {
+  test('when the upstream closes, which notifies each of them and waits for their sockets', async () => {
     const v2 = await countingV2((socket) => socket.write(ok().slice(0, -1)));
     const upstream = upstreamTo(v2.origin, { connections: 2 });
     const calls = Array.from({ length: 4 }, (_, number) => new Call(upstream, bodyOf(number)));

@@ -62,7 +62,7 @@ function turn(): Promise<void> {
   });
 }
 
-test('each request ends exactly once unless it is aborted, whatever happens, and no slot is lost', async () => {
+test('each request ends exactly once unless it is aborted, for any sequence of events, and no slot is lost', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc

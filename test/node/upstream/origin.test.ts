@@ -182,7 +182,7 @@ test('a Unix socket without a listener is awaited like any V2', async () => {
 test.each([
   ['whole', null],
   ['in parts', inParts('x')],
-])('V2 gets the host of the setting, whatever its address, for a body that is %s', async (_how, body) => {
+])('V2 gets the host of the setting, at any address, for a body that is %s', async (_how, body) => {
   const { v2, upstream } = await servedUpstream(ok(), { host: 'captur3d.io:8443' });
   await called(upstream, { method: 'POST', body });
   expect(v2.received[0]?.match(/\r\nhost: [^\r]*/gi)).toEqual(['\r\nhost: captur3d.io:8443']);

@@ -142,7 +142,7 @@ test.each(ENDS)(
 );
 
 test.each(ENDS.filter(([, end]) => end !== reset))(
-  'with close-notify=off, a body is whole when V2 ends %s, and the log tells of a missing alert',
+  'with close-notify=off, a body is whole when V2 ends %s, and the log notes a missing alert',
   async (_how, end, isInOrder) => {
     const origin = await secureV2(`${HEAD}\r\n${BODY}`, end);
     const gateway = await gatewayTo(`${origin}?close-notify=off`);
@@ -167,7 +167,7 @@ test.each<PrivatePart>(['_parent', 'reading', 'readStart'])(
   },
 );
 
-test('a body over TCP alone is whole when its connection ends, and the log tells nothing', async () => {
+test('a body over plain TCP is whole when its connection ends, and the log has no note', async () => {
   const plain = await rawServer((socket) => socket.end(`${HEAD}\r\n${BODY}`));
   const gateway = await gatewayFor(plain.origin);
   const { text } = await exchange(gateway.port, PASSED);

@@ -118,7 +118,7 @@ describe('responses', () => {
     );
   });
 
-  test('a response to HEAD has no body, whatever it says', () => {
+  test('a response to HEAD has no body, even if its head announces one', () => {
     expect(eventsOf('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n', [], 'HEAD')).toContain('end  Infinity');
   });
 });

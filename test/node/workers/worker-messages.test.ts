@@ -32,7 +32,7 @@ function channel() {
   return { pass, batches };
 }
 
-test('entries arrive as they were, whatever members they have', fuzzTime(), () => {
+test('entries with any members arrive unchanged', fuzzTime(), () => {
   const batches = fc.array(fc.array(arbitraryEntry, { maxLength: 8 }), { maxLength: 5 });
   fc.assert(
     fc.property(batches, (list) => {

@@ -137,7 +137,7 @@ test('an edited component leaves other users of it alone', async () => {
   expect(paths['/api/v1/things'].post['x-change']).toEqual(['c']);
 });
 
-test('a component that every user needs edited keeps its name, and one that nobody needs any more is gone', async () => {
+test('a component that every user needs edited keeps its name, and one without users is removed', async () => {
   const schemas = {
     Thing: { type: 'object', properties: { address: ref('Address') } },
     Address: { type: 'object', properties: { city: text } },
@@ -253,7 +253,7 @@ test('referenced bodies, parameters, responses and headers are followed', async 
   expect(Object.keys(v1.components)).toEqual(['parameters']);
 });
 
-test("a parameter of a path is one of V1's query, and parts of one become it again", async () => {
+test('a parameter of V2’s path becomes one of V1’s query, and several become one again', async () => {
   const operations = `{
     of: { match: 'GET /runs?project_id={id}', to: 'GET /things/{id}' },
     split: { match: 'GET /names/{name}', to: 'GET /teams/{team}/names/{own}', parameters: [{ split: name, with: /, to: [team, own] }] } }`;

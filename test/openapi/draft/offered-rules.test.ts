@@ -447,7 +447,7 @@ test.each<
   expect(inOrder(asked)).toEqual(inOrder(answers));
 });
 
-test('chooses no answer that could lose or distort a value, and asks once about what is moved', async () => {
+test('chooses no answer that could lose or distort a value, and asks once about a moved member', async () => {
   const address = objectOf({ street: text }, 'street');
   const book = await draftOf(
     sent({ timeout_minutes: integer, street: text, tip: text }),

@@ -84,6 +84,6 @@ test.each([
   expect(rulesOf(draftOf({ name: text }, bodies))).toEqual(['{ unwrap: data }', '{ strip: old }']);
 });
 
-test('one operation is told as one', () => {
+test('a single operation is described in the singular', () => {
   expect(draftOf({ name: text }, [{ name: 'x' }])).toContain('# 1 operation has recorded bodies. ');
 });

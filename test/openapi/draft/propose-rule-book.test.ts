@@ -111,7 +111,7 @@ const questionsOf = ({ questions, changes }: ProposedRuleBook): readonly string[
   ),
 ];
 
-test('what it cannot decide is a question, and no rule', () => {
+test('a change that it cannot decide is a question, and no rule', () => {
   const book = bookOf(
     objectOf({
       kind: text,
@@ -715,7 +715,7 @@ test.each([
   ['an object', 'price', number, 'price_with_tax', objectOf({ value: integer })],
   ['a flag', 'archived_state', text, 'archived', { type: 'boolean' }],
   ['what replaces a deprecated one', 'amount', { ...text, deprecated: true }, 'amount_in_cents', integer],
-])('a member that V2 may have as %s of a name alike is never stripped', (_, old, one, young, other) => {
+])('a member that V2 may have as %s of a similar name is never stripped', (_, old, one, young, other) => {
   const book = bookOf(objectOf({ id: text, [old]: one }), objectOf({ id: text, [young]: other }));
   const { active, asked } = printedRules(book);
   expect(active).toEqual([]);
@@ -817,7 +817,7 @@ test.each([
     ).toEqual([]);
 });
 
-test('a path item in another document is told', () => {
+test('a path item in another document is reported', () => {
   const v2 = { ...pathsWith('v2', text), paths: { '/api/v2/things': { $ref: 'things.yaml' } } };
   expect(questionsOf(proposeRuleBook(pathsWith('v1', text), v2))).toEqual([
     "V2's /api/v2/things is things.yaml, which could not be read or compared.",
@@ -901,7 +901,7 @@ test.each([
   await bookIn(printRuleBook(draft, undefined, 'unmarked'));
 });
 
-test('header fields that are gone are one question, and one that is a query parameter now is told so', async () => {
+test('header fields that are gone are one question, and one that is now a query parameter is described as such', async () => {
   const of = (version: string, place: string, ...names: readonly string[]): Record<string, unknown> => {
     const get = (operationId: string, ...own: readonly string[]): object => ({
       get: { operationId, parameters: own.map((name) => ({ name, in: place, schema: text })), responses: {} },
@@ -951,7 +951,7 @@ test('members that V2 nests in another order are one change', () => {
   expect(changes.map(({ id, on }) => [id, on])).toEqual([['nested-owner', ['write0', 'write1']]]);
 });
 
-test('a release that nobody knows hides no other question', async () => {
+test('an unknown release does not hide other questions', async () => {
   const of = (version: string, name: string, more: object): Record<string, unknown> =>
     described(version, '/things', {
       post: { ...operationWith('create', objectOf({ [name]: text })), ...more },
@@ -1225,7 +1225,7 @@ test.each<
   expect(rules).toHaveLength(active.length - 1);
 });
 
-test('a list is not what one object was, and what only bodies tell is compared once a person has said that it moved', () => {
+test('a list does not replace an object, and an operation that only bodies identify is compared once a person says that it moved', () => {
   const found = { id: text, size: text, colour: text };
   const of = (version: string, path: string, members: Record<string, unknown>): Record<string, unknown> =>
     described(version, path, {
@@ -1284,13 +1284,13 @@ test.each<[what: string, old: object, young: object, lines: readonly string[]]>(
     served({ url: '/v2' }, releaseIn('query', 'api-version', '2025-01-01')),
     ['from: /v1', 'to: /v2', '# version: { query: api-version, value: 2025-01-01, v1: [2024-01-01] }'],
   ],
-])('what tells the versions apart: %s', async (_, old, young, lines) => {
+])('the difference between the versions: %s', async (_, old, young, lines) => {
   const draft = await soundDraft(proposeRuleBook({ ...old }, { ...young }));
   expect(printRuleBook(draft).split('\n')).toEqual(expect.arrayContaining([...lines]));
   await bookIn(printRuleBook(draft, undefined, 'unmarked'));
 });
 
-test('an operation whose path is none of V1 is told where its id is in V2', () => {
+test('for an operation whose path is not V1’s, the draft says where its id is in V2', () => {
   const get = (operationId: string, method = 'get'): object => ({
     [method]: { operationId, responses: {} },
   });
@@ -1360,7 +1360,7 @@ test.each([
   ['priceMin', 'priceMax'],
   ['created_by', 'updated_by'],
   ['is_public', 'is_private'],
-])('%s is not %s, whatever descriptions say', (old, young) => {
+])('%s is not %s, with any descriptions', (old, young) => {
   const date = { ...text, format: 'date', description: 'The value.' };
   const book = bookOf(objectOf({ id: text, [old]: date }), objectOf({ id: text, [young]: date }));
   expect(printedRules(book).active).toEqual([]);
@@ -1421,7 +1421,7 @@ const reading = (
 
 const values = (...all: readonly string[]): object => ({ ...text, enum: all });
 
-test('of several candidates the one whose names have most words in common comes first, and bodies may be all that tells', () => {
+test('of several candidates the one with most common words in its names comes first, and bodies may decide alone', () => {
   const channel = { id: text, is_archived: text, num_members: text, topic: text };
   const [list, one] = [
     { channels: { type: 'array', items: objectOf(channel) } },
@@ -1448,7 +1448,7 @@ test('a member is renamed only where no other new name has its words', () => {
   expect(questionsOf(book)).toContain('V2 has total_price_set as well');
 });
 
-test('a body that becomes a member is no wrapper, whatever its schema has inside', () => {
+test('a body that becomes a member is not a wrapper, with any schema inside', () => {
   const ticket = {
     type: 'object',
     properties: { id: text, subject: text, parent: { $ref: '#/components/schemas/T' } },

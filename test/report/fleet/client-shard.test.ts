@@ -35,7 +35,7 @@ test('of more clients than a record holds, those with the most requests stay, an
   expect(packed?.omitted).toBe(55);
 });
 
-test('no client takes more than its part of a record, whatever it sends', () => {
+test('no client takes more than its part of a record, with any requests', () => {
   const tally = talliesOf({ steady: 3 });
   for (let k = 0; k < 5000; k += 1)
     tally.add({
@@ -98,7 +98,7 @@ function shown(tally: ClientTally): unknown {
   ]);
 }
 
-test('counts of a client are the same in whatever order and groups they are merged, and those of nothing change nothing', () => {
+test('counts of a client are the same in any order and grouping of merges, and empty counts change nothing', () => {
   fc.assert(
     fc.property(entries, entries, entries, (first, second, third) => {
       const [one, two, three] = [tallyOf(first), tallyOf(second), tallyOf(third)];

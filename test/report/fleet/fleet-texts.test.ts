@@ -9,7 +9,7 @@ test.each<[what: string, read: number, ahead: number]>([
   ['of a clock some seconds ahead', -4999, 0],
   ['that took longer, or has another clock', 5000, 5000],
   ['of a clock an hour ahead', -3_600_000, -3_600_000],
-])('a text %s tells its times by one tolerance', (_, read, ahead) => {
+])('times of a text %s are compared with one tolerance', (_, read, ahead) => {
   expect(clockAhead(WRITTEN + read, WRITTEN)).toBe(ahead);
   const run = { id: 'a', name: 'a', since: WRITTEN - 2, at: WRITTEN - 1, hasStopped: true, formerIds: [] };
   const runs = { clock: WRITTEN, first: WRITTEN - 3, runs: [run] };

@@ -160,7 +160,7 @@ test('the figures of one replica reach all within seconds, and the sentence says
   expect(oldestMs).toBeLessThan(5000);
 });
 
-test('without the store a replica goes on from what was last known, says so, and adds everything once it is back', async () => {
+test('without the store a replica continues from the last known counts, says so, and adds everything once the store is back', async () => {
   const time = new VirtualTime();
   const records = new FragileState(() => time.now);
   let fate: CallFate = 'sound';

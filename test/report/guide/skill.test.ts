@@ -139,7 +139,7 @@ test('a request that V2 is known to refuse is no case, but a question', () => {
   expect(textOf(guide, 'calls.md')).toContain('**V2 does not accept this: ask a person**');
 });
 
-test('names of members and clients are text, whatever is in them', () => {
+test('names of members and clients are text, with any characters', () => {
   const guide = guideOf([body()], { name: 'A "client": `x`\n---\n# <b>' });
   const skill = textOf(guide, 'SKILL.md');
   expect(skill.split('\n').slice(0, 5)).toEqual([

@@ -139,7 +139,7 @@ async function played(
   return { statuses, gateway };
 }
 
-test('what a rehearsal refuses is what the gateway then refuses of the same traffic, request by request', async () => {
+test('what a rehearsal refuses, the gateway then refuses of the same traffic, request by request', async () => {
   vi.useFakeTimers({ toFake: ['Date'] });
   const traffic = fc
     .array(request, { minLength: 1, maxLength: 10 })

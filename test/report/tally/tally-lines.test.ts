@@ -188,7 +188,7 @@ const KEPT = [
 ].flatMap((names) => names.split(' '));
 
 describe('reading a line', () => {
-  test('gives the same as parsing the whole line, whatever it contains', () => {
+  test('gives the same as parsing the whole line, for any content', () => {
     const reader = new LogLineReader();
     fc.assert(
       fc.property(fc.array(anyEntry, { minLength: 1, maxLength: 5 }), fc.boolean(), (entries, isPlain) => {

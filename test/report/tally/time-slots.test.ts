@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { MarkedNumbers } from '../../../src/report/tally/time-slots.ts';
 
-test('marked numbers come back in order and once, whatever the order in which they were marked', () => {
+test('marked numbers come back in order and once, marked in any order', () => {
   fc.assert(
     fc.property(fc.array(fc.integer({ min: 20_000, max: 21_000 })), (given) => {
       const marked = new MarkedNumbers(4096);

@@ -48,7 +48,7 @@ test('the data of all chunks of one read is one part', () => {
   expect(body.pieces).toBe(1002);
 });
 
-test('parts that arrive before anybody listens are kept, and reading pauses', async () => {
+test('parts that arrive before there is a listener are kept, and reading pauses', async () => {
   const socket = new Socket();
   const body = new ChunkedBody(socket, LIMIT);
   body.receive(Buffer.from('1\r\nx\r\n1\r\ny'));

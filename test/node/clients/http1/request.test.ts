@@ -221,7 +221,7 @@ describe('bytes that are added to a partial head', () => {
     }
   });
 
-  test('cost what they hold', () => {
+  test('take memory for themselves, not for the buffer that they came in', () => {
     const head = new PartialHead(Buffer.alloc(65_536).subarray(0, 1), LIMIT);
     expect(head.received().buffer.byteLength).toBeLessThan(65_536);
   });

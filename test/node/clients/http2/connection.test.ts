@@ -219,7 +219,7 @@ describe('what a client may do', () => {
     expect(raw.frames.filter(({ type, flags }) => type === SETTINGS && flags === ACK)).toHaveLength(2);
   });
 
-  test('a window of its own for each stream, changed in the middle of the responses, down and up', async () => {
+  test('a separate window for each stream, changed in the middle of the responses, down and up', async () => {
     const body = 'abcdefgh'.repeat(10_000);
     const { gateway, raw } = await connected(ok(body), [[INITIAL_WINDOW_SIZE, 1000]]);
     raw.head(1, requestHead('/api/v2/x'));
@@ -255,7 +255,7 @@ describe('what a client may do', () => {
     expect(bodyOf(raw, 3)).toHaveLength(50_000);
   });
 
-  test('a body of its own window alone, until the gateway reads it; V2 decides when that is', async () => {
+  test('a body of only its own window, until the gateway reads it; V2 decides when that is', async () => {
     const { v2, gateway, raw } = await servedOverH2(() => {});
     raw.head(1, POST, true);
     let sent = 0;
