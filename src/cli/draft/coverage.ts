@@ -19,10 +19,10 @@ import {
 import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import type { Direction, Shape } from '../../openapi/shape.ts';
+import type { Shape } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { count, counted, listed, terminalText } from '../../report/text.ts';
-import { printFault, withArticle } from '../../rules/rule-book-fault.ts';
+import { printFault } from '../../rules/rule-book-fault.ts';
 import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 import {
@@ -40,12 +40,19 @@ import {
   valueDifferences,
 } from './described-differences.ts';
 import {
+  isOtherDay,
+  missingMembers,
+  SampleResponses,
+  type SharedResponse,
+  unknownMembers,
+  wrongTypes,
+} from './sample-differences.ts';
+import {
   type Extent,
   isMatch,
   longestEnumeration,
   parameterShapeOf,
   pathOf,
-  sampleOf,
   sampleRequest,
 } from './samples.ts';
 
@@ -87,6 +94,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
     ruleBook.operations.flatMap(({ id, transform }) => (transform === undefined ? [] : [id])),
   );
   const migration = createMigration(withoutTransforms(ruleBook));
+  const responses = new SampleResponses(migration);
   const named = new OperationTable(ruleBook.operations);
   const young = operationsBelow(v2, ruleBook.to, 'v2');
   const table = tableOf(young);
@@ -108,7 +116,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
       covered += 1;
       continue;
     }
-    const sample = sampleRequest(described, rest, components.v1, ruleBook, 0);
+    const sample = sampleRequest(described, rest, components.v1, ruleBook);
     const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
     if (sent.verdict === 'refused') {
       add(
@@ -142,23 +150,23 @@ export function coverageOf(sources: CoverageSources): Coverage {
     const answers = sharedResponses(sides, status);
     const picks = picksOf(sides);
     for (let pick = 0; pick < picks; pick += 1) {
-      const again = sampleRequest(described, rest, components.v1, ruleBook, pick);
+      const again = sampleRequest(described, rest, components.v1, ruleBook, { pick });
       const outcome =
         pick === 0 ? sent : migration.request(again.method, again.target, again.headers, again.body);
       if (outcome.verdict === 'refused' || outcome.verdict === 'passed') continue;
       for (const missing of missingInRequest(outcome, sides)) addOnce('request', missing);
-      for (const missing of missingInResponse(migration, outcome, answers, pick, lookedUp))
+      for (const missing of missingInResponse(responses, outcome, answers, pick, lookedUp))
         addOnce('response', missing);
     }
     for (const extent of ['required', 'objects'] as const)
-      for (const text of leastDifferences(migration, sides, rest, ruleBook, { reported, extent }))
+      for (const text of leastDifferences(migration, responses, sides, rest, ruleBook, { reported, extent }))
         addOnce(...text);
     for (const text of requestDifferences(sent, sides)) addOnce('request', text);
     for (const text of [
       ...responseDifferences(...sides, status),
       ...fieldDifferences(...sides),
       ...errorDifferences(...sides, status),
-      ...errorMembers(migration, sent, sides),
+      ...errorMembers(responses, sent, sides),
       ...errorMedia(migration, sent, sides),
     ])
       addOnce('response', text);
@@ -290,8 +298,8 @@ function missingInRequest(
     ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
     ...wrongTypes(shape, value, '')
       // Each value of a form is a text.
-      .filter(({ is }) => !isForm || is.startsWith('"'))
-      .map(({ path, is, wanted }) => `V2 accepts ${wanted} in ${path} and gets ${is}`),
+      .filter(({ kind }) => !isForm || kind.is.startsWith('"'))
+      .map(({ path, kind: { is, wanted } }) => `V2 accepts ${wanted} in ${path} and gets ${is}`),
   ];
 }
 
@@ -305,7 +313,7 @@ function contentFaults(shape: Shape, text: string, name: string): readonly strin
     ),
     ...unknownMembers(shape, value, name).map((path) => `V2 does not describe ${path}, which clients send`),
     ...wrongTypes(shape, value, name).map(
-      ({ path, is, wanted }) => `V2 accepts ${wanted} in ${path} and gets ${is}`,
+      ({ path, kind: { is, wanted } }) => `V2 accepts ${wanted} in ${path} and gets ${is}`,
     ),
   ];
 }
@@ -322,26 +330,20 @@ function wrongText(shape: Shape, value: string): string | undefined {
   return isOtherDay(shape.element ?? shape, value) ? `the format ${shape.format}` : undefined;
 }
 
-/** True if the value is a day and the format needs a time, or the other way round. */
-function isOtherDay({ format }: Shape, value: string): boolean {
-  const isDay = /^\d{4}-\d\d-\d\d(?<time>T)?/.exec(value);
-  if (isDay === null || !/^date(?:-time)?$/.test(format)) return false;
-  return (isDay.groups?.['time'] !== undefined) !== (format === 'date-time');
-}
-
 /**
  * The gaps of a request with only the members that V1 requires, and of a response with only those that V2 always returns: kinds and
  * sentences.
  */
 function leastDifferences(
   migration: Migration,
+  responses: SampleResponses,
   sides: Sides,
   rest: string,
   ruleBook: RuleBook,
   { reported, extent }: { readonly reported: ReadonlySet<string>; readonly extent: Extent },
 ): readonly (readonly [kind: Gap['kind'], text: string])[] {
   const [v1, v2] = sides;
-  const sample = sampleRequest(v1.operation, rest, v1.components, ruleBook, 0, extent);
+  const sample = sampleRequest(v1.operation, rest, v1.components, ruleBook, { extent });
   const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
   if (sent.verdict === 'refused' || sent.verdict === 'passed') return [];
   const missing = missingInRequest(sent, sides)
@@ -349,15 +351,10 @@ function leastDifferences(
     .map((text) => ['request', text.replace('is never set', 'V1 does not')] as const);
   const [expected, given] = sides.map(({ operation, components }) => successShape(operation, components));
   if (expected === undefined || given === undefined) return missing;
-  const value = migratedBody(
-    migration,
-    sent,
-    successStatus(v2),
-    sampleOf(given, 0, new Map(), extent, 'request'),
-  );
-  const lacking = missingMembers(expected, value, '', true, 'request').map(
-    (path) => ['response', `V1's response always has ${path}, and V2's may lack it`] as const,
-  );
+  const shared = { status: successStatus(v2), expected, given };
+  const lacking = responses
+    .differences(sent, shared, 'required', { extent, hidden: 'request' })
+    .map(({ path }) => ['response', `V1's response always has ${path}, and V2's may lack it`] as const);
   return [...missing, ...lacking];
 }
 
@@ -366,15 +363,8 @@ function successStatus({ operation }: DescribedSide): number {
   return Number(statuses.find((key) => /^2\d\d$/.test(key)) ?? 200);
 }
 
-/** The client's version of a V2 response with this body. */
-function migratedBody(migration: Migration, sent: MigratedRequest, status: number, body: unknown): unknown {
-  const text = JSON.stringify(body);
-  const outcome = migration.response(sent, status, ['Content-Type', 'application/json'], text);
-  return JSON.parse(new TextDecoder().decode(outcome.body ?? new TextEncoder().encode('null')));
-}
-
 /** Sentences about members of V1's errors that V2's errors with the same status lack. */
-function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides): readonly string[] {
+function errorMembers(responses: SampleResponses, sent: MigratedRequest, [v1, v2]: Sides): readonly string[] {
   const errors = ({ operation, components }: DescribedSide): ReadonlyMap<string, Shape> =>
     new Map(
       responsesIn(operation, components, (status) => /^(?:[45]..|default)$/i.test(status)).map(
@@ -387,20 +377,18 @@ function errorMembers(migration: Migration, sent: MigratedRequest, [v1, v2]: Sid
     if (given === undefined || given.members.size === 0) return [];
     const code = /^\d+$/.test(status) ? Number(status) : 400;
     const isNear = (path: string): boolean => path.split('/').length <= MAX_ERROR_LEVELS;
-    const texts = Array.from({ length: MAX_ERROR_PICKS }, (_, pick) => {
-      const value = migratedBody(migration, sent, code, errorSample(given, pick));
-      return [
-        ...missingMembers(expected, value, '', false, 'request')
-          .filter(isNear)
-          .map((path) => `V1's error ${status.toLowerCase()} has ${path}, which V2's never has`),
-        ...wrongTypes(expected, value, '')
-          .filter(({ path }) => isNear(path))
-          .map(
-            ({ path, is, wanted }) =>
-              `V1's error ${status.toLowerCase()} has ${wanted} in ${path}, and clients get ${is}`,
-          ),
-      ];
-    });
+    const shared = { status: code, expected, given };
+    const name = `V1's error ${status.toLowerCase()} has`;
+    const texts = Array.from({ length: MAX_ERROR_PICKS }, (_, pick) =>
+      responses
+        .differences(sent, shared, 'all', { pick, levels: MAX_ERROR_LEVELS })
+        .filter(({ path }) => isNear(path))
+        .map(({ path, kind }) =>
+          kind === undefined
+            ? `${name} ${path}, which V2's never has`
+            : `${name} ${kind.wanted} in ${path}, and clients get ${kind.is}`,
+        ),
+    );
     return [...new Set(texts.flat())];
   });
 }
@@ -421,15 +409,6 @@ function errorMedia(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides
       ? []
       : [`V1's error ${status.toLowerCase()} is ${types.join(' or ')}, and clients get ${first}`];
   });
-}
-
-/** Cached, because operations share errors, which may refer to many schemas. */
-const errorSamples = new WeakMap<Shape, unknown[]>();
-
-function errorSample(shape: Shape, pick: number): unknown {
-  const known = errorSamples.get(shape) ?? [];
-  errorSamples.set(shape, known);
-  return (known[pick] ??= sampleOf(shape, pick));
 }
 
 /** Maximum values of each enumeration in an error that are tried. */
@@ -471,13 +450,6 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
   ];
 }
 
-/** A successful response that both versions describe; `status` is V2's. */
-interface SharedResponse {
-  readonly status: number;
-  readonly expected: Shape;
-  readonly given: Shape;
-}
-
 /** The successful responses that are in JSON in both versions: the first ones, and the others by their status. */
 function sharedResponses([v1, v2]: Sides, statusOf: (status: number) => number): readonly SharedResponse[] {
   const [expected, given] = [
@@ -499,109 +471,25 @@ function sharedResponses([v1, v2]: Sides, statusOf: (status: number) => number):
 
 /** Sentences about members that V1's clients expect in a response, and V2's response lacks. */
 function missingInResponse(
-  migration: Migration,
+  responses: SampleResponses,
   sent: MigratedRequest,
-  answers: readonly SharedResponse[],
+  shared: readonly SharedResponse[],
   pick: number,
   lookedUp: ReadonlySet<string>,
 ): readonly string[] {
-  return answers.flatMap(({ status, expected, given }) => {
+  return shared.flatMap((one) => {
     // The first sample shows which members a response lacks: the others only have other values.
-    const extent = pick === 0 ? 'all' : 'enumerated';
-    const value = migratedBody(migration, sent, status, sampleOf(given, pick, new Map(), extent, 'request'));
-    const missing = pick === 0 ? missingMembers(expected, value, '', false, 'request') : [];
-    return [
-      ...missing
-        .filter((path) => !lookedUp.has(path))
-        .map((path) => `V1's response ${status} has ${path}, which V2's never has`),
-      ...wrongTypes(expected, value, '')
-        .filter(({ path }) => !lookedUp.has(path))
-        .map(
-          ({ path, is, wanted }) => `V1's response ${status} has ${wanted} in ${path}, and clients get ${is}`,
-        ),
-    ];
-  });
-}
-
-/** The paths of the members that a value lacks, all or only required ones, without those of the direction `hidden` only. */
-function missingMembers(
-  shape: Shape,
-  value: unknown,
-  path: string,
-  isRequired: boolean,
-  hidden: Direction,
-): readonly string[] {
-  if (Array.isArray(value)) {
-    const { element } = shape;
-    return element === undefined
-      ? []
-      : value.slice(0, 1).flatMap((one) => missingMembers(element, one, `${path}/*`, isRequired, hidden));
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  const members = new Map<string, unknown>(Object.entries(value));
-  return [...shape.members].flatMap(([name, { shape: inner, required, only }]) => {
-    const at = `${path}/${name}`;
-    if (only === hidden) return [];
-    // A sample leaves members out of a schema that contains itself.
-    if (!members.has(name)) return required || (!isRequired && members.size > 0) ? [at] : [];
-    return missingMembers(inner, members.get(name), at, isRequired, hidden);
-  });
-}
-
-/** The paths of members that a closed shape does not name. */
-function unknownMembers(shape: Shape, value: unknown, path: string): readonly string[] {
-  if (Array.isArray(value)) {
-    const { element } = shape;
-    return element === undefined
-      ? []
-      : value.slice(0, 1).flatMap((one) => unknownMembers(element, one, `${path}/*`));
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  const isOpen = shape.members.size === 0 || shape.further !== '' || shape.unread.length > 0;
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const member = shape.members.get(name);
-    if (member !== undefined) return unknownMembers(member.shape, inner, `${path}/${name}`);
-    return isOpen ? [] : [`${path}/${name}`];
-  });
-}
-
-interface WrongType {
-  readonly path: string;
-  readonly is: string;
-  readonly wanted: string;
-}
-
-/** The scalars whose type, pattern or values differ from the shape's. */
-function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongType[] {
-  const is = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
-  if (shape.types.size > 0 && is !== 'null') {
-    const isTaken = [...shape.types].some(
-      (type) =>
-        type === is ||
-        (is === 'number' && (type === 'integer' ? Number.isInteger(value) : type === 'number')),
-    );
-    if (!isTaken)
-      return [{ path: path || 'the body', is: withArticle(is), wanted: [...shape.types].join(' or ') }];
-  }
-  const pattern = typeof value === 'string' ? keywordIn(shape.constraints, 'pattern') : undefined;
-  if (typeof pattern === 'string' && !isMatch(pattern, value))
-    return [{ path, is: JSON.stringify(value), wanted: `the pattern ${pattern}` }];
-  if (typeof value === 'string' && isOtherDay(shape, value))
-    return [{ path, is: JSON.stringify(value), wanted: `the format ${shape.format}` }];
-  if (typeof value === 'string' && shape.values.length > 0 && !shape.values.includes(value))
-    return [
-      { path, is: JSON.stringify(value), wanted: shape.values.map((one) => JSON.stringify(one)).join(', ') },
-    ];
-  if (Array.isArray(value)) {
-    const { element } = shape;
-    return element === undefined
-      ? []
-      : value.slice(0, 1).flatMap((one) => wrongTypes(element, one, `${path}/*`));
-  }
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([name, inner]) => {
-    const member = shape.members.get(name);
-    return member === undefined ? [] : wrongTypes(member.shape, inner, `${path}/${name}`);
+    const isFirst = pick === 0;
+    const extent = isFirst ? 'all' : 'enumerated';
+    const name = `V1's response ${one.status} has`;
+    return responses
+      .differences(sent, one, isFirst ? 'all' : 'values', { pick, extent, hidden: 'request' })
+      .filter(({ path }) => !lookedUp.has(path))
+      .map(({ path, kind }) =>
+        kind === undefined
+          ? `${name} ${path}, which V2's never has`
+          : `${name} ${kind.wanted} in ${path}, and clients get ${kind.is}`,
+      );
   });
 }
 

@@ -144,8 +144,22 @@ function kindDifferences(v1: Shape, v2: Shape, direction: Direction): readonly s
     );
 }
 
+/** Cached, because many bodies have the same resources. */
+const knownDifferences = {
+  request: new WeakMap<Shape, WeakMap<Shape, readonly string[]>>(),
+  response: new WeakMap<Shape, WeakMap<Shape, readonly string[]>>(),
+};
+
 /** Sentences about the values that both versions have at the same path, and about the schema for members of any name. */
 export function valueDifferences(v1: Shape, v2: Shape, direction: Direction): readonly string[] {
+  const known = knownDifferences[direction].get(v1) ?? new WeakMap<Shape, readonly string[]>();
+  knownDifferences[direction].set(v1, known);
+  const found = known.get(v2) ?? findValueDifferences(v1, v2, direction);
+  known.set(v2, found);
+  return found;
+}
+
+function findValueDifferences(v1: Shape, v2: Shape, direction: Direction): readonly string[] {
   const found: string[] = [];
   const seen = new Set<string>();
   const numbers = new Map<object, number>();

@@ -10,7 +10,7 @@ import {
 } from '../../openapi/description.ts';
 import { shapeOf } from '../../openapi/shape.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import { pathOf, type SampleRequest, sampleOf, sampleRequest } from './samples.ts';
+import { pathOf, type SampleRequest, sampleOf, sampleRequest, shownSample } from './samples.ts';
 
 /** A response from a description's examples or schemas. */
 export interface ExampleResponse {
@@ -27,7 +27,9 @@ export function exampleRequest(
   ruleBook: Pick<RuleBook, 'from'>,
 ): SampleRequest {
   const { description } = components;
-  const request = sampleRequest(described, pathOf(described, description), components, ruleBook, 0);
+  const request = sampleRequest(described, pathOf(described, description), components, ruleBook, {
+    isShown: true,
+  });
   const content = objectIn(followed(description, described.operation['requestBody']), 'content');
   const json = Object.entries(content).find(([type]) => isJsonMedia(type));
   const shown = json && shownExample(json[1], components);
@@ -91,7 +93,7 @@ function shownExample(media: unknown, { description }: Components): unknown {
   );
 }
 
-/** The example of a body, or else a value for its schema, with all members that it may have. */
+/** The example of a body, or else a value for its schema. */
 function exampleOf(media: unknown, components: Components): unknown {
-  return shownExample(media, components) ?? sampleOf(shapeOf(memberOf(media, 'schema'), components));
+  return shownExample(media, components) ?? shownSample(shapeOf(memberOf(media, 'schema'), components));
 }

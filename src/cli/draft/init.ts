@@ -34,7 +34,7 @@ import { DescribedService } from './described-service.ts';
 import { readToCompare } from './description-file.ts';
 import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
 import { movesIn } from './merge-rule-book.ts';
-import { type SampleRequest, sampleOf, sampleRequest } from './samples.ts';
+import { type SampleRequest, sampleRequest, shownSample } from './samples.ts';
 
 /** Options of `init`. */
 export interface InitOptions extends DraftParts {
@@ -326,7 +326,9 @@ async function firstCases(
     );
   };
   const requestOf = (described: DescribedOperation, template: string): SampleRequest =>
-    sampleRequest(described, template.replaceAll(/\{[^{}]*\}/g, '1'), old, ruleBook, 0);
+    sampleRequest(described, template.replaceAll(/\{[^{}]*\}/g, '1'), old, ruleBook, {
+      isShown: true,
+    });
   let hasError = false;
   for (const { pair, operation } of namedOperations(matched.filter((one) => isWanted(one.v1)))) {
     const body1 = requestBody(pair.v1, old);
@@ -335,7 +337,7 @@ async function firstCases(
     const isPlain = operation.method === 'DELETE' || (operation.method === 'GET' && resource !== undefined);
     if (!isWrite && !isPlain) continue;
     const request = requestLines(requestOf(pair.v1, operation.template));
-    const body = resource === undefined ? '' : JSON.stringify(sampleOf(resource.response));
+    const body = resource === undefined ? '' : JSON.stringify(shownSample(resource.response));
     const status = Object.keys(Object(pair.v2.operation['responses'])).find((key) => /^2\d\d$/.test(key));
     const fields = shownFields(pair.v2, young);
     const success = responseLines({ status: Number(status ?? 200), headers: [], body });

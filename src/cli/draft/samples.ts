@@ -41,21 +41,22 @@ export function parameterShapeOf(parameter: unknown, components: Components): Sh
 /** The text of a parameter: in JSON if its media type says so. */
 function parameterText(parameter: unknown, shape: Shape, pick: number): string {
   const [type] = contentOf(parameter) ?? [];
-  if (type !== undefined && isJsonMedia(type)) return JSON.stringify(sampleOf(shape, pick));
-  return String(sampleOf(shape.element ?? shape, pick));
+  if (type !== undefined && isJsonMedia(type)) return JSON.stringify(sampleOf(shape, { pick }));
+  return String(sampleOf(shape.element ?? shape, { pick }));
 }
 
 /**
- * A request with every header field, parameter and member that V1 describes, and with its key. `pick` chooses the values of enumerations.
+ * A request with every header field, parameter and member that V1 describes, and with its key. `pick` chooses the values of enumerations;
+ * a request that people read (`isShown`) has less of a large body.
  */
 export function sampleRequest(
   described: DescribedOperation,
   rest: string,
   components: Components,
   { from }: Pick<RuleBook, 'from'>,
-  pick: number,
-  extent: Extent = 'all',
+  options: Pick<SampleOptions, 'pick' | 'extent'> & { readonly isShown?: true } = {},
 ): SampleRequest {
+  const { pick = 0, extent = 'all' } = options;
   const headers = ['Host', 'localhost'];
   const query: string[] = [];
   const cookies: string[] = [];
@@ -84,7 +85,10 @@ export function sampleRequest(
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
   const target = `${from}${rest}${search}`;
   if (body === undefined) return { method: described.method, target, headers, body: undefined };
-  const value = sampleOf(body.shape, pick, new Map(), extent, 'response');
+  const value =
+    options.isShown === true
+      ? shownSample(body.shape, 'response')
+      : sampleOf(body.shape, { pick, extent, hidden: 'response' });
   const isJson = body.form === 'json';
   headers.push('Content-Type', isJson ? 'application/json' : 'application/x-www-form-urlencoded');
   const text = isJson ? JSON.stringify(value) : formText(value, '').join('&');
@@ -141,8 +145,12 @@ function hasContainers({ members }: Shape): boolean {
   return [...members.values()].some(({ shape }) => shape.members.size > 0 || shape.element !== undefined);
 }
 
-/** Maximum objects of one schema within a sample, if they contain others: a schema may contain itself, and may be in many others. */
+/**
+ * Maximum objects of one schema within each other, and parts of a sample from which it has only one object of each schema that contains
+ * others: a schema may be within itself, and in many others.
+ */
 const MAX_REPEATED = 2;
+const MAX_PARTS = 400;
 
 /**
  * The members that a sample has: all; the required ones; those and all objects and lists, each with its required members; or only those
@@ -151,6 +159,7 @@ const MAX_REPEATED = 2;
 export type Extent = 'all' | 'required' | 'objects' | 'enumerated';
 
 const longest = new WeakMap<object, number>();
+const longestWithin = new WeakMap<Shape, number>();
 
 /** The identity of a shape: all shapes of one schema share its map of members. */
 function keyOf(shape: Shape): object {
@@ -195,46 +204,124 @@ export function longestEnumeration(root: Shape): number {
   return longest.get(keyOf(root)) ?? 0;
 }
 
-/** True for a member that a sample of this extent has. */
-function isIn({ required, shape }: MemberShape, extent: Extent, pick: number): boolean {
-  if (extent === 'enumerated') return longestEnumeration(shape) > pick;
+/** The same as `longestEnumeration`: samples ask for each member of each object. */
+function knownLongest(shape: Shape): number {
+  const known = longestWithin.get(shape) ?? longestEnumeration(shape);
+  longestWithin.set(shape, known);
+  return known;
+}
+
+/** The parts of a value that a sample shows. */
+export interface SampleOptions {
+  /** The number of the value that it has of each enumeration; 0 if absent. */
+  readonly pick?: number;
+  readonly extent?: Extent;
+  /** The direction of members that it does not have. */
+  readonly hidden?: Direction;
+  /** Objects and lists within each other that have all their members; further ones have those that are required. All if absent. */
+  readonly levels?: number;
+}
+
+/** A part of a sample while it is made, with what is in it. */
+interface Part {
+  readonly shape: Shape;
+  readonly level: number;
+  readonly around: Part | undefined;
+  /** The members of an object; absent for another value. */
+  members?: readonly (readonly [name: string, part: Part])[];
+  element?: Part;
+  /** True for an object or a list that is not looked into: null stands for it, as an empty one would lack what is required. */
+  isCut?: true;
+}
+
+/** True for a member that a sample has; `isWhole` is false for an object of which only the required ones are shown. */
+function isIn({ required, shape, only }: MemberShape, isWhole: boolean, options: SampleOptions): boolean {
+  const { pick = 0, extent = 'all', hidden } = options;
+  if (only !== undefined && only === hidden) return false;
+  if (!isWhole) return required;
+  if (extent === 'enumerated') return knownLongest(shape) > pick;
   return required || extent === 'all' || (extent === 'objects' && hasMembers(shape));
 }
 
 /**
- * A value that a shape describes, without members of the direction `hidden` only. A schema that contains itself is repeated a few times.
+ * A value that a shape describes. Of schemas within each other it has the nearest ones, and null for the others; a value that people read
+ * (`isShown`) has those with their required members.
  */
-export function sampleOf(
-  shape: Shape,
-  pick = 0,
-  seen: Map<object, number> = new Map(),
-  extent: Extent = 'all',
-  hidden?: Direction,
-): unknown {
-  const first = shape.values[pick % Math.max(1, shape.values.length)];
-  if (first !== undefined) return first;
-  if (shape.members.size > 0) {
-    const times = (seen.get(shape.members) ?? 0) + 1;
-    seen.set(shape.members, times);
-    const members = times > MAX_REPEATED && hasContainers(shape) ? [] : [...shape.members];
-    return Object.fromEntries(
-      members
-        .filter(
-          ([, member]) => isIn(member, extent, pick) && (member.only === undefined || member.only !== hidden),
-        )
-        .map(([name, member]) => [name, sampleOf(member.shape, pick, seen, extent, hidden)]),
-    );
+export function sampleOf(shape: Shape, options: SampleOptions = {}, isShown = false): unknown {
+  const { levels = Infinity } = options;
+  const root: Part = { shape, level: 0, around: undefined };
+  const parts = [root];
+  const seen = new Map<object, number>();
+  /** Counts a schema once more; false where there are enough of it. */
+  const isNext = (key: object, part: Part, isRepeatable: boolean): boolean => {
+    const times = (seen.get(key) ?? 0) + 1;
+    seen.set(key, times);
+    if (isRepeatable || times === 1) return true;
+    return parts.length < MAX_PARTS && timesAround(key, part) < MAX_REPEATED;
+  };
+  // The nearest ones first.
+  for (const part of parts) {
+    const { members, element, values } = part.shape;
+    if (values.length > 0) continue;
+    if (members.size > 0) {
+      const isEnough = !isNext(members, part, !hasContainers(part.shape));
+      if (isEnough && (!isShown || timesAround(members, part) > MAX_REPEATED)) {
+        part.isCut = true;
+        continue;
+      }
+      const isWhole = part.level < levels && !isEnough;
+      part.members = [...members]
+        .filter(([, member]) => isIn(member, isWhole, options))
+        .map(([name, member]) => [name, { shape: member.shape, level: part.level + 1, around: part }]);
+      parts.push(...part.members.map(([, member]) => member));
+    } else if (element !== undefined) {
+      const isPlain = element.members.size > 0 || element.element === undefined;
+      if (!isNext(part.shape, part, isPlain)) {
+        part.isCut = true;
+        continue;
+      }
+      part.element = { shape: element, level: part.level + 1, around: part };
+      parts.push(part.element);
+    }
   }
-  const { element } = shape;
-  if (element !== undefined) {
-    const times = (seen.get(shape) ?? 0) + 1;
-    seen.set(shape, times);
-    return times > MAX_REPEATED && element.members.size === 0 && element.element !== undefined
-      ? []
-      : [sampleOf(element, pick, seen, extent, hidden)];
-  }
+  return valueOf(root, options, isShown);
+}
+
+/** The objects or lists of one schema that a part is in. */
+function timesAround(key: object, { around }: Part): number {
+  let times = 0;
+  for (let part = around; part !== undefined; part = part.around) if (keyOf(part.shape) === key) times += 1;
+  return times;
+}
+
+function valueOf(part: Part, options: SampleOptions, isShown: boolean): unknown {
+  const { shape, members, element } = part;
+  const { pick = 0 } = options;
+  if (part.isCut === true) return !isShown ? null : shape.members.size > 0 ? {} : [];
+  if (members !== undefined)
+    return Object.fromEntries(members.map(([name, member]) => [name, valueOf(member, options, isShown)]));
+  if (element !== undefined) return [valueOf(element, options, isShown)];
+  if (shape.values.length > 0) return shape.values[pick % shape.values.length];
   if (!scalars.has(shape)) scalars.set(shape, scalarOf(shape));
   return scalars.get(shape);
+}
+
+/** Maximum characters of a sample that people read, and the levels that are tried for it. */
+const MAX_SHOWN = 4000;
+const SHOWN_LEVELS = [0, 1, 2, 3, 4, 6, 9, Infinity];
+
+/**
+ * A value that people read: with all members that a shape describes, or only with the required ones of its inner objects if it were too long
+ * otherwise. A service whose schemas refer to each other would show all that it has in each value.
+ */
+export function shownSample(shape: Shape, hidden?: Direction): unknown {
+  let shown: unknown;
+  for (const levels of SHOWN_LEVELS) {
+    const value = sampleOf(shape, { levels, ...(hidden && { hidden }) }, true);
+    if (shown !== undefined && JSON.stringify(value).length > MAX_SHOWN) break;
+    shown = value;
+  }
+  return shown;
 }
 
 /** The samples of shapes without members, elements and enumerations: a large description has each in thousands of objects. */

@@ -227,12 +227,22 @@ function isTime(named: NamedShape): boolean {
 /** The value of a keyword in the text of constraints. */
 export function keywordIn(constraints: string, name: string): unknown {
   if (constraints === '') return undefined;
+  const known = readConstraints.get(constraints) ?? keywordsIn(constraints);
+  if (readConstraints.size >= MAX_READ) readConstraints.clear();
+  readConstraints.set(constraints, known);
+  return known.get(name);
+}
+
+/** Most texts of constraints whose keywords are kept: a description has the same ones at many places. */
+const MAX_READ = 5000;
+
+const readConstraints = new Map<string, ReadonlyMap<unknown, unknown>>();
+
+function keywordsIn(constraints: string): ReadonlyMap<unknown, unknown> {
   const pairs: unknown = JSON.parse(constraints);
-  const found: unknown = Array.isArray(pairs)
-    ? pairs.find((pair) => Array.isArray(pair) && pair[0] === name)
-    : undefined;
-  const value: unknown = Array.isArray(found) ? found[1] : undefined;
-  return value;
+  const all = Array.isArray(pairs) ? pairs.filter((pair): pair is unknown[] => Array.isArray(pair)) : [];
+  // Of several parts of a schema, the first one counts.
+  return new Map(all.toReversed().map(([key, value]) => [key, value]));
 }
 
 /** True when both list as many values: another name, and other values. */

@@ -843,6 +843,73 @@ test.each(HARMLESS_CASES)('check finds nothing where %s', async (_, old, young, 
   expect(await gapsBetween(description('v1', old, one), description('v2', young, other))).toEqual([]);
 });
 
+/** Resources of a service, each with an id and all the others in it. */
+const GRAPH: Json = Object.fromEntries(
+  Array.from({ length: 9 }, (_, at) => {
+    const others = Array.from({ length: 9 }, (__, to) => [
+      `of${to}`,
+      { $ref: `#/components/schemas/R${to}` },
+    ]);
+    const kinds = { type: 'string', enum: ['a', 'b', 'c', `d${at}`] };
+    return [
+      `R${at}`,
+      objectOf({ ...Object.fromEntries(others), id: integer, kind: kinds }, { required: ['id'] }),
+    ];
+  }),
+);
+const resource = (at: number): Json => ({ $ref: `#/components/schemas/R${at}` });
+
+test.each([
+  ['the response', answerOf(resource(0))],
+  ['a list in it', answerOf({ type: 'array', items: resource(3) })],
+  ['the request', { ...bodyOf(resource(0)), ...answerOf(resource(1)) }],
+  ['an error', failing('default', objectOf({ error: objectOf({ message: text, source: resource(0) }) }))],
+  ['a parameter', contentParameter(resource(2))],
+])('check finds nothing in resources that refer to each other if they stay the same: %s', async (_, of) => {
+  const more = { components: { schemas: GRAPH } };
+  expect(await gapsBetween(description('v1', of, more), description('v2', of, more))).toEqual([]);
+});
+
+test('what is near in an error is found, whatever else its resources refer to', async () => {
+  const error = failing('default', objectOf({ error: objectOf({ a: resource(0), z: resource(8) }) }));
+  const of = (version: string, left: string): Json => {
+    const { [left]: _, ...properties } = { id: integer, of0: resource(0), name: text } as Json;
+    const schemas = { ...GRAPH, R8: objectOf(properties) };
+    return description(version, error, { components: { schemas } });
+  };
+  expect(await gapsBetween(of('v1', ''), of('v2', 'name'))).toContain(
+    "V1's error default has /error/z/name, which V2's never has",
+  );
+});
+
+test('operations that share a response are judged each by its own rules', async () => {
+  const of = (version: string, name: string): Json => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    servers: [{ url: `https://a.example/api/${version}` }],
+    paths: Object.fromEntries(
+      ['a', 'b', 'c'].map((path) => [`/${path}`, { get: answerOf(resource(0), {}, '200') }]),
+    ),
+    components: { schemas: { R0: objectOf({ [name]: text }) } },
+  });
+  const book = `resource: ''
+operations: { a: GET /a, b: GET /b, c: GET /c }
+changes:
+  - { id: name, summary: s, on: [b], response: [{ rename: young, to: old }] }
+`;
+  const { gaps } = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: of('v1', 'old'),
+    v2: of('v2', 'young'),
+  });
+  const lacking = "V1's response 200 has /old, which V2's never has";
+  expect(gaps.map(({ operation, text: gap }) => [operation, gap])).toEqual([
+    ['a', lacking],
+    ['c', lacking],
+  ]);
+});
+
 test('an operation that is gone is covered, and V2 need not have it', async () => {
   const of = (path: string): Json => ({
     openapi: '3.1.0',

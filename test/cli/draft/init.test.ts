@@ -71,6 +71,45 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   });
 });
 
+test('the first cases of a service whose resources refer to each other can be read', async () => {
+  const dir = temporaryFolder('init-graph');
+  const names = Array.from({ length: 20 }, (_, at) => `R${at}`);
+  const of = (version: string, text: object): object => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    servers: [{ url: `https://a.example/api/${version}` }],
+    paths: Object.fromEntries(
+      names.map((name) => {
+        const schema = { $ref: `#/components/schemas/${name}` };
+        const content = { 'application/json': { schema } };
+        const write = { requestBody: { content }, responses: { 200: { description: 'ok', content } } };
+        return [`/${name}`, { post: write }];
+      }),
+    ),
+    components: {
+      schemas: Object.fromEntries(
+        names.map((name) => {
+          const others = names.map((other) => [other, { $ref: `#/components/schemas/${other}` }]);
+          const properties = { ...Object.fromEntries(others), id: text, note: { type: 'string' } };
+          return [name, { type: 'object', properties, required: ['id'] }];
+        }),
+      ),
+    },
+  });
+  const [v1, v2] = ['v1', 'v2'].map((version) => join(dir, `${version}.json`));
+  writeFileSync(v1 ?? '', JSON.stringify(of('v1', { type: 'string' })));
+  writeFileSync(v2 ?? '', JSON.stringify(of('v2', { type: 'string' })));
+  const init = await commandRun(['init', '--v1', v1 ?? '', '--v2', v2 ?? '', '--dir', join(dir, 'new')]);
+  expect([init.code, init.err]).toEqual([0, '']);
+  expect(init.out).toContain('finds no gap.');
+  const lines = readFileSync(join(dir, 'new', 'cases', 'first.txt'), 'utf8').split('\n');
+  expect(lines.filter((line) => line.startsWith('# R') || line.startsWith('# post'))).toHaveLength(20);
+  expect(Math.max(...lines.map((line) => line.length))).toBeLessThan(4100);
+  // What is required is there.
+  expect(lines.find((line) => line.startsWith('> {'))).toContain('"R3":{"id":"text"}');
+  expect(await commandRun(['test', '--rules', join(dir, 'new', 'rules.yaml')])).toMatchObject({ code: 0 });
+});
+
 test('after init --only, the next commands count only the drafted operations', async () => {
   const dir = temporaryFolder('init-only');
   const only = ['--only', 'listBills', 'GET /bills/{id}'];

@@ -1,0 +1,187 @@
+import type { Migration } from '../../library/migration.ts';
+import type { MigratedRequest } from '../../library/verdicts.ts';
+import { keywordIn } from '../../openapi/draft/conversions.ts';
+import type { Direction, Shape } from '../../openapi/shape.ts';
+import { withArticle } from '../../rules/rule-book-fault.ts';
+import { isMatch, type SampleOptions, sampleOf } from './samples.ts';
+
+/** A response that both versions describe; `status` is V2's. */
+export interface SharedResponse {
+  readonly status: number;
+  /** The body that V1's clients expect, and V2's. */
+  readonly expected: Shape;
+  readonly given: Shape;
+}
+
+/** A member that a value lacks, or one of another kind. */
+export interface Difference {
+  readonly path: string;
+  /** Absent for a missing member. */
+  readonly kind?: WrongType['kind'];
+}
+
+/** What of a sample is compared: which members it lacks and their values, the values only, or whether it has all required members. */
+type Compared = 'all' | 'values' | 'required';
+
+/** Maximum bytes of samples that are kept for other operations with the same response. */
+const MAX_KEPT = 64 * 2 ** 20;
+
+/**
+ * Responses of V2 with sample bodies, as V1's clients get them, compared with what these expect. Operations of a large description share
+ * their bodies, and most rules change none of them, so that a sample is made once, and compared once as long as it crosses unchanged.
+ */
+export class SampleResponses {
+  private readonly migration: Migration;
+  private readonly bodies = new Map<Shape, Map<string, Uint8Array>>();
+  private readonly unchanged = new WeakMap<Shape, WeakMap<Shape, Map<string, readonly Difference[]>>>();
+  private kept = 0;
+
+  constructor(migration: Migration) {
+    this.migration = migration;
+  }
+
+  /** The differences between what clients get for a sample response to a request, and what they expect. */
+  differences(
+    sent: MigratedRequest,
+    { status, expected, given }: SharedResponse,
+    compared: Compared,
+    options: SampleOptions,
+  ): readonly Difference[] {
+    const body = this.bodyOf(given, options);
+    const outcome = this.migration.response(sent, status, ['Content-Type', 'application/json'], body);
+    const received = outcome.body ?? NULL;
+    const compare = (): readonly Difference[] => differencesIn(expected, jsonOf(received), compared);
+    if (Buffer.compare(received, body) !== 0) return compare();
+    const byGiven = this.unchanged.get(expected) ?? new WeakMap<Shape, Map<string, readonly Difference[]>>();
+    this.unchanged.set(expected, byGiven);
+    const known = byGiven.get(given) ?? new Map<string, readonly Difference[]>();
+    byGiven.set(given, known);
+    const key = `${compared} ${sampleKey(options)}`;
+    const found = known.get(key) ?? compare();
+    known.set(key, found);
+    return found;
+  }
+
+  private bodyOf(shape: Shape, options: SampleOptions): Uint8Array {
+    const key = sampleKey(options);
+    const known = this.bodies.get(shape)?.get(key);
+    if (known !== undefined) return known;
+    const body = new TextEncoder().encode(JSON.stringify(sampleOf(shape, options)));
+    this.kept += body.length;
+    if (this.kept > MAX_KEPT) {
+      this.bodies.clear();
+      this.kept = body.length;
+    }
+    const all = this.bodies.get(shape) ?? new Map<string, Uint8Array>();
+    this.bodies.set(shape, all);
+    all.set(key, body);
+    return body;
+  }
+}
+
+const NULL = new TextEncoder().encode('null');
+
+function jsonOf(body: Uint8Array): unknown {
+  return JSON.parse(new TextDecoder().decode(body));
+}
+
+function sampleKey({ pick = 0, extent = 'all', hidden, levels = Infinity }: SampleOptions): string {
+  return `${pick} ${extent} ${hidden ?? ''} ${levels}`;
+}
+
+function differencesIn(expected: Shape, value: unknown, compared: Compared): readonly Difference[] {
+  const missing =
+    compared === 'values' ? [] : missingMembers(expected, value, '', compared === 'required', 'request');
+  const wrong = compared === 'required' ? [] : wrongTypes(expected, value, '');
+  return [...missing.map((path) => ({ path })), ...wrong];
+}
+
+/** True if the value is a day and the format needs a time, or the other way round. */
+export function isOtherDay({ format }: Shape, value: string): boolean {
+  const isDay = /^\d{4}-\d\d-\d\d(?<time>T)?/.exec(value);
+  if (isDay === null || !/^date(?:-time)?$/.test(format)) return false;
+  return (isDay.groups?.['time'] !== undefined) !== (format === 'date-time');
+}
+
+/** The paths of the members that a value lacks, all or only required ones, without those of the direction `hidden` only. */
+export function missingMembers(
+  shape: Shape,
+  value: unknown,
+  path: string,
+  isRequired: boolean,
+  hidden: Direction,
+): readonly string[] {
+  if (Array.isArray(value)) {
+    const { element } = shape;
+    return element === undefined
+      ? []
+      : value.slice(0, 1).flatMap((one) => missingMembers(element, one, `${path}/*`, isRequired, hidden));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const members = new Map<string, unknown>(Object.entries(value));
+  return [...shape.members].flatMap(([name, { shape: inner, required, only }]) => {
+    const at = `${path}/${name}`;
+    if (only === hidden) return [];
+    // A sample leaves members out of a schema that contains itself.
+    if (!members.has(name)) return required || (!isRequired && members.size > 0) ? [at] : [];
+    return missingMembers(inner, members.get(name), at, isRequired, hidden);
+  });
+}
+
+/** The paths of members that a closed shape does not name. */
+export function unknownMembers(shape: Shape, value: unknown, path: string): readonly string[] {
+  if (Array.isArray(value)) {
+    const { element } = shape;
+    return element === undefined
+      ? []
+      : value.slice(0, 1).flatMap((one) => unknownMembers(element, one, `${path}/*`));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  const isOpen = shape.members.size === 0 || shape.further !== '' || shape.unread.length > 0;
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const member = shape.members.get(name);
+    if (member !== undefined) return unknownMembers(member.shape, inner, `${path}/${name}`);
+    return isOpen ? [] : [`${path}/${name}`];
+  });
+}
+
+/** A value of another kind than a shape has. */
+interface WrongType {
+  readonly path: string;
+  readonly kind: { readonly is: string; readonly wanted: string };
+}
+
+function wrong(path: string, is: string, wanted: string): readonly WrongType[] {
+  return [{ path, kind: { is, wanted } }];
+}
+
+/** The scalars whose type, pattern or values differ from the shape's. */
+export function wrongTypes(shape: Shape, value: unknown, path: string): readonly WrongType[] {
+  const is = Array.isArray(value) ? 'array' : value === null ? 'null' : typeof value;
+  if (shape.types.size > 0 && is !== 'null') {
+    const isTaken = [...shape.types].some(
+      (type) =>
+        type === is ||
+        (is === 'number' && (type === 'integer' ? Number.isInteger(value) : type === 'number')),
+    );
+    if (!isTaken) return wrong(path || 'the body', withArticle(is), [...shape.types].join(' or '));
+  }
+  const pattern = typeof value === 'string' ? keywordIn(shape.constraints, 'pattern') : undefined;
+  if (typeof pattern === 'string' && !isMatch(pattern, value))
+    return wrong(path, JSON.stringify(value), `the pattern ${pattern}`);
+  if (typeof value === 'string' && isOtherDay(shape, value))
+    return wrong(path, JSON.stringify(value), `the format ${shape.format}`);
+  if (typeof value === 'string' && shape.values.length > 0 && !shape.values.includes(value))
+    return wrong(path, JSON.stringify(value), shape.values.map((one) => JSON.stringify(one)).join(', '));
+  if (Array.isArray(value)) {
+    const { element } = shape;
+    return element === undefined
+      ? []
+      : value.slice(0, 1).flatMap((one) => wrongTypes(element, one, `${path}/*`));
+  }
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, inner]) => {
+    const member = shape.members.get(name);
+    return member === undefined ? [] : wrongTypes(member.shape, inner, `${path}/${name}`);
+  });
+}
