@@ -477,19 +477,22 @@ function changeView(change: Change, uses: Uses): ChangeView {
   const ruleView = (rule: RequestRuleName, inside: Path, text: string): RuleView => {
     return { rule, in: inside, text, ...hits(uses.rules, `${id} ${rule}`) };
   };
+  const request = [
+    ...query.map((rule) => ruleView(rule.rule, [], queryRuleWords(rule))),
+    ...headers.map((rule) => ruleView(headerRuleName(rule), [], `${headerRuleWords(rule)} (header)`)),
+    ...change.request.map((rule) => ruleView(rule.rule, 'in' in rule ? rule.in : [], requestRuleWords(rule))),
+  ];
+  const kinds = Map.groupBy(request, ({ rule }) => rule);
   return {
     id,
     summary,
     assumed,
     on,
     scope: scopeWords(change),
-    request: [
-      ...query.map((rule) => ruleView(rule.rule, [], queryRuleWords(rule))),
-      ...headers.map((rule) => ruleView(headerRuleName(rule), [], `${headerRuleWords(rule)} (header)`)),
-      ...change.request.map((rule) =>
-        ruleView(rule.rule, 'in' in rule ? rule.in : [], requestRuleWords(rule)),
-      ),
-    ],
+    request: request.map((view) => {
+      const alike = kinds.get(view.rule)?.length ?? 1;
+      return alike === 1 ? view : { ...view, alike };
+    }),
     response: [
       ...change.response.map((rule) => ({ rule: rule.rule, text: anyResponseRuleWords(rule) })),
       ...responseHeaders.map(({ rule }) => ({ rule: rule.rule, text: `${headerRuleWords(rule)} (header)` })),

@@ -1,6 +1,13 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ChangeView, Hits, OperationView, RulesView as Rules, TrialOutcome } from '../../api.ts';
+import type {
+  ChangeView,
+  Hits,
+  OperationView,
+  RulesView as Rules,
+  RuleView,
+  TrialOutcome,
+} from '../../api.ts';
 import type { Asked } from '../admin-client.ts';
 import { ago, count, counted, type HueOf } from '../format.ts';
 import { type EntryLink, type Go, toExchanges } from '../page-state.ts';
@@ -94,7 +101,10 @@ export function RulesView(props: RulesViewProps): VNode {
 }
 
 function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
-  const rules = [...change.request, ...change.response.map((rule) => ({ ...rule, hits: undefined }))];
+  const rules = [
+    ...change.request.map((rule) => ({ text: rule.text, words: ruleHits(rule) })),
+    ...change.response.map(({ text }) => ({ text, words: 'on responses' })),
+  ];
   return (
     <li key={change.id} class={`card change hue-${hueOf(change.id)}`}>
       <h4>
@@ -107,13 +117,18 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
         {rules.map((rule, index) => (
           <li key={index}>
             <code>{unbrokenWords(rule.text)}</code>
-            <span>{rule.hits === undefined ? 'on responses' : count(rule.hits)}</span>
+            <span>{rule.words}</span>
           </li>
         ))}
       </ul>
       <p class="on">{`On ${change.scope}`}</p>
     </li>
   );
+}
+
+/** Edits do not tell rules of one kind apart, so these have one count, which stands beside each of them. */
+function ruleHits({ hits: times, rule, alike }: RuleView): string {
+  return alike === undefined ? count(times) : `${count(times)} by ${count(alike)} × ${rule}`;
 }
 
 function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string)[] {
