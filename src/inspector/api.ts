@@ -378,6 +378,8 @@ export interface TrialOutcome {
     readonly patch: string;
     /** Number of V1 exchanges to try: the newest of those that are kept. */
     readonly kept: number;
+    /** True if older ones are kept, but not tried. */
+    readonly isCut?: true;
     /** Number of those that were tried: time is limited, and a request whose body is not kept cannot be tried. */
     readonly tried: number;
     /** Number of tried ones whose V2 response is kept, so that its rewriting was compared as well. */

@@ -21,7 +21,7 @@ import { clientRoutes } from './routes/client-routes.ts';
 import { statRoutes } from './routes/stat-routes.ts';
 import { rulesView } from './explain/explain-rules.ts';
 import { readPasted } from './explain/pasted-request.ts';
-import type { TriedExchange } from './explain/try-rules.ts';
+import type { RulesTrialParts, TriedExchange } from './explain/try-rules.ts';
 import { modesOf } from './rollout-effect.ts';
 import { bodyFailure, jsonResponse, readBody, failure, tooManyRequests } from './routes/responses.ts';
 import type { PageFile } from './api.ts';
@@ -78,7 +78,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
       text: body.text,
       ruleBook: current.ruleBook,
       currentText,
-      exchanges: triedExchanges(parts),
+      ...triedExchanges(parts),
       limits: parts.limits,
       gatewayOrigin: parts.gatewayOrigin(),
       origin: parts.origin,
@@ -122,7 +122,7 @@ function noFile(): never {
   throw new Error('The page reads no files.');
 }
 
-function triedExchanges({ view }: InspectorParts): readonly TriedExchange[] {
+function triedExchanges({ view }: InspectorParts): Pick<RulesTrialParts, 'exchanges' | 'isCut'> {
   const { ring, capture } = view;
   const tried: TriedExchange[] = [];
   let bytes = 0;
@@ -131,11 +131,10 @@ function triedExchanges({ view }: InspectorParts): readonly TriedExchange[] {
     const entry = kept && ring.at(seq);
     if (entry?.route !== 'migrate' || kept === undefined) continue;
     bytes += (kept.v1Request.body.bytes?.length ?? 0) + (kept.v2Response?.body.bytes?.length ?? 0);
-    if (bytes > MAX_TRIED_BYTES) break;
+    if (bytes > MAX_TRIED_BYTES || tried.length === MAX_TRIED) return { exchanges: tried, isCut: true };
     tried.push({ seq, entry, kept });
-    if (tried.length === MAX_TRIED) break;
   }
-  return tried;
+  return { exchanges: tried };
 }
 
 /** Maximum bytes of a login body. */

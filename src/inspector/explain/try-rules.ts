@@ -28,6 +28,8 @@ export interface RulesTrialParts extends Pick<
   readonly currentText: string;
   /** Newest first. */
   readonly exchanges: readonly TriedExchange[];
+  /** True if older ones are kept, but not tried. */
+  readonly isCut?: boolean | undefined;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
@@ -82,6 +84,7 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
       hash,
       patch,
       kept: exchanges.length,
+      ...(parts.isCut === true ? { isCut: true } : {}),
       tried,
       responses,
       withoutValues,

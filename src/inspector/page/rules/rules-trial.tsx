@@ -199,13 +199,14 @@ function summary({ tried, differing }: NonNullable<TrialOutcome['result']>): str
 
 /** The limits of the trial. */
 function notes(
-  { kept, tried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
+  { kept, isCut, tried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
   against: string,
 ): string {
   return [
     patch === ''
       ? `The text is unchanged from the rule book in force, ${against}.`
       : `Compared with the rule book in force, ${against}.`,
+    ...(isCut === true ? ['Older exchanges are kept as well: a trial takes only the newest ones.'] : []),
     ...(tried < kept
       ? [
           `${counted(kept - tried, 'kept exchange')} could not be tried: the body is not kept, or the time was used up.`,
