@@ -175,6 +175,8 @@ export interface State {
   readonly conditions: readonly Condition[];
   /** The worst of them in one sentence. */
   readonly verdict: StateVerdict;
+  /** What became of the requests since the start, counted when the verdict was made. */
+  readonly counts: string;
   /** The dates of V1's end in the rule book, and its brownouts' begins and ends (RFC 3339), and its `zone`; absent without either. */
   readonly end?: { readonly zone?: string; readonly times?: readonly string[] };
   /** The rule book that was refused last, until a valid one is read; until then, the previous one stays in force. */

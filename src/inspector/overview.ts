@@ -79,7 +79,8 @@ export function overviewOf(facts: OverviewFacts): Overview {
   };
 }
 
-function stateSentence({ sums, origin }: OverviewFacts): string {
+/** What became of the requests since the start, in one sentence. */
+export function stateSentence({ sums, origin }: Pick<OverviewFacts, 'sums' | 'origin'>): string {
   const { all, migrated, onV1, passed, outside, refusedByV2, refusedByV1, refusedByGateway, failed } = sums;
   if (all === 0) return `Send a request to ${origin} to see it here.`;
   const refused = (
@@ -97,17 +98,23 @@ function stateSentence({ sums, origin }: OverviewFacts): string {
     ...(outside > 0 ? [`${count(outside)} under neither prefix`] : []),
     ...(toNeither > 0 ? [`${count(toNeither)} sent to neither service`] : []),
   ];
-  // These requests are also counted in `sent`.
+  // These requests are also counted in `sent`; one that failed does not count as refused.
+  const refusals = refusedByV2 + refusedByV1 + refusedByGateway;
+  const others = failed === 0 ? '' : refusals === 1 ? ' other' : ' others';
+  const by = refused.map(([times, who]) => `${count(times)} by ${who}`).join(', ');
+  const whose = refused.length === 1 ? ` by ${refused[0]?.[1]}` : `: ${by}`;
   const ended = [
-    ...refused.map(([times, by], at) => `${count(times)} ${at === 0 ? 'refused ' : ''}by ${by}`),
     failed > 0 ? `${count(failed)} failed` : 'none failed',
+    ...(refusals === 0
+      ? []
+      : [`${count(refusals)}${others} ${refusals === 1 ? 'was' : 'were'} refused${whose}`]),
   ];
-  return `${counted(all, 'request')}: ${sent.join(', ')}; of all, ${ended.join(', ')}.`;
+  return `${counted(all, 'request')}: ${sent.join(', ')}; of all these, ${ended.join(', and ')}.`;
 }
 
 function whoseWords({ startedAt, replicas = 1, rollout, report: { coverage } }: OverviewFacts): string {
   const replica = rollout?.replica;
-  if (replica === undefined) return `Counted since ${startedAt}.`;
+  if (replica === undefined) return `These are the requests since the start at ${startedAt}.`;
   const own =
     replicas === 1
       ? `Counted by ${replica.name} alone since ${startedAt}.`

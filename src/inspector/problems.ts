@@ -594,12 +594,35 @@ export function isOfProblem(problem: Problem, entry: TallyEntry, told: string | 
   return members.every((name) => kind[name] === problem[name]);
 }
 
+/**
+ * The problems, with filters for their exchanges alone: where several have one filter, what the message says is added to it. Where that does
+ * not tell one from the others, `isShared` says so.
+ */
+export function apart(problems: readonly Problem[]): readonly Problem[] {
+  const alike = Map.groupBy(problems, ({ filter }) => filter);
+  return problems.map((problem): Problem => {
+    const others = (alike.get(problem.filter) ?? []).filter((one) => one !== problem);
+    if (others.length === 0) return problem;
+    const said = wordsOf(problem);
+    const isShared = others.some(({ message = '' }) => said.every((words) => message.includes(words)));
+    return {
+      ...problem,
+      filter: filterWithMessage(problem) ?? problem.filter,
+      ...(isShared ? { isShared } : {}),
+    };
+  });
+}
+
 /** The filter of a problem and the words of its message, without numbers and characters that JSON escapes; undefined without words. */
-export function filterWithMessage({ filter, message = '' }: Problem): string | undefined {
-  const pieces = message.split(/[#"\\\p{Cc}]/u).map((piece) => piece.trim());
-  const said = pieces.filter((piece) => /\p{L}/u.test(piece)).slice(0, MAX_PIECES);
+export function filterWithMessage(problem: Problem): string | undefined {
+  const said = wordsOf(problem);
   if (said.length === 0) return undefined;
-  return `${filter} ${printFilter(said.map((value) => ({ negated: false, field: 'has', values: [value] })))}`;
+  return `${problem.filter} ${printFilter(said.map((value) => ({ negated: false, field: 'has', values: [value] })))}`;
+}
+
+function wordsOf({ message = '' }: Problem): readonly string[] {
+  const pieces = message.split(/[#"\\\p{Cc}]/u).map((piece) => piece.trim());
+  return pieces.filter((piece) => /\p{L}/u.test(piece)).slice(0, MAX_PIECES);
 }
 
 function rank({ state, severity }: Problem): number {

@@ -55,7 +55,7 @@ test('replicas that share a store give one verdict: on each page, in /status, an
   for (const gateway of gateways) {
     const { verdict, state, whose } = await gateway.readJson<Overview>('/overview');
     expect(verdict).toEqual(one?.verdict);
-    expect(state).toBe('46 requests: 46 migrated; of all, 16 failed.');
+    expect(state).toBe('46 requests: 46 migrated; of all these, 16 failed.');
     expect(whose).toMatch(/^Counted by 2 replicas since /);
   }
   const told = await commandRuns(gateways.map(({ adminOrigin }) => ['status', '--admin', adminOrigin]));

@@ -4,7 +4,7 @@ import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { History } from '../../src/rewrite-log/history.ts';
+import { History, type RequestSums } from '../../src/rewrite-log/history.ts';
 import { type OverviewFacts, overviewOf } from '../../src/inspector/overview.ts';
 import { makeReport } from '../../src/report/report.ts';
 import { LineTally } from '../../src/report/tally/tally-lines.ts';
@@ -32,7 +32,7 @@ test('the overview counts what became of the requests, and says the worst first,
   await gateway.post('/clients', '{"data":', { authorization: 'Bearer one' });
   await until(async () => (await gateway.readJson<Overview>('/overview')).state.startsWith('3 requests'));
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(state).toBe('3 requests: 2 migrated, 1 sent to neither service; of all, 3 failed.');
+  expect(state).toBe('3 requests: 2 migrated, 1 sent to neither service; of all these, 3 failed.');
   const sentences = items.map(({ sentence }) => sentence);
   expect(sentences[0]).toBe('V1 requests are migrated and go to V2.');
   // Failures are in their own table, and are not repeated here.
@@ -61,8 +61,8 @@ test('a request under neither prefix does not count as one of a V2 client, refus
     const { state } = await gateway.readJson<Overview>('/overview');
     expect(state).toBe(
       other === 'pass'
-        ? '9 requests: 0 migrated, 2 of V2 clients, 7 under neither prefix; of all, none failed.'
-        : '9 requests: 0 migrated, 2 of V2 clients, 7 sent to neither service; of all, 7 refused by the gateway, none failed.',
+        ? '9 requests: 0 migrated, 2 of V2 clients, 7 under neither prefix; of all these, none failed.'
+        : '9 requests: 0 migrated, 2 of V2 clients, 7 sent to neither service; of all these, none failed, and 7 were refused by the gateway.',
     );
     expect(await gateway.readJson<Report>('/report')).toMatchObject({ v1: 0, v2: 2 });
     const read = new Tally();
@@ -344,6 +344,18 @@ test.each<[when: string, ago: number, told: readonly string[]]>([
 function rank(level: string): number {
   return ['bad', 'note', 'good'].indexOf(level);
 }
+
+test.each<[sums: Partial<RequestSums>, ended: string]>([
+  [{}, 'none failed'],
+  [{ failed: 3 }, '3 failed'],
+  [{ refusedByV2: 1 }, 'none failed, and 1 was refused by V2'],
+  [{ refusedByV2: 2, refusedByGateway: 7 }, 'none failed, and 9 were refused: 2 by V2, 7 by the gateway'],
+  [{ failed: 1234, refusedByV1: 1 }, '1,234 failed, and 1 other was refused by V1'],
+  [{ failed: 1, refusedByV1: 40 }, '1 failed, and 40 others were refused by V1'],
+])('what failed and what else was refused are told apart: %o', (sums, ended) => {
+  const all = { ...new History().sums, all: 2000, migrated: 2000, ...sums };
+  expect(overviewWith({ sums: all }).state).toBe(`2,000 requests: 2,000 migrated; of all these, ${ended}.`);
+});
 
 test('a request that failed is not counted as refused by any side', () => {
   const history = new History();

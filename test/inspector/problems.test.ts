@@ -396,6 +396,38 @@ describe('with a filter', () => {
   });
 });
 
+test.each<[what: string, messages: readonly string[], told: readonly string[]]>([
+  [
+    'with messages of their own',
+    ['is odd', 'bill 17 is paid', 'bill 18 is paid'],
+    ['bill # is paid: 2', 'is odd: 1'],
+  ],
+  [
+    'one of whose messages contains that of another',
+    ['is odd', 'the bill is odd'],
+    ['is odd: 2 shared', 'the bill is odd: 1'],
+  ],
+])(
+  'problems of one operation, status and place %s open their exchanges without a filter, too',
+  async (_, messages, told) => {
+    let body = '';
+    const gateway = await inspected({ capture: 'bodies' }, () => body, undefined, undefined, 422);
+    for (const detail of messages) {
+      body = JSON.stringify({ errors: [{ detail }] });
+      await gateway.post('/clients', '{"data":{"name":"A"}}');
+    }
+    await gateway.entry(messages.length - 1);
+    const { problems } = await gateway.readJson<ProblemsView>('/problems');
+    const opened = problems.map(async ({ message, filter, isShared }) => {
+      const { entries } = await gateway.readJson<EntriesPage>(
+        `/entries?filter=${encodeURIComponent(filter)}`,
+      );
+      return `${message}: ${entries.length}${isShared === true ? ' shared' : ''}`;
+    });
+    expect((await Promise.all(opened)).toSorted()).toEqual(told);
+  },
+);
+
 describe('problems of one operation and status with a filter', () => {
   type Sent = readonly [detail: string, place?: string];
   test.each<[what: string, sent: readonly Sent[], flags: Readonly<Record<string, string>>, told: string[]]>([

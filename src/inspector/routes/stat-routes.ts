@@ -22,7 +22,8 @@ import { errorGroups, problemsAmong } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
 import type { RunInThread } from '../operator-work.ts';
-import { overviewOf } from '../overview.ts';
+import { overviewOf, stateSentence } from '../overview.ts';
+import { apart } from '../problems.ts';
 import { failure, jsonResponse, partsResponse, pause, queryFault } from './responses.ts';
 
 const DAYS = {
@@ -82,7 +83,9 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
       inForce && askedIn(inForce, now),
     );
     return jsonResponse(
-      filter.terms.length === 0 ? all : await problemsAmong(view, all, filter.accepts, pause),
+      filter.terms.length === 0
+        ? { ...all, problems: apart(all.problems) }
+        : await problemsAmong(view, all, filter.accepts, pause),
     );
   });
   app.get('/overview', async () => jsonResponse(await overview(parts)));
@@ -378,6 +381,7 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
       since: facts.wellSince ?? facts.startedAt,
       now,
     }),
+    counts: stateSentence({ sums: facts.sums, origin: parts.gatewayOrigin() }),
     ...replicaOf(rollout?.replica),
     ...endOf(rules().current.ruleBook.zone, rollout),
     ...refusedRuleBook(refusal),

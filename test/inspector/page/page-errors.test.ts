@@ -160,10 +160,10 @@ test('a V2 that is down is named in the header of every view, in a banner, and a
   await failed.first().waitFor();
   const counts = await failed.locator('td[data-label=Failed]').allTextContents();
   expect(counts.reduce((sum, times) => sum + Number(times), 0)).toBe(12);
-  // However V2 was found to be out of reach, it is one problem.
+  // However V2 was found to be unreachable, it is one problem.
   const ways = failed.getByRole('button');
   expect(await ways.allTextContents()).toEqual([
-    'V2 out of reach: 1 operation',
+    'V2 unreachable: 1 operation',
     expect.stringMatching(/^circuit-open: \d+$/),
     expect.stringMatching(/^upstream-(?:unreachable|timeout): \d+$/),
   ]);

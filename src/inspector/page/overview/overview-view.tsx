@@ -69,7 +69,8 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
         </i>
         <div>
           {headline(verdict.sentence)}
-          <p>{sentence(state)}</p>
+          {/* Of the same moment as the verdict. */}
+          <p>{sentence(live?.counts ?? state)}</p>
           <small>{sentence(counted)}</small>
           <Evidence {...verdict} />
           {verdict.about === 'rule-book' && live?.refusedRuleBook !== undefined && (

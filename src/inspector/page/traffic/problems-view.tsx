@@ -176,6 +176,9 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
         return (
           <>
             {open(words, problem.filter)}
+            {filter === '' && problem.isShared === true && (
+              <small>the exchanges of others with this operation and status open as well</small>
+            )}
             {parts.length > 1 && (
               <ul class="plain parts">
                 {parts.map(({ code, count: times, filter: own }) => (
@@ -239,7 +242,7 @@ function problemWords(problem: Problem): string {
   const { operation, service, operations = 0, parts = [], by, status, code, pointer } = problem;
   if (service !== undefined) {
     const how = parts.length > 1 ? '' : `, ${code ?? status}`;
-    return `${service.toUpperCase()} out of reach: ${counted(operations, 'operation')}${how}`;
+    return `${service.toUpperCase()} unreachable: ${counted(operations, 'operation')}${how}`;
   }
   const who = by === 'gateway' ? 'the gateway' : by.toUpperCase();
   const what = code ?? (status === 0 ? 'no whole response' : String(status));
