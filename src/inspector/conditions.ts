@@ -676,7 +676,7 @@ function replicaCondition(
     const sentence = `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`;
     // A store that is slow for a few seconds has no effect.
     const level = now - Date.parse(aloneSince) < LONG_ALONE_MS ? 'note' : 'bad';
-    return { about, level, label: 'Store out of reach', sentence, place, since: aloneSince };
+    return { about, level, label: 'Store unreachable', sentence, place, since: aloneSince };
   }
   const label = replicas === undefined ? 'Replicas' : counted(replicas, 'replica');
   const sentence =

@@ -87,7 +87,7 @@ export function latencySentence({ latency: { median, p99 } }: CanaryEvidence): s
   if ([median, p99].every(({ v1Ms, v2Ms }) => v1Ms === undefined && v2Ms === undefined))
     return 'No latency is known yet.';
   const of = (ms: number | undefined): string => (ms === undefined ? 'not known' : milliseconds(ms));
-  return `Median and 99 % quantile: ${of(median.v2Ms)} and ${of(p99.v2Ms)} at most when migrated, ${of(median.v1Ms)} and ${of(p99.v1Ms)} at most on V1.`;
+  return `The median is at most ${of(median.v2Ms)} when migrated and ${of(median.v1Ms)} on V1, the 99 % quantile ${of(p99.v2Ms)} and ${of(p99.v1Ms)}.`;
 }
 
 /** Says how much slower V2 is, in a part of a sentence. */

@@ -163,7 +163,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
     'good: V2 responds',
   ],
   [
-    'a store out of reach',
+    'an unreachable store',
     {
       rollout: {
         ...ROLLOUT,
@@ -175,7 +175,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
         },
       },
     },
-    'bad: Store out of reach',
+    'bad: Store unreachable',
   ],
 ])('%s comes first', (_, facts, worst) => {
   const [first] = conditionsOf({ ...QUIET, ...facts });
