@@ -510,7 +510,7 @@ function streamedRequest(parts: V1RequestParts): MigratedRequest {
   return { verdict: 'rewritten', ...head, body: null, patch: [], omitted: 0, note };
 }
 
-/** The failure, with the cause if a transform failed: its author may read it. */
+/** The failure; if a transform failed, its detail is the cause, for the author of the transform. */
 function explained({ failure: failed, cause }: RefusedMigration): Failure {
   return cause === undefined
     ? failed

@@ -351,7 +351,7 @@ export class SchemaReferences {
     return found ?? (reference.startsWith('#/') ? this.within(this.document, reference) : undefined);
   }
 
-  /** The URI that references in a schema are relative to: its own `$id` counts. */
+  /** The URI that references in a schema are relative to: its own `$id`, if it has one. */
   baseOf({ schema, base }: Located): string {
     const id = memberOf(schema, '$id');
     return typeof id === 'string' ? withoutFragment(URL.parse(id, base)?.href ?? base) : base;

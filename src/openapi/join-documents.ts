@@ -136,7 +136,7 @@ class Join {
     );
   }
 
-  /** A component that only refers to a schema of another document gives it its name. */
+  /** A schema of another document gets the name of a component that only refers to it. */
   private nameDeclared(declared: Place): void {
     if (!isObject(declared.value)) return;
     for (const [name, value] of Object.entries(declared.value)) {

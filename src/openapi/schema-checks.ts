@@ -35,10 +35,10 @@ const MAX_FAULTS = 64;
 /** Maximum nesting of values and schemas in a check, which is recursive. */
 const MAX_DEPTH = 500;
 
-/** The value that stands for one that was not recorded. */
+/** Stands for a value that was not recorded. */
 const MASKED = '…';
 
-/** Steps of a schema, in addition to those of its keywords: it takes as long as that many states of a pattern (measured). */
+/** Steps of a schema, in addition to those of its keywords: evaluating it takes as long as this many states of a pattern (measured). */
 const EVALUATION = 16;
 
 const TYPES: ReadonlySet<unknown> = new Set('null boolean object array number integer string'.split(' '));
@@ -49,8 +49,8 @@ const NO_NUMBER = 'it is no number';
 const DIVISION = 100;
 
 /**
- * Steps of a character of an expression, which the platform parses: it makes the set of a `\p{L}` anew each time, in 40
- * microseconds (measured).
+ * Steps per character of an expression that the platform parses: it builds the set of a `\p{L}` anew each time, in 40 microseconds
+ * (measured).
  */
 const REGEX_UNIT = 400;
 
@@ -279,7 +279,7 @@ function evaluate(node: Node, visit: Visit, run: Run): boolean {
 class Evaluated {
   readonly names = new Set<string>();
   readonly indexes = new Set<number>();
-  /** Elements from the first one on. */
+  /** The number of evaluated elements, from the first one on. */
   items = 0;
   /** True if a keyword was ignored: the parts that it would have evaluated are unknown. */
   isPartial = false;

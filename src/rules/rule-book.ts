@@ -67,14 +67,15 @@ export interface Policies extends RulePolicies {
   /** Forms: rewritten by the request rules like JSON, or forwarded unchanged. */
   readonly forms: 'rewrite' | 'forward';
   /**
-   * JSON of V2 under another media type: not rewritten, rewritten under names that usually hide it, or under any name, by its first byte.
+   * Whether JSON of V2 under another media type is rewritten: never, under types that often hide JSON, or under any type, by the first
+   * byte.
    */
   readonly media: 'strict' | 'known' | 'sniff';
-  /** A request that its client signed is forwarded, although V2 gets it changed, or is refused. */
+  /** Whether a request that its client signed is forwarded, although the gateway changes what was signed, or refused. */
   readonly signed: 'forward' | 'refuse';
-  /** A client that closes its side after its request counts as gone, or gets its response. */
+  /** Whether a client that closes its side of the connection after its request counts as gone, or gets its response. */
   readonly 'half-close': 'abort' | 'answer';
-  /** `x-api-version` is a day in the future: V2 gets it, or the release of the rule book. */
+  /** Whether V2 gets an `x-api-version` with a day in the future, or the release of the rule book instead. */
   readonly future: 'forward' | 'replace';
 }
 

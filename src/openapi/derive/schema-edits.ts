@@ -197,7 +197,7 @@ function makeNullable(change: string, name: string): SchemaEdit {
   };
 }
 
-/** Adds the member `to` with the schema and value of `from`, behind it, unless the object has it. */
+/** Copies the member `from` to the member `to` behind it, unless the object already has a member `to`. */
 function copyMember(change: string, from: string, to: string): SchemaEdit {
   return {
     key: JSON.stringify(['copy', change, from, to]),

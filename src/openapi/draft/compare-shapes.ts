@@ -120,7 +120,7 @@ export type FoundRule =
       readonly rule: 'strip';
       readonly in: Path;
       readonly member: string;
-      /** The place in the object with the same value, in both versions. */
+      /** The place of the same value in both versions, as a path from the object. */
       readonly twin?: Path;
     }
   | {
@@ -475,7 +475,7 @@ export function movedFinding<One extends Finding>(finding: One, place: (path: Pa
 
 const knownPairs = new WeakMap<object, WeakMap<object, object>>();
 
-/** Returns the same object for the same two, as a key. */
+/** Returns a key for two objects: the same one each time. */
 function pairOf(one: object, other: object): object {
   const others = knownPairs.get(one) ?? new WeakMap<object, object>();
   knownPairs.set(one, others);
@@ -640,7 +640,7 @@ interface FoundNest extends Omit<Evidence, 'doubt'> {
   readonly members: readonly NestedMember[];
 }
 
-/** The name of a member in V1 and that in the sub-object; usually the same. */
+/** The names of a member in V1 and in the sub-object, which are usually equal. */
 interface NestedMember extends Pick<Evidence, 'doubt'> {
   readonly from: string;
   readonly to: string;
@@ -794,7 +794,7 @@ function typeWords({ types, element }: Shape): string {
   return inner === '' ? own : `${own} of ${inner}`;
 }
 
-/** True when another sub-object explains as many members, and some of the same: either would be a guess. */
+/** True if another sub-object explains as many members, some of them the same ones: a choice would be a guess. */
 function isRival(nest: FoundNest, other: FoundNest): boolean {
   const names = new Set(nest.members.map(({ from }) => from));
   return (
@@ -844,7 +844,10 @@ function movesOf(
   });
 }
 
-/** Why a member may be another one than `target`: V2 has a new one beside it whose name has the same words, or whose text names it. */
+/**
+ * Why a member may not be the one at `target`: beside it, V2 has a new member with the same words in its name, or with the old name in its
+ * text.
+ */
 function besideDoubt(
   from: string,
   target: string,
@@ -1313,7 +1316,7 @@ function isLinkedShape(old: Shape, young: Shape): boolean {
   );
 }
 
-/** Formats that members of one object share without being the same. */
+/** Formats that different members of one object often share. */
 const COMMON_FORMATS: ReadonlySet<string> = new Set(['date', 'date-time', 'time', 'uuid', 'byte', 'binary']);
 
 /** The format of a text or of the elements of a list; empty for one that many members share. */
@@ -1413,7 +1416,7 @@ function addNest(
     const some = moves.filter(({ doubt }) => (doubt === undefined) === isSure);
     if (some.length === 0) continue;
     const doubt = some.map((move) => move.doubt).find((why) => why !== undefined);
-    // Other requests than the recorded ones may send the rest of them.
+    // Requests that were not recorded may have the other members of the sub-object.
     const rest = isSure && work.isRecorded ? [...(v2.members.get(under)?.shape.members.keys() ?? [])] : [];
     const unseen = rest.filter((name) => {
       const isExpected = moves.some(({ from, to }) => from === name || to === name);
@@ -1580,7 +1583,7 @@ const YES_AND_NO: readonly (readonly [yes: string, no: string])[] = [
   ['active', 'inactive'],
 ];
 
-/** The values of V2 for true and false, or of V1 for those of V2, where one of them lists two that say yes and no. */
+/** The pairs of values between a boolean of one version and two listed values of the other version that mean yes and no. */
 function booleanPairs(v1: Shape, v2: Shape): readonly (readonly [FoundValue, FoundValue])[] | undefined {
   const isBoolean = ({ types }: Shape): boolean => types.size === 1 && types.has('boolean');
   if (isBoolean(v1) === isBoolean(v2)) return undefined;
@@ -1762,7 +1765,7 @@ function askUndescribed({ members }: Shape, path: Path, { questions, doubt, oute
   questions.push({ path, text, general: text });
 }
 
-/** Compares the sub-object as the nest leaves it. */
+/** Compares the sub-object after the nest has moved members into it. */
 function compareNested(
   { under }: FoundNest,
   moves: readonly Move[],
@@ -2013,8 +2016,8 @@ export class Places {
   }
 
   /**
-   * The places that have the name of a member, or of one inside it, or of its path: `address.city` for `address_city`, and the other
-   * way round. `paths` are those of the member in either version; what is at `not` and inside it is left out.
+   * The places with the name of a member, of a member inside it, or of its path: `address.city` for `address_city`, and the other way
+   * round. `paths` are the member's paths in both versions; places at `not`, and inside it, are left out.
    */
   of(paths: readonly Path[], shape: Shape, not?: Path): readonly Path[] {
     const byEnd = (this.byEnd ??= this.index());

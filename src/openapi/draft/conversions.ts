@@ -189,7 +189,7 @@ function factorsBetween(old: NamedShape, young: NamedShape): readonly number[] {
   return [...new Set(factors)];
 }
 
-/** The size of the only one of these units in the name, or else in the description. */
+/** The size of the unit in the name, or else in the description, if only one of these units is there. */
 function measuredIn({ name, shape }: NamedShape, units: ReadonlyMap<string, number>): number | undefined {
   for (const text of [unitsIn(name), textUnits(shape)]) {
     const all = text.split(', ').filter((unit) => unit !== '' && !CURRENCIES.has(unit));

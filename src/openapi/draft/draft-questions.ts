@@ -189,7 +189,7 @@ function keyQuestions({ key, lines, question }: ProposedKey): readonly DraftQues
   ];
 }
 
-/** Maximum number of gone operations with a question each; of more, only those with candidates have one. */
+/** Maximum number of gone operations that get a question each; if there are more, only those with candidates do. */
 const MAX_GONE = 20;
 
 function isAskedAlone({ named, candidates }: ProposedGone, all: readonly ProposedGone[]): boolean {

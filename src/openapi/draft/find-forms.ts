@@ -69,7 +69,7 @@ function errorListIn(shape: Shape, path: readonly string[] = []): ErrorList | un
   return undefined;
 }
 
-/** The form of an error, as a rule book writes it; undefined if it has none that names places. */
+/** The form of an error, as a rule book writes it; undefined if the error does not name places. */
 function formOf({ media, shape }: DescribedError): string | undefined {
   if (media.startsWith('application/problem+json')) return 'problem';
   if (!isJsonMedia(media)) return undefined;
@@ -263,7 +263,7 @@ function innerRules(before: Shape, now: Shape): ErrorRules | undefined {
   return undefined;
 }
 
-/** True where the text of V1's errors is a member of V2's, by its name or another one. */
+/** True if a member of V2's errors has the text of V1's, under the same name or another one. */
 function hasText(old: Shape, young: Shape): boolean {
   const isText = (name: string): boolean => /^\{(?:detail|title)\}$/.test(holderOf(name) ?? '');
   return (

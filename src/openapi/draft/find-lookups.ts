@@ -49,7 +49,7 @@ export function lookupTargets(
   });
 }
 
-/** Words at the end of a name that make it one of a key. */
+/** Last words of the names of keys. */
 const KEY_WORDS: ReadonlySet<string> = new Set('id key uuid guid ref code number no'.split(' '));
 
 /** True if a member contains the key of another one: `owner_id` of `owner`. */

@@ -156,7 +156,7 @@ function listForm(own: DescribedParameter, other: DescribedParameter): string | 
   ]).get(style);
 }
 
-/** The rule for a query parameter that has a list in both versions: in one, and each text in its own. */
+/** The rule for a list that one version writes in one query parameter, and the other as one parameter for each text. */
 function listRule(
   name: string,
   [old, young]: readonly [old: DescribedParameter, young: DescribedParameter],
@@ -251,7 +251,7 @@ function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readon
     const young = parameterShape(pair.v2, v2, 'query').members;
     const found = [...parameterShape(pair.v1, v1, 'query').members].flatMap(([name, { shape }]) => {
       const partner = young.get(name)?.shape;
-      // Any value of a query is a text, and one is a list of one.
+      // Any value of a query is a text, and a single value is a list with one element.
       const [one, other] = [shape, partner ?? shape].map(({ element, types }) =>
         [...(element?.types ?? types)].join(' or '),
       );

@@ -195,10 +195,7 @@ function possibleMoves(
   return [...new Set(sorted.map(({ to }) => to))].slice(0, MAX_CANDIDATES);
 }
 
-/**
- * The share of the names in queries, bodies and responses of the version with fewer names that the other one also has, unchanged or in
- * other words.
- */
+/** The share of common names in queries, bodies and responses, of those of the version with fewer names; names in other words count. */
 function likeMembers(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): number {
   const [one, other] = [namesOf(v1, versions.v1), namesOf(v2, versions.v2)];
   const fewest = Math.min(one.length, other.length);
@@ -311,7 +308,7 @@ function staticWords(operation: DescribedOperation): readonly string[] {
 
 const isParameter = (segment: string): boolean => segment.startsWith('{');
 
-/** A move with the parameters that V2 needs, each from the one of V1 with the same meaning; undefined if that is not certain. */
+/** The move to an operation of V2, if each of its parameters certainly has a partner in V1; undefined otherwise. */
 function provenMove(
   v1: DescribedOperation,
   v2: DescribedOperation,
@@ -369,12 +366,12 @@ function shapesFit(one: Shape | undefined, other: Shape | undefined, share: numb
   return common >= share * Math.min(old.length, young.length);
 }
 
-/** The names of the members of a body, or of its one list of objects or the one object in it. */
+/** The names of the members of the object in a body. */
 function innerNames(shape: Shape): readonly string[] {
   return [...innerShape(shape).members.keys()].map((name) => wordsOf(name).join(''));
 }
 
-/** A body, or its one list of objects or the one object in it. */
+/** The object in a body: the body itself, its only object, or an element of its only list of objects. */
 function innerShape(shape: Shape): Shape {
   let inner = shape.element ?? shape;
   for (let level = 0; level < 3; level += 1) {
@@ -503,7 +500,7 @@ function textPrefix(schema: unknown): string {
   return typeof pattern === 'string' ? (patternPrefix(pattern) ?? '') : '';
 }
 
-/** An operation of V2 that one of V1 may be. */
+/** An operation of V2 that an operation of V1 may have become. */
 interface LikelyMove {
   readonly v2: DescribedOperation;
   readonly to: string;
@@ -659,13 +656,13 @@ interface RenamedWord extends OtherWord {
   readonly pairs: (readonly [old: DescribedOperation, young: DescribedOperation])[];
   /** The number of pairs with evidence beyond the path: the words of names and summaries, or members of bodies. */
   agreeing: number;
-  /** Words of either version that could be one of the two instead. */
+  /** The number of other words of either version that could be in place of one of the two. */
   rivals: number;
   /** What the operations of a pair have in common, from 0 to 1. */
   likeness: number;
-  /** True for one of the pairs of words that together have most in common. */
+  /** True for a pair that `chooseWords` has chosen. */
   isChosen: boolean;
-  /** True where its operations have far more in common than those of any other word that could be one of the two. */
+  /** True if its operations have far more in common than those of its rivals. */
   isClear: boolean;
   /** True if one of the two words is in a chosen pair, with another word. */
   isRival: boolean;
@@ -840,7 +837,7 @@ function ownNames(shape: Shape, version: Version): readonly string[] {
 
 const namesOfMost = new WeakMap<Version, ReadonlySet<string>>();
 
-/** Resources from which names that more than half of them have are those of any resource of the API. */
+/** Number of resources from which a name that more than half of them have says nothing about a resource. */
 const MANY_RESOURCES = 4;
 
 /** The names that most resources of a version have, such as the id of an account: they do not distinguish resources. */
@@ -959,7 +956,7 @@ function wordSet(text: unknown): readonly string[] {
     .filter((word) => !ARTICLES.has(word));
 }
 
-/** True for the name of V1 with V2's word in it: `bill_id` is `invoice_id` where `bills` are `invoices`. */
+/** True if `other` is `name` with V2's word in place of V1's: `invoice_id` for `bill_id`, where `bills` are `invoices`. */
 export function hasOtherWord(name: string, other: string, word: OtherWord): boolean {
   const [from, to] = [word.from, word.to].map((text) => wordsOf(text).map(singular).join(' '));
   const spaced = (text: string): string => ` ${wordsOf(text).map(singular).join(' ')} `;

@@ -44,7 +44,10 @@ function splitWords(name: string): readonly string[] {
     .filter((word) => word !== '');
 }
 
-/** True for names that differ in case and separators only, or of which one has all words of the other and at least as many as it lacks. */
+/**
+ * True for names that differ in case and separators only, or if one has all words of the other, and the other has at least half of its
+ * words.
+ */
 export function isRelatedName(one: string, other: string): boolean {
   if (isSameName(one, other)) return true;
   const [fewer = new Set<string>(), more = new Set<string>()] = [one, other]

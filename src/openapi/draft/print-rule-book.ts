@@ -9,11 +9,11 @@ export interface ProposedOperation {
   readonly id: string;
   readonly method: string;
   readonly template: string;
-  /** Method and path in V2 of one that moved, or may have moved, with the evidence. */
+  /** The place in V2 of an operation that moved, or may have moved, with the evidence. */
   readonly moved?: MovedOperation | undefined;
   /** The place of the resource in its responses, if it is not the rule book's. */
   readonly resource?: string | undefined;
-  /** V2's status of success, and V1's other one. */
+  /** V2's status of success, and V1's, if they differ. */
   readonly status?: readonly [v2: string, v1: string] | undefined;
   /** The sentence for clients of an operation that V2 does not have. */
   readonly gone?: string;

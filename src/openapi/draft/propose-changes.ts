@@ -28,7 +28,7 @@ export interface ProposedChange {
   readonly isInverse?: true;
   /** The id of a change with the same question, for other operations or for objects at another depth. */
   readonly asWith?: string;
-  /** True for a change whose rules conflict with others': it is shown, but never becomes a rule. */
+  /** True for a change whose rules conflict with those of other changes: it is shown, but never becomes a rule. */
   readonly isShown?: true;
 }
 

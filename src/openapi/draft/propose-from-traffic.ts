@@ -14,7 +14,7 @@ export interface RecordedRequest extends RecordedBody {
   readonly rest: string;
 }
 
-/** The value that stands for a value that was not recorded. */
+/** Stands for a value that was not recorded. */
 const MASKED = '…';
 
 /** Proposes a rule book from recorded V1 requests and V2's description: it removes the members that V2 does not describe. */

@@ -116,38 +116,38 @@ export interface Book<Rule = never, Back = never, Query = never, Fields = never>
 /** Rules for bodies of requests. */
 export interface RequestBook<Rule> {
   form(this: void, blocks: Blocks): Form<Declared<Rule>>;
-  /** The policies that they use; all rules use `duplicate`. */
+  /** The policies that rules of the kind use; all rules use `duplicate`. */
   readonly policies?: readonly (keyof RulePolicies)[];
   /** Reports what is wrong with a single rule. */
   faults?(this: void, declared: Declared<Rule>, fault: Report): void;
-  /** Records the facts that hold for all bodies after it. */
+  /** Records the facts that hold for all bodies after the rule. */
   learn(this: void, rule: Rule, facts: Facts): void;
-  /** The parts of it that can have no effect, if its objects and members may be present. */
+  /** The parts of the rule that can have no effect, although its objects and members may be present. */
   stale?(this: void, rule: Rule, facts: Facts): readonly StalePart[];
-  /** True if they apply to absent members. */
+  /** True if rules of the kind apply to absent members. */
   readonly makes?: true;
-  /** The part of it that can have no effect, in words; if absent, a member. */
+  /** The part of the rule that can have no effect, in words; if absent, a member. */
   subject?(this: void, rule: Rule, part: number): string | undefined;
   /** The verb for a member that gets another name in its object. */
   readonly gives?: string;
-  /** What happens to a named member, unless it moves; with `keepsNamed`, to an unnamed one. */
+  /** What happens to a member that the rule names, unless the member moves; with `keepsNamed`, to a member that it does not name. */
   fate?(this: void, rule: Rule): string;
-  /** True if it removes members that it does not name. */
+  /** True if rules of the kind remove the members that they do not name. */
   readonly keepsNamed?: true;
   /** True if an `inverse` can say what to do about members that V2 lacks. */
   readonly hasMembers?: true;
-  /** What no response can restore. */
+  /** Sentences about values that no response can restore. */
   lost?(this: void, rule: Rule): readonly string[];
-  /** How a response may differ from V1's although the rule is undone. */
+  /** Sentences about how a response may differ from V1's although the rule is undone. */
   inexact?(this: void, rule: Rule): readonly string[];
-  /** What a PATCH with some of the members loses; follows the operation's name. */
+  /** What a PATCH with only some of the members loses: the words after the operation's name. */
   patched?(this: void, rule: Rule): string | undefined;
 }
 
 /** Rules for bodies of responses. */
 export interface ResponseBook<Rule> {
   form(this: void, blocks: Blocks): Form<DeclaredBack<Rule>>;
-  /** The statuses that they apply to by default; 2xx if absent. */
+  /** The statuses that rules of the kind apply to by default; 2xx if absent. */
   readonly usual?: readonly StatusPattern[];
   /** Reports what is wrong with a single rule; `at` is its path. */
   faults?(this: void, declared: DeclaredBack<Rule>, at: SourcePath, fault: Report): void;
@@ -155,13 +155,13 @@ export interface ResponseBook<Rule> {
   readonly effect: readonly [before: string, after?: string];
   /** The members with the effect; empty for an unnamed one; if absent, the one at the path. */
   effectOn?(this: void, rule: Rule): readonly Path[];
-  /** What two rules with the same effect have in common, in addition to the path. */
+  /** The parts that two rules with the same effect have in common, in addition to the path. */
   same?(this: void, rule: Rule): readonly unknown[];
   /** True if repeating the rule has an effect each time. */
   isRepeatable?(this: void, rule: Rule): boolean;
-  /** True if they add the members that they name. */
+  /** True if rules of the kind add the members that they name. */
   readonly adds?: true;
-  /** True if they may apply to members at any depth. */
+  /** True if rules of the kind may apply to members at any depth. */
   readonly mayBeAnywhere?: true;
   /** True if the rule removes a member at `path`; `members` are the members in it that are meant. */
   takes?(this: void, rule: Rule, path: Path, members: readonly string[] | undefined): boolean;
@@ -172,16 +172,16 @@ export interface NamesBook<Rule> {
   form(this: void, blocks: Blocks): Form<DeclaredNames<Rule>>;
   /** True if no response has such rules. */
   readonly isOfRequests?: true;
-  /** True if they use the policy `conflict`. */
+  /** True if rules of the kind use the policy `conflict`. */
   readonly hasConflict?: true;
   faults?(this: void, declared: DeclaredNames<Rule>, fault: Report): void;
-  /** The names that must be present for it to have an effect. */
+  /** The names that must be present for the rule to have an effect. */
   looksFor(this: void, rule: Rule): readonly string[];
-  /** The values that it replaces although none can occur any more. */
+  /** The parts of the rule that can have no effect, because their values cannot occur any more. */
   stale?(this: void, rule: Rule, names: NameFacts): readonly StaleName[];
-  /** Records the facts that hold for all parameters or fields after it. */
+  /** Records the facts that hold for all parameters or fields after the rule. */
   learn?(this: void, rule: Rule, names: NameFacts): void;
-  /** What a client may notice although the rule is valid. */
+  /** A sentence about an effect that a client may notice although the rule is valid. */
   warning?(this: void, rule: Rule): string | undefined;
 }
 

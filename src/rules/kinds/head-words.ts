@@ -14,7 +14,7 @@ import { conversionWords } from './words.ts';
 /** How messages and guides describe a rule for queries. */
 interface QueryWords<Rule> {
   say(rule: Rule): string;
-  /** Why it had no effect on a query; if absent: the query has none of its parameters. */
+  /** Why the rule had no effect on a query; if absent, the query has none of the rule's parameters. */
   none?(rule: Rule): string;
 }
 

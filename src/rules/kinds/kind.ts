@@ -85,7 +85,7 @@ export interface Lens<Rule, Undo> extends ChangesValue {
   readonly isDeprecating?: true;
   /** True for a rule that makes one member of several. */
   readonly joins?: true;
-  /** The change of an attribute of V1's clients, for its place in V2, if it has one: `is called title`. */
+  /** The change of an attribute that V1's clients use, as a phrase: `is called title`. `place` is its place in V2, if it has one. */
   became?(place: Path | undefined): string | undefined;
 }
 

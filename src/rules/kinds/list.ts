@@ -83,7 +83,7 @@ function compile(rule: ListRule, base: RuleBase, names: NameTable): CompiledRule
   return { ...compiled, reach: compiled.path.length + 2, open };
 }
 
-/** Resolves conflicts of a member that gets the name `to`: with others of its old name, and of the new one. */
+/** Resolves the conflicts of a member that gets the name `to`, with other members of its old name and with those of the new one. */
 export function settleNames(
   rule: RuleBase,
   run: Run,

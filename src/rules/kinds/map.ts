@@ -317,7 +317,10 @@ function staleValues(
   });
 }
 
-/** Returns the values of a map in the other direction. A value that several values map to has no inverse, so it is left out, and stays. */
+/**
+ * Returns the values of a map in the other direction. A value that several values map to has no inverse, so it is left out: responses keep
+ * it.
+ */
 export function inverseValues(values: readonly MappedValue[]): readonly MappedValue[] {
   const times = new Map<string, number>();
   for (const { to } of values) times.set(printScalar(to), (times.get(printScalar(to)) ?? 0) + 1);

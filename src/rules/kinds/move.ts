@@ -284,7 +284,7 @@ function dropEmptied(rule: RuleBase, run: Run, around: readonly DraftMember[], i
   }
 }
 
-/** The temporary place in a patch of a member whose own place gets an object created for it; undefined if it moves elsewhere. */
+/** The temporary place, in a patch, of a member that moves into an object created at its own place; undefined for any other member. */
 function asideOf(draft: Draft, before: string, target: DraftObject, made: DraftMember): string | undefined {
   const around = objectPointer(draft, target) ?? '';
   if (before !== `${around}/${pointerToken(draft.names.name(made.id))}`) return undefined;
@@ -310,8 +310,8 @@ interface OnTheWay<T> {
 }
 
 /**
- * Puts a member at its path: at the end of an existing object. An object that is created for it takes the member's place, if it is in the
- * same object.
+ * Puts a member at its new path, at the end of an existing object. An object that is created for the member takes its place, if both are in
+ * the same object.
  */
 function place<T>(draft: Draft, { object, holder, member, to }: Moved, way: OnTheWay<T>): T | undefined {
   let target = object;

@@ -55,7 +55,7 @@ const DEPRECATIONS: SchemaKind<DeprecationsRule> = ({ path }, make) =>
   make.leavesOut ? forAny(ofMember(path, (member) => make.add(member, DEPRECATION_LIST))) : [];
 
 const STRIP: SchemaKind<ResponseStripRule> = ({ path, only, around }, make) => {
-  // The value that it removes is only one of many.
+  // The rule removes one of many values, so the member becomes optional.
   if (only !== undefined) return ofMember(path, (member) => make.allowAbsent(member));
   const end = path.length - 1 - (around ?? 0);
   const gone = path.slice(end);
