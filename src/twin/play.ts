@@ -244,7 +244,7 @@ async function encode(plain: Uint8Array<ArrayBuffer>, coding: 'gzip' | 'deflate'
 export interface TwinReport {
   readonly played: number;
   readonly alike: number;
-  /** Exchanges that both services answered with the same 404: only errors were compared, as for an unknown path. */
+  /** Exchanges for which both services gave the same 404: only errors were compared, as for an unknown path. */
   readonly missing: number;
   /** Exchanges that differ without a choice that explains it. */
   readonly different: readonly PlayedExchange[];

@@ -344,7 +344,7 @@ describe('a preflight does not count as a request', () => {
   test.each([
     ['preflights, counts none of them', preflight(), 'canary'],
     ['requests, is rolled back', GET, 'observe'],
-  ])('a canary that answers 500 to %s', async (_what, request, mode) => {
+  ])('a canary that responds with 500 to %s', async (_what, request, mode) => {
     const v1 = await rawServer(CORS_V2);
     const rollout = rolloutOf({ default: { mode: 'canary', share: 100 } });
     const { gateway, send } = await served(refuse, {

@@ -367,7 +367,7 @@ test('a circuit opens when V2 fails again and again, then 503 at once, and close
 describe('V2 accepts no connection for the connect time: it is known to be away', () => {
   const retryable = /^HTTP\/1\.1 503 [^]*x-gateway-error: circuit-open\r\n[^]*Retry-After: 1\r\n/;
 
-  test('one failed request is enough: the next ones are answered at once, and none is a probe', async () => {
+  test('one failed request is enough: the next ones get 503 at once, and none is a probe', async () => {
     const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
       flags: { 'upstream-connect-timeout': '1500' },
     });

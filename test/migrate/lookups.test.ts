@@ -126,7 +126,7 @@ describe('lookup', () => {
       ['/users?ids=8,7,9&full=1'],
     ],
     [
-      'many with another key, and its own place in the answer',
+      'many with another key, and another place in the response',
       `{ lookup: data.*.owner, many: '/users?emails={owner}', by: email, resource: items.users, take: [name], as: owner }`,
       '{"data":[{"owner":"a+b@x.example"}]}',
       { '/users?emails=a%2Bb%40x.example': '{"items":{"users":[{"email":"a+b@x.example","name":"Ann"}]}}' },
@@ -151,7 +151,7 @@ describe('lookup', () => {
       ['/users/7'],
     ],
     [
-      'an answer without a wrapper',
+      'a response without a wrapper',
       `{ lookup: data.owner_id, get: '/users/{owner_id}', resource: '', take: [name], as: owner }`,
       '{"data":{"owner_id":7}}',
       { '/users/7': '{"name":"Ann"}' },

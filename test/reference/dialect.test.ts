@@ -51,7 +51,7 @@ test('releases differ in nothing else', async () => {
   expect((await send('POST /contacts', { name: 'x' })).status).toBe(201);
 });
 
-test('V1 neither reads nor answers x-api-version', async () => {
+test('V1 neither reads nor sends x-api-version', async () => {
   const { origin } = await service({ releases, dialects: ['v1', 'v2'] });
   const headers = { 'x-api-version': '2026-06-01' };
   const created = await sender(origin, '/api/v1')('POST /clients', { data: { name: 'x' } }, headers);

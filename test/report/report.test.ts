@@ -938,7 +938,7 @@ describe('the statement on switching V1 off', () => {
     expect(statement).toMatchObject({ verdict: 'yes', at: time });
   });
 
-  test('says what verify found, of the reads that V2 answered', () => {
+  test('says what verify found in the reads that V2 served', () => {
     const read = (verdict: 'same' | 'different' | 'unknown', more: Partial<Entry> = {}): Entry => {
       const difference = { path: '/total', kind: 'value' } as const;
       const differences = verdict === 'different' ? [difference] : [];

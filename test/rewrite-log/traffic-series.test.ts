@@ -17,7 +17,7 @@ const entryOf = (facts: Partial<Entry> = {}): Entry => ({
 });
 
 describe('traffic over time', () => {
-  test('counts requests by who answered, failures apart, and shows quiet minutes', () => {
+  test('counts requests by the side that responded, failures separately, and shows quiet minutes', () => {
     const series = new TrafficSeries();
     const add = (facts: Partial<Entry>, answer: Answer = 'well'): void =>
       series.add(entryOf(facts), START, answer);

@@ -143,24 +143,24 @@ describe('lookups', () => {
   });
 
   const faults: readonly (readonly [title: string, users: Handler, told: object])[] = [
-    ['answers 404', json('{"data":{"name":"nobody"}}', 404), { status: 404 }],
-    ['answers 500', json('{}', 500), { status: 500 }],
+    ['responds with 404', json('{"data":{"name":"nobody"}}', 404), { status: 404 }],
+    ['responds with 500', json('{}', 500), { status: 500 }],
     ['redirects', json('{}', 302, { location: '/api/v2/users/8' }), { status: 302 }],
     [
-      'answers 10 MB',
+      'responds with 10 MB',
       json(`{"data":{"name":"${'x'.repeat(10_000_000)}"}}`),
       { status: 200, cause: 'too-large' },
     ],
-    ['answers no JSON', json('<html>'), { status: 200, cause: 'not JSON' }],
-    ['never answers', () => {}, { cause: 'timeout' }],
+    ['does not respond with JSON', json('<html>'), { status: 200, cause: 'not JSON' }],
+    ['never responds', () => {}, { cause: 'timeout' }],
     [
-      'begins to answer, and never ends',
+      'begins to respond, and never ends',
       (_, response) => void response.writeHead(200, { 'content-type': 'application/json' }).write('{"data":'),
       { cause: 'timeout' },
     ],
     ['closes the connection', ({ socket }) => void socket.destroy(), { cause: expect.any(String) }],
     [
-      'closes it within the answer',
+      'closes it within the response',
       ({ socket }, response) => {
         response.writeHead(200, { 'content-length': '100' });
         response.write('{"data":', () => socket.destroy());

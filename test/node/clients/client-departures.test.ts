@@ -53,7 +53,7 @@ describe('with half-close: answer', () => {
     ['one with a body', CHUNKED, 1],
     ['one behind an empty line', `\r\n${GET}`, 1],
     ['several, pipelined', GET + CHUNKED + LAST, 3],
-  ])('%s is answered before the connection closes', async (_, bytes, count) => {
+  ])('%s gets its response before the connection closes', async (_, bytes, count) => {
     const v2 = await rawServer((socket) => void setTimeout(() => socket.write(ok()), 30));
     const gateway = await answering(v2);
     const client = rawClient(gateway.port);

@@ -269,7 +269,7 @@ describe('traces', () => {
     ['{"partialSuccess":{}}', 0, undefined],
     ['{}', 0, undefined],
     ['', 0, undefined],
-  ])('of a post that is answered with %s, %d are lost', async (answer, dropped, notice) => {
+  ])('of a post with the response %s, %d are lost', async (answer, dropped, notice) => {
     const { url } = await collector([200], answer);
     const { traces, troubles } = await tracesTo(url);
     observe(traces, 10);

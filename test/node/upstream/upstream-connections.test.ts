@@ -108,7 +108,7 @@ describe('a connection is kept', () => {
     expect(connections).toBe(2);
   });
 
-  test('a V2 that closes after each response without announcing it gets each order once, and each is answered', async () => {
+  test('a V2 that closes after each response without announcing it gets each order once, and each gets its response', async () => {
     const { upstream } = await servedUpstream(
       (socket, request) => socket.end(ok(request.split('\r\n\r\n')[1])),
       { connections: 2 },
