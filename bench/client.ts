@@ -20,6 +20,9 @@ export interface ClientResponse {
   readonly text: string;
 }
 
+/** Milliseconds for a connection: how long one takes is measured, and a machine that stands still for a while is no loss of one. */
+const CONNECT_MS = 60_000;
+
 /** An ordinary client, which keeps connections of HTTP/1.1 or HTTP/2. */
 export class Client {
   private readonly origin: string;
@@ -28,7 +31,8 @@ export class Client {
   /** Any certificate will do. */
   constructor(origin: string, connections: number, isHttp2 = false) {
     this.origin = origin;
-    this.agent = new Agent({ connections, allowH2: isHttp2, connect: { rejectUnauthorized: false } });
+    const connect = { rejectUnauthorized: false, timeout: CONNECT_MS };
+    this.agent = new Agent({ connections, allowH2: isHttp2, connect });
   }
 
   /** Sends a request; resolves to its response, or to what became of it. */
