@@ -3,8 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { AdminClient } from '../../src/cli/admin-client.ts';
 import { createClientHash } from '../../src/node/runtime.ts';
-import { endedCommand } from '../support/command.ts';
-import { commandRun } from '../support/command-runs.ts';
+import { type CommandRun, commandRun } from '../support/command-runs.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -82,28 +81,27 @@ test.each(ASKING.map((args) => [args.join(' '), args] as const))(
 );
 
 test('the secret of client hashes is read from a file, and a short one is refused', async () => {
-  const hash = ['clients', 'hash'];
-  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: TOKEN_FILE }, 'key')).toMatchObject({
+  const hashWith = (environment: Readonly<Record<string, string>>): Promise<CommandRun> =>
+    commandRun(['clients', 'hash'], { environment, input: 'key' });
+  expect(await hashWith({ GATEWAY_CLIENT_SECRET_FILE: TOKEN_FILE })).toMatchObject({
     code: 0,
     out: `${createClientHash(TOKEN)('key')}\n`,
   });
-  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET: 'short' }, 'key')).toMatchObject({
+  expect(await hashWith({ GATEWAY_CLIENT_SECRET: 'short' })).toMatchObject({
     code: 2,
     err: 'GATEWAY_CLIENT_SECRET must have at least 16 characters.\n',
   });
-  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: join(folder, 'none') }, 'key')).toMatchObject(
-    {
-      code: 2,
-      err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')} (ENOENT).\n`,
-    },
-  );
+  expect(await hashWith({ GATEWAY_CLIENT_SECRET_FILE: join(folder, 'none') })).toMatchObject({
+    code: 2,
+    err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')} (ENOENT).\n`,
+  });
   const wide = join(folder, 'wide');
   writeFileSync(wide, Buffer.from(`\uFEFF${TOKEN}\r\n`, 'utf16le'));
-  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: wide }, 'key')).toMatchObject({
+  expect(await hashWith({ GATEWAY_CLIENT_SECRET_FILE: wide })).toMatchObject({
     out: `${createClientHash(TOKEN)('key')}\n`,
   });
   writeFileSync(wide, Buffer.from('a secret of caf\xe9s', 'latin1'));
-  expect(await endedCommand(hash, { GATEWAY_CLIENT_SECRET_FILE: wide }, 'key')).toMatchObject({
+  expect(await hashWith({ GATEWAY_CLIENT_SECRET_FILE: wide })).toMatchObject({
     code: 2,
     err: expect.stringContaining(`${wide}: it is not UTF-8 (byte 0xE9 in line 1;`),
   });

@@ -14,8 +14,18 @@ export interface CommandRun {
 /** Runs each list of arguments through the program, and collects what it prints: it is run as text, in a process without types. */
 const SCRIPT = `
 const { run } = await import('./src/cli/program.ts');
-process.on('message', async ({ commands, columns, environment }) => {
+const { syncBuiltinESMExports } = await import('node:module');
+const { Readable } = await import('node:stream');
+const { stdin } = process;
+const giveStdin = (value) => {
+  Object.defineProperty(process, 'stdin', { value, configurable: true });
+  syncBuiltinESMExports();
+};
+const folder = process.cwd();
+process.on('message', async ({ commands, columns, environment, input, cwd = folder }) => {
   Object.assign(process.env, environment);
+  process.chdir(cwd);
+  giveStdin(input === undefined ? stdin : Readable.from([Buffer.from(input)]));
   const written = { stdout: process.stdout.write, stderr: process.stderr.write };
   Object.assign(process.stdout, { isTTY: columns !== undefined, columns, hasColors: () => false });
   const runs = [];
@@ -28,6 +38,7 @@ process.on('message', async ({ commands, columns, environment }) => {
     runs.push({ code: process.exitCode, out: texts.stdout, err: texts.stderr });
   }
   process.exitCode = 0;
+  process.chdir(folder);
   for (const name in environment) delete process.env[name];
   for (const name of ['stdout', 'stderr']) process[name].write = written[name];
   process.send(runs);
@@ -39,12 +50,16 @@ export interface Surroundings {
   /** Stdout is a terminal of this width, and otherwise none. */
   readonly columns?: number;
   readonly environment?: Readonly<Record<string, string>>;
+  /** What stdin has; without it, nothing. */
+  readonly input?: string;
+  /** The folder of the commands, in place of the checkout. */
+  readonly cwd?: string;
 }
 
 let running: ChildProcess | undefined;
 let turn: Promise<unknown> = Promise.resolve();
 
-/** Runs commands one after the other in a process that all tests of this worker share, which saves a start for each; stdin is empty. */
+/** Runs commands one after the other in a process that all tests of this worker share, which saves a start for each. */
 export function commandRuns(
   commands: readonly (readonly string[])[],
   surroundings: Surroundings = {},

@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { dirname, join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { warningsOfLogs, writePlan } from '../../../src/cli/report/plan.ts';
 import { loadRuleBook } from '../../../src/node/rule-books.ts';
@@ -208,15 +207,11 @@ describe('a log of another API', () => {
       ['plan', 'rehearse', '--zone', 'UTC', '--window', '2026-11-24T09:00/10:00'],
       'would have refused',
     ],
-  ])('%s goes on without a time zone, and one note says so', (_, args, said) => {
+  ])('%s goes on without a time zone, and one note says so', async (_, args, said) => {
     const log = foreignLog();
-    const main = resolve('src/cli/main.ts');
-    const made = spawnSync(process.execPath, [main, ...args, log], {
-      cwd: join(log, '..'),
-      encoding: 'utf8',
-    });
-    expect([made.status, made.stderr]).toEqual([0, expect.stringMatching(NOTE)]);
-    expect(made.stdout).toContain(said);
+    const made = await commandRun([...args, log], { cwd: dirname(log) });
+    expect([made.code, made.err]).toEqual([0, expect.stringMatching(NOTE)]);
+    expect(made.out).toContain(said);
   });
 
   test('gets no plan by a named rule book that is not its own', async () => {
