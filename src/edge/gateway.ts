@@ -39,7 +39,6 @@ import type { EdgeReplica } from './replica.ts';
 import type { EdgeRollout } from './rollout.ts';
 import { createFetchUpstream } from './upstream.ts';
 
-/** The parts of a gateway on a platform. */
 interface EdgeGatewayParts extends Platform {
   readonly bindings: EdgeBindings;
   readonly ruleBook: RuleBook;

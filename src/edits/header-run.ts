@@ -50,13 +50,11 @@ export class HeaderRun<Name extends string = string> {
     this.base = base;
   }
 
-  /** Returns the fields with a name. */
   named(name: string): readonly Field[] {
     const lower = name.toLowerCase();
     return this.fields.filter((field) => isNamed(field.name, lower));
   }
 
-  /** Adds a field. */
   add(name: string, value: string): void {
     this.fields.push({ name, value, origin: undefined });
   }

@@ -64,7 +64,6 @@ interface Joined {
 
 /** Records the edits of the rules for one body, for people (edit records) and, if asked, for programs (an RFC 6902 patch). */
 export class Recorder<Rule extends string = string> {
-  /** True if it makes a patch. */
   readonly makesPatch: boolean;
   private readonly draft: Draft;
   private readonly limits: RecorderLimits;
@@ -95,7 +94,6 @@ export class Recorder<Rule extends string = string> {
     return this.records.length === 0;
   }
 
-  /** Number of records. */
   get length(): number {
     return this.records.length;
   }

@@ -97,19 +97,16 @@ export class IndexPool<Item> implements Iterable<Item> {
   private readonly items: (Item | undefined)[] = [];
   private readonly free: number[] = [];
 
-  /** Number of items. */
   get size(): number {
     return this.items.length - this.free.length;
   }
 
-  /** Adds an item; returns its index. */
   add(item: Item): number {
     const index = this.free.pop() ?? this.items.length;
     this.items[index] = item;
     return index;
   }
 
-  /** Frees an index. */
   remove(index: number): void {
     this.items[index] = undefined;
     this.free.push(index);
@@ -119,7 +116,6 @@ export class IndexPool<Item> implements Iterable<Item> {
     for (const item of this.items) if (item !== undefined) yield item;
   }
 
-  /** The items with their indexes. */
   *entries(): Generator<readonly [index: number, item: Item]> {
     for (const [index, item] of this.items.entries()) if (item !== undefined) yield [index, item];
   }

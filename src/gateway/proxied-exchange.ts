@@ -641,7 +641,6 @@ export class ProxiedExchange
   /** Adds the header fields that every response to the client carries, in place. */
   protected addSignals(_headers: string[]): void {}
 
-  /** Returns the head of the response for the client. */
   protected headForClient(head: ResponseHead): ResponseHead {
     return head.forwarded?.(this.gateway.hopFields) ?? this.editedHead(head);
   }

@@ -15,7 +15,6 @@ export interface LoggedHistory extends LoggedCounts {
   readonly operations: Readonly<Record<string, { readonly requests: number; readonly failed: number }>>;
 }
 
-/** Parts of a history. */
 interface LogHistoryParts {
   readonly view: Pick<OperatorView, 'series' | 'trends' | 'health' | 'problems'>;
   /** Milliseconds since 1970. */

@@ -128,7 +128,6 @@ export class NameTable {
     return id;
   }
 
-  /** Returns the name with the id `id`. */
   name(id: number): string {
     return this.names[id] ?? '';
   }

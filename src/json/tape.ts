@@ -146,7 +146,6 @@ export class Tape {
     return child < this.length && this.start(child) < this.end(node) ? child : 0;
   }
 
-  /** The number of nodes. */
   get size(): number {
     return this.length / NODE_SIZE;
   }

@@ -354,7 +354,6 @@ function ownId({ requestId }: RequestHead): string | undefined {
   return isRequestId(requestId) ? requestId : undefined;
 }
 
-/** Returns the refusal for a failure. */
 function refusedRequest(
   failed: Failure,
   { form, requestId, signals, operation }: RefusalParts,

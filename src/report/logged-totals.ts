@@ -18,7 +18,6 @@ export interface LoggedCounts {
   readonly unread: readonly string[];
 }
 
-/** Parts of such totals. */
 interface LoggedTotalsParts {
   readonly own: Tally;
   /** Milliseconds since 1970. */

@@ -69,7 +69,6 @@ export interface Report {
   readonly omittedClients: number;
 }
 
-/** Options of a report. */
 interface ReportOptions {
   /** Time of the report, RFC 3339. */
   readonly now: string;

@@ -238,7 +238,6 @@ interface SearchedText {
   readonly kept: () => string;
 }
 
-/** The test of one value. */
 type ValueTest = (entry: Entry, text: SearchedText) => boolean;
 
 /** Display names of clients, by hash. */

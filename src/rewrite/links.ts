@@ -49,7 +49,6 @@ export function restoredLink(
   };
 }
 
-/** A link into the API. */
 interface ApiLink {
   /** Below the prefix. */
   readonly path: string;

@@ -74,7 +74,6 @@ interface Places {
   readonly content: { readonly start: number; readonly end: number };
 }
 
-/** The head of a part. */
 interface PartHead {
   readonly kind: 'field' | 'json' | 'file' | 'unread';
   /** Of the text of a field or of JSON. */

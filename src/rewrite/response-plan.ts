@@ -63,7 +63,6 @@ const LARGE_BYTES = 256 * 1024;
 /** Compiles a rule for a plan with these names; `errors` becomes several. */
 type RuleSource = (names: NameTable) => readonly CompiledResponseRule[];
 
-/** The parts of a plan. */
 interface PlanParts {
   readonly sources: readonly RuleSource[];
   /** Names on the path to the resource; undefined if no inverse applies. */

@@ -358,7 +358,6 @@ export function rollbackSentence(rollback: Rollback): string {
   return `${canary}${who}: ${reasonSentence(rollback)} It stays in observe until an operator sets a mode.`;
 }
 
-/** True for the same mode with the same share. */
 function isSameMode(one: Mode | undefined, other: Mode | undefined): boolean {
   return one?.mode === other?.mode && one?.share === other?.share;
 }

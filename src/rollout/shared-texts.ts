@@ -85,7 +85,6 @@ interface Known {
   readonly revision: number;
   /** When it was set, on the clock of this process. */
   readonly setAt: number;
-  /** When it was read. */
   readonly readAt: number;
 }
 

@@ -11,7 +11,6 @@ export interface ReplicaClock {
   readonly random: () => number;
 }
 
-/** Parts of a contact. */
 interface StoreContactParts {
   readonly clock: ReplicaClock;
   /** Milliseconds that one call to the store may take. */

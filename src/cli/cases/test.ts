@@ -39,7 +39,6 @@ interface LocatedDifference extends Difference {
   readonly line: number;
 }
 
-/** The outcome of a case. */
 interface CaseOutcome {
   readonly title: string;
   readonly line: number;

@@ -287,7 +287,6 @@ function headerOf(response: FleetResponse | undefined, name: string): string {
 /** Every step of the tour, in its order. */
 export const TOUR: readonly TourStep[] = [...OBSERVING_STEPS, ...MIGRATING_STEPS];
 
-/** Options of the tour. */
 interface TourOptions extends StageOptions {
   /** Addresses that are defaults: free ports replace them if another program listens there. */
   readonly unchosen?: readonly ('listen' | 'adminListen')[];

@@ -153,7 +153,6 @@ function printFixture(recordings: readonly Recording[]): string {
   return recordings.map((recording) => `${JSON.stringify(recording)}\n`).join('');
 }
 
-/** Reads a fixture. */
 function readFixture(path: string): readonly Recording[] | CommandFault {
   try {
     const lines = readText(path).split('\n');

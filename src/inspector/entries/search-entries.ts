@@ -111,7 +111,6 @@ export function numbered(seq: number, entry: Entry, capture: Capture): NumberedE
   return reason === undefined ? { seq, ...entry } : { seq, ...entry, reason };
 }
 
-/** The tests of a histogram. */
 interface HistogramTests {
   readonly accepts: FilterTest;
   /** Accepts the entries in the time that the histogram spans, by the terms `time:` of the filter; all without such terms. */

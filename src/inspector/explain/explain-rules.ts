@@ -193,7 +193,6 @@ class RuleSteps {
     return edits;
   }
 
-  /** The body after a rule. */
   after(rule: RequestRule, body: Uint8Array): Uint8Array {
     const outcome = this.plan(this.rules.indexOf(rule) + 1).rewrite(body);
     return outcome.verdict === 'refused' ? body : outcome.body;
@@ -369,7 +368,6 @@ function doneBy(edit: EditRecord, change: Change | undefined): string {
   return done + conflictNote;
 }
 
-/** The names of a pointer, joined by dots. */
 function dottedPlace(pointer: string | undefined): string {
   return (pointer ?? '').split('/').slice(1).map(tokenName).join('.');
 }
@@ -405,7 +403,6 @@ function parentOf(pointer: string | undefined): string | undefined {
   return pointer?.slice(0, Math.max(0, pointer.lastIndexOf('/')));
 }
 
-/** The parts of the view of a rule book. */
 interface RulesViewParts {
   readonly rules: CompiledRuleBook;
   /** Time at which it came into force, in milliseconds since 1970. */

@@ -107,7 +107,6 @@ function navigation(place: PageState, go: Go): VNode {
   );
 }
 
-/** The words of a level. */
 const LEVEL_WORDS: Readonly<Record<ConditionLevel, string>> = {
   bad: 'Bad',
   note: 'Note',

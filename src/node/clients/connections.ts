@@ -177,7 +177,6 @@ export class ClientConnections {
     this.serve(connection);
   }
 
-  /** Visits all connections. */
   visit(visitor: (connection: ClientConnection) => void): void {
     this.serving.visit(visitor);
     this.lingering.visit(visitor);

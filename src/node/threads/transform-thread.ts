@@ -261,7 +261,6 @@ export class TransformThreads {
     return thread;
   }
 
-  /** Ends all threads. */
   close(): void {
     for (const thread of this.threads.values()) thread.end();
     this.threads.clear();

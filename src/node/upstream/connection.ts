@@ -196,7 +196,6 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
       this.fail({ kind: 'crowded', mayHaveArrived: true, cause: 'others need the connection' });
   }
 
-  /** Checks the deadlines. */
   check(now: number): void {
     const { request, options } = this;
     // Only until the socket is open; after that each phase of a request has its own deadline.

@@ -648,7 +648,6 @@ export class PooledCall implements UpstreamCall, PendingRequest {
     return this.head.length + this.smallBody.length + (this.body?.length ?? 0);
   }
 
-  /** Sets the head and body. */
   set(head: string, { body, length }: UpstreamRequest): void {
     this.head = head;
     if (body === null) return;
@@ -707,7 +706,6 @@ export class WaitingCalls {
   first: PooledCall | undefined = undefined;
   private last: PooledCall | undefined = undefined;
 
-  /** The call at an index. */
   at(index: number): PooledCall | undefined {
     let call = this.first;
     for (let before = 0; before < index; before += 1) call = call?.next;
@@ -762,7 +760,6 @@ export class WaitingCalls {
     for (const call of all) this.add(call);
   }
 
-  /** Removes and returns the first one. */
   removeFirst(): PooledCall | undefined {
     const { first } = this;
     if (first !== undefined) this.remove(first);

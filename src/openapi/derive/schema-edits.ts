@@ -104,7 +104,6 @@ function inverseEdit(
   return { change, path, edit, status, words };
 }
 
-/** Makes the edits of a change. */
 function schemaEdits(change: string, leavesOut: boolean): SchemaEdits<InverseEdit['edit']> {
   return {
     leavesOut,

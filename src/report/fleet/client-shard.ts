@@ -466,7 +466,6 @@ export class FieldReader {
     return value;
   }
 
-  /** Text; undefined for null. */
   textOrNone(): string | undefined {
     const value = this.next();
     if (value === null) return undefined;
@@ -510,7 +509,6 @@ export class FieldReader {
     return listOf(this.next()).map((value) => new FieldReader(value));
   }
 
-  /** A list of texts. */
   texts(): readonly string[] {
     return listOf(this.next()).map((value) => {
       if (typeof value !== 'string') throw new DamagedRecord('no text');

@@ -33,7 +33,6 @@ import {
   WHO,
 } from './fleet-texts.ts';
 
-/** Parts of the totals of a fleet. */
 interface FleetTotalsParts {
   readonly state: SharedState;
   readonly clock: ReplicaClock;

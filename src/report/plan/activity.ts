@@ -75,7 +75,6 @@ export class PlanTally {
     this.ends = ends;
   }
 
-  /** Adds an entry. */
   add(entry: TallyEntry): void {
     const time = Date.parse(entry.time);
     if (Number.isNaN(time)) return;

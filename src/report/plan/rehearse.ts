@@ -156,7 +156,6 @@ export class Rehearsal {
     });
   }
 
-  /** Adds an entry. */
   add(entry: TallyEntry): void {
     const time = Date.parse(entry.time);
     if (Number.isNaN(time)) return;

@@ -154,7 +154,6 @@ const LENSES: ByName<Exclude<RequestRule, ConvertRule>, Lens<RequestRule, KindOf
   split: split.lens,
 };
 
-/** The kinds of query rules. */
 const QUERY_KINDS: ByName<Exclude<QueryRule, QueryConvertRule>, QueryKind<QueryRule>> = {
   rename: rename.query,
   copy: copy.query,
@@ -166,7 +165,6 @@ const QUERY_KINDS: ByName<Exclude<QueryRule, QueryConvertRule>, QueryKind<QueryR
   default: set.query,
 };
 
-/** The kinds of header rules. */
 const HEADER_KINDS: ByName<HeaderRule, HeaderKind<HeaderRule>> = {
   rename: rename.header,
   set: set.header,

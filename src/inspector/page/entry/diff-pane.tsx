@@ -324,7 +324,6 @@ function joinPath({ from, to }: Join, width: number): string {
   return `M 0 ${from} C ${bend} ${from}, ${width - bend} ${to}, ${width} ${to}`;
 }
 
-/** The end of a stub. */
 function stubEnd({ from, to }: Join, width: number): { readonly x: number; readonly y: number } | undefined {
   if (from !== undefined && to === undefined) return { x: width * STUB, y: from };
   if (from === undefined && to !== undefined) return { x: width * (1 - STUB), y: to };

@@ -241,7 +241,6 @@ interface StreamListener {
   lost(isForGood: boolean): void;
 }
 
-/** Opens a stream of entries. */
 function openEntryStream(address: string, listener: StreamListener): { close(): void } {
   const stream = new EventSource(address);
   stream.addEventListener('open', () => listener.open());

@@ -261,7 +261,6 @@ class DynamicTable {
   private bytes = 0;
   private limit = TABLE_BYTES;
 
-  /** The field with an index, if there is one. */
   at(index: number): TableField | undefined {
     if (index <= staticFields.length) return staticFields[index - 1];
     const at = this.fields.length - (index - staticFields.length);
