@@ -130,12 +130,12 @@ export class BodySchemas {
       const fault = templateOf(operation) === undefined ? templateFault(operation.rest) : undefined;
       return fault === undefined
         ? []
-        : [`The path ${operation.path} of V2's description is not matched: it ${fault}.`];
+        : [`No request matches the path ${operation.path} of V2's description: it ${fault}.`];
     });
     const { leftOut } = checks;
     const named = leftOut
       .slice(0, MAX_NAMED)
-      .map(({ at, why }) => `V2's description is checked without ${at}: ${why}.`);
+      .map(({ at, why }) => `Bodies are checked against V2's description without ${at}: ${why}.`);
     const more = leftOut.length - named.length;
     return [
       ...this.matchWarnings(byOperation, operations),
@@ -143,7 +143,7 @@ export class BodySchemas {
       ...named,
       ...(more > 0
         ? [
-            `V2's description is checked without ${more} further ${more === 1 ? 'keyword' : 'keywords'} that cannot be used.`,
+            `Bodies are checked against V2's description without ${more} further ${more === 1 ? 'keyword' : 'keywords'} that cannot be used.`,
           ]
         : []),
     ];

@@ -139,7 +139,7 @@ test('a warning says if nothing can be checked with a description', () => {
   expect(described(['/customers']).warnings([])).toEqual([]);
   expect(described(['/customers', '/clients']).warnings([CREATE])).toEqual([]);
   expect(described(['/clients', '/clients/{id}.pdf']).warnings([CREATE])).toEqual([
-    'The path /clients/{id}.pdf of V2\'s description is not matched: it contains "{id}.pdf"; a parameter is a whole segment, such as {id}.',
+    'No request matches the path /clients/{id}.pdf of V2\'s description: it contains "{id}.pdf"; a parameter is a whole segment, such as {id}.',
   ]);
 });
 
@@ -349,8 +349,8 @@ test('a keyword that cannot be used is left out and named, and the rest of the b
     paths: { '/clients': { post: { requestBody: { content } } } },
   });
   expect(schemas.warnings([CREATE])).toEqual([
-    'V2\'s description is checked without #/paths/~1clients/post/requestBody/content/application~1json/schema/properties/zip/pattern: "(?=a)a" cannot be checked: it looks ahead or behind.',
-    'V2\'s description is checked without #/paths/~1clients/post/requestBody/content/application~1json/schema/properties/plan/$ref: "https://other.example/plan.json" leads to no schema of this description.',
+    'Bodies are checked against V2\'s description without #/paths/~1clients/post/requestBody/content/application~1json/schema/properties/zip/pattern: "(?=a)a" cannot be checked: it looks ahead or behind.',
+    'Bodies are checked against V2\'s description without #/paths/~1clients/post/requestBody/content/application~1json/schema/properties/plan/$ref: "https://other.example/plan.json" leads to no schema of this description.',
   ]);
   expect(verdict(schemas, '{"zip":"b","plan":1,"size":2}')).toEqual({ v2: 'valid' });
   expect(verdict(schemas, '{"zip":3}')).toEqual({ v2: 'invalid', at: '/zip' });

@@ -1025,7 +1025,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   if (likeliest !== undefined && !work.isRecorded) {
     const [first = []] = all;
     const link = linkTo(first);
-    const why = `V2 has ${pathText(first)}, which may be it${link === undefined ? '' : `: ${link}`}`;
+    const why = `V2 has ${pathText(first)}, which may be the same member${link === undefined ? '' : `: ${link}`}`;
     addFinding(
       {
         found: likeliest,

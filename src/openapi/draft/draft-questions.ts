@@ -121,7 +121,7 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
     const [old, young] = [first?.method ?? '', methodOf(moved?.to ?? '')];
     const isOtherMethod = word !== undefined && old !== young && word.from !== old;
     const text = isOtherMethod
-      ? `V2 has ${young} for "${word.to}" where "${word.from}" have ${old}. Is it the same?`
+      ? `V2 has ${young} for "${word.to}" where "${word.from}" have ${old}. Is it the same operation?`
       : word === undefined
         ? `V2 does not describe ${first?.method} ${first?.template}. Where is it?`
         : `Is "${word.from}" called "${word.to}" in V2?`;

@@ -66,7 +66,7 @@ export function findQueryRenames(
       const candidate = found !== undefined && becomesCursor(name, found.to) ? undefined : found;
       if (to !== undefined) {
         const doubt = `it holds only if ${name} is ${to} in bodies`;
-        addRename(name, to, { confidence: 0.5, evidence: 'it may be so in bodies', doubt });
+        addRename(name, to, { confidence: 0.5, evidence: 'bodies may have it under that name', doubt });
       } else if (candidate !== undefined && !isWeak(candidate)) {
         const { confidence, evidence, doubt = 'it may be gone, or another one' } = candidate;
         addRename(name, candidate.to, { confidence, evidence, doubt });
@@ -219,7 +219,7 @@ function pathQuestions(
     const other = now[at] ?? name;
     const [one, two] = [shapes.get(name)?.shape ?? ANY_SHAPE, others.get(other)?.shape ?? ANY_SHAPE];
     if (areOtherIdentifiers(name, other))
-      return [`V2 has {${other}} in the path where V1 has {${name}}: say how to make one of the other.`];
+      return [`V2 has {${other}} in the path where V1 has {${name}}: say how to convert one into the other.`];
     const words = ({ types, format }: Shape): string => format || [...types].join(' or ');
     const isNarrower =
       (isText(one) && two.types.size > 0 && !two.types.has('string')) ||

@@ -194,7 +194,7 @@ export function printChanges({ changes }: ProposedRuleBook, marks: Marks = 'mark
   return [
     ...(isAsked && marks === 'marked'
       ? [
-          '  # What is in marks (# ) is not sure enough to apply, or able to lose or change a value. Decide: remove the marks, or the rule, and the line of its question.',
+          '  # Lines in marks (# ) are questions: their rules are not sure enough, or could lose or change a value. Decide: remove the marks, or the rule, and the line of its question.',
         ]
       : []),
     ...changes.flatMap((change) => [

@@ -211,7 +211,9 @@ test.each(unusual)(
     );
     // A keyword that was not checked is named.
     expect(warnings).toEqual(
-      left === undefined ? [] : [expect.stringMatching(/^V2's description is checked without #\/.+\.$/)],
+      left === undefined
+        ? []
+        : [expect.stringMatching(/^Bodies are checked against V2's description without #\/.+\.$/)],
     );
     expect(err).toContain(left ?? '');
   },

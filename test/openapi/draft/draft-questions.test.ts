@@ -94,7 +94,7 @@ const PLACES = {
   'V2 does not describe GET /rates. Where is it?': ['0: GET /rates → GET /quotes', 'gone: gone: "…"', 'yes:'],
 };
 const OTHER_METHOD = {
-  'V2 has PATCH for "parcels" where "shipments" have PUT. Is it the same?': [
+  'V2 has PATCH for "parcels" where "shipments" have PUT. Is it the same operation?': [
     'yes: PUT /shipments/{id} → PATCH /parcels/{id}',
     'no:',
   ],
