@@ -66,16 +66,7 @@ export interface StandingRollBack {
 
 /** The facts behind the conditions. */
 export interface ConditionFacts {
-  readonly stats: Pick<
-    GatewayStats,
-    | 'breaker'
-    | 'v1Breaker'
-    | 'v2Contact'
-    | 'v1Contact'
-    | 'droppedLogLines'
-    | 'lastDroppedLine'
-    | 'certificates'
-  >;
+  readonly stats: FleetFacts['stats'];
   /** When each service responded last, also to a copy of a read: milliseconds since 1970. */
   readonly lastResponses?: FleetFacts['lastResponses'];
   /** Requests and failures of the services in the last `RECENT_MINUTES`. */
