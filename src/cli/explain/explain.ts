@@ -307,8 +307,13 @@ function valueReader(target: string | undefined, body: string | undefined): (pla
   };
 }
 
-function bodyDiff(before: string, after: string, paint: ReturnType<typeof painter>): string {
-  return lineDiff(terminalLines(before.trimEnd()), terminalLines(after.trimEnd()))
+function bodyDiff(
+  before: string,
+  after: string,
+  paint: ReturnType<typeof painter>,
+  isSame?: typeof isSameJsonLine,
+): string {
+  return lineDiff(terminalLines(before.trimEnd()), terminalLines(after.trimEnd()), isSame)
     .map(
       ({ sign, text }) =>
         `  ${sign === ' ' ? `  ${text}` : paint(sign === '-' ? 'red' : 'green', `${sign} ${text}`)}`,
@@ -386,12 +391,7 @@ export function explainText(name: string, explanation: Explanation, terminal: Te
         )}`,
     diff?.after === undefined || verdict !== 'rewritten'
       ? ''
-      : `${title('Diff')}\n${lineDiff(terminalLines(diff.before), terminalLines(diff.after), isSameJsonLine)
-          .map(
-            ({ sign, text }) =>
-              `  ${sign === ' ' ? `  ${text}` : paint(sign === '-' ? 'red' : 'green', `${sign} ${text}`)}`,
-          )
-          .join('\n')}`,
+      : `${title('Diff')}\n${bodyDiff(diff.before, diff.after, paint, isSameJsonLine)}`,
     v2Request === undefined
       ? ''
       : `${title('V2 request')}\n${indent(

@@ -79,11 +79,8 @@ export async function runReport(
   const now = (): string => options.at ?? new Date().toISOString();
   const lines = new LineTally(tally, now);
   for (const file of files) lines.begin(nameOf(file));
-  try {
-    await readAll(files, (bytes, file) => lines.add(bytes, nameOf(file)));
-  } catch (error) {
-    return unreadable('The log', error);
-  }
+  const unread = await readAll(files, (bytes, file) => lines.add(bytes, nameOf(file)));
+  if (unread !== undefined) return unread;
   // An empty log says nothing about V1: a report would look as if no client used it.
   if (options.format !== 'json' && lines.coverage.every(({ entries }) => entries === 0))
     return junk(faultOfLogs(lines.coverage));
@@ -210,18 +207,15 @@ async function printGuide(
   const guide = new Guide(client.toLowerCase());
   const read = new LineTally({ add: () => undefined });
   for (const file of files) read.begin(nameOf(file));
-  try {
-    await readAll(files, (bytes, file) => {
-      read.add(bytes, nameOf(file));
-      const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-      entriesOfClient(lines, guide.client, (entry: Entry) => guide.add(entry));
-    });
-  } catch (error) {
-    return unreadable('The log', error);
-  }
-  const [only, second] = guide.clients;
-  const unread = only === undefined ? junk(faultOfLogs(read.coverage)) : undefined;
+  const unread = await readAll(files, (bytes, file) => {
+    read.add(bytes, nameOf(file));
+    const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+    entriesOfClient(lines, guide.client, (entry: Entry) => guide.add(entry));
+  });
   if (unread !== undefined) return unread;
+  const [only, second] = guide.clients;
+  const empty = only === undefined ? junk(faultOfLogs(read.coverage)) : undefined;
+  if (empty !== undefined) return empty;
   if (only === undefined)
     return { fault: `The log has no V1 request of a client whose hash begins with ${client}.` };
   if (second !== undefined)
@@ -260,16 +254,20 @@ function printedGuide(document: GuideDocument, format: ReportOptions['format']):
   return format === 'eml' ? guideMessage(document) : guideMarkdown(document);
 }
 
+/** Reads all lines of logs in the order of their times, and shows how far it is. */
 async function readAll(
   files: readonly string[],
   take: (lines: Uint8Array, file: string) => void,
-): Promise<void> {
+): Promise<CommandFault | undefined> {
   const bar = new ProgressBar(process.stderr, await sizeOfFiles(files), () => performance.now());
   try {
     await readMergedLogs(files, (lines, file, read) => {
       take(lines, file);
       bar.show(read);
     });
+    return undefined;
+  } catch (error) {
+    return unreadable('The log', error);
   } finally {
     bar.clear();
   }
