@@ -140,7 +140,7 @@ export class DescribedService {
   }
 }
 
-/** A service that answers from a description, on a free port of the loopback interface. */
+/** A service that responds from a description, on a free port of the loopback interface. */
 export interface RunningService {
   readonly origin: string;
   readonly close: () => Promise<void>;

@@ -324,12 +324,12 @@ function goneRule(name: string, { candidates, cursor }: GoneParameter): Proposed
       evidence: "V2's description does not have it",
       doubt:
         cursor === undefined
-          ? 'V2 would answer as if the client had not sent it'
+          ? 'V2 would respond as if the client had not sent it'
           : `V2 pages by ${cursor}, which no rule can make of it, so clients would get the first page again: let V2 take ${name} as well, or write a transform if a cursor can be computed`,
     };
   return {
     ...likeliest,
-    doubt: `${likeliest.doubt ?? 'it may be another one'}; and without it V2 would answer as if the client had not sent it`,
+    doubt: `${likeliest.doubt ?? 'it may be another one'}; and without it V2 would respond as if the client had not sent it`,
     others: [...others.map(({ texts }) => texts), strip],
     isOpen: true,
   };
@@ -410,7 +410,7 @@ function goneFields(
         evidence: "V2's description does not have it",
         doubt: inQuery.has(name)
           ? 'V2 has a query parameter of that name, where no rule puts a header field: let V2 take the field as well'
-          : 'V2 would answer as if the client had not sent it',
+          : 'V2 would respond as if the client had not sent it',
       })),
       ...(at > 0 && { asWith: idOf(groups[0] ?? []) }),
     };

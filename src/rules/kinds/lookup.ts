@@ -119,9 +119,9 @@ function compile(rule: LookupRule, base: RuleBase, names: NameTable): CompiledRu
   const prefix = JSON.stringify([address.before, address.after, address.by, address.resource]);
   // One object often occurs in many places of a list.
   const templates = new WeakMap<Uint8Array, Template>();
-  const templateOf = (answer: Uint8Array): Template => {
-    const known = templates.get(answer) ?? readTaken(answer, taken);
-    templates.set(answer, known);
+  const templateOf = (object: Uint8Array): Template => {
+    const known = templates.get(object) ?? readTaken(object, taken);
+    templates.set(object, known);
     return known;
   };
   const compiled = aboutMember(memberAt(rule.path), base, names, (run, object, member) => {
@@ -131,8 +131,8 @@ function compile(rule: LookupRule, base: RuleBase, names: NameTable): CompiledRu
     if (json === NULL)
       return absent === 'null' ? put(run, base, object, member, to, NULL_TEMPLATE) : undefined;
     const key = json === undefined ? undefined : keyOf(json, address);
-    const answer = key === undefined ? undefined : run.answerTo({ id: prefix + key, address, key });
-    if (answer !== undefined) return put(run, base, object, member, to, templateOf(answer));
+    const found = key === undefined ? undefined : run.answerTo({ id: prefix + key, address, key });
+    if (found !== undefined) return put(run, base, object, member, to, templateOf(found));
     run.misses(absent === 'fail' ? 'failed' : 'noted');
     if (absent === 'null') return put(run, base, object, member, to, NULL_TEMPLATE);
     run.recorder?.keep(base, member, 'lookup');
@@ -160,8 +160,8 @@ function put(
 }
 
 /** The members of V2's object that a rule takes, each with its bytes. */
-function readTaken(answer: Uint8Array, taken: readonly (readonly [name: string, id: number])[]): Template {
-  const document = JsonDocument.read(answer);
+function readTaken(object: Uint8Array, taken: readonly (readonly [name: string, id: number])[]): Template {
+  const document = JsonDocument.read(object);
   if (!(document instanceof JsonDocument)) return NULL_TEMPLATE;
   const members = taken.flatMap(([name, id]): readonly (readonly [number, Template])[] => {
     const found = document.find(document.root, name).at(-1);
