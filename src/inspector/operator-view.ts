@@ -88,7 +88,7 @@ export class OperatorView implements Observer {
     this.history.add(entry, time, answer);
     this.series.add(entry, time, answer);
     this.health.add(entry, time, answer);
-    this.tally.add(entry);
+    this.tally.add(entry, answer);
     this.trends.add(entry, answer);
     this.bodyChecks.add(entry);
     if (captured !== undefined) {

@@ -90,7 +90,7 @@ export interface ClientReport {
   readonly v2: number;
   /** Share of all V1 requests, from 0 to 1. */
   readonly share: number;
-  /** Requests that the gateway refused, on purpose or for their content; its failures and those of services do not count. */
+  /** Requests that the gateway refused, on purpose or as V1 did; those that failed do not count, as `AnswerJudge` decides. */
   readonly refused: number;
   /** Requests with an invalid `x-api-version`. */
   readonly invalidVersions: number;

@@ -23,14 +23,9 @@ const ON_PURPOSE: ReadonlySet<string> = new Set(['brownout', 'sunset', 'operatio
 /** Failures that the client caused, with any status. */
 const BY_CLIENT: ReadonlySet<string> = new Set(['client-timeout', 'bad-framing']);
 
-/** Whether the gateway refused a request on purpose or for its content. A 5xx is its failure, or that of a service, unless an operator asked for it. */
-export function isRefusedByGateway({
-  verdict,
-  status,
-  failure = '',
-}: Pick<AnsweredEntry, 'verdict' | 'status' | 'failure'>): boolean {
-  if (verdict !== 'refused') return false;
-  return status < 500 || ON_PURPOSE.has(failure) || BY_CLIENT.has(failure);
+/** Whether the gateway refused a request, and thereby did not fail it. */
+export function isRefusedByGateway({ verdict }: Pick<AnsweredEntry, 'verdict'>, answer: Answer): boolean {
+  return verdict === 'refused' && answer !== 'failed';
 }
 
 /** Represents all clients of an operation. */

@@ -1,4 +1,4 @@
-import type { Answer } from './answers.ts';
+import { type Answer, isRefusedByGateway } from './answers.ts';
 import {
   AS_V2_SENT_IT,
   askedService,
@@ -212,7 +212,7 @@ export class History {
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
     // Each request counts once: a failed one is not also refused or answered.
     if (answer === 'failed') sums.failed += 1;
-    else if (entry.verdict === 'refused') sums.refusedByGateway += 1;
+    else if (isRefusedByGateway(entry, answer)) sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
     else if (refusedBy === 'v1') sums.refusedByV1 += 1;
     if (entry.would === undefined) return;

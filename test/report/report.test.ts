@@ -1165,8 +1165,8 @@ test('a body that no rule read shows no work, so that the work is unknown', () =
   }
 });
 
-/** What the gateway refused with a status, and whether a report counts it as refused: a failure is not. */
-test.each([
+/** What the gateway refused with a status, and whether a report counts it as refused: what the page calls failed is not. */
+test.each<[status: number, failure: string, times: number, before?: number]>([
   [503, 'circuit-open', 0],
   [503, 'overloaded', 0],
   [503, 'buffer-full', 0],
@@ -1174,12 +1174,24 @@ test.each([
   [503, 'brownout', 1],
   [410, 'sunset', 1],
   [403, 'newcomer', 1],
-  [400, 'malformed-json', 1],
-  [422, 'conflicting-members', 1],
-] as const)('a refusal with %i %s is refused %i times', (status, failure, times) => {
-  const report = reportOf(v1('a', 0, [], { verdict: 'refused', status, failure, sent: false }));
-  expect([report.clients[0]?.refused, report.days[0]?.refused]).toEqual([times, times]);
-});
+  [408, 'client-timeout', 1],
+  [400, 'malformed-json', 0],
+  [422, 'conflicting-members', 0],
+  [400, 'malformed-json', 0, 201],
+  [400, 'malformed-json', 1, 400],
+  [422, 'conflicting-members', 1, 400],
+] as const)(
+  'a refusal with %i %s is refused %i times, after V1 gave %s',
+  (status, failure, times, before) => {
+    const onV1 = { origin: 'v1', mode: 'observe', verdict: 'passed', status: before ?? 200 } as const;
+    const report = reportOf(
+      ...Array.from({ length: before === undefined ? 0 : 9 }, () => v1('a', 1, [], onV1)),
+      v1('a', 0, [], { verdict: 'refused', status, failure, sent: false }),
+    );
+    const ofDays = report.days.reduce((sum, { refused }) => sum + refused, 0);
+    expect([report.clients[0]?.refused, ofDays]).toEqual([times, times]);
+  },
+);
 
 test('a digest mentions a fact that two changes share once', () => {
   const report = reportOf(

@@ -53,7 +53,7 @@ class HistoryTally {
 
   add(entry: TallyEntry): void {
     const answer = this.judge.judge(entry);
-    this.tally.add(entry);
+    this.tally.add(entry, answer);
     const time = Date.parse(entry.time);
     if (Number.isNaN(time)) return;
     this.series.add(entry, time, answer);

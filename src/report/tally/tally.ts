@@ -1,4 +1,4 @@
-import { isRefusedByGateway } from '../../rewrite-log/answers.ts';
+import { type Answer, AnswerJudge, isRefusedByGateway } from '../../rewrite-log/answers.ts';
 import { isOfV1, isUnreadNote } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import { ComparisonTally } from '../../rollout/comparison-tally.ts';
@@ -74,6 +74,7 @@ export class Tally {
   private readonly maxClients: number;
   /** Indexes of dropped clients in the bit sets of days, to be reused. */
   private readonly freeIndexes: number[] = [];
+  private readonly judge = new AnswerJudge();
   private readonly summaries = new EditSummaries();
   private readonly responses = new ResponseChanges();
   private day: DayTally | undefined;
@@ -83,7 +84,8 @@ export class Tally {
     this.maxClients = maxClients;
   }
 
-  add(entry: TallyEntry): void {
+  /** Counts an entry. `answer` is what it was to its client; if it is not given, the entries counted before decide. */
+  add(entry: TallyEntry, answer: Answer = this.judge.judge(entry)): void {
     this.entries += 1;
     if (this.since === '' || entry.time < this.since) this.since = entry.time;
     if (entry.time > this.until) this.until = entry.time;
@@ -102,7 +104,7 @@ export class Tally {
     }
     this.v1 += 1;
     day.v1 += 1;
-    this.addV1(entry, day);
+    this.addV1(entry, day, isRefusedByGateway(entry, answer));
   }
 
   /** The counts of a client; new ones when it was not seen before. */
@@ -133,10 +135,10 @@ export class Tally {
     return day;
   }
 
-  private addV1(entry: TallyEntry, day: DayTally): void {
+  private addV1(entry: TallyEntry, day: DayTally, isRefused: boolean): void {
     const operation = entry.operation ?? OTHER_CALLS;
     this.census.add(operation, entry);
-    if (isRefusedByGateway(entry)) day.refused += 1;
+    if (isRefused) day.refused += 1;
     if (entry.comparison !== undefined && entry.origin !== 'v1')
       this.drift.add(entry.operation, entry.comparison, true, Date.parse(entry.time));
     const summary = this.summaries.of(entry.edits);
@@ -151,6 +153,7 @@ export class Tally {
     const client = this.clientOf(entry.client ?? NO_KEY);
     const side = this.responses.add(entry, client.responseMembers);
     client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);
+    if (isRefused) client.refused += 1;
     if (day.number !== undefined) client.days.add(day.number);
     // The number of clients without a key is unknown, so the day does not count them.
     if (entry.client !== undefined) day.clients.add(client.index);
@@ -230,7 +233,6 @@ export class ClientTally {
     this.outcomes.add(entry);
     if (entry.apiVersion?.why === 'invalid') this.invalidVersions += 1;
     if (entry.apiVersion?.why === 'future') this.futureVersions += 1;
-    if (isRefusedByGateway(entry)) this.refused += 1;
     this.bodyChecks.add(call, entry);
     const known = this.callOf(call, time);
     const refusal = refusalOf(entry);
