@@ -13,22 +13,22 @@ export interface SharedResponse {
   readonly given: Shape;
 }
 
-/** A member that a value lacks, or one of another kind. */
+/** A member that a value lacks, or that has a value of another kind. */
 export interface Difference {
   readonly path: string;
   /** Absent for a missing member. */
   readonly kind?: WrongType['kind'];
 }
 
-/** What of a sample is compared: which members it lacks and their values, the values only, or whether it has all required members. */
+/** The compared parts of a sample: missing members and values, values only, or missing required members only. */
 type Compared = 'all' | 'values' | 'required';
 
 /** Maximum bytes of samples that are kept for other operations with the same response. */
 const MAX_KEPT = 64 * 2 ** 20;
 
 /**
- * Responses of V2 with sample bodies, as V1's clients get them, compared with what these expect. Operations of a large description share
- * their bodies, and most rules change none of them, so that a sample is made once, and compared once as long as it crosses unchanged.
+ * Compares the bodies that V1's clients get for sample responses of V2 with those that they expect. Operations of a large description share
+ * bodies, and rules change few of them, so each sample is made once, and a sample that no rule changes is compared once.
  */
 export class SampleResponses {
   private readonly migration: Migration;
@@ -145,7 +145,7 @@ export function unknownMembers(shape: Shape, value: unknown, path: string): read
   });
 }
 
-/** A value of another kind than a shape has. */
+/** A value that its shape does not allow. */
 interface WrongType {
   readonly path: string;
   readonly kind: { readonly is: string; readonly wanted: string };

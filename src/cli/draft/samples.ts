@@ -145,11 +145,10 @@ function hasContainers({ members }: Shape): boolean {
   return [...members.values()].some(({ shape }) => shape.members.size > 0 || shape.element !== undefined);
 }
 
-/**
- * Maximum objects of one schema within each other, and parts of a sample from which it has only one object of each schema that contains
- * others: a schema may be within itself, and in many others.
- */
+/** Maximum objects of one schema inside each other: a schema may contain itself. */
 const MAX_REPEATED = 2;
+
+/** Maximum parts of a sample that repeats schemas; a larger one has a single object of each schema that contains others. */
 const MAX_PARTS = 400;
 
 /**
@@ -204,7 +203,7 @@ export function longestEnumeration(root: Shape): number {
   return longest.get(keyOf(root)) ?? 0;
 }
 
-/** The same as `longestEnumeration`: samples ask for each member of each object. */
+/** `longestEnumeration` with a cache, because a sample needs it for each member of each object. */
 function knownLongest(shape: Shape): number {
   const known = longestWithin.get(shape) ?? longestEnumeration(shape);
   longestWithin.set(shape, known);
@@ -213,16 +212,16 @@ function knownLongest(shape: Shape): number {
 
 /** The parts of a value that a sample shows. */
 export interface SampleOptions {
-  /** The number of the value that it has of each enumeration; 0 if absent. */
+  /** The position of the value to choose from each enumeration; 0 if absent. */
   readonly pick?: number;
   readonly extent?: Extent;
-  /** The direction of members that it does not have. */
+  /** Members of only this direction are left out. */
   readonly hidden?: Direction;
-  /** Objects and lists within each other that have all their members; further ones have those that are required. All if absent. */
+  /** Number of levels of objects and lists that have all their members; deeper ones have the required members. All levels if absent. */
   readonly levels?: number;
 }
 
-/** A part of a sample while it is made, with what is in it. */
+/** A part of a sample while it is made, with the parts inside. */
 interface Part {
   readonly shape: Shape;
   readonly level: number;
@@ -230,11 +229,11 @@ interface Part {
   /** The members of an object; absent for another value. */
   members?: readonly (readonly [name: string, part: Part])[];
   element?: Part;
-  /** True for an object or a list that is not looked into: null stands for it, as an empty one would lack what is required. */
+  /** True for an object or a list without its contents: null stands for it, because an empty object would lack required members. */
   isCut?: true;
 }
 
-/** True for a member that a sample has; `isWhole` is false for an object of which only the required ones are shown. */
+/** True for a member that a sample has; unless its object `isWhole`, only a required one. */
 function isIn({ required, shape, only }: MemberShape, isWhole: boolean, options: SampleOptions): boolean {
   const { pick = 0, extent = 'all', hidden } = options;
   if (only !== undefined && only === hidden) return false;
@@ -244,22 +243,22 @@ function isIn({ required, shape, only }: MemberShape, isWhole: boolean, options:
 }
 
 /**
- * A value that a shape describes. Of schemas within each other it has the nearest ones, and null for the others; a value that people read
- * (`isShown`) has those with their required members.
+ * A value that a shape describes. It has the nearest objects of schemas that contain each other, and null for further ones; in a value that
+ * people read (`isShown`), these have their required members.
  */
 export function sampleOf(shape: Shape, options: SampleOptions = {}, isShown = false): unknown {
   const { levels = Infinity } = options;
   const root: Part = { shape, level: 0, around: undefined };
   const parts = [root];
   const seen = new Map<object, number>();
-  /** Counts a schema once more; false where there are enough of it. */
+  /** Counts an object or a list of a schema; false if the sample has enough of them. */
   const isNext = (key: object, part: Part, isRepeatable: boolean): boolean => {
     const times = (seen.get(key) ?? 0) + 1;
     seen.set(key, times);
     if (isRepeatable || times === 1) return true;
     return parts.length < MAX_PARTS && timesAround(key, part) < MAX_REPEATED;
   };
-  // The nearest ones first.
+  // The nearest parts first.
   for (const part of parts) {
     const { members, element, values } = part.shape;
     if (values.length > 0) continue;
@@ -287,7 +286,7 @@ export function sampleOf(shape: Shape, options: SampleOptions = {}, isShown = fa
   return valueOf(root, options, isShown);
 }
 
-/** The objects or lists of one schema that a part is in. */
+/** The number of objects or lists of one schema around a part. */
 function timesAround(key: object, { around }: Part): number {
   let times = 0;
   for (let part = around; part !== undefined; part = part.around) if (keyOf(part.shape) === key) times += 1;
@@ -306,13 +305,15 @@ function valueOf(part: Part, options: SampleOptions, isShown: boolean): unknown 
   return scalars.get(shape);
 }
 
-/** Maximum characters of a sample that people read, and the levels that are tried for it. */
+/** Maximum characters of a sample that people read. */
 const MAX_SHOWN = 4000;
+
+/** The numbers of levels that are tried for a sample that people read, until it is too long. */
 const SHOWN_LEVELS = [0, 1, 2, 3, 4, 6, 9, Infinity];
 
 /**
- * A value that people read: with all members that a shape describes, or only with the required ones of its inner objects if it were too long
- * otherwise. A service whose schemas refer to each other would show all that it has in each value.
+ * A value that people read: with all members that a shape describes, or, if that is too long, with only the required members of inner
+ * objects. Where schemas refer to each other, each value would otherwise show all objects of the service.
  */
 export function shownSample(shape: Shape, hidden?: Direction): unknown {
   let shown: unknown;

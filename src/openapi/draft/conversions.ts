@@ -233,7 +233,7 @@ export function keywordIn(constraints: string, name: string): unknown {
   return known.get(name);
 }
 
-/** Most texts of constraints whose keywords are kept: a description has the same ones at many places. */
+/** Maximum texts of constraints in the cache: a description has the same text at many places. */
 const MAX_READ = 5000;
 
 const readConstraints = new Map<string, ReadonlyMap<unknown, unknown>>();
@@ -241,7 +241,7 @@ const readConstraints = new Map<string, ReadonlyMap<unknown, unknown>>();
 function keywordsIn(constraints: string): ReadonlyMap<unknown, unknown> {
   const pairs: unknown = JSON.parse(constraints);
   const all = Array.isArray(pairs) ? pairs.filter((pair): pair is unknown[] => Array.isArray(pair)) : [];
-  // Of several parts of a schema, the first one counts.
+  // If several parts of a schema have a keyword, the first one counts.
   return new Map(all.toReversed().map(([key, value]) => [key, value]));
 }
 
