@@ -10,6 +10,7 @@ import { expect, test } from 'vitest';
 import { createInvoicing } from '../../examples/invoicing/service.mts';
 import { loadRuleBook } from '../../src/node/rule-books.ts';
 import { gatewayFor } from '../support/gateway.ts';
+import { JAVA } from '../support/java.ts';
 import { listening } from '../support/listening.ts';
 
 const CLIENTS = 'examples/invoicing/clients';
@@ -17,7 +18,7 @@ const JARS = ['core', 'databind', 'annotations'].map((part) => `/usr/share/java/
 
 /** Each client as its first lines say, and whether it notices by itself what V1 would not have written. */
 const COMMANDS: readonly (readonly [client: string, command: readonly string[], isStrict: boolean])[] = [
-  ['BillsClient.java', ['java', '-cp', JARS.join(':')], true],
+  ['BillsClient.java', [...JAVA, '-cp', JARS.join(':')], true],
   ['bills_client.py', ['python3'], true],
   ['bills.sh', ['bash'], false],
 ];

@@ -13,6 +13,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { gatewayFor } from '../support/gateway.ts';
+import { JAVA } from '../support/java.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const run = promisify(execFile);
@@ -39,7 +40,7 @@ const clients: readonly (readonly [
     'Python requests and http.client',
     (address) => ['python3', here('upload.py'), address, `${UPLOAD_BYTES}`],
   ],
-  ['Java HttpURLConnection', (address) => ['java', here('Upload.java'), address, `${UPLOAD_BYTES}`]],
+  ['Java HttpURLConnection', (address) => [...JAVA, here('Upload.java'), address, `${UPLOAD_BYTES}`]],
 ];
 
 // They send all of a body before they read: a reset in the middle loses the response that says why.

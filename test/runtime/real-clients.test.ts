@@ -21,6 +21,7 @@ import {
   withoutOwnMembers,
 } from '../../src/twin/compare.ts';
 import type { Choice, TwinResponse } from '../../src/twin/script.ts';
+import { JAVA } from '../support/java.ts';
 import { type PlayedService, playedService } from '../support/played-services.ts';
 import { PROGRAM } from '../support/product.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -50,10 +51,8 @@ const rows = JSON.parse(readFileSync(here('calls.json'), 'utf8')) as readonly Ro
 const DRIVERS = {
   go: ['go', 'run', here('calls.go')],
   java: [
-    'java',
+    ...JAVA,
     '--add-opens=java.base/java.net=ALL-UNNAMED',
-    '-XX:TieredStopAtLevel=1',
-    '-XX:+UseSerialGC',
     '-cp',
     '/usr/share/java/*',
     here('Calls.java'),

@@ -7,6 +7,7 @@ import { beforeAll, afterAll, describe, expect, test } from 'vitest';
 import { startTwinServices, type TwinServices } from '../../../src/node/twin/twin-services.ts';
 import type { SkillCase } from '../../../src/report/guide/skill.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import { JAVA } from '../../support/java.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 // Each client is written as its owner would: the folder `before` speaks V1. `after` is what a person made of it by following the
@@ -20,6 +21,7 @@ const LANGUAGES = [
     seeks: ['data', 'suburb'],
     language: 'python',
     tags: ['python'],
+    file: 'floor_plans.py',
     command: ['python3', 'floor_plans.py'],
     prints: 'Newtown',
   },
@@ -27,6 +29,7 @@ const LANGUAGES = [
     language: 'javascript',
     seeks: ['/api/v1', 'data', 'transition_type', 'suburb'],
     tags: [],
+    file: 'post-productions.js',
     command: [process.execPath, 'post-productions.js'],
     prints: 'fade',
   },
@@ -34,7 +37,8 @@ const LANGUAGES = [
     language: 'java',
     seeks: ['/api/v1', 'data', 'transition_type'],
     tags: ['java'],
-    command: ['java', 'Clients.java'],
+    file: 'Clients.java',
+    command: [...JAVA, 'Clients.java'],
     prints: 'done',
   },
 ] as const;
@@ -57,7 +61,7 @@ beforeAll(async () => {
 
 afterAll(() => services.close());
 
-describe.each(LANGUAGES)('a client in $language', ({ language, tags, command, prints, seeks }) => {
+describe.each(LANGUAGES)('a client in $language', ({ language, tags, file, command, prints, seeks }) => {
   test(
     'that was changed by the skill sends requests that V2 takes without the gateway',
     { tags: [...tags] },
@@ -83,7 +87,7 @@ describe.each(LANGUAGES)('a client in $language', ({ language, tags, command, pr
       ]);
       const cases = JSON.parse(readFileSync(join(skill, 'cases.json'), 'utf8')) as readonly SkillCase[];
       expect(cases.length).toBeGreaterThan(0);
-      expectSearchFinds(join(CLIENTS, language, 'before'), command[1], join(skill, 'search.md'), seeks);
+      expectSearchFinds(join(CLIENTS, language, 'before'), file, join(skill, 'search.md'), seeks);
       // Straight at V2, the client of before is refused: the check can fail.
       const wrong = await recorded(services.v2, (origin) =>
         runClient(join(CLIENTS, language, 'before'), command, origin),
