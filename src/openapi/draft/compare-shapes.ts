@@ -917,8 +917,29 @@ function renameDoubt(rename: FoundRename, objects: Objects, work: Work): string 
   if (doubt !== undefined) return doubt;
   if (v1.further !== '' || v1.unread.length > 0)
     return `V1 may have another ${to} there, which the rename would replace`;
-  const beside = isSameName(from, to) ? undefined : besideDoubt(from, to, objects, false);
-  return beside ?? elsewhereDoubt(from, [...path, to], objects, work);
+  const elsewhere = elsewhereDoubt(from, [...path, to], objects, work);
+  if (isSameName(from, to)) return elsewhere;
+  return besideDoubt(from, to, objects, false) ?? otherDoubt(rename, objects, work) ?? elsewhere;
+}
+
+/** The doubt about a rename to another name, if V1's description names what to use instead, or if V2 still has a member of the old name. */
+function otherDoubt({ from, to }: FoundRename, { v1, v2 }: Objects, { places }: Work): string | undefined {
+  const [old, young] = [v1.members.get(from)?.shape, v2.members.get(to)?.shape];
+  if (old === undefined || young === undefined) return undefined;
+  const successor = successorDoubt(old, places, to);
+  if (successor !== undefined) return successor;
+  // The content shows that it is the same, whatever else has the name.
+  if ((old.text !== '' && old.text === young.text) || haveSameContent(old, young)) return undefined;
+  const still = places.whereIs(from);
+  return still && `V2 still has ${pathText(still)}, which may be it`;
+}
+
+/** The doubt about the place of a member for which V1's description says to use another one, which V2 has. */
+function successorDoubt(shape: Shape, places: Places, to = ''): string | undefined {
+  const successor = shape.successor?.split('.').at(-1);
+  return successor === undefined || isSameName(successor, to) || !places.has(successor)
+    ? undefined
+    : `V1's description says to use ${shape.successor} instead, and V2 has that`;
 }
 
 function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): void {
@@ -1153,9 +1174,8 @@ function isTo(found: FoundRule, target: Path): boolean {
 
 /** The doubt about a gone member if no place has its name, but its description names another member. */
 function namedDoubt(shape: Shape, { v1, v2, path, taken }: GonePlace, { places }: Work): string | undefined {
-  const successor = shape.successor?.split('.').at(-1);
-  if (successor !== undefined && places.has(successor))
-    return `V1's description says to use ${shape.successor} instead, and V2 has that`;
+  const successor = successorDoubt(shape, places);
+  if (successor !== undefined) return successor;
   const words = new Set(wordsOf(shape.text).map(singularName));
   const namedMember = [...v2.members.keys()].find(
     (name) =>
@@ -1919,11 +1939,16 @@ function textWeight(old: LooseMember, young: LooseMember): Weight {
   return old.shape.text === young.shape.text ? [0.3, 'the descriptions are equal'] : [-0.1, ''];
 }
 
-/** True if the text mentions the member. A single word, such as `page`, must be in quotes, or be called a former name. */
-function mentionsName(text: string, name: string): boolean {
-  if (!isSearchable(name)) return false;
+/**
+ * True if the text mentions the member, other than as one beside it (`submit it as "token"`). A single word, such as `page`, must be in
+ * quotes, or be called a former name.
+ */
+function mentionsName(described: string, name: string): boolean {
+  if (!isSearchable(name) || !described.includes(name)) return false;
   const escaped = name.replaceAll(/[^\w]/g, '\\$&');
-  // Not proven linear: a name of the description, and nothing in it repeats.
+  // Not proven linear: a name of the description, and nothing in these patterns repeats.
+  const beside = `(?<!\\b(?:same|known|called) )\\b(?:as|with|if|when|unless|for) (?:the )?[\`'"]?${escaped}(?![\\w-])`;
+  const text = described.replaceAll(new RegExp(beside, 'g'), '');
   if (wordsOf(name).length > 1) return new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(text);
   return new RegExp(
     `[\`'"]${escaped}[\`'"]|\\b(?:[Ff]ormerly|[Pp]reviously|[Ww]as|called|[Rr]eplaces|[Ii]nstead of|[Oo]ld name:?) (?:the )?${escaped}(?![\\w-])`,
@@ -1969,15 +1994,18 @@ function commonSpellings(values: readonly FoundValue[], others: readonly FoundVa
 
 /** True if there is evidence beyond place and type that two members are the same. */
 function areLinked(old: LooseMember, young: LooseMember): boolean {
-  const [one, other] = [old.shape, young.shape];
-  const half = (all: readonly FoundValue[], more: readonly FoundValue[]): boolean =>
-    commonSpellings(all, more) * 2 > Math.max(1, all.length, more.length);
   return (
     isRelatedName(old.name, young.name) ||
     textWeight(old, young)[0] > 0 ||
-    half(one.values, other.values) ||
-    half([...one.members.keys()], [...other.members.keys()])
+    haveSameContent(old.shape, young.shape)
   );
+}
+
+/** True for values that have most values of an enumeration, or most members, in common. */
+function haveSameContent(one: Shape, other: Shape): boolean {
+  const half = (all: readonly FoundValue[], more: readonly FoundValue[]): boolean =>
+    commonSpellings(all, more) * 2 > Math.max(1, all.length, more.length);
+  return half(one.values, other.values) || half([...one.members.keys()], [...other.members.keys()]);
 }
 
 /** True when another candidate for one of the two names is about as good. */
@@ -2039,6 +2067,11 @@ export class Places {
   /** True where V2's body has a member of this name anywhere. */
   has(name: string): boolean {
     return namesAnywhere(this.v2).has(name);
+  }
+
+  /** The nearest member of V2's body with this name; undefined for none. */
+  whereIs(name: string): Path | undefined {
+    return this.has(name) ? pathsIn(this.v2, [], MAX_PATHS).find((path) => path.at(-1) === name) : undefined;
   }
 
   /** True if V1 also has the member at a place: then that place belongs to V1's own member. */

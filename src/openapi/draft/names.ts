@@ -37,11 +37,15 @@ const MAX_KEPT = 50_000;
 const wordsByName = new Map<string, readonly string[]>();
 
 function splitWords(name: string): readonly string[] {
-  return name
-    .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
-    .toLowerCase()
-    .split(/[^\p{L}\d]+/u)
-    .filter((word) => word !== '');
+  return (
+    name
+      .replaceAll(/([a-z\d])([A-Z])/g, '$1 $2')
+      // The last capital of several begins a word, as in `threeDSPaymentData`, except in plurals and versions (`userIDs`, `IPv4`).
+      .replaceAll(/([A-Z])([A-Z](?!s(?![a-z])|v\d)[a-z])/g, '$1 $2')
+      .toLowerCase()
+      .split(/[^\p{L}\d]+/u)
+      .filter((word) => word !== '')
+  );
 }
 
 /**

@@ -257,7 +257,7 @@ function requestNames(
 /** The id of a change for a name, which may be in camel case: in kebab case, like all others. */
 export function changeId(wanted: string): string {
   const plain = wanted
-    .replaceAll(/(?<=[a-z\d])(?=[A-Z])/g, '-')
+    .replaceAll(/(?<=[a-z\d])(?=[A-Z])|(?<=[A-Z])(?=[A-Z](?!s(?![a-z]))[a-z])/g, '-')
     .replaceAll(/[^\w.-]|_/g, '-')
     .toLowerCase()
     .replace(/^[^A-Za-z]+/, '')

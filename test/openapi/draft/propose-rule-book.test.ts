@@ -807,7 +807,6 @@ test.each([
     'in an object where V1 had it beside',
     objectOf({ kind: text, paw: objectOf({ claws: text, size: text }) }),
   ],
-  ['beside an object where V1 had it inside', objectOf({ kind: text, paw_claws: text })],
 ])('what V2 describes %s is never stripped', (_, schema) => {
   const v2 = pathsWith('v2', schema);
   v2['components'] = { schemas: animal };
@@ -1078,7 +1077,9 @@ test('of many places a question offers the likeliest', () => {
   const cards = Object.fromEntries(names.map((name) => [name, objectOf({ [`${name}_on`]: text })]));
   const of = (version: string, one: Record<string, unknown>): Record<string, unknown> =>
     reading(version, { '/cards': { members: { data: listOf(objectOf({ id: text, ...one })) } } });
-  const draft = printRuleBook(proposeRuleBook(of('v1', { PaymentMethod: objectOf(cards) }), of('v2', cards)));
+  // A text as well, so that it is no object whose members left it.
+  const method = { type: ['object', 'string'], properties: cards };
+  const draft = printRuleBook(proposeRuleBook(of('v1', { PaymentMethod: method }), of('v2', cards)));
   expect(draft).toContain('to: PaymentMethod }');
   expect(draft.match(/or instead: - \{ rename/g)?.length ?? 0).toBeLessThanOrEqual(5);
 });
@@ -1447,6 +1448,62 @@ test('a member is renamed only where no other new name has its words', () => {
   expect(proposedRules(book).get('create')).toEqual([]);
   expect(questionsOf(book)).toContain('V2 has total_price_set as well');
 });
+
+/** Two text members in one object of responses, by their names and descriptions, and what both versions have beside them. */
+type WordedRow = [what: string, old: object, young: object, beside: object, doubt: string | undefined];
+
+test.each<WordedRow>([
+  [
+    'V2 still has the old name elsewhere',
+    { paymentData: { ...text, description: 'A value to submit.' } },
+    { threeDSPaymentData: { ...text, description: 'A value to submit as `paymentData`.' } },
+    { action: objectOf({ paymentData: text }) },
+    'V2 still has action.paymentData, which may be it',
+  ],
+  [
+    'V2 still has the old name elsewhere, and no text says more',
+    { payment_data: text },
+    { card_payment_data: text },
+    { action: objectOf({ payment_data: text }) },
+    'V2 still has action.payment_data, which may be it',
+  ],
+  [
+    'V1 says to use another one',
+    { billing_name: { ...text, description: 'Deprecated: use `payer.full_name` instead.' } },
+    { billing_name_line: text },
+    { payer: objectOf({ full_name: text }) },
+    "V1's description says to use payer.full_name instead, and V2 has that",
+  ],
+  [
+    'the descriptions are equal, whatever else has the name',
+    { billing_name: { ...text, description: 'Who pays.' } },
+    { billing_full_name: { ...text, description: 'Who pays.' } },
+    { payer: objectOf({ billing_name: text }) },
+    undefined,
+  ],
+  [
+    'V1 says to use the new one',
+    { billing_name: { ...text, description: 'Deprecated: use billing_full_name instead.' } },
+    { billing_full_name: text },
+    {},
+    undefined,
+  ],
+  [
+    'the name is another spelling',
+    { customerID: text },
+    { customer_id: text },
+    { payer: objectOf({ customerID: text }) },
+    undefined,
+  ],
+])(
+  'a rename by words alone is a question where a word speaks against it: %s',
+  (_, old, young, beside, doubt) => {
+    const members = (own: object): Record<string, unknown> => ({ id: text, ...own, note: text, ...beside });
+    const book = bookOf(objectOf(members(old)), objectOf(members(young)));
+    expect(proposedRules(book).get('create')).toHaveLength(doubt === undefined ? 1 : 0);
+    expect(questionsOf(book)).toEqual(doubt === undefined ? [] : [doubt]);
+  },
+);
 
 test('a body that becomes a member is not a wrapper, with any schema inside', () => {
   const ticket = {
