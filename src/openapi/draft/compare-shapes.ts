@@ -16,6 +16,7 @@ import {
   textUnits,
   unitsIn,
 } from './conversions.ts';
+import { findFlats, type FlatMove, type FoundFlat } from './find-flats.ts';
 import { type FoundLookup, isKeyOf, lookupsFor, type LookupTarget } from './find-lookups.ts';
 import {
   isAlike,
@@ -117,6 +118,14 @@ export type FoundRule =
     }
   | { readonly rule: 'nest'; readonly in: Path; readonly members: readonly string[]; readonly under: string }
   | {
+      /** Moves members of an object to the object around it; `isWhole` also removes the object. */
+      readonly rule: 'flatten';
+      readonly in: Path;
+      readonly member: string;
+      readonly moves: readonly FlatMove[];
+      readonly isWhole: boolean;
+    }
+  | {
       readonly rule: 'strip';
       readonly in: Path;
       readonly member: string;
@@ -174,6 +183,7 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
   'list',
   'first',
   'move',
+  'flatten',
   'nest',
   'lookup',
 ];
@@ -283,6 +293,7 @@ function targetsOf(found: FoundRule): readonly Path[] {
     return [[...found.in, found.to]];
   if (found.rule === 'move' || found.rule === 'copy') return [[...found.in, ...found.to]];
   if (found.rule === 'nest') return found.members.map((name) => [...found.in, found.under, name]);
+  if (found.rule === 'flatten') return found.moves.map(([, to]) => [...found.in, to]);
   return found.rule === 'default' ? [[...found.in, found.member]] : [];
 }
 
@@ -529,6 +540,7 @@ function differs(first: InnerPair, source: ShapeSource): boolean {
 /** The members with other names or places in two objects, which do not depend on their surroundings. */
 interface FoundMoves {
   readonly nests: readonly FoundNest[];
+  readonly flats: readonly FoundFlat[];
   readonly renames: Renames;
 }
 
@@ -539,7 +551,11 @@ function foundIn(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: bool
   const known = foundMoves.get(pair);
   if (known !== undefined) return known;
   const nests = findNests(v1, v2, gone, isRecorded);
-  const found = { nests, renames: findRenames(v1, v2, { nests, isRecorded }) };
+  const settled = new Set(
+    nests.flatMap(({ under, members }) => [under, ...members.map(({ from: name }) => name)]),
+  );
+  const flats = isRecorded ? [] : findFlats(v1, v2, settled);
+  const found = { nests, flats, renames: findRenames(v1, v2, { nests, flats, isRecorded }) };
   foundMoves.set(pair, found);
   return found;
 }
@@ -548,7 +564,7 @@ function foundIn(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: bool
 function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const objects: Objects = { v1, v2, path };
   const gone = [...v1.members.keys()].filter((name) => !v2.members.has(name));
-  const { nests, renames } = foundIn(v1, v2, gone, work.isRecorded);
+  const { nests, renames, flats } = foundIn(v1, v2, gone, work.isRecorded);
   const moves = new Map(nests.map((nest) => [nest, movesOf(nest, renames.accepted, objects, work)] as const));
   const moved = new Set([...moves.values()].flat().map(({ from }) => from));
   const renamed = new Map(
@@ -557,11 +573,20 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
       .map((rename) => [rename.from, { ...rename, doubt: renameDoubt(rename, objects, work) }] as const),
   );
   for (const rename of renamed.values()) addRename(rename, objects, work);
-  const taken = takenPlaces(renamed.values(), moves);
+  const flattened = new Map(
+    flats
+      .filter((flat) => !renamed.has(flat.member) && addFlat(flat, objects, work))
+      .map((flat) => [flat.member, flat] as const),
+  );
+  const flatNames = [...flattened.values()].flatMap((flat) => flat.moves.map(([, to]) => to));
+  const taken = takenPlaces(
+    [...renamed.values(), ...flatNames.map((to) => ({ to, doubt: undefined }))],
+    moves,
+  );
   askSwapped(objects, work);
   const before = work.findings.length;
   for (const name of gone) {
-    if (moved.has(name) || renamed.has(name)) continue;
+    if (moved.has(name) || renamed.has(name) || flattened.has(name)) continue;
     addGone(name, { ...objects, candidate: renames.rejected.get(name), taken }, work);
   }
   const likely = answeredByMoves(before, objects, work);
@@ -569,6 +594,7 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const arrived = new Set([
     ...[...renamed.values()].map(({ to }) => to),
     ...nests.map(({ under }) => under),
+    ...flatNames,
     ...likely,
   ]);
   askNewRequired(v1, v2, arrived, path, work);
@@ -579,9 +605,66 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
     const partner = v2.members.get(to);
     if (partner === undefined) continue;
     const doubt = rename?.doubt === undefined ? work.doubt : `it holds only if ${name} is ${to} in V2`;
-    compareMember(to, member, partner, path, { ...work, doubt, old: [...work.old, name] });
+    const { rest } = flattened.get(name) ?? {};
+    compareMember(to, rest === undefined ? member : { ...member, shape: rest }, partner, path, {
+      ...work,
+      doubt,
+      old: [...work.old, name],
+    });
   }
   for (const [nest, all] of moves) compareNested(nest, all, objects, work);
+}
+
+/**
+ * Adds the rule for an object of V1 whose members are in the object around it in V2; false if a part of it has to be looked up there, which
+ * the question about the object offers.
+ */
+function addFlat(flat: FoundFlat, objects: Objects, work: Work): boolean {
+  const { member, moves, missing, isPrefixed, rest } = flat;
+  const { v1, v2, path } = objects;
+  const shape = v1.members.get(member)?.shape ?? ANY_SHAPE;
+  if (missing.length > 0 && lookupRules({ name: member, shape }, v2, path, work).length > 0) return false;
+  const found: FoundRule = { rule: 'flatten', in: path, member, moves, isWhole: rest === undefined };
+  const strip: FoundRule = { rule: 'strip', in: path, member };
+  const evidence = `V2 has ${firstOf(moves.map(([, to]) => to))}, which ${moves.length === 1 ? 'has' : 'have'} the ${isPrefixed ? 'words' : 'names'} of ${firstOf(moves.map(([from]) => pathText([member, ...from])))}`;
+  const doubt = flatDoubt(flat, shape, objects, work);
+  const others = doubt === undefined || rest !== undefined ? [] : [strip];
+  const old = [...work.old, member];
+  addFinding({ found, confidence: isPrefixed ? 0.95 : 0.8, evidence, doubt, others, old }, work);
+  return true;
+}
+
+/** The doubt about an object whose members V2 has in the object around it: what could be lost, or be another value. */
+function flatDoubt(
+  { member, moves, missing, isPrefixed, rest }: FoundFlat,
+  shape: Shape,
+  { v1, v2, path }: Objects,
+  { places, old }: Work,
+): string | undefined {
+  const named = (inner: Path): string => pathText([...path, member, ...inner]);
+  if (missing.length > 0) return `V2 has no place for ${firstOf(missing.map(named))}`;
+  if (shape.isNullable) return `${named([])} may be null, which V2 would not get`;
+  if (rest === undefined && (shape.further !== '' || shape.unread.length > 0))
+    return `V1 may have more in ${named([])}, which V2 would not get`;
+  const gone = [...v1.members.keys()].find((name) => name !== member && !v2.members.has(name));
+  if (!isPrefixed && gone !== undefined) return `one of them may be ${pathText(path, gone)}`;
+  for (const [from, to] of moves) {
+    const [own, young] = [shapeAt(shape, from), v2.members.get(to)?.shape];
+    if (own === undefined || young === undefined) continue;
+    const name = isPrefixed ? [member, ...from].join('_') : from.join('_');
+    const value = valueDoubt({ name, shape: own }, { name: to, shape: young });
+    if (value !== undefined) return `of ${named(from)}, ${value}`;
+    const others = [...v1.members].filter(
+      ([other, { shape: around }]) => other !== member && !isPrefixed && shapeAt(around, from) !== undefined,
+    );
+    if (others.length > 0) return `V1 has ${pathText([...path, others[0]?.[0] ?? '', ...from])} as well`;
+  }
+  const targets = moves.map(([, to]) => [...path, to]);
+  const own = [path, old].flatMap((around) => moves.map(([from]) => [...around, member, ...from]));
+  const elsewhere = places
+    .of(own, ANY_SHAPE)
+    .filter((at) => !targets.some((target) => target.every((name, level) => at[level] === name)));
+  return elsewhere.length > 0 ? `V2 has ${placeWords(elsewhere)} as well` : unknownDoubt(v2, places);
 }
 
 /** Asks about two members that may have swapped names: V2 describes each as V1 describes the other one. */
@@ -981,7 +1064,7 @@ function addFinding(finding: Finding, { findings, doubt }: Work): void {
 type TakenPlaces = ReadonlyMap<string, 'with all in it' | 'itself'>;
 
 function takenPlaces(
-  renamed: Iterable<FoundRename>,
+  renamed: Iterable<Pick<FoundRename, 'to' | 'doubt'>>,
   moves: ReadonlyMap<FoundNest, readonly Move[]>,
 ): TakenPlaces {
   const taken = new Map<string, 'with all in it' | 'itself'>();
@@ -1039,12 +1122,13 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const named = candidate === undefined || candidate.confidence < ASKED_FROM ? [] : [candidate];
   const inside = named.flatMap(({ under, to }) => (under === undefined ? [] : [[...path, under, to]]));
   const all = [...inside, ...possible.filter((at) => !inside.some((one) => isSamePath(one, at)))];
-  const rules = all.flatMap((at) => rulesInto(name, shape, at, place, work));
+  const reached = all.map((at) => ({ at, into: rulesInto(name, shape, at, place, work) }));
+  const rules = reached.flatMap(({ into }) => into);
   const [likeliest, ...others] = all.some(isLikelyAt) ? rules : [];
   const doubt =
     all.length > 0 ? goneQuestion(all) : (unknownDoubt(v2, work.places) ?? namedDoubt(shape, place, work));
   if (likeliest !== undefined && !work.isRecorded) {
-    const [first = []] = all;
+    const first = reached.find(({ into }) => into.length > 0)?.at ?? [];
     const link = linkTo(first);
     const why = `V2 has ${pathText(first)}, which may be the same member${link === undefined ? '' : `: ${link}`}`;
     addFinding(
@@ -1808,6 +1892,7 @@ function compareNested(
 
 interface RenameOptions {
   readonly nests: readonly FoundNest[];
+  readonly flats?: readonly FoundFlat[];
   /** True for recorded traffic, in which a rename is always a question. */
   readonly isRecorded: boolean;
 }
@@ -1819,9 +1904,15 @@ interface Renames {
 }
 
 /** Finds V2's names of the members that only V1 has, among those that only V2 has, also in the sub-objects of nests. */
-export function findRenames(v1: Shape, v2: Shape, { nests, isRecorded }: RenameOptions): Renames {
-  const moved = new Set(nests.flatMap(({ members }) => members.map(({ from }) => from)));
-  const targets = new Set(nests.map(({ under }) => under));
+export function findRenames(v1: Shape, v2: Shape, { nests, flats = [], isRecorded }: RenameOptions): Renames {
+  const moved = new Set([
+    ...nests.flatMap(({ members }) => members.map(({ from }) => from)),
+    ...flats.filter(({ isPrefixed }) => isPrefixed).map(({ member }) => member),
+  ]);
+  const targets = new Set([
+    ...nests.map(({ under }) => under),
+    ...flats.filter(({ isPrefixed }) => isPrefixed).flatMap(({ moves }) => moves.map(([, to]) => to)),
+  ]);
   const gone = looseMembers(v1, v2, (name) => moved.has(name));
   const young = [
     ...looseMembers(v2, v1, (name) => targets.has(name)).map((member) => ({ member, under: undefined })),

@@ -106,6 +106,8 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
         young.has(found.under) &&
         found.members.some((name) => old.has(name) && (!young.has(name) || !old.has(found.under)))
       );
+    case 'flatten':
+      return old?.has(found.member) === true && found.moves.some(([, to]) => young.has(to) && !old.has(to));
     case 'move':
       return old?.has(found.member) === true && shapeAt(v2, [...found.in, ...found.to]) !== undefined;
     case 'list':

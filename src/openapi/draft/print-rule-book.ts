@@ -333,6 +333,15 @@ export function printRule(found: FoundRule): readonly string[] {
       const members = list(found.members.map((name) => pathText([name])));
       return [`{ nest: ${members}${place(found.in)}, under: ${scalar(pathText([found.under]))} }`];
     }
+    case 'flatten': {
+      const own = pathText(found.in, found.member);
+      const moves = found.moves.map(([from, to]) => {
+        const inner = scalar(pathText([...found.in, found.member, ...from]));
+        return `{ move: ${inner}, to: ${scalar(pathText([...found.in, to]))} }`;
+      });
+      // What is left of the object is empty.
+      return [...moves, ...(found.isWhole ? [`{ strip: ${scalar(own)} }`] : [])];
+    }
     case 'map':
       return [printValueMap(found.values, pathText([found.member]), found.in)];
   }
@@ -416,6 +425,11 @@ export function printUndone(found: FoundRule, base: Path): readonly string[] {
       const members = list(found.members.map((name) => pathText([name])));
       return [`{ unnest: ${scalar(pathText(path, found.under))}, members: ${members} }`];
     }
+    case 'flatten':
+      return found.moves.map(([from, to]) => {
+        const inner = scalar(pathText([...path, found.member, ...from]));
+        return `{ move: ${scalar(pathText([...path, to]))}, to: ${inner} }`;
+      });
     case 'map': {
       const pairs = found.values.map(([from, to]) => [to, from] as const);
       return [printValueMap(pairs, pathText(path, found.member))];

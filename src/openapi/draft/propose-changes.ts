@@ -242,6 +242,11 @@ function requestNames(
         return [`${around.join('-')}-places`, `Members move into ${pathText([...found.in, ...around])}.`];
       }
       return [`${found.to.join('-')}-place`, `${path} becomes ${pathText([...found.in, ...found.to])}.`];
+    case 'flatten': {
+      const from = listOf(found.moves.map(([inner]) => pathText([...found.in, member, ...inner])));
+      const to = listOf(found.moves.map(([, name]) => pathText(found.in, name)));
+      return [`flat-${member}`, `${from} become${found.moves.length === 1 ? 's' : ''} ${to}.`];
+    }
     case 'list':
       return [`${found.to}-list`, `${path} becomes the list ${pathText(found.in, found.to)}.`];
     case 'lookup':

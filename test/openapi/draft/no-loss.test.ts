@@ -273,6 +273,7 @@ function requestRule(found: FoundRule): RequestRule {
     case 'default':
     case 'list':
     case 'first':
+    case 'flatten':
     case 'move':
     case 'copy':
     case 'lookup':
