@@ -104,12 +104,6 @@ export async function editRuleBook(
   return { ruleBook: after.ruleBook };
 }
 
-/** The offset of the line after the one with `offset`. */
-export function lineAfter(text: string, offset: number): number {
-  const feed = text.indexOf('\n', offset);
-  return feed === -1 ? text.length : feed + 1;
-}
-
 /** The name, or the first unused one with a number after it. */
 export function freeName(wanted: string, mark: '-' | '_', taken: ReadonlySet<string>): string {
   let free = wanted;

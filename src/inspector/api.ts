@@ -18,10 +18,10 @@
  * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /series` | `by=minute\|hour\|day` (minute) | `SeriesView`: six hours, two weeks or two years, with the changes by operators |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail\|eml` | `Report` |
- * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days) | `EndPlan` |
+ * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days), `avoid` (days without a brownout) | `EndPlan` |
  * | `GET /clients/table` | `q`, `sort`, `order=reversed`, `offset`, `limit` (1–500, 50) | `ClientsTable` |
  * | `GET /clients/:client` | | `ClientDetail`; 404 |
- * | `GET /timeline` | `zone`, `own`, `lead` as for `/plan` | `Timeline` |
+ * | `GET /timeline` | `zone`, `own`, `lead`, `avoid` as for `/plan` | `Timeline` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
@@ -330,10 +330,22 @@ export interface EndPlan {
   readonly caveat?: string;
   /** The clients that still use V1, in the order of the rows of the part *Clients*. */
   readonly clients: readonly ClientNotice[];
-  /** The command that writes the plan into the rule book in force; absent where there is nothing to plan. */
+  /** Days from the deprecation to the sunset that it was made with; absent, like the next three, if there is nothing to plan. */
+  readonly leadDays?: number;
+  /** The lines that declare it in the rule book in force, and those whose place they take. */
+  readonly lines?: PlanLines;
+  /** Path of the rule book in force. */
+  readonly ruleFile?: string;
+  /** The command that writes these lines, as one starts this program here. */
   readonly command?: string;
   /** Its dates; absent where there is nothing to plan. */
   readonly proposal?: EndProposal;
+}
+
+/** The lines of a rule book that declare a plan, and those of it whose place they take; each ends with a line feed. */
+export interface PlanLines {
+  readonly added: string;
+  readonly removed: string;
 }
 
 /** The first notice of a client that still uses V1. */

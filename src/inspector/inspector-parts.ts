@@ -59,7 +59,7 @@ export interface InspectorParts extends GuardOptions {
   readonly loggedEntry?: ((requestId: string) => Promise<Entry | undefined>) | undefined;
   /** Makes a plan for the end of V1 from the log file, in its own thread; absent without a file. */
   readonly planEnd?:
-    | ((work: Omit<PlanWork, 'kind' | 'logFile' | 'ruleFile'>) => ReturnType<RunInThread>)
+    | ((work: Omit<PlanWork, 'kind' | 'logFile' | 'ruleFile' | 'program'>) => ReturnType<RunInThread>)
     | undefined;
   /** Returns the rule book of an entry by its hash; undefined once it is no longer in memory. */
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;

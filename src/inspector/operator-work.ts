@@ -65,11 +65,18 @@ interface RequestsWork {
 }
 
 /** A plan for the end of V1, from a log file and the rotated files beside it. */
-export interface PlanWork extends Omit<PlanOptions, 'gaps' | 'avoid'> {
+export interface PlanWork extends Omit<PlanOptions, 'gaps' | 'avoid' | 'leadDays'> {
   readonly kind: 'plan';
   readonly logFile: string;
-  /** Path of the rule book in force. */
+  /** Path and text of the rule book in force. */
   readonly ruleFile: string;
+  readonly ruleText: string;
+  /** The command that starts this program, as a person writes it. */
+  readonly program: string;
+  /** Days from the deprecation to the sunset; those of the rule book, or else 90, if absent. */
+  readonly lead?: number | undefined;
+  /** Days without a brownout, as `plan --avoid` takes them. */
+  readonly avoid?: readonly string[];
   /** IANA name. */
   readonly zone: string;
   /** A sentence that names the replica of the log; absent for a log of all replicas. */

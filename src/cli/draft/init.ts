@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { program } from '../../node/rule-books.ts';
 import { join, relative, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { errorCode } from '../../node/files.ts';
@@ -364,10 +365,4 @@ function faultsOf({ line, headers, body }: TextMessage, service: DescribedServic
   const [method = '', target = ''] = line.split(' ');
   const fields = new Map(headers);
   return service.faultsOf({ method, target, body, field: (name) => fields.get(name) });
-}
-
-/** The command that starts this program, as a person writes it. */
-export function program(): string {
-  if (import.meta.url.endsWith('.ts')) return 'npm run -s gateway --';
-  return process.env['npm_command'] === 'exec' ? 'npx capture-gateway' : 'capture-gateway';
 }

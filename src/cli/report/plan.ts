@@ -1,8 +1,9 @@
 import { stdout } from 'node:process';
-import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair } from 'yaml';
 import { readClientNames } from '../../node/admin/names.ts';
 import { PlanTally } from '../../report/plan/activity.ts';
+import { avoidedDays } from '../../report/plan/avoided-days.ts';
 import { DEFAULT_LEAD_DAYS, endWarnings, makePlan, type Plan, PLAN_PREFIX } from '../../report/plan/plan.ts';
+import { withPlan } from '../../node/log/plan-lines.ts';
 import {
   planJson,
   planMarkdown,
@@ -17,13 +18,11 @@ import {
   type RehearsedBrownout,
   type RehearsedDay,
 } from '../../report/plan/rehearse.ts';
-import { readWindow, weekdayOf, Zone } from '../../report/plan/zone.ts';
+import { readWindow, Zone } from '../../report/plan/zone.ts';
 import type { GivenBook } from '../../report/log-books.ts';
 import type { LogGap } from '../../report/log-gaps.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
-import { DAY_MS } from '../../report/tally/time-slots.ts';
 import { counted, jsonText, terminalText } from '../../report/text.ts';
-import { readInstant } from '../../rules/rollout.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
@@ -31,7 +30,6 @@ import {
   FAILURE,
   givenBook,
   isFault,
-  lineAfter,
   junk,
   unreadable,
 } from '../command-fault.ts';
@@ -73,7 +71,8 @@ export async function runPlan(
   options: PlanCommandOptions,
 ): Promise<CommandFault | undefined> {
   const avoided = readAvoided(options);
-  if ('fault' in avoided) return avoided;
+  if (typeof avoided !== 'function')
+    return { fault: avoided.fault, ...('isJunk' in avoided ? { isJunk: avoided.isJunk } : {}) };
   // The rule book that gets the plan is the one whose dates apply, so that the file says what is printed.
   const into = options.into === true ? options.rules : options.into;
   const opened = await openInputs({ ...options, rules: into ?? options.rules });
@@ -91,7 +90,7 @@ export async function runPlan(
     names,
     rollout: book?.rollout,
     gaps: read.gaps,
-    avoid: (day) => avoided.days.has(day) || avoided.weekdays.has(weekdayOf(day)),
+    avoid: avoided,
   });
   if (plan === undefined) {
     process.exitCode = FAILURE;
@@ -303,38 +302,20 @@ function zoneOf(name: string | undefined): Zone {
   return zone;
 }
 
-/** Most days of one range to avoid. */
-const MAX_AVOIDED = 366;
-
-/** Days without a brownout: since 1970, and days of each week from 0, Monday. */
-interface Avoided {
-  readonly days: Set<number>;
-  readonly weekdays: Set<number>;
-}
-
 const OPTION = '--avoid ';
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
 
 /** Reads the days of `--avoid`, and those of a file with one, or a range, at the begin of each line. */
-function readAvoided({ avoid = [], holidays }: PlanCommandOptions): Avoided | CommandFault {
-  const avoided: Avoided = { days: new Set(), weekdays: new Set() };
+function readAvoided({
+  avoid = [],
+  holidays,
+}: PlanCommandOptions): ReturnType<typeof avoidedDays> | CommandFault {
   const listed = holidays === undefined ? [] : linesOf(holidays);
   if ('fault' in listed) return listed;
   const all = [...avoid.map((text) => ({ text, where: OPTION })), ...listed];
-  for (const { text, where } of all) {
-    const weekday = WEEKDAYS.findIndex((name) => name.toLowerCase() === text.trim().toLowerCase());
-    if (weekday !== -1) avoided.weekdays.add(weekday);
-    else {
-      const range = rangeOf(text);
-      if ('fault' in range)
-        return {
-          isJunk: where !== OPTION,
-          fault: `${where}${text}: ${range.fault}; write 2026-12-25, 2026-12-24..2027-01-02 or a weekday such as Friday.`,
-        };
-      for (let day = range.first; day <= range.last; day += 1) avoided.days.add(day);
-    }
-  }
-  return avoided;
+  const read = avoidedDays(all.map(({ text }) => text));
+  if (typeof read === 'function') return read;
+  const where = all[read.at]?.where ?? OPTION;
+  return { isJunk: where !== OPTION, fault: `${where}${read.fault}` };
 }
 
 /** The days of a list of holidays: the first word of each line; blank lines and comments (`#`) have none. */
@@ -349,29 +330,6 @@ function linesOf(path: string): readonly { readonly text: string; readonly where
     const [text = ''] = line.trim().split(/[\s,;]/);
     return text === '' || text.startsWith('#') ? [] : [{ text, where: `${path}:${at + 1}: ` }];
   });
-}
-
-/** Reads `2026-12-25` and `2026-12-24..2027-01-02` as days since 1970. */
-function rangeOf(text: string): { readonly first: number; readonly last: number } | CommandFault {
-  const [from = '', until = from, ...more] = text.split('..').map((day) => day.trim());
-  if (more.length > 0) return { fault: 'a range has two days' };
-  if (from === '' && until === '') return { fault: 'it is empty' };
-  // Without a last day there would be none for the sunset either.
-  if (until === '') return { fault: 'the range has no last day' };
-  if (from === '') return { fault: 'the range has no first day' };
-  const [first, last] = [dayIn(from), dayIn(until)];
-  if (first === undefined) return { fault: `${from} is not a day` };
-  if (last === undefined) return { fault: `${until} is not a day` };
-  if (last < first) return { fault: 'the range ends before it begins' };
-  return last - first < MAX_AVOIDED
-    ? { first, last }
-    : { fault: `the range has ${last - first + 1} days, and ${MAX_AVOIDED} at most can be avoided` };
-}
-
-/** Reads a day, without a time, as days since 1970. */
-function dayIn(text: string): number | undefined {
-  const time = /^\d{4}-\d{2}-\d{2}$/.test(text) ? readInstant(text) : undefined;
-  return time === undefined ? undefined : time / DAY_MS;
 }
 
 /** Writes output, which can be large, and waits until it is flushed. */
@@ -426,155 +384,4 @@ export async function writePlan(path: string, plan: Plan): Promise<WrittenPlan> 
   if ('faults' in edited) return edited;
   const own = edited.ruleBook.rollout?.brownouts.filter(({ id }) => !id.startsWith(PLAN_PREFIX)) ?? [];
   return { kept: own.length === 0 ? '' : `Its other brownouts stay: ${own.map(({ id }) => id).join(', ')}.` };
-}
-
-/** Adds a plan to the text of a rule book; undefined if that is not written in block style. */
-function withPlan(text: string, plan: Plan): string | undefined {
-  const ended = text === '' || text.endsWith('\n') ? text : `${text}\n`;
-  const document: Document = parseDocument(ended, { version: '1.2', schema: 'core', stringKeys: true });
-  const { contents } = document;
-  if (!isMap(contents) || contents.flow === true) return undefined;
-  const edits: TextEdit[] = [];
-  const added: string[] = [];
-  const find = (key: string): Pair | undefined =>
-    contents.items.find(({ key: name }) => isScalar(name) && name.value === key);
-  const zone = new Zone(plan.zone);
-  const inZone = (at: number): string => ` # ${zone.text(at)} ${plan.zone}`;
-  // A gateway elsewhere would otherwise count days by the clock of its own machine.
-  if (find('zone') === undefined && plan.zone !== 'UTC') added.push(`zone: ${plan.zone}\n`);
-  if (find('deprecation') === undefined)
-    added.push(`deprecation: ${timeText(plan.deprecation)}${inZone(plan.deprecation)}\n`);
-  const lead = plan.leadDays === DEFAULT_LEAD_DAYS ? '' : `, lead: ${plan.leadDays}`;
-  const sunset = find('sunset');
-  if (sunset === undefined)
-    added.push(
-      `sunset: { at: ${timeText(plan.sunset)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }${inZone(plan.sunset)}\n`,
-    );
-  else if (isMap(sunset.value)) {
-    const at = sunset.value.get('at', true);
-    if (!isScalar(at) || !replaceNode(edits, at, timeText(plan.sunset))) return undefined;
-    const old = sunset.value.get('lead', true);
-    if (isScalar(old)) replaceNode(edits, old, String(plan.leadDays));
-    else if (lead !== '') {
-      const end = at.range?.[1];
-      const { flow } = sunset.value;
-      if (end === undefined) return undefined;
-      const indent = ' '.repeat(columnOf(ended, sunset.value.range?.[0] ?? 0));
-      edits.push({
-        from: end,
-        until: end,
-        insert: flow === true ? lead : `\n${indent}lead: ${plan.leadDays}`,
-      });
-    }
-  } else if (
-    !isScalar(sunset.value) ||
-    !replaceNode(
-      edits,
-      sunset.value,
-      lead === '' ? timeText(plan.sunset) : `{ at: ${timeText(plan.sunset)}, after: serve${lead} }`,
-    )
-  )
-    return undefined;
-  const brownouts = find('brownouts');
-  // Existing brownouts are better than none.
-  if (plan.brownouts.length === 0) return finished(ended, edits, added);
-  if (brownouts === undefined) added.push(`brownouts:\n${brownoutLines(plan, '  ')}`);
-  else {
-    const list = brownouts.value;
-    if (!isSeq(list) || list.range === null || list.range === undefined) return undefined;
-    if (list.items.length === 0) {
-      // Written as `[]`.
-      edits.push({
-        from: list.range[0],
-        until: list.range[1],
-        insert: `\n${brownoutLines(plan, '  ').trimEnd()}`,
-      });
-    } else {
-      if (list.flow === true) return undefined;
-      const indent = ' '.repeat(columnOf(ended, ended.lastIndexOf('-', startOf(list.items[0]) ?? 0)));
-      let end: number | undefined;
-      for (const item of list.items) {
-        const start = startOf(item);
-        if (!isMap(item) || start === undefined || item.range === null || item.range === undefined)
-          return undefined;
-        const from = lineStart(ended, ended.lastIndexOf('-', start));
-        end = lineAfter(ended, item.range[1] - 1);
-        const id = item.get('id');
-        if (typeof id === 'string' && id.startsWith(PLAN_PREFIX))
-          edits.push({ from, until: end, insert: '' });
-      }
-      if (end === undefined) return undefined;
-      edits.push({ from: end, until: end, insert: brownoutLines(plan, indent) });
-    }
-  }
-  return finished(ended, edits, added);
-}
-
-interface TextEdit {
-  readonly from: number;
-  readonly until: number;
-  readonly insert: string;
-}
-
-function finished(text: string, edits: readonly TextEdit[], added: readonly string[]): string {
-  return applied(text, edits) + (added.length === 0 ? '' : `${separator(text)}${added.join('')}`);
-}
-
-function applied(text: string, edits: readonly TextEdit[]): string {
-  let result = '';
-  let at = 0;
-  for (const { from, until, insert } of edits.toSorted((one, other) => one.from - other.from)) {
-    result += text.slice(at, from) + insert;
-    at = until;
-  }
-  return result + text.slice(at);
-}
-
-function separator(text: string): string {
-  return text === '' || text.endsWith('\n\n') ? '' : '\n';
-}
-
-function replaceNode(
-  edits: TextEdit[],
-  { range }: { readonly range?: readonly [number, number, number] | null | undefined },
-  insert: string,
-): boolean {
-  if (range === undefined || range === null) return false;
-  edits.push({ from: range[0], until: range[1], insert });
-  return true;
-}
-
-function startOf(item: unknown): number | undefined {
-  return isMap(item) ? item.range?.[0] : undefined;
-}
-
-function lineStart(text: string, at: number): number {
-  return text.lastIndexOf('\n', at) + 1;
-}
-
-function columnOf(text: string, at: number): number {
-  return at - lineStart(text, at - 1);
-}
-
-/** One line for each brownout, with its local time in a comment, since the file has UTC. */
-function brownoutLines({ brownouts, zone: name }: Plan, indent: string): string {
-  const zone = new Zone(name);
-  return brownouts
-    .map(({ id, from, until, clients, except }) => {
-      const scope = [
-        clients === undefined ? '' : `, clients: [${clients.map(quoted).join(', ')}]`,
-        except === undefined ? '' : `, except: [${except.map(quoted).join(', ')}]`,
-      ].join('');
-      return `${indent}- { id: ${id}, from: ${timeText(from)}, until: ${timeText(until)}${scope} } # ${zone.text(from)} ${name}\n`;
-    })
-    .join('');
-}
-
-/** Quotes a hash, since one such as 1234567890123456 would be a number. */
-function quoted(hash: string): string {
-  return `'${hash}'`;
-}
-
-function timeText(at: number): string {
-  return new Date(at).toISOString().replace('.000Z', 'Z');
 }

@@ -27,6 +27,7 @@ import type { GuideDocument } from '../../report/guide/guide-document.ts';
 import { guideLetter, guideMail, guideMessage } from '../../report/guide/guide-letter.ts';
 import { digestMarkdown, digests, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { Guide } from '../../report/guide/guide.ts';
+import { lineAfter } from '../../report/line-diff.ts';
 import { guideSkill } from '../../report/guide/skill.ts';
 import { censusMarkdown, reportCsv, reportMarkdown, skippedLines } from '../../report/report-text.ts';
 import type { LogBooks } from '../../report/log-books.ts';
@@ -42,7 +43,6 @@ import {
   freeName,
   givenBook,
   isFault,
-  lineAfter,
   junk,
   openRuleBook,
   unreadable,

@@ -2,7 +2,7 @@ import type { Hono } from 'hono';
 import type { GuideDocument } from '../../report/guide/guide-document.ts';
 import { guideLetter, guideMail, guideMessage } from '../../report/guide/guide-letter.ts';
 import { GUIDE_POLICY, guideMarkdown } from '../../report/guide/guide-text.ts';
-import { DEFAULT_LEAD_DAYS } from '../../report/plan/plan.ts';
+import { AVOIDED_FORM, avoidedDays, listedDays } from '../../report/plan/avoided-days.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
 import { makeReportInSteps, type Report } from '../../report/report.ts';
@@ -21,7 +21,7 @@ import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorGroups, problemsAmong } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
-import type { RunInThread } from '../operator-work.ts';
+import type { PlanWork, RunInThread } from '../operator-work.ts';
 import { overviewOf, stateSentence } from '../overview.ts';
 import { apart } from '../problems.ts';
 import { failure, jsonResponse, partsResponse, pause, queryFault } from './responses.ts';
@@ -34,7 +34,11 @@ const ZONE = {
   accepts: isZone,
   words: 'the name of a time zone such as Europe/Berlin',
 };
-const PLAN_QUERY = { zone: ZONE, own: ZONE, lead: DAYS };
+const AVOID = {
+  accepts: (text: string) => typeof avoidedDays(listedDays(text)) === 'function',
+  words: `days without a brownout (${AVOIDED_FORM}; several with commas)`,
+};
+const PLAN_QUERY = { zone: ZONE, own: ZONE, lead: DAYS, avoid: AVOID };
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8';
 const GUIDE_HEADERS = {
   'Content-Type': 'text/html; charset=utf-8',
@@ -89,8 +93,17 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     );
   });
   app.get('/overview', async () => jsonResponse(await overview(parts)));
-  const planFor = ({ zone, own = 'UTC', lead }: Readonly<Record<string, string>>): Promise<Response> =>
-    plans(zone ?? parts.rules().current.ruleBook.zone ?? own, lead === undefined ? undefined : Number(lead));
+  const planFor = ({
+    zone,
+    own = 'UTC',
+    lead,
+    avoid = '',
+  }: Readonly<Record<string, string>>): Promise<Response> =>
+    plans({
+      zone: zone ?? parts.rules().current.ruleBook.zone ?? own,
+      lead: lead === undefined ? undefined : Number(lead),
+      avoid: listedDays(avoid),
+    });
   app.get('/plan', async (c) => {
     const fault = queryFault(c.req.query(), PLAN_QUERY);
     return fault === undefined ? await planFor(c.req.query()) : failure(400, 'bad-query', fault);
@@ -220,10 +233,12 @@ export async function reportOf(parts: InspectorParts, goneAfterDays?: number): P
 }
 
 /** Returns a function that makes plans for the end of V1, and reuses recent ones. */
-function endPlans(parts: InspectorParts): (zone: string, lead: number | undefined) => Promise<Response> {
+function endPlans(
+  parts: InspectorParts,
+): (choices: Required<Pick<PlanWork, 'zone' | 'avoid'>> & Pick<PlanWork, 'lead'>) => Promise<Response> {
   const { planEnd, time, names } = parts;
   const plans = new Map<string, { readonly until: number; readonly made: ReturnType<RunInThread> }>();
-  return async (zone, lead) => {
+  return async ({ zone, lead, avoid }) => {
     if (planEnd === undefined) {
       const made = [
         'No plan: this gateway writes no log file. Set --log-file, or save its stdout and run capture-gateway plan with it.',
@@ -232,15 +247,18 @@ function endPlans(parts: InspectorParts): (zone: string, lead: number | undefine
     }
     const now = time();
     for (const [key, { until }] of plans) if (until <= now) plans.delete(key);
-    const key = `${zone} ${lead ?? ''}`;
+    const key = `${zone} ${lead ?? ''} ${avoid.join(' ')}`;
     let plan = plans.get(key);
     if (plan === undefined) {
-      const { rollout } = parts.rules().current.ruleBook;
+      const { current, text } = parts.rules();
+      const { rollout } = current.ruleBook;
       const { replica } = stateOf(parts);
       const made = planEnd({
         now,
         zone,
-        leadDays: lead ?? rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
+        lead,
+        avoid,
+        ruleText: text,
         goneAfterDays: GONE_AFTER_DAYS,
         names: names(),
         rollout,

@@ -30,7 +30,7 @@ import { captureOptions, memoryShares, type Settings } from '../../settings/read
 import { settings as table } from '../../settings/settings.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
-import type { RuleBooks } from '../rule-books.ts';
+import { program, type RuleBooks } from '../rule-books.ts';
 import { memoryLimit, SYSTEM_CLOCK } from '../runtime.ts';
 import { operatorLimits, OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './admin-server.ts';
@@ -305,6 +305,7 @@ function inspectorParts(
               kind: 'plan',
               logFile: resolve(logFile),
               ruleFile: resolve(settings.get(table.rules)),
+              program: program(),
               ...work,
             }),
     rulesOf: (hash) => books.get(hash),

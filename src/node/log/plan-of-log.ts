@@ -4,12 +4,15 @@ import type { OperatorResult } from '../../inspector/entries/export-entry.ts';
 import type { PlanWork } from '../../inspector/operator-work.ts';
 import { faultOfLogs, noEntry } from '../../report/log-gaps.ts';
 import { PlanTally } from '../../report/plan/activity.ts';
-import { makePlan, type Plan, type PlannedClient } from '../../report/plan/plan.ts';
+import { failureBody } from '../../inspector/routes/responses.ts';
+import { avoidedDays } from '../../report/plan/avoided-days.ts';
+import { DEFAULT_LEAD_DAYS, makePlan, type Plan, type PlannedClient } from '../../report/plan/plan.ts';
 import { planFigures, planParts } from '../../report/plan/plan-text.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { count, counted } from '../../report/text.ts';
 import { LOG_BYTES, readNewest } from './newest-log.ts';
+import { planLines } from './plan-lines.ts';
 
 /** Newest bytes of a log to read, and rows to show. */
 const LIMITS: PlanLimits = { bytes: LOG_BYTES, rows: 500 };
@@ -42,7 +45,7 @@ interface PlanLimits {
 
 /** Makes the plan for the end of V1 from a log file and the rotated ones beside it; it mentions limits that cut it. */
 export async function planOfLog(
-  { logFile, ruleFile, zone: name, whose, ...options }: PlanWork,
+  { logFile, ruleFile, ruleText, program, zone: name, whose, avoid = [], lead, ...options }: PlanWork,
   limits: PlanLimits = LIMITS,
 ): Promise<OperatorResult> {
   const zone = new Zone(name);
@@ -50,7 +53,15 @@ export async function planOfLog(
   const now = new Date(options.now).toISOString();
   const lines = new LineTally(counts, () => now);
   const { bytesRead, isWhole } = await readNewest(logFile, limits.bytes, lines);
-  const plan = makePlan(counts, { ...options, gaps: lines.gaps, avoid: () => false });
+  const avoided = avoidedDays(avoid);
+  if (typeof avoided !== 'function')
+    return { status: 422, value: failureBody(422, 'bad-days', avoided.fault) };
+  const plan = makePlan(counts, {
+    ...options,
+    leadDays: lead ?? options.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
+    gaps: lines.gaps,
+    avoid: avoided,
+  });
   const since = lines.coverage.flatMap((log) => log.since ?? []).sort()[0];
   const entries = lines.coverage.reduce((sum, log) => sum + log.entries, 0);
   const fault = faultOfLogs(lines.coverage);
@@ -81,8 +92,21 @@ export async function planOfLog(
           proposal: proposalOf(plan),
           figures: planFigures(plan),
           ...(plan.caveat === undefined ? {} : { caveat: plan.caveat }),
-          command: ['capture-gateway', 'plan', logFile, '--zone', name, '--into', ruleFile]
-            .map(shellWord)
+          leadDays: plan.leadDays,
+          lines: planLines(ruleText, plan),
+          ruleFile,
+          command: [
+            program,
+            'plan',
+            logFile,
+            '--zone',
+            name,
+            ...(lead === undefined ? [] : ['--lead', String(lead)]),
+            ...(avoid.length === 0 ? [] : ['--avoid', ...avoid]),
+            '--into',
+            ruleFile,
+          ]
+            .map((word, at) => (at === 0 ? word : shellWord(word)))
             .join(' '),
         }),
   };

@@ -44,6 +44,9 @@ async function bookWith(
   return path;
 }
 
+/** The command in a checkout. */
+const PROGRAM = 'npm run -s gateway -- ';
+
 test('first look: the state in a sentence, and what is wrong first, each with its exchanges', async () => {
   const gateway = await gatewayOfTest({ capture: 'bodies' });
   for (let n = 0; n < 3; n += 1)
@@ -565,11 +568,13 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   await expect.poll(() => figure('Time zone').textContent()).toBe('America/New_York');
   // Every command that stands there runs as it is, with the files of this gateway.
   const commands = (await page.locator('pre, code').allTextContents()).filter((text) =>
-    text.startsWith('capture-gateway '),
+    text.startsWith(PROGRAM),
   );
   expect(commands).toHaveLength(1);
   expect(commands[0]).toContain(` --into ${rules}`);
-  for (const { code, err } of await commandRuns(commands.map((text) => text.split(' ').slice(1))))
+  for (const { code, err } of await commandRuns(
+    commands.map((text) => text.slice(PROGRAM.length).split(' ')),
+  ))
     expect([code, err]).toEqual([0, expect.any(String)]);
   expect(await readFile(rules, 'utf8')).toContain('plan-1');
   // At 360 px only the tables scroll to the side.
@@ -589,18 +594,41 @@ test('a plan is proposed until the rule book declares it, and its dates are one 
   await session.send('Emulation.setTimezoneOverride', { timezoneId: 'America/New_York' });
   const notices = page.locator('td[data-label="Notices met"] small');
   await page.goto(`${before.adminOrigin}/?view=clients`);
-  await page.getByText('This command writes the plan into the rule book').waitFor();
+  await page.getByText('To declare this plan, add these lines').waitFor();
   await expect.poll(() => notices.count()).toBeGreaterThan(2);
   for (const words of await notices.allTextContents()) expect(words).toMatch(/^(?:none)?proposed/);
-  const written = page.locator('pre', { hasText: /^capture-gateway plan / });
-  const [, ...words] = (await written.innerText()).split(' ');
+  // Another lead time and days to avoid, by keyboard: the dates follow, in the lines and on the timeline.
+  const lines = page.locator('pre', { hasText: 'brownouts:' });
+  const proposed = await lines.innerText();
+  const lead = page.getByLabel('Days from deprecation to sunset');
+  expect(await lead.inputValue()).toBe('90');
+  await lead.fill('200');
+  await lead.press('Enter');
+  await expect.poll(() => lines.innerText()).toContain('lead: 200');
+  await expect.poll(() => page.evaluate('document.activeElement.inputMode')).toBe('numeric');
+  const avoid = page.getByLabel('Days without a brownout');
+  await avoid.fill('someday');
+  await avoid.press('Enter');
+  await page.getByText('The query parameter avoid takes days without a brownout').waitFor();
+  await avoid.fill('Monday, Tuesday');
+  await avoid.press('Enter');
+  await expect.poll(() => lines.innerText()).not.toMatch(/# (?:Mon|Tue) .*\n.*plan-/);
+  await avoid.fill('');
+  await avoid.press('Enter');
+  await lead.fill('90');
+  await lead.press('Enter');
+  await expect.poll(() => lines.innerText()).toBe(proposed);
+  const written = page.locator('pre', { hasText: PROGRAM });
+  const words = (await written.innerText()).slice(PROGRAM.length).split(' ');
   expect((await commandRun(words)).code).toBe(0);
+  // The command writes what the page shows.
+  expect(await readFile(settings.rules, 'utf8')).toContain(proposed.trim());
 
   const after = await gatewayOfTest(settings);
   const { sunset = '' } = await after.readJson<RolloutView>('/rollout');
   const [, dayThere = ''] = /^\w+ (.*) \d{4} /.exec(zone.text(Date.parse(sunset))) ?? [];
   await page.goto(`${after.adminOrigin}/?view=clients`);
-  await page.getByText('The rule book declares this plan. This command replaces it').waitFor();
+  await page.getByText(/^The rule book declares (?:this|a) plan\./).waitFor();
   await page.getByText(new RegExp(`^V1 ends on ${dayThere} .*00:00 GMT\\+1[01], as its`)).waitFor();
   await expect.poll(() => notices.first().textContent()).toMatch(/to come/);
   for (const view of ['overview', 'rollout']) {

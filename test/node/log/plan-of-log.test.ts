@@ -6,7 +6,9 @@ import type { EndPlan } from '../../../src/inspector/api.ts';
 import type { PlanWork } from '../../../src/inspector/operator-work.ts';
 import { planOfLog } from '../../../src/node/log/plan-of-log.ts';
 import { PlanTally } from '../../../src/report/plan/activity.ts';
-import { makePlan } from '../../../src/report/plan/plan.ts';
+import { avoidedDays } from '../../../src/report/plan/avoided-days.ts';
+import { makePlan, type Plan } from '../../../src/report/plan/plan.ts';
+import { planLines, withPlan } from '../../../src/node/log/plan-lines.ts';
 import { planParts } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
 import { entryAt, simulatedFleet } from '../../report/plan/fleet.ts';
@@ -29,7 +31,8 @@ const work: PlanWork = {
   ruleFile: '/etc/my rules.yaml',
   zone: ZONE.name,
   now: NOW,
-  leadDays: 90,
+  ruleText: 'format: 1\n',
+  program: 'npm run -s gateway --',
   goneAfterDays: 14,
   names: new Map(),
   rollout: undefined,
@@ -52,8 +55,16 @@ async function planned(
 test('a plan is made of a log and its rotated files, as of their entries', async () => {
   const counts = new PlanTally(ZONE);
   for (const entry of entries) counts.add(entry);
-  const { kind: _, logFile: __, ruleFile: ____, zone: ___, ...options } = work;
-  const plan = makePlan(counts, { ...options, gaps: [], avoid: () => false });
+  const { now, goneAfterDays, names, rollout } = work;
+  const plan = makePlan(counts, {
+    now,
+    goneAfterDays,
+    names,
+    rollout,
+    leadDays: 90,
+    gaps: [],
+    avoid: () => false,
+  });
   const { parts, clients, made, figures, command } = await planned();
   expect(parts).toEqual(planParts(plan ?? expect.fail('a plan')));
   expect(clients.map(({ client, because }) => [client, because])).toEqual(
@@ -70,7 +81,9 @@ test('a plan is made of a log and its rotated files, as of their entries', async
     'Had a notice before': `0 of ${all}`,
     'First notice by a planned brownout': `${reached} of ${all}`,
   });
-  expect(command).toBe(`capture-gateway plan ${logFile} --zone ${ZONE.name} --into '/etc/my rules.yaml'`);
+  expect(command).toBe(
+    `npm run -s gateway -- plan ${logFile} --zone ${ZONE.name} --into '/etc/my rules.yaml'`,
+  );
   expect(made).toEqual([
     `Made from ${entries.length.toLocaleString('en')} exchanges in ${logFile}, since ${ZONE.text(Date.parse(entries[0]?.time ?? ''))}.`,
   ]);
@@ -123,3 +136,63 @@ test('a log without entries has no plan', async () => {
   ]);
   expect(parts).toEqual([]);
 });
+
+test('a plan has the lead time and the days of its reader, and the lines that declare it', async () => {
+  const ruleText = [
+    '# Ours.',
+    'format: 1',
+    'sunset: { at: 2027-01-01, after: gone } # agreed',
+    'brownouts:',
+    "  - { id: mine, from: '2026-12-01T10:00:00Z', until: '2026-12-01T11:00:00Z' }",
+    "  - { id: plan-1, from: '2026-12-02T10:00:00Z', until: '2026-12-02T11:00:00Z' }",
+    '',
+  ].join('\n');
+  const avoid = ['Monday', '2026-12-24..2027-01-02'];
+  const choices = { ruleText, lead: 120, avoid };
+  const { leadDays, lines, command, proposal } = (await planOfLog({ ...work, ...choices })).value as EndPlan;
+  expect(leadDays).toBe(120);
+  expect(command).toContain(` --lead 120 --avoid Monday 2026-12-24..2027-01-02 --into `);
+  const days = proposal?.brownouts.map(({ from }) => ZONE.text(Date.parse(from))) ?? [];
+  expect(days.length).toBeGreaterThan(1);
+  for (const day of days) expect(day).not.toMatch(/^Mon|^(?:2[4-9]|3[01]) Dec/);
+  // Nothing but the plan's own lines changes, and they are those that the command writes.
+  expect(lines?.removed.split('\n').map((line) => line.trim().slice(0, 12))).toEqual([
+    'sunset: { at',
+    '- { id: plan',
+    '',
+  ]);
+  const plan = makePlanOf({ leadDays: 120, avoid: avoidedDays(avoid) });
+  const next = withPlan(ruleText, plan) ?? expect.fail('a text');
+  for (const line of lines?.added.split('\n') ?? []) expect(next).toContain(line);
+  expect(next).toContain('# Ours.');
+  expect(lines?.added).toContain('lead: 120');
+  // A book in another style gets the lines of one without dates.
+  expect(planLines('{ format: 1 }', plan)).toEqual({
+    added: expect.stringMatching(/^(?:zone: .*\n)?deprecation: .*\nsunset: .*\nbrownouts:\n/) as string,
+    removed: '',
+  });
+});
+
+test.each([
+  [['someday'], 'someday is not a day'],
+  [['2026-12-24..'], 'the range has no last day'],
+  [['Friday', '2026-12-24..2026-12-01'], 'the range ends before it begins'],
+])('days to avoid that are none are a fault: %j', async (avoid, fault) => {
+  expect(await planOfLog({ ...work, avoid })).toMatchObject({
+    status: 422,
+    value: { errors: [{ detail: expect.stringContaining(fault) as string }] },
+  });
+});
+
+function makePlanOf(more: {
+  readonly leadDays: number;
+  readonly avoid: ReturnType<typeof avoidedDays>;
+}): Plan {
+  const counts = new PlanTally(ZONE);
+  for (const entry of entries) counts.add(entry);
+  const { now, goneAfterDays, names, rollout } = work;
+  const { leadDays, avoid } = more;
+  if (typeof avoid !== 'function') throw new Error(avoid.fault);
+  const plan = makePlan(counts, { now, goneAfterDays, names, rollout, leadDays, avoid, gaps: [] });
+  return plan ?? expect.fail('a plan');
+}

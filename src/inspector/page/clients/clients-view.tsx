@@ -28,8 +28,8 @@ export function ClientsView(props: ClientsViewProps): VNode {
   const { announce } = props;
   const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
-  const timeline = useTimeline();
   const plan = usePlan();
+  const timeline = useTimeline(plan.query);
   if (report === undefined) return <Loading failure={failure} subject="the clients that call V1" />;
   const { newcomers = [] } = report;
   return (
@@ -50,7 +50,11 @@ export function ClientsView(props: ClientsViewProps): VNode {
       )}
       {/* After the end of V1 there is nothing to plan. */}
       {!hasEnded(rollout ?? {}, Date.now()) && (
-        <EndPlanCards {...plan} isDeclared={timeline !== undefined && hasPlan(timeline)} />
+        <EndPlanCards
+          plan={plan}
+          isDeclared={timeline !== undefined && hasPlan(timeline)}
+          announce={announce}
+        />
       )}
       {report.census.exchanges > 0 && <CensusCard census={report.census} announce={announce} />}
     </div>

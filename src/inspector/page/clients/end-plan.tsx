@@ -5,7 +5,18 @@ import { Zone } from '../../../report/plan/zone.ts';
 import type { EndPlan } from '../../api.ts';
 import { SMALL_LOG } from '../../operator-view.ts';
 import { type Asked, useAsked } from '../admin-client.ts';
-import { Card, Fact, Loading, ScrollTable, sentence, SentenceList } from '../parts.tsx';
+import {
+  type Announce,
+  Card,
+  CopyButton,
+  Fact,
+  Fault,
+  Loading,
+  type PageTools,
+  ScrollTable,
+  sentence,
+  SentenceList,
+} from '../parts.tsx';
 
 const REFRESH = 10_000;
 
@@ -22,25 +33,93 @@ const ZONES = [...new Set(['UTC', ZONE.name, ...Intl.supportedValuesOf('timeZone
 /** Parts of a plan that the view shows elsewhere: dates on the timeline, clients in their table. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['Clients', "Endings before V1's"]);
 
-/** A plan for the end of V1, proposed from the log, in a zone that the reader can choose. */
-export interface AskedPlan {
-  readonly asked: Asked<EndPlan>;
-  readonly zones: VNode;
+/** A reader's choices for a plan; empty for those of the rule book, or the defaults. */
+interface PlanChoices {
+  readonly zone: string;
+  readonly lead: string;
+  readonly avoid: string;
 }
 
-/** Asks for the plan, in the zone of the rule book until the reader chooses one. */
+const NO_CHOICES: PlanChoices = { zone: '', lead: '', avoid: '' };
+
+/** A plan for the end of V1, proposed from the log, with the reader's choices. */
+export interface AskedPlan {
+  readonly asked: Asked<EndPlan>;
+  /** The query that asks for it; the timeline asks for the same dates. */
+  readonly query: string;
+  readonly choices: PlanChoices;
+  readonly choose: (choices: PlanChoices) => void;
+}
+
+/** Asks for the plan, in the zone of the rule book, or else the browser's, until the reader chooses one. */
 export function usePlan(): AskedPlan {
   const [isSoon, setIsSoon] = useState(false);
-  // Empty until the reader chooses one; until then the rule book's zone applies or, without one, the browser's.
-  const [zone, setZone] = useState('');
-  const asked = useAsked<EndPlan>(
-    zone === '' ? `plan?own=${encodeURIComponent(ZONE.name)}` : `plan?zone=${encodeURIComponent(zone)}`,
-    isSoon ? REFRESH : PLAN_REFRESH,
-  );
+  const [choices, choose] = useState(NO_CHOICES);
+  const { zone, lead, avoid } = choices;
+  const query = new URLSearchParams({
+    ...(zone === '' ? { own: ZONE.name } : { zone }),
+    ...(lead === '' ? {} : { lead }),
+    ...(avoid === '' ? {} : { avoid }),
+  }).toString();
+  const asked = useAsked<EndPlan>(`plan?${query}`, isSoon ? REFRESH : PLAN_REFRESH);
   const { response, failure } = asked;
-  const isNextSoon = failure !== undefined || (response?.exchanges ?? SMALL_LOG) < SMALL_LOG;
+  const isRefused = failure?.status === 400;
+  const isNextSoon = !isRefused && (failure !== undefined || (response?.exchanges ?? SMALL_LOG) < SMALL_LOG);
   useEffect(() => setIsSoon(isNextSoon), [isNextSoon]);
-  return { asked, zones: zoneField(zone, setZone) };
+  return { asked, query, choices, choose };
+}
+
+/** The lead time, the days to avoid and the zone; a plan is made once a field is left, or with Enter. */
+function planFields({ asked: { response }, choices, choose }: AskedPlan): VNode {
+  const { lead, avoid, zone } = choices;
+  return (
+    <div class="plan-fields">
+      <ChoiceField
+        label="Days from deprecation to sunset"
+        inputMode="numeric"
+        chosen={lead === '' ? String(response?.leadDays ?? '') : lead}
+        choose={(text) => choose({ ...choices, lead: text })}
+      />
+      <ChoiceField
+        label="Days without a brownout"
+        inputMode="text"
+        placeholder="2026-12-24..2027-01-02, Friday"
+        chosen={avoid}
+        choose={(text) => choose({ ...choices, avoid: text })}
+      />
+      {zoneField(zone, (name) => choose({ ...choices, zone: name }))}
+    </div>
+  );
+}
+
+/** Properties of a field: `choose` is called with what was typed once the field is left, or with Enter. */
+interface ChoiceFieldProps {
+  readonly label: string;
+  readonly inputMode: 'numeric' | 'text';
+  readonly placeholder?: string;
+  readonly chosen: string;
+  readonly choose: (text: string) => void;
+}
+
+/** A field that keeps what is being typed while the page is drawn anew. */
+function ChoiceField({ label, inputMode, placeholder = '', chosen, choose }: ChoiceFieldProps): VNode {
+  const [typed, setTyped] = useState<string | undefined>(undefined);
+  return (
+    <label class="field">
+      <span>{label}</span>
+      <input
+        type="text"
+        inputMode={inputMode}
+        placeholder={placeholder}
+        value={typed ?? chosen}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        onChange={({ currentTarget }) => {
+          setTyped(undefined);
+          choose(currentTarget.value.trim());
+        }}
+      />
+    </label>
+  );
 }
 
 /** The choice of the zone in which the plan counts hours and shows times. */
@@ -61,51 +140,100 @@ function zoneField(zone: string, choose: (zone: string) => void): VNode {
 }
 
 /** Properties of the plan; `isDeclared` if the rule book has its dates. */
-type EndPlanProps = AskedPlan & { readonly isDeclared: boolean };
+type EndPlanProps = { readonly plan: AskedPlan; readonly isDeclared: boolean } & Pick<PageTools, 'announce'>;
 
 /** The figures and tables of the plan, without the parts that the table of clients and the timeline show. */
-export function EndPlanCards({ asked: { response, failure }, zones, isDeclared }: EndPlanProps): VNode {
-  if (response === undefined) return <Loading failure={failure} subject="a plan from the log" />;
-  const { made, logFile, parts, figures = [], caveat, command } = response;
-  const [dates, ...others] = parts;
+export function EndPlanCards({ plan, isDeclared, announce }: EndPlanProps): VNode {
+  const { asked, choices } = plan;
+  const { response, failure } = asked;
+  const [dates, ...others] = response?.parts ?? [];
+  // The fields stay while another plan is made, and where a choice is refused.
+  const hasFields = dates !== undefined || (response === undefined && choices !== NO_CHOICES);
   return (
     <>
       <Card heading="A plan from the log">
-        {dates !== undefined && zones}
-        {caveat !== undefined && <p class="lead">{sentence(caveat)}</p>}
-        {figures.length > 0 && (
-          <dl class="facts">
-            {figures.map(({ name, value }) => (
-              <Fact key={name} name={name}>
-                {value}
-              </Fact>
-            ))}
-          </dl>
+        {hasFields && planFields(plan)}
+        {response !== undefined ? (
+          planOf(response, isDeclared, announce)
+        ) : failure?.status === 400 ? (
+          <Fault text={failure.message} />
+        ) : (
+          <Loading failure={failure} subject="a plan from the log" />
         )}
-        {dates !== undefined && tableOf(dates)}
-        {command !== undefined && [
-          <p>
-            {isDeclared
-              ? 'The rule book declares this plan. This command replaces it by a new one; add --lead, --avoid or further logs to change it:'
-              : 'This command writes the plan into the rule book; add --lead, --avoid or further logs to change it:'}
-          </p>,
-          <pre class="file wrapped" tabIndex={0}>
-            {command}
-          </pre>,
-        ]}
-        <SentenceList
-          sentences={[
-            ...(dates === undefined && logFile !== undefined
-              ? [
-                  'There is nothing to plan: at the end of this log no client for which V1 ends sends requests with an API key.',
-                ]
-              : []),
-            ...made,
-            ...(IS_ZONE_KNOWN ? [] : ['This browser names no time zone, so times of the plan are in UTC.']),
-          ]}
-        />
       </Card>
       {others.map((one) => !ELSEWHERE.has(one.title) && one.table?.rows.length !== 0 && partCard(one))}
+    </>
+  );
+}
+
+function planOf(plan: EndPlan, isDeclared: boolean, announce: Announce): VNode {
+  const { made, logFile, parts, figures = [], caveat } = plan;
+  const [dates] = parts;
+  return (
+    <>
+      {caveat !== undefined && <p class="lead">{sentence(caveat)}</p>}
+      {figures.length > 0 && (
+        <dl class="facts">
+          {figures.map(({ name, value }) => (
+            <Fact key={name} name={name}>
+              {value}
+            </Fact>
+          ))}
+        </dl>
+      )}
+      {dates !== undefined && tableOf(dates)}
+      {declaration(plan, isDeclared, announce)}
+      <SentenceList
+        sentences={[
+          ...(dates === undefined && logFile !== undefined
+            ? [
+                'There is nothing to plan: at the end of this log no client for which V1 ends sends requests with an API key.',
+              ]
+            : []),
+          ...made,
+          ...(IS_ZONE_KNOWN ? [] : ['This browser names no time zone, so times of the plan are in UTC.']),
+        ]}
+      />
+    </>
+  );
+}
+
+/**
+ * The lines that declare the plan. The page does not write them: each replica reads a rule book of its own, which is often read-only and
+ * deployed from elsewhere, so that V1 would end at one of them alone, until the next deployment.
+ */
+function declaration(
+  { lines, ruleFile, command }: EndPlan,
+  isDeclared: boolean,
+  announce: Announce,
+): VNode | false {
+  if (lines === undefined || ruleFile === undefined || command === undefined) return false;
+  const { added, removed } = lines;
+  if (added === '') return <p>The rule book declares this plan.</p>;
+  const [put, where] = removed === '' ? ['add', ' at the top level of'] : ['put', ' into'];
+  return (
+    <>
+      <p>
+        {`${isDeclared ? 'The rule book declares a plan. To replace it by this one, put' : `To declare this plan, ${put}`} these lines${where} ${ruleFile}, for every replica. Each gateway checks the file when it changes, and keeps the earlier dates if it has a fault.`}
+      </p>
+      <pre class="file" tabIndex={0}>
+        {added}
+      </pre>
+      {removed !== '' && (
+        <>
+          <p>They take the place of these:</p>
+          <pre class="file" tabIndex={0}>
+            {removed}
+          </pre>
+        </>
+      )}
+      <p class="actions">
+        <CopyButton text={added} label="Copy the lines" done="The lines are copied." announce={announce} />
+      </p>
+      <p>This command writes them; add further logs to count the clients of other replicas:</p>
+      <pre class="file wrapped" tabIndex={0}>
+        {command}
+      </pre>
     </>
   );
 }

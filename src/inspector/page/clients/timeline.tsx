@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
 import { metByBrownouts } from '../../../report/endings.ts';
 import { countedClients } from '../../../report/text.ts';
-import { Zone } from '../../../report/plan/zone.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
 import { brownoutSentences, endSentences } from '../../end-of-v1.ts';
@@ -21,11 +20,9 @@ const DAY_MS = 86_400_000;
 /** Long, because a timeline has the dates of a plan, which is made from a whole log. */
 const REFRESH = 60_000;
 
-const ADDRESS = `timeline?own=${encodeURIComponent(Zone.own().zone.name)}`;
-
-/** Asks for the dates, in the zone of the rule book. */
-export function useTimeline(): Timeline | undefined {
-  return useAsked<Timeline>(ADDRESS, REFRESH).response;
+/** Asks for the dates, with those that the plan of this query proposes. */
+export function useTimeline(query: string): Timeline | undefined {
+  return useAsked<Timeline>(`timeline?${query}`, REFRESH).response;
 }
 
 /** Whether there is a plan and the rule book declares all of its dates. */

@@ -1,0 +1,175 @@
+import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair } from 'yaml';
+import type { PlanLines } from '../../inspector/api.ts';
+import { lineAfter, lineDiff } from '../../report/line-diff.ts';
+import { DEFAULT_LEAD_DAYS, type Plan, PLAN_PREFIX } from '../../report/plan/plan.ts';
+import { Zone } from '../../report/plan/zone.ts';
+
+/** A rule book without a line about the end of V1. */
+const BARE = 'format: 1\n';
+
+/** The lines to write into a rule book with this text; if that is not written in block style, those of one without dates. */
+export function planLines(text: string, plan: Plan): PlanLines {
+  const own = withPlan(text, plan);
+  const [before, after] = own === undefined ? [BARE, withPlan(BARE, plan) ?? BARE] : [text, own];
+  const lines = lineDiff(before, after);
+  const of = (sign: '+' | '-'): string =>
+    lines
+      .filter((line) => line.sign === sign && line.text.trim() !== '')
+      .map((line) => `${line.text}\n`)
+      .join('');
+  return { added: of('+'), removed: of('-') };
+}
+
+/**
+ * Adds a plan to the text of a rule book: deprecation, the time of the sunset, and the brownouts, which replace those of an earlier plan.
+ * Every other line stays, with its comments. Undefined if the text is not written in block style.
+ */
+export function withPlan(text: string, plan: Plan): string | undefined {
+  const ended = text === '' || text.endsWith('\n') ? text : `${text}\n`;
+  const document: Document = parseDocument(ended, { version: '1.2', schema: 'core', stringKeys: true });
+  const { contents } = document;
+  if (!isMap(contents) || contents.flow === true) return undefined;
+  const edits: TextEdit[] = [];
+  const added: string[] = [];
+  const find = (key: string): Pair | undefined =>
+    contents.items.find(({ key: name }) => isScalar(name) && name.value === key);
+  const zone = new Zone(plan.zone);
+  const inZone = (at: number): string => ` # ${zone.text(at)} ${plan.zone}`;
+  // A gateway elsewhere would otherwise count days by the clock of its own machine.
+  if (find('zone') === undefined && plan.zone !== 'UTC') added.push(`zone: ${plan.zone}\n`);
+  if (find('deprecation') === undefined)
+    added.push(`deprecation: ${timeText(plan.deprecation)}${inZone(plan.deprecation)}\n`);
+  const lead = plan.leadDays === DEFAULT_LEAD_DAYS ? '' : `, lead: ${plan.leadDays}`;
+  const sunset = find('sunset');
+  if (sunset === undefined)
+    added.push(
+      `sunset: { at: ${timeText(plan.sunset)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }${inZone(plan.sunset)}\n`,
+    );
+  else if (isMap(sunset.value)) {
+    const at = sunset.value.get('at', true);
+    if (!isScalar(at) || !replaceNode(edits, at, timeText(plan.sunset))) return undefined;
+    const old = sunset.value.get('lead', true);
+    if (isScalar(old)) replaceNode(edits, old, String(plan.leadDays));
+    else if (lead !== '') {
+      const end = at.range?.[1];
+      const { flow } = sunset.value;
+      if (end === undefined) return undefined;
+      const indent = ' '.repeat(columnOf(ended, sunset.value.range?.[0] ?? 0));
+      edits.push({
+        from: end,
+        until: end,
+        insert: flow === true ? lead : `\n${indent}lead: ${plan.leadDays}`,
+      });
+    }
+  } else if (
+    !isScalar(sunset.value) ||
+    !replaceNode(
+      edits,
+      sunset.value,
+      lead === '' ? timeText(plan.sunset) : `{ at: ${timeText(plan.sunset)}, after: serve${lead} }`,
+    )
+  )
+    return undefined;
+  const brownouts = find('brownouts');
+  // Existing brownouts are better than none.
+  if (plan.brownouts.length === 0) return finished(ended, edits, added);
+  if (brownouts === undefined) added.push(`brownouts:\n${brownoutLines(plan, '  ')}`);
+  else {
+    const list = brownouts.value;
+    if (!isSeq(list) || list.range === null || list.range === undefined) return undefined;
+    if (list.items.length === 0) {
+      // Written as `[]`.
+      edits.push({
+        from: list.range[0],
+        until: list.range[1],
+        insert: `\n${brownoutLines(plan, '  ').trimEnd()}`,
+      });
+    } else {
+      if (list.flow === true) return undefined;
+      const indent = ' '.repeat(columnOf(ended, ended.lastIndexOf('-', startOf(list.items[0]) ?? 0)));
+      let end: number | undefined;
+      for (const item of list.items) {
+        const start = startOf(item);
+        if (!isMap(item) || start === undefined || item.range === null || item.range === undefined)
+          return undefined;
+        const from = lineStart(ended, ended.lastIndexOf('-', start));
+        end = lineAfter(ended, item.range[1] - 1);
+        const id = item.get('id');
+        if (typeof id === 'string' && id.startsWith(PLAN_PREFIX))
+          edits.push({ from, until: end, insert: '' });
+      }
+      if (end === undefined) return undefined;
+      edits.push({ from: end, until: end, insert: brownoutLines(plan, indent) });
+    }
+  }
+  return finished(ended, edits, added);
+}
+
+interface TextEdit {
+  readonly from: number;
+  readonly until: number;
+  readonly insert: string;
+}
+
+function finished(text: string, edits: readonly TextEdit[], added: readonly string[]): string {
+  return applied(text, edits) + (added.length === 0 ? '' : `${separator(text)}${added.join('')}`);
+}
+
+function applied(text: string, edits: readonly TextEdit[]): string {
+  let result = '';
+  let at = 0;
+  for (const { from, until, insert } of edits.toSorted((one, other) => one.from - other.from)) {
+    result += text.slice(at, from) + insert;
+    at = until;
+  }
+  return result + text.slice(at);
+}
+
+function separator(text: string): string {
+  return text === '' || text.endsWith('\n\n') ? '' : '\n';
+}
+
+function replaceNode(
+  edits: TextEdit[],
+  { range }: { readonly range?: readonly [number, number, number] | null | undefined },
+  insert: string,
+): boolean {
+  if (range === undefined || range === null) return false;
+  edits.push({ from: range[0], until: range[1], insert });
+  return true;
+}
+
+function startOf(item: unknown): number | undefined {
+  return isMap(item) ? item.range?.[0] : undefined;
+}
+
+function lineStart(text: string, at: number): number {
+  return text.lastIndexOf('\n', at) + 1;
+}
+
+function columnOf(text: string, at: number): number {
+  return at - lineStart(text, at - 1);
+}
+
+/** One line for each brownout, with its local time in a comment, since the file has UTC. */
+function brownoutLines({ brownouts, zone: name }: Plan, indent: string): string {
+  const zone = new Zone(name);
+  return brownouts
+    .map(({ id, from, until, clients, except }) => {
+      const scope = [
+        clients === undefined ? '' : `, clients: [${clients.map(quoted).join(', ')}]`,
+        except === undefined ? '' : `, except: [${except.map(quoted).join(', ')}]`,
+      ].join('');
+      return `${indent}- { id: ${id}, from: ${timeText(from)}, until: ${timeText(until)}${scope} } # ${zone.text(from)} ${name}\n`;
+    })
+    .join('');
+}
+
+/** Quotes a hash, since one such as 1234567890123456 would be a number. */
+function quoted(hash: string): string {
+  return `'${hash}'`;
+}
+
+function timeText(at: number): string {
+  return new Date(at).toISOString().replace('.000Z', 'Z');
+}
