@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
-import type { GivenBook } from '../report/log-books.ts';
+import type { GivenBook } from '../report/log-gaps.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 
 /** Why a command failed, as a sentence. */

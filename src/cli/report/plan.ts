@@ -19,8 +19,6 @@ import {
   type RehearsedDay,
 } from '../../report/plan/rehearse.ts';
 import { readWindow, Zone } from '../../report/plan/zone.ts';
-import type { GivenBook } from '../../report/log-books.ts';
-import type { LogGap } from '../../report/log-gaps.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { counted, jsonText, terminalText } from '../../report/text.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
@@ -33,7 +31,7 @@ import {
   junk,
   unreadable,
 } from '../command-fault.ts';
-import { faultOfLogs } from '../../report/log-gaps.ts';
+import { faultOfLogs, type GivenBook, type LogGap } from '../../report/log-gaps.ts';
 import { readText } from '../../node/files.ts';
 import { logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLines } from '../terminal.ts';

@@ -30,7 +30,6 @@ import { Guide } from '../../report/guide/guide.ts';
 import { lineAfter } from '../../report/line-diff.ts';
 import { guideSkill } from '../../report/guide/skill.ts';
 import { censusMarkdown, reportCsv, reportMarkdown, skippedLines } from '../../report/report-text.ts';
-import type { LogBooks } from '../../report/log-books.ts';
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
@@ -47,7 +46,7 @@ import {
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
-import { faultOfLogs } from '../../report/log-gaps.ts';
+import { faultOfLogs, type LogBooks } from '../../report/log-gaps.ts';
 import { readDescription } from '../draft/description-file.ts';
 import { entriesOfClient, logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
 import {

@@ -6,6 +6,7 @@ import type { ResponseRecord } from '../../rewrite/response-rules.ts';
 import type { Comparison } from '../../rollout/comparison-tally.ts';
 import {
   HANDOVER_MS,
+  LogBooks,
   type LogGap,
   logGaps,
   ReplicaLog,
@@ -13,7 +14,6 @@ import {
   replicaOfPrefix,
   type LogCoverage,
 } from '../log-gaps.ts';
-import { LogBooks } from '../log-books.ts';
 import { isAt, recordUse, type Span, SpanCache } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
 import { DAY_MS } from './time-slots.ts';
