@@ -25,14 +25,11 @@ function clockOf(
 
 const own = clockOf();
 
-/** The dates of V1's end in the rule book, and the clock of its zone; undefined without one. */
-let ending: {
-  readonly zone?: string;
+/** The dates of V1's end in the rule book, in milliseconds since 1970, and the clock of its zone. */
+export interface Ending {
   readonly times: ReadonlySet<number>;
-  readonly clock?: ReturnType<typeof clockOf>;
-} = {
-  times: new Set(),
-};
+  readonly clock: ReturnType<typeof clockOf>;
+}
 
 const utcDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
@@ -68,36 +65,34 @@ export function rowTime(time: string): string {
     : dayTime(time).slice('2026-'.length, '2026-11-22 09:30:00'.length);
 }
 
+/** What the page shows of the end of V1; the reader's clock applies without a zone, or with one that this browser does not know. */
+export function endingOf({ zone, times = [] }: NonNullable<State['end']> = {}): Ending {
+  return {
+    times: new Set(times.map((time) => Date.parse(time))),
+    clock: zone !== undefined && isZone(zone) ? clockOf(zone) : own,
+  };
+}
+
+/** The ending of a rule book without a date. */
+export const NO_ENDING: Ending = endingOf();
+
 /**
  * Local time as short as it is clear: `10:41` today, `Tue 10:41` within six days, otherwise `22 Nov 10:41`, with its year if it is
  * another. A date of V1's end is shown as by `endTime`.
  */
-export function shortTime(time: string, now: number = Date.now()): string {
-  return isDeclared(time) ? endTime(time, now) : shortBy(own, time, now);
+export function shortTime(time: string, ending = NO_ENDING, now: number = Date.now()): string {
+  return isDeclared(time, ending) ? endTime(time, ending, now) : shortBy(own, time, now);
 }
 
 /** As `shortTime`, by the clock of the rule book's zone, which is named where the reader's clock shows another time. */
-export function endTime(time: string, now: number = Date.now()): string {
-  const { clock: theirs = own } = ending;
+export function endTime(time: string, { clock: theirs }: Ending, now: number = Date.now()): string {
   const text = shortBy(theirs, time, now);
   return text === shortBy(own, time, now) ? text : `${text} ${zoneOf(new Date(time), theirs)}`;
 }
 
 /** Whether the rule book declares that time: a date of V1's end, or a begin or end of a brownout. */
-export function isDeclared(time: string): boolean {
-  return ending.times.has(Date.parse(time));
-}
-
-/** Tells the page which dates the rule book declares, and in which zone; a zone that this browser does not know is not used. */
-export function declareEnd({ zone, times = [] }: NonNullable<State['end']> = {}): void {
-  ending = {
-    ...(zone === undefined
-      ? {}
-      : zone === ending.zone
-        ? { zone, clock: ending.clock }
-        : { zone, clock: isZone(zone) ? clockOf(zone) : own }),
-    times: new Set(times.map((time) => Date.parse(time))),
-  };
+export function isDeclared(time: string, { times }: Ending): boolean {
+  return times.has(Date.parse(time));
 }
 
 function shortBy({ minute, weekday, day, date: days }: typeof own, time: string, now: number): string {

@@ -4,11 +4,11 @@ import type { ClientsView as Known, RulesView as Rules, State } from '../api.ts'
 import { useAsked } from './admin-client.ts';
 import { nameOf } from './clients/client-name.tsx';
 import { ClientsView } from './clients/clients-view.tsx';
-import { declareEnd, huesOf, whoseWords } from './format.ts';
+import { endingOf, huesOf, whoseWords } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.tsx';
 import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.tsx';
 import { linkTo, PERSPECTIVES, usePlace, type View, VIEWS } from './page-state.ts';
-import { type Announce, classes, type PageTools } from './parts.tsx';
+import { type Announce, classes, EndingContext, type PageTools } from './parts.tsx';
 import { useRolloutCommands } from './rollout/rollout-form.tsx';
 import { RolloutView } from './rollout/rollout-view.tsx';
 import { RulesView } from './rules/rules-view.tsx';
@@ -99,85 +99,88 @@ export function InspectorPage(): VNode {
         ?.click(),
   };
   useKeys(actions, hasLetters);
+  const { end } = view.state ?? {};
+  // Each state brings the same dates anew.
+  const ending = useMemo(() => endingOf(end), [JSON.stringify(end)]);
   if (view.failure?.status === 401 || rules.failure?.status === 401) {
     return <Login onDone={() => location.reload()} />;
   }
-  // First, because the views below show dates by it.
-  declareEnd(view.state?.end);
   const whose = whoseWords(view.state?.replica);
   const shared: PageTools = { go, announce, hueOf, summaryOf, nameOf: (hash) => nameOf(clients, hash) };
   return (
-    <div class="page">
-      <a class="skip" href="#main">
-        Skip to the content
-      </a>
-      <PageHeader place={place} go={go} view={view} onHelp={() => setIsHelpOpen(true)} />
-      <div>
-        {view.state !== undefined && place.view !== 'overview' && (
-          <ConditionsBanner
-            // The view Rollout shows roll-backs itself.
-            conditions={view.state.conditions.filter(
-              ({ about }) => about !== 'roll-back' || place.view !== 'rollout',
-            )}
-            go={go}
-            onCommand={commands.check}
-          />
-        )}
-        {view.state?.refusedRuleBook !== undefined && !isSaidByVerdict(place.view, view.state) && (
-          <RefusedBanner refused={view.state.refusedRuleBook} inForce={view.state.ruleBook} />
-        )}
+    <EndingContext.Provider value={ending}>
+      <div class="page">
+        <a class="skip" href="#main">
+          Skip to the content
+        </a>
+        <PageHeader place={place} go={go} view={view} onHelp={() => setIsHelpOpen(true)} />
+        <div>
+          {view.state !== undefined && place.view !== 'overview' && (
+            <ConditionsBanner
+              // The view Rollout shows roll-backs itself.
+              conditions={view.state.conditions.filter(
+                ({ about }) => about !== 'roll-back' || place.view !== 'rollout',
+              )}
+              go={go}
+              onCommand={commands.check}
+            />
+          )}
+          {view.state?.refusedRuleBook !== undefined && !isSaidByVerdict(place.view, view.state) && (
+            <RefusedBanner refused={view.state.refusedRuleBook} inForce={view.state.ruleBook} />
+          )}
+        </div>
+        <main id="main" tabIndex={-1}>
+          {place.view === 'overview' && (
+            <OverviewView {...shared} whose={whose} onCommand={commands.check} live={view.state} />
+          )}
+          {place.view === 'traffic' && place.part === 'problems' && (
+            <ProblemsView {...shared} filter={place.filter} rules={rules.response} whose={whose} />
+          )}
+          {place.view === 'traffic' && place.part === undefined && (
+            <TrafficView
+              {...shared}
+              place={place}
+              live={live}
+              view={view}
+              rules={rules.response}
+              whose={whose}
+              active={active}
+              onActive={setActive}
+              listShare={listShare}
+              onListShare={(share) => prefer({ listShare: share })}
+            />
+          )}
+          {place.view === 'rules' && (
+            <RulesView {...shared} asked={rules} link={place.entry} draft={draft} setDraft={setDraft} />
+          )}
+          {place.view === 'clients' && <ClientsView {...shared} clients={clients} onNamed={setNamed} />}
+          {place.view === 'rollout' && (
+            <RolloutView
+              go={go}
+              commands={commands}
+              rules={rules.response}
+              conditions={view.state?.conditions ?? []}
+            />
+          )}
+          {commands.dialog}
+        </main>
+        <p
+          class={
+            announcement.isSpoken === true ? 'sr-only' : classes('said', announcement.text !== '' && 'shown')
+          }
+          role="status"
+          aria-live="polite"
+        >
+          {announcement.text}
+        </p>
+        <HelpDialog
+          isOpen={isHelpOpen}
+          onClose={() => setIsHelpOpen(false)}
+          preferences={preferences}
+          prefer={prefer}
+        />
       </div>
-      <main id="main" tabIndex={-1}>
-        {place.view === 'overview' && (
-          <OverviewView {...shared} whose={whose} onCommand={commands.check} live={view.state} />
-        )}
-        {place.view === 'traffic' && place.part === 'problems' && (
-          <ProblemsView {...shared} filter={place.filter} rules={rules.response} whose={whose} />
-        )}
-        {place.view === 'traffic' && place.part === undefined && (
-          <TrafficView
-            {...shared}
-            place={place}
-            live={live}
-            view={view}
-            rules={rules.response}
-            whose={whose}
-            active={active}
-            onActive={setActive}
-            listShare={listShare}
-            onListShare={(share) => prefer({ listShare: share })}
-          />
-        )}
-        {place.view === 'rules' && (
-          <RulesView {...shared} asked={rules} link={place.entry} draft={draft} setDraft={setDraft} />
-        )}
-        {place.view === 'clients' && <ClientsView {...shared} clients={clients} onNamed={setNamed} />}
-        {place.view === 'rollout' && (
-          <RolloutView
-            go={go}
-            commands={commands}
-            rules={rules.response}
-            conditions={view.state?.conditions ?? []}
-          />
-        )}
-        {commands.dialog}
-      </main>
-      <p
-        class={
-          announcement.isSpoken === true ? 'sr-only' : classes('said', announcement.text !== '' && 'shown')
-        }
-        role="status"
-        aria-live="polite"
-      >
-        {announcement.text}
-      </p>
-      <HelpDialog
-        isOpen={isHelpOpen}
-        onClose={() => setIsHelpOpen(false)}
-        preferences={preferences}
-        prefer={prefer}
-      />
-    </div>
+    </EndingContext.Provider>
   );
 }
 

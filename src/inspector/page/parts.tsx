@@ -1,10 +1,10 @@
-import type { ComponentChildren, JSX, VNode } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext, type JSX, type VNode } from 'preact';
+import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
 import type { AdminFailure } from './admin-client.ts';
-import { fullTime, type HueOf, shortTime, withoutSameTimes } from './format.ts';
+import { fullTime, type HueOf, NO_ENDING, shortTime, withoutSameTimes } from './format.ts';
 import type { Go } from './page-state.ts';
 
 type Tags = JSX.IntrinsicElements;
@@ -398,34 +398,39 @@ export function Fault({
   );
 }
 
-/** A time in short, which has the whole one as its title. */
+/** The dates of V1's end for all times of the page. */
+export const EndingContext = createContext(NO_ENDING);
+
+/** A time in short, which has the whole one as its title; on one line with `isWhole`. */
 export function ShortTime({
   at,
-  short = shortTime,
+  short,
+  isWhole = false,
 }: {
   /** RFC 3339. */
   readonly at: string;
-  readonly short?: (time: string) => string;
+  readonly short?: ((time: string) => string) | undefined;
+  readonly isWhole?: boolean;
 }): VNode {
+  const ending = useContext(EndingContext);
   return (
-    <time dateTime={at} title={fullTime(at)}>
-      {short(at)}
+    <time class={isWhole ? 'nowrap' : undefined} dateTime={at} title={fullTime(at)}>
+      {short === undefined ? shortTime(at, ending) : short(at)}
     </time>
   );
 }
 
 /** A sentence about the gateway, with instants short, and figures on one line with their units. */
-export function sentence(text: string, short = shortTime): (VNode | ReturnType<typeof visibleText>)[] {
+export function sentence(
+  text: string,
+  short?: (time: string) => string,
+): (VNode | ReturnType<typeof visibleText>)[] {
   return withoutSameTimes(text)
     .split(WHOLE)
     .map((piece, index) => {
       if (index % 2 === 0) return visibleText(piece);
       if (!piece.endsWith('Z')) return <span class="nowrap">{piece}</span>;
-      return (
-        <time class="nowrap" dateTime={piece} title={fullTime(piece)}>
-          {short(piece)}
-        </time>
-      );
+      return <ShortTime at={piece} short={short} isWhole />;
     });
 }
 

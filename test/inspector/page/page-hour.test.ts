@@ -1,6 +1,6 @@
 /** @module-tag chromium */
 import type { Socket } from 'node:net';
-import { expect, test, onTestFinished } from 'vitest';
+import { expect, test } from 'vitest';
 import { entryRow } from '../../../src/cli/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
 import { entrySentence } from '../../../src/inspector/entries/entry-words.ts';
@@ -12,8 +12,9 @@ import {
   ago,
   clockTime,
   dayTime,
-  declareEnd,
+  endingOf,
   rowTime,
+  NO_ENDING,
   shortTime,
 } from '../../../src/inspector/page/format.ts';
 import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
@@ -54,7 +55,7 @@ test('the time before the start of the gateway is shown as unknown, not as witho
   const { gateway } = await watchedServices({});
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=overview`);
   await page
-    .getByText(/^Count(?:s of this gateway alone, since|ed since) \d\d:\d\d/)
+    .getByText(/^These are the requests since the start at \d\d:\d\d/)
     .first()
     .waitFor();
   // Without a request there is nothing to draw.
@@ -160,16 +161,15 @@ test.each([
   ['as today where it is today there', CHATHAM, '2026-11-22T10:15:00Z', '00:00 GMT+13:45'],
   ['in the year that it is there', CHATHAM, '2026-12-31T10:15:00Z', '1 Jan 2027 00:00 GMT+13:45'],
 ])("a declared date of V1's end is %s, with the zone of the rule book", (_, zone, time, words) => {
-  onTestFinished(() => declareEnd());
   const now = Date.parse('2026-11-22T11:00:00Z');
-  const readers = shortTime(time, now);
-  declareEnd({ zone, times: [time.replace('Z', '.000Z')] });
-  expect(shortTime(time, now)).toBe(words);
+  const readers = shortTime(time, NO_ENDING, now);
+  const ending = endingOf({ zone, times: [time.replace('Z', '.000Z')] });
+  expect(shortTime(time, ending, now)).toBe(words);
   // Other times are the reader's, and so is this one without a zone that the browser knows.
-  expect(shortTime('2026-11-22T10:16:00Z', now)).not.toContain('GMT+13:45');
+  expect(shortTime('2026-11-22T10:16:00Z', ending, now)).not.toContain('GMT+13:45');
   for (const other of [undefined, 'Mars/Olympus']) {
-    declareEnd({ ...(other === undefined ? {} : { zone: other }), times: [time] });
-    expect(shortTime(time, now)).toBe(readers);
+    const own = endingOf({ ...(other === undefined ? {} : { zone: other }), times: [time] });
+    expect(shortTime(time, own, now)).toBe(readers);
   }
 });
 

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import {
   bodyCheckLines,
   CLASS_WORDS,
@@ -19,12 +19,13 @@ import type {
   Report,
 } from '../../api.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted, endTime, isDeclared } from '../format.ts';
+import { ago, count, counted, type Ending, endTime, isDeclared } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import {
   Button,
   Card,
   classes,
+  EndingContext,
   LinkButton,
   Loading,
   type PageTools,
@@ -85,6 +86,7 @@ const SETTLE_MS = 200;
 
 /** Every client that has used V1, sorted by any column and searched by any word; an opened row shows the client's activity. */
 export function ClientTable(props: ClientTableProps): VNode {
+  const ending = useContext(EndingContext);
   const { report } = props;
   const { clients, omittedClients, goneAfterDays } = report;
   const [settled, setSettled] = useState('');
@@ -144,7 +146,9 @@ export function ClientTable(props: ClientTableProps): VNode {
               </thead>
               {/* One flat list, in which Preact finds a row by its client; it would find a list within it only by position. */}
               <tbody>
-                {rows.flatMap((row) => clientRows(row, open.has(row.client), toggle, drafts, props))}
+                {rows.flatMap((row) =>
+                  clientRows(row, open.has(row.client), toggle, drafts, { ...props, ending }),
+                )}
               </tbody>
             </table>
           </div>
@@ -242,9 +246,9 @@ function clientRows(
   isOpen: boolean,
   toggle: (client: string) => void,
   drafts: Map<string, string>,
-  props: ClientTableProps,
+  props: ClientTableProps & { readonly ending: Ending },
 ): VNode[] {
-  const { go, announce, clients, onNamed, report } = props;
+  const { go, announce, clients, onNamed, report, ending } = props;
   const { client, name, lastSeen, v1, v2, failed, trend, notices } = row;
   const shown = client === NO_KEY ? 'no key' : client;
   const who = name ?? shown;
@@ -318,7 +322,12 @@ function clientRows(
         class={classes('number', notices === 0 && props.notices === undefined && 'none')}
         data-label="Notices met"
       >
-        {notices === 0 ? notMet(props.notices?.find((one) => one.client === client)) : count(notices)}
+        {notices === 0
+          ? notMet(
+              props.notices?.find((one) => one.client === client),
+              ending,
+            )
+          : count(notices)}
       </td>
       <td class="guides" data-label="Guide">
         <a href={`${href}html`} aria-label={`Guide: migration of ${who}`}>
@@ -359,12 +368,14 @@ interface ClientDetailsProps extends Pick<PageTools, 'go' | 'hueOf'> {
 }
 
 /** The notice that a client has yet to get, or that none would reach it, according to the plan; in the words of the timeline. */
-function notMet(planned: ClientNotice | undefined): ComponentChildren {
+function notMet(planned: ClientNotice | undefined, ending: Ending): ComponentChildren {
   if (planned === undefined) return '–';
   const { notice, because } = planned;
   if (notice?.isMet === true) return '–';
   const [first, second] =
-    notice === undefined ? ['none', 'proposed'] : [noticeState(notice.at), endTime(notice.at)];
+    notice === undefined
+      ? ['none', 'proposed']
+      : [noticeState(notice.at, ending), endTime(notice.at, ending)];
   return (
     <small title={because}>
       {first}
@@ -375,18 +386,19 @@ function notMet(planned: ClientNotice | undefined): ComponentChildren {
   );
 }
 
-function noticeWords({ notice, because }: ClientNotice): string {
+function noticeWords({ notice, because }: ClientNotice, ending: Ending): string {
   if (notice === undefined) return `none: ${because}`;
   const { by, at, isMet } = notice;
-  return isMet ? because : `${by}, ${noticeState(at)}, ${endTime(at)}: ${because}`;
+  return isMet ? because : `${by}, ${noticeState(at, ending)}, ${endTime(at, ending)}: ${because}`;
 }
 
-function noticeState(at: string): string {
-  return isDeclared(at) ? 'to come' : 'proposed';
+function noticeState(at: string, ending: Ending): string {
+  return isDeclared(at, ending) ? 'to come' : 'proposed';
 }
 
 /** One client's activity, the changes that it has to make, and its identification. */
 function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps): VNode {
+  const ending = useContext(EndingContext);
   const { response } = useAsked<Detail>(`clients/${encodeURIComponent(client)}`);
   const row = report.clients.find((one) => one.client === client);
   if (row === undefined) return <p>Loading the client…</p>;
@@ -435,7 +447,7 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
           {isWaitedFor(row, report.goneAfterDays) && `; gone after ${counted(row.goneAfterDays, 'day')}`}
         </div>,
       )}
-      {notice !== undefined && detail('First notice', <div>{visibleText(noticeWords(notice))}</div>)}
+      {notice !== undefined && detail('First notice', <div>{visibleText(noticeWords(notice, ending))}</div>)}
       {detail(
         'User-Agents',
         userAgents.map((agent) => <div key={agent}>{visibleText(agent)}</div>),

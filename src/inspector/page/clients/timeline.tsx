@@ -1,12 +1,13 @@
 import type { VNode } from 'preact';
+import { useContext } from 'preact/hooks';
 import { metByBrownouts } from '../../../report/endings.ts';
 import { countedClients } from '../../../report/text.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
 import { brownoutSentences, endSentences } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
-import { counted, dayText, endTime, fullTime } from '../format.ts';
-import { Card, classes, sentence, SentenceList } from '../parts.tsx';
+import { counted, dayText, type Ending, endTime, fullTime } from '../format.ts';
+import { Card, classes, EndingContext, sentence, SentenceList } from '../parts.tsx';
 
 /** Properties of the end of V1; rollout and timeline are undefined before their first responses. */
 interface EndOfV1Props {
@@ -35,6 +36,7 @@ export function hasPlan({ marks, differences, noProposal }: Timeline): boolean {
 
 /** When V1 ends: a picture of its dates with the clients that met them, and the same in sentences. */
 export function EndOfV1({ report, rollout, timeline }: EndOfV1Props): VNode {
+  const ending = useContext(EndingContext);
   const { clients, endings = [] } = report;
   const dates = rollout === undefined ? [] : endSentences(rollout, Date.now());
   const planned = rollout === undefined ? [] : brownoutSentences(rollout);
@@ -45,19 +47,22 @@ export function EndOfV1({ report, rollout, timeline }: EndOfV1Props): VNode {
   const sentences = [
     ...(timeline?.differences ?? []),
     ...dates,
-    ...endings.map((ending) => ending.sentence),
+    ...endings.map((one) => one.sentence),
     ...planned,
     ...met.map((one) => one.sentence),
     ...unmet.map(({ id }) => `Brownout ${id} has refused no request in this time.`),
   ];
   return (
     <Card heading="When V1 ends">
-      {timeline !== undefined && picture(timeline, report)}
+      {timeline !== undefined && picture(timeline, report, ending)}
       {rollout !== undefined && rollout.sunset === undefined && (
         <p>The rule book declares no end of V1 yet.</p>
       )}
       {sentences.length > 0 && (
-        <SentenceList sentences={sentences} shown={(text) => sentence(text, endTime)} />
+        <SentenceList
+          sentences={sentences}
+          shown={(text) => sentence(text, (time) => endTime(time, ending))}
+        />
       )}
     </Card>
   );
@@ -80,10 +85,10 @@ interface TimelineRow {
 }
 
 /** The dates on one axis, each on its own line, with a mark for each client; nothing while there is no date. */
-function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report): VNode | false {
+function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, ending: Ending): VNode | false {
   if (dates.length === 0) return false;
   const now = Date.parse(asOf);
-  const rows = [...clientsRow(clients), ...dates.map((mark) => rowOf(mark, now))];
+  const rows = [...clientsRow(clients), ...dates.map((mark) => rowOf(mark, now, ending))];
   const times = [
     now,
     ...rows.flatMap(({ from, until, marks }) => [from, until, ...marks.map(({ at }) => at)]),
@@ -180,7 +185,7 @@ function clientsRow(clients: Report['clients']): readonly TimelineRow[] {
 const TONES = { deprecation: 'notice', brownout: 'brownout', sunset: 'end' } as const;
 
 /** A brownout without a beginning is already on; deprecation and sunset continue. */
-function rowOf(mark: TimelineMark, now: number): TimelineRow {
+function rowOf(mark: TimelineMark, now: number, ending: Ending): TimelineRow {
   const { kind, source, of, id, from, until, state, clients } = mark;
   const marks = clients.map(({ client, name = client, lastSeen }) => ({ at: Date.parse(lastSeen), name }));
   const begin = from === undefined ? Math.min(now, ...marks.map(({ at }) => at)) : Date.parse(from);
@@ -195,7 +200,7 @@ function rowOf(mark: TimelineMark, now: number): TimelineRow {
     isOpen: kind !== 'brownout' || until === undefined,
     isOver: kind === 'brownout' && state === 'past',
     words: [
-      ...(from === undefined ? [] : [endTime(from, now)]),
+      ...(from === undefined ? [] : [endTime(from, ending, now)]),
       ...(kind === 'brownout' ? [brownoutWords(mark)] : []),
       ...metWords(marks),
     ].join(', '),

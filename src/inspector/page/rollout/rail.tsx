@@ -1,10 +1,11 @@
 import type { VNode } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { ModeView, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import { listed, percentWords } from '../../../report/text.ts';
-import { count, counted, shortTime } from '../format.ts';
+import { count, counted, type Ending, shortTime } from '../format.ts';
 import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget } from '../../rollout-effect.ts';
-import { classes, visibleText } from '../parts.tsx';
+import { classes, EndingContext, visibleText } from '../parts.tsx';
 
 /** The stages of a migration, in order. */
 const STAGES = [
@@ -42,6 +43,7 @@ export interface RailProps {
 /** Observe, shadow, canary, migrate, end: the stage of V1's traffic, and the exceptions. */
 export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
   const now = Date.now();
+  const ending = useContext(EndingContext);
   const current = stageOf(rollout.default, rollout, now);
   const at = STAGES.findIndex(({ id }) => id === current);
   const others = [
@@ -85,7 +87,7 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
               )}
               <small>
                 {id === 'end'
-                  ? endWords(rollout, now)
+                  ? endWords(rollout, now, ending)
                   : isCurrent && rollout.default.mode === 'verify'
                     ? 'requests go to V2, and V1 gets reads as well'
                     : words}
@@ -148,9 +150,9 @@ function stageOf({ mode }: ModeView, rollout: Rollout, now: number): Stage {
   return mode === 'verify' ? 'migrate' : mode;
 }
 
-function endWords({ sunset, gone }: Rollout, now: number): string {
+function endWords({ sunset, gone }: Rollout, now: number, ending: Ending): string {
   if (sunset === undefined) return 'no date yet';
   const isPast = now >= Date.parse(sunset);
   const what = gone === undefined ? 'announced for' : isPast ? 'since' : 'on';
-  return `${what} ${shortTime(sunset, now)}`;
+  return `${what} ${shortTime(sunset, ending, now)}`;
 }
