@@ -88,7 +88,7 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
         about: 'note',
         text: sentences[0] ?? key,
         operations: [],
-        parts: [{ why: '', answers: [{ key: 'yes', words: 'I have seen to it', lines }] }],
+        parts: [{ why: '', answers: [{ key: 'yes', words: 'I have dealt with it', lines }] }],
       };
     }),
     ...goneQuestions(book),
