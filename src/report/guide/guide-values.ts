@@ -1,4 +1,4 @@
-import { generalPointer, tokenName } from '../../json/pointer.ts';
+import { generalPointer, pointerToken, tokenName } from '../../json/pointer.ts';
 import { printScalar } from '../../json/names.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import {
@@ -7,6 +7,7 @@ import {
   inverseConversion,
   textConverterOf,
 } from '../../rules/kinds/convert.ts';
+import { asInRequests, lensOf } from '../../rules/kinds/kinds.ts';
 import { conversionSample } from '../../rules/kinds/words.ts';
 import type { Change } from '../../rules/rule-book.ts';
 import type { MappedValue } from '../../rules/rule.ts';
@@ -17,6 +18,8 @@ export interface ExampleValues {
   /** JSON texts by general pointer, and texts by parameter (`?name`). */
   readonly v1: ReadonlyMap<string, string>;
   readonly v2: ReadonlyMap<string, string>;
+  /** Places of members that the gateway adds to responses, because V2's lack them. */
+  readonly added: ReadonlySet<string>;
 }
 
 /** Changes with their rules, which a saved report does not have. */
@@ -55,15 +58,21 @@ export function requestValues(edits: readonly EditRecord[], changes: ValueChange
       v2.set(generalPointer(to), after);
     }
   }
-  return { v1, v2 };
+  return { v1, v2, added: new Set() };
 }
 
 /** Values for a response with these members. */
 export function responseValues(members: readonly ResponseMember[], changes: ValueChanges): ExampleValues {
-  const [v1, v2] = [new Map<string, string>(), new Map<string, string>()];
+  const [v1, v2, added] = [new Map<string, string>(), new Map<string, string>(), new Set<string>()];
   for (const same of Map.groupBy(members, ({ v1: place }) => place).values()) {
     const [{ v1: from, v2: to } = { v1: '' }] = same;
     if (to === undefined || !same.some(({ hasOtherValues }) => hasOtherValues === true)) continue;
+    const written = same.flatMap((member) => writtenInResponse(member, changes))[0];
+    if (written !== undefined) {
+      v1.set(from, written.json);
+      if (written.isForAbsent) added.add(from);
+      continue;
+    }
     // Each edit of a change has a row; its rules are counted once.
     const byChange = new Map(same.map((member) => [member.change, member]));
     const steps = [...byChange.values()].flatMap((member) => stepsOfResponse(member, changes));
@@ -72,7 +81,24 @@ export function responseValues(members: readonly ResponseMember[], changes: Valu
     v1.set(from, before);
     v2.set(to, after);
   }
-  return { v1, v2 };
+  return { v1, v2, added };
+}
+
+/** The value that a response rule writes at the place of a member, and whether only because V2 has none. */
+function writtenInResponse(
+  { change, v1 }: ResponseMember,
+  changes: ValueChanges,
+): readonly { readonly json: string; readonly isForAbsent: boolean }[] {
+  const { response = [] } = changes.find(({ id }) => id === change) ?? {};
+  return response.flatMap((one) => {
+    if (!('json' in one) || one.json.length > MAX_CHARACTERS) return [];
+    const { path } = one;
+    const isThere =
+      path[0] === '**' ? path.at(-1) === lastName(v1) : `/${path.map(pointerToken).join('/')}` === v1;
+    if (!isThere) return [];
+    const asked = asInRequests(one);
+    return [{ json: one.json, isForAbsent: lensOf(asked).isForAbsent?.(asked) === true }];
+  });
 }
 
 /** A value that passes all steps, before and after; undefined if the first step's own does not. */

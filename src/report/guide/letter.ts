@@ -343,14 +343,14 @@ class Said {
     return this.fresh(changes.flatMap((id) => this.prose.get(id) ?? []).filter((text) => text !== ''));
   }
 
-  /** A call whose example of a response shows all that this one would. */
+  /** A call whose example of a response shows all that this one would, and little more. */
   responseLike(call: GuideCall): GuideCall | undefined {
     const rowsOf = ({ responses }: GuideCall): readonly string[] =>
       responses.map(({ v1, v2 }) => JSON.stringify([v1, v2]));
     const rows = rowsOf(call);
     const alike = this.responses.find((one) => {
       const known = new Set(rowsOf(one));
-      return rows.every((row) => known.has(row));
+      return known.size <= 2 * rows.length && rows.every((row) => known.has(row));
     });
     if (alike === undefined) this.responses.push(call);
     return alike;

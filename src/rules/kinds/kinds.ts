@@ -279,7 +279,7 @@ function isOwn(rule: KindOfResponseRule): rule is OwnResponseRule {
 }
 
 /** Converts a response rule to the form of requests: its path then leads to objects, or to a member of them. */
-function asInRequests(rule: Exclude<KindOfResponseRule, OwnResponseRule>): RequestRule {
+export function asInRequests(rule: Exclude<KindOfResponseRule, OwnResponseRule>): RequestRule {
   const { path } = rule;
   return 'from' in rule || 'members' in rule ? { ...rule, in: path } : { ...rule, ...memberAt(path) };
 }

@@ -167,6 +167,21 @@ test.each([
   expect(examplesOf(document)).toHaveLength(2);
 });
 
+test('a member that V2 lacks, and the gateway adds, is gone in V2', async () => {
+  const rules = 'response: [{ default: { data.key: null } }, { set: { data.kind: bill } }]';
+  const book = await bookOf(`{ id: c, summary: S., on: [get], ${rules} }`);
+  const responseEdits = (['default', 'set'] as const).map((rule, at) => {
+    const path = at === 0 ? '/data/key' : '/data/kind';
+    return { change: 'c', rule, path };
+  });
+  const [lines = []] = examplesOf(documentOf(book, [sent(book, 'get', {}, { responseEdits })]));
+  expect(lines.filter((line) => !line.startsWith(' '))).toEqual([
+    '- "key": null',
+    '- "kind": "bill"',
+    '+ "kind": "…"',
+  ]);
+});
+
 test('a query shows the values that a rule maps, and a key of the operator is in no example', async () => {
   const rules =
     'query: [{ map: { open: due }, of: status }, { set: { key: s3cret } }], request: [{ default: { to: AUD } }]';
