@@ -352,12 +352,15 @@ function leftCondition(
       : recent[other].inARow.last > last
         ? `${other.toUpperCase()} has served since`
         : 'no request goes to it now';
+  // What the last request showed is not said twice.
+  const contact = about === 'v2' ? facts.stats.v2Contact : facts.stats.v1Contact;
+  const isNews = contact !== undefined || (facts.lastResponses?.[about] ?? 0) > last;
   if (failed * 100 < requests * TROUBLE)
     return {
       about,
       level: 'unknown',
       label: `${name} idle`,
-      sentence: `The last request went to ${name} at ${at}; ${after}. ${contactWords(about, facts)}`,
+      sentence: `The last request went to ${name} at ${at}; ${after}.${isNews ? ` ${contactWords(about, facts)}` : ''}`,
     };
   return {
     about,

@@ -146,6 +146,13 @@ const CONTACTS: readonly (readonly [
 ];
 
 describe('the verdict', () => {
+  test('does not say twice when a service was asked last', () => {
+    const all = new Watched().see(9).see(3, ON_V1);
+    all.verdict(OBSERVED);
+    const told = all.told?.conditions.find(({ about }) => about === 'v2')?.sentence;
+    expect(told).toBe('The last request went to V2 at 2026-11-29T08:00:09.000Z; V1 has served since.');
+  });
+
   test.each(CONTACTS)('says how V2 does that was gone, while V1 serves: V2 %s', (_, stats, more, told) => {
     const verdict = new Watched()
       .see(50)

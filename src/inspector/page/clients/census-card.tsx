@@ -25,7 +25,7 @@ export function CensusCard({
   return (
     <Card
       heading="Attribute census"
-      note={`names of ${count(sampled)} of ${counted(exchanges, 'V1 exchange')}`}
+      note={`names in the bodies of ${count(sampled)} of ${counted(exchanges, 'V1 request')}; others have none, or were refused`}
     >
       {proposal === '' ? (
         <p class="lead">No rule to propose: no attribute is certain to be refused by V2.</p>
