@@ -255,6 +255,8 @@ export interface GuideBody {
   readonly isKnownToFail?: true;
   /** True when V2 accepted a body with the members of `after`, or V2's schema accepts all that were checked. */
   readonly isVerified: boolean;
+  /** True if V2's schema alone has accepted it, and V2 itself was not asked. */
+  readonly isBySchema?: true;
   /** The evidence that `after` is right, or why there is none: a sentence. */
   readonly evidence: string;
 }

@@ -406,14 +406,17 @@ class CallGuide {
     { isVerified, evidence }: Pick<GuideBody, 'isVerified' | 'evidence'>,
     book: GuideBook,
     moved: GuideCall['moved'],
-  ): Pick<GuideBody, 'isVerified' | 'evidence'> {
+  ): Pick<GuideBody, 'isVerified' | 'evidence' | 'isBySchema'> {
     if (isVerified || parts.length < 2) return { isVerified, evidence };
     const bodies = parts.map((part) => this.body(part, book, moved));
     const left = bodies.find((body) => !body.isVerified);
     if (left !== undefined) return { isVerified: false, evidence: left.evidence };
+    const isBySchema = bodies.some((body) => body.isBySchema === true);
+    const who = isBySchema ? 'V2 or its schema' : 'V2';
     return {
       isVerified: true,
-      evidence: 'Verified: V2 takes requests with these members, though none had all of them.',
+      ...(isBySchema ? { isBySchema } : {}),
+      evidence: `Verified: ${who} accepts requests with these members, though none had all of them.`,
     };
   }
 
@@ -483,6 +486,7 @@ class CallGuide {
         ? {}
         : { isKnownToFail: true as const }),
       isVerified: isAccepted || schemaEvidence?.isVerified === true,
+      ...(!isAccepted && schemaEvidence?.isVerified === true ? { isBySchema: true as const } : {}),
       evidence: isAccepted
         ? 'Verified: V2 accepted a body with these members.'
         : (schemaEvidence?.evidence ??

@@ -312,6 +312,7 @@ function datesOf({ end }: GuideDocument): readonly Block[] {
 function legend(calls: readonly GuideCall[]): readonly Inline[] {
   const examples = calls.flatMap((call) => call.examples);
   const isSure = examples.every(({ isVerified }) => isVerified);
+  const who = examples.some(({ isBySchema }) => isBySchema === true) ? 'V2 or its schema' : 'V2';
   return [
     'Below, lines with ',
     code('-'),
@@ -321,8 +322,8 @@ function legend(calls: readonly GuideCall[]): readonly Inline[] {
     code('…'),
     ' is any value. ',
     isSure
-      ? 'V2 has accepted each of these requests.'
-      : 'V2 has accepted these requests, unless a section says that one is not verified.',
+      ? `${who} has accepted each of these requests.`
+      : `${who} has accepted these requests, unless a section says that one is not verified.`,
   ];
 }
 

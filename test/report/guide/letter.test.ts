@@ -182,6 +182,25 @@ test('a member that V2 lacks, and the gateway adds, is gone in V2', async () => 
   ]);
 });
 
+test.each([
+  ['V2 has accepted each of these requests.', {}, {}],
+  ['V2 or its schema has accepted each of these requests.', {}, { v2: 'valid' as const }],
+  [
+    'V2 or its schema has accepted each of these requests.',
+    { v2: 'valid' as const },
+    { v2: 'valid' as const },
+  ],
+  ['V2 has accepted these requests, unless a section says', {}, { v2: 'unknown' as const }],
+])('the letter says who has accepted its requests: %s', async (sentence, first, second) => {
+  const book = await bookOf(RENAME);
+  const by = (would: { readonly v2?: 'valid' | 'unknown' }): Partial<Entry> =>
+    would.v2 === undefined
+      ? {}
+      : { origin: 'v1', mode: 'observe', verdict: 'passed', would: { verdict: 'rewritten', ...would } };
+  const entries = [sent(book, 'make', { name: 1 }, by(first)), sent(book, 'make', { note: 1 }, by(second))];
+  expect(guideMarkdown(documentOf(book, entries))).toContain(sentence);
+});
+
 test('a query shows the values that a rule maps, and a key of the operator is in no example', async () => {
   const rules =
     'query: [{ map: { open: due }, of: status }, { set: { key: s3cret } }], request: [{ default: { to: AUD } }]';
