@@ -2,7 +2,7 @@ import type { State } from '../inspector/api.ts';
 import { causeFilter, type Condition, rateLimitSentence } from '../inspector/conditions.ts';
 import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
 import { errorCode } from '../node/files.ts';
-import { counted, jsonText, terminalLines } from '../report/text.ts';
+import { count as number, counted, jsonText, terminalLines } from '../report/text.ts';
 import {
   evidenceSentence,
   latencySentence,
@@ -212,7 +212,7 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
         ...(refused === 0
           ? []
           : [
-              `the gateway ${name} ${operation ?? '(other)'}: ${refused} of ${bodies} refused that V1 accepted`,
+              `the gateway ${name} ${operation ?? '(other)'}: ${number(refused)} of ${number(bodies)} refused that V1 accepted`,
               ...refusals
                 .slice(0, MAX_POINTERS)
                 .map(({ reason, count: times }) => `              ${reason}: ${counted(times, 'time')}`),
@@ -225,7 +225,7 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
           .map(({ at, count: times }) => `              ${at || 'the body'}: ${counted(times, 'time')}`),
       ];
     }),
-    ...(rest === 0 ? [] : [`              and ${rest} more`]),
+    ...(rest === 0 ? [] : [`              and ${number(rest)} more`]),
   ];
 }
 
@@ -236,7 +236,7 @@ function checkWords({
   unknown,
 }: Pick<BodyCheckCount, 'valid' | 'invalid' | 'refusedByBoth' | 'unknown'>): string {
   if (valid + invalid + unknown === 0) return refusedByBoth === 0 ? 'no body was checked' : '';
-  return `${invalid} refused that V1 accepted, ${valid} accepted, ${refusedByBoth} refused by V1 as well, ${unknown} unknown`;
+  return `${number(invalid)} refused that V1 accepted, ${number(valid)} accepted, ${number(refusedByBoth)} refused by V1 as well, ${number(unknown)} unknown`;
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
@@ -252,5 +252,5 @@ function modeText({ mode, share, from }: ModeView): string {
 }
 
 function countText({ requests, failures }: OriginCount): string {
-  return requests === 0 ? 'no recent request' : `${failures} of ${requests} failed`;
+  return requests === 0 ? 'no recent request' : `${number(failures)} of ${number(requests)} failed`;
 }

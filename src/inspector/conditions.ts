@@ -287,7 +287,7 @@ function serviceCondition(
   const last =
     inARow.requests === 0
       ? ''
-      : ` The last ${inARow.requests} ${since === undefined ? 'did not fail' : `all failed, since ${since}`}.`;
+      : ` The last ${count(inARow.requests)} ${since === undefined ? 'did not fail' : `all failed, since ${since}`}.`;
   const lately = `${share}${last}`;
   // The last requests show sooner than the share of failures that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)

@@ -1,3 +1,4 @@
+import { count } from '../report/text.ts';
 import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { type CommandRecord } from '../rollout/rollout-state.ts';
@@ -66,7 +67,7 @@ export class OperationRollBack {
     const { control, ruleBook, onRollBack } = this.parts;
     const { migrated: mode } = control.modes(ruleBook()).rollback;
     if (mode === undefined || this.modeBefore(operation) === undefined) return;
-    const why = `${now.failures} of ${now.requests} migrated requests failed, ${before.failures} of ${before.requests} before`;
+    const why = `${count(now.failures)} of ${count(now.requests)} migrated requests failed, ${count(before.failures)} of ${count(before.requests)} before`;
     control.command({ operation, mode: { mode }, who: BY_ITSELF, why });
     onRollBack(commandSentence({ operation, mode, who: BY_ITSELF, why }, control.modes(ruleBook())));
   }

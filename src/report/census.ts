@@ -6,7 +6,7 @@ import { isUnwrapping, lensNamed, lensOf, placedMembers } from '../rules/kinds/k
 import { keepsMember, namedMembers } from '../rules/kinds/words.ts';
 import type { Path, RequestRule, RequestRuleName } from '../rules/rule.ts';
 import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
-import { nameIn, terminalText } from './text.ts';
+import { count as number, nameIn, terminalText } from './text.ts';
 
 /** Attribute names that V1 clients sent, by operation. */
 export interface Census {
@@ -537,14 +537,16 @@ function doubtOf({ named, acceptedByV1, namedByV1 }: CensusRow, isDispensable: b
 
 function evidence(row: CensusRow): string {
   const parts = [
-    `sent ${row.count}×`,
-    row.named > 0 ? `V2 refused it ${row.named}×` : '',
-    row.named === 0 && row.unprocessable > 0 ? `V2 refused requests with it ${row.unprocessable}×` : '',
-    row.accepted > 0 ? `V2 accepted it ${row.accepted}×` : '',
-    row.unechoed > 0 ? `not echoed ${row.unechoed}×` : '',
-    row.acceptedByV1 > 0 ? `V1 accepted it ${row.acceptedByV1}×` : '',
-    row.deprecated > 0 ? `V1 called it deprecated ${row.deprecated}×` : '',
-    row.namedByV1 > 0 ? `V1 refused it ${row.namedByV1}×` : '',
+    `sent ${number(row.count)}×`,
+    row.named > 0 ? `V2 refused it ${number(row.named)}×` : '',
+    row.named === 0 && row.unprocessable > 0
+      ? `V2 refused requests with it ${number(row.unprocessable)}×`
+      : '',
+    row.accepted > 0 ? `V2 accepted it ${number(row.accepted)}×` : '',
+    row.unechoed > 0 ? `not echoed ${number(row.unechoed)}×` : '',
+    row.acceptedByV1 > 0 ? `V1 accepted it ${number(row.acceptedByV1)}×` : '',
+    row.deprecated > 0 ? `V1 called it deprecated ${number(row.deprecated)}×` : '',
+    row.namedByV1 > 0 ? `V1 refused it ${number(row.namedByV1)}×` : '',
     row.inSchema === false ? "not in V2's OpenAPI" : '',
   ];
   return parts.filter((part) => part !== '').join(', ');

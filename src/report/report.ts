@@ -400,7 +400,7 @@ function coverage(facts: SwitchOffFacts): Condition {
   const missing = days === undefined ? [] : missingDays(days, from, now);
   if (missing.length > 0) {
     return unknown(
-      `The log has no entry on ${missing.length} of the last ${goneAfterDays} days, such as ${missing[0]}.`,
+      `The log has no entry on ${number(missing.length)} of the last ${number(goneAfterDays)} days, such as ${missing[0]}.`,
     );
   }
   const [gap, ...more] = gaps.filter((one) => one.until > from);

@@ -52,7 +52,7 @@ export function nameIn(names: ReadonlyMap<string, string>, client: string): stri
 /** The first names of a list, and how many more there are: `a, b and 3 more`. */
 export function listed(names: readonly string[], most: number): string {
   const rest = names.length - most;
-  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`;
+  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${count(rest)} more` : ''}`;
 }
 
 /** A sentence with a capital letter. */

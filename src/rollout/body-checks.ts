@@ -1,5 +1,5 @@
 import type { Modes } from '../rules/rollout.ts';
-import type { RolloutTarget } from './rollout-state.ts';
+import { type RolloutTarget, shown } from './rollout-state.ts';
 import type { RolloutSubject } from './modes-in-force.ts';
 
 /** Maximum pairs of client and operation, and pointers of each, in a sentence. */
@@ -39,9 +39,14 @@ export function bodyCheckFault(
       `${what}, although V1 accepted ${they}: more than the ${margin} % that the rollback rule allows. ${namedPairs(concerned, kind, nameOf)}.`,
     );
   };
-  const sent = `${invalid} of ${checked} checked ${noun(checked)} that a migration would send`;
+  const sent = `${shown(invalid)} of ${shown(checked)} checked ${noun(checked)} that a migration would send`;
   say('invalid', invalid, checked, `V2's schema refuses ${sent}`);
-  say('refused', refused, bodies, `The gateway would refuse ${refused} of ${bodies} ${noun(bodies)}`);
+  say(
+    'refused',
+    refused,
+    bodies,
+    `The gateway would refuse ${shown(refused)} of ${shown(bodies)} ${noun(bodies)}`,
+  );
   if (faults.length === 0) return undefined;
   return `${faults.join(' ')} Change the rules or the clients, or insist with --force.`;
 }
@@ -67,12 +72,12 @@ function namedPairs(
       const name = client === undefined ? 'requests without a known key' : (nameOf(client) ?? client);
       const found =
         kind === 'invalid'
-          ? pointers.map(({ at, count: times }) => `${at === '' ? 'the body itself' : at} ${times}×`)
-          : refusals.map(({ reason, count: times }) => `${reason} ${times}×`);
+          ? pointers.map(({ at, count: times }) => `${at === '' ? 'the body itself' : at} ${shown(times)}×`)
+          : refusals.map(({ reason, count: times }) => `${reason} ${shown(times)}×`);
       const where = found.slice(0, MAX_POINTERS).join(', ') + (found.length > MAX_POINTERS ? ', …' : '');
-      return `Client ${name}, ${operation ?? 'other operations'}: ${count[kind]}, ${kind === 'invalid' ? 'at ' : ''}${where}`;
+      return `Client ${name}, ${operation ?? 'other operations'}: ${shown(count[kind])}, ${kind === 'invalid' ? 'at ' : ''}${where}`;
     });
-  const more = pairs.length > MAX_NAMED ? `; and ${pairs.length - MAX_NAMED} more` : '';
+  const more = pairs.length > MAX_NAMED ? `; and ${shown(pairs.length - MAX_NAMED)} more` : '';
   return pairs.slice(0, MAX_NAMED).join('; ') + more;
 }
 
@@ -120,9 +125,9 @@ export function wouldFailWords({ failing, judged, both }: WouldFail): string {
   if (judged === both)
     return both === 1
       ? 'V1 refuses the one checked request as well'
-      : `V1 refuses all ${both} checked requests as well`;
-  const asBefore = both === 0 ? '' : `, apart from ${both} that V1 refuses as well`;
-  return `${failing === 0 ? 'none' : failing} of ${judged} checked request${judged === 1 ? '' : 's'} would fail after the migration${asBefore}`;
+      : `V1 refuses all ${shown(both)} checked requests as well`;
+  const asBefore = both === 0 ? '' : `, apart from ${shown(both)} that V1 refuses as well`;
+  return `${failing === 0 ? 'none' : shown(failing)} of ${shown(judged)} checked request${judged === 1 ? '' : 's'} would fail after the migration${asBefore}`;
 }
 
 /** Explains to readers of `wouldFailWords` which requests are checked. */

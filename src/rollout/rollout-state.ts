@@ -55,13 +55,18 @@ export function evidenceSentence({
   forMargin,
   finer,
 }: CanaryEvidence): string {
-  const few = migrated < requests ? `V2 served ${migrated}` : v1 < requests ? `V1 served ${v1}` : undefined;
+  const few =
+    migrated < requests
+      ? `V2 served ${shown(migrated)}`
+      : v1 < requests
+        ? `V1 served ${shown(v1)}`
+        : undefined;
   if (few !== undefined) {
     const without =
       v1 < requests && migrated >= requests
         ? ` Without a control group, only failures of more than ${margin} % of all requests are detected.`
         : '';
-    return `The number of requests that it needs is unknown: ${few} of the ${requests} requests with which a comparison begins.${without}`;
+    return `The number of requests that it needs is unknown: ${few} of the ${shown(requests)} requests with which a comparison begins.${without}`;
   }
   const difference = `a difference of ${points(margin)}`;
   if (forMargin === undefined) return `The number of requests that show ${difference} is unknown.`;
@@ -76,10 +81,15 @@ function points(difference: number): string {
   return `${difference} percentage ${difference === 1 ? 'point' : 'points'}`;
 }
 
+/** A number with separators between its thousands, as in all sentences: `2,310`. */
+export function shown(value: number): string {
+  return value.toLocaleString('en');
+}
+
 /** Prints two digits: the estimate is not more exact. */
 function rounded(requests: number): string {
   const number = Number(requests.toPrecision(2));
-  return `${number.toLocaleString('en')} more ${number === 1 ? 'request' : 'requests'}`;
+  return `${shown(number)} more ${number === 1 ? 'request' : 'requests'}`;
 }
 
 /** Describes the latencies of both services, as far as known. */
@@ -97,7 +107,7 @@ export function slowerSentence({ quantile, v1Ms, v2Ms }: LatencyHarm): string {
 }
 
 function milliseconds(ms: number): string {
-  return `${Number(ms.toPrecision(2))} ms`;
+  return `${shown(Number(ms.toPrecision(2)))} ms`;
 }
 
 /** Represents several clients or operations, if none has most of the failures. */
@@ -230,8 +240,8 @@ function causeSentence({ by, migrated, cause }: ReportedRollback, name?: string)
     count >= failures
       ? failures === 1
         ? 'The one failure'
-        : `All ${failures} failures`
-      : `${by === undefined ? '' : 'At least '}${count} of ${failures} failures`;
+        : `All ${shown(failures)} failures`
+      : `${by === undefined ? '' : 'At least '}${shown(count)} of ${shown(failures)} failures`;
   return `${share}: ${status}${at}, ${from}${where}.`;
 }
 
@@ -243,7 +253,7 @@ export function reasonSentence(
   const { migrated, v1, latency } = rollback;
   if (latency !== undefined) return `${slowerSentence(latency)}.`;
   const cause = causeSentence(rollback, name);
-  return `${migrated.failures} of ${migrated.requests} migrated requests failed, ${v1.failures} of ${v1.requests} on V1.${cause === '' ? '' : ` ${cause}`}`;
+  return `${shown(migrated.failures)} of ${shown(migrated.requests)} migrated requests failed, ${shown(v1.failures)} of ${shown(v1.requests)} on V1.${cause === '' ? '' : ` ${cause}`}`;
 }
 
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */

@@ -12,6 +12,7 @@ import { Tally } from '../../src/report/tally/tally.ts';
 import {
   callName,
   csvField,
+  listed,
   markdownBlock,
   markdownCode,
   markdownText,
@@ -143,4 +144,9 @@ test.each([
   [1, '100 %'],
 ])('a share of %f is %s', (share, words) => {
   expect(percentWords(share)).toBe(words);
+});
+
+test('the rest of a long list has separators', () => {
+  const names = Array.from({ length: 1100 }, (_, at) => `n${at}`);
+  expect(listed(names, 2)).toBe('n0, n1 and 1,098 more');
 });

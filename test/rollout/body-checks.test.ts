@@ -4,6 +4,7 @@ import {
   bodyCheckFault,
   BodyCheckTally,
   type DryRunResult,
+  wouldFailWords,
 } from '../../src/rollout/body-checks.ts';
 import type { RolloutTarget } from '../../src/rollout/rollout-state.ts';
 import type { Modes } from '../../src/rules/rollout.ts';
@@ -62,6 +63,33 @@ test('the sentence names clients, counts and pointers', () => {
   ).toBe(
     "V2's schema refuses 6 of 10 checked bodies that a migration would send, although V1 accepted them: more than the 5 % that the rollback rule allows. Client Acme, create_client: 4, at /name 3×, the body itself 1×; Client bbbbbbbbbbbbbbbb, create_booking: 2, at /services/0 2×. Change the rules or the clients, or insist with --force.",
   );
+});
+
+test('thousands have separators', () => {
+  expect(
+    faultOf([
+      [ACME, 'create_client', 1075, invalid('/name')],
+      [OTHER, 'create_client', 1000, VALID],
+    ]),
+  ).toContain('1,075 of 2,075 checked bodies');
+  expect(faultOf([[ACME, 'create_client', 1075, invalid('/name')]])).toContain(
+    'Client Acme, create_client: 1,075, at /name 1,075×.',
+  );
+});
+
+test.each([
+  [{ failing: 0, judged: 1, both: 0 }, 'none of 1 checked request would fail after the migration'],
+  [
+    { failing: 1075, judged: 12_000, both: 0 },
+    '1,075 of 12,000 checked requests would fail after the migration',
+  ],
+  [
+    { failing: 999, judged: 3000, both: 1001 },
+    '999 of 3,000 checked requests would fail after the migration, apart from 1,001 that V1 refuses as well',
+  ],
+  [{ failing: 0, judged: 1000, both: 1000 }, 'V1 refuses all 1,000 checked requests as well'],
+])('%j: how many would fail', (sum, words) => {
+  expect(wouldFailWords(sum)).toBe(words);
 });
 
 test('a single body is described in the singular', () => {

@@ -11,7 +11,7 @@ import {
   quantileOf,
   requestsToSee,
 } from '../../src/rollout/evidence.ts';
-import { type CanaryEvidence, evidenceSentence } from '../../src/rollout/rollout-state.ts';
+import { type CanaryEvidence, evidenceSentence, reasonSentence } from '../../src/rollout/rollout-state.ts';
 import { chooseMode } from '../../src/rollout/modes-in-force.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
@@ -203,4 +203,24 @@ test.each([
   if (low > 0) expect(evidenceAbove({ requests, failures }, low)).toBeCloseTo(needed, 0);
   if (high < 1)
     expect(evidenceAbove({ requests, failures: requests - failures }, 1 - high)).toBeCloseTo(needed, 0);
+});
+
+test('a rollback and its cause are told with separators in thousands', () => {
+  const rollback = {
+    at: '2026-11-22T00:00:00.000Z',
+    operation: undefined,
+    share: 50,
+    migrated: { requests: 20_000, failures: 1075 },
+    v1: { requests: 18_000, failures: 1000 },
+    cause: {
+      status: '422',
+      client: 'aaaaaaaaaaaaaaaa',
+      operation: 'create_client',
+      pointer: '/name',
+      count: 1001,
+    },
+  } as const;
+  expect(reasonSentence(rollback)).toBe(
+    '1,075 of 20,000 migrated requests failed, 1,000 of 18,000 on V1. 1,001 of 1,075 failures: 422 at /name, from client aaaaaaaaaaaaaaaa, in create_client.',
+  );
 });

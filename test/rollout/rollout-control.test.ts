@@ -238,7 +238,7 @@ test('a roll-back says how many of all failures in its window are the most frequ
     },
   ]);
   expect(notices).toEqual([
-    `canary of 10 % rolled back to observe: ${failed} of ${2000 + failed} migrated requests failed, 0 of 2000 on V1. ${count} of ${failed} failures: 502 upstream-unreachable, from client ${FAILING}, in create. It stays in observe until an operator sets a mode.`,
+    `canary of 10 % rolled back to observe: ${failed} of ${(2000 + failed).toLocaleString('en')} migrated requests failed, 0 of 2,000 on V1. ${count} of ${failed} failures: 502 upstream-unreachable, from client ${FAILING}, in create. It stays in observe until an operator sets a mode.`,
   ]);
 });
 

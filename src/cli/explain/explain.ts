@@ -8,7 +8,7 @@ import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-c
 import { bodyOfBytes } from '../../inspector/entries/curl.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';
 import { decodeText, readText } from '../../node/files.ts';
-import { counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
+import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { Migration, type StartedResponse } from '../../library/migration.ts';
 import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
 import type { LoadedRuleBook } from '../../node/rule-books.ts';
@@ -330,7 +330,7 @@ function printText(explanations: readonly Explained[]): string {
   if (texts.length === 1) return texts.join('');
   const refused = explanations.filter(({ explanation }) => explanation.verdict === 'refused').length;
   const edited = explanations.filter(({ explanation }) => explanation.verdict === 'rewritten').length;
-  return `${texts.join('\n')}\n${texts.length} requests: ${edited} rewritten, ${refused} refused.\n`;
+  return `${texts.join('\n')}\n${count(texts.length)} requests: ${count(edited)} rewritten, ${count(refused)} refused.\n`;
 }
 
 function printJson(explanations: readonly Explained[]): string {

@@ -1,4 +1,4 @@
-import { capital } from '../../report/text.ts';
+import { capital, count as number } from '../../report/text.ts';
 import {
   editCount,
   type EntryMode,
@@ -93,8 +93,8 @@ export function editWords(entry: Pick<Entry, 'edits' | 'editsOmitted'>): string 
 }
 
 function wordsOfEdits(all: number, omitted = 0, what = ''): string {
-  const words = `${all.toLocaleString('en-GB')} ${all === 1 ? 'edit' : 'edits'}${what}`;
-  return omitted === 0 ? words : `${words}, ${(all - omitted).toLocaleString('en-GB')} of them listed`;
+  const words = `${number(all)} ${all === 1 ? 'edit' : 'edits'}${what}`;
+  return omitted === 0 ? words : `${words}, ${number(all - omitted)} of them listed`;
 }
 
 /** Number of edits of the response: `3 edits of the response`; undefined without any. */
@@ -356,8 +356,8 @@ function comparisonSentence({ comparison, origin }: Entry): string | undefined {
     noise === 0 ? '' : `, except for ${noise} that ${noise === 1 ? 'differs' : 'differ'} on V1 itself`;
   if (verdict === 'same') return `${start} V2 has every field of V1 with the same value${ignored}.`;
   const statuses = status === undefined ? '' : ` V1 responded with ${status.v1}, V2 with ${status.v2}.`;
-  const number = `${differences.length === MAX_DIFFERENCES ? 'at least ' : ''}${differences.length}`;
-  return `${start} V2 differs in ${number} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${statuses}`;
+  const fields = `${differences.length === MAX_DIFFERENCES ? 'at least ' : ''}${number(differences.length)}`;
+  return `${start} V2 differs in ${fields} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${statuses}`;
 }
 
 function responseEditSentence(entry: Entry): string | undefined {
@@ -386,7 +386,7 @@ function lookupSentence({ lookups = [], responseNote, failure }: Entry): string 
   const answers = lookups.map(
     ({ address, status, cause, count }) => `${address} ${cause ?? status ?? ''} (${count})`,
   );
-  const told = `For the response, V2 was asked ${asked === 1 ? 'once' : `${asked} times`} more: ${answers.join(', ')}.`;
+  const told = `For the response, V2 was asked ${asked === 1 ? 'once' : `${number(asked)} times`} more: ${answers.join(', ')}.`;
   return missing === undefined ? told : `${told} ${missing}`;
 }
 

@@ -9,7 +9,7 @@ import { sketchJson } from '../entry-request.ts';
 import { MONTHS } from '../../rules/kinds/date-pattern.ts';
 import { clockText, Zone } from '../plan/zone.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
-import { capital } from '../text.ts';
+import { capital, count } from '../text.ts';
 
 /** Id and summary of a change. */
 export interface GuideChange {
@@ -373,11 +373,11 @@ export function learnCheck(shape: GuideShape, { would, status }: Entry): void {
 /** The evidence of V2's schema for a shape; undefined without a check, or if `left` members were left out. */
 export function evidenceOfSchema({ bySchema, refusedAt }: GuideShape, left: number): Evidence | undefined {
   if (refusedAt.size > 0) {
-    const places = [...refusedAt].map(([at, times]) => `${at === '' ? 'the body' : at} ${times}×`);
+    const places = [...refusedAt].map(([at, times]) => `${at === '' ? 'the body' : at} ${count(times)}×`);
     return { isVerified: false, evidence: `Not verified: V2's schema refuses ${places.join(', ')}.` };
   }
   if (bySchema === 0 || left > 0) return undefined;
-  const evidence = `Verified: V2's schema accepts such a body (${bySchema} checked). V2 itself was not asked.`;
+  const evidence = `Verified: V2's schema accepts such a body (${count(bySchema)} checked). V2 itself was not asked.`;
   return { isVerified: true, evidence };
 }
 

@@ -18,7 +18,7 @@ import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import { isMistake, isUnread, refusalOf } from '../tally/tally-entry.ts';
 import { sketchJson } from '../entry-request.ts';
 import type { Ending } from '../endings.ts';
-import { callName } from '../text.ts';
+import { callName, count } from '../text.ts';
 import {
   ADDED,
   emptyEvidence,
@@ -519,7 +519,7 @@ class CallGuide {
     const moved = new MovedMembers(edits.filter((edit) => isOfBody(edit)));
     return refused.map((to) => {
       const from = attributes.find((attribute) => moved.of(attribute) === to) ?? to;
-      const times = `V2 refused it ${this.named.get(to) ?? 0}×`;
+      const times = `V2 refused it ${count(this.named.get(to) ?? 0)}×`;
       return this.isDispensable(to)
         ? { from, remark: `${times}, and accepted requests without it` }
         : { from, to, remark: `${times}; it may be the name or the value` };

@@ -1,7 +1,7 @@
 import { printPrefix } from '../../rules/rule.ts';
 import { pointerToken, tokenName } from '../../json/pointer.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
-import { counted, markdownBlock, markdownCode, markdownText, table } from '../text.ts';
+import { count, counted, markdownBlock, markdownCode, markdownText, table } from '../text.ts';
 import {
   ADDED,
   futureWords,
@@ -265,7 +265,9 @@ function questionsText(guide: GuideDocument): string {
         `${call} was refused ${count}× as ${code}${pointers.length === 0 ? '' : ` at ${pointers.join(', ')}`}: is this request still needed? ${remedy}`,
     ),
     ...(dryRuns.failing > 0
-      ? [`${dryRuns.failing} of ${dryRuns.judged} checked requests would fail in V2. Who decides about them?`]
+      ? [
+          `${count(dryRuns.failing)} of ${count(dryRuns.judged)} checked requests would fail in V2. Who decides about them?`,
+        ]
       : []),
     ...(omitted > 0 ? [`Which are the ${counted(omitted, 'request')} of further kinds?`] : []),
     'Which calls does the client make that the log has not seen: at the end of a month, by hand, on errors?',

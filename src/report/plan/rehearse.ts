@@ -15,7 +15,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
 import type { LogGap } from '../log-gaps.ts';
-import { counted, NO_KEY } from '../text.ts';
+import { count, counted, NO_KEY } from '../text.ts';
 import { clockText, dayText, type Zone } from './zone.ts';
 
 /** Maximum consecutive hours of a run, and minimum hours from one start to the next: less than a day, because times vary. */
@@ -367,7 +367,7 @@ export function windowSentence(window: RehearsedWindow, zone: Zone): string {
   const runs =
     losing.length === 0
       ? ''
-      : `, ${known.length === 1 ? '' : `${losing.length} of them `}${losing.length === 1 ? 'a job that runs' : 'jobs that run'} once a day at most and would have lost a whole run (${losing.map(({ client, name }) => name ?? client).join(', ')})`;
+      : `, ${known.length === 1 ? '' : `${count(losing.length)} of them `}${losing.length === 1 ? 'a job that runs' : 'jobs that run'} once a day at most and would have lost a whole run (${losing.map(({ client, name }) => name ?? client).join(', ')})`;
   const others = keyless === undefined ? '' : `; ${ofShare(keyless.refused)} had no key`;
   return `${when}${whose}${runs}${others}.${isCovered ? '' : ' The logs do not cover all of it.'}`;
 }

@@ -12,7 +12,7 @@ import type {
   ShownMigration,
 } from '../../draft-desk.ts';
 import { getJson, postJson, useAsked, useAttempt } from '../admin-client.ts';
-import { counted } from '../format.ts';
+import { count, counted } from '../format.ts';
 import type { Go } from '../page-state.ts';
 import {
   Button,
@@ -69,7 +69,7 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
     <section class="card draft">
       <h3>
         Draft
-        <small>{`${done} of ${counted(view.questions.length, 'question')} answered; ${writtenWords(given, written)}`}</small>
+        <small>{`${count(done)} of ${counted(view.questions.length, 'question')} answered; ${writtenWords(given, written)}`}</small>
       </h3>
       <progress value={done} max={view.questions.length} aria-label="Answered questions" />
       {followed.went + followed.came > 0 && (
@@ -290,7 +290,7 @@ function Answer({
         {lines.slice(0, MAX_LINES).map((line, at) => (
           <code key={at}>{visibleText(line)}</code>
         ))}
-        {lines.length > MAX_LINES && <small>{`and ${lines.length - MAX_LINES} more`}</small>}
+        {lines.length > MAX_LINES && <small>{`and ${count(lines.length - MAX_LINES)} more`}</small>}
       </span>
     </label>
   );
