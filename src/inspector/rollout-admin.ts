@@ -106,7 +106,8 @@ export interface RuleBookReload {
 
 /** Shows and changes the state of the rollout. */
 export interface RolloutAdmin {
-  view(): RolloutView;
+  /** `dryRuns` says how many pairs of client and operation it lists: the first, or all. */
+  view(dryRuns?: 'first' | 'all'): RolloutView;
   /** Executes a command and shares it with the other replicas; resolves to a fault, in a sentence, when nothing was changed. */
   command(request: RolloutRequest): Promise<{ readonly fault: string } | undefined>;
 }
@@ -114,7 +115,7 @@ export interface RolloutAdmin {
 /** Creates the functions behind the rollout routes. */
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
-    view: () => viewOf(parts),
+    view: (dryRuns = 'first') => viewOf(parts, dryRuns === 'all' ? Infinity : MAX_COUNTS),
     command: async (request) => {
       const command = commandOf(parts, request);
       if ('fault' in command) return command;
@@ -137,7 +138,7 @@ export function commandSentence(request: RolloutRequest, modes: Parameters<typeo
   return `${commandTitle(request, defaultTarget(modes))}: chosen by ${who}${reason}${force === true ? ', against a warning' : ''}.`;
 }
 
-function viewOf(parts: RolloutAdminParts): RolloutView {
+function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
   const { control, counts, v1Origin, isSticky } = parts;
   const book = parts.ruleBook();
   const { state } = control;
@@ -186,7 +187,7 @@ function viewOf(parts: RolloutAdminParts): RolloutView {
     }),
     changes: changesOf(parts, names),
     shadows: counts.comparisons.list,
-    ...bodyChecksOf(parts),
+    ...bodyChecksOf(parts, maxCounts),
     requests: counts.requests,
     ...rateLimitOf(parts, book),
     ...(counts.since === undefined ? {} : { countedSince: counts.since }),
@@ -263,7 +264,7 @@ function sourceOf(
   return ofBook === undefined ? 'default' : 'rule-book';
 }
 
-function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'> {
+function bodyChecksOf(parts: RolloutAdminParts, maxCounts: number): Pick<RolloutView, 'bodyChecks'> {
   const { bodyChecks } = parts.counts;
   const counts = bodyChecks.tally.list(parts.ruleBook().hash);
   const isRefused = counts.some(({ refused }) => refused > 0);
@@ -282,9 +283,9 @@ function bodyChecksOf(parts: RolloutAdminParts): Pick<RolloutView, 'bodyChecks'>
   return {
     bodyChecks: {
       ...(warnings.length === 0 ? {} : { warnings }),
-      counts: counts.slice(0, MAX_COUNTS).map((pair) => named(pair)),
-      ...(clients.length === 0 ? {} : { clients: clients.slice(0, MAX_COUNTS) }),
-      omitted: Math.max(0, counts.length - MAX_COUNTS),
+      counts: counts.slice(0, maxCounts).map((pair) => named(pair)),
+      ...(clients.length === 0 ? {} : { clients: clients.slice(0, maxCounts) }),
+      omitted: Math.max(0, counts.length - maxCounts),
       ...(fault === undefined ? {} : { fault }),
     },
   };
@@ -419,7 +420,9 @@ function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
  * view. The media type is required, because another site's form cannot send it.
  */
 export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
-  app.get('/rollout', () => jsonResponse(rollout.view()));
+  app.get('/rollout', ({ req }) =>
+    jsonResponse(rollout.view(req.query('dryRuns') === 'all' ? 'all' : 'first')),
+  );
   app.post('/rollout', async (c) => {
     const body = await readCommand(c.req.raw, COMMAND_BYTES);
     if (body instanceof Response) return body;

@@ -1,10 +1,22 @@
 import { type ClientReport, isUnfit } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import { clientName, counted, countedClients, listed, NO_KEY, percentWords } from '../report/text.ts';
+import {
+  capital,
+  clientName,
+  count,
+  counted,
+  countedClients,
+  listed,
+  NO_KEY,
+  percentWords,
+} from '../report/text.ts';
+import { printFilter } from '../rewrite-log/filter.ts';
+import { wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import { chooseMode, ownMode, shareOf } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
+import { hasEnded } from './end-of-v1.ts';
 
 /** The effect of a command, for the operator to confirm. */
 export interface RolloutEffect {
@@ -13,7 +25,26 @@ export interface RolloutEffect {
   readonly sentences: readonly string[];
   /** Effects that the operator may wrongly expect. */
   readonly warnings: readonly string[];
+  /** What the dry runs say of the requests that go from V1 to V2; absent where they say nothing. */
+  readonly dryRuns?: {
+    readonly sentence: string;
+    /** Those with the most failures first. */
+    readonly failing: readonly FailingOperation[];
+  };
 }
+
+/** Requests of one operation that would fail at V2. */
+export interface FailingOperation {
+  /** The operation; `other requests` for those that the rule book does not name. */
+  readonly name: string;
+  /** How many, of which clients, and at which places, without a full stop. */
+  readonly words: string;
+  /** A filter for them. */
+  readonly filter: string;
+}
+
+/** Dry runs of one client and operation, with the display name of the client. */
+export type DryRuns = NonNullable<RolloutView['bodyChecks']>['counts'][number];
 
 /** The clients in a report with their V1 requests by operation, and the report's coverage. */
 export type SeenClients = Pick<Report, 'omittedClients'> & {
@@ -36,7 +67,13 @@ const COMMANDS: Readonly<Record<ModeView['mode'], string>> = {
 /** Maximum names in a sentence. */
 const MAX_NAMES = 20;
 
-/** Computes which of the clients seen, with which of their requests, a command would move; it uses the decision for live requests. */
+/** Maximum places of faults of one operation. */
+const MAX_PLACES = 3;
+
+/**
+ * Computes which of the clients seen, with which of their requests, a command would move; it uses the decision for live requests. The
+ * rollout has all dry runs.
+ */
 export function rolloutEffect(
   request: RolloutRequest,
   rollout: RolloutView,
@@ -51,8 +88,10 @@ export function rolloutEffect(
       sentences: ["The rule book's mode applies again. This preview does not name the clients that move."],
       warnings: [],
     };
+  const dryRuns = dryRunsOf(request, rollout);
   return {
     title,
+    ...(dryRuns === undefined ? {} : { dryRuns }),
     sentences: [
       ...keptWords(request, rollout),
       ...moveWords(request, rollout, clients),
@@ -178,13 +217,17 @@ function moveWords(
 
 /** Says that several clients have a name, and how to choose one of them. */
 export function ambiguityWords(name: string, hashes: readonly string[]): string {
-  return `${hashes.length} clients are called ${name}: ${hashes.join(', ')}; give the hash of one.`;
+  return `${count(hashes.length)} clients are called ${name}: ${hashes.join(', ')}; give the hash of one.`;
 }
 
 function movedWords(to: Origin, clients: readonly ConcernedClient[], seen: readonly SeenClient[]): string {
   const all = seen.reduce((sum, { operations }) => sum + sumOf(operations), 0);
   const moved = clients.reduce((sum, one) => sum + one.moved, 0);
-  const names = clients.map(({ client }) => nameIn(seen, client));
+  // A name says more than a hash.
+  const ordered = clients.toSorted(
+    (one, other) => Number(one.client.name === undefined) - Number(other.client.name === undefined),
+  );
+  const names = ordered.map(({ client }) => nameIn(seen, client));
   // Requests without a key are named, but are not counted as a client.
   const keyed = clients.filter(({ client }) => client.client !== NO_KEY).length;
   const known = seen.filter(({ client }) => client !== NO_KEY).length;
@@ -221,6 +264,80 @@ function concernedClient(
   return to === undefined ? [] : [{ client, to, moved: sumOf(calls.filter(({ from }) => from !== to)) }];
 }
 
+/** What is known of the requests that a command sends from V1 to V2. */
+function dryRunsOf(request: RolloutRequest, rollout: RolloutView): RolloutEffect['dryRuns'] {
+  const before = modesOf(rollout);
+  const { counts = [] } = rollout.bodyChecks ?? {};
+  const moved = counts.filter(({ client, name, operation }) => {
+    const hash = client ?? NO_KEY;
+    const isMeant = request.client === undefined || isClient({ client: hash, name }, request.client);
+    if (!isMeant || !isTargeted(request, before, operation)) return false;
+    const subject = { client, operation };
+    const after = modesAfter(request, before, hash);
+    return chooseMode(before, subject).origin === 'v1' && chooseMode(after, subject).origin === 'v2';
+  });
+  const sum = wouldFail(moved);
+  if (sum.judged === 0) return undefined;
+  return {
+    sentence: `${capital(wouldFailWords(sum))}.`,
+    failing: [...Map.groupBy(moved, ({ operation }) => operation)]
+      .map(([operation, all]) => ({ operation, all, failing: wouldFail(all).failing }))
+      .filter(({ failing }) => failing > 0)
+      .sort((one, other) => other.failing - one.failing)
+      .map(({ operation, all }) => failingOperation(operation, all, request.client)),
+  };
+}
+
+function failingOperation(
+  operation: string | undefined,
+  all: readonly DryRuns[],
+  client: string | undefined,
+): FailingOperation {
+  const { failing, judged } = wouldFail(all);
+  const places = new Map<string, number>();
+  const add = (place: string, times: number): void =>
+    void places.set(place, (places.get(place) ?? 0) + times);
+  for (const { pointers, refusals } of all) {
+    for (const { at, count: times } of pointers) add(at === '' ? 'the body itself' : at, times);
+    for (const { reason, count: times } of refusals) add(reason, times);
+  }
+  const found = [...places]
+    .sort(([, one], [, other]) => other - one)
+    .map(([place, times]) => `${place} ${count(times)}×`);
+  const hashes = all.filter((one) => wouldFail([one]).failing > 0).map((one) => one.client ?? NO_KEY);
+  const term = (field: 'client' | 'op' | 'error', ...values: string[]): Parameters<typeof printFilter>[0] => [
+    { negated: false, field, values },
+  ];
+  return {
+    name: operation ?? 'other requests',
+    words: `${count(failing)} of ${counted(judged, 'checked request')}, of ${countedClients(hashes)}: ${listed(found, MAX_PLACES)}`,
+    filter: printFilter([
+      ...(client === undefined ? [] : term('client', client)),
+      ...term('op', operation ?? '-'),
+      ...term('error', 'schema-*', 'would-*'),
+    ]),
+  };
+}
+
+/** The dry runs of requests that V1 still responds to, those with the most failures first: a migration makes the others history. */
+export function dryRunsOnV1(rollout: RolloutView, now: number): readonly DryRuns[] {
+  if (hasEnded(rollout, now)) return [];
+  const modes = modesOf(rollout);
+  return (rollout.bodyChecks?.counts ?? [])
+    .filter(({ client, operation }) => chooseMode(modes, { client, operation }).origin === 'v1')
+    .map((one) => ({ one, ...wouldFail([one]) }))
+    .sort((one, other) => other.failing - one.failing || other.judged - one.judged)
+    .map(({ one }) => one);
+}
+
+/** Whether V1 responds to some of its requests, so that a migration of them is still to come. */
+export function hasV1Mode(rollout: RolloutView, now: number): boolean {
+  if (rollout.v1Origin === undefined || hasEnded(rollout, now)) return false;
+  return [rollout.default, ...otherModes(rollout).map((one) => one.mode)].some(
+    ({ mode }) => mode !== 'migrate' && mode !== 'verify',
+  );
+}
+
 /** The operation of a call in a report; undefined for other requests, which reports name by method and path or count together. */
 export function operationOf(call: string): string | undefined {
   return isUnfit(call) ? undefined : call;
@@ -240,7 +357,10 @@ function sumOf(calls: readonly { readonly count: number }[]): number {
   return calls.reduce((sum, { count }) => sum + count, 0);
 }
 
-function isClient({ client, name }: SeenClient, wanted: string): boolean {
+function isClient(
+  { client, name }: { readonly client: string; readonly name?: string | undefined },
+  wanted: string,
+): boolean {
   return client === wanted || name === wanted;
 }
 

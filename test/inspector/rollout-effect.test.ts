@@ -1,13 +1,15 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   commandTitle,
   defaultTarget,
+  dryRunsOnV1,
+  hasV1Mode,
   rolloutEffect,
   type SeenClients,
 } from '../../src/inspector/rollout-effect.ts';
 import { chooseMode } from '../../src/rollout/modes-in-force.ts';
-import type { ModeView, RolloutRequest } from '../../src/rollout/rollout-tally.ts';
+import type { ModeView, RolloutRequest, RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 
 const OBSERVE: ModeView = { mode: 'observe', from: 'operator' };
@@ -226,4 +228,199 @@ test('the clients that are named are those whose live requests move', () => {
       },
     ),
   );
+});
+
+type Tried = Parameters<typeof dryRuns>[0][number];
+
+/** Dry runs of clients and operations. */
+function dryRuns(
+  all: readonly {
+    readonly client?: string;
+    readonly name?: string;
+    readonly operation?: string;
+    readonly valid?: number;
+    readonly invalid?: Readonly<Record<string, number>>;
+    readonly refused?: Readonly<Record<string, number>>;
+  }[],
+): Pick<RolloutView, 'bodyChecks'> {
+  const sum = (counts: Readonly<Record<string, number>>): number =>
+    Object.values(counts).reduce((total, times) => total + times, 0);
+  return {
+    bodyChecks: {
+      omitted: 0,
+      counts: all.map(({ valid = 0, invalid = {}, refused = {}, ...subject }) => ({
+        ...subject,
+        valid,
+        invalid: sum(invalid),
+        refused: sum(refused),
+        refusedByBoth: 0,
+        unknown: 0,
+        bodies: 0,
+        pointers: Object.entries(invalid).map(([at, count]) => ({ at, count })),
+        refusals: Object.entries(refused).map(([reason, count]) => ({ reason, count })),
+      })),
+    },
+  };
+}
+
+const TRIED: readonly Tried[] = [
+  { client: LOW, name: 'acme', operation: 'create_client', valid: 1100, invalid: { '/name': 3, '': 1 } },
+  { client: HIGH, operation: 'create_client', valid: 6, invalid: { '/name': 1 } },
+  { client: HIGH, operation: 'heartbeat', valid: 20 },
+  { valid: 2, refused: { 'nested-twice at /data': 8 } },
+];
+
+describe('what a command would let fail at V2', () => {
+  const clients = seen([
+    { client: LOW, name: 'acme', sent: { create_client: 4 } },
+    { client: HIGH, sent: { create_client: 1, heartbeat: 20 } },
+    { client: '-', sent: { '(other)': 10 } },
+  ]);
+  const all = 'error:schema-*,would-*';
+  test.each<
+    [
+      request: RolloutRequest,
+      parts: Partial<RolloutView>,
+      sentence: string | undefined,
+      ...failing: readonly [name: string, words: string, filter: string][],
+    ]
+  >([
+    [
+      { mode: 'migrate' },
+      {},
+      '13 of 1,141 checked requests would fail after the migration.',
+      [
+        'other requests',
+        '8 of 10 checked requests, of requests without a key: nested-twice at /data 8×',
+        `op:- ${all}`,
+      ],
+      [
+        'create_client',
+        '5 of 1,111 checked requests, of 2 clients: /name 4×, the body itself 1×',
+        `op:create_client ${all}`,
+      ],
+    ],
+    [
+      { mode: 'migrate', operation: 'heartbeat' },
+      {},
+      'None of 20 checked requests would fail after the migration.',
+    ],
+    [
+      { mode: 'migrate', client: 'acme' },
+      {},
+      '4 of 1,104 checked requests would fail after the migration.',
+      [
+        'create_client',
+        '4 of 1,104 checked requests, of 1 client: /name 3×, the body itself 1×',
+        `client:acme op:create_client ${all}`,
+      ],
+    ],
+    // Only the clients in the share.
+    [
+      { mode: 'canary', share: 10, operation: 'create_client' },
+      {},
+      '4 of 1,104 checked requests would fail after the migration.',
+      [
+        'create_client',
+        '4 of 1,104 checked requests, of 1 client: /name 3×, the body itself 1×',
+        `op:create_client ${all}`,
+      ],
+    ],
+    // Those with modes of their own stay, and what is at V2 does not move.
+    [
+      { mode: 'migrate' },
+      { operations: { create_client: OBSERVE }, clients: { [HIGH]: { mode: 'migrate', from: 'operator' } } },
+      '8 of 10 checked requests would fail after the migration.',
+      [
+        'other requests',
+        '8 of 10 checked requests, of requests without a key: nested-twice at /data 8×',
+        `op:- ${all}`,
+      ],
+    ],
+    [
+      { mode: 'verify', share: 5, operation: 'heartbeat' },
+      {},
+      'None of 20 checked requests would fail after the migration.',
+    ],
+    [{ mode: 'observe' }, {}, undefined],
+    [{ mode: 'shadow' }, {}, undefined],
+    [{ mode: 'migrate' }, { default: { mode: 'migrate', from: 'operator' } }, undefined],
+    [{ mode: 'migrate' }, dryRuns([]), undefined],
+  ])('%j with %j: %s', (request, parts, sentence, ...failing) => {
+    const rollout = sampleRollout({ ...dryRuns(TRIED), ...parts });
+    expect(rolloutEffect(request, rollout, clients).dryRuns).toEqual(
+      sentence === undefined
+        ? undefined
+        : { sentence, failing: failing.map(([name, words, filter]) => ({ name, words, filter })) },
+    );
+  });
+});
+
+test('clients with a name come before those with a hash alone, of which most are counted', () => {
+  const many = Array.from({ length: 24 }, (_, at) => ({
+    client: `${at.toString(16).padStart(2, '0')}00000000000000`,
+    ...(at > 21 ? { name: `client ${at}` } : {}),
+    sent: { heartbeat: 1 },
+  }));
+  const [words = ''] = rolloutEffect({ mode: 'migrate' }, sampleRollout(), seen(many)).sentences;
+  expect(words).toMatch(
+    /^From V1 to V2: client 22, client 23, 0{16}, 010{14}, .* and 4 more \(24 of 24 clients seen, /,
+  );
+});
+
+describe('dry runs', () => {
+  const of = (parts: Partial<RolloutView>): readonly string[] =>
+    dryRunsOnV1(sampleRollout({ ...dryRuns(TRIED), ...parts }), Date.now()).map(
+      ({ operation = 'other', name }) => [operation, ...(name === undefined ? [] : [name])].join(' '),
+    );
+  const at = (mode: ModeView['mode'], share?: number): ModeView => ({
+    mode,
+    from: 'operator',
+    ...(share === undefined ? {} : { share }),
+  });
+  const past = '2020-01-01T00:00:00.000Z';
+  test.each<[when: string, parts: Partial<RolloutView>, left: readonly string[], isToCome: boolean]>([
+    [
+      'while V1 responds, most failures first',
+      {},
+      ['other', 'create_client acme', 'create_client', 'heartbeat'],
+      true,
+    ],
+    [
+      'in a shadow',
+      { default: at('shadow') },
+      ['other', 'create_client acme', 'create_client', 'heartbeat'],
+      true,
+    ],
+    [
+      'of clients that a canary has not',
+      { default: at('canary', 10) },
+      ['other', 'create_client', 'heartbeat'],
+      true,
+    ],
+    [
+      'of an operation that is migrated',
+      { operations: { create_client: at('migrate') } },
+      ['other', 'heartbeat'],
+      true,
+    ],
+    [
+      'of one that is left behind',
+      { default: at('migrate'), operations: { heartbeat: at('observe') } },
+      ['heartbeat'],
+      true,
+    ],
+    [
+      'of a client that is left behind',
+      { default: at('verify', 5), clients: { [LOW]: at('observe') } },
+      ['create_client acme'],
+      true,
+    ],
+    ['of nothing once all is migrated', { default: at('migrate') }, [], false],
+    ['of nothing in verify', { default: at('verify', 5) }, [], false],
+    ['of nothing after the end of V1', { sunset: past, gone: {} }, [], false],
+  ])('are shown %s', (_, parts, left, isToCome) => {
+    expect(of(parts)).toEqual(left);
+    expect(hasV1Mode(sampleRollout(parts), Date.now())).toBe(isToCome);
+  });
 });

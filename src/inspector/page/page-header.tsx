@@ -35,6 +35,13 @@ interface PageHeaderProps {
   readonly onHelp: () => void;
 }
 
+const LOGO = (
+  <svg class="logo" viewBox="0 0 28 28" aria-hidden>
+    <path d="M3 5h6a5 5 0 0 1 5 5v8a5 5 0 0 0 5 5h6" />
+    <path class="arrow" d="M21 19l4 4-4 4M3 23h5" />
+  </svg>
+);
+
 const CONNECTIONS = { connecting: 'Connecting', live: 'Connected', lost: 'No response' } as const;
 
 /** The views, the conditions of the gateway, and whether bodies are captured. */
@@ -43,10 +50,7 @@ export function PageHeader({ place, go, view, onHelp }: PageHeaderProps): VNode 
   return (
     <header class="page-header">
       <h1 class="brand">
-        <svg class="logo" viewBox="0 0 28 28" aria-hidden>
-          <path d="M3 5h6a5 5 0 0 1 5 5v8a5 5 0 0 0 5 5h6" />
-          <path class="arrow" d="M21 19l4 4-4 4M3 23h5" />
-        </svg>
+        {LOGO}
         <span>capture-gateway</span>
       </h1>
       {navigation(place, go)}
@@ -278,13 +282,14 @@ export function Login({ onDone }: { readonly onDone: () => void }): VNode {
   return (
     <main class="login">
       <Form class="card" onSubmit={login}>
-        <h1>capture-gateway</h1>
+        <h1 class="brand">{LOGO} capture-gateway</h1>
         <p>Enter the token of the admin listener.</p>
         <label for="token">Admin token</label>
         <input
           id="token"
           type="password"
           autocomplete="current-password"
+          autofocus
           value={token}
           onInput={({ currentTarget }) => setToken(currentTarget.value)}
         />

@@ -365,6 +365,30 @@ export function LinkButton({ onClick, label, children }: LinkButtonProps): VNode
   );
 }
 
+/** Properties of a link to a tab of its own; `label` is its name for assistive technology if the text does not suffice. */
+interface NewTabProps {
+  readonly href: string;
+  readonly look?: string;
+  readonly label?: string;
+  readonly children: ComponentChildren;
+}
+
+/** A link that leaves the page where it is, and says so. */
+export function NewTab({ href, look, label, children }: NewTabProps): VNode {
+  return (
+    <a
+      class={classes('new-tab', look)}
+      href={href}
+      target="_blank"
+      rel="noopener"
+      aria-label={label === undefined ? undefined : `${label} (in a new tab)`}
+    >
+      {children}
+      {label === undefined && <span class="sr-only"> (in a new tab)</span>}
+    </a>
+  );
+}
+
 /** Properties of a list of sentences; `shown` converts each to the content of its item. */
 type SentenceListProps = Tags['ul'] & {
   readonly sentences: readonly string[];
@@ -432,6 +456,21 @@ export function sentence(
       if (!piece.endsWith('Z')) return <span class="nowrap">{piece}</span>;
       return <ShortTime at={piece} short={short} isWhole />;
     });
+}
+
+/** A long message: its first sentence, and the others folded under a few words. */
+export function Folded({ text, rest }: { readonly text: string; readonly rest: string }): VNode {
+  const end = text.indexOf('. ') + 1;
+  if (end === 0) return <>{sentence(text)}</>;
+  return (
+    <>
+      {sentence(text.slice(0, end))}
+      <details class="folded">
+        <summary>{rest}</summary>
+        {sentence(text.slice(end + 1))}
+      </details>
+    </>
+  );
 }
 
 /** Code that breaks only between words, never after a `?` or `-` within one. */

@@ -293,10 +293,26 @@ test('an objection from V2’s schema is shown, and needs insisting', async () =
   await page.getByLabel('Mode', { exact: true }).selectOption('migrate');
   await page.getByRole('button', { name: 'Check the change' }).click();
   const carryOut = page.getByRole('button', { name: 'Migrate create_client' });
-  await page
-    .getByText(/V2's schema refuses \d+ of \d+ checked bod.*at \/colour/)
-    .first()
-    .waitFor();
+  // The refusal folds what the list above it says by operation.
+  const dialog = page.getByRole('dialog');
+  const [, refused = ''] =
+    /V2's schema refuses (\d+ of \d+) checked bod/.exec(await dialog.getByRole('alert').innerText()) ?? [];
+  await dialog.getByText('Which clients, and where').click();
+  await dialog.getByText(/create_client: \d+, at \/colour \d+×\./).waitFor();
+  const wouldFail = dialog.getByRole('region', { name: 'What would fail' });
+  expect(await wouldFail.innerText()).toMatch(
+    new RegExp(
+      `^${refused} checked requests? would fail after the migration\\.\\s+create_client\\s+${refused} checked requests?, of 1 client: /colour \\d+×$`,
+    ),
+  );
+  expect(await barriers(page)).toEqual([]);
+  const opened = page.context().waitForEvent('page');
+  await wouldFail.getByRole('link', { name: 'Show what would fail of create_client (in a new tab)' }).click();
+  const exchanges = await opened;
+  await expect
+    .poll(() => exchanges.locator('.entry').count())
+    .toBe((await state()).bodyChecks?.counts[0]?.invalid);
+  await exchanges.close();
   await expect.poll(() => carryOut.isDisabled()).toBe(true);
   expect((await state()).operations).toEqual({});
   await page.getByRole('checkbox', { name: 'Insist' }).check();

@@ -45,7 +45,6 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
   const now = Date.now();
   const ending = useContext(EndingContext);
   const current = stageOf(rollout.default, rollout, now);
-  const at = STAGES.findIndex(({ id }) => id === current);
   const others = [
     ...Object.entries(rollout.operations),
     ...Object.values(rollout.clients).map((mode) => [mode.name ?? 'a client', mode] as const),
@@ -53,7 +52,7 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
   return (
     <div class="rail-box">
       <ol class="rail" aria-label="Stages of the migration">
-        {STAGES.map(({ id, name, words }, index) => {
+        {STAGES.map(({ id, name, words }) => {
           const here = others.filter(([, mode]) => stageOf(mode, rollout, now) === id && id !== current);
           const isCurrent = id === current;
           const title = (
@@ -67,12 +66,13 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
           return (
             <li
               key={id}
-              class={classes(isCurrent && 'current', index < at && 'past')}
+              class={classes(isCurrent && 'current')}
               aria-current={isCurrent ? 'step' : undefined}
             >
               {onChoose === undefined ||
               isCurrent ||
               id === 'end' ||
+              current === 'end' ||
               (rollout.v1Origin === undefined && id !== 'migrate') ? (
                 <span class="stage">{title}</span>
               ) : (

@@ -4,13 +4,15 @@ import type { RolloutRequest, RolloutView as Rollout } from '../../../rollout/ro
 import type { Report, RulesView } from '../../api.ts';
 import { defaultTarget, rolloutEffect, type RolloutEffect } from '../../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAttempt } from '../admin-client.ts';
-import { keepValue, keptValue } from '../page-state.ts';
+import { keepValue, keptValue, placeAddress } from '../page-state.ts';
 import {
   type Announce,
   Button,
   Card,
   Checkbox,
+  Folded,
   Form,
+  NewTab,
   sentence,
   SentenceList,
   visibleText,
@@ -26,6 +28,9 @@ const FORM_MODES = [
 ] as const;
 
 const CLIENT = '(client)';
+
+/** What is folded under the sentence that a command would be refused. */
+export const WHICH_CLIENTS = 'Which clients, and where';
 
 /** Commands of operators: each is checked, shown with its effect, and carried out when it is confirmed. */
 export interface RolloutCommands {
@@ -44,7 +49,7 @@ export function useRolloutCommands(rules: RulesView | undefined, announce: Annou
   const check = (request: RolloutRequest): void =>
     void attempt(async () => {
       const [now, report, refusal] = await Promise.all([
-        getJson<Rollout>('rollout'),
+        getJson<Rollout>('rollout?dryRuns=all'),
         getJson<Report>('report?format=json'),
         refusalOf(request),
       ]);
@@ -279,7 +284,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
       if (document.activeElement === document.body) document.getElementById('main')?.focus();
     };
   }, []);
-  const { title, sentences, warnings } = checked.effect;
+  const { title, sentences, warnings, dryRuns } = checked.effect;
   const { refusal } = checked;
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
@@ -297,13 +302,17 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
         </p>
       ))}
       <SentenceList sentences={sentences} />
-      {[refusal?.words ?? '', fault]
-        .filter((words) => words !== '')
-        .map((words) => (
-          <p key={words} class="fault" role="alert">
-            {visibleText(words)}
-          </p>
-        ))}
+      {dryRuns !== undefined && whatWouldFail(dryRuns)}
+      {refusal !== undefined && (
+        <div class="fault" role="alert">
+          <Folded text={refusal.words} rest={WHICH_CLIENTS} />
+        </div>
+      )}
+      {fault !== '' && (
+        <p class="fault" role="alert">
+          {visibleText(fault)}
+        </p>
+      )}
       <div class="rollout-form">
         {input('rollout-who', 'Your name, for the list of changes', who, setWho, {
           required: false,
@@ -325,6 +334,36 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
         </Button>
       </div>
     </dialog>
+  );
+}
+
+/** What would fail, by operation; each opens in a tab of its own, so that the confirmation stays. */
+function whatWouldFail({ sentence: words, failing }: NonNullable<RolloutEffect['dryRuns']>): VNode {
+  return (
+    <section class="would-fail" aria-label="What would fail">
+      <h3>{sentence(words)}</h3>
+      {failing.length > 0 && (
+        <ul>
+          {failing.map(({ name, words: how, filter }) => (
+            <li key={name}>
+              <NewTab
+                href={placeAddress({
+                  view: 'traffic',
+                  part: undefined,
+                  filter,
+                  entry: undefined,
+                  perspective: 'diff',
+                })}
+                label={`Show what would fail of ${name}`}
+              >
+                {name}
+              </NewTab>
+              <span>{visibleText(how)}</span>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
   );
 }
 

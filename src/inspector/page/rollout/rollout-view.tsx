@@ -1,4 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
+import { capital } from '../../../report/text.ts';
 import { CHECKED_WORDS, wouldFail, wouldFailWords } from '../../../rollout/body-checks.ts';
 import type {
   ChangeRecord,
@@ -11,7 +12,7 @@ import { reasonSentence } from '../../../rollout/rollout-state.ts';
 import type { RulesView } from '../../api.ts';
 import { type Condition, rateLimitSentence } from '../../conditions.ts';
 import { hasEnded } from '../../end-of-v1.ts';
-import { defaultTarget, otherModes } from '../../rollout-effect.ts';
+import { defaultTarget, type DryRuns, dryRunsOnV1, hasV1Mode, otherModes } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, count, counted } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
@@ -19,6 +20,7 @@ import {
   Button,
   Card,
   type Column,
+  Folded,
   LinkButton,
   Loading,
   type PageTools,
@@ -30,7 +32,14 @@ import {
 } from '../parts.tsx';
 import { causeLink, canariesCard } from './canaries.tsx';
 import { Rail, type Stage } from './rail.tsx';
-import { methodIn, operationsOf, pageWords, type RolloutCommands, RolloutForm } from './rollout-form.tsx';
+import {
+  methodIn,
+  operationsOf,
+  pageWords,
+  type RolloutCommands,
+  RolloutForm,
+  WHICH_CLIENTS,
+} from './rollout-form.tsx';
 
 const REFRESH = 2000;
 
@@ -108,15 +117,15 @@ function banner(
   // Requests that are already migrated cannot be refused.
   const isMigrated = rollout.default.mode === 'migrate' || rollout.default.mode === 'verify';
   const fault = isMigrated ? undefined : rollout.bodyChecks?.fault;
+  const against =
+    fault === undefined
+      ? undefined
+      : `A canary or a migration of ${defaultTarget(rollout)} would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(fault)}`;
   const sentences = [
     ...aloneSentences(rollout),
     // After a roll-back, an operator goes forward again once V2 responds.
     ...conditions.flatMap(({ about, sentence: words }) => (about === 'v2' ? [words] : [])),
-    ...(fault === undefined
-      ? []
-      : [
-          `A canary or a migration of ${defaultTarget(rollout)} would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(fault)}`,
-        ]),
+    ...(against === undefined ? [] : [against]),
     ...(rollout.isSticky
       ? []
       : ['Client hashes change at each start, so shares are not stable: set GATEWAY_CLIENT_SECRET.']),
@@ -161,7 +170,12 @@ function banner(
           {sentence(rollbackSentence(rollback))} {causeLink(rollback, rollout, actions.go)}
         </p>
       ))}
-      {sentences.length > 0 && <SentenceList sentences={sentences} />}
+      {sentences.length > 0 && (
+        <SentenceList
+          sentences={sentences}
+          shown={(text) => (text === against ? <Folded text={text} rest={WHICH_CLIENTS} /> : sentence(text))}
+        />
+      )}
     </section>
   );
 }
@@ -229,7 +243,7 @@ function exceptionsCard(rollout: Rollout, actions: ModeActions): VNode | false {
             : [
                 {
                   name: 'Back and forward',
-                  cell: (row: ModeRow) => stepButtons(row, rollout, actions),
+                  cell: (row: ModeRow) => <span class="steps">{stepButtons(row, rollout, actions)}</span>,
                 },
               ]),
         ],
@@ -363,8 +377,10 @@ function differingFields(fields: Rollout['shadows'][number]['fields']): Componen
   ];
 }
 
-function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNode | false {
-  if (v1Origin === undefined) return false;
+/** What a migration would meet; nothing where all is migrated, whose requests are not tried any more. */
+function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
+  const { bodyChecks, replica } = rollout;
+  if (!hasV1Mode(rollout, Date.now())) return false;
   const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
   if (bodyChecks === undefined)
     return (
@@ -372,7 +388,8 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
         <p>None: GATEWAY_V2_OPENAPI is not set.</p>
       </Card>
     );
-  const { counts, clients = [], omitted, warnings = [] } = bodyChecks;
+  const { omitted, warnings = [] } = bodyChecks;
+  const counts = dryRunsOnV1(rollout, Date.now());
   const warned = warnings.map((text) => (
     <p key={text}>
       <strong>{'Warning: '}</strong>
@@ -383,23 +400,21 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
     return (
       <Card heading={title}>
         {warned}
-        <p>None yet under this rule book.</p>
+        <p>
+          {bodyChecks.counts.length === 0
+            ? 'None yet under this rule book.'
+            : 'None of what V1 still responds to.'}
+        </p>
       </Card>
     );
   return (
     <Card heading={title} note={`${ofReplica(replica)}since the start or the last change of the rule book`}>
       {warned}
       <p class="lead">
-        {`${CHECKED_WORDS}${replica === undefined ? '' : ' The view Clients has the sums of all replicas.'}`}
+        {omitted === 0 && `${capital(wouldFailWords(wouldFail(counts)))}. `}
+        {`${CHECKED_WORDS} The view Clients has the sum of each client.`}
       </p>
-      {clients.length > 0 && (
-        <SentenceList
-          sentences={clients.flatMap(({ client = '(no key)', name = client, ...sum }) =>
-            sum.judged === 0 ? [] : [`${name}, all operations: ${wouldFailWords(sum)}.`],
-          )}
-        />
-      )}
-      {table<BodyCheckRow>(
+      {table<DryRuns>(
         [
           {
             name: 'Client',
@@ -420,12 +435,13 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
           { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
           {
             name: 'After the migration',
-            cell: (row: BodyCheckRow) => wouldFailWords(wouldFail([row])) || 'not known',
+            cellClass: 'words',
+            cell: (row: DryRuns) => wouldFailWords(wouldFail([row])) || 'not known',
           },
           ...COUNTERS.map(([name, counter]) => ({
             name,
             kind: 'number' as const,
-            cell: (row: BodyCheckRow) => count(row[counter]),
+            cell: (row: DryRuns) => count(row[counter]),
           })),
           { name: 'First fault', cell: firstFaults },
         ],
@@ -438,9 +454,7 @@ function bodyChecksCard({ bodyChecks, v1Origin, replica }: Rollout, go: Go): VNo
   );
 }
 
-type BodyCheckRow = NonNullable<Rollout['bodyChecks']>['counts'][number];
-
-function firstFaults({ pointers, refusals }: BodyCheckRow): ComponentChildren {
+function firstFaults({ pointers, refusals }: DryRuns): ComponentChildren {
   return [...pointers, ...refusals.map(({ reason, count: times }) => ({ at: reason, count: times }))]
     .slice(0, MAX_POINTERS)
     .map(({ at, count: times }) => (
