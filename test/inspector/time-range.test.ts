@@ -1,6 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { timeRangeOf, withTimeRange } from '../../src/inspector/page/traffic/time-range.ts';
+import {
+  hasTimes,
+  timeRangeOf,
+  timesNote,
+  withTimeRange,
+} from '../../src/inspector/page/traffic/time-range.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -18,6 +23,40 @@ test.each([
     ...(from === undefined ? {} : { from: at(from) }),
     ...(to === undefined ? {} : { to: at(to) }),
   });
+});
+
+const NOW = at('2026-11-22T12:40:30Z') * 1000;
+
+// As many ways as the filter has to name a time of any day: the fields show the last of them.
+test.each([
+  ['time:12:35', '2026-11-22T12:35:00Z', '2026-11-22T12:35:59Z'],
+  ['time:12:40', '2026-11-22T12:40:00Z', '2026-11-22T12:40:59Z'],
+  ['time:12:41', '2026-11-21T12:41:00Z', '2026-11-21T12:41:59Z'],
+  ['time:12:35:07', '2026-11-22T12:35:07Z', '2026-11-22T12:35:07Z'],
+  ['time:12:35:07.250z', '2026-11-22T12:35:07Z', '2026-11-22T12:35:07Z'],
+  ['op:x time:12:30..12:45', '2026-11-22T12:30:00Z', '2026-11-22T12:45:59Z'],
+  ['time:>=12:30', '2026-11-22T12:30:00Z', '2026-11-22T23:59:59Z'],
+  ['time:>12:30', '2026-11-22T12:31:00Z', '2026-11-22T23:59:59Z'],
+  ['time:<12:30', '2026-11-22T00:00:00Z', '2026-11-22T12:29:59Z'],
+  ['time:<=12:30', '2026-11-22T00:00:00Z', '2026-11-22T12:30:59Z'],
+  ['time:12:30 time:<2026-11-20', '2026-11-19T12:30:00Z', '2026-11-19T12:30:59Z'],
+  ['time:2026-11-20 time:12:30..12:31', '2026-11-20T12:30:00Z', '2026-11-20T12:31:59Z'],
+  ['time:>=12:30 time:<12:35', '2026-11-22T12:30:00Z', '2026-11-22T12:34:59Z'],
+])('%s is that of the last day', (filter, from, to) => {
+  expect(timeRangeOf(filter, NOW)).toEqual({ from: at(from), to: at(to) });
+  expect(timesNote(filter)).toBe('The filter has a time of any day: this is the last.');
+});
+
+test.each([
+  ['', false, ''],
+  ['op:x', false, ''],
+  ['time:', false, ''],
+  ['time:2026-11-22T04', true, ''],
+  ['-time:2026', true, 'The times of the filter are not one range.'],
+  ['time:2026,2025', true, 'The times of the filter are not one range.'],
+  ['time:12:35,12:37', true, 'The times of the filter are not one range.'],
+])('%j: whether it has times, and what the fields lack of them', (filter, has, note) => {
+  expect([hasTimes(filter), timesNote(filter)]).toEqual([has, note]);
 });
 
 test.each(['', 'op:x', '-time:2026', 'time:2026,2025', 'time:', 'colour:red'])('%j is none', (filter) => {

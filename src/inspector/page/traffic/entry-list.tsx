@@ -197,7 +197,7 @@ function cell(name: string, text: string, title?: string): VNode {
   );
 }
 
-/** The operation, with the reason for a failure or, if there is room, with method and path. */
+/** The operation with method and path, and the reason for a failure. */
 function name(entry: NumberedEntry): VNode {
   const { operation, method, path } = entry;
   const reason = reasonWords(entry);
@@ -207,12 +207,9 @@ function name(entry: NumberedEntry): VNode {
       class="cell name"
       title={reason === undefined ? `${method} ${path}` : `${method} ${path}: ${reason}`}
     >
-      {visibleText(entryName(entry))}
-      {reason === undefined ? (
-        operation !== undefined && <span class="asked">{visibleText(`${method} ${path}`)}</span>
-      ) : (
-        <span class="reason">{visibleText(reason)}</span>
-      )}
+      <span class="what">{visibleText(entryName(entry))}</span>
+      {operation !== undefined && <span class="asked">{visibleText(`${method} ${path}`)}</span>}
+      {reason !== undefined && <span class="reason">{visibleText(reason)}</span>}
     </span>
   );
 }

@@ -2,8 +2,10 @@ import { isFilterFault, parseFilter, printFilter } from '../../../rewrite-log/fi
 
 const LOWEST = '0000-01-01T00:00:00';
 
+const DAY_MS = 86_400_000;
+
 /** Milliseconds in the last unit of a time, by the length of its text. */
-const UNITS: Readonly<Record<number, number>> = { 10: 86_400_000, 13: 3_600_000, 16: 60_000, 19: 1000 };
+const UNITS: Readonly<Record<number, number>> = { 10: DAY_MS, 13: 3_600_000, 16: 60_000, 19: 1000 };
 
 /** A range of time in whole seconds since 1970, with both ends included; a missing end is open. */
 export interface TimeRange {
@@ -11,25 +13,65 @@ export interface TimeRange {
   readonly to?: number | undefined;
 }
 
-/** Returns the range of the terms `time:` in a filter; undefined without such terms, or when they are not a single range. */
-export function timeRangeOf(filter: string): TimeRange | undefined {
-  const read = parseFilter(filter);
-  if (isFilterFault(read)) return undefined;
-  const terms = read.terms.filter(({ field }) => field === 'time');
+/** Whether a filter has terms `time:`. */
+export function hasTimes(filter: string): boolean {
+  return termsOf(filter).length > 0;
+}
+
+/** Says why the range of a filter is not the whole of its terms `time:`; empty where it is. */
+export function timesNote(filter: string): string {
+  if (!hasTimes(filter)) return '';
+  if (timeRangeOf(filter) === undefined) return 'The times of the filter are not one range.';
+  return termsOf(filter).some(({ values }) => isOfAnyDay(values[0] ?? ''))
+    ? 'The filter has a time of any day: this is the last.'
+    : '';
+}
+
+/**
+ * Returns the range of the terms `time:` in a filter; undefined without such terms, or when they are not a single range. A time of any
+ * day is that of the last day: before `now`, and before the end of the other terms.
+ */
+export function timeRangeOf(filter: string, now: number = Date.now()): TimeRange | undefined {
+  const terms = termsOf(filter);
   if (terms.length === 0 || terms.some(({ negated, values }) => negated || values.length > 1))
     return undefined;
   let [start, end] = [-Infinity, Infinity];
-  for (const { values } of terms) {
-    const [, sign = '', text = ''] = /^([<>]=?)?(.*)$/.exec(values[0] ?? '') ?? [];
+  const values = terms.map((term) => term.values[0] ?? '');
+  // A time of any day depends on the days of the others.
+  for (const value of [...values.filter((one) => !isOfAnyDay(one)), ...values.filter(isOfAnyDay)]) {
+    const [, sign = '', text = ''] = /^([<>]=?)?(.*)$/.exec(value) ?? [];
     const [low = '', high = low] = text.split('..');
-    const [from, to] = [secondOf(low, 'first'), secondOf(high, 'last')];
+    const day = isOfAnyDay(value) ? lastDay(low, Math.min(end * 1000, now)) : undefined;
+    const [from, to] = [secondOf(low, 'first', day), secondOf(high, 'last', day)];
     if (from === undefined || to === undefined) return undefined;
     if (sign === '' || sign === '>=') start = Math.max(start, from);
     if (sign === '' || sign === '<=') end = Math.min(end, to);
     if (sign === '>') start = Math.max(start, to + 1);
     if (sign === '<') end = Math.min(end, from - 1);
+    if (day === undefined) continue;
+    start = Math.max(start, secondOf(day, 'first') ?? start);
+    end = Math.min(end, secondOf(day, 'last') ?? end);
   }
   return { ...(start === -Infinity ? {} : { from: start }), ...(end === Infinity ? {} : { to: end }) };
+}
+
+function termsOf(
+  filter: string,
+): readonly { readonly negated: boolean; readonly values: readonly string[] }[] {
+  const read = parseFilter(filter);
+  return isFilterFault(read) ? [] : read.terms.filter(({ field }) => field === 'time');
+}
+
+/** Whether a term names a time of any day: `12:35`, `>=12:30`, `12:30..12:40`. */
+function isOfAnyDay(value: string): boolean {
+  return /^[<>]?=?\d\d:/.test(value);
+}
+
+/** The last UTC day on which it has been that time by `now`, in milliseconds since 1970. */
+function lastDay(clock: string, now: number): string {
+  const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
+  const today = day(now);
+  return (secondOf(clock, 'first', today) ?? 0) * 1000 > now ? day(now - DAY_MS) : today;
 }
 
 /** Replaces the terms `time:` of a filter by a range; an empty range removes them. */
@@ -51,9 +93,10 @@ function utc(second: number): string {
   return new Date(second * 1000).toISOString().slice(0, 19);
 }
 
-/** The first or last second of a UTC time that may be abbreviated: `2026-11-22T04` ends at 04:59:59. */
-function secondOf(text: string, end: 'first' | 'last'): number | undefined {
-  const given = text.toUpperCase().replace(/[TZ]$/, '').slice(0, LOWEST.length);
+/** The first or last second of a UTC time, or a clock time of a day, that may be abbreviated: `2026-11-22T04` ends at 04:59:59. */
+function secondOf(text: string, end: 'first' | 'last', day?: string): number | undefined {
+  const whole = day === undefined ? text : `${day}T${text}`;
+  const given = whole.toUpperCase().replace(/[TZ]$/, '').slice(0, LOWEST.length);
   const start = Date.parse(`${given}${LOWEST.slice(given.length)}Z`);
   if (Number.isNaN(start)) return undefined;
   if (end === 'first') return start / 1000;

@@ -11,7 +11,7 @@ import { EntryList } from './entry-list.tsx';
 import { FilterBar, knownValues } from './filter-bar.tsx';
 import type { LiveEntries, LiveView } from './live-entries.ts';
 import { TrafficParts } from './problems-view.tsx';
-import { type TimeRange, timeRangeOf, withTimeRange } from './time-range.ts';
+import { hasTimes, type TimeRange, timeRangeOf, timesNote, withTimeRange } from './time-range.ts';
 
 /** Properties of the traffic. */
 interface TrafficViewProps extends PageTools {
@@ -140,8 +140,8 @@ function flow(view: LiveView, live: LiveEntries): VNode {
 }
 
 function sampleWords({ failures, others }: LiveView['strides']): string {
-  if (failures > 1) return `showing 1 of ${failures} failures, 1 of ${others} others`;
-  return others > 1 ? `showing 1 of ${others}, and every failure` : '';
+  if (failures > 1) return `showing 1 of ${count(failures)} failures, 1 of ${count(others)} others`;
+  return others > 1 ? `showing 1 of ${count(others)}, and every failure` : '';
 }
 
 function olderWords({ rows, oldest }: LiveView): string {
@@ -197,15 +197,17 @@ function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
         Time
         <small>{response === undefined ? '' : spanWords(response, range, hasRows)}</small>
       </summary>
-      {response !== undefined && histogram(response, choose)}
+      {/* Before the bars, which its fields would cover or push away from under the pointer. */}
       <div class="time-range">
         <details>
           <summary>Choose times</summary>
           {timeField('From', range?.from, (from) => choose({ ...range, from }))}
           {timeField('To', range?.to, (to) => choose({ ...range, to }))}
+          <small>{timesNote(filter)}</small>
         </details>
-        {range !== undefined && <Button onClick={() => choose({})}>Everything kept</Button>}
+        {hasTimes(filter) && <Button onClick={() => choose({})}>Everything kept</Button>}
       </div>
+      {response !== undefined && response.bars.length > 0 && histogram(response, choose)}
     </details>
   );
 }
