@@ -531,6 +531,12 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
     /1 Jan 2098 11:00 GMT\+11$/,
   );
   expect(await dates.filter({ hasText: /^Last V1 request/ }).innerText()).toMatch(/\d+ clients/);
+  // The days of the axis begin when the reader's do.
+  const days = await page
+    .locator('.timeline-axis time')
+    .evaluateAll((all) => all.map((one) => one.getAttribute('datetime')));
+  expect(days.length).toBeGreaterThan(1);
+  for (const day of days) expect(day).toMatch(/T14:00:00\.000Z$/);
   for (const line of await dates.filter({ hasText: /^Brownout plan-\d+, proposed/ }).allInnerTexts())
     expect(line).toMatch(/, would reach \d+ clients?$/);
   // The plan: what the command prints from the same log.
@@ -559,7 +565,10 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   );
   for (const { client, because } of plan.clients)
     expect(shown.find((row) => row.includes(client))).toContain(because);
-  await page.getByRole('region', { name: 'Hours of the week' }).waitFor();
+  const hours = page.getByRole('region', { name: 'Hours of the week' });
+  expect(await hours.isVisible()).toBe(false);
+  await page.locator('summary', { hasText: 'Hours of the week' }).click();
+  await hours.waitFor();
   // It is said once.
   await page.getByText(/^Operation heartbeat ends on 1 Jan 2098 11:00 GMT\+11/).waitFor();
   expect(await barriers(page)).toEqual([]);

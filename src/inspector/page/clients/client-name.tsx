@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClientsView } from '../../api.ts';
 import { postJson, useAttempt } from '../admin-client.ts';
@@ -16,8 +16,13 @@ export interface ClientNameProps {
   readonly onNamed: (clients: ClientsView) => void;
 }
 
+/** Properties of a name with the hash of its client beside the button that changes it. */
+interface NamedProps extends ClientNameProps {
+  readonly children: ComponentChildren;
+}
+
 /** The name of a client, with a field to change it; `User-Agent` and address beside it help to identify the client. */
-export function ClientName({ client, clients, drafts, announce, onNamed }: ClientNameProps): VNode {
+export function ClientName({ client, clients, drafts, announce, onNamed, children }: NamedProps): VNode {
   const known = clients?.clients.find((one) => one.client === client);
   const [text, draw] = useState(drafts.get(client));
   const setText = (typed: string | undefined): void => {
@@ -29,16 +34,21 @@ export function ClientName({ client, clients, drafts, announce, onNamed }: Clien
   const ref = useFocusInside(text !== undefined);
   if (text === undefined) {
     return (
-      <span class="client-name" ref={ref}>
-        {known?.name === undefined ? <small>{traces(known)}</small> : visibleText(known.name)}
-        {clients?.canBeNamed === true && (
-          <LinkButton
-            onClick={() => setText(known?.name ?? '')}
-            label={`${known?.name === undefined ? 'Name' : 'Rename'} ${client}`}
-          >
-            {known?.name === undefined ? 'name' : 'rename'}
-          </LinkButton>
-        )}
+      <span class="client-name">
+        {known?.name === undefined ? <small>{traces(known)}</small> : <b>{visibleText(known.name)}</b>}
+        <span class="client-key">
+          {children}
+          <span ref={ref}>
+            {clients?.canBeNamed === true && (
+              <LinkButton
+                onClick={() => setText(known?.name ?? '')}
+                label={`${known?.name === undefined ? 'Name' : 'Rename'} ${client}`}
+              >
+                {known?.name === undefined ? 'name' : 'rename'}
+              </LinkButton>
+            )}
+          </span>
+        </span>
       </span>
     );
   }
@@ -74,17 +84,19 @@ export function ClientName({ client, clients, drafts, announce, onNamed }: Clien
           )}
       </small>
       <Fault text={fault} tag="span" />
+      <span class="client-key">{children}</span>
     </Form>
   );
 }
 
-function traces(known: ClientsView['clients'][number] | undefined): ReturnType<typeof visibleText> {
+function traces(known: ClientsView['clients'][number] | undefined): ComponentChildren {
   const [agent] = known?.userAgents ?? [];
   const [address] = known?.addresses ?? [];
   if (agent === undefined && address === undefined) return 'not seen in a captured exchange';
-  return visibleText(
-    [agent ?? 'no User-Agent', ...(address === undefined ? [] : [`from ${address}`])].join(', '),
-  );
+  return [
+    visibleText(agent ?? 'no User-Agent'),
+    address !== undefined && <span class="client-address">{visibleText(`, from ${address}`)}</span>,
+  ];
 }
 
 /** Returns the name of a client, if it has one. */

@@ -28,6 +28,7 @@ import {
   EndingContext,
   LinkButton,
   Loading,
+  NewTab,
   type PageTools,
   ShortTime,
   Trend,
@@ -118,7 +119,9 @@ export function ClientTable(props: ClientTableProps): VNode {
   const { rows } = shown.current;
   return (
     <Card
-      heading={capital(countedClients(clients.map(({ client }) => client)))}
+      heading={
+        clients.length === 0 ? 'No client yet' : capital(countedClients(clients.map(({ client }) => client)))
+      }
       note={
         clients.length === 0
           ? undefined
@@ -254,6 +257,15 @@ function clientRows(
   const who = name ?? shown;
   const { judged, failing } = row.wouldFail ?? { judged: 0, failing: 0 };
   const href = `report?client=${encodeURIComponent(client)}&format=`;
+  // A name for assistive technology contains the visible text (WCAG 2.5.3).
+  const key = (
+    <LinkButton
+      onClick={toExchanges(go, `client:${client}`)}
+      label={`Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`}
+    >
+      {shown}
+    </LinkButton>
+  );
   const main = (
     <tr key={client} class={classes(isOpen && 'opened')}>
       <th scope="row">
@@ -265,24 +277,19 @@ function clientRows(
             aria-label={`Operations of ${who}`}
             onClick={() => toggle(client)}
           />
-          <div>
-            {client !== NO_KEY && (
-              <ClientName
-                client={client}
-                clients={clients}
-                drafts={drafts}
-                announce={announce}
-                onNamed={onNamed}
-              />
-            )}
-            {/* A name for assistive technology contains the visible text (WCAG 2.5.3). */}
-            <LinkButton
-              onClick={toExchanges(go, `client:${client}`)}
-              label={`Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`}
+          {client === NO_KEY ? (
+            key
+          ) : (
+            <ClientName
+              client={client}
+              clients={clients}
+              drafts={drafts}
+              announce={announce}
+              onNamed={onNamed}
             >
-              {shown}
-            </LinkButton>
-          </div>
+              {key}
+            </ClientName>
+          )}
         </div>
       </th>
       <td class="number" data-label="Last seen">
@@ -330,9 +337,9 @@ function clientRows(
           : count(notices)}
       </td>
       <td class="guides" data-label="Guide">
-        <a href={`${href}html`} aria-label={`Guide: migration of ${who}`}>
+        <NewTab href={`${href}html`} label={`Guide: migration of ${who}`}>
           Guide
-        </a>{' '}
+        </NewTab>{' '}
         <a
           href={`${href}eml`}
           aria-label={`Mail to the owner of ${who}, as a file`}
@@ -381,7 +388,7 @@ function notMet(planned: ClientNotice | undefined, ending: Ending): ComponentChi
       {first}
       {/* Two lines, so that the table fits a small window. */}
       <br />
-      {second}
+      <span class="nowrap">{second}</span>
     </small>
   );
 }
@@ -432,6 +439,7 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
       {detail(
         'After the migration',
         checkLines(row, toExchanges(go, `client:${client} error:schema-*,would-*`)),
+        'client-checks',
       )}
       {detail(
         'Why this class',
@@ -460,10 +468,10 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
   );
 }
 
-function detail(name: string, lines: ComponentChildren): VNode | false {
+function detail(name: string, lines: ComponentChildren, look?: string): VNode | false {
   if (Array.isArray(lines) && lines.length === 0) return false;
   return (
-    <div>
+    <div class={look}>
       <dt>{name}</dt>
       <dd>{lines}</dd>
     </div>

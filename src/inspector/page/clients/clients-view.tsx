@@ -5,7 +5,7 @@ import type { Report } from '../../api.ts';
 import { callsAfterEnd, hasEnded } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
 import { count, counted } from '../format.ts';
-import { Card, Loading, type PageTools, sentence, SentenceList } from '../parts.tsx';
+import { Card, Loading, NewTab, type PageTools, sentence, SentenceList } from '../parts.tsx';
 import { CensusCard } from './census-card.tsx';
 import type { ClientNameProps } from './client-name.tsx';
 import { CLIENT_CLASSES, ClientTable } from './client-table.tsx';
@@ -125,9 +125,9 @@ function exportsOf(): VNode {
     <p class="actions">
       {'The whole report as '}
       {Object.entries(formats).map(([format, name]) => (
-        <a key={format} class="button" href={`report?format=${format}`}>
+        <NewTab key={format} look="button" href={`report?format=${format}`}>
           {name}
-        </a>
+        </NewTab>
       ))}
     </p>
   );

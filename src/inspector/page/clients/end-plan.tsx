@@ -33,6 +33,9 @@ const ZONES = [...new Set(['UTC', ZONE.name, ...Intl.supportedValuesOf('timeZone
 /** Parts of a plan that the view shows elsewhere: dates on the timeline, clients in their table. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['Clients', "Endings before V1's"]);
 
+/** A part that explains the others, and is long. */
+const FOLDED: ReadonlySet<string> = new Set(['Hours of the week']);
+
 /** A reader's choices for a plan; empty for those of the rule book, or the defaults. */
 interface PlanChoices {
   readonly zone: string;
@@ -240,6 +243,16 @@ function declaration(
 
 function partCard(part: PlanPart): VNode {
   const { title, sentences } = part;
+  if (FOLDED.has(title))
+    return (
+      <details key={title} class="card">
+        <summary>
+          <h3>{title}</h3>
+        </summary>
+        {sentences.length > 0 && <SentenceList sentences={sentences} />}
+        {tableOf(part)}
+      </details>
+    );
   return (
     <Card key={title} heading={title}>
       {sentences.length > 0 && <SentenceList sentences={sentences} />}

@@ -6,7 +6,7 @@ import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
 import { brownoutSentences, endSentences } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
-import { counted, dayText, type Ending, endTime, fullTime } from '../format.ts';
+import { counted, dayOf, dayStarts, type Ending, endTime, fullTime } from '../format.ts';
 import { Card, classes, EndingContext, sentence, SentenceList } from '../parts.tsx';
 
 /** Properties of the end of V1; rollout and timeline are undefined before their first responses. */
@@ -104,10 +104,10 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, end
           <span />
           <span class="timeline-track">
             {ticksOf(start, end)
-              .filter((time) => Math.abs(time - now) > (end - start) / 12)
+              .filter((time) => Math.abs(time - now) > (end - start) / 7)
               .map((time) => (
                 <small key={time} style={{ left: at(time) }}>
-                  {dayText(time / 1000)}
+                  <time dateTime={new Date(time).toISOString()}>{dayOf(time)}</time>
                 </small>
               ))}
             <small class="timeline-today" style={{ left: at(now) }}>
@@ -149,15 +149,10 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, end
 /** Days between the ticks of an axis, of which at most six fit. */
 const TICK_DAYS = [1, 2, 7, 14, 28, 91, 182, 364, 1820];
 
-/** Beginnings of days, as many as fit on a phone. */
+/** Beginnings of the reader's days, as many as fit on a phone. */
 function ticksOf(start: number, end: number): readonly number[] {
   const days = (end - start) / DAY_MS;
-  const step = (TICK_DAYS.find((one) => days / one <= 6) ?? days / 6) * DAY_MS;
-  const first = Math.ceil(start / DAY_MS) * DAY_MS;
-  const ticks = Array.from(
-    { length: Math.floor((end - first) / step) + 1 },
-    (_, index) => first + index * step,
-  );
+  const ticks = dayStarts(start, end, TICK_DAYS.find((one) => days / one <= 6) ?? Math.ceil(days / 6));
   // A label at an edge would be cut off.
   return ticks.filter((time) => time - start > (end - start) / 24 && end - time > (end - start) / 24);
 }

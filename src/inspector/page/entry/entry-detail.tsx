@@ -26,6 +26,7 @@ import {
   Fault,
   Form,
   LinkButton,
+  NewTab,
   type PageTools,
   SentenceList,
   VerdictBadge,
@@ -112,9 +113,9 @@ function shown(detail: Detail, props: EntryDetailProps): VNode {
             HAR
           </a>
           {detail.entry.route === 'migrate' && (
-            <a class="button" href={`entries/${detail.entry.seq}/case`} target="_blank">
+            <NewTab look="button" href={`entries/${detail.entry.seq}/case`}>
               Text case
-            </a>
+            </NewTab>
           )}
           {detail.entry.route === 'migrate' && <Button onClick={() => go({ view: 'rules' })}>Explain</Button>}
           {props.canResend && <ResendForm seq={detail.entry.seq} go={go} announce={announce} />}
