@@ -159,7 +159,7 @@ function Remainder({ remainder }: { readonly remainder: DraftRemainder | undefin
       {refused.length > 0 && (
         <>
           <p>{`V2’s description refuses ${counted(refused.length, 'example')}:`}</p>
-          <ul>
+          <ul class="plain">
             {refused.map(({ operation, faults }) => (
               <li key={operation}>{visibleText(`${operation}: ${faults.join(' ')}`)}</li>
             ))}
@@ -331,7 +331,7 @@ function Faults({ now: { faults } }: { readonly now: ShownMigration }): VNode {
   return (
     <>
       <p>V2’s description has this against it, with the questions that are still open:</p>
-      <ul>
+      <ul class="plain">
         {faults.map((fault, at) => (
           <li key={at}>{visibleText(fault)}</li>
         ))}
