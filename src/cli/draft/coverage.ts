@@ -42,9 +42,11 @@ import {
 import {
   isOtherDay,
   missingMembers,
+  nullsIn,
   SampleResponses,
   type SharedResponse,
   unknownMembers,
+  type WrongKind,
   wrongTypes,
 } from './sample-differences.ts';
 import {
@@ -154,7 +156,8 @@ export function coverageOf(sources: CoverageSources): Coverage {
       const outcome =
         pick === 0 ? sent : migration.request(again.method, again.target, again.headers, again.body);
       if (outcome.verdict === 'refused' || outcome.verdict === 'passed') continue;
-      for (const missing of missingInRequest(outcome, sides)) addOnce('request', missing);
+      for (const missing of missingInRequest(outcome, sides, nullsIn(again.body ?? '')))
+        addOnce('request', missing);
       for (const missing of missingInResponse(responses, outcome, answers, pick, lookedUp))
         addOnce('response', missing);
     }
@@ -240,6 +243,7 @@ function withLists(value: unknown): unknown {
 function missingInRequest(
   { target, headers, body }: MigratedRequest,
   [, { operation: partner, components }]: Sides,
+  nulls: ReturnType<typeof nullsIn>,
 ): readonly string[] {
   const query = new URLSearchParams(target.split('?')[1] ?? '');
   const fields = headers.flat();
@@ -296,7 +300,7 @@ function missingInRequest(
       (path) => `V2 requires ${path}, which is never set`,
     ),
     ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
-    ...wrongTypes(shape, value, '')
+    ...wrongTypes(shape, value, '', nulls)
       // Each value of a form is a text.
       .filter(({ kind }) => !isForm || kind.is.startsWith('"'))
       .map(({ path, kind: { is, wanted } }) => `V2 accepts ${wanted} in ${path} and gets ${is}`),
@@ -312,7 +316,7 @@ function contentFaults(shape: Shape, text: string, name: string): readonly strin
       (path) => `V2 requires ${path}, which is never set`,
     ),
     ...unknownMembers(shape, value, name).map((path) => `V2 does not describe ${path}, which clients send`),
-    ...wrongTypes(shape, value, name).map(
+    ...wrongTypes(shape, value, name, nullsIn(text)).map(
       ({ path, kind: { is, wanted } }) => `V2 accepts ${wanted} in ${path} and gets ${is}`,
     ),
   ];
@@ -346,15 +350,21 @@ function leastDifferences(
   const sample = sampleRequest(v1.operation, rest, v1.components, ruleBook, { extent });
   const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
   if (sent.verdict === 'refused' || sent.verdict === 'passed') return [];
-  const missing = missingInRequest(sent, sides)
-    .filter((text) => text.startsWith('V2 requires ') && !reported.has(text))
+  const missing = missingInRequest(sent, sides, nullsIn(sample.body ?? ''))
+    .filter((text) => /^V2 (?:requires|accepts) /.test(text) && !reported.has(text))
     .map((text) => ['request', text.replace('is never set', 'V1 does not')] as const);
   const [expected, given] = sides.map(({ operation, components }) => successShape(operation, components));
   if (expected === undefined || given === undefined) return missing;
   const shared = { status: successStatus(v2), expected, given };
   const lacking = responses
     .differences(sent, shared, 'required', { extent, hidden: 'request' })
-    .map(({ path }) => ['response', `V1's response always has ${path}, and V2's may lack it`] as const);
+    .map(({ path, kind }) => {
+      const text =
+        kind === undefined
+          ? `V1's response always has ${path}, and V2's may lack it`
+          : wrongInResponse(shared.status, path, kind);
+      return ['response', text] as const;
+    });
   return [...missing, ...lacking];
 }
 
@@ -481,16 +491,19 @@ function missingInResponse(
     // The first sample shows which members a response lacks: the others only have other values.
     const isFirst = pick === 0;
     const extent = isFirst ? 'all' : 'enumerated';
-    const name = `V1's response ${one.status} has`;
     return responses
       .differences(sent, one, isFirst ? 'all' : 'values', { pick, extent, hidden: 'request' })
       .filter(({ path }) => !lookedUp.has(path))
       .map(({ path, kind }) =>
         kind === undefined
-          ? `${name} ${path}, which V2's never has`
-          : `${name} ${kind.wanted} in ${path}, and clients get ${kind.is}`,
+          ? `V1's response ${one.status} has ${path}, which V2's never has`
+          : wrongInResponse(one.status, path, kind),
       );
   });
+}
+
+function wrongInResponse(status: number, path: string, { wanted, is }: WrongKind): string {
+  return `V1's response ${status} has ${wanted} in ${path}, and clients get ${is}`;
 }
 
 const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [

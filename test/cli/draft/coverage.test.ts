@@ -952,3 +952,82 @@ Expected by V1's clients and never returned (1, at 10 places)
   );
   expect(printCoverage(coverage, 'rules.yaml', true).split('\n')).toHaveLength(13);
 });
+
+/** The gaps of one operation with rules, written as a list for its requests or its responses. */
+async function gapsWithRules(
+  side: 'request' | 'response',
+  rules: string,
+  v1: Json,
+  v2: Json,
+): Promise<readonly string[]> {
+  const back = side === 'request' && rules.endsWith('inverse') ? ', response: inverse' : '';
+  const book = `resource: ''
+operations: { make: POST /things }
+changes: [{ id: c, summary: s, on: [make], ${side}: ${rules.replace(/ inverse$/, '')}${back} }]
+`;
+  const sources = { v1: description('v1', v1), v2: description('v2', v2) };
+  return coverageOf({ ruleBook: await bookIn(book), text: book, ...sources }).gaps.map((gap) => gap.text);
+}
+
+const NULLABLE: Json = { type: ['string', 'null'] };
+const level: Json = { enum: [1, 2] };
+
+test.each<[rules: string, v1: Json, v2: Json, gap: string | undefined]>([
+  ['[{ default: { a: null } }]', { a: text }, {}, 'string in /a, and clients get null'],
+  ['[{ set: { a: null } }]', { a: text }, {}, 'string in /a, and clients get null'],
+  ['[{ set: { a: null } }]', { a: level }, { a: integer }, 'integer in /a, and clients get null'],
+  ['[{ set: { a: null } }]', { a: objectOf({ b: text }) }, {}, 'object in /a, and clients get null'],
+  ['[{ set: { o.a: null } }]', { o: objectOf({ a: text }) }, { o: objectOf({}) }, 'string in /o/a, and'],
+  [
+    '[{ map: { x: null }, of: a }]',
+    { a: text },
+    { a: { enum: ['x'] } },
+    'string in /a, and clients get null',
+  ],
+  ['[{ set: { a: 3 } }]', { a: level }, {}, '1, 2 in /a, and clients get 3'],
+  ['[{ set: { a: false } }]', { a: { enum: [true] } }, {}, 'true in /a, and clients get false'],
+  ['[{ set: { a: z } }]', { a: { enum: ['x'] } }, {}, '"x" in /a, and clients get "z"'],
+  ['[{ set: { a: 3 } }]', { a: text }, {}, 'string in /a, and clients get a number'],
+  // Only where V2 leaves the member out do clients get the rule's value.
+  ['[{ default: { a: null } }]', { a: text }, { a: text }, 'string in /a, and clients get null'],
+  ['[{ default: { a: null } }]', { a: NULLABLE }, {}, undefined],
+  ['[{ default: { a: null } }]', { a: { enum: ['x', null] } }, {}, undefined],
+  ['[{ default: { a: null } }]', { a: {} }, {}, undefined],
+  ['[{ default: { a: null } }]', { a: { anyOf: [text, { type: 'null' }] } }, {}, undefined],
+  ['[{ set: { a: 2 } }]', { a: level }, {}, undefined],
+])('check compares the values that response rules write with V1’s description: %s %o', async (...row) => {
+  const [rules, old, young, gap] = row;
+  const gaps = await gapsWithRules('response', rules, answerOf(objectOf(old)), answerOf(objectOf(young)));
+  expect(gaps).toEqual(gap === undefined ? [] : [expect.stringContaining(`V1's response 201 has ${gap}`)]);
+});
+
+test.each<[rules: string, v1: Json, v2: Json, gap: string | undefined]>([
+  ['[{ default: { a: null } }]', {}, { a: text }, 'V2 accepts string in /a and gets null'],
+  ['[{ default: { a: null } }]', { a: text }, { a: text }, 'V2 accepts string in /a and gets null'],
+  ['[{ set: { a: 3 } }]', {}, { a: level }, 'V2 accepts 1, 2 in /a and gets 3'],
+  [
+    '[{ map: { x: null }, of: a }]',
+    { a: { enum: ['x'] } },
+    { a: text },
+    'V2 accepts string in /a and gets null',
+  ],
+  ['[{ default: { a: null } }]', {}, { a: NULLABLE }, undefined],
+])('check compares the values that request rules write with V2’s description: %s %o', async (...row) => {
+  const [rules, old, young, gap] = row;
+  const gaps = await gapsWithRules('request', rules, bodyOf(objectOf(old)), bodyOf(objectOf(young)));
+  expect(gaps).toEqual(gap === undefined ? [] : [gap]);
+});
+
+test('nulls that stand for the rest of a schema that contains itself are no gap', async () => {
+  const tree = objectOf({ name: text, child: { $ref: '#/components/schemas/Tree' } }, { required: ['name'] });
+  const of = (version: string): Json =>
+    description(
+      version,
+      {
+        ...answerOf({ $ref: '#/components/schemas/Tree' }),
+        ...bodyOf({ $ref: '#/components/schemas/Tree' }),
+      },
+      { components: { schemas: { Tree: tree } } },
+    );
+  expect(await gapsBetween(of('v1'), of('v2'))).toEqual([]);
+});
