@@ -152,8 +152,8 @@ const MAX_REPEATED = 2;
 const MAX_PARTS = 400;
 
 /**
- * The members that a sample has: all; the required ones; those and all objects and lists, each with its required members; or only those
- * that lead to an enumeration with a value not used before.
+ * The members that a sample has: all; the required ones; those and all objects and lists, each with its required members; or those and the
+ * members that lead to an enumeration with a value not used before.
  */
 export type Extent = 'all' | 'required' | 'objects' | 'enumerated';
 
@@ -238,7 +238,7 @@ function isIn({ required, shape, only }: MemberShape, isWhole: boolean, options:
   const { pick = 0, extent = 'all', hidden } = options;
   if (only !== undefined && only === hidden) return false;
   if (!isWhole) return required;
-  if (extent === 'enumerated') return knownLongest(shape) > pick;
+  if (extent === 'enumerated') return required || knownLongest(shape) > pick;
   return required || extent === 'all' || (extent === 'objects' && hasMembers(shape));
 }
 

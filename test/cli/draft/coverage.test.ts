@@ -1031,3 +1031,38 @@ test('nulls that stand for the rest of a schema that contains itself are no gap'
     );
   expect(await gapsBetween(of('v1'), of('v2'))).toEqual([]);
 });
+
+const PRICE = objectOf(
+  { amount: { type: 'number' }, currency: { enum: ['EUR', 'GBP'] } },
+  { required: ['amount', 'currency'] },
+);
+
+test.each([
+  '[{ move: price, to: price.amount }, { set: { price.currency: EUR } }] inverse',
+  '[{ move: price, to: price.amount }, { scale: price.amount, by: 100 }, { set: { price.currency: EUR } }] inverse',
+  '[{ move: price, to: cost.amount }, { rename: cost, to: price }, { set: { price.currency: EUR } }] inverse',
+  '[{ rename: price, to: amount }, { move: amount, to: price.amount }, { set: { price.currency: EUR } }] inverse',
+])('a member that moves into its own name and back has V1’s type for each value of V2: %s', async (rules) => {
+  const old = objectOf({ price: { type: 'number' } }, { required: ['price'] });
+  const young = objectOf({ price: PRICE }, { required: ['price'] });
+  const gaps = await gapsWithRules(
+    'request',
+    rules,
+    { ...bodyOf(old), ...answerOf(old) },
+    { ...bodyOf(young), ...answerOf(young) },
+  );
+  expect(gaps).toEqual([]);
+});
+
+test.each([
+  '[{ move: price.amount, to: price }]',
+  '[{ unnest: price }, { strip: currency }, { rename: amount, to: price }]',
+  '[{ copy: price.amount, to: cost }, { strip: price }, { rename: cost, to: price }]',
+])(
+  'a response that brings a member out of an object has V1’s type for each value of V2: %s',
+  async (rules) => {
+    const old = answerOf(objectOf({ price: { type: 'number' } }, { required: ['price'] }));
+    const young = answerOf(objectOf({ price: PRICE }, { required: ['price'] }));
+    expect(await gapsWithRules('response', rules, old, young)).toEqual([]);
+  },
+);
