@@ -2009,6 +2009,9 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
   const evidence = reasons.filter((reason) => reason !== '').join('; ');
   const opposites = oppositesIn(old.name, young.name)?.join(' is not ');
   const doubt = opposites ?? valueDoubt(old, young) ?? (areLinked(old, young) ? undefined : NO_LINK);
+  // A text is no date or key of which nothing else tells that it is the same.
+  if (doubt === NO_LINK && old.shape.format !== young.shape.format)
+    return { confidence: 0, evidence: '', doubt: undefined };
   return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
 }
 

@@ -710,6 +710,36 @@ test.each<[old: string, one: unknown, young: string, other: unknown, reason: str
 });
 
 test.each([
+  ['address', text, 'pit', ofFormat('date-time'), false],
+  ['pit', ofFormat('date-time'), 'address', text, false],
+  ['fax', text, 'website', ofFormat('uri'), false],
+  ['ref', ofFormat('uuid'), 'mail', ofFormat('email'), false],
+  ['fax', text, 'website', text, true],
+  ['since', ofFormat('date-time'), 'pit', ofFormat('date-time'), true],
+  ['created', text, 'created_at', ofFormat('date-time'), true],
+])('a query parameter %s %j may be %s %j by its format: %s', (old, one, young, other, mayBe) => {
+  const reads = (version: string, name: string, schema: unknown): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: {
+      [`/api/${version}/things`]: {
+        get: {
+          operationId: 'list',
+          parameters: [
+            { name: 'page', in: 'query', schema: integer },
+            { name, in: 'query', schema },
+            { name: 'size', in: 'query', schema: integer },
+          ],
+          responses: {},
+        },
+      },
+    },
+  });
+  const draft = printRuleBook(proposeRuleBook(reads('v1', old, one), reads('v2', young, other)));
+  expect(draft.includes(`{ rename: ${old}, to: ${young} }`)).toBe(mayBe);
+});
+
+test.each([
   ['a number', 'total', text, 'total_minor', integer],
   ['a list', 'phone', text, 'phones', { type: 'array', items: text }],
   ['an object', 'price', number, 'price_with_tax', objectOf({ value: integer })],
