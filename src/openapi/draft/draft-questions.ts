@@ -11,6 +11,7 @@ import {
   type ProposedKey,
   type ProposedOperation,
   type ProposedRuleBook,
+  SETTLED,
 } from './print-rule-book.ts';
 import type { ProposedChange } from './propose-changes.ts';
 
@@ -335,8 +336,8 @@ function digest(text: string): string {
 }
 
 /**
- * The draft with these answers: a confirmed rule applies, with the evidence that the question had; a rejected rule is left out. A person
- * who removes the marks of the former and deletes the latter gets the same.
+ * The draft with these answers: a confirmed rule applies; a rejected rule is left out. A person who removes the marks of the former and
+ * deletes the latter gets the same rules.
  */
 export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): ProposedRuleBook {
   const operations = answeredOperations(book.operations, answers);
@@ -374,7 +375,7 @@ function placedOperation(
   const [key = 'yes'] = given.chosen;
   if (key === 'gone') return [{ ...named, gone: textIn(given.value ?? '') }];
   const to = candidates[Number(key)];
-  return to === undefined ? [] : [{ ...named, moved: { to, evidence: 'a person answered so' } }];
+  return to === undefined ? [] : [{ ...named, moved: { to, evidence: SETTLED } }];
 }
 
 function answeredOperations(

@@ -272,15 +272,19 @@ export function printAskedRules({
     .flatMap(({ texts }) => texts);
 }
 
+/** The evidence for what a person has decided; the doubt about it is settled. */
+export const SETTLED = 'a person answered so';
+
 /** The rules under a key of a change, with their evidence, doubts and other answers. */
 function printRules(name: string, rules: readonly ProposedText[] = []): readonly string[] {
   if (rules.length === 0) return [];
   let before = '';
   return [
     `    ${name}:`,
-    ...rules.flatMap(({ texts, confidence, evidence, doubt, others = [] }, at) => {
+    ...rules.flatMap(({ texts, confidence, evidence, doubt, others = [], isSettled }, at) => {
       const words = [evidence, doubt === undefined ? '' : `but ${doubt}`].filter((part) => part !== '');
-      const why = comment(`confidence ${confidence.toFixed(2)}: ${words.join('; ')}`, '      ');
+      const guess = `confidence ${confidence.toFixed(2)}: ${words.join('; ')}`;
+      const why = comment(isSettled === true ? SETTLED : guess, '      ');
       const isSame = why === before;
       before = why;
       return [

@@ -394,3 +394,16 @@ test('an answer holds although one of the changes under its question clashes wit
   ]);
   expect(await rulesWith('no')).toEqual([]);
 });
+
+test('a rule that a person decided has no estimate of confidence', () => {
+  const book = draftOfLists(
+    ['v1', [['wheels', number]], objectOf({ id: text })],
+    ['v2', [['cost', number]], objectOf({ id: text })],
+  );
+  const [question] = draftQuestions(book);
+  for (const chosen of ['yes', '0']) {
+    const printed = printRuleBook(answeredDraft(book, new Map([[question?.id ?? '', { chosen: [chosen] }]])));
+    expect(printed).toMatch(/# a person answered so\n *- \{ (?:rename|strip): wheels/);
+    expect(printed).not.toContain('confidence 0.');
+  }
+});
