@@ -6,6 +6,8 @@ export interface ListedQuestion {
   /** The operations that it is about; empty if it is about all of them. */
   readonly operations: readonly string[];
   readonly isAnswered: boolean;
+  /** True while the saved rule book has it as a TODO: it has no answer, or a person decides later. */
+  readonly isTodo: boolean;
 }
 
 /** A V1 request, or its result, as readable texts: the first line, header fields, and the formatted body. */
@@ -45,7 +47,7 @@ export interface OfferedAnswer {
 export interface AskedPart {
   readonly why: string;
   readonly answers: readonly OfferedAnswer[];
-  /** True if no answer is preselected, because the likeliest one could lose or distort a value. */
+  /** True if no answer is preselected: none is as certain as a rule that applies without a question. */
   readonly isOpen?: true;
 }
 

@@ -211,7 +211,9 @@ export class Desk implements DraftDesk {
   }
 
   private listed({ id, about, text, operations }: DraftQuestion): ListedQuestion {
-    return { id, about, text, operations, isAnswered: this.answers.has(id) };
+    const given = this.answers.get(id);
+    const isAnswered = given !== undefined;
+    return { id, about, text, operations, isAnswered, isTodo: !isAnswered || given.chosen[0] === 'later' };
   }
 
   private async asked(question: DraftQuestion): Promise<AskedQuestion> {

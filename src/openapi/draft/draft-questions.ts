@@ -1,4 +1,4 @@
-import { type FoundRule, isProposed, localKey } from './compare-shapes.ts';
+import { type FoundRule, isProposed, localKey, PROPOSED_FROM } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import {
   ANYWHERE,
@@ -33,7 +33,7 @@ export interface QuestionPart {
   readonly why: string;
   /** The likeliest first. */
   readonly answers: readonly DraftAnswer[];
-  /** True if a person must choose, because the first answer could lose or distort a value. */
+  /** True if a person must choose: no answer is as certain as a rule that applies without a question. */
   readonly isOpen?: true;
 }
 
@@ -71,7 +71,7 @@ interface AskedRule {
   readonly others: readonly (readonly string[])[];
   /** The meaning of each answer for a member, regardless of its place and direction; absent if answers are identified by their order. */
   readonly keys?: readonly (string | undefined)[] | undefined;
-  /** True where the first answer could lose or distort a value. */
+  /** True where a person must choose, because the first answer has a rival, or could lose, distort or make up a value. */
   readonly isOpen: boolean;
 }
 
@@ -89,7 +89,15 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
         about: 'note',
         text: sentences[0] ?? key,
         operations: [],
-        parts: [{ why: '', answers: [{ key: 'yes', words: 'I have dealt with it', lines }] }],
+        parts: [
+          {
+            why: '',
+            answers: [
+              { key: 'later', words: 'Later: keep it as a TODO', lines },
+              { key: 'yes', words: 'It needs no rule: leave the TODO out', lines: [] },
+            ],
+          },
+        ],
       };
     }),
     ...goneQuestions(book),
@@ -134,6 +142,7 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
       parts: [
         {
           why: `${moved?.evidence ?? ''}; but ${moved?.doubt ?? ''}`,
+          isOpen: true,
           answers: [
             { key: 'yes', words: 'Yes', lines: all.map((one) => line(one, one.moved?.to ?? '')) },
             ...otherPlaces(all).map(({ key: place, words }) => ({
@@ -185,7 +194,7 @@ function keyQuestions({ key, lines, question }: ProposedKey): readonly DraftQues
       about: 'key',
       text: `${question.slice(0, 1).toUpperCase()}${question.slice(1)}`,
       operations: [],
-      parts: [{ why: '', answers }],
+      parts: [{ why: '', answers, isOpen: true }],
     },
   ];
 }
@@ -224,7 +233,7 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
         about: 'operation',
         text,
         operations: [named.id],
-        parts: [{ why: hint.replace(/^\((.*)\)$/s, '$1'), answers }],
+        parts: [{ why: hint.replace(/^\((.*)\)$/s, '$1'), answers, isOpen: true }],
       },
     ];
   });
@@ -240,7 +249,7 @@ function goneQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[
   const lines = rest.map(({ operation: { method, rest: path }, hint }) => `${method} ${path} ${hint}`.trim());
   const answers = [{ key: 'yes', words: "Right: requests for them get V2's response", lines }];
   const text = 'V2 does not describe these operations of V1.';
-  return [{ id: 'gone', about: 'gone', text, operations: [], parts: [{ why: '', answers }] }];
+  return [{ id: 'gone', about: 'gone', text, operations: [], parts: [{ why: '', answers, isOpen: true }] }];
 }
 
 /** The rules that are questions, in their order. */
@@ -248,7 +257,7 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
   return LISTS.flatMap((list) =>
     (change[list] ?? []).flatMap((rule, at): readonly AskedRule[] => {
       if (isProposed(rule)) return [];
-      const { evidence, doubt } = rule;
+      const { evidence, doubt, confidence } = rule;
       const lines = 'found' in rule ? printRule(rule.found) : rule.texts;
       const others = (rule.others ?? []).map((other) => ('rule' in other ? printRule(other) : other));
       const why = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])]
@@ -256,10 +265,16 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
         .join('; ');
       const keys =
         'found' in rule ? [rule.found, ...(rule.others ?? [])].map((found) => localKey(found)) : rule.keys;
-      const isOpen = 'isOpen' in rule;
+      const isClear = confidence >= PROPOSED_FROM && others.length === 0 && lines.every(keepsValues);
+      const isOpen = 'isOpen' in rule || !isClear;
       return [{ change: change.id, list, at, lines, why, others, keys, isOpen }];
     }),
   );
+}
+
+/** True for a rule that only gives values another name or place. */
+function keepsValues(line: string): boolean {
+  return /^\{ (?:rename|move|nest|unnest|copy|alias):/.test(line);
 }
 
 /** A question about a change and the changes that ask the same, with the rules of each part. */
@@ -348,7 +363,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
   );
   const { gone = [] } = book;
   const placed = gone.flatMap(({ named, candidates }) => placedOperation(named, candidates, answers));
-  const isOver = (key: string): boolean => answers.has(`note ${key}`);
+  const isOver = (key: string): boolean => answers.get(`note ${key}`)?.chosen[0] === 'yes';
   const questions = [...book.questions].map(
     ([id, all]) => [id, all.filter((one) => !isOver(noteKey(one)))] as const,
   );

@@ -35,9 +35,14 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await heading.waitFor();
   await page.waitForFunction("document.activeElement?.tagName === 'H4'");
   await effect.getByText('"amount_cents": 1050').waitFor();
+  // V2's name is likely, but another answer is possible: a person chooses.
+  await page.getByText('Choose an answer first.', { exact: true }).waitFor();
+  await page.getByLabel(/^Yes/).check();
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByRole('button', { name: /currency is required/ }).click();
   const answer = page.getByRole('button', { name: 'Answer', exact: true });
+  await page.getByRole('heading', { name: 'currency is required' }).waitFor();
+  await page.getByLabel(/^Yes/).check();
   await page.getByLabel('Value').waitFor();
   await expect.poll(() => answer.isDisabled()).toBe(true);
   await page.getByText('Fill in “Value” first.', { exact: true }).waitFor();

@@ -395,6 +395,92 @@ test('an answer holds although one of the changes under its question clashes wit
   expect(await rulesWith('no')).toEqual([]);
 });
 
+test('no answer is preselected unless it is as certain as a rule that applies', () => {
+  const [old, young] = [
+    { id: text, title: text, size: number, code: codes('a', 'b') },
+    { id: text, label: text, size: objectOf({ cm: number }), code: codes('x', 'y') },
+  ];
+  const both = (shape: object): Paths => ({
+    '/things': {
+      post: { operationId: 'make', requestBody: contentOf(shape), ...answers(shape) },
+      delete: { operationId: 'clear', responses: { 204: {} } },
+    },
+  });
+  const questions = draftQuestions(
+    proposeRuleBook(
+      describe('/api/v1', both(objectOf(old))),
+      describe('/api/v2', {
+        '/things': {
+          post: {
+            operationId: 'make',
+            requestBody: contentOf({ ...objectOf({ ...young, kind: text }), required: ['kind'] }),
+            ...answers(objectOf(young)),
+          },
+        },
+      }),
+    ),
+  );
+  const preselected = questions.flatMap(({ about, parts }) =>
+    parts.flatMap(({ answers: [first], isOpen }) => (isOpen ? [] : [`${about}: ${first?.words}`])),
+  );
+  expect(new Set(preselected)).toEqual(new Set(['note: Later: keep it as a TODO']));
+  const asked = questions.flatMap(({ parts }) => parts.flatMap(({ answers: [first] }) => first?.lines ?? []));
+  expect(asked.join(' ')).toMatch(/gone: /);
+  expect(asked.join(' ')).toMatch(/\{ default: \{ kind: "…" \} \}/);
+});
+
+test('a rule whose only condition is the place of its operation is preselected', () => {
+  const sent = (shape: object): Paths => ({
+    '/things': { post: { operationId: 'make', requestBody: contentOf(shape), responses: {} } },
+  });
+  const drafted = proposeRuleBook(
+    describe('/api/v1', sent(objectOf({ id: text, size: text }))),
+    describe('/api/v2', sent(objectOf({ id: text, size: text }))),
+  );
+  const evidence = { confidence: 0.9, evidence: 'V2 has it', doubt: 'only if its operation moved' };
+  const asked = (confidence: number, lines: readonly string[], others: readonly string[][] = []): unknown =>
+    draftQuestions({
+      ...drafted,
+      changes: [
+        {
+          id: 'one',
+          summary: 'One.',
+          on: ['make'],
+          rules: [],
+          response: [{ ...evidence, confidence, texts: lines, others }],
+        },
+      ],
+    }).map(({ parts }) => parts.map(({ isOpen }) => isOpen));
+  expect(asked(0.9, ['{ rename: data, to: things }'])).toEqual([[undefined]]);
+  for (const open of [
+    asked(0.5, ['{ rename: data, to: things }']),
+    asked(0.9, ['{ rename: data, to: things }'], [['{ alias: data, as: things }']]),
+    asked(0.9, ['{ strip: data }']),
+    asked(0.9, ['{ rename: data, to: things }', '{ strip: more }']),
+    asked(0.9, ['{ default: { data: null } }']),
+    asked(0.9, ['{ map: { a: b }, of: data }']),
+  ])
+    expect(open).toEqual([[true]]);
+});
+
+test('a note stays a TODO until a person says that it needs no rule', () => {
+  const one = (schema: object): Paths => ({
+    '/things': { post: { operationId: 'make', requestBody: contentOf(schema), responses: {} } },
+  });
+  const book = proposeRuleBook(
+    describe('/api/v1', one(objectOf({ id: text, price: number }))),
+    describe('/api/v2', one(objectOf({ id: text, price: objectOf({ amount: number, unit: text }) }))),
+  );
+  const note = draftQuestions(book).find(({ about }) => about === 'note');
+  expect(note?.text).toMatch(/price: it is number in V1 and object in V2/);
+  const after = (key: string): string =>
+    printRuleBook(answeredDraft(book, new Map([[note?.id ?? '', { chosen: [key] }]])));
+  expect(note?.parts[0]?.answers.map(({ key }) => key)).toEqual(['later', 'yes']);
+  expect(after('later')).toContain(`# TODO: ${note?.text}\n`);
+  expect(after('later')).toBe(printRuleBook(book));
+  expect(after('yes')).not.toContain('TODO: make: price');
+});
+
 test('a rule that a person decided has no estimate of confidence', () => {
   const book = draftOfLists(
     ['v1', [['wheels', number]], objectOf({ id: text })],

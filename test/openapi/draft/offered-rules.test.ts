@@ -458,6 +458,7 @@ test('chooses no answer that could lose or distort a value, and asks once about 
   expect(openParts.map(({ answers }) => answers[0]?.lines)).toEqual([
     ['{ rename: timeout_minutes, to: timeout_seconds }'],
     ['{ strip: tip }'],
+    ['{ move: street, to: place.address.street }'],
   ]);
   expect(questions.filter(({ about }) => about === 'note')).toEqual([]);
 });

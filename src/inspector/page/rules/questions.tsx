@@ -178,11 +178,10 @@ function Question({
   readonly question: AskedQuestion;
   readonly give: (command: object) => Promise<void>;
 }): VNode {
-  const { id, about, text, operations, parts, isAnswered } = question;
-  // The key for the next question must not choose a place for an operation: that could delete data by accident.
-  const isChoice = about === 'operation';
+  const { id, text, operations, parts, isAnswered } = question;
+  // The key for the next question must not choose what only a person knows: that could lose data by accident.
   const likeliest = ({ answers, isOpen }: AskedQuestion['parts'][number]): string =>
-    (answers.find(({ isChosen }) => isChosen) ?? (isChoice || isOpen ? undefined : answers[0]))?.key ?? '';
+    (answers.find(({ isChosen }) => isChosen) ?? (isOpen ? undefined : answers[0]))?.key ?? '';
   const [chosen, setChosen] = useState<readonly string[]>(parts.map(likeliest));
   const [last, setLast] = useState(0);
   const [value, setValue] = useState(question.value ?? '');
@@ -384,7 +383,7 @@ function Save({
     if (isDone) onSaved();
     else setSaved(undefined);
   };
-  const left = questions.filter(({ isAnswered }) => !isAnswered).length;
+  const left = questions.filter(({ isTodo }) => isTodo).length;
   return (
     <div class="draft-save">
       <div class="actions">
