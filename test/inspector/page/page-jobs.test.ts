@@ -368,6 +368,8 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   const { page } = await browser.open(`${gateway.adminOrigin}/?view=clients`);
   await page.getByRole('heading', { name: /^V1 is still needed, as of \d{4}-\d\d-\d\d\.$/ }).waitFor();
   await page.getByText(/^3 clients used V1 in the last 14 days: /).waitFor();
+  // Conditions that are met are no reasons.
+  expect(await page.getByText('Every client is counted.').count()).toBe(0);
   const row = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
   await expect.poll(() => page.locator('.scroll:has(.client-name) tbody tr').count()).toBe(3);
   await row(/field work/);

@@ -94,10 +94,12 @@ function neededBanner({ switchOff, remaining, classes, v2 }: Report): VNode {
       </p>,
     );
   }
+  // A condition that is met, such as a complete count, is no reason to keep V1.
+  const reasons = switchOff.conditions.filter(({ state }) => verdict === 'yes' || state !== 'met');
   return banner(
     verdict === 'yes' || verdict === 'no' ? verdict : 'unknown',
     switchOff.sentence,
-    <SentenceList sentences={[...switchOff.conditions.map(({ text }) => text), ...remaining]} />,
+    <SentenceList sentences={[...reasons.map(({ text }) => text), ...remaining]} />,
     <ul class="tiles">
       {CLASS_NAMES.map((name) => (
         <li key={name} class={`tile tile-${name}`}>
