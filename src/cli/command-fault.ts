@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
 import type { GivenBook } from '../report/log-gaps.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -60,6 +60,27 @@ export async function openRuleBook(path: string): Promise<LoadedRuleBook | Comma
   const sentence = shippedSentence(book);
   if (sentence !== undefined) process.stderr.write(`note: ${sentence}\n`);
   return book;
+}
+
+/**
+ * Reads display names by client hash: from `path`, which an option names, or else from the file that GATEWAY_CLIENT_NAMES or the
+ * settings file names, as the gateway does. Without any, there are no names.
+ */
+export async function openClientNames(
+  path: string | undefined,
+  config: string | undefined,
+): Promise<ReadonlyMap<string, string> | CommandFault> {
+  const [{ readClientNames }, { givenSetting }, { settings }] = await Promise.all([
+    import('../node/admin/names.ts'),
+    import('./settings-file.ts'),
+    import('../settings/settings.ts'),
+  ]);
+  const setting = await givenSetting(settings.clientNames, { 'client-names': path, config });
+  if ('faults' in setting) return { fault: setting.faults.join('\n') };
+  const file = setting.value;
+  // The settings may name a file that the gateway creates with the first name that an operator gives.
+  const isAbsent = file === undefined || (path === undefined && !existsSync(file));
+  return isAbsent ? new Map() : readClientNames(file);
 }
 
 /** A command's rule book, to be compared with those of logs. */

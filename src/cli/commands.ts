@@ -4,6 +4,7 @@ import type { RolloutRequest } from '../rollout/rollout-tally.ts';
 import { readInstant } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
+import { EVERYWHERE, type ListenAddress } from '../settings/setting-kinds.ts';
 import { sentenceOf } from '../settings/setting-sentences.ts';
 import { type CommandFault, endWith } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
@@ -522,7 +523,7 @@ function naturalNumber(text: string): number {
 export function status(command: Command): void {
   common(command)
     .description(
-      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as in the page's header, and below it all others that make requests fail or may do so. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. The exit code is 1 if requests fail, for scripts and probes.",
+      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as in the page's header, and below it all others that make requests fail or may do so. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. The exit code is 1 if the verdict is bad, for scripts and probes; it is 0 for a note, such as refusals that may be the clients' own.",
     )
     .action(async (options: RolloutOptions) => {
       const { printStatus } = await import('./status.ts');
@@ -707,12 +708,29 @@ function addFormat(command: Command, choices: readonly string[]): Command {
     });
 }
 
-/** Adds `--admin`, the admin listener of a running gateway, and `--config`, whose file may name its token. */
+/**
+ * Adds `--admin`, the admin listener of a running gateway, and `--config`, whose file may name its token. With an `initial` address, the
+ * command asks the admin listener of the settings file or of `GATEWAY_ADMIN_LISTEN` if the option is not given.
+ */
 function addAdmin(command: Command, sentence: string, initial?: string): Command {
   const option = new Option('--admin <url>', sentence).argParser(readAdmin).helpGroup('Running gateway:');
   command.addOption(initial === undefined ? option : option.default(initial));
   const hasConfig = command.options.some(({ long }) => long === '--config');
-  return hasConfig ? command : command.addOption(configOption());
+  if (!hasConfig) command.addOption(configOption());
+  if (initial === undefined) return command;
+  return command.hook('preAction', async () => {
+    if (command.getOptionValueSource('admin') !== 'default') return;
+    const { givenSetting } = await import('./settings-file.ts');
+    const read = await givenSetting(table.adminListen, command.opts<{ readonly config?: string }>());
+    if ('faults' in read) command.error(read.faults.join('\n'));
+    else command.setOptionValueWithSource('admin', adminUrl(read.value), 'config');
+  });
+}
+
+/** The URL of an admin listener on this machine. */
+function adminUrl({ host, port }: ListenAddress): string {
+  const reachable = host === EVERYWHERE || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 function readAdmin(text: string): string {

@@ -232,7 +232,7 @@ function testOf({ field, values }: FilterTerm, names: ClientNames): ValueTest | 
  * status:4xx verdict:refused`
  */
 export const FILTER_FIELDS = {
-  client: 'first digits of the client hash, or part of its name; - for none',
+  client: 'first digits of the client hash, or part of its name; - for none, * for any',
   op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit, of the request or of the response',
   rule: `rule that made an edit: ${RULE_NAMES.join(', ')}`,
@@ -299,9 +299,8 @@ function fieldTest(field: FilterField, value: string, names: ClientNames): Value
   }
   switch (field) {
     case 'client':
-      return value === '-'
-        ? (entry) => entry.client === undefined
-        : (entry) => entry.client?.startsWith(value) === true || contains(nameOf(entry, names), value);
+      if (value === '-' || value === '*') return (entry) => isPresent(entry.client, value);
+      return (entry) => entry.client?.startsWith(value) === true || contains(nameOf(entry, names), value);
     case 'op':
       return value === '-'
         ? (entry) => entry.operation === undefined

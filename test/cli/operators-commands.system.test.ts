@@ -321,6 +321,16 @@ describe('tail', () => {
     expect((await run('tail', path, '--filter', 'status:599')).err).toBe('No entry matches.\n');
   });
 
+  test('finds the clients of a log by the names that it prints', async () => {
+    const path = file('l.ndjson', log(3));
+    const [hash] = log(3).match(/(?<="client":")[0-9a-f]{16}/) ?? [];
+    const names = file('names.yaml', `${hash}: Acme Media\n`);
+    const found = await run('tail', path, '--names', names, '--filter', 'client:"Acme Media"');
+    expect(found.out).toContain('Acme Media');
+    const other = await run('tail', path, '--names', names, '--filter', 'client:globex');
+    expect(other).toMatchObject({ out: '', err: 'No entry matches.\n' });
+  });
+
   test('follows a running gateway', async () => {
     const gateway = await inspected();
     const tail = command(['tail', '--admin', gateway.adminOrigin, '--filter', 'op:create_client']);

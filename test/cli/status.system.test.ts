@@ -1,8 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { commandRun } from '../support/command-runs.ts';
 import { exchange } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 
 test('the command, GET /status and the overview have one verdict, and the exit code shows whether requests fail', async () => {
   let status = '200 OK';
@@ -38,4 +41,16 @@ test('the command, GET /status and the overview have one verdict, and the exit c
   expect(text).toMatch(
     /^create_contact fails: 6 of 6 requests since \d{4}-\S+Z\. Too little is known about the time before\.\n/,
   );
+});
+
+test('the command asks the admin listener of the settings, unless --admin names another', async () => {
+  const gateway = await spawnGateway({});
+  const config = join(temporaryFolder('status-'), 'gateway.yaml');
+  writeFileSync(config, `admin-listen: "*:${gateway.adminPort}"\n`);
+  const well = { code: 0, out: 'No request yet, so nothing is known.\n' };
+  expect(await commandRun(['status', '--config', config])).toMatchObject(well);
+  const environment = { GATEWAY_ADMIN_LISTEN: `127.0.0.1:${gateway.adminPort}` };
+  expect(await commandRun(['rollout', '--json'], { environment })).toMatchObject({ code: 0 });
+  const other = await commandRun(['status', '--config', config, '--admin', 'http://127.0.0.1:1']);
+  expect(other.err).toContain('No response from http://127.0.0.1:1 ');
 });

@@ -113,6 +113,8 @@ describe('a filter', () => {
     ['client:3FA9', [true, true, false]],
     ['client:fa9', [false, false, false]],
     ['client:-', [false, false, true]],
+    ['client:*', [true, true, false]],
+    ['-client:*', [false, false, true]],
     ['op:order_floor_plan', [true, true, false]],
     ['op:order_*', [true, true, false]],
     ['op:order', [false, false, false]],

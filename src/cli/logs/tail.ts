@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { stderr, stdout } from 'node:process';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -6,11 +5,15 @@ import type { ClientsView, EntriesPage } from '../../inspector/api.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { type Filter, hasOpenQuote, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { type AdminClient, openAdmin } from '../admin-client.ts';
-import { type CommandFault, isFault, junk, openRuleBook, unreadable } from '../command-fault.ts';
-import { readClientNames } from '../../node/admin/names.ts';
+import {
+  type CommandFault,
+  isFault,
+  junk,
+  openClientNames,
+  openRuleBook,
+  unreadable,
+} from '../command-fault.ts';
 import { clientNames } from '../../rules/rule-book.ts';
-import { settings as table } from '../../settings/settings.ts';
-import { givenSetting } from '../settings-file.ts';
 import { noEntry } from '../../report/log-gaps.ts';
 import { entryHead, entryRow } from '../entry-row.ts';
 import { terminalOf } from '../terminal.ts';
@@ -36,8 +39,8 @@ export async function runTail(
   file: string | undefined,
   options: TailOptions,
 ): Promise<CommandFault | undefined> {
-  const filter = parseFilter(options.filter);
-  if (isFilterFault(filter)) return { fault: filter.message };
+  const parsed = parseFilter(options.filter);
+  if (isFilterFault(parsed)) return { fault: parsed.message };
   if (hasOpenQuote(options.filter)) return { fault: 'A double quote of the filter is not closed.' };
   if (file === undefined && options.admin === undefined && process.stdin.isTTY)
     return { fault: 'Name a log file, or use --admin.' };
@@ -50,6 +53,8 @@ export async function runTail(
   const known = client === undefined ? given : await namesAt(client);
   if (isFault(known)) return known;
   const names = new Map([...known, ...given]);
+  const named = parseFilter(options.filter, names);
+  const filter = isFilterFault(named) ? parsed : named;
   const terminal = terminalOf(stdout);
   const lines = { entries: 0, others: 0, shown: 0 };
   let isHeadDue = options.format === 'text';
@@ -72,7 +77,7 @@ export async function runTail(
     const fault = unreadable(options.admin ?? file ?? 'stdin', error);
     return options.admin === undefined ? fault : { ...fault, isJunk: false };
   }
-  if (lines.shown === 0 && lines.entries > 0) stderr.write(nothingFound(filter));
+  if (lines.shown === 0 && lines.entries > 0) stderr.write(nothingFound(filter, names));
   return junk(lines.entries === 0 && lines.others > 0 ? noEntry(file ?? '-', lines.others) : undefined);
 }
 
@@ -80,12 +85,7 @@ type Names = ReadonlyMap<string, string>;
 
 /** The names of the clients in a log: those of the rule book and of the names file, if given. */
 async function namesOf({ names: path, rules, config }: TailOptions): Promise<Names | CommandFault> {
-  const setting = await givenSetting(table.clientNames, { 'client-names': path, config });
-  if ('faults' in setting) return { fault: setting.faults.join('\n') };
-  const file = setting.value;
-  // The settings may name a file that the gateway creates with the first name that an operator gives.
-  const isAbsent = file === undefined || (path === undefined && !existsSync(file));
-  const given = isAbsent ? new Map<string, string>() : readClientNames(file);
+  const given = await openClientNames(path, config);
   if (isFault(given)) return given;
   if (rules === undefined || rules === '') return given;
   const book = await openRuleBook(rules);
@@ -106,8 +106,10 @@ async function namesAt(client: AdminClient): Promise<Names | CommandFault> {
 }
 
 /** Says that no entry of a log matches, and where to find values that no log contains. */
-function nothingFound({ terms }: Filter): string {
-  const isElsewhere = terms.some(({ field }) => field === undefined || field === 'client' || field === 'has');
+function nothingFound({ terms }: Filter, names: Names): string {
+  const isElsewhere = terms.some(
+    ({ field }) => field === undefined || field === 'has' || (field === 'client' && names.size === 0),
+  );
   return `No entry matches.${isElsewhere ? ' A log has no names of clients and no values of bodies: a running gateway finds those that it keeps, with --admin.' : ''}\n`;
 }
 

@@ -1,5 +1,4 @@
 import { stdout } from 'node:process';
-import { readClientNames } from '../../node/admin/names.ts';
 import { PlanTally } from '../../report/plan/activity.ts';
 import { avoidedDays } from '../../report/plan/avoided-days.ts';
 import { DEFAULT_LEAD_DAYS, endWarnings, makePlan, type Plan, PLAN_PREFIX } from '../../report/plan/plan.ts';
@@ -29,6 +28,7 @@ import {
   givenBook,
   isFault,
   junk,
+  openClientNames,
   unreadable,
 } from '../command-fault.ts';
 import { faultOfLogs, type GivenBook, type LogGap } from '../../report/log-gaps.ts';
@@ -40,6 +40,7 @@ import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLine
 interface LogOptions {
   readonly rules: string;
   readonly names?: string;
+  readonly config?: string;
   /** IANA name; the rule book's zone if it is not given, or else the machine's. */
   readonly zone?: string;
 }
@@ -206,9 +207,9 @@ interface Inputs {
   readonly note: string | undefined;
 }
 
-async function openInputs({ names: path, rules }: LogOptions): Promise<Inputs | CommandFault> {
-  const own = path === undefined ? new Map<string, string>() : readClientNames(path);
-  if ('fault' in own) return own;
+async function openInputs({ names: path, rules, config }: LogOptions): Promise<Inputs | CommandFault> {
+  const own = await openClientNames(path, config);
+  if (isFault(own)) return own;
   const { loadRuleBook, shippedSentence } = await import('../../node/rule-books.ts');
   const book = await loadRuleBook(rules);
   if ('faults' in book) return { fault: book.faults.join('\n') };

@@ -3,7 +3,6 @@ import { mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { stdout } from 'node:process';
 import { type Document, isMap, isSeq, parseDocument } from 'yaml';
-import { readClientNames } from '../../node/admin/names.ts';
 import { loadRuleBook } from '../../node/rule-books.ts';
 import {
   type Census,
@@ -43,6 +42,7 @@ import {
   givenBook,
   isFault,
   junk,
+  openClientNames,
   openRuleBook,
   unreadable,
 } from '../command-fault.ts';
@@ -69,8 +69,8 @@ export async function runReport(
   const sources = await logSources(given);
   if ('fault' in sources) return sources;
   const { files } = sources;
-  const names = options.names === undefined ? new Map<string, string>() : readClientNames(options.names);
-  if ('fault' in names) return names;
+  const names = await openClientNames(options.names, options.config);
+  if (isFault(names)) return names;
   if (options.guide === true) return printGuide(files, options, names);
   const schema = await schemaOf(options);
   if (schema !== undefined && 'fault' in schema) return schema;
@@ -289,6 +289,7 @@ export interface ReportOptions {
   readonly format: 'text' | 'json' | 'csv' | 'md' | 'html' | 'mail' | 'eml' | 'skill';
   readonly goneAfter: number;
   readonly names?: string;
+  readonly config?: string;
   readonly client?: string;
   readonly guide?: true;
   readonly into?: string;
