@@ -1,4 +1,4 @@
-import { type ClientReport, isUnfit } from '../report/client-report.ts';
+import type { ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import {
   capital,
@@ -6,6 +6,7 @@ import {
   count,
   counted,
   countedClients,
+  isUnfit,
   listed,
   NO_KEY,
   percentWords,

@@ -12,7 +12,7 @@ import {
 } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS } from './tally/time-slots.ts';
-import { count, OTHER_CALLS } from './text.ts';
+import { count, isUnfit } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /**
@@ -143,11 +143,6 @@ export function unfitCalls(clients: readonly ClientReport[]): readonly UnfitCall
         })),
     )
     .sort((one, other) => (one.lastSeen < other.lastSeen ? 1 : -1));
-}
-
-/** True for the name of a call without an operation. */
-export function isUnfit(call: string): boolean {
-  return call === OTHER_CALLS || call.includes(' ');
 }
 
 /** The time of a report and the silence after which a client counts as gone. */

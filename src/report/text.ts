@@ -107,6 +107,11 @@ export function callName(
   return `${method} /${named.join('/')}`;
 }
 
+/** True for the name of a call that no operation fits. */
+export function isUnfit(call: string): boolean {
+  return call === OTHER_CALLS || call.includes(' ');
+}
+
 /** Prints a Markdown table; its cells are Markdown already (`markdownText`, `markdownCode`). */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [...tableLines(head, rows)].join('\n');

@@ -111,6 +111,11 @@ test('clients that are new to V1 are listed, with the key that one seems to repl
   expect(reportOf(v1('a', 1, []))).not.toHaveProperty('newcomers');
 });
 
+function nowhere(status: number, edits: Entry['edits'], more: Partial<Entry> = {}): Entry {
+  const would = more.origin === 'v1' ? { would: { verdict: 'rewritten' } as const } : {};
+  return { ...v1('c', 1, edits, more), operation: undefined, path: '/api/v1/bill_list', status, ...would };
+}
+
 describe('a client', () => {
   test.each([
     ['gone', [v1('c', 60, [UNWRAP, NEST]), v1('c', 40, [NEST])]],
@@ -118,6 +123,12 @@ describe('a client', () => {
     ['unwrap-only', [v1('c', 1, [SIBLING, UNWRAP]), v1('c', 1, [FLAT])]],
     ['field-work', [v1('c', 1, [UNWRAP, NEST]), v1('c', 0, [UNWRAP])]],
     ['unwrap-only', [v1('c', 15, [UNWRAP, NEST]), v1('c', 1, [UNWRAP])]],
+    // No operation fits, and nobody has the address: whatever rules do to such a request, it has no member to change.
+    ['unknown', [nowhere(404, [NEST]), nowhere(404, [NEST], { origin: 'v1' })]],
+    ['unknown', [nowhere(405, [NEST], { origin: 'v1' })]],
+    ['url-only', [nowhere(404, [NEST], { origin: 'v1' }), v1('c', 1, [])]],
+    ['field-work', [nowhere(200, [NEST])]],
+    ['field-work', [v1('c', 1, [NEST], { status: 404 })]],
   ])('is %s', (expected, entries) => {
     expect(reportOf(...entries).clients[0]?.class).toBe(expected);
   });

@@ -47,6 +47,8 @@ export interface GuideDocument {
   /** When V1 ends, and how; empty if the rule book has no date. */
   readonly end: readonly EndOfV1[];
   readonly calls: readonly GuideCall[];
+  /** Calls that no service takes, which are not among `calls`; absent without any. */
+  readonly unserved?: readonly UnservedCall[];
   readonly mistakes: readonly GuideMistake[];
   /** The verdicts of dry runs on this client's requests, including mistakes. */
   readonly dryRuns: WouldFail;
@@ -191,6 +193,19 @@ function timeText(time: number, zone: Zone): { readonly day: string; readonly cl
 export function dayText(time: number, zone: Zone): string {
   const date = new Date(zone.local(time));
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ''} ${date.getUTCFullYear()}`;
+}
+
+/** A call to an address that no operation fits and where the services that got it have nothing: it cannot be moved to V2. */
+export interface UnservedCall {
+  /** Method and path. */
+  readonly name: string;
+  readonly count: number;
+  /** Time of the first one: RFC 3339. */
+  readonly since: string;
+  /** Who had nothing there, with the numbers of requests by status. */
+  readonly outcomes: readonly Outcome[];
+  /** Operations of the rule book with the most similar addresses: method and path in V1. */
+  readonly instead: readonly string[];
 }
 
 /** One kind of call. */

@@ -13,12 +13,18 @@ import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.
 import type { MappedValue, QueryRule, RequestRule } from '../../rules/rule.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
 import { bodyChecksOf, outcomesOf, type ResponseMember, responsesOf } from '../client-report.ts';
-import { BodyCheckCounts, type DifferingMembers, Outcomes, ResponseChanges } from '../tally/outcomes.ts';
+import {
+  BodyCheckCounts,
+  type DifferingMembers,
+  isMissing,
+  Outcomes,
+  ResponseChanges,
+} from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import { isMistake, isUnread, refusalOf } from '../tally/tally-entry.ts';
 import { sketchJson } from '../entry-request.ts';
 import type { Ending } from '../endings.ts';
-import { callName, count } from '../text.ts';
+import { callName, count, isUnfit } from '../text.ts';
 import {
   ADDED,
   emptyEvidence,
@@ -36,6 +42,7 @@ import {
   OTHER_SHAPE,
   printedRequest,
   shapeKey,
+  type UnservedCall,
   unreadNote,
   wholeEvidence,
 } from './guide-document.ts';
@@ -47,6 +54,9 @@ import { type ExampleValues, lastName, requestValues, responseValues } from './g
 /** Maximum kinds of calls, and of mistakes, in a guide, which is for human readers. */
 const MAX_CALLS = 100;
 const MAX_MISTAKES = 50;
+
+/** Maximum operations that a guide names instead of a call that no service takes. */
+const MAX_SIMILAR = 3;
 
 /** Maximum places of one mistake. */
 const MAX_POINTERS = 5;
@@ -165,7 +175,9 @@ export class Guide {
     const { from, alsoFrom, to, changes } = book;
     const field = guideField(book);
     const [client = this.client] = this.clientHashes;
-    const calls = [...this.calls.values()].sort((one, other) => other.count - one.count);
+    const all = [...this.calls.values()].sort((one, other) => other.count - one.count);
+    const unserved = all.flatMap((call) => call.unserved(book) ?? []);
+    const calls = all.filter(({ name }) => unserved.every((call) => call.name !== name));
     const used = new Set(calls.flatMap((call) => [...call.changes]));
     const facts = guideFacts(changes, (id) => used.has(id));
     return {
@@ -187,6 +199,7 @@ export class Guide {
       }),
       ...(book.zone === undefined ? {} : { zone: book.zone }),
       calls: calls.map((call) => call.document(book, facts, inForce)),
+      ...(unserved.length === 0 ? {} : { unserved }),
       mistakes: [...this.mistakes.values()].map(({ call, code, pointers, count, last }) => ({
         call,
         ...placeOfOperation(call, book),
@@ -241,6 +254,20 @@ function placesOfCall(name: string, { from, to, operations }: GuideBook): Pick<G
   const [v2Method, path] = printDestination(operation.to).split(' ');
   const v2 = to + path;
   return { moved: { v1: `${method} ${v1}`, v2: `${v2Method} ${v2}` }, paths: { v1, v2 } };
+}
+
+/** The operations with a method whose paths have the longest beginning in common with a path. */
+function similarTo(path: string, method: string, { operations }: GuideBook): readonly string[] {
+  const alike = (template: string): number => {
+    let at = 0;
+    while (at < path.length && path[at] === template[at]) at += 1;
+    return at;
+  };
+  return operations
+    .filter((operation) => operation.method === method && operation.gone === undefined)
+    .toSorted((one, other) => alike(other.template) - alike(one.template))
+    .slice(0, MAX_SIMILAR)
+    .map(({ template }) => `${method} ${template}`);
 }
 
 /** Collects one kind of call of one client. */
@@ -326,6 +353,19 @@ class CallGuide {
     if (time > shape.last) [shape.last, shape.ruleBook] = [time, entry.ruleBook];
     if (entry.origin === undefined && entry.failure === undefined) this.learn(shape, entry);
     learnCheck(shape, entry);
+  }
+
+  /** The call, if no operation fits it and each service that got it had nothing there; undefined for any other. */
+  unserved(book: GuideBook): UnservedCall | undefined {
+    const { name, count, method } = this;
+    const outcomes = outcomesOf(this.outcomes).filter(
+      ({ by, code, status }) => by !== 'gateway' && code === undefined && status > 0 && status < 500,
+    );
+    if (!isUnfit(name) || outcomes.length === 0 || !outcomes.every(isMissing)) return undefined;
+    const since = outcomes
+      .map(({ firstSeen }) => firstSeen)
+      .reduce((one, other) => (one < other ? one : other));
+    return { name, count, since, outcomes, instead: similarTo(name.slice(method.length + 1), method, book) };
   }
 
   document(book: GuideBook, facts: readonly Fact[], inForce: string | undefined): GuideCall {

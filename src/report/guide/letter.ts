@@ -13,6 +13,7 @@ import {
   type GuideExample,
   type GuideMistake,
   OTHER_SHAPE,
+  type UnservedCall,
 } from './guide-document.ts';
 
 /** Text in a line: plain, code, or an address of the rule book. */
@@ -48,7 +49,7 @@ const MAX_EXAMPLES = 3;
 
 /** Writes the letter of a guide. Each fact, value and line that every call shares is in it once. */
 export function letterOf(guide: GuideDocument): Letter {
-  const { requests, calls, omitted } = guide;
+  const { requests, calls, unserved = [], omitted } = guide;
   const title = titleOf(guide);
   if (requests === 0)
     return {
@@ -58,7 +59,7 @@ export function letterOf(guide: GuideDocument): Letter {
     };
   const shared = sharedFields(calls);
   const said = new Said(guide, shared);
-  const everywhere = everyCall(guide, shared);
+  const everywhere = calls.length === 0 && unserved.length > 0 ? [] : everyCall(guide, shared);
   const sections = calls.flatMap((call) => sectionOf(call, guide, said));
   return {
     title,
@@ -104,7 +105,7 @@ function code(text: string): Inline {
 
 /** Who calls V1, how much, until when that works, and what to do. */
 function opening(guide: GuideDocument): readonly Inline[] {
-  const { name, client, requests, calls, end, zone } = guide;
+  const { name, client, requests, calls, unserved = [], end, zone } = guide;
   const last = end.find(({ isEnd }) => isEnd === true);
   const [first, latest] = [guide.first, guide.latest].map((time) =>
     dayText(Date.parse(time), new Zone(zone ?? 'UTC')),
@@ -116,7 +117,9 @@ function opening(guide: GuideDocument): readonly Inline[] {
     `Your client ${name ?? client} still uses V1 of the API: it sent ${counted(requests, 'request')} ${when}. `,
     ...(last === undefined ? ['V1 has no end date yet.'] : stepInlines(last)),
     calls.length === 0
-      ? ' It is unknown what has to change: no accepted request shows it.'
+      ? unserved.length === 0
+        ? ' It is unknown what has to change: no accepted request shows it.'
+        : ' None of its calls can be moved to V2, as the table says.'
       : ` Please move ${calls.length === 1 ? 'this call' : `these ${count(calls.length)} calls`} to V2${last === undefined ? '' : ' by then'}${addressWords(calls)}.`,
     ...(dryRuns === '' ? [] : [` ${dryRuns}`]),
     ...(refused === 0
@@ -140,12 +143,16 @@ function stepInlines({ text, link, times = [] }: EndOfV1): readonly Inline[] {
 
 /** A row for each call, most used first. */
 function callTable(guide: GuideDocument, shared: SharedFields): readonly Block[] {
-  const { calls, mistakes } = guide;
+  const { calls, unserved = [], mistakes } = guide;
   const gone = mistakes.filter((mistake) => mistake.code === GONE);
   const rows = [
     ...calls.map((call) => ({
       count: call.count,
       cells: [[placeIn(call, guide, 'v1')], [placeIn(call, guide, 'v2')], [changesIn(call, shared)]],
+    })),
+    ...unserved.map((call) => ({
+      count: call.count,
+      cells: [[code(call.name)], ['–'], unservedWords(call, guide)],
     })),
     ...gone.map((mistake) => ({
       count: mistake.count,
@@ -159,6 +166,24 @@ function callTable(guide: GuideDocument, shared: SharedFields): readonly Block[]
       head: ['today', 'in V2', 'what else changes', 'requests'],
       rows: rows.map((row) => [...row.cells, [count(row.count)]]),
     },
+  ];
+}
+
+/** Says who has nothing at an address, since when its calls have not worked, and what to do about them. */
+function unservedWords({ name, since, outcomes, instead }: UnservedCall, guide: GuideDocument): Inline[] {
+  const services = new Set(outcomes.map(({ by }) => by));
+  // A path with ids may be right, and what the ids name missing.
+  const what = name.includes('*') ? 'anything at such an address' : 'this address';
+  const who =
+    services.size > 1
+      ? `neither V1 nor V2 has ${what}`
+      : `${services.has('v1') ? 'V1' : 'V2'} does not have ${what}`;
+  const day = dayText(Date.parse(since), new Zone(guide.zone ?? 'UTC'));
+  return [
+    `${who} (${outcomeWords(outcomes)}): this call has not worked since ${day} or before; remove it`,
+    ...(instead.length === 0
+      ? []
+      : [instead.length === 1 ? ' or use ' : ' or use one of ', ...codesOf(instead)]),
   ];
 }
 

@@ -1,6 +1,7 @@
 import { printPrefix } from '../../rules/rule.ts';
 import { pointerToken, tokenName } from '../../json/pointer.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
+import { outcomeWords } from '../client-report.ts';
 import { count, counted, markdownBlock, markdownCode, markdownText, table } from '../text.ts';
 import {
   ADDED,
@@ -253,13 +254,16 @@ function callSections(call: GuideCall): string[] {
 }
 
 function questionsText(guide: GuideDocument): string {
-  const { calls, mistakes, omitted, dryRuns, version } = guide;
+  const { calls, unserved = [], mistakes, omitted, dryRuns, version } = guide;
   const questions = [
     "What is the address of V2 without the gateway, and of a test installation? Do this client's keys work there?",
     ...(version === undefined
       ? []
       : [`Which release should the client ask for? The gateway sends ${version.field}: ${version.value}.`]),
     ...calls.flatMap((call) => callQuestions(call)),
+    ...unserved.map(
+      ({ name, outcomes }) => `${name} has never worked: ${outcomeWords(outcomes)}. May it be removed?`,
+    ),
     ...mistakes.map(
       ({ call, code, pointers, count, remedy }) =>
         `${call} was refused ${count}× as ${code}${pointers.length === 0 ? '' : ` at ${pointers.join(', ')}`}: is this request still needed? ${remedy}`,

@@ -100,6 +100,11 @@ export function isRefusedBySchema({ would, status }: Pick<TallyEntry, 'would' | 
   return would?.v2 === 'invalid' && status > 0 && status < 400;
 }
 
+/** Whether a service had nothing at the address of a request, or nothing for its method. */
+export function isMissing({ status }: Pick<TallyEntry, 'status'>): boolean {
+  return status === 404 || status === 405;
+}
+
 /** Dry runs under one rule book, by operation, and the time of the last one. */
 export interface CheckedBook {
   last: string;

@@ -3,13 +3,14 @@ import { isOfV1, isUnreadNote } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import { ComparisonTally } from '../../rollout/comparison-tally.ts';
 import { CensusTally } from '../census.ts';
-import { callName, NO_KEY, OTHER_CALLS } from '../text.ts';
+import { callName, isUnfit, NO_KEY, OTHER_CALLS } from '../text.ts';
 import {
   EditSummaries,
   ResponseChanges,
   BodyCheckCounts,
   type DifferingMembers,
   type EditSummary,
+  isMissing,
   isRefusedBySchema,
   noteVerdict,
   noVerdicts,
@@ -247,6 +248,8 @@ export class ClientTally {
     if (side === 'different' && time > this.lastResponseWork) this.lastResponseWork = time;
     if (refusal !== undefined || isUnread(entry)) return;
     this.countChanges(summary, time);
+    // No change of its members gives a call an address.
+    if (isUnfit(call) && isMissing(entry)) return;
     const work = isRefusedBySchema(entry) ? 'field-work' : summary.work;
     // A body that no rule read may still be in V1's form.
     const isRead = work !== 'url-only' || !isUnreadNote(entry.note);

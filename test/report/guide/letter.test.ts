@@ -283,6 +283,64 @@ test('brownouts that differ in their times are one sentence, without those that 
   ]);
 });
 
+/** What services made of calls that no operation fits, and the row of the letter. */
+const UNSERVED: readonly (readonly [
+  name: string,
+  call: string,
+  outcomes: readonly Partial<Entry>[],
+  row: string | undefined,
+])[] = [
+  [
+    'that both services do not have',
+    'GET /bill_list',
+    [{ origin: 'v1', status: 404 }, { status: 404 }, { status: 404 }],
+    'neither V1 nor V2 has this address (V2 404 2×, V1 404 1×): this call has not worked since 21 November 2026 or before; remove it or use one of `GET /bills` and `GET /bills/{id}`',
+  ],
+  [
+    'for whose method both have nothing',
+    'POST /bill_list',
+    [{ origin: 'v1', status: 405 }, { status: 404 }],
+    'neither V1 nor V2 has this address (V1 405 1×, V2 404 1×): this call has not worked since 21 November 2026 or before; remove it or use `POST /bills`',
+  ],
+  [
+    'that V1 does not have, and V2 never got',
+    'GET /bill_list',
+    [{ origin: 'v1', status: 404 }],
+    'V1 does not have this address (V1 404 1×): this call has not worked since 21 November 2026 or before; remove it or use one of `GET /bills` and `GET /bills/{id}`',
+  ],
+  [
+    'with an id, whose resource may be missing',
+    'PATCH /files/7',
+    [{ status: 404 }],
+    'V2 does not have anything at such an address (V2 404 1×): this call has not worked since 21 November 2026 or before; remove it',
+  ],
+  ['that V1 has', 'GET /bill_list', [{ origin: 'v1', status: 200 }, { status: 404 }], undefined],
+  ['that V2 refuses otherwise', 'GET /bill_list', [{ status: 403 }, { status: 404 }], undefined],
+  ['that only the gateway refused', 'GET /bill_list', [{ status: 404, failure: 'newcomer' }], undefined],
+];
+
+test.each(UNSERVED)('a call %s', async (_, call, outcomes, row) => {
+  const book = await bookOf(RENAME);
+  const [method = '', path = ''] = call.split(' ');
+  const entries = outcomes.map((more) =>
+    sent(book, '(none)', {}, { operation: undefined, method, path: `/api/v1${path}`, ...more }),
+  );
+  const name = path === '/files/7' ? 'PATCH /files/*' : call;
+  const alone = documentOf(book, entries);
+  expect(alone.unserved?.map((one) => one.name)).toEqual(row === undefined ? undefined : [name]);
+  const text = guideMarkdown(alone);
+  expect(text.includes('Please move this call to V2')).toBe(row === undefined);
+  if (row === undefined) return;
+  const cell = row.replace('(', String.raw`\(`).replace(')', String.raw`\)`);
+  expect(text).toContain(`| \`${name}\` | – | ${cell} | ${entries.length} |`);
+  expect(text).toContain('None of its calls can be moved to V2, as the table says.');
+  expect(text).not.toContain('The path begins with');
+  // Beside a call that works, only that one is to be moved.
+  const both = guideMarkdown(documentOf(book, [...entries, sent(book, 'get', {})]));
+  expect(both).toContain('Please move this call to V2');
+  expect(both).toContain(cell);
+});
+
 test('every format has every part of the letter, and a copied mail has its summary', async () => {
   const book = await bookOf(RENAME);
   const document = documentOf(book, [sent(book, 'make', { name: 1 }), sent(book, 'get', {})]);
