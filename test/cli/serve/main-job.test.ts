@@ -43,8 +43,8 @@ function entriesOf(gateway: SpawnedGateway): readonly Entry[] {
 test('the program serves clients of V1 before V2, refuses a bad head, and ends in order', async () => {
   const v2 = await startReference({ db: undefined, unknown: 'refuse', report: () => {} });
   onTestFinished(() => v2.close());
-  // The connections of `fetch` stay open for a quarter of it.
-  const gateway = await spawnGateway({ upstream: v2.origin, drain: '500' });
+  // The connections of `fetch` stay open for a quarter of it; a busy machine needs the rest until the process is killed.
+  const gateway = await spawnGateway({ upstream: v2.origin, drain: '2000' });
 
   let property = 0;
   for (const [operation, line, parameters] of OPERATIONS) {
