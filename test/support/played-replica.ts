@@ -2,6 +2,7 @@ import { FleetTotals } from '../../src/report/fleet/fleet-totals.ts';
 import { makeReport, type Report } from '../../src/report/report.ts';
 import type { TallyEntry } from '../../src/report/tally/tally-entry.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
+import type { Answer } from '../../src/rewrite-log/answers.ts';
 import type { SharedState } from '../../src/rollout/shared-state.ts';
 import type { VirtualTime } from './virtual-time.ts';
 
@@ -44,8 +45,9 @@ export class PlayedReplica {
     this.totals.start();
   }
 
-  add(entry: TallyEntry): void {
-    this.own.add(entry);
+  /** Counts an entry, with what it was to its client as the gateway judged it. */
+  add(entry: TallyEntry, answer?: Answer): void {
+    this.own.add(entry, answer);
   }
 
   /** The report that an operator gets from this replica. */

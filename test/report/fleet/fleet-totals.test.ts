@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { makeReport } from '../../../src/report/report.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
+import { type Answer, AnswerJudge } from '../../../src/rewrite-log/answers.ts';
 import { type CallFate, FlakyState, FragileState } from '../../support/fragile-state.ts';
 import { inOneOrder, PlayedReplica } from '../../support/played-replica.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
@@ -13,9 +14,9 @@ import { fuzzRuns } from '../../support/fuzz.ts';
 const DAY_MS = 86_400_000;
 
 /** The report of one gateway that saw all entries, without what depends on who observed. */
-function reportOfOne(entries: readonly TallyEntry[], now: number): unknown {
+function reportOfOne(entries: readonly (readonly [TallyEntry, Answer])[], now: number): unknown {
   const tally = new Tally();
-  for (const entry of entries) tally.add(entry);
+  for (const [entry, answer] of entries) tally.add(entry, answer);
   return comparable(makeReport(tally, { now: new Date(now).toISOString() }));
 }
 
@@ -51,12 +52,15 @@ test('in any order of entries, and with any calls lost, every replica reports as
       const left = [...fatesToCome];
       const flaky = new FlakyState(records, time, () => left.shift() ?? 'sound');
       const replicas = [0, 1, 2].map((number) => new PlayedReplica(`r${number}`, flaky, time));
-      const all: TallyEntry[] = [];
+      // What is a failure depends on what a gateway saw before; here all of them judge alike.
+      const judge = new AnswerJudge();
+      const all: (readonly [TallyEntry, Answer])[] = [];
       for (const { replica: number, entries, passMs, isRestart } of steps) {
         const replica = replicas[number];
         if (replica === undefined) throw new Error('there are three');
-        for (const entry of entries) replica.add(entry);
-        all.push(...entries);
+        const judged = entries.map((entry) => [entry, judge.judge(entry)] as const);
+        for (const [entry, answer] of judged) replica.add(entry, answer);
+        all.push(...judged);
         await time.pass(passMs);
         if (!isRestart) continue;
         // A process that adds its last counts; counts that a killed process did not add are lost.
