@@ -291,14 +291,16 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
       askedRules,
     );
     if (own === undefined || own.length + more.flat().length === 0) return [];
-    const several = own.filter(({ others }) => others.length > 0).slice(0, MAX_ANSWERED);
-    const plain = own.filter((rule) => !several.includes(rule));
-    const parts = [...(plain.length === 0 ? [] : [plain]), ...several.map((rule) => [rule])];
+    const parts = partsOf(own, more.flat());
     // Rules that ask the same for other operations, or at another depth, get the answer of the first rule.
-    const isAbout = (part: readonly AskedRule[], { keys: [key] = [] }: AskedRule): boolean =>
-      key !== undefined && part.some((rule) => rule.keys?.[0] === key);
+    const partFor = (rule: AskedRule): readonly AskedRule[] | undefined => {
+      const about = parts.filter((part) => part.some((one) => isSameMember(one, rule)));
+      const offering =
+        rule.others.length > 0 ? about.find(([first]) => first?.others.length !== 0) : undefined;
+      return offering ?? about[0] ?? parts[0];
+    };
     const followersOf = (part: readonly AskedRule[]): readonly AskedRule[] =>
-      more.flat().filter((rule) => (parts.find((one) => isAbout(one, rule)) ?? parts[0]) === part);
+      more.flat().filter((rule) => !parts.flat().includes(rule) && partFor(rule) === part);
     const all = parts.map((part) => [...part, ...followersOf(part)]);
     const on = [change, ...(followers.get(change.id) ?? [])].map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
@@ -314,6 +316,54 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
   });
 }
 
+/** True for rules about the same member, wherever it is. */
+function isSameMember({ keys: [one] = [] }: AskedRule, { keys: [other] = [] }: AskedRule): boolean {
+  return one !== undefined && one === other;
+}
+
+/**
+ * The first rules of each part of a question: those with one answer together, and each rule with other answers by itself. If only other
+ * operations than those of the change have other answers about a member, that is a part as well.
+ */
+function partsOf(own: readonly AskedRule[], more: readonly AskedRule[]): readonly (readonly AskedRule[])[] {
+  const several = own.filter(({ others }) => others.length > 0).slice(0, MAX_ANSWERED);
+  const plain = own.filter((rule) => !several.includes(rule));
+  const known = [...several];
+  for (const rule of more) {
+    const isNew = rule.keys?.[0] !== undefined && !known.some((one) => isSameMember(one, rule));
+    if (rule.others.length > 0 && isNew && known.length < MAX_ANSWERED) known.push(rule);
+  }
+  // Without a part for them, rules with one answer would lose theirs to an answer that only another rule has.
+  const isLoose = (rule: AskedRule): boolean =>
+    rule.keys?.[0] !== undefined && !known.some((one) => isSameMember(one, rule));
+  const together = plain.length === 0 ? more.filter(isLoose) : plain;
+  return [...(together.length === 0 ? [] : [together]), ...known.map((rule) => [rule])];
+}
+
+/** An answer to a part of a question beside yes and no. */
+interface FurtherAnswer {
+  /** Its meaning for the member; undefined if only its order identifies it. */
+  readonly meaning: string | undefined;
+  readonly lines: readonly string[];
+}
+
+/** The answers of the first rule, and then those that only rules for other operations have. */
+function furtherAnswers(rules: readonly AskedRule[]): readonly FurtherAnswer[] {
+  const [first] = rules;
+  const found: FurtherAnswer[] = [];
+  for (const rule of rules) {
+    for (const [at, lines] of rule.others.entries()) {
+      const meaning = rule.keys?.[at + 1];
+      const known = meaning === undefined ? -1 : found.findIndex((one) => one.meaning === meaning);
+      const all = [...new Set([...(found[known]?.lines ?? []), ...lines])];
+      if (known >= 0) found[known] = { meaning, lines: all };
+      else if (rule === first || (meaning !== undefined && meaning !== first?.keys?.[0]))
+        found.push({ meaning, lines });
+    }
+  }
+  return found;
+}
+
 function whyOf(rules: readonly AskedRule[]): string {
   return [...new Set(rules.map(({ why }) => why))].slice(0, 3).join('; ');
 }
@@ -322,11 +372,11 @@ function answersOf(rules: readonly AskedRule[]): readonly DraftAnswer[] {
   const lines = [...new Set(rules.flatMap((rule) => rule.lines))];
   return [
     { key: 'yes', words: 'Yes', lines, ...lackOf(lines) },
-    ...(rules[0]?.others ?? []).map((other, at) => ({
+    ...furtherAnswers(rules).map((other, at) => ({
       key: String(at),
       words: 'Instead',
-      lines: other,
-      ...lackOf(other),
+      lines: other.lines,
+      ...lackOf(other.lines),
     })),
     { key: 'no', words: 'No rule', lines: [] },
   ];
@@ -443,11 +493,12 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
     for (const [part, rules] of parts.entries()) {
       const key = given.chosen[part] ?? 'no';
       // A rule for any depth is one rule, however many depths had the question.
-      const isOne = rules[0]?.others[Number(key)]?.some((line) => line.includes(ANYWHERE)) === true;
+      const further = furtherAnswers(rules)[Number(key)];
+      const isOne = further?.lines.some((line) => line.includes(ANYWHERE)) === true;
       for (const [number, rule] of rules.entries()) {
         const { change, list, at } = rule;
         if (key !== 'no' && clashing.has(change)) continue;
-        const own = isOne && number > 0 ? 'no' : sameAnswer(key, rules[0], rule);
+        const own = isOne && number > 0 ? 'no' : sameAnswer(key, further, rule);
         chosen.set(`${change} ${list} ${at}`, [own, given.value]);
         settled.add(change);
       }
@@ -487,10 +538,10 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
   });
 }
 
-/** The key of the answer to `rule` that has the same meaning as the answer `key` to `first`. */
-function sameAnswer(key: string, first: AskedRule | undefined, rule: AskedRule): string {
-  if (key === 'yes' || key === 'no' || first?.keys === undefined || rule.keys === undefined) return key;
-  const at = rule.keys.indexOf(first.keys[Number(key) + 1]);
+/** The key of the answer to `rule` that has the meaning of `further`, the answer `key` to its part. */
+function sameAnswer(key: string, further: FurtherAnswer | undefined, rule: AskedRule): string {
+  if (further === undefined || rule.keys === undefined) return key;
+  const at = rule.keys.indexOf(further.meaning);
   return at < 0 ? 'no' : at === 0 ? 'yes' : String(at - 1);
 }
 

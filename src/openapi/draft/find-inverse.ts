@@ -248,5 +248,6 @@ function responseText(finding: Finding): ProposedText | undefined {
     evidence: "V1's responses have it, and V2's do not",
     doubt: NO_VALUE,
     others: further,
+    keys: [localKey(found), ...undone.map(({ key }) => key)],
   };
 }

@@ -493,3 +493,62 @@ test('a rule that a person decided has no estimate of confidence', () => {
     expect(printed).not.toContain('confidence 0.');
   }
 });
+
+/** What each version answers for a list and for one of it. */
+function listAndOne(prefix: string, one: Members, other: Members = one): Record<string, unknown> {
+  return describe(prefix, {
+    '/things': { get: { operationId: 'list', ...answers({ type: 'array', items: objectOf(one) }) } },
+    '/things/{id}': { get: { operationId: 'read', ...answers(objectOf(other)) } },
+  });
+}
+
+test.each<[what: string, v2: Record<string, unknown>, answersOfTitle: readonly (readonly string[])[]]>([
+  [
+    'both operations have it',
+    listAndOne('/api/v2', { id: text, name: text, level: number }),
+    [
+      ['{ default: { "*.title": null } }', '{ default: { title: null } }'],
+      ['{ rename: "*.name", to: title }', '{ rename: name, to: title }'],
+    ],
+  ],
+  [
+    'only the first has it',
+    listAndOne('/api/v2', { id: text, name: text, level: number }, { id: text, level: number }),
+    [
+      ['{ default: { "*.title": null } }', '{ default: { title: null } }'],
+      ['{ rename: "*.name", to: title }'],
+    ],
+  ],
+  [
+    'only another has it',
+    listAndOne('/api/v2', { id: text, level: number }, { id: text, name: text, level: number }),
+    [['{ default: { title: null } }'], ['{ rename: name, to: title }']],
+  ],
+  [
+    'each has its own',
+    listAndOne('/api/v2', { id: text, name: text, level: number }, { id: text, label: text, level: number }),
+    [
+      ['{ default: { "*.title": null } }', '{ default: { title: null } }'],
+      ['{ rename: "*.name", to: title }'],
+      ['{ rename: label, to: title }'],
+    ],
+  ],
+])('each operation has the answers about a member that its draft has: %s', async (_, v2, expected) => {
+  const v1 = listAndOne('/api/v1', { id: text, title: text, floor: number, curator: text });
+  const book = await soundDraft(proposeRuleBook(v1, v2));
+  const question = draftQuestions(book).find(({ text: asked }) => asked.includes('title'));
+  const parts = question?.parts ?? [];
+  const offering = parts.find(({ answers: all }) => all.length > 2);
+  expect(offering?.answers.slice(0, -1).map(({ lines }) => lines)).toEqual(expected);
+  for (const { key, lines } of offering?.answers ?? []) {
+    const chosen = parts.map((part) => (part === offering ? key : 'yes'));
+    const printed = printRuleBook(answeredDraft(book, new Map([[question?.id ?? '', { chosen }]])));
+    await bookIn(printed);
+    const rules = printed.split('\n').flatMap((line) => (/^ +- \{/.test(line) ? [line.trim().slice(2)] : []));
+    expect(rules).toEqual(expect.arrayContaining([...lines]));
+    // The answer about one member takes no rule from another.
+    expect(rules).toEqual(
+      expect.arrayContaining(['{ default: { "*.curator": null } }', '{ default: { curator: null } }']),
+    );
+  }
+});

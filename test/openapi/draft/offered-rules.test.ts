@@ -340,7 +340,7 @@ test.each<Row>([
     [
       '{ rename: old_name, to: name2 } { rename: a.old_name, to: name2 } { rename: a.b.old_name, to: name2 }',
       '{ rename: old_name, in: "**", to: name2 }',
-      '{ strip: old_name }',
+      '{ strip: old_name } { strip: a.old_name } { strip: a.b.old_name }',
     ],
   ],
   [
