@@ -662,7 +662,7 @@ function lossyChains(changes: readonly Change[], policies: Policies): readonly s
     for (const rule of request) {
       for (const name of given) {
         const fate = fateOf(rule, name.at);
-        if (fate !== undefined) warnings.push(lossWords(name, `change "${id}" ${fate}`));
+        if (fate !== undefined) warnings.push(lossWords(name, rule, `change "${id}" ${fate}`));
       }
       follow(rule, given);
       if (conflict === 'v1') given.push(...givenNames(id, rule, knowledge));
@@ -707,11 +707,15 @@ function fateOf(rule: RequestRule, path: Path): string | undefined {
   return isGiven ? `also gives to ${printPath(named[0] ?? [])}` : undefined;
 }
 
-function lossWords({ change, how, from: old, to: given }: GivenName, fate: string): string {
+function lossWords(
+  { change, how, from: old, to: given, at }: GivenName,
+  rule: RequestRule,
+  fate: string,
+): string {
   const [from, to] = [printPath(old), printPath(given)];
-  const remedy = fate.includes(' nests ')
-    ? `nest ${from} by its V1 name, and rename it there`
-    : 'let each rule name the V1 member that it is for, those that free a name first';
+  const remedy =
+    requestBookOf(rule).apart?.(rule, old, at) ??
+    'let each rule name the V1 member that it is for, those that free a name first';
   return `change "${change}": ${from} is ${how} to ${to}, which ${fate}: a request that has ${to} as well loses it; ${remedy}`;
 }
 

@@ -340,6 +340,31 @@ changes:
     expect(await chain(rename, taking)).toEqual([`${start}${fate}${end}${way}`]);
   });
 
+  test.each([
+    ['', 'price', '{ move: price, to: price.amount }'],
+    [', in: a', 'a.price', '{ move: price, in: a, to: price.amount }'],
+    [', in: "lines.*"', '"lines.*.price"', "{ move: price, in: 'lines.*', to: price.amount }"],
+  ])(
+    'a rename into an object of the old name%s is advised as a move, which loads',
+    async (inside, path, move) => {
+      const nest = (member: string): string =>
+        `request: [ { nest: [${member}, tax]${inside}, under: price } ]`;
+      const [warning] = await chain(`request: [ { rename: ${path}, to: amount } ]`, nest('amount'));
+      expect(warning).toContain(`; write ${move} instead of the rename, and leave "amount" out`);
+      expect(
+        await chain(`request: [ ${move} ]`, `request: [ { nest: [tax]${inside}, under: price } ]`),
+      ).toEqual([]);
+      const itself = await messagesIn(
+        `version: 2025-01-01\nchanges:\n  - { id: c, summary: s, on: every, request: [ { nest: [price, tax]${inside}, under: price } ] }\n`,
+      );
+      const way = move.replace('price.amount', 'price.price');
+      expect(itself).toEqual([expect.stringContaining(`write ${way} before this rule`)]);
+      expect(
+        await chain(`request: [ ${way} ]`, `request: [ { nest: [tax]${inside}, under: price } ]`),
+      ).toEqual([]);
+    },
+  );
+
   test('a name that moves with the object around it is taken there', async () => {
     expect(
       await chain(

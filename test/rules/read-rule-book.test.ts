@@ -674,7 +674,9 @@ limits: { depth: 0 }
     on: every, request: [ { nest: [], under: y } ]
       changes[0].request[0].nest is an empty list; name at least one, or remove the line
     on: every, request: [ { nest: [x, y], under: y } ]
-      change "c": nest would move "y" into itself; remove it from the list
+      change "c": nest would move "y" into itself; remove it from the list, and write { move: y, to: y.y } before this rule, with its V2 name at the end
+    on: every, request: [ { nest: [y], in: "lines.*", under: y } ]
+      change "c": nest would move "y" into itself; write { move: y, in: 'lines.*', to: y.y } instead, with its V2 name at the end
     on: every, request: [ { move: "lines.*.a", to: a } ]
       change "c": each * of to must be that of move, at the same place
     on: every, request: [ { move: a, to: "lines.*.a" } ]

@@ -132,6 +132,8 @@ export interface RequestBook<Rule> {
   readonly gives?: string;
   /** What happens to a member that the rule names, unless the member moves; with `keepsNamed`, to a member that it does not name. */
   fate?(this: void, rule: Rule): string;
+  /** How to write this rule and one that renames `from` to `to`, which this rule takes, so that each names its V1 member. */
+  apart?(this: void, rule: Rule, from: Path, to: Path): string;
   /** True if rules of the kind remove the members that they do not name. */
   readonly keepsNamed?: true;
   /** True if an `inverse` can say what to do about members that V2 lacks. */

@@ -71,13 +71,36 @@ export const book: Book<NestRule> = {
     policies: ['conflict'],
     faults: ({ rule, members }, fault) => {
       const at = members[rule.members.indexOf(rule.under)];
-      if (at !== undefined) fault(at, `nest would move "${rule.under}" into itself; remove it from the list`);
+      if (at === undefined) return;
+      const move = printMoveUnder(rule.in, rule.under, rule.under);
+      const way =
+        rule.members.length > 1
+          ? `remove it from the list, and write ${move} before this rule`
+          : `write ${move} instead`;
+      fault(at, `nest would move "${rule.under}" into itself; ${way}, with its V2 name at the end`);
     },
     learn: ({ in: objects, members, under }, facts) => facts.nest(objects, members, under),
+    apart: (rule, from, to) => {
+      const [old = '', young = ''] = [from.at(-1), to.at(-1)];
+      if (old !== rule.under) return `nest ${printPath(from)} by its V1 name, and rename it there`;
+      // A member cannot nest under its own name.
+      const move = printMoveUnder(rule.in, old, young);
+      return `write ${move} instead of the rename, and leave ${printPath([young])} out of the nest`;
+    },
     fate: (rule) => `then nests under ${printPath([...rule.in, rule.under])}`,
     hasMembers: true,
   },
 };
+
+/** Prints the rule that moves a member into an object of its own name, as a rule book writes it. */
+function printMoveUnder(objects: Path, member: string, as: string): string {
+  const text = (path: Path): string => {
+    const plain = printPath(path).slice(1, -1);
+    return /^[A-Za-z_][\w.-]*$/.test(plain) ? plain : `'${plain.replaceAll("'", "''")}'`;
+  };
+  const inside = objects.length === 0 ? '' : `, in: ${text(objects)}`;
+  return `{ move: ${text([member])}${inside}, to: ${text([member, as])} }`;
+}
 
 /** A `nest` rule while it applies. */
 interface Nest extends RuleBase {
