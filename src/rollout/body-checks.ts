@@ -45,7 +45,7 @@ export function bodyCheckFault(
     'refused',
     refused,
     bodies,
-    `The gateway would refuse ${shown(refused)} of ${shown(bodies)} ${noun(bodies)}`,
+    `The gateway would refuse ${shown(refused)} of ${shown(bodies)} ${bodies === 1 ? 'request' : 'requests'}`,
   );
   if (faults.length === 0) return undefined;
   return `${faults.join(' ')} Change the rules or the clients, or insist with --force.`;

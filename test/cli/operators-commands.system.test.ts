@@ -232,7 +232,7 @@ describe('replay', () => {
   test('compares a change of rules with recorded exchanges', async () => {
     const fixture = join(folder, 'fixture.ndjson');
     const recorded = await run('replay', 'record', '--log', file('l.ndjson', log(200)), '--out', fixture);
-    expect(recorded.out).toMatch(/^Recorded \d+ requests, \d different, in /);
+    expect(recorded.out).toMatch(/^Recorded \d+ requests, \d distinct, in /);
     expect(await run('replay', 'check', fixture)).toMatchObject({ code: 0 });
     const rules = readFileSync(new URL('../../config/rules.yaml', import.meta.url), 'utf8');
     const changed = file('rules.yaml', rules.replace('under: address', 'under: place'));
@@ -253,7 +253,7 @@ describe('replay', () => {
     await gateway.post('/clients', '{"data":{"name":"Jane"}}', { authorization: 'Bearer secret-key' });
     const fixture = join(folder, 'fixture.ndjson');
     expect((await run('replay', 'record', '--admin', gateway.adminOrigin, '--out', fixture)).out).toContain(
-      'Recorded 1 request, 1 different, in ',
+      'Recorded 1 request, 1 distinct, in ',
     );
     const text = readFileSync(fixture, 'utf8');
     expect(text).toContain('Jane');

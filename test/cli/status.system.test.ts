@@ -45,7 +45,7 @@ test('the command, GET /status and the overview have one verdict, and the exit c
 
 test('the command asks the admin listener of the settings, unless --admin names another', async () => {
   const gateway = await spawnGateway({});
-  const config = join(temporaryFolder('status-'), 'gateway.yaml');
+  const config = join(temporaryFolder('status'), 'gateway.yaml');
   writeFileSync(config, `admin-listen: "*:${gateway.adminPort}"\n`);
   const well = { code: 0, out: 'No request yet, so nothing is known.\n' };
   expect(await commandRun(['status', '--config', config])).toMatchObject(well);

@@ -195,13 +195,13 @@ describe('refusals of the gateway itself', () => {
         [2, 201, refused],
       ]),
     ).toBe(
-      'The gateway would refuse 2 of 10 bodies, although V1 accepted them: more than the 5 % that the rollback rule allows. Client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×. Change the rules or the clients, or insist with --force.',
+      'The gateway would refuse 2 of 10 requests, although V1 accepted them: more than the 5 % that the rollback rule allows. Client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×. Change the rules or the clients, or insist with --force.',
     );
   });
 
   test('a single refusal is described in the singular', () => {
     expect(faultAfter([[1, 201, refused]])).toMatch(
-      /^The gateway would refuse 1 of 1 body, although V1 accepted it: more/,
+      /^The gateway would refuse 1 of 1 request, although V1 accepted it: more/,
     );
   });
 

@@ -57,7 +57,7 @@ export async function recordRequests(options: RecordOptions): Promise<CommandFau
   stdout.write(
     options.format === 'json'
       ? `${jsonText({ requests: all, different: recordings.size, out: options.out })}\n`
-      : `Recorded ${counted(all, 'request')}, ${count(recordings.size)} different, in ${options.out}.\n`,
+      : `Recorded ${counted(all, 'request')}, ${count(recordings.size)} distinct, in ${options.out}.\n`,
   );
   return undefined;
 }
