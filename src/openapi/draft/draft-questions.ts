@@ -215,7 +215,7 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
     const answers = [
       ...candidates.map((to, at) => ({
         key: String(at),
-        words: 'It is this one',
+        words: 'It moved to this one',
         lines: [`${line} → ${to}`],
       })),
       {

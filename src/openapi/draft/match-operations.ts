@@ -160,7 +160,13 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     ({ path, reference }) => `V1's ${path} is ${reference}, which could not be read or compared.`,
   );
   const matched = old.flatMap((operation) => found.get(operation) ?? []);
-  return { matched, gone, questions: [...questions, ...unread] };
+  const used = new Set(matched.map((pair) => pair.v2));
+  const unused = candidates.filter((one) => !used.has(one));
+  const placed = gone.map((one) => {
+    const actions = possibleActions(one.operation, unused, { v1, v2 }, words);
+    return { ...one, candidates: [...new Set([...one.candidates, ...actions])].slice(0, MAX_CANDIDATES) };
+  });
+  return { matched, gone: placed, questions: [...questions, ...unread] };
 }
 
 /** Minimum likeness of an operation that is offered as an answer. */
@@ -194,6 +200,45 @@ function possibleMoves(
   const sorted = found.toSorted((one, other) => other.likeness - one.likeness);
   return [...new Set(sorted.map(({ to }) => to))].slice(0, MAX_CANDIDATES);
 }
+
+/**
+ * The unused operations of V2 that may do to one resource what `v1` does, although nothing but their place says so: another action on it,
+ * as `POST /bookings/{id}/cancellation` may be what `DELETE /tickets/{id}` was.
+ */
+function possibleActions(
+  v1: DescribedOperation,
+  unused: readonly DescribedOperation[],
+  versions: Versions,
+  { shown }: RenamedWords,
+): readonly string[] {
+  if (READS.has(v1.method)) return [];
+  const [old, wasAction] = actedOn(v1);
+  return unused.flatMap((v2) => {
+    const [young, isAction] = actedOn(v2);
+    if (READS.has(v2.method) || (!wasAction && !isAction) || young.length !== old.length) return [];
+    const isSameResource =
+      old.length > 0 &&
+      old.every((from, at) => {
+        const to = young[at] ?? '';
+        if (isParameter(from) || isParameter(to)) return isParameter(from) && isParameter(to);
+        const [one, other] = [plain(from), plain(to)];
+        return one === other || shown.some((word) => plain(word.from) === one && plain(word.to) === other);
+      });
+    const target = isSameResource ? withParameters(v2, v1, versions) : undefined;
+    return target === undefined || ('left' in target && target.left.length > 0) ? [] : [target.text];
+  });
+}
+
+/** The path of the resource that an operation changes, which ends with a parameter, and whether an action follows; no path without one. */
+function actedOn(operation: DescribedOperation): readonly [resource: readonly string[], isAction: boolean] {
+  const all = segmentsOf(operation) ?? [];
+  const isAction = !isParameter(all.at(-1) ?? '{');
+  const resource = isAction ? all.slice(0, -1) : all;
+  return [isParameter(resource.at(-1) ?? '') ? resource : [], isAction];
+}
+
+/** Methods that change nothing. */
+const READS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE']);
 
 /** The share of common names in queries, bodies and responses, of those of the version with fewer names; names in other words count. */
 function likeMembers(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): number {

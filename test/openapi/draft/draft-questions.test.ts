@@ -552,3 +552,64 @@ test.each<[what: string, v2: Record<string, unknown>, answersOfTitle: readonly (
     );
   }
 });
+
+const done = { responses: { 204: {} } };
+
+test.each<[gone: string, old: Paths, young: Paths, places: readonly string[]]>([
+  [
+    'DELETE /rentals/{id}',
+    { '/rentals/{id}': { delete: done } },
+    { '/bookings/{id}/cancellation': { post: done } },
+    ['POST /bookings/{id}/cancellation'],
+  ],
+  [
+    'POST /rentals/{id}/void',
+    { '/rentals/{id}/void': { post: done } },
+    { '/bookings/{id}': { delete: done } },
+    ['DELETE /bookings/{id}'],
+  ],
+  [
+    'PUT /rentals/{id}/lock',
+    { '/rentals/{id}/lock': { put: done } },
+    { '/bookings/{id}/hold': { post: done } },
+    ['POST /bookings/{id}/hold'],
+  ],
+  // What another operation of V1 is, what reads, what is on another resource, and what is on all of them.
+  [
+    'DELETE /rentals/{id}',
+    { '/rentals/{id}': { delete: done }, '/rentals/{id}/return': { post: done } },
+    { '/bookings/{id}/return': { post: done } },
+    [],
+  ],
+  [
+    'DELETE /rentals/{id}',
+    { '/rentals/{id}': { delete: done } },
+    {
+      '/bookings/{id}/receipt': { get: done },
+      '/depots/{id}/closure': { post: done },
+      '/bookings/purge': { post: done },
+    },
+    [],
+  ],
+])('of %s, an unused action on the same resource is an answer', async (gone, old, young, places) => {
+  const merged = (one: Paths, more: Paths): Paths =>
+    Object.fromEntries(
+      [...new Set([...Object.keys(one), ...Object.keys(more)])].map((path) => [
+        path,
+        { ...one[path], ...more[path] },
+      ]),
+    );
+  const book = proposeRuleBook(
+    describe('/api/v1', merged(withMembers('/rentals', RENTAL, { post: {} }), old)),
+    describe('/api/v2', merged(withMembers('/bookings', RENTAL, { post: {} }), young)),
+  );
+  const asked = `V2 does not describe ${gone}. ${places.length === 0 ? 'Is it gone?' : 'Where is it?'}`;
+  expect(placesAsked(book)).toMatchObject({
+    [asked]: [...places.map((to, at) => `${at}: ${gone} → ${to}`), 'gone: gone: "…"', 'yes:'],
+  });
+  if (places.length === 0) return;
+  const answered = answeredDraft(book, new Map([[`operation ${gone}`, { chosen: ['0'] }]]));
+  const { operations } = await bookIn(printRuleBook(answered));
+  const [method, path = ''] = gone.split(' ');
+  expect(operations.find((one) => one.method === method && path.endsWith(one.template))?.to).toBeDefined();
+});
