@@ -81,13 +81,15 @@ export const NO_ENDING: Ending = endingOf();
  * another. A date of V1's end is shown as by `endTime`.
  */
 export function shortTime(time: string, ending = NO_ENDING, now: number = Date.now()): string {
-  return isDeclared(time, ending) ? endTime(time, ending, now) : shortBy(own, time, now);
+  return isDeclared(time, ending) ? endTime(time, ending, now) : briefTime(time, now);
 }
 
-/** As `shortTime`, by the clock of the rule book's zone, which is named where the reader's clock shows another time. */
+/**
+ * A declared or planned date of V1's end, by the clock of the rule book's zone: `1 Dec 00:00 GMT+11`, with its year if it is another. It is
+ * copied into mails and calendars, so it always has its day and its zone.
+ */
 export function endTime(time: string, { clock: theirs }: Ending, now: number = Date.now()): string {
-  const text = shortBy(theirs, time, now);
-  return text === shortBy(own, time, now) ? text : `${text} ${zoneOf(new Date(time), theirs)}`;
+  return `${dayBy(theirs, time, now)} ${zoneOf(new Date(time), theirs)}`;
 }
 
 /** Whether the rule book declares that time: a date of V1's end, or a begin or end of a brownout. */
@@ -95,14 +97,19 @@ export function isDeclared(time: string, { times }: Ending): boolean {
   return times.has(Date.parse(time));
 }
 
-function shortBy({ minute, weekday, day, date: days }: typeof own, time: string, now: number): string {
+function briefTime(time: string, now: number): string {
+  const { minute, weekday, date: days } = own;
   const date = new Date(time);
-  const of = minute.format(date);
-  const [its, today] = [days.format(date), days.format(now)];
-  if (its === today) return of;
-  if (Math.abs(now - date.getTime()) < WEEK_MS) return `${weekday.format(date)} ${of}`;
-  const [year] = its.split('-');
-  return `${day.format(date)}${today.startsWith(`${year}-`) ? '' : ` ${year}`} ${of}`;
+  if (days.format(date) === days.format(now)) return minute.format(date);
+  if (Math.abs(now - date.getTime()) < WEEK_MS) return `${weekday.format(date)} ${minute.format(date)}`;
+  return dayBy(own, time, now);
+}
+
+/** Day and time by a clock, with the year if it is another. */
+function dayBy({ minute, day, date: days }: typeof own, time: string, now: number): string {
+  const date = new Date(time);
+  const [year = ''] = days.format(date).split('-');
+  return `${day.format(date)}${days.format(now).startsWith(`${year}-`) ? '' : ` ${year}`} ${minute.format(date)}`;
 }
 
 /** Replaces `from … until …` by `at …` where both ends would be shown as the same short time. */
