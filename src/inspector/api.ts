@@ -83,7 +83,7 @@ export interface EntryHistogram {
   readonly step: number;
   /** Oldest first, without gaps; at most 60. */
   readonly bars: readonly HistogramBar[];
-  /** RFC 3339: before this time only failures are kept. Absent when nothing is. */
+  /** RFC 3339: before this time only failures are kept. Absent while no exchange was dropped. */
   readonly wholeSince?: string;
 }
 

@@ -248,7 +248,7 @@ export const FILTER_FIELDS = {
   path: 'part of the V1 or V2 path',
   failure: 'code of the failure, also of a dry run; * for any, - for none',
   error:
-    'error as the view Errors groups them, such as "v2-422 /name", "v2-422 -" without a place, v2-422 or 422; a trailing * matches any ending, * any, - none',
+    'error as the view Problems groups them, such as "v2-422 /name", "v2-422 -" without a place, v2-422 or 422; a trailing * matches any ending, * any, - none',
   cause: 'part of the cause of a failure, such as ECONNREFUSED or "no response head"; * for any, - for none',
   note: 'part of a note of the entry, of its response or of an edit; incomplete: the client did not get the end of its response',
   version: 'the x-api-version sent, or why: absent, invalid, future, client, pin',

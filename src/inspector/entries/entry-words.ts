@@ -408,7 +408,7 @@ export function editsTitle(entry: Entry): string {
   const outcome = outcomeOf(entry);
   switch (outcome) {
     case 'refused':
-      return 'Refused: no edits';
+      return editCount(entry) > 0 ? `Refused and not sent: ${editWords(entry)}` : 'Refused: no edits';
     case 'passed':
       return entry.route === 'other'
         ? 'No edits: requests under neither prefix pass unread'

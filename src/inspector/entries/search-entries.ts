@@ -139,7 +139,8 @@ export async function entryHistogram(
   };
   const { ring } = stores;
   await searchEntries(stores, { before: ring.latest + 1, limit: Infinity, accepts: count }, pause);
-  const whole = ring.at(ring.oldest);
+  // While nothing was dropped, the ring begins with the first exchange.
+  const whole = ring.oldest > 1 ? ring.at(ring.oldest) : undefined;
   return {
     ...barsOf(seconds, first, last),
     ...(whole === undefined ? {} : { wholeSince: whole.time }),

@@ -2,6 +2,7 @@ import { count, counted } from '../../report/text.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { isZone } from '../../rules/kinds/date-format.ts';
 import type { DiffMark, State } from '../api.ts';
+import type { Problem } from '../problems.ts';
 
 const clock = new Intl.DateTimeFormat('en-GB', {
   hour: '2-digit',
@@ -185,6 +186,11 @@ export function searchedWords(
   if (isFilterFault(read) || read.terms.every(({ field }) => field !== undefined && field !== 'has'))
     return undefined;
   return `Values are searched for in ${counted(state.capture.entries, 'exchange')} of ${count(state.latest)}: the gateway keeps the bodies of failures, and of ${count(state.structurePerSecond)} others a second.`;
+}
+
+/** The heading of problems: whether some of them last. */
+export function failedHeading(problems: readonly Pick<Problem, 'state'>[]): string {
+  return problems.some(({ state }) => state !== 'over') ? 'What fails' : 'What failed';
 }
 
 /** Bytes in a readable unit. */

@@ -72,7 +72,15 @@ test('the terms of time, and not those of content, define the span', async () =>
   );
   expect(histogram.step).toBe(1);
   expect(histogram.bars.map(({ count }) => count)).toEqual(Array.from({ length: 10 }, () => 0));
-  expect(histogram.wholeSince).toBe('2026-11-22T08:00:00.000Z');
+  // Nothing was dropped, so it is not only failures that are kept of any time.
+  expect(histogram.wholeSince).toBeUndefined();
+  ring.add(sampleEntry(100, START + 100_000));
+  const { wholeSince } = await entryHistogram(
+    { ring, capture },
+    { accepts: everything, inRange: everything },
+    () => Promise.resolve(),
+  );
+  expect(wholeSince).toBe('2026-11-22T08:00:01.000Z');
 });
 
 test('an empty ring has no bars', async () => {

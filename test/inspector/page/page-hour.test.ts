@@ -15,9 +15,9 @@ import {
   endingOf,
   rowTime,
   failedHeading,
-  NO_ENDING,
   shortTime,
 } from '../../../src/inspector/page/format.ts';
+import type { ProblemState } from '../../../src/inspector/problems.ts';
 import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 
 const browser = browserOfFile();

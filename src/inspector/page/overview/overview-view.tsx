@@ -5,6 +5,7 @@ import type { Condition } from '../../conditions.ts';
 import { useAsked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
 import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
+import { failedHeading } from '../format.ts';
 import { type Go, openHere, placeAddress } from '../page-state.ts';
 import { Card, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
 import { ProblemTable } from '../traffic/problems-view.tsx';
@@ -59,7 +60,6 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
     ...items.filter(({ level }) => level !== 'good'),
   ];
   const facts = items.filter(({ level }) => level === 'good');
-  const isLasting = failed?.problems.some((problem) => problem.state !== 'over') === true;
   return (
     <div class="view overview">
       <h2 class="sr-only">Overview</h2>
@@ -102,7 +102,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
       )}
       {failed !== undefined && failed.problems.length > 0 && (
         <Card
-          heading={isLasting && verdict.level !== 'good' ? 'What fails' : 'What failed'}
+          heading={failedHeading(verdict.level === 'good' ? [] : failed.problems)}
           note="severe and new first; what is over goes after an hour"
         >
           <ProblemTable view={failed} nameOf={nameOf} go={go} />

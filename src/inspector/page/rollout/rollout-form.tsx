@@ -119,8 +119,8 @@ interface RolloutFormProps {
 /** Chooses a mode for V1 traffic; a preview of its effect comes before it is carried out. */
 export function RolloutForm({ rollout, operations, check }: RolloutFormProps): VNode {
   const hasV1 = rollout.v1Origin !== undefined;
-  const [mode, setMode] = useState<string>(hasV1 ? 'observe' : 'migrate');
-  const [share, setShare] = useState('5');
+  const [mode, setMode] = useState<string>(hasV1 ? rollout.default.mode : 'migrate');
+  const [share, setShare] = useState(String(rollout.default.share ?? 5));
   const [target, setTarget] = useState('');
   const [client, setClient] = useState('');
   return (

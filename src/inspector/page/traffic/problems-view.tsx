@@ -11,7 +11,7 @@ import type {
 } from '../../api.ts';
 import type { ProblemState } from '../../problems.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted } from '../format.ts';
+import { ago, count, counted, failedHeading } from '../format.ts';
 import { UnfitCard } from '../clients/unfit-card.tsx';
 import { type Go, openHere, placeAddress, toExchanges, type ViewPart } from '../page-state.ts';
 import {
@@ -67,7 +67,10 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
       </div>
       {whose !== undefined && <p class="lead">{visibleText(whose)}</p>}
       {failed !== undefined && (
-        <Card heading="What failed" note="severe and new first; what is over goes after an hour">
+        <Card
+          heading={failedHeading(failed.problems)}
+          note="severe and new first; what is over goes after an hour"
+        >
           {failed.problems.length === 0 ? (
             <p class="empty">
               {filter === ''
@@ -177,7 +180,7 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
           <>
             {open(words, problem.filter)}
             {filter === '' && problem.isShared === true && (
-              <small>the exchanges of others with this operation and status open as well</small>
+              <small> (opens the exchanges of other problems with this operation and status as well)</small>
             )}
             {parts.length > 1 && (
               <ul class="plain parts">

@@ -253,7 +253,7 @@ function histogram({ bars, step }: EntryHistogram, choose: (range: TimeRange) =>
             onClick={() => take(index)}
           >
             <i class="fill-passed" style={{ height: `${((bar.count - bar.notable) / most) * 100}%` }} />
-            <i class="fill-refused" style={{ height: `${(bar.notable / most) * 100}%` }} />
+            <i class="fill-notable" style={{ height: `${(bar.notable / most) * 100}%` }} />
           </span>
         );
       })}
