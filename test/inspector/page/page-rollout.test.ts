@@ -136,7 +136,7 @@ newcomers: { from: 2099-01-01 }
 modes:
   default: { canary: 50 }
   operations: { list_post_production_orders: { verify: 100 } }
-  rollback: { requests: 5, window: 5s }
+  rollback: { requests: 5, window: 10m }
 `,
   );
   const reference = await startReference({ dialects: ['v1', 'v2'] });
@@ -167,7 +167,7 @@ modes:
   await expect
     .poll(() => text())
     .toContain(evidenceSentence(canaries[0]?.evidence ?? expect.fail('a canary')));
-  // The shares are those of the whole stage, so they stay when the window has passed.
+  // The shares are those of the whole stage.
   await expect
     .poll(() => text())
     .toMatch(
