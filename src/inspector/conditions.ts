@@ -1,7 +1,13 @@
 import { certificateSentence, count, counted, lengthWords, nameIn } from '../report/text.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import type { HourOfV2, IsAsked, OriginFailures, PastRequests } from '../rewrite-log/history.ts';
+import type {
+  HourOfV2,
+  IsAsked,
+  OriginFailures,
+  PastRequests,
+  ServiceOutage,
+} from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/operation-health.ts';
 import { isAsked } from '../rollout/modes-in-force.ts';
@@ -142,7 +148,27 @@ export function rateLimitSentence({
 /** Tells which services get requests for which operations in the modes in force; after the end of V1, none do. */
 export function askedIn(rollout: RolloutView, now: number): IsAsked {
   const modes = modesOf(rollout);
-  return (service, call) => !hasEnded(rollout, now) && isAsked(modes, service, operationOf(call));
+  return (service, call, at = Number.POSITIVE_INFINITY) => {
+    const operation = operationOf(call);
+    if (hasEnded(rollout, now) || !isAsked(modes, service, operation)) return false;
+    return at >= askedSince(rollout, service, operation);
+  };
+}
+
+/** When the mode last changed from one in which no such request went to the service: milliseconds since 1970, or 0. */
+function askedSince(
+  { changes = [], operations }: RolloutView,
+  service: 'v1' | 'v2',
+  operation: string | undefined,
+): number {
+  const own = operation !== undefined && Object.hasOwn(operations, operation) ? operation : undefined;
+  const ofScope = changes.filter(
+    ({ of }) => of !== undefined && of.client === undefined && of.operation === own,
+  );
+  const without = service === 'v2' ? ['observe', 'shadow'] : ['migrate'];
+  const at = ofScope.findIndex(({ of }) => without.includes(of?.mode ?? ''));
+  // A command that repeats it is no end of it.
+  return at < 1 ? 0 : Date.parse(ofScope[at - 1]?.at ?? '') || 0;
 }
 
 /** The conditions of V2, V1, the rule book, roll-backs, brownouts, replicas and the log, worst first. */
@@ -163,6 +189,8 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
     // Trouble that is over does not explain why V2 fails now.
     (lasting.length > 0 || v2.level !== 'bad') &&
     (reported.length === 1 || (reported.length > 1 && reported.every(({ isRefusal }) => isRefusal)));
+  // What a service failed lately in an outage is told once, with the whole outage.
+  const isOfOutage = outage.length > 0 && stats.breaker === 'closed' && v2.until !== undefined;
   const operations = [
     ...own
       .filter(({ isRefusal }) => isRefusal || isOfOperations || v2.level !== 'bad')
@@ -172,7 +200,11 @@ export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
       : [outageCondition(outage, facts)]),
   ];
   const conditions = [
-    ...(isOfOperations ? [...operations, ...services.map(repeated)] : [...services, ...operations]),
+    ...(isOfOperations
+      ? [...operations, ...services.map(repeated)]
+      : isOfOutage
+        ? [...operations, repeated(v2), ...services.slice(1)]
+        : [...services, ...operations]),
     ...(rollout === undefined ? [] : rollbackConditions(rollout, facts.rolledBack)),
     ruleBookCondition(facts),
     ...(rollout === undefined ? [] : brownoutConditions(rollout)),
@@ -201,8 +233,11 @@ function operationsNow({ operations, rollout, now }: ConditionFacts): readonly T
   const isAskedNow = rollout && askedIn(rollout, now);
   return operations.flatMap((trouble): readonly TroubleNow[] => {
     const { operation, last, until } = trouble;
-    if (until !== undefined || isAskedNow === undefined || isAskedNow('v2', operation)) return [trouble];
-    return now - last < REPORTED_MS ? [{ ...trouble, until: last, isBack: true }] : [];
+    if (until !== undefined || isAskedNow === undefined || isAskedNow('v2', operation, last))
+      return [trouble];
+    if (now - last >= REPORTED_MS) return [];
+    const over = { ...trouble, until: last };
+    return [isAskedNow('v2', operation) ? over : { ...over, isBack: true }];
   });
 }
 
@@ -219,24 +254,45 @@ function byCause(
 
 /** Reports once that V2 did not respond to several operations, in place of a condition for each of them. */
 function outageCondition(operations: readonly TroubleNow[], facts: ConditionFacts): Condition {
-  const unanswered = operations.reduce((sum, one) => sum + one.unanswered, 0);
   const outages = operations.map((one) => one.outage ?? one);
-  const since = new Date(Math.min(...outages.map((one) => one.since))).toISOString();
-  const last = new Date(Math.max(...outages.map((one) => one.last))).toISOString();
-  const until = operations.every((one) => one.until !== undefined)
-    ? new Date(Math.max(...outages.map((one) => one.until ?? one.last))).toISOString()
-    : undefined;
-  const period = until === undefined ? `since ${since}, the last at ${last}` : `from ${since} until ${until}`;
+  // A service that counts its outage counts requests without an operation as well.
+  const outage = facts.recent.v2.outage ?? {
+    requests: operations.reduce((sum, one) => sum + one.unanswered, 0),
+    kept: 0,
+    since: Math.min(...outages.map((one) => one.since)),
+    last: Math.max(...outages.map((one) => one.last)),
+    responded: 0,
+  };
+  const isOver = outage.responded >= RECOVERED || operations.every((one) => one.until !== undefined);
+  const since = new Date(outage.since).toISOString();
   const isServed = operations.every(({ isBack }) => isBack === true);
   return {
     about: 'v2',
     level: 'note',
     label: 'V2 did not respond',
-    sentence: `V2 did not respond to ${counted(unanswered, 'V1 request')} for ${counted(operations.length, 'operation')}, ${period}.${isServed ? ` V1 serves them now. ${contactWords('v2', facts)}` : ''}`,
+    sentence: `${outageWords('v2', outage, isOver)}.${isServed ? ` V1 serves them now. ${contactWords('v2', facts)}` : ''}`,
     place: { view: 'traffic', part: 'problems' },
     since,
-    ...(until === undefined ? {} : { until }),
+    ...(isOver ? { until: new Date(outage.last).toISOString() } : {}),
   };
+}
+
+function outageWords(
+  about: 'v1' | 'v2',
+  { requests, kept, since, last }: ServiceOutage,
+  isOver: boolean,
+): string {
+  const [from, to] = [new Date(since).toISOString(), new Date(last).toISOString()];
+  const period = isOver ? `from ${from} until ${to}` : `since ${from}, the last at ${to}`;
+  return `${about.toUpperCase()} did not respond to ${counted(requests, 'request')} ${period}${keptWords(requests, kept)}`;
+}
+
+/** How many failed requests did not go to the service that they were for. */
+function keptWords(failed: number, kept: number): string {
+  if (kept === 0) return '';
+  const which =
+    kept === failed ? 'none of these was' : `${count(kept)} of these ${kept === 1 ? 'was' : 'were'} not`;
+  return `; ${which} sent, because its circuit was open`;
 }
 
 function serviceCondition(
@@ -246,14 +302,14 @@ function serviceCondition(
 ): Condition {
   const { recent, fleet, now } = facts;
   const name = about.toUpperCase();
-  const { requests, failed, refused, inARow, past } = recent[about];
+  const { requests, failed, refused, kept = 0, inARow, past } = recent[about];
   const place = { view: 'traffic', part: 'problems' } as const;
   const isRefusal = failed > 0 && refused === failed;
   const how = isRefusal ? `, ${failed === 1 ? 'a refusal' : 'all of them refusals'}` : '';
   const share =
     requests === 0
       ? `No request went to ${name} in the last two minutes.`
-      : `${failed} of ${counted(requests, 'request')} to ${name} failed in the last two minutes${how}.`;
+      : `${failed} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${how}${keptWords(failed, kept)}.`;
   const since = inARow.failed ? new Date(inARow.since).toISOString() : undefined;
   const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts.rollout) };
   const isLeft = requests === 0 && past !== undefined;
@@ -277,7 +333,7 @@ function serviceCondition(
     const sentence = `No request went to ${name} in the last two minutes. ${contactWords(about, facts)}`;
     return { about, level: 'unknown', label: `${name} idle`, sentence };
   }
-  const percent = (failed * 100) / requests;
+  const percent = ((isRefusal ? failed : failed - refused) * 100) / requests;
   // A service that refuses requests does respond: its operations show whether these refusals are new.
   if (isRefusal && (percent >= TROUBLE || requests < ENOUGH)) {
     const label = failed === requests ? `${name} refuses requests` : `${name} refuses some requests`;
@@ -287,12 +343,14 @@ function serviceCondition(
   const last =
     inARow.requests === 0
       ? ''
-      : ` The last ${count(inARow.requests)} ${since === undefined ? 'did not fail' : `all failed, since ${since}`}.`;
+      : ` ${since === undefined && refused > 0 ? `Apart from ${counted(refused, 'refusal')}, the` : 'The'} last ${count(inARow.requests)} ${since === undefined ? 'did not fail' : `all failed, since ${since}`}.`;
   const lately = `${share}${last}`;
   // The last requests show sooner than the share of failures that a service has just failed or recovered.
   if (inARow.failed && inARow.requests >= ENOUGH)
     return { about, level: 'bad', label: `${name} fails`, sentence: lately, place, ...failingSince };
-  if (failed > 0 && !inARow.failed && inARow.requests >= RECOVERED)
+  // A share of failures from before that says nothing about the present.
+  const isWell = !inARow.failed && inARow.requests >= (percent >= FAILING ? ENOUGH : RECOVERED);
+  if (failed > 0 && isWell)
     return {
       about,
       level: 'note',
@@ -362,13 +420,18 @@ function leftCondition(
       label: `${name} idle`,
       sentence: `The last request went to ${name} at ${at}; ${after}.${isNews ? ` ${contactWords(about, facts)}` : ''}`,
     };
+  const { outage } = recent[about];
+  const isOutage = outage !== undefined && now - outage.last < RECENT_MINUTES * MINUTE_MS;
+  const what = isOutage
+    ? outageWords(about, outage, true)
+    : `${name} failed ${count(failed)} of ${counted(requests, 'request')} until ${at}`;
   return {
     about,
     level: 'note',
     label: `${name} failed lately`,
-    sentence: `${name} failed ${count(failed)} of ${counted(requests, 'request')} until ${at}; ${after}. ${contactWords(about, facts)}`,
+    sentence: `${what}; ${after}. ${contactWords(about, facts)}`,
     place: { view: 'traffic', part: 'problems' },
-    until: at,
+    until: isOutage ? new Date(outage.last).toISOString() : at,
   };
 }
 
@@ -411,8 +474,8 @@ function repeated(condition: Condition): Condition {
 /** Reports trouble of an operation: `bad` if it fails more than before, but a note for refusals if its past is unknown. */
 function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Condition {
   const { names, now, modeBefore } = facts;
-  const { operation, kind, requests, failed, isRefusal, unanswered, client, since, last, until, before } =
-    trouble;
+  const { operation, kind, requests, failed, isRefusal, unanswered, client, clients } = trouble;
+  const { since, last, until, before } = trouble;
   const isBack = trouble.isBack === true;
   const isSilent = isBack || now - last >= SILENT_MS;
   const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
@@ -428,22 +491,30 @@ function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Conditi
     until === undefined || isBack ? `since ${from}` : `from ${from} until ${new Date(until).toISOString()}`;
   const lately =
     (until === undefined || isBack) && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
-  const whose = client === undefined ? '' : `, all of ${nameIn(names, client)}`;
+  const name = client === undefined ? undefined : nameIn(names, client);
+  const whose = clients !== undefined || name === undefined ? '' : `, all of ${name}`;
+  const subject =
+    clients === undefined ? words : `${words} for ${name ?? counted(clients, 'client')}, and not for others`;
   const toNone =
     unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
   const answers = unanswered === 0 ? '' : `; V2 did not respond to ${toNone}`;
   const earlier =
     before.requests < ENOUGH_BEFORE
       ? 'Too little is known about the time before.'
-      : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))} failed.`;
+      : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))}${clients === undefined ? '' : ' of all clients'} failed.`;
   return {
     about: 'operation',
     level: until !== undefined || isSilent || isUnknown || !isMost ? 'note' : 'bad',
-    label: `${operation} ${words}`,
-    sentence: `${operation} ${words}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? ` V1 serves it now.${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}` : ''}`,
+    label: `${operation} ${words}${clients === undefined ? '' : ` for ${name ?? counted(clients, 'client')}`}`,
+    sentence: `${operation} ${subject}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? ` V1 serves it now.${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}` : ''}`,
     place: {
       view: 'traffic',
-      filter: printFilter([{ negated: false, field: 'op', values: [operation] }]),
+      filter: printFilter([
+        { negated: false, field: 'op', values: [operation] },
+        ...(clients === undefined || client === undefined
+          ? []
+          : [{ negated: false, field: 'client', values: [client] } as const]),
+      ]),
     },
     operation,
     evidence: trouble.evidence,
@@ -534,14 +605,20 @@ export function verdictOf(
   );
   const [worst] = notable;
   if (worst !== undefined) {
-    const rest = notable.filter(({ level }) => level === worst.level).length - 1;
+    const others = notable.filter(({ level }) => level === worst.level).slice(1);
+    const rest = others.length;
     // An unreachable store makes no request fail, so it must not hide conditions that do.
     const hidden = worst.about === 'replicas' ? notable.find(isOfRequests) : undefined;
-    const more = `${rest === 0 ? '' : ` ${counted(rest, 'more condition')} of this kind.`}${hidden === undefined ? '' : ` ${hidden.sentence}`}`;
+    const more = `${rest === 0 ? '' : ` Also: ${others.map(({ label }) => label).join('; ')}.`}${hidden === undefined ? '' : ` ${hidden.sentence}`}`;
     return {
       about: worst.about,
       level: worst.level,
-      label: rest === 0 ? worst.label : `${worst.label} +${rest}`,
+      label:
+        rest === 1
+          ? `${worst.label}; ${others[0]?.label}`
+          : rest === 0
+            ? worst.label
+            : `${worst.label} +${rest}`,
       sentence: `${worst.sentence}${more}`,
       ...(worst.since === undefined ? {} : { since: worst.since }),
       ...(worst.evidence === undefined ? {} : { evidence: worst.evidence }),

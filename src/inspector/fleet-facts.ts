@@ -77,9 +77,15 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   const { stats, ruleBookSince, lastResponses } = facts;
   const contact = (one: ServiceContact | undefined): ServiceContact | undefined =>
     one && { ...one, since: one.since + ahead };
-  const row = ({ inARow, past, ...counts }: OriginFailures['v1']): OriginFailures['v1'] => ({
+  const span = <T extends Pick<Outage, 'since' | 'last'>>(one: T): T => ({
+    ...one,
+    since: one.since + ahead,
+    last: one.last + ahead,
+  });
+  const row = ({ inARow, past, outage, ...counts }: OriginFailures['v1']): OriginFailures['v1'] => ({
     ...counts,
-    inARow: { ...inARow, since: inARow.since + ahead, last: inARow.last + ahead },
+    inARow: span(inARow),
+    ...(outage && { outage: span(outage) }),
     ...(past && { past: { ...past, last: past.last + ahead } }),
   });
   return {
@@ -88,10 +94,11 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
     recent: { v1: row(recent.v1), v2: row(recent.v2) },
     wellSince: wellSince && wellSince + ahead,
     operations: operations.map((one) => ({
-      ...one,
-      since: one.since + ahead,
-      last: one.last + ahead,
+      ...span(one),
       until: one.until && one.until + ahead,
+      ...(one.outage && {
+        outage: { ...span(one.outage), until: one.outage.until && one.outage.until + ahead },
+      }),
     })),
     watched: watched.map((one) => ({ ...one, since: one.since + ahead, last: one.last && one.last + ahead })),
     ...(lastResponses && {
@@ -210,7 +217,19 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
   const last = Math.max(0, ...rows.map((row) => row.last));
   const isAlike = rows.every(({ failed }) => failed === rows[0]?.failed);
   const past = all.flatMap(({ recent }) => recent[about].past ?? []);
+  const outages = all.flatMap(({ recent }) => recent[about].outage ?? []);
   return {
+    ...(outages.length === 0
+      ? {}
+      : {
+          outage: {
+            requests: outages.reduce((sum, { requests }) => sum + requests, 0),
+            kept: outages.reduce((sum, { kept }) => sum + kept, 0),
+            since: Math.min(...outages.map(({ since }) => since)),
+            last: Math.max(...outages.map((one) => one.last)),
+            responded: Math.min(...outages.map(({ responded }) => responded)),
+          },
+        }),
     ...(past.length === 0
       ? {}
       : {
@@ -223,6 +242,7 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
     requests: sumOf(all, ({ recent }) => recent[about].requests),
     failed: sumOf(all, ({ recent }) => recent[about].failed),
     refused: sumOf(all, ({ recent }) => recent[about].refused),
+    kept: sumOf(all, ({ recent }) => recent[about].kept ?? 0),
     inARow:
       rows.length === 0 || !isAlike
         ? { failed: false, requests: 0, since: 0, last }
@@ -246,8 +266,10 @@ function troubleOf(
   const [first] = reported;
   if (first === undefined) throw new RangeError('there is one');
   const { operation } = first;
+  const isOfClients = reported.every(({ clients }) => clients !== undefined);
   const watched = all
-    .filter(({ operations }) => !operations.some((one) => reported.includes(one)))
+    // Requests of other clients say nothing about the clients that always fail.
+    .filter(({ operations }) => !isOfClients && !operations.some((one) => reported.includes(one)))
     .flatMap((one) => one.watched.filter((other) => other.operation === operation));
   const add = (number: (one: OperationTrouble | WatchedOperation) => number): number =>
     [...reported, ...watched].reduce((sum, one) => sum + number(one), 0);
@@ -270,6 +292,14 @@ function troubleOf(
     ...(outage === undefined ? {} : { outage }),
     isOwn: isOwn(before, { requests, failed }, unanswered, rule),
     client: isOfOne ? first.client : undefined,
+    ...(isOfClients
+      ? {
+          clients:
+            isOfOne && first.client !== undefined
+              ? 1
+              : add((one) => ('clients' in one ? (one.clients ?? 0) : 0)),
+        }
+      : {}),
     since: Math.min(
       ...reported.map(({ since }) => since),
       ...watched.flatMap((one) => (one.failed > 0 ? one.since : [])),

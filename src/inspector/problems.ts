@@ -266,7 +266,7 @@ export class ProblemTally {
     isAsked: IsAsked = () => true,
   ): ProblemsView {
     const problems = withOutages([...this.groups.values()]).flatMap((group) => {
-      const until = overSince(group, now) ?? (isLeft(group, isAsked) ? group.last : undefined);
+      const until = endOf(group, now) ?? (isLeft(group, isAsked) ? group.last : undefined);
       const isListed = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
       return isListed ? [problemOf(group, now, until, names)] : [];
     });
@@ -511,13 +511,19 @@ function overSince({ wells, pause, firstWell, wellsAtLast }: Group, now: number)
   return isOver ? (firstWell ?? now) : undefined;
 }
 
-/** True for a problem of a service that no longer gets requests for the operations of the problem. */
-function isLeft({ kind, operations, isOfClients }: Group, isAsked: IsAsked): boolean {
+/** When a problem ended. An outage lasts no longer than its failures, because its service may have been asked again much later. */
+function endOf(group: Group, now: number): number | undefined {
+  const until = overSince(group, now);
+  return until !== undefined && group.kind.service !== undefined ? group.last : until;
+}
+
+/** True for a problem of a service that gets no requests for the operations of the problem now, or got none until the mode changed. */
+function isLeft({ kind, operations, isOfClients, last }: Group, isAsked: IsAsked): boolean {
   const { service, silent, by, operation } = kind;
   const failing = service ?? silent ?? (by === 'gateway' ? undefined : by);
   if (failing === undefined || !isOfClients) return false;
   const calls = service === undefined ? [operation ?? ''] : [...operations];
-  return calls.every((call) => !isAsked(failing, call === '' ? '-' : call));
+  return calls.every((call) => !isAsked(failing, call === '' ? '-' : call, last));
 }
 
 function problemOf(

@@ -211,6 +211,15 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
         },
         others,
       ),
+      ...(mode === undefined
+        ? {}
+        : {
+            of: {
+              mode: mode.mode,
+              ...(operation === undefined ? {} : { operation }),
+              ...(client === undefined ? {} : { client }),
+            },
+          }),
       ...(who === undefined ? {} : { who }),
       ...(by === undefined ? {} : { by }),
       ...(why === undefined ? {} : { why }),
@@ -222,6 +231,7 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
       at,
       kind: 'roll-back',
       what: `Roll back ${share} % of the clients for ${operation ?? others}`,
+      of: { mode: 'observe', ...(operation === undefined ? {} : { operation }) },
       ...(by === undefined ? {} : { by }),
       why: reasonSentence(rollback, names.get(cause?.client ?? '')),
     };

@@ -2,6 +2,7 @@ import { type Answer, isRefusedByGateway } from './answers.ts';
 import {
   AS_V2_SENT_IT,
   askedService,
+  isOutage,
   outcomeOf,
   sentTo,
   statusFrom,
@@ -34,9 +35,25 @@ export interface HistoryMinute {
 export type OriginFailures = Readonly<
   Record<
     'v1' | 'v2',
-    Readonly<OriginCounts> & { readonly inARow: Readonly<InARow>; readonly past?: PastRequests }
+    Readonly<OriginCounts> & {
+      readonly inARow: Readonly<InARow>;
+      readonly past?: PastRequests;
+      readonly outage?: Readonly<ServiceOutage>;
+    }
   >
 >;
+
+/** The last outage of a service. Times are milliseconds since 1970. */
+export interface ServiceOutage {
+  /** Requests that failed because the service did not respond, whoever sent them, and those of them that its open circuit kept from it. */
+  requests: number;
+  kept: number;
+  /** The first of them and the last: the outage lasts no longer, even if the service is asked again much later. */
+  readonly since: number;
+  last: number;
+  /** Requests that the service has responded to since. */
+  responded: number;
+}
 
 /** Requests of operations for which the service is not asked any more, and when the last one ended: milliseconds since 1970. */
 export interface PastRequests {
@@ -45,17 +62,25 @@ export interface PastRequests {
   readonly last: number;
 }
 
-/** Whether a service is asked for a call now: an operation, or `-` for V1 requests that the rule book does not name. */
-export type IsAsked = (service: 'v1' | 'v2', call: string) => boolean;
+/**
+ * Whether a service is asked for a call now: an operation, or `-` for V1 requests that the rule book does not name. With `at` (milliseconds
+ * since 1970), also whether the mode is still the one of that time: what failed before its last change is not the present.
+ */
+export type IsAsked = (service: 'v1' | 'v2', call: string, at?: number) => boolean;
 
-/** Requests of a service, those that failed, and of these the refusals (3xx, 4xx). */
+/** Requests for a service, those that failed, and of these the refusals (3xx, 4xx), and those that its open circuit kept from it. */
 interface OriginCounts {
   requests: number;
   failed: number;
   refused: number;
+  /** Absent in the facts of an older version. */
+  kept?: number;
 }
 
-/** The latest requests for a service that all failed, or all did not, and when the first and the last ended: milliseconds since 1970. */
+/**
+ * The latest requests for a service that all failed, or all did not, and when the first and the last ended: milliseconds since 1970.
+ * Refusals that count as failed do not count here: a service that refuses does respond.
+ */
 export interface InARow {
   failed: boolean;
   requests: number;
@@ -114,14 +139,19 @@ interface Minute {
   readonly faults: Record<'v1' | 'v2', number>;
   failed: number;
   asV2SentIt: number;
-  readonly origins: Record<'v1' | 'v2', CallCounts>;
   readonly total: DurationSteps;
   readonly v1: DurationSteps;
   readonly v2: DurationSteps;
 }
 
+/** The requests of a few seconds, so that the last two minutes are not one at times. */
+interface Slice {
+  readonly start: number;
+  readonly origins: Record<'v1' | 'v2', CallCounts>;
+}
+
 /** Requests of a service by call; undefined for those that are not V1's, which go there in every mode. */
-type CallCounts = Map<string | undefined, OriginCounts & { last: number }>;
+type CallCounts = Map<string | undefined, Required<OriginCounts> & { last: number }>;
 
 /** The requests in a row by call, and when the first of each ended. */
 interface Row extends InARow {
@@ -129,6 +159,14 @@ interface Row extends InARow {
 }
 
 const MINUTE_MS = 60_000;
+const SLICE_MS = 10_000;
+
+/** A service is back after so many responses, and another outage begins so many milliseconds after the last one. */
+const RECOVERED = 20;
+const PAUSE_MS = 600_000;
+
+/** Slices of a little more than two minutes. */
+const MAX_SLICES = 13;
 
 /** Bins of about 10 % each from 10 µs up; the last one includes everything beyond a day. */
 const BINS = 242;
@@ -156,6 +194,8 @@ export class History {
     v1: { failed: false, requests: 0, since: 0, last: 0, calls: new Map() },
     v2: { failed: false, requests: 0, since: 0, last: 0, calls: new Map() },
   };
+  private readonly slices: Slice[] = [];
+  private readonly outages: Partial<Record<'v1' | 'v2', ServiceOutage>> = {};
   private readonly responded: Partial<Record<'v1' | 'v2', number>> = {};
   private second = 0;
   private countInSecond = 0;
@@ -187,8 +227,12 @@ export class History {
     if (asked !== undefined) {
       const call = entry.route === 'migrate' ? (entry.operation ?? '-') : undefined;
       const failed = answer === 'failed';
-      addCall(minute.origins[asked], call, entry, failed, time);
-      addToRow(this.inARow[asked], call, failed, time);
+      addCall(this.slice(time).origins[asked], call, entry, failed, time);
+      if (failed && isOutage(entry.failure ?? '')) this.addToOutage(asked, entry, time);
+      else if (from === asked) this.endOutage(asked);
+      const row = this.inARow[asked];
+      if (failed && isRefusal(entry)) row.last = time;
+      else addToRow(row, call, failed, time);
     }
     this.sumUp(entry, isFault ? from : undefined, answer);
     minute.total.add(entry.totalMs);
@@ -233,23 +277,31 @@ export class History {
     return this.countInLastSecond;
   }
 
-  /** The failures of the services in the last `minutes` up to `time`, including the current one; what is over is apart. */
+  /** The failures of the services in the last `minutes` up to `time`; what is over is apart. */
   recentFailures(time: number, minutes: number, isAsked: IsAsked = () => true): OriginFailures {
-    const first = (Math.floor(time / MINUTE_MS) - minutes + 1) * MINUTE_MS;
-    const recent = this.ringOfMinutes.filter(({ start }) => start >= first && start <= time);
+    const recent = this.slices.filter(({ start }) => start > time - minutes * MINUTE_MS && start <= time);
     const failuresOf = (name: 'v1' | 'v2'): OriginFailures['v1'] => {
-      const isNow = (call: string | undefined): boolean => call === undefined || isAsked(name, call);
-      const sum = { requests: 0, failed: 0, refused: 0 };
+      const isNow = (call: string | undefined, at: number): boolean =>
+        call === undefined || isAsked(name, call, at);
+      const sum = { requests: 0, failed: 0, refused: 0, kept: 0 };
       const past = { requests: 0, failed: 0, last: 0 };
       for (const [call, counts] of recent.flatMap(({ origins }) => [...origins[name]])) {
-        const part = isNow(call) ? sum : past;
+        const part = isNow(call, counts.last) ? sum : past;
         part.requests += counts.requests;
         part.failed += counts.failed;
-        if (part === sum) sum.refused += counts.refused;
-        else past.last = Math.max(past.last, counts.last);
+        if (part === sum) {
+          sum.refused += counts.refused;
+          sum.kept += counts.kept;
+        } else past.last = Math.max(past.last, counts.last);
       }
       const inARow = rowOf(this.inARow[name], isNow);
-      return { ...sum, inARow, ...(past.requests === 0 ? {} : { past }) };
+      const outage = this.outages[name];
+      return {
+        ...sum,
+        inARow,
+        ...(past.requests === 0 ? {} : { past }),
+        ...(outage === undefined ? {} : { outage: { ...outage } }),
+      };
     };
     return { v1: failuresOf('v1'), v2: failuresOf('v2') };
   }
@@ -287,6 +339,32 @@ export class History {
     this.countInSecond = 0;
   }
 
+  private addToOutage(service: 'v1' | 'v2', { failure }: Entry, time: number): void {
+    const known = this.outages[service];
+    const isOver = known === undefined || (known.responded >= RECOVERED && time - known.last >= PAUSE_MS);
+    const outage = isOver ? { requests: 0, kept: 0, since: time, last: time, responded: 0 } : known;
+    this.outages[service] = outage;
+    outage.requests += 1;
+    if (failure === 'circuit-open') outage.kept += 1;
+    outage.last = time;
+    outage.responded = 0;
+  }
+
+  private endOutage(service: 'v1' | 'v2'): void {
+    const outage = this.outages[service];
+    if (outage !== undefined) outage.responded += 1;
+  }
+
+  private slice(time: number): Slice {
+    const start = Math.floor(time / SLICE_MS) * SLICE_MS;
+    const latest = this.slices.at(-1);
+    if (latest?.start === start) return latest;
+    const slice = { start, origins: { v1: new Map(), v2: new Map() } };
+    this.slices.push(slice);
+    if (this.slices.length > MAX_SLICES) this.slices.shift();
+    return slice;
+  }
+
   private minute(start: number): Minute {
     const at = (start / MINUTE_MS) % this.ringOfMinutes.length;
     const known = this.ringOfMinutes[at];
@@ -301,13 +379,14 @@ function addCall(
   failed: boolean,
   time: number,
 ): void {
-  const counts = calls.get(call) ?? { requests: 0, failed: 0, refused: 0, last: 0 };
+  const counts = calls.get(call) ?? { requests: 0, failed: 0, refused: 0, kept: 0, last: 0 };
   calls.set(call, counts);
   counts.requests += 1;
   counts.last = time;
   if (!failed) return;
   counts.failed += 1;
   if (isRefusal(entry)) counts.refused += 1;
+  if (entry.failure === 'circuit-open') counts.kept += 1;
 }
 
 function addToRow(row: Row, call: string | undefined, failed: boolean, time: number): void {
@@ -325,8 +404,11 @@ function addToRow(row: Row, call: string | undefined, failed: boolean, time: num
 }
 
 /** The row without the calls for which the service is not asked any more. */
-function rowOf({ failed, last, calls }: Row, isNow: (call: string | undefined) => boolean): InARow {
-  const now = [...calls].flatMap(([call, counts]) => (isNow(call) ? [counts] : []));
+function rowOf(
+  { failed, last, calls }: Row,
+  isNow: (call: string | undefined, at: number) => boolean,
+): InARow {
+  const now = [...calls].flatMap(([call, counts]) => (isNow(call, last) ? [counts] : []));
   if (now.length === 0) return { failed: false, requests: 0, since: 0, last };
   return {
     failed,
@@ -347,7 +429,6 @@ function emptyMinute(start: number): Minute {
     faults: { v1: 0, v2: 0 },
     failed: 0,
     asV2SentIt: 0,
-    origins: { v1: new Map(), v2: new Map() },
     total: new DurationSteps(),
     v1: new DurationSteps(),
     v2: new DurationSteps(),

@@ -23,6 +23,8 @@ export interface OperationTrouble {
   readonly isOwn: boolean;
   /** The hash of the only affected client; undefined if there are several, or requests without a key. */
   readonly client: string | undefined;
+  /** Number of clients that always fail while others do not; absent if it fails for all clients, or at times. */
+  readonly clients?: number;
   /** Milliseconds since 1970 of the first failure, of the last one, and of the first response after that, once it is over. */
   readonly since: number;
   readonly last: number;
@@ -84,6 +86,9 @@ const PAST_REQUESTS = 10_000;
 
 /** Maximum operations that are evaluated: a rule book has fewer. */
 const MAX_OPERATIONS = 2000;
+
+/** Maximum clients of an operation whose failures are followed: more of them are trouble of the operation. */
+const MAX_CLIENTS = 100;
 
 /** The common properties of failed requests. */
 class Failures {
@@ -158,12 +163,22 @@ interface Trouble {
   isReported: boolean;
 }
 
+/** The successive failures of one client to which V2 responded, and what was known of all clients before. */
+interface ClientRow {
+  readonly failures: Failures;
+  readonly before: Counts;
+  readonly since: number;
+  last: number;
+}
+
 interface Health {
   readonly past: { requests: number; failed: number };
   readonly minutes: { start: number; requests: number; failures: Failures }[];
   /** The successive requests that all failed, or that all succeeded. */
   row: { failed: boolean; requests: number; since: number; failures: Failures };
   trouble: Trouble | undefined;
+  /** By client hash; only of clients whose last request failed. */
+  readonly clients: Map<string, ClientRow>;
 }
 
 /**
@@ -196,9 +211,11 @@ export class OperationHealth {
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') count(health.past, failed);
       onV1(health, failed, time);
+      if (entry.client !== undefined) health.clients.delete(entry.client);
       return;
     }
     addToRow(health, entry, failed, time);
+    addToClient(health, entry, failed, time);
     watch(this.watching.get(operation), entry, failed, time);
     this.endAsBefore(health, entry, failed, time);
     const { trouble } = health;
@@ -265,7 +282,10 @@ export class OperationHealth {
 
   /** Milliseconds since 1970 at which the last trouble was over, or was last seen; undefined if there was none. */
   get wellSince(): number | undefined {
-    const ends = [...this.all.values()].flatMap(({ trouble }) => trouble && (trouble.until ?? trouble.last));
+    const ends = [...this.all.values()].flatMap(({ trouble, clients }) => [
+      trouble && (trouble.until ?? trouble.last),
+      ...failingRows(clients).map((row) => row.last),
+    ]);
     return ends.reduce<number | undefined>(
       (last, end) => (end === undefined ? last : Math.max(end, last ?? 0)),
       undefined,
@@ -275,11 +295,18 @@ export class OperationHealth {
   /** The trouble of operations at `now`, or within the last hour, the latest last. */
   troubles(now: number): readonly OperationTrouble[] {
     const troubles: OperationTrouble[] = [];
-    for (const [operation, { trouble }] of this.all) {
-      if (trouble === undefined) continue;
-      const { until, last } = trouble;
-      if (until === undefined ? now - last < LASTING_MS : now - until < REPORTED_MS)
-        troubles.push(this.troubleOf(operation, trouble));
+    for (const [operation, { trouble, clients }] of this.all) {
+      const ofClients = failingRows(clients).filter(({ last }) => now - last < LASTING_MS);
+      const ofAll = trouble && this.troubleOf(operation, trouble);
+      // Trouble of the whole operation includes that of its clients; an outage of V2 does not.
+      if (ofClients.length > 0 && (ofAll === undefined || ofAll.until !== undefined || !ofAll.isOwn))
+        troubles.push({
+          ...this.troubleOf(operation, troubleOfClients(ofClients)),
+          clients: ofClients.length,
+        });
+      if (ofAll === undefined) continue;
+      const { until, last } = ofAll;
+      if (until === undefined ? now - last < LASTING_MS : now - until < REPORTED_MS) troubles.push(ofAll);
     }
     return troubles.sort((one, other) => one.since - other.since);
   }
@@ -309,7 +336,13 @@ export class OperationHealth {
     const known = this.all.get(operation);
     if (known !== undefined || this.all.size >= MAX_OPERATIONS) return known;
     const row = { failed: false, requests: 0, since: time, failures: new Failures() };
-    const health = { past: { requests: 0, failed: 0 }, minutes: [], row, trouble: undefined };
+    const health: Health = {
+      past: { requests: 0, failed: 0 },
+      minutes: [],
+      row,
+      trouble: undefined,
+      clients: new Map(),
+    };
     this.all.set(operation, health);
     return health;
   }
@@ -440,6 +473,48 @@ function addToRow(health: Health, entry: Entry, failed: boolean, time: number): 
     health.row = { failed, requests: 0, since: time, failures: new Failures() };
   health.row.requests += 1;
   if (failed) health.row.failures.add(entry, time);
+}
+
+/** Follows a client whose requests all fail: among many others it raises the share of the operation too little to show. */
+function addToClient(health: Health, entry: Entry, failed: boolean, time: number): void {
+  const { client, failure = '' } = entry;
+  if (client === undefined || isOutage(failure)) return;
+  const { clients, past } = health;
+  if (!failed) {
+    clients.delete(client);
+    return;
+  }
+  let row = clients.get(client);
+  if (row === undefined) {
+    if (clients.size >= MAX_CLIENTS) return;
+    const recent = recentOf(health, time);
+    const unanswered = recentMinutes(health, time).reduce(
+      (sum, { failures }) => sum + failures.unanswered,
+      0,
+    );
+    const before = {
+      requests: past.requests + recent.requests - unanswered,
+      failed: past.failed + recent.failed - unanswered,
+    };
+    row = { failures: new Failures(), before, since: time, last: time };
+    clients.set(client, row);
+  }
+  row.failures.add(entry, time);
+  row.last = time;
+}
+
+function failingRows(clients: ReadonlyMap<string, ClientRow>): readonly ClientRow[] {
+  return clients.size === 0 ? [] : [...clients.values()].filter(({ failures }) => failures.count >= ENOUGH);
+}
+
+/** The trouble of the clients that always fail; what was before the first of them began to fail is their past. */
+function troubleOfClients(rows: readonly ClientRow[]): Trouble {
+  const [first, ...others] = rows.toSorted((one, other) => one.since - other.since);
+  if (first === undefined) throw new RangeError('there is one');
+  const failures = Failures.of(rows.map((row) => row.failures));
+  const { since, before } = first;
+  const last = Math.max(first.last, ...others.map((row) => row.last));
+  return begun({ kind: 'always', requests: failures.count, failures, since, before }, last);
 }
 
 function goOn(trouble: Trouble, { row }: Health, entry: Entry, failed: boolean, time: number): void {

@@ -83,9 +83,9 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
     { stats: { breaker: 'closed', v1Breaker: 'open', droppedLogLines: 0 } },
     'bad: V1: circuit open',
   ],
-  ['V2 that fails half of its requests', v2(10, 5), 'bad: V2 fails'],
+  ['V2 that fails half of its requests', v2(10, 5, { ...SERVED, requests: 1 }), 'bad: V2 fails'],
   ['V2 that fails one in twenty', v2(100, 5), 'note: V2 fails at times'],
-  ['V2 that fails one of two', v2(2, 1), 'note: V2 fails at times'],
+  ['V2 that fails one of two', v2(2, 1, { ...SERVED, requests: 1 }), 'note: V2 fails at times'],
   [
     'V2 that fails the only three',
     v2(3, 3, { failed: true, requests: 3, since: 0, last: NOW }),
@@ -302,13 +302,16 @@ test('only the last two minutes count, by the service that failed, as in every o
       requests: 3,
       failed: 1,
       refused: 0,
+      kept: 0,
       inARow: { failed: false, requests: 2, since: 180_001, last: 180_001 },
     },
     v2: {
       requests: 4,
       failed: 3,
       refused: 1,
+      kept: 1,
       inARow: { failed: true, requests: 1, since: 180_001, last: 180_001 },
+      outage: { requests: 11, kept: 1, since: 60_001, last: 180_001, responded: 0 },
     },
   });
   expect(history.recentFailures(60 * 60_000, RECENT_MINUTES).v2.requests).toBe(0);
@@ -332,4 +335,15 @@ test('each way to exchanges is a filter that the list can read', () => {
   const filters = conditionsOf(facts).flatMap(({ place }) => place?.filter ?? []);
   expect(filters.length).toBe(2);
   expect(filters.filter((filter) => isFilterFault(parseFilter(filter)))).toEqual([]);
+});
+
+test('the last two minutes are as long at any second', () => {
+  const history = new History();
+  for (let second = 1; second <= 300; second += 1) {
+    history.add({ ...sampleEntry(1, 0), status: 201, failure: undefined }, second * 1000, 'well');
+    if (second <= 120) continue;
+    const { requests } = history.recentFailures(second * 1000, RECENT_MINUTES).v2;
+    expect(requests).toBeGreaterThan(110);
+    expect(requests).toBeLessThanOrEqual(120);
+  }
 });

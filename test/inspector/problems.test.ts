@@ -311,6 +311,24 @@ describe('a problem', () => {
     for (const { until, lastSeen } of told) if (until !== undefined) expect(until).toBe(lastSeen);
   });
 
+  test('that a roll-back ended stays over after the way forward, until it fails again', () => {
+    const watched = new Watched().see(9, open).pass(MINUTE);
+    const forth = watched.now;
+    const states = (): readonly string[] =>
+      watched.where((_service, _call, at = forth) => at >= forth).map(({ state }) => state);
+    expect(states()).toEqual(['over']);
+    expect(watched.see(3, { status: 201 }) && states()).toEqual(['over']);
+    expect(watched.see(1, open) && states()).toEqual(['new']);
+  });
+
+  test('of an outage ended with its last failure, even if the service was asked again much later', () => {
+    const [problem] = new Watched()
+      .see(9, open)
+      .pass(5 * MINUTE)
+      .see(30, { status: 201 }).problems;
+    expect(problem).toMatchObject({ state: 'over', until: problem?.lastSeen });
+  });
+
   test('of an outage outlives a restart with its parts', () => {
     const [problem] = new Watched().see(3, late).see(5, open).restart().see(2, open).read().problems;
     expect(problem).toMatchObject({ count: 10, parts: [{ code: 'circuit-open', count: 7 }, { count: 3 }] });

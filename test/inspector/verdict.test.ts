@@ -38,8 +38,11 @@ class Watched extends WatchedTraffic {
   }
 
   /** So many exchanges of two clients, a second apart. */
-  override see(requests: number, facts: Partial<Entry> = {}): this {
-    return super.see(requests, (number) => ({ client: number % 2 === 0 ? ACME : OTHER, ...facts }));
+  override see(requests: number, facts: Partial<Entry> | ((number: number) => Partial<Entry>) = {}): this {
+    return super.see(requests, (number) => ({
+      client: number % 2 === 0 ? ACME : OTHER,
+      ...(typeof facts === 'function' ? facts(number) : facts),
+    }));
   }
 
   /** So many pairs of an exchange that fails, and one that does not. */
@@ -109,6 +112,29 @@ const ALONE = {
 };
 
 const CALLERS = Array.from({ length: 14 }, (_, at) => (at % 2 === 0 ? ACME : OTHER));
+
+/** Everything went back to V1 and forward again at these times. */
+const backAndForth = (back: string, forth: string): Partial<ConditionFacts> =>
+  rollout({
+    ...MIGRATED_ROLLOUT,
+    changes: [
+      { at: forth, kind: 'command', what: 'Migrate everything', of: { mode: 'migrate' } },
+      { at: back, kind: 'command', what: 'Send everything to V1', of: { mode: 'observe' } },
+    ],
+  });
+
+/** Two operations that V2 serves, and then does not respond to for a minute, from 08:01:41 until 08:02:40. */
+function outage(all: Watched): Watched {
+  for (const operation of ['a', 'b']) all.see(50, { operation });
+  for (const operation of ['a', 'b'])
+    all
+      .see(10, { ...UNREACHABLE, operation })
+      .see(20, { status: 503, failure: 'circuit-open', verdict: 'refused', operation });
+  return all;
+}
+
+const OUTAGE_WORDS =
+  'V2 did not respond to 60 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:40.000Z; 40 of these were not sent, because its circuit was open.';
 
 const READ = { differences: [], noise: 0, extra: 0 } as const;
 
@@ -235,6 +261,85 @@ describe('the verdict', () => {
       'bad: V2 has failed since 2026-11-29T08:00:21.000Z, so the circuit is open: requests to it get 503 until it responds to a probe. 10 of 30 requests to V2 failed in the last two minutes.',
     ],
     [
+      'V2 is gone, and its open circuit keeps requests from it',
+      (all) => outage(all).verdict({ ...MIGRATED, stats: { breaker: 'open', droppedLogLines: 0 } }),
+      'bad: V2 has failed since 2026-11-29T08:01:41.000Z, so the circuit is open: requests to it get 503 until it responds to a probe. 60 of 111 requests for V2 failed in the last two minutes; 40 of these were not sent, because its circuit was open.',
+    ],
+    [
+      'V2 was gone, V1 served for a moment, and everything was migrated again before the first request',
+      (all) =>
+        outage(all)
+          .see(5, { ...ON_V1, operation: 'a' })
+          .verdict(backAndForth('2026-11-29T08:02:40.500Z', '2026-11-29T08:02:45.500Z')),
+      `note: ${OUTAGE_WORDS}`,
+    ],
+    [
+      'V2 was gone, V1 served for a moment, and V2 has responded to the first requests since',
+      (all) =>
+        outage(all)
+          .see(5, { ...ON_V1, operation: 'a' })
+          .see(3, { operation: 'a' })
+          .verdict(backAndForth('2026-11-29T08:02:40.500Z', '2026-11-29T08:02:45.500Z')),
+      `note: ${OUTAGE_WORDS}`,
+    ],
+    [
+      'V2 was gone, and fails again after everything was migrated again',
+      (all) =>
+        outage(all)
+          .see(5, { ...ON_V1, operation: 'a' })
+          .see(6, { ...FAILS, operation: 'a' })
+          .verdict(backAndForth('2026-11-29T08:02:40.500Z', '2026-11-29T08:02:45.500Z')),
+      'bad: a fails: 36 of 36 requests since 2026-11-29T08:01:41.000Z; V2 did not respond to 30 of these. Before that, 0 of 50 failed.',
+    ],
+    [
+      'V2 was gone, and has responded to six requests since',
+      (all) => outage(all).see(3, { operation: 'a' }).see(3, { operation: 'b' }).verdict(MIGRATED),
+      `note: ${OUTAGE_WORDS.replace('from ', 'since ').replace(' until ', ', the last at ')}`,
+    ],
+    [
+      'V2 was gone and is back, and one client is refused that V1 accepted',
+      (all) => {
+        for (let round = 0; round < 40; round += 1) all.see(1, { ...ON_V1, operation: 'b' });
+        outage(all);
+        for (let round = 0; round < 6; round += 1)
+          all.see(9, { operation: 'b', client: OTHER }).see(1, { ...REFUSED, operation: 'b', client: ACME });
+        return all.verdict(MIGRATED);
+      },
+      'bad: b is refused for acme, and not for others: 6 of 6 requests since 2026-11-29T08:03:30.000Z. Before that, 0 of 99 of all clients failed.',
+    ],
+    [
+      'one client of many always fails',
+      (all) => {
+        all.see(200);
+        for (let round = 0; round < 5; round += 1)
+          all.see(19, { client: OTHER }).see(1, { ...FAILS, client: ACME });
+        return all.verdict();
+      },
+      'bad: order_floor_plan fails for acme, and not for others: 5 of 5 requests since 2026-11-29T08:03:40.000Z. Before that, 0 of 219 of all clients failed.',
+    ],
+    [
+      'two clients of many always fail',
+      (all) => {
+        all.see(200, { client: 'c'.repeat(16) });
+        for (let round = 0; round < 5; round += 1)
+          all
+            .see(58, { client: 'c'.repeat(16) })
+            .see(2, (at) => ({ ...FAILS, client: at === 0 ? ACME : OTHER }));
+        return all.verdict();
+      },
+      'bad: order_floor_plan fails for 2 clients, and not for others: 10 of 10 requests since 2026-11-29T08:04:19.000Z. Before that, 0 of 258 of all clients failed.',
+    ],
+    [
+      'one client of many failed, and does not any more',
+      (all) => {
+        all.see(200);
+        for (let round = 0; round < 5; round += 1)
+          all.see(19, { client: OTHER }).see(1, { ...FAILS, client: ACME });
+        return all.see(1, { client: ACME }).see(130).verdict();
+      },
+      'good: For 7 minutes no operation has failed more than before. In the last hour 5 requests failed.',
+    ],
+    [
       'V2 is gone, and V1 has served the clients for a minute',
       (all) =>
         all
@@ -343,7 +448,7 @@ describe('the verdict', () => {
           .see(9, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
           .see(3)
           .verdict(MIGRATED),
-      'note: V1 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V2 has served since. Nobody asks V1 now, so it is not known whether it responds.',
+      'note: V1 did not respond to 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z; V2 has served since. Nobody asks V1 now, so it is not known whether it responds.',
     ],
     [
       'V1 failed, and still gets reads of verify',
@@ -379,7 +484,7 @@ describe('the verdict', () => {
           .see(2, { ...ON_V1, operation: 'a' })
           .verdict(OBSERVED);
       },
-      'note: V2 did not respond to 12 V1 requests for 2 operations, from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now. V2 responded last at 2026-11-29T08:01:00.000Z, 5 minutes ago; nobody asks it now.',
+      'note: V2 did not respond to 12 requests from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now. V2 responded last at 2026-11-29T08:01:00.000Z, 5 minutes ago; nobody asks it now.',
     ],
     [
       'an operation that failed an hour ago, and has been on V1 since',
@@ -413,7 +518,7 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b', 'c']) all.see(50, { operation });
         return all.verdict();
       },
-      'note: V2 did not respond to 30 V1 requests for 3 operations, from 2026-11-29T08:05:01.000Z until 2026-11-29T08:07:11.000Z.',
+      'note: V2 did not respond to 30 requests from 2026-11-29T08:05:01.000Z until 2026-11-29T08:05:30.000Z.',
     ],
     [
       'V2 was gone, also for an operation that always failed at times',
@@ -432,7 +537,7 @@ describe('the verdict', () => {
           .see(1, { operation: 'b' })
           .verdict();
       },
-      'note: V2 did not respond to 20 V1 requests for 2 operations, from 2026-11-29T08:04:41.000Z until 2026-11-29T08:06:01.000Z.',
+      'note: V2 did not respond to 20 requests from 2026-11-29T08:04:41.000Z until 2026-11-29T08:05:00.000Z.',
     ],
     [
       'some requests fail as ever',
@@ -457,7 +562,7 @@ describe('the verdict', () => {
             .see(1, { ...REFUSED, operation: 'create_client', client });
         return all.verdict();
       },
-      'note: create_client is refused at times: 14 of 56 requests since 2026-11-29T08:31:00.000Z. Before that, 0 of 500 failed. 1 more condition of this kind.',
+      'note: create_client is refused at times: 14 of 56 requests since 2026-11-29T08:31:00.000Z. Before that, 0 of 500 failed. Also: order_floor_plan failed.',
     ],
     [
       'V1 is gone in observe',
@@ -663,7 +768,7 @@ describe('the verdict', () => {
           .see(9, { ...FAILS, operation: 'create_client' })
           .see(60, { operation: 'read_client' })
           .verdict(),
-      'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before. 1 more condition of this kind.',
+      'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before. Also: create_client fails.',
     ],
   ])('%s', (_, verdict, expected) => {
     const watched = new Watched();
