@@ -390,15 +390,15 @@ export class V1Names {
       moves.map(({ from, to }) => ({ objects, from, to })),
     );
     this.others = new Set(places.flatMap(({ to }) => to.slice(0, 1)));
-    // The longest place, and the number of levels by which rules may move a member away from its place in V1.
-    const moved = rules.map(({ moves }) =>
-      Math.max(0, ...moves.map(({ from, to }) => to.length - from.length)),
-    );
     const isAnywhere = rules.some(({ in: objects }) => objects[0] === '**');
+    // The longest place, and the number of levels by which rules may move a member away from its place in V1.
     this.depth =
       (isAnywhere ? MAX_LEVELS_ANYWHERE : 0) +
       Math.max(0, ...places.map(({ objects, to }) => objects.length + to.length)) +
-      moved.reduce((sum, tokens) => sum + tokens, 0);
+      rules.reduce(
+        (sum, { moves }) => sum + Math.max(0, ...moves.map(({ from, to }) => to.length - from.length)),
+        0,
+      );
     const named = places.flatMap(({ objects, to }) => [...objects, ...to]);
     // A character of a name takes at most two in a pointer, each of which may be an escape of six. An index has at most 16 digits.
     this.spelledLength = this.depth * 12 * Math.max(16, ...named.map((name) => name.length + 1));
@@ -416,10 +416,11 @@ export class V1Names {
   }
 
   /** Converts the names and indexes of a path into V2's body to V1's; `isWrapped` says whether the request had the wrapper. */
-  path(path: readonly string[], isWrapped: boolean): readonly string[] {
+  path(path: readonly string[], isWrapped: boolean, loose = false): readonly string[] {
     let tokens = path;
     for (const rule of this.rules) {
-      tokens = reverseRule(rule, tokens, false);
+      const turned = reverseRule(rule, tokens, loose);
+      tokens = turned === tokens && isBetween(rule, tokens, loose, path) ? path : turned;
       if (isWrapped && rule.wrapper !== undefined) tokens = [rule.wrapper, ...tokens];
     }
     return tokens;
@@ -432,9 +433,7 @@ export class V1Names {
 
   /** Converts the names and indexes of a path that may begin anywhere in V2's body to V1's. */
   loosely(path: readonly string[]): readonly string[] {
-    let tokens = path;
-    for (const rule of this.rules) tokens = reverseRule(rule, tokens, true);
-    return tokens;
+    return this.path(path, false, true);
   }
 
   /** The V1 spelling of the name of an attribute: `a.b`, `a[0].b` or `a[b]`, each in its own style. */
@@ -478,10 +477,7 @@ function reverseRule(
         to.every((name, step) => isStep(name, tokens[index + step])) &&
         matchesPath(objects, tokens, index, loose),
     );
-    if (at !== -1) {
-      const element = tokens[at + to.indexOf('*')] ?? '';
-      return tokens.toSpliced(at, to.length, ...from.map((name) => (name === '*' ? element : name)));
-    }
+    if (at !== -1) return reverseMove({ from, to }, tokens, at);
     if (isInside) continue;
     const { length } = objects;
     const rest = tokens.slice(length);
@@ -494,28 +490,49 @@ function reverseRule(
   return tokens;
 }
 
+/**
+ * True for a path to, or into, an object that a rule makes, and that the path into V2's body does not name: later rules have renamed the
+ * object, so neither version has this name.
+ */
+function isBetween(
+  { in: objects, moves }: NamedRule,
+  tokens: readonly string[],
+  loose: boolean,
+  path: readonly string[],
+): boolean {
+  return moves.some(
+    ({ from: [old], to: [made = '', ...inner] }) =>
+      inner.length > 0 &&
+      old !== made &&
+      !path.includes(made) &&
+      tokens.some((name, index) => name === made && matchesPath(objects, tokens, index, loose)),
+  );
+}
+
 /** Reverses a rule for any depth wherever one of its moves matches a part of the path, the last part first. */
 function reverseAnywhere(moves: NamedRule['moves'], tokens: readonly string[]): readonly string[] {
   let path = tokens;
   for (let at = tokens.length - 1; at >= 0; at -= 1) {
     const move = moves.find(({ to }) => to.every((name, step) => isStep(name, path[at + step])));
-    if (move === undefined) continue;
-    const { from, to } = move;
-    const element = path[at + to.indexOf('*')] ?? '';
-    path = path.toSpliced(at, to.length, ...from.map((name) => (name === '*' ? element : name)));
+    if (move !== undefined) path = reverseMove(move, path, at);
   }
   return path;
+}
+
+/** Reverses a move that matches the tokens from `at` on. */
+function reverseMove(
+  { from, to }: Pick<NamedRule['moves'][number], 'from' | 'to'>,
+  tokens: readonly string[],
+  at: number,
+): readonly string[] {
+  const element = tokens[at + to.indexOf('*')] ?? '';
+  return tokens.toSpliced(at, to.length, ...from.map((name) => (name === '*' ? element : name)));
 }
 
 /** Whether the first `length` of `tokens` are the path, or for a `loose` path its end. */
 function matchesPath(path: Path, tokens: readonly string[], length: number, loose: boolean): boolean {
   if (loose ? length > path.length : length !== path.length) return false;
-  const skipped = path.length - length;
-  for (let at = 0; at < length; at += 1) {
-    const segment = path[skipped + at];
-    if (!isStep(segment, tokens[at])) return false;
-  }
-  return true;
+  return path.slice(path.length - length).every((step, at) => isStep(step, tokens[at]));
 }
 
 /** Whether a token matches a step of a path, or stands for any element of an array. */

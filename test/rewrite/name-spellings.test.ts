@@ -186,3 +186,60 @@ test.each([
 ])('an ordinary word is a name where a text has one: %s', (v2, v1) => {
   expect(turned({ detail: v2 })).toEqual({ detail: v1 });
 });
+
+const DETOUR: readonly RequestRule[] = [
+  { rule: 'move', from: ['price'], to: ['cost', 'amount'], in: [] },
+  { rule: 'rename', member: 'cost', in: [], to: 'price' },
+];
+const TO_FEE: readonly RequestRule[] = [
+  { rule: 'move', from: ['price'], to: ['cost', 'amount'], in: [] },
+  { rule: 'rename', member: 'cost', in: [], to: 'charge' },
+  { rule: 'rename', member: 'charge', in: [], to: 'fee' },
+];
+const NESTED: readonly RequestRule[] = [
+  { rule: 'nest', members: ['street', 'suburb'], in: ['site'], under: 'place' },
+  { rule: 'rename', member: 'place', in: ['site'], to: 'address' },
+];
+/** V1 has an address as well. */
+const EXTENDED: readonly RequestRule[] = [
+  { rule: 'nest', members: ['street'], in: ['site'], under: 'address' },
+  { rule: 'rename', member: 'zip', in: ['site', 'address'], to: 'postcode' },
+];
+const WRAPPED: readonly RequestRule[] = [{ rule: 'unwrap', member: 'data' }, ...DETOUR];
+
+test.each<[rules: readonly RequestRule[], v2: string, v1: string]>([
+  [DETOUR, 'The kind or price is wrong.', 'The kind or price is wrong.'],
+  [DETOUR, 'price is wrong', 'price is wrong'],
+  [DETOUR, 'Price is wrong', 'Price is wrong'],
+  [DETOUR, "The field 'price' is wrong", "The field 'price' is wrong"],
+  [DETOUR, 'price.amount is wrong', 'price is wrong'],
+  [DETOUR, 'price[amount] is wrong', 'price is wrong'],
+  [DETOUR, 'price.currency is wrong', 'price.currency is wrong'],
+  [DETOUR, '/price', ''],
+  [DETOUR, '/price/amount', '/price'],
+  [DETOUR, '/price/currency', '/price/currency'],
+  [WRAPPED, '/price/currency', '/data/price/currency'],
+  [WRAPPED, '/price/amount', '/data/price'],
+  [TO_FEE, 'fee is wrong', 'fee is wrong'],
+  [TO_FEE, 'fee.amount is wrong', 'price is wrong'],
+  [TO_FEE, '/fee/currency', '/fee/currency'],
+  [TO_FEE, '/fee/amount', '/price'],
+  [TO_FEE, '/fee', ''],
+  [EXTENDED, '/site/address/postcode', '/site/address/zip'],
+  [EXTENDED, 'site.address.postcode is wrong', 'site.address.zip is wrong'],
+  [NESTED, 'site.address.street is wrong', 'site.street is wrong'],
+  [NESTED, '/site/address/street', '/site/street'],
+  [NESTED, '/site/address', '/site'],
+  [NESTED, '/site/address/state', '/site/address/state'],
+  [NESTED, 'address is wrong', 'address is wrong'],
+])('a client never gets the name of an object between two rules: %o %s', (rules, v2, v1) => {
+  const isPlace = v2.startsWith('/');
+  const error = isPlace ? { source: { pointer: v2 } } : { detail: v2 };
+  const { body } = responsePlanOf(RULES, rules).rewrite(bytesOf(JSON.stringify({ errors: [error] })), {
+    status: 422,
+    deprecated: [],
+    isWrapped: true,
+  });
+  const [found] = JSON.parse(textOf(body)).errors;
+  expect(isPlace ? found.source.pointer : found.detail).toBe(v1);
+});

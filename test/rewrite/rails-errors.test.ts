@@ -152,13 +152,13 @@ test.each(rows`
   {"errors":{"location":{"locality":["is bad"]}}} → {"errors":{"suburb":["is bad"]}}
   {"errors":{"location":{"locality":["a"],"state":["b"]}}} → {"errors":{"suburb":["a"],"state":["b"]}}
   {"errors":{ "location" : { "locality" : ["a"] } ,"x":1}} → {"errors":{ "suburb" : ["a"]  ,"x":1}}
-  {"errors":{"location":{"locality":["a"]},"suburb":["b"]}} → {"errors":{"address":{"suburb":["a"]},"suburb":["b"]}}
+  {"errors":{"location":{"locality":["a"]},"suburb":["b"]}} → {"errors":{"location":{"suburb":["a"]},"suburb":["b"]}}
   {"errors":{"first":["a"],"last":["b"]}} → {"errors":{"name":["a","b"]}}
   {"errors":{"first":[{"locality":["a"]}],"last":[{"locality":["location.locality"]}]}}
     {"errors":{"name":[{"suburb":["a"]},{"suburb":["suburb"]}]}}
   {"errors":{"x":{"first":[1],"last":[{"location":{"locality":["a"]}}]}}}
     {"errors":{"x":{"name":[1,{"suburb":["a"]}]}}}
-  {"errors":{"location":{"first":["a"],"last":["b"]}}} → {"errors":{"address":{"name":["a","b"]}}}
+  {"errors":{"location":{"first":["a"],"last":["b"]}}} → {"errors":{"location":{"name":["a","b"]}}}
 `)('a container that is renamed after it was made, and parts of one member: %s', async (v2, v1) => {
   expect(turned(v2, await bookIn(CHAIN))).toBe(v1);
 });
