@@ -5,6 +5,7 @@ import { type Change, isRewritten, type RuleBook } from '../rules/rule-book.ts';
 import { isUnwrapping, lensNamed, lensOf, placedMembers } from '../rules/kinds/kinds.ts';
 import { keepsMember, namedMembers } from '../rules/kinds/words.ts';
 import type { Path, RequestRule, RequestRuleName } from '../rules/rule.ts';
+import { isRefusedBySchema } from './tally/outcomes.ts';
 import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
 import { count as number, nameIn, terminalText } from './text.ts';
 
@@ -41,6 +42,9 @@ export const COUNTS = [
 /** Counts of one name. */
 export interface CensusCounts extends Record<(typeof COUNTS)[number], number> {
   readonly clients: Set<string>;
+  /** Exchanges that V1 accepted and V2's schema refuses, with its first fault at the name, and those that the schema accepts. */
+  refusedBySchema: number;
+  validBySchema: number;
   change?: string;
   rule?: RequestRuleName;
 }
@@ -82,6 +86,8 @@ export const NO_COUNTS = {
   acceptedByV1: 0,
   deprecated: 0,
   namedByV1: 0,
+  refusedBySchema: 0,
+  validBySchema: 0,
 };
 
 /** Maximum clients listed for a name: if it has that many, there may be more. */
@@ -215,6 +221,10 @@ function count({ row, v1, v2 }: PlacedRow, entry: TallyEntry): void {
     if (isAccepted) row.acceptedByV1 += 1;
     if (entry.deprecated?.includes(v1) === true) row.deprecated += 1;
     if (entry.errorPointers?.includes(v1) === true) row.namedByV1 += 1;
+    if (isAccepted && entry.would?.v2 === 'valid') row.validBySchema += 1;
+    const { would } = entry;
+    if (v2 !== undefined && isRefusedBySchema(entry) && generalPointer(would?.at ?? '') === v2)
+      row.refusedBySchema += 1;
     return;
   }
   if (isAccepted) row.accepted += 1;
@@ -301,12 +311,14 @@ function censusRow(
   row: CensusCounts,
   schema: OpenApiNames | undefined,
 ): CensusRow {
-  const { clients, change, rule, ...counts } = row;
+  const { clients, change, rule, refusedBySchema, validBySchema, ...counts } = row;
   const inSchema = change === undefined ? schema?.has(operation, pointer) : undefined;
   return {
     operation,
     pointer,
     ...counts,
+    ...(refusedBySchema === 0 ? {} : { refusedBySchema }),
+    ...(validBySchema === 0 ? {} : { validBySchema }),
     ...(inSchema === undefined ? {} : { inSchema }),
     clients: [...clients],
     ...(change === undefined || rule === undefined ? {} : { change, rule }),
@@ -338,6 +350,9 @@ export interface CensusRow {
   readonly deprecated: number;
   /** Number of exchanges that V1 refused with errors that point at it. */
   readonly namedByV1: number;
+  /** Number of exchanges that V1 accepted and V2's schema refuses because of it, and of those that the schema accepts; absent for none. */
+  readonly refusedBySchema?: number;
+  readonly validBySchema?: number;
   /** Whether V2's OpenAPI has it; absent without one, or if it allows any member. */
   readonly inSchema?: boolean;
   /** The first ten clients that sent it. */
@@ -476,13 +491,14 @@ function judgeRows(rows: readonly CensusRow[]): readonly Judgement[] {
   const accepted = new Set<string>();
   for (const row of rows) {
     if (row.rule !== undefined && isMoving(row.rule)) moves.set(lastName(row.pointer), row);
-    if (row.accepted === 0) continue;
+    if (row.accepted + (row.validBySchema ?? 0) === 0) continue;
     accepted.add(evidencePlace(row.operation, ''));
     accepted.add(evidencePlace(row.operation, row.pointer));
   }
   return rows.flatMap((row) => {
     const isDispensable =
-      row.accepted === 0 && accepted.has(evidencePlace(row.operation, outerOf(row.pointer)));
+      row.accepted + (row.validBySchema ?? 0) === 0 &&
+      accepted.has(evidencePlace(row.operation, outerOf(row.pointer)));
     const judgement = judge(row, moves.get(lastName(row.pointer)), isDispensable);
     return judgement === undefined ? [] : [{ row, ...judgement }];
   });
@@ -500,9 +516,9 @@ function judge(
   moved: CensusRow | undefined,
   isDispensable: boolean,
 ): Omit<Judgement, 'row'> | undefined {
-  const { change, accepted, echoed, unechoed, named, unprocessable, deprecated, inSchema } = row;
+  const { change, accepted, echoed, unechoed, unprocessable, deprecated, inSchema } = row;
   if (change !== undefined || echoed > 0) return undefined;
-  const isAgainst = named > 0 || deprecated > 0 || unechoed > 0 || inSchema === false;
+  const isAgainst = namedBy(row) > 0 || deprecated > 0 || unechoed > 0 || inSchema === false;
   if (!isAgainst && (accepted > 0 || unprocessable < MIN_NAMED)) return undefined;
   const counts = evidence(row);
   const unknown = (reason: string): Omit<Judgement, 'row'> => ({
@@ -522,17 +538,28 @@ function judge(
   if (accepted > 0) return unechoed > 0 ? unknown('V2 may use it without echoing it') : undefined;
   const doubt = doubtOf(row, isDispensable);
   if (doubt !== undefined) return unknown(doubt);
-  return { verdict: 'strip', why: `${counts}, V2 accepted requests without it` };
+  return { verdict: 'strip', why: `${counts}, ${whoRefused(row)} accepted requests without it` };
+}
+
+/** How often V2 or its schema refused a request and pointed at the name. */
+function namedBy({ named, refusedBySchema = 0 }: CensusRow): number {
+  return named + refusedBySchema;
+}
+
+function whoRefused({ refusedBySchema }: CensusRow): string {
+  return refusedBySchema === undefined ? 'V2' : 'V2 or its schema';
 }
 
 /** Why V2's refusals do not show that it does not accept the name; undefined if they do. */
-function doubtOf({ named, acceptedByV1, namedByV1 }: CensusRow, isDispensable: boolean): string | undefined {
-  if (named === 0) return "V2's errors do not say which member they are about";
-  const doubt = 'V2 may refuse the value and not the name';
+function doubtOf(row: CensusRow, isDispensable: boolean): string | undefined {
+  const { acceptedByV1, namedByV1 } = row;
+  if (namedBy(row) === 0) return "V2's errors do not say which member they are about";
+  const who = whoRefused(row);
+  const doubt = `${who} may refuse the value and not the name`;
   if (acceptedByV1 === 0) return `${doubt}: V1 was not seen to accept it`;
   if (namedByV1 > 0) return `${doubt}: V1 refused it as well`;
-  if (!isDispensable) return `${doubt}: V2 was not seen to accept a request without it`;
-  return named < MIN_NAMED ? `${doubt} from so few requests` : undefined;
+  if (!isDispensable) return `${doubt}: ${who} was not seen to accept a request without it`;
+  return namedBy(row) < MIN_NAMED ? `${doubt} from so few requests` : undefined;
 }
 
 function evidence(row: CensusRow): string {
@@ -542,6 +569,7 @@ function evidence(row: CensusRow): string {
     row.named === 0 && row.unprocessable > 0
       ? `V2 refused requests with it ${number(row.unprocessable)}×`
       : '',
+    row.refusedBySchema === undefined ? '' : `V2's schema refused it ${number(row.refusedBySchema)}×`,
     row.accepted > 0 ? `V2 accepted it ${number(row.accepted)}×` : '',
     row.unechoed > 0 ? `not echoed ${number(row.unechoed)}×` : '',
     row.acceptedByV1 > 0 ? `V1 accepted it ${number(row.acceptedByV1)}×` : '',

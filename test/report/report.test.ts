@@ -380,6 +380,49 @@ test.each([
   },
 );
 
+/** What dry runs and V2 made of requests with `reference`, and what the census concludes. */
+const BY_SCHEMA: readonly (readonly [name: string, requests: readonly Entry[], why: string])[] = (() => {
+  const sent = (names: readonly string[], more: Partial<Entry>): Entry =>
+    v1('c', 0, [UNWRAP], { attributes: ['/data', ...names.map((name) => `/data${name}`)], ...more });
+  const [both, plain] = [['/reference', '/email'], ['/email']];
+  const dry = (names: readonly string[], v2: 'valid' | 'invalid', more: Partial<Entry> = {}): Entry =>
+    sent(names, {
+      origin: 'v1',
+      would: { verdict: 'rewritten', v2, ...(v2 === 'invalid' ? { at: '/reference' } : {}) },
+      ...more,
+    });
+  const refused = Array.from({ length: 3 }, () => dry(both, 'invalid'));
+  const silent = sent(both, { status: 422 });
+  return [
+    [
+      'the schema refuses it, and accepts bodies without it',
+      [...refused, dry(plain, 'valid')],
+      "sent 3×, V2's schema refused it 3×, V1 accepted it 3×, V2 or its schema accepted requests without it",
+    ],
+    [
+      'V2 refuses it in silence, and takes bodies without it',
+      [...refused, silent, sent(plain, {})],
+      "sent 4×, V2 refused requests with it 1×, V2's schema refused it 3×, V1 accepted it 3×, V2 or its schema accepted requests without it",
+    ],
+    ['the schema accepts other values', [...refused, dry(plain, 'valid'), dry(both, 'valid')], ''],
+    ['nobody accepts a body without it', refused, ''],
+    ['there are too few requests', [dry(both, 'invalid'), dry(plain, 'valid')], ''],
+    [
+      'V1 refuses these as well',
+      [...refused.map((one) => ({ ...one, status: 422 })), dry(plain, 'valid')],
+      '',
+    ],
+    ['V2 itself accepts it', [...refused, sent(both, {}), sent(plain, {})], ''],
+  ];
+})();
+
+test.each(BY_SCHEMA)("a strip by the verdicts of V2's schema: %s", (_, requests, why) => {
+  const { census } = makeReport(tallyOf([...requests]), options);
+  const strips = census.strips.filter(({ member }) => member === 'reference').map((strip) => strip.why);
+  expect(strips).toEqual(why === '' ? [] : [why]);
+  expect(census.proposal.includes('- strip: [reference]')).toBe(why !== '');
+});
+
 // Attack: names that are data, 230,000 of them, after which a report took 1.7 s and 9 MB.
 test('the census keeps the names that come again, and counts those it dropped', () => {
   const tally = new Tally();

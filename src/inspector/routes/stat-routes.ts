@@ -435,13 +435,15 @@ function refusedRuleBook(
 /** The guide for one client, from the entries still in the ring. */
 async function guideOf(
   client: string,
-  { view, rules, names }: InspectorParts,
+  { view, rules, names, totals }: InspectorParts,
 ): Promise<GuideDocument | undefined> {
   const guide = await clientGuide(client.toLowerCase(), view.ring, pause);
   const [only] = guide.clients;
   if (only === undefined || guide.clients.length > 1) return undefined;
   const { ruleBook } = rules().current;
-  return guide.document(ruleBook, names().get(only), ruleBook.hash);
+  const { tally } = await totals.tally(pause);
+  const { strips } = tally.census.result(undefined, ruleBook);
+  return guide.document(ruleBook, names().get(only), ruleBook.hash, strips);
 }
 
 function noGuide({ totals }: InspectorParts): string {

@@ -245,7 +245,18 @@ function packCensus(shard: CensusShard): PackedRecord {
   for (const { operation, pointer, row } of rows) {
     const { clients, change = null, rule = null } = row;
     const counts = COUNTS.map((name) => row[name]);
-    const text = JSON.stringify([operation, pointer, ...counts, [...clients], change, rule]);
+    const { refusedBySchema, validBySchema } = row;
+    const fields = [
+      operation,
+      pointer,
+      ...counts,
+      [...clients],
+      change,
+      rule,
+      refusedBySchema,
+      validBySchema,
+    ];
+    const text = JSON.stringify(fields);
     if (characters + text.length > MAX_CHARACTERS) {
       omitted += row.count;
       continue;
@@ -470,6 +481,8 @@ function sum(one: CensusCounts, other: CensusCounts): CensusCounts {
     clients: new Set([...one.clients, ...other.clients].toSorted().slice(0, MAX_ROW_CLIENTS)),
   };
   for (const name of COUNTS) merged[name] += other[name];
+  merged.refusedBySchema += other.refusedBySchema;
+  merged.validBySchema += other.validBySchema;
   return merged;
 }
 
@@ -499,6 +512,8 @@ function readRow(row: FieldReader): CensusCounts {
   for (const name of COUNTS) counts[name] = row.number();
   for (const client of row.texts()) counts.clients.add(client);
   const [change, rule] = [row.textOrNone(), row.textOrNone()];
+  // A record of an earlier version lacks these.
+  if (!row.isOver) [counts.refusedBySchema, counts.validBySchema] = [row.number(), row.number()];
   if (change === undefined || rule === undefined || !isRequestRuleName(rule)) return counts;
   return { ...counts, change, rule };
 }

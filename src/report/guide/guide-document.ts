@@ -340,6 +340,9 @@ type Evidence = Pick<GuideBody, 'isVerified' | 'evidence'>;
 /** Used in place of a V1 pointer for a member that only V2 has. */
 export const ADDED = 'not sent';
 
+/** Begins the remark on a member that V2 does not know, after its name. */
+export const NOT_KNOWN = 'is not known to V2: leave it out';
+
 /** Used for the members of a body that were not recorded. */
 export const OTHER_SHAPE = '…';
 

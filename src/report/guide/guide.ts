@@ -5,13 +5,14 @@ import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { Moves } from '../../rewrite/moves.ts';
 import { type EditRecord, isOfBody, isOfQuery, placesOfEdit } from '../../rewrite/records.ts';
 import { inverseConversion } from '../../rules/kinds/convert.ts';
-import { generalPointer } from '../../json/pointer.ts';
+import { generalPointer, pointerToken } from '../../json/pointer.ts';
 import { lensOf } from '../../rules/kinds/kinds.ts';
 import { conversionRemark, ruleRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue, QueryRule, RequestRule } from '../../rules/rule.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
+import type { StripProposal } from '../census.ts';
 import { bodyChecksOf, outcomesOf, type ResponseMember, responsesOf } from '../client-report.ts';
 import {
   BodyCheckCounts,
@@ -39,6 +40,7 @@ import {
   type GuideResponse,
   type GuideShape,
   learnCheck,
+  NOT_KNOWN,
   OTHER_SHAPE,
   printedRequest,
   shapeKey,
@@ -170,8 +172,16 @@ export class Guide {
     return new Set([...this.calls.keys(), ...[...this.mistakes.values()].map(({ call }) => call)]);
   }
 
-  /** The guide for a rule book. `inForce` is the hash of the one whose dry runs count; by default that of the latest dry run. */
-  document(book: GuideBook, name?: string, inForce = this.dryRuns.latest?.ruleBook): GuideDocument {
+  /**
+   * The guide for a rule book. `inForce` is the hash of the one whose dry runs count; by default that of the latest dry run. `unknown` are the
+   * members that V2 does not know by the requests of all clients.
+   */
+  document(
+    book: GuideBook,
+    name?: string,
+    inForce = this.dryRuns.latest?.ruleBook,
+    unknown: readonly StripProposal[] = [],
+  ): GuideDocument {
     const { from, alsoFrom, to, changes } = book;
     const field = guideField(book);
     const [client = this.client] = this.clientHashes;
@@ -198,7 +208,7 @@ export class Guide {
         nameOf: (kind, id) => nameInV1(kind, id, book),
       }),
       ...(book.zone === undefined ? {} : { zone: book.zone }),
-      calls: calls.map((call) => call.document(book, facts, inForce)),
+      calls: calls.map((call) => call.document(book, facts, inForce, unknown)),
       ...(unserved.length === 0 ? {} : { unserved }),
       mistakes: [...this.mistakes.values()].map(({ call, code, pointers, count, last }) => ({
         call,
@@ -287,6 +297,8 @@ class CallGuide {
   private readonly accepted = new Set<string>();
   private readonly acceptedMembers = new Set<string>();
   private readonly named = new Map<string, number>();
+  /** Members that V2 does not know, for certain. */
+  private unknown: readonly StripProposal[] = [];
   private isCompared = false;
   private isUnknown = false;
   private unread = 0;
@@ -368,7 +380,13 @@ class CallGuide {
     return { name, count, since, outcomes, instead: similarTo(name.slice(method.length + 1), method, book) };
   }
 
-  document(book: GuideBook, facts: readonly Fact[], inForce: string | undefined): GuideCall {
+  document(
+    book: GuideBook,
+    facts: readonly Fact[],
+    inForce: string | undefined,
+    unknown: readonly StripProposal[],
+  ): GuideCall {
+    this.unknown = unknown.filter(({ operation }) => operation === undefined || operation === this.name);
     const places = placesOfCall(this.name, book);
     const { moved } = places;
     const shapes = currentShapes(mergedShapes([...this.shapes.values()]));
@@ -503,13 +521,18 @@ class CallGuide {
       };
     }
     const refused = members.filter((member) => this.named.has(member) && !this.acceptedMembers.has(member));
-    const dropped = refused.filter((member) => this.isDispensable(member));
-    const kept = members.filter(
-      (member) => !dropped.some((outer) => member === outer || member.startsWith(`${outer}/`)),
-    );
+    const notKnown = this.notKnown(shape);
+    const dropped = [...notKnown.keys(), ...refused.filter((member) => this.isDispensable(member))];
+    const isDropped = (place: string): boolean =>
+      dropped.some((outer) => place === outer || place.startsWith(`${outer}/`));
+    const kept = members.filter((member) => !isDropped(member));
     const isAccepted = kept.length > 0 && this.accepted.has(leavesOf(kept));
+    const refusedAt = new Map([...shape.refusedAt].filter(([place]) => !isDropped(place)));
+    const left = refused.filter((member) => !notKnown.has(member));
     const schemaEvidence =
-      kept.length === 0 ? emptyEvidence(members) : evidenceOfSchema(shape, refused.length);
+      kept.length === 0
+        ? emptyEvidence(members)
+        : evidenceOfSchema({ ...shape, refusedAt }, left.length + notKnown.size);
     return {
       count,
       last,
@@ -521,8 +544,8 @@ class CallGuide {
         values?.v1,
       ),
       after: printedRequest(heads.after, kept, undefined, '', values?.v2),
-      moves: [...moves, ...this.refusedMoves(shape, refused)],
-      ...(isAccepted || (shape.refusedAt.size === 0 && refused.length === dropped.length)
+      moves: [...moves, ...notKnown.values(), ...this.refusedMoves(shape, left)],
+      ...(isAccepted || (refusedAt.size === 0 && left.every(isDropped))
         ? {}
         : { isKnownToFail: true as const }),
       isVerified: isAccepted || schemaEvidence?.isVerified === true,
@@ -543,6 +566,19 @@ class CallGuide {
     if (target === undefined) return undefined;
     const method = operation?.method === this.method ? operation.to?.method : undefined;
     return `${method ?? this.method} ${target}`;
+  }
+
+  /** The members of a shape that V2 does not know, by their places in the V2 body, as moves that leave them out. */
+  private notKnown({ attributes = [], edits }: GuideShape): ReadonlyMap<string, GuideBody['moves'][number]> {
+    const moved = new MovedMembers(edits.filter((edit) => isOfBody(edit)));
+    return new Map(
+      this.unknown.flatMap(({ in: inside = '', member, why }) => {
+        const names = [...inside.split('.'), member].filter((one) => one !== '');
+        const from = `${moved.wrapper}/${names.map(pointerToken).join('/')}`;
+        const to = attributes.includes(from) ? moved.of(from) : undefined;
+        return to === undefined ? [] : [[to, { from, remark: `${NOT_KNOWN} (${why})` }]];
+      }),
+    );
   }
 
   /** Whether V2 accepted requests with the object around a member, though none with the member. */

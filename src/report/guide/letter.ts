@@ -12,6 +12,7 @@ import {
   type GuideDocument,
   type GuideExample,
   type GuideMistake,
+  NOT_KNOWN,
   OTHER_SHAPE,
   type UnservedCall,
 } from './guide-document.ts';
@@ -462,7 +463,10 @@ function notesOf({ moves }: GuideExample, said: Said): readonly Block[] {
   const fresh = new Set(said.fresh(notes.map(({ name, remark }) => `${name}: ${remark}`)));
   const items = notes
     .filter(({ name, remark }) => fresh.has(`${name}: ${remark}`))
-    .map(({ name, remark }): readonly Inline[] => [code(name), `: ${remark}.`]);
+    .map(({ name, remark }): readonly Inline[] => [
+      code(name),
+      `${remark.startsWith(NOT_KNOWN) ? '' : ':'} ${remark}.`,
+    ]);
   return [
     ...(items.length === 0 ? [] : [list(items)]),
     ...(byProgram.length === 0 ? [] : [paragraph(...programWords(byProgram))]),

@@ -283,6 +283,26 @@ test('brownouts that differ in their times are one sentence, without those that 
   ]);
 });
 
+test('a member that V2 does not know is left out, and the letter says so with the counts', async () => {
+  const book = await bookOf(RENAME);
+  const refused = { origin: 'v1', would: { verdict: 'rewritten', v2: 'invalid', at: '/reference' } } as const;
+  const guide = new Guide('3fa9');
+  for (const more of [refused, { status: 422 }])
+    guide.add(sent(book, 'make', { name: 1, reference: 2 }, more));
+  const strip = { operation: 'make', member: 'reference', why: 'sent 2×, refused 1×', clients: [] };
+  const letter = (strips: readonly (typeof strip)[]): string =>
+    guideMarkdown(guide.document(book, 'Acme', undefined, strips));
+  const text = letter([strip]);
+  expect(text).toMatch(/- `reference` is not known to V2: leave it out \\\(sent 2×, refused 1×\\\)\./);
+  expect(text).toMatch(/-\s+"reference": "…"/);
+  expect(text).not.toContain('the gateway sends this, and V2 does not accept it');
+  // Without evidence, or with that about another operation, nothing is certain.
+  for (const none of [[], [{ ...strip, operation: 'replace' }]]) {
+    expect(letter(none)).not.toContain('is not known to V2');
+    expect(letter(none)).toContain('the gateway sends this, and V2 does not accept it');
+  }
+});
+
 /** What services made of calls that no operation fits, and the row of the letter. */
 const UNSERVED: readonly (readonly [
   name: string,
