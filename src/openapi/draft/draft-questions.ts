@@ -13,7 +13,7 @@ import {
   type ProposedRuleBook,
   SETTLED,
 } from './print-rule-book.ts';
-import type { ProposedChange } from './propose-changes.ts';
+import { type ProposedChange, summaryOf } from './propose-changes.ts';
 
 /** A question of a draft, with answers that exclude each other. */
 export interface DraftQuestion {
@@ -73,6 +73,8 @@ interface AskedRule {
   readonly keys?: readonly (string | undefined)[] | undefined;
   /** True where a person must choose, because the first answer has a rival, or could lose, distort or make up a value. */
   readonly isOpen: boolean;
+  /** True for a rule of responses that gets the answer about the same member of requests, as far as it has that answer. */
+  readonly isAdopted?: true;
 }
 
 /** The questions of a draft in the best order to answer: places of operations, then differences that a request shows, then the rest. */
@@ -285,11 +287,13 @@ interface Decision {
 
 function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
   const followers = Map.groupBy(changes, ({ id, asWith }) => asWith ?? id);
+  const adopted = adoptedRules(changes);
+  const isAdopted = ({ change, list, at }: AskedRule): boolean =>
+    [...adopted.values()].flat().some((one) => one.change === change && one.list === list && one.at === at);
   return changes.flatMap((change): readonly Decision[] => {
     if (change.asWith !== undefined) return [];
-    const [own, ...more] = [change, ...(followers.get(change.id) ?? []).filter((one) => one !== change)].map(
-      askedRules,
-    );
+    const together = [change, ...(followers.get(change.id) ?? []).filter((one) => one !== change)];
+    const [own, ...more] = together.map((one) => askedRules(one).filter((rule) => !isAdopted(rule)));
     if (own === undefined || own.length + more.flat().length === 0) return [];
     const parts = partsOf(own, more.flat());
     // Rules that ask the same for other operations, or at another depth, get the answer of the first rule.
@@ -301,10 +305,14 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
     };
     const followersOf = (part: readonly AskedRule[]): readonly AskedRule[] =>
       more.flat().filter((rule) => !parts.flat().includes(rule) && partFor(rule) === part);
-    const all = parts.map((part) => [...part, ...followersOf(part)]);
-    const on = [change, ...(followers.get(change.id) ?? [])].map((one) => one.on);
+    const all = parts.map((part) => {
+      const rules = [...part, ...followersOf(part)];
+      return [...rules, ...rules.flatMap((rule) => adopted.get(placeKey(rule)) ?? [])];
+    });
+    const concerned = new Set(all.flat().map((rule) => rule.change));
+    const on = changes.filter(({ id }) => concerned.has(id)).map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
-    const { summary } = change;
+    const summary = together.find(({ id }) => concerned.has(id))?.summary ?? change.summary;
     const described = all.map((rules): QuestionPart => ({
       why: whyOf(rules),
       answers: answersOf(rules),
@@ -314,6 +322,35 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
     const text = summary.replace(/\.$/, '?');
     return [{ question: { id, about: 'change', text, operations, parts: described }, parts: all }];
   });
+}
+
+function placeKey({ change, list, at }: AskedRule): string {
+  return `${change} ${list} ${at}`;
+}
+
+/**
+ * Rules of responses about a member that requests may have by another name in V2, by the rule of requests: a person who says which one it is
+ * says so for both directions.
+ */
+function adoptedRules(changes: readonly ProposedChange[]): ReadonlyMap<string, readonly AskedRule[]> {
+  const leaders = new Map(changes.map(({ id, asWith }) => [id, asWith ?? id]));
+  const asked = changes.filter(({ isShown }) => isShown !== true).flatMap(askedRules);
+  const ofRequests = asked.filter(({ list, others }) => list === 'rules' && others.length > 0);
+  const found = new Map<string, AskedRule[]>();
+  for (const rule of asked) {
+    if (rule.list !== 'response' || rule.others.length === 0) continue;
+    const [, ...meanings] = rule.keys ?? [];
+    const head = ofRequests.find(
+      (one) =>
+        isSameMember(one, rule) &&
+        leaders.get(one.change) !== leaders.get(rule.change) &&
+        meanings.some((meaning) => meaning !== undefined && one.keys?.includes(meaning)),
+    );
+    if (head === undefined) continue;
+    const key = placeKey(head);
+    found.set(key, [...(found.get(key) ?? []), { ...rule, isAdopted: true }]);
+  }
+  return found;
 }
 
 /** True for rules about the same member, wherever it is. */
@@ -496,10 +533,13 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       const further = furtherAnswers(rules)[Number(key)];
       const isOne = further?.lines.some((line) => line.includes(ANYWHERE)) === true;
       for (const [number, rule] of rules.entries()) {
-        const { change, list, at } = rule;
+        const { change } = rule;
         if (key !== 'no' && clashing.has(change)) continue;
+        // What the rule has no answer for stays a question in the file.
+        if (rule.isAdopted === true && further !== undefined && !rule.keys?.includes(further.meaning))
+          continue;
         const own = isOne && number > 0 ? 'no' : sameAnswer(key, further, rule);
-        chosen.set(`${change} ${list} ${at}`, [own, given.value]);
+        chosen.set(placeKey(rule), [own, given.value]);
         settled.add(change);
       }
     }
@@ -532,9 +572,10 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
     // A response does not have a stripped member, so there is nothing to undo.
     const hasInverse = rules.some(({ found }) => found.rule !== 'strip');
     const { isInverse, ...plain } = rest;
-    return [
-      { ...plain, rules, query, headers, response, ...(isInverse === true && hasInverse && { isInverse }) },
-    ];
+    const isAsProposed = change.rules.every((_, at) => (choiceOf('rules', at)?.[0] ?? 'yes') === 'yes');
+    const summary = isAsProposed || rules.length === 0 ? plain.summary : summaryOf(rules);
+    const inverse = isInverse === true && hasInverse && { isInverse };
+    return [{ ...plain, summary, rules, query, headers, response, ...inverse }];
   });
 }
 

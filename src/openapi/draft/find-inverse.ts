@@ -138,6 +138,7 @@ export function responseChanges(
   keysOf: ReadonlyMap<string, readonly string[]>,
 ): readonly ProposedChange[] {
   const undone = changes.filter(({ isInverse }) => isInverse === true);
+  const offers = offersOf(changes);
   const found = all.map(({ operation: { operation, pair }, resource, findings }): OperationFindings => {
     const keys = resourceKeys(pair);
     const base = baseOf(resource);
@@ -151,7 +152,9 @@ export function responseChanges(
     const own = findings.filter(({ found: rule }) => !rules.has(ruleKey(below(rule, base))));
     return {
       id: operation.id,
-      findings: own.map((finding) => asQuestion(behindInverse(finding, base, renames))),
+      findings: own.map((finding) =>
+        asQuestion(behindInverse(withOffers(finding, offers, resource), base, renames)),
+      ),
     };
   });
   const leaders = new Map<string, string>();
@@ -163,6 +166,32 @@ export function responseChanges(
     const asWith = leader ?? change.asWith;
     return [{ ...change, rules: [], response, ...(asWith !== undefined && { asWith }) }];
   });
+}
+
+/** The other names and places in V2 that requests offer for members that may be gone, by the rules that leave them out. */
+function offersOf(changes: readonly ProposedChange[]): ReadonlyMap<string, readonly FoundRule[]> {
+  return new Map(
+    changes.flatMap(({ rules }) =>
+      rules.flatMap(({ found, others = [] }) => (found.rule === 'strip' ? [[localKey(found), others]] : [])),
+    ),
+  );
+}
+
+/** A finding about a member that responses lack, with what requests offer for it and V2's response has: one answer is for both. */
+function withOffers(
+  finding: Finding,
+  offers: ReadonlyMap<string, readonly FoundRule[]>,
+  { response }: FoundResource,
+): Finding {
+  const { found, others = [] } = finding;
+  if (found.rule !== 'strip') return finding;
+  const known = new Set(others.map(localKey));
+  const further = (offers.get(localKey(found)) ?? []).flatMap((offer): readonly FoundRule[] => {
+    if ((offer.rule !== 'rename' && offer.rule !== 'move') || known.has(localKey(offer))) return [];
+    const to = offer.rule === 'rename' ? [offer.to] : offer.to;
+    return shapeAt(response, [...found.in, ...to]) === undefined ? [] : [{ ...offer, in: found.in }];
+  });
+  return further.length === 0 ? finding : { ...finding, others: [...others, ...further] };
 }
 
 /** The change of requests with the same question about the same members, if there is one. */

@@ -166,6 +166,15 @@ function rank(found: FoundRule): number {
   );
 }
 
+/** What the request rules of a change do, once a person has chosen them: a sentence for those that are gone, and for each other one. */
+export function summaryOf(rules: readonly Finding[]): string {
+  const gone = rules.filter(({ found }) => found.rule === 'strip');
+  const each = rules.filter((rule) => !gone.includes(rule)).map((rule) => [rule]);
+  return [...each, ...(gone.length === 0 ? [] : [gone])]
+    .map((group) => requestNames(group, 'request')[1])
+    .join(' ');
+}
+
 /** The id that a change would have, and its summary. */
 function namesOf(rules: readonly Finding[], direction: Direction): readonly [id: string, summary: string] {
   const [id, summary] = requestNames(rules, direction);

@@ -613,3 +613,56 @@ test.each<[gone: string, old: Paths, young: Paths, places: readonly string[]]>([
   const [method, path = ''] = gone.split(' ');
   expect(operations.find((one) => one.method === method && path.endsWith(one.template))?.to).toBeDefined();
 });
+
+/** One resource that is created, listed and read, and for which V1 has `kind` and `guest`. */
+function bookings(prefix: string, members: Members): Record<string, unknown> {
+  const shape = objectOf({ id: text, ...members });
+  return describe(prefix, {
+    '/bookings': {
+      get: { operationId: 'list', ...answers({ type: 'array', items: shape }) },
+      post: { operationId: 'make', requestBody: contentOf(shape), ...answers(shape) },
+    },
+    '/bookings/{id}': { get: { operationId: 'read', ...answers(shape) } },
+  });
+}
+
+test.each<[answer: string, summary: string | undefined, rules: readonly string[]]>([
+  [
+    '{ rename: kind, to: category }',
+    'kind becomes category.',
+    [
+      '{ rename: kind, to: category }',
+      '{ rename: "*.category", to: kind }',
+      '{ rename: category, to: kind }',
+    ],
+  ],
+  [
+    '{ strip: kind }',
+    'kind is gone.',
+    ['{ strip: kind }', '{ default: { "*.kind": null } }', '{ default: { kind: null } }'],
+  ],
+  ['', undefined, []],
+])('the answer %j about a member of requests is that of its responses', async (answer, summary, rules) => {
+  const book = await soundDraft(
+    proposeRuleBook(
+      bookings('/api/v1', { kind: codes('full', 'reduced'), place: text }),
+      bookings('/api/v2', { category: codes('standard', 'concession', 'group'), place: text, tier: text }),
+    ),
+  );
+  const questions = draftQuestions(book);
+  const about = questions.filter(({ parts }) =>
+    parts.some(({ answers: all }) => all.some(({ lines }) => lines.some((line) => /\bkind\b/.test(line)))),
+  );
+  expect(about.map((question) => question.text)).toEqual(['kind is gone?']);
+  const [question] = about;
+  expect(question?.operations.toSorted()).toEqual(['list', 'make', 'read']);
+  const chosen = (question?.parts ?? []).map(
+    ({ answers: all }) => all.find(({ lines: [line = ''] }) => line === answer)?.key ?? '',
+  );
+  const printed = printRuleBook(answeredDraft(book, new Map([[question?.id ?? '', { chosen }]])));
+  await bookIn(printed);
+  const own = printed.split('\n').filter((line) => /^ +- \{.*\bkind\b/.test(line));
+  expect(own.map((line) => line.trim().slice(2)).toSorted()).toEqual(rules.toSorted());
+  const said = printed.split('\n').find((line) => /^ {4}summary: .*\bkind\b/.test(line));
+  expect(said?.trim()).toBe(summary && `summary: ${summary}`);
+});
