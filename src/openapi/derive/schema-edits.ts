@@ -445,10 +445,13 @@ function removeAt(change: string, path: Path): SchemaEdit {
   };
 }
 
+/** The member at a path, which is required if the objects around it are as well. */
 function describedAt(schema: unknown, path: Path, components: Components): DescribedMember | undefined {
   const [name, ...rest] = path;
   const member = membersOf(schema, components).find((one) => one.name === name);
-  return member === undefined || rest.length === 0 ? member : describedAt(member.schema, rest, components);
+  if (member === undefined || rest.length === 0) return member;
+  const inner = describedAt(member.schema, rest, components);
+  return inner && { ...inner, required: inner.required && member.required };
 }
 
 function withoutDescribed(

@@ -1040,6 +1040,7 @@ const PRICE = objectOf(
 test.each([
   '[{ move: price, to: price.amount }, { set: { price.currency: EUR } }] inverse',
   '[{ move: price, to: price.amount }, { scale: price.amount, by: 100 }, { set: { price.currency: EUR } }] inverse',
+  '[{ move: price, to: price.amount }, { default: { price.currency: EUR } }] inverse',
   '[{ move: price, to: cost.amount }, { rename: cost, to: price }, { set: { price.currency: EUR } }] inverse',
   '[{ rename: price, to: amount }, { move: amount, to: price.amount }, { set: { price.currency: EUR } }] inverse',
 ])('a member that moves into its own name and back has V1’s type for each value of V2: %s', async (rules) => {

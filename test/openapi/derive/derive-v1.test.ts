@@ -92,6 +92,27 @@ test('an object that loses all of its members is gone, with its requirement', as
   expect(v1).toEqual({ type: 'object', properties: { city: { ...text, 'x-change': ['c'] } } });
 });
 
+test.each([
+  ['{ move: price, to: price.amount }', 'price', ['price'], ['amount'], true],
+  ['{ move: price, to: price.amount }', 'price', [], ['amount'], false],
+  ['{ move: price, to: price.amount }', 'price', [], [], false],
+  ['{ move: cost, to: price.amount }', 'cost', ['price'], ['amount'], true],
+  ['{ move: cost, to: price.amount }', 'cost', [], ['amount'], false],
+  ['{ nest: [amount], under: price }', 'amount', ['price'], ['amount'], true],
+  ['{ nest: [amount], under: price }', 'amount', [], ['amount'], false],
+  ['{ rename: cost, to: amount }, { move: amount, to: price.amount }', 'cost', ['price'], ['amount'], true],
+  ['{ rename: cost, to: amount }, { move: amount, to: price.amount }', 'cost', [], ['amount'], false],
+])(
+  'a member that V2 has in an object is required in V1 if both are in V2: %s, %s %j %j',
+  async (rules, name, around, inside, isRequired) => {
+    const price = { type: 'object', required: inside, properties: { amount: { type: 'number' } } };
+    const body = { type: 'object', required: around, properties: { price } };
+    const v1 = await v1Body(body, on(rules));
+    expect(v1.properties).toEqual({ [name]: { type: 'number', 'x-change': ['c'] } });
+    expect((v1.required ?? []).includes(name)).toBe(isRequired);
+  },
+);
+
 test('strip adds a deprecated member, and only lets the object have others', async () => {
   const closed = { type: 'object', additionalProperties: false, properties: { name: text } };
   expect(await v1Body(closed, on('{ strip: legacy }'))).toEqual({
@@ -747,7 +768,6 @@ test('a copy is only in V2, and one that a response rule makes only in V1', asyn
   const read = paths['/api/v1/things/{thing}'].get.responses[200].content['application/json'].schema;
   expect(read.properties.data).toEqual({
     type: 'object',
-    required: ['agentId'],
     properties: { agent, agentId: { ...text, 'x-change': ['d'] } },
   });
 });
