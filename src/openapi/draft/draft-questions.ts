@@ -458,7 +458,9 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
     ...book,
     operations: [...operations, ...placed],
     keys: book.keys.flatMap((key) => answeredKey(key, answers)),
-    changes: answeredChanges(book, answers).flatMap((change) => withoutDeclined(change, declined)),
+    changes: keptSources(answeredChanges(book, answers)).flatMap((change) =>
+      withoutDeclined(change, declined),
+    ),
     questions: new Map(questions),
     gone: gone.filter(
       (one) => !answers.has(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone'),
@@ -577,6 +579,41 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
     const inverse = isInverse === true && hasInverse && { isInverse };
     return [{ ...plain, summary, rules, query, headers, response, ...inverse }];
   });
+}
+
+/**
+ * Changes without the rules that leave a member of V2 out of a response which a person has taken it from for one of V1: what is left out
+ * first is lost.
+ */
+function keptSources(changes: readonly ProposedChange[]): readonly ProposedChange[] {
+  const taken = changes.flatMap(({ on, response = [] }) =>
+    response.flatMap(({ texts, isSettled }) =>
+      isSettled === true ? texts.flatMap((line) => sourceIn(line) ?? []).map((path) => ({ on, path })) : [],
+    ),
+  );
+  if (taken.length === 0) return changes;
+  return changes.flatMap((change): readonly ProposedChange[] => {
+    const { response = [] } = change;
+    const isStripped = (path: string, line: string): boolean => line === `{ strip: ${path} }`;
+    const left = response.filter(
+      ({ texts }) =>
+        !taken.some(
+          ({ on, path }) => texts.some((line) => isStripped(path, line)) && isForSame(on, change.on),
+        ),
+    );
+    if (left.length === response.length) return [change];
+    const { rules, query = [], headers = [] } = change;
+    return [rules, query, headers, left].flat().length === 0 ? [] : [{ ...change, response: left }];
+  });
+}
+
+/** The path in V2's response of the value that a rule names for V1, as a rule book writes it. */
+function sourceIn(line: string): string | undefined {
+  return /^\{ (?:rename|move|first): (?<path>"(?:[^"\\]|\\.)*"|[^",]+), /.exec(line)?.groups?.['path'];
+}
+
+function isForSame(one: ProposedChange['on'], other: ProposedChange['on']): boolean {
+  return one === 'every' || other === 'every' || one.some((id) => other.includes(id));
 }
 
 /** The key of the answer to `rule` that has the meaning of `further`, the answer `key` to its part. */

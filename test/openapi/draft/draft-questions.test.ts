@@ -615,14 +615,19 @@ test.each<[gone: string, old: Paths, young: Paths, places: readonly string[]]>([
 });
 
 /** One resource that is created, listed and read, and for which V1 has `kind` and `guest`. */
-function bookings(prefix: string, members: Members): Record<string, unknown> {
+function bookings(
+  prefix: string,
+  members: Members,
+  required: readonly string[] = [],
+): Record<string, unknown> {
   const shape = objectOf({ id: text, ...members });
+  const returned = { ...shape, required };
   return describe(prefix, {
     '/bookings': {
-      get: { operationId: 'list', ...answers({ type: 'array', items: shape }) },
-      post: { operationId: 'make', requestBody: contentOf(shape), ...answers(shape) },
+      get: { operationId: 'list', ...answers({ type: 'array', items: returned }) },
+      post: { operationId: 'make', requestBody: contentOf(shape), ...answers(returned) },
     },
-    '/bookings/{id}': { get: { operationId: 'read', ...answers(shape) } },
+    '/bookings/{id}': { get: { operationId: 'read', ...answers(returned) } },
   });
 }
 
@@ -665,4 +670,36 @@ test.each<[answer: string, summary: string | undefined, rules: readonly string[]
   expect(own.map((line) => line.trim().slice(2)).toSorted()).toEqual(rules.toSorted());
   const said = printed.split('\n').find((line) => /^ {4}summary: .*\bkind\b/.test(line));
   expect(said?.trim()).toBe(summary && `summary: ${summary}`);
+});
+
+test('a member that an answer takes from V2 is not left out before, whatever the answer about new members', async () => {
+  const book = await soundDraft(
+    proposeRuleBook(
+      bookings('/api/v1', { kind: codes('full', 'reduced'), place: text }),
+      bookings('/api/v2', { category: codes('standard', 'concession', 'group'), place: text, tier: text }, [
+        'category',
+        'tier',
+      ]),
+    ),
+  );
+  const questions = draftQuestions(book);
+  const [kind, added] = ['kind is gone?', 'V2 has attributes that V1 never had?'].map((asked) =>
+    questions.find((question) => question.text === asked),
+  );
+  expect(added?.parts[0]?.answers[0]?.lines).toEqual(expect.arrayContaining(['{ strip: category }']));
+  const rulesWith = (key: string): readonly string[] => {
+    const printed = printRuleBook(
+      answeredDraft(
+        book,
+        new Map([
+          [kind?.id ?? '', { chosen: [key] }],
+          [added?.id ?? '', { chosen: ['yes'] }],
+        ]),
+      ),
+    );
+    return printed.split('\n').filter((line) => /^ +- \{ strip: .*(?:category|tier)/.test(line));
+  };
+  expect(rulesWith('yes').join(' ')).toMatch(/category.*tier/);
+  expect(rulesWith('0').join(' ')).toMatch(/tier/);
+  expect(rulesWith('0').join(' ')).not.toMatch(/category/);
 });
