@@ -354,6 +354,11 @@ changes:
       expect(
         await chain(`request: [ ${move} ]`, `request: [ { nest: [tax]${inside}, under: price } ]`),
       ).toEqual([]);
+      const [alone] = await chain(
+        `request: [ { rename: ${path}, to: amount } ]`,
+        `request: [ { nest: [amount]${inside}, under: price } ]`,
+      );
+      expect(alone).toContain(`; write ${move} instead of both`);
       const itself = await messagesIn(
         `version: 2025-01-01\nchanges:\n  - { id: c, summary: s, on: every, request: [ { nest: [price, tax]${inside}, under: price } ] }\n`,
       );

@@ -85,7 +85,9 @@ export const book: Book<NestRule> = {
       if (old !== rule.under) return `nest ${printPath(from)} by its V1 name, and rename it there`;
       // A member cannot nest under its own name.
       const move = printMoveUnder(rule.in, old, young);
-      return `write ${move} instead of the rename, and leave ${printPath([young])} out of the nest`;
+      return rule.members.length > 1
+        ? `write ${move} instead of the rename, and leave ${printPath([young])} out of the nest`
+        : `write ${move} instead of both`;
     },
     fate: (rule) => `then nests under ${printPath([...rule.in, rule.under])}`,
     hasMembers: true,
