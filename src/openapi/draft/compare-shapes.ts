@@ -102,6 +102,8 @@ export type FoundRule =
       readonly to: string;
       /** The conversion that the value needs under its new name. */
       readonly conversions?: readonly Conversion[];
+      /** The values of V1 that V2 has by another name, in an answer that a person gives. */
+      readonly values?: readonly (readonly [from: FoundValue, to: FoundValue])[];
     }
   | {
       readonly rule: 'convert';
@@ -1148,7 +1150,10 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   // V2 has no value for it, unless a person knows that another member has it.
   const unlinked =
     isUnlinked && work.isResponse === true && place.candidate?.under === undefined
-      ? [place.candidate.to].map((to) => renameRule(path, name, to, conversionsOf(v1, name, v2, to)))
+      ? [place.candidate.to].map((to) => {
+          const rename = renameRule(path, name, to, conversionsOf(v1, name, v2, to));
+          return withValues(rename, shape, v2.members.get(to)?.shape);
+        })
       : [];
   const { isDeprecated } = shape;
   const twin = all.length > 0 ? undefined : twinOf(name, shape, place);
@@ -1323,7 +1328,17 @@ function rulesInto(
   ] as const;
   const converted = conversions(...named);
   if (!isCompatible(shape, young) && converted.length === 0) return [];
-  return [converted, ...otherScales(...named)].map((all) => renameRule(path, name, to, all));
+  return [converted, ...otherScales(...named)].map((all) =>
+    withValues(renameRule(path, name, to, all), shape, young),
+  );
+}
+
+/** A rename that a person can choose, with V2's values for those of V1 if both list them: a renamed value that V2 does not know is lost. */
+function withValues(rename: FoundRule, old: Shape | undefined, young: Shape | undefined): FoundRule {
+  if (rename.rule !== 'rename' || rename.conversions !== undefined) return rename;
+  const { spelled, guessed } = findValueMap(old?.values ?? [], young?.values ?? []) ?? {};
+  const values = [...(spelled?.pairs ?? []), ...(guessed?.pairs ?? [])];
+  return values.length === 0 ? rename : { ...rename, values };
 }
 
 /** The rules for a value that is a list in one version only, or a list of other elements: the likeliest first. */

@@ -307,7 +307,12 @@ export function printRule(found: FoundRule): readonly string[] {
     case 'rename': {
       const to = scalar(pathText([found.to]));
       const rename = `{ rename: ${named(found.in, found.member)}, to: ${to} }`;
-      return [rename, ...(found.conversions ?? []).map((one) => printConversion(one, found.in, found.to))];
+      const { conversions = [], values } = found;
+      return [
+        rename,
+        ...conversions.map((one) => printConversion(one, found.in, found.to)),
+        ...(values === undefined ? [] : [printValueMap(values, pathText([found.to]), found.in)]),
+      ];
     }
     case 'convert':
       return found.conversions.map((one) => printConversion(one, found.in, found.member));
@@ -388,7 +393,12 @@ export function printUndone(found: FoundRule, base: Path): readonly string[] {
     case 'rename': {
       const converted = (found.conversions ?? []).toReversed();
       const rename = `{ rename: ${named(path, found.to)}, to: ${scalar(pathText([found.member]))} }`;
-      return [...converted.map((one) => printConversion(undone(one), path, found.to)), rename];
+      const old = found.values?.map(([from, to]) => [to, from] as const);
+      return [
+        ...(old === undefined ? [] : [printValueMap(old, pathText(path, found.to))]),
+        ...converted.map((one) => printConversion(undone(one), path, found.to)),
+        rename,
+      ];
     }
     case 'convert':
       return found.conversions.toReversed().map((one) => printConversion(undone(one), path, found.member));

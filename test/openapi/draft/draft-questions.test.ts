@@ -703,3 +703,33 @@ test('a member that an answer takes from V2 is not left out before, whatever the
   expect(rulesWith('0').join(' ')).toMatch(/tier/);
   expect(rulesWith('0').join(' ')).not.toMatch(/category/);
 });
+
+test.each<[old: object, young: object, map: string | undefined, back: string | undefined]>([
+  [
+    codes('full', 'reduced', 'child'),
+    codes('adult', 'concession', 'child'),
+    '{ map: { full: adult, reduced: concession }, of: category }',
+    '{ map: { adult: full, concession: reduced }, of: category }',
+  ],
+  [
+    codes('full', 'childTicket'),
+    codes('CHILD_TICKET', 'ADULT', 'GROUP'),
+    '{ map: { childTicket: CHILD_TICKET }, of: category }',
+    '{ map: { CHILD_TICKET: childTicket }, of: category }',
+  ],
+  [codes('full', 'reduced'), codes('standard', 'concession', 'group'), undefined, undefined],
+])('a member of values %j that is another one of %j gets its values', async (old, young, map, back) => {
+  const book = await soundDraft(
+    proposeRuleBook(
+      bookings('/api/v1', { kind: old, place: text, guest: text }),
+      bookings('/api/v2', { place: text, level: codes('x', 'y', 'z'), category: young, tier: text }),
+    ),
+  );
+  const all = draftQuestions(book).flatMap(({ parts }) => parts.flatMap((part) => part.answers));
+  const answer = all.find(({ lines }) => lines.includes('{ rename: kind, to: category }'));
+  expect(answer?.lines.filter((line) => line.startsWith('{ map'))).toEqual(
+    map === undefined || back === undefined
+      ? []
+      : [map, back.replace('of: category', 'of: "*.category"'), back],
+  );
+});
