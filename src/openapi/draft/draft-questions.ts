@@ -1,4 +1,4 @@
-import { type FoundRule, isProposed, localKey, PROPOSED_FROM } from './compare-shapes.ts';
+import { type FoundRule, isProposed, localKey, pathText, PROPOSED_FROM } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import {
   ANYWHERE,
@@ -592,7 +592,7 @@ function keptSources(changes: readonly ProposedChange[]): readonly ProposedChang
     ),
   );
   if (taken.length === 0) return changes;
-  return changes.flatMap((change): readonly ProposedChange[] => {
+  return changes.map(withoutFilled(changes)).flatMap((change): readonly ProposedChange[] => {
     const { response = [] } = change;
     const isStripped = (path: string, line: string): boolean => line === `{ strip: ${path} }`;
     const left = response.filter(
@@ -605,6 +605,30 @@ function keptSources(changes: readonly ProposedChange[]): readonly ProposedChang
     const { rules, query = [], headers = [] } = change;
     return [rules, query, headers, left].flat().length === 0 ? [] : [{ ...change, response: left }];
   });
+}
+
+/**
+ * Takes `inverse` from a change that only gives V2 a value for lack of one, in a member that has V1's by a person's answer: the inverse
+ * would leave the member out of responses.
+ */
+function withoutFilled(changes: readonly ProposedChange[]): (change: ProposedChange) => ProposedChange {
+  const filledBy = changes.flatMap(({ on, rules }) =>
+    rules.flatMap(({ found, isSettled }) => {
+      if (isSettled !== true || (found.rule !== 'rename' && found.rule !== 'move')) return [];
+      return [{ on, path: pathText([...found.in, ...(found.rule === 'rename' ? [found.to] : found.to)]) }];
+    }),
+  );
+  return (change) => {
+    const { isInverse, ...rest } = change;
+    const isFilled = change.rules.every(
+      ({ found }) =>
+        found.rule === 'default' &&
+        filledBy.some(
+          ({ on, path }) => path === pathText(found.in, found.member) && isForSame(on, change.on),
+        ),
+    );
+    return isInverse === true && isFilled ? rest : change;
+  };
 }
 
 /** The path in V2's response of the value that a rule names for V1, as a rule book writes it. */

@@ -733,3 +733,37 @@ test.each<[old: object, young: object, map: string | undefined, back: string | u
       : [map, back.replace('of: category', 'of: "*.category"'), back],
   );
 });
+
+test('a default for a member that an answer fills does not leave it out of responses', async () => {
+  const of = (prefix: string, members: Members, required: readonly string[]): Record<string, unknown> => {
+    const shape = { ...objectOf({ id: text, place: text, ...members }), required };
+    return describe(prefix, {
+      '/bookings': { post: { operationId: 'make', requestBody: contentOf(shape), ...answers(shape) } },
+    });
+  };
+  const book = await soundDraft(
+    proposeRuleBook(
+      of('/api/v1', { kind: codes('full', 'reduced') }, ['kind']),
+      of('/api/v2', { category: codes('standard', 'concession', 'group'), tier: text }, ['category']),
+    ),
+  );
+  const questions = draftQuestions(book);
+  const asked = (wanted: string): string => questions.find((one) => one.text === wanted)?.id ?? '';
+  const bookWith = async (kind: string): ReturnType<typeof bookIn> =>
+    bookIn(
+      printRuleBook(
+        answeredDraft(
+          book,
+          new Map([
+            [asked('kind is gone?'), { chosen: [kind] }],
+            [asked('category is required?'), { chosen: ['yes'], value: 'standard' }],
+          ]),
+        ),
+      ),
+    );
+  const responsesOf = ({ changes }: Awaited<ReturnType<typeof bookIn>>): string =>
+    JSON.stringify(changes.map(({ response }) => response));
+  expect(responsesOf(await bookWith('0'))).toContain('"rename"');
+  expect(responsesOf(await bookWith('0'))).not.toContain('"inverse"');
+  expect(responsesOf(await bookWith('yes'))).toContain('"inverse"');
+});
