@@ -1,3 +1,4 @@
+import { rulesHash } from '../rules/hash.ts';
 import type { Modes } from '../rules/rollout.ts';
 import { type RolloutTarget, shown } from './rollout-state.ts';
 import type { RolloutSubject } from './modes-in-force.ts';
@@ -183,10 +184,11 @@ type Count = { -readonly [Name in Counter]: number } & {
   readonly refusals: Map<string, number>;
 };
 
-/** Counts dry runs under the rule book in force; starts again under another one, which makes other bodies. */
+/** Counts dry runs under the rules in force; starts again under others, which make other bodies. */
 export class BodyCheckTally {
   private readonly counts = new Map<string, Count>();
-  private ruleBook = '';
+  /** See {@link rulesHash}. */
+  private rules = '';
 
   /** Adds an exchange, unless V1's status (0, 5xx) says nothing about the body. */
   add({ ruleBook, client, operation, status, bytesIn, would }: DryRunResult): void {
@@ -219,7 +221,7 @@ export class BodyCheckTally {
     increment(count.pointers, at, 1);
   }
 
-  /** Adds the counts of another tally under the same rule book. */
+  /** Adds the counts of another tally under the same rules. */
   merge(ruleBook: string, counts: readonly BodyCheckCount[]): void {
     this.begin(ruleBook);
     for (const { operation, client, pointers, refusals, ...numbers } of counts) {
@@ -230,9 +232,9 @@ export class BodyCheckTally {
     }
   }
 
-  /** Counts under the rule book with this hash, those with the most faults first. */
+  /** Counts under the rules of the book with this hash, those with the most faults first. */
   list(ruleBook: string): readonly BodyCheckCount[] {
-    if (ruleBook !== this.ruleBook) return [];
+    if (rulesHash(ruleBook) !== this.rules) return [];
     return [...this.counts.values()]
       .map(({ subject: { operation, client }, pointers, refusals, ...count }) => ({
         ...(operation === undefined ? {} : { operation }),
@@ -245,9 +247,10 @@ export class BodyCheckTally {
   }
 
   private begin(ruleBook: string): void {
-    if (ruleBook === this.ruleBook) return;
+    const rules = rulesHash(ruleBook);
+    if (rules === this.rules) return;
     this.counts.clear();
-    this.ruleBook = ruleBook;
+    this.rules = rules;
   }
 
   private countOf({ operation, client }: RolloutSubject): Count {

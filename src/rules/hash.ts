@@ -18,11 +18,29 @@ import {
   templateShape,
 } from './rule.ts';
 
+/** Digits of a hash, and those of them that are the same for two books with the same rules. */
+const DIGITS = 16;
+const RULE_DIGITS = 8;
+
 /**
- * Computes the first 16 hex digits of the SHA-256 of a rule book's effect. Summaries, assumptions, the order of operations and
- * the names of path parameters have no effect, so they do not change the hash.
+ * Computes the 16 hex digits that identify a rule book's effect, from SHA-256. Summaries, assumptions, the order of operations and the
+ * names of path parameters have no effect, so they do not change the hash. Modes and the dates of V1's end change only its second half:
+ * see {@link rulesHash}.
  */
 export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string> {
+  const { rollout: _, ...rules } = book;
+  const own = await digestOfMeaning(rules);
+  return book.rollout === undefined
+    ? own
+    : own.slice(0, RULE_DIGITS) + (await digestOfMeaning(book)).slice(0, DIGITS - RULE_DIGITS);
+}
+
+/** The part of a rule book's hash that identifies what it does to requests: what was learned from dry runs holds as long as it is the same. */
+export function rulesHash(hash: string): string {
+  return hash.slice(0, RULE_DIGITS);
+}
+
+async function digestOfMeaning(book: Omit<RuleBook, 'hash'>): Promise<string> {
   const meaning = JSON.stringify([
     book.version ?? null,
     book.operations
@@ -60,7 +78,7 @@ export async function hashRuleBook(book: Omit<RuleBook, 'hash'>): Promise<string
     ...lookupMeaning(book.limits),
     ...(book.modules === undefined ? [] : [{ modules: book.modules }]),
   ]);
-  return digestOf(new TextEncoder().encode(meaning), 8);
+  return digestOf(new TextEncoder().encode(meaning), DIGITS / 2);
 }
 
 function lookupMeaning(limits: RuleBookLimits): readonly unknown[] {

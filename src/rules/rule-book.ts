@@ -210,7 +210,7 @@ export interface RuleBook {
   readonly rollout?: Rollout;
   /** The modules that operations name as their `transform`, by path; absent for none, and until they are loaded. */
   readonly modules?: Readonly<Record<string, TransformSource>>;
-  /** The first 16 hex digits of the SHA-256 of the book's meaning, regardless of comments, order of keys and spelling. */
+  /** 16 hex digits of the book's meaning (SHA-256), regardless of comments, order of keys and spelling; the first 8 are those of its rules. */
   readonly hash: string;
 }
 

@@ -187,7 +187,7 @@ test.each<
     const packed = readClient(new FieldReader(packClient(tally.clients.get(CLIENT) ?? new ClientTally(0))));
     expect(packed.bodyChecks.under()).toEqual(tally.clients.get(CLIENT)?.bodyChecks.under());
     // A rule book in force that no request met yet has no figure.
-    const renewed = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', ruleBook: 'the one after' });
+    const renewed = makeReport(tally, { now: '2026-11-22T00:00:00.000Z', ruleBook: 'a later one' });
     expect(renewed.clients.map((one) => clientWouldFail(one))).toEqual(['']);
   },
 );

@@ -219,3 +219,21 @@ describe('refusals of the gateway itself', () => {
     expect(faultAfter(adds)).toBeUndefined();
   });
 });
+
+test('dry runs count until rules change, not when dates do', () => {
+  const tally = new BodyCheckTally();
+  const run = (ruleBook: string): void =>
+    tally.add({
+      ruleBook,
+      status: 200,
+      bytesIn: 5,
+      would: { verdict: 'rewritten', v2: 'invalid', at: '/a' },
+    });
+  const counted = (ruleBook: string): readonly number[] => tally.list(ruleBook).map(({ invalid }) => invalid);
+  run('0123456700000000');
+  expect([counted('0123456700000000'), counted('01234567ffffffff')]).toEqual([[1], [1]]);
+  run('01234567ffffffff');
+  expect(counted('0123456700000000')).toEqual([2]);
+  run('7654321000000000');
+  expect([counted('01234567ffffffff'), counted('7654321000000000')]).toEqual([[], [1]]);
+});

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { sources } from './arbitrary-source.ts';
+import { rulesHash } from '../../src/rules/hash.ts';
 import { bookIn } from './reading.ts';
 
 const TEXT = `version: 2025-01-01
@@ -245,3 +246,30 @@ function turned(value: unknown): unknown {
 async function hashOf(source: string): Promise<string> {
   return (await bookIn(source)).hash;
 }
+
+const DATES = "deprecation: '2026-12-01', sunset: { at: '2027-06-30', after: gone }";
+const RULES = '{ id: n, summary: N., on: [a], request: [{ rename: r, to: s }] }';
+
+test.each<[what: string, one: string, other: string, isSame: boolean]>([
+  ['dates that are declared', '', DATES, true],
+  ['dates that move', DATES, DATES.replace('2027', '2028'), true],
+  [
+    'a brownout',
+    DATES,
+    `${DATES}, brownouts: [{ id: x, from: '2027-01-05T10:00:00Z', until: '2027-01-05T11:00:00Z' }]`,
+    true,
+  ],
+  ['a mode', '', 'modes: { default: { canary: 5 } }', true],
+  ['a release', '', 'version: 2025-01-01', false],
+  ['a policy', DATES, `${DATES}, policies: { malformed: forward }`, false],
+])('%s: whether the rules keep their part of the hash', async (_, one, other, isSame) => {
+  const [before, after] = await Promise.all(
+    [one, other].map((more) =>
+      bookIn(`{ operations: { a: POST /a }, changes: [${RULES}]${more === '' ? '' : `, ${more}`} }`),
+    ),
+  );
+  if (before === undefined || after === undefined) throw new Error('there are two books');
+  expect(after.hash).not.toBe(before.hash);
+  expect(rulesHash(after.hash) === rulesHash(before.hash)).toBe(isSame);
+  expect([before.hash, after.hash].every((hash) => /^[0-9a-f]{16}$/.test(hash))).toBe(true);
+});

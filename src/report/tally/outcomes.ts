@@ -2,6 +2,7 @@ import { generalPointer } from '../../json/pointer.ts';
 import { sentTo } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import { isOfErrors } from '../../rules/kinds/errors.ts';
+import { rulesHash } from '../../rules/hash.ts';
 import { changesValue, isUnwrapping } from '../../rules/kinds/kinds.ts';
 import { counted } from '../text.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
@@ -114,13 +115,14 @@ export interface CheckedBook {
 /** Maximum rule books of one client, those with the latest dry runs: replicas take a new one at different times. */
 export const MAX_CHECKED_BOOKS = 4;
 
-/** Counts the checks of one client's bodies by the rule book's hash, because other rules make other bodies, and by operation. */
+/** Counts the checks of one client's bodies by the hash of the rules, because other rules make other bodies, and by operation. */
 export class BodyCheckCounts {
+  /** By {@link rulesHash}. */
   readonly books = new Map<string, CheckedBook>();
 
   /** The counts under one rule book; without a hash, under that of the latest dry run. */
   under(ruleBook = this.latest?.ruleBook): ReadonlyMap<string, BodyCheckSums> {
-    return (ruleBook === undefined ? undefined : this.books.get(ruleBook)?.all) ?? new Map();
+    return (ruleBook === undefined ? undefined : this.books.get(rulesHash(ruleBook))?.all) ?? new Map();
   }
 
   /** The rule book of the latest dry run, and its time. */
@@ -131,9 +133,10 @@ export class BodyCheckCounts {
 
   /** The counts of one rule book, new if there are none yet; if there are too many, the oldest is dropped. */
   bookOf(ruleBook: string, time: string): CheckedBook {
-    const book = this.books.get(ruleBook) ?? { last: '', all: new Map<string, BodyCheckSums>() };
+    const rules = rulesHash(ruleBook);
+    const book = this.books.get(rules) ?? { last: '', all: new Map<string, BodyCheckSums>() };
     if (time > book.last) book.last = time;
-    this.books.set(ruleBook, book);
+    this.books.set(rules, book);
     for (const [oldest] of this.books.size > MAX_CHECKED_BOOKS ? this.byTime().slice(MAX_CHECKED_BOOKS) : [])
       this.books.delete(oldest);
     return book;

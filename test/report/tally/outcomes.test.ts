@@ -7,6 +7,7 @@ import { digestMarkdown, digests } from '../../../src/report/guide/guide-text.ts
 import { reportCsv, reportMarkdown } from '../../../src/report/report-text.ts';
 import { makeReport, type Report } from '../../../src/report/report.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
+import { BodyCheckCounts } from '../../../src/report/tally/outcomes.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import { v1TallyEntry } from '../../support/v1-tally-entry.ts';
 
@@ -142,3 +143,22 @@ const CALLS = 11;
 function fail(): never {
   throw new Error('no such client');
 }
+
+test('the checks of a client count until rules change, not when dates do', () => {
+  const checks = new BodyCheckCounts();
+  const run = (ruleBook: string, minute: number): void =>
+    checks.add('make', {
+      ...v1TallyEntry('c', `2026-11-20T12:0${minute}:00.000Z`),
+      ruleBook,
+      origin: 'v1',
+      would: { verdict: 'rewritten', v2: 'invalid', at: '/a' },
+    });
+  const counted = (ruleBook: string): number | undefined => checks.under(ruleBook).get('make')?.invalid;
+  run('0123456700000000', 1);
+  run('01234567ffffffff', 2);
+  expect([counted('0123456700000000'), counted('01234567ffffffff'), counted('7654321000000000')]).toEqual([
+    2,
+    2,
+    undefined,
+  ]);
+});
