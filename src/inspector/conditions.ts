@@ -265,7 +265,8 @@ function outageCondition(operations: readonly TroubleNow[], facts: ConditionFact
   };
   const isOver = outage.responded >= RECOVERED || operations.every((one) => one.until !== undefined);
   const since = new Date(outage.since).toISOString();
-  const isServed = operations.every(({ isBack }) => isBack === true);
+  const isAskedNow = facts.rollout && askedIn(facts.rollout, facts.now);
+  const isServed = isAskedNow !== undefined && operations.every((one) => !isAskedNow('v2', one.operation));
   return {
     about: 'v2',
     level: 'note',
@@ -409,7 +410,7 @@ function leftCondition(
       ? 'V1 has ended since'
       : recent[other].inARow.last > last
         ? `${other.toUpperCase()} has served since`
-        : 'no request goes to it now';
+        : 'no request has gone to it since';
   // What the last request showed is not said twice.
   const contact = about === 'v2' ? facts.stats.v2Contact : facts.stats.v1Contact;
   const isNews = contact !== undefined || (facts.lastResponses?.[about] ?? 0) > last;

@@ -266,6 +266,22 @@ describe('the verdict', () => {
       'bad: V2 has failed since 2026-11-29T08:01:41.000Z, so the circuit is open: requests to it get 503 until it responds to a probe. 60 of 111 requests for V2 failed in the last two minutes; 40 of these were not sent, because its circuit was open.',
     ],
     [
+      'V2 was gone, and V1 has served all of its operations for a while',
+      (all) =>
+        outage(all)
+          .see(25, { ...ON_V1, operation: 'a' })
+          .see(25, { ...ON_V1, operation: 'b' })
+          .verdict({
+            ...OBSERVED,
+            stats: {
+              breaker: 'closed',
+              droppedLogLines: 0,
+              v2Contact: { isAway: false, since: START + 170_000 },
+            },
+          }),
+      `note: ${OUTAGE_WORDS} V1 serves them now. V2 has accepted connections again since 2026-11-29T08:02:50.000Z; nobody has asked it since.`,
+    ],
+    [
       'V2 was gone, V1 served for a moment, and everything was migrated again before the first request',
       (all) =>
         outage(all)
@@ -372,7 +388,7 @@ describe('the verdict', () => {
     [
       'V2 failed for all requests, which then went to V1, and none has come since',
       (all) => all.see(9, { ...FAILS, operation: undefined }).verdict(OBSERVED),
-      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; no request goes to it now. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
+      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; no request has gone to it since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
     ],
     [
       'V2 was well, and V1 has served since',
