@@ -149,7 +149,11 @@ export function responseChanges(
     );
     const rules = new Set(inverted.flatMap((change) => change.rules.map(({ found: rule }) => ruleKey(rule))));
     const renames = inverted.flatMap((change) => change.rules.filter(isProposed).map((rule) => rule.found));
-    const own = findings.filter(({ found: rule }) => !rules.has(ruleKey(below(rule, base))));
+    const isLeft = (rule: FoundRule): boolean => !rules.has(ruleKey(below(rule, base)));
+    // The question about requests also decides about responses: a second rename of the same member would have no effect.
+    const own = findings
+      .filter(({ found: rule }) => isLeft(rule))
+      .map(({ others, ...finding }) => ({ ...finding, ...(others && { others: others.filter(isLeft) }) }));
     return {
       id: operation.id,
       findings: own.map((finding) =>

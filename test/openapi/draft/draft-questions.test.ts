@@ -767,3 +767,32 @@ test('a default for a member that an answer fills does not leave it out of respo
   expect(responsesOf(await bookWith('0'))).not.toContain('"inverse"');
   expect(responsesOf(await bookWith('yes'))).toContain('"inverse"');
 });
+
+test('responses do not offer again what the answer about requests does in them', async () => {
+  const tickets = (prefix: string, sent: Members, more: Members): Record<string, unknown> => {
+    const [request, response] = [objectOf(sent), objectOf({ id: number, ...sent, ...more })];
+    return describe(prefix, {
+      '/tickets': {
+        get: { operationId: 'list', ...answers({ type: 'array', items: response }) },
+        post: { operationId: 'make', requestBody: contentOf(request), ...answers(response) },
+      },
+    });
+  };
+  const book = await soundDraft(
+    proposeRuleBook(
+      tickets('/api/v1', { exhibition_id: number, visitor: text, seats: text, kind: text }, { status: text }),
+      tickets('/api/v2', { show_id: number, visitor: text, seats: text, category: text }, { state: text }),
+    ),
+  );
+  const given = new Map(
+    draftQuestions(book).map(({ id, parts }) => {
+      const chosen = parts.map(
+        ({ answers: all }) => all.find(({ lines: [line = ''] }) => line.includes('rename'))?.key ?? 'no',
+      );
+      return [id, { chosen }] as const;
+    }),
+  );
+  const renames = printRuleBook(answeredDraft(book, given)).match(/\{ rename: [^}]*exhibition_id[^}]*\}/g);
+  expect(renames).toEqual(['{ rename: exhibition_id, to: show_id }']);
+  await bookIn(printRuleBook(answeredDraft(book, given)));
+});
