@@ -1,44 +1,7 @@
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
-import type { RequestRuleName, ResponseRuleName } from '../rules/kinds/words.ts';
+import { RULE_NAMES } from '../rules/kinds/names.ts';
 import { editCount, errorName, errorsOf, errorValue, modeOf, sentTo, type Entry } from './entry.ts';
-
-/**
- * Every kind of rule, as its type requires. The names alone: the kinds themselves, with all that they do, would be a tenth of the page,
- * which completes filters.
- */
-const RULES: Readonly<Record<RequestRuleName | ResponseRuleName, true>> = {
-  unwrap: true,
-  nest: true,
-  rename: true,
-  strip: true,
-  only: true,
-  map: true,
-  set: true,
-  default: true,
-  move: true,
-  copy: true,
-  list: true,
-  entries: true,
-  unlist: true,
-  join: true,
-  split: true,
-  scale: true,
-  quote: true,
-  unquote: true,
-  prefix: true,
-  unprefix: true,
-  date: true,
-  unnest: true,
-  alias: true,
-  flatten: true,
-  deprecations: true,
-  errors: true,
-  first: true,
-  lookup: true,
-};
-
-const RULE_NAMES: readonly string[] = Object.keys(RULES);
 
 /** A filter over entries, parsed from text. */
 export interface Filter {

@@ -22,14 +22,12 @@ const src = fileURLToPath(new URL('../../../src/', import.meta.url));
 
 const NAMES = [...new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES])].join('|');
 
-/** What has to name rules, mostly because it writes them. */
+/** What writes rules, and so has to name them. */
 const WRITERS: Readonly<Record<string, string>> = {
   'openapi/draft/': 'a draft proposes rules to a person, of few kinds, in a form of its own',
   'cli/draft/merge-rule-book.ts': 'it asks which proposals a book has already',
   'cli/report/report.ts': 'the census proposes strip',
   'cli/demo/tour.ts': 'the tour takes what the census proposes',
-  'rewrite-log/filter.ts':
-    'the page completes filters without the kinds; the type of the table has it complete',
 };
 
 /** True for the text of a module that asks a rule for the name of its kind, or has a table of such names. */
@@ -45,7 +43,7 @@ const MODULES = globSync('**/*.{ts,tsx}', { cwd: src })
   .filter((file) => !file.startsWith('rules/kinds/'))
   .map((file) => ({ file, names: namesKinds(readFileSync(src + file, 'utf8')) }));
 
-test('only the modules of kinds and the code that has to name rules know a kind by its name', () => {
+test('only the modules of kinds and the code that writes rules know a kind by its name', () => {
   const writers = Object.keys(WRITERS);
   const others = MODULES.filter(({ file }) => !writers.some((writer) => file.startsWith(writer)));
   expect(others.flatMap(({ file, names }) => (names ? [file] : []))).toEqual([]);
