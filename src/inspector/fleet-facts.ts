@@ -145,7 +145,8 @@ export function addFacts(
     operations: [
       ...Map.groupBy(
         all.flatMap((one) => one.operations),
-        ({ operation }) => operation,
+        // Clients that always fail stay apart from an outage of their operation, which lasts until V2 has served it again.
+        ({ operation, clients }) => `${operation} ${clients === undefined}`,
       ).values(),
     ]
       .map((troubles) => troubleOf(troubles, all, rule))

@@ -235,3 +235,26 @@ describe('the facts of replicas', () => {
     },
   );
 });
+
+test('clients that always fail stay apart from the outage of their operation', () => {
+  const health = new OperationHealth();
+  const traffic = new WatchedTraffic((entry, time, answer) => {
+    health.add(entry, time, answer);
+  });
+  traffic.see(30).see(10, { status: 502, failure: 'upstream-unreachable', verdict: 'refused' });
+  for (let round = 0; round < 6; round += 1) traffic.see(9, { client: OTHER }).see(1, { status: 422 });
+  const { operations } = addFacts(
+    { ...WELL, operations: health.troubles(traffic.now) },
+    [WELL],
+    DEFAULT_ROLLBACK,
+  );
+  const told = operations.map(({ clients, client, requests, failed, unanswered }) => ({
+    clients,
+    client,
+    requests,
+    failed,
+    unanswered,
+  }));
+  expect(told).toContainEqual({ clients: 1, client: ACME, requests: 6, failed: 6, unanswered: 0 });
+  expect(told).toContainEqual(expect.objectContaining({ clients: undefined, unanswered: 10 }));
+});
