@@ -204,7 +204,9 @@ async function printGuide(
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;
   const guide = new Guide(client.toLowerCase());
-  const read = new LineTally({ add: () => undefined });
+  // The requests of all clients show which members V2 does not know.
+  const tally = new Tally();
+  const read = new LineTally(tally);
   for (const file of files) read.begin(nameOf(file));
   const unread = await readAll(files, (bytes, file) => {
     read.add(bytes, nameOf(file));
@@ -222,7 +224,8 @@ async function printGuide(
   const foreign = read.books.faultOf(givenBook(book));
   if (foreign !== undefined) return { fault: foreign };
   const { ruleBook } = book.rules;
-  const document = guide.document(ruleBook, clientNames(ruleBook, names).get(only));
+  const { strips } = tally.census.result(undefined, ruleBook);
+  const document = guide.document(ruleBook, clientNames(ruleBook, names).get(only), undefined, strips);
   if (into !== undefined) return writeSkill(document, into);
   await write(printedGuide(document, format));
   return undefined;

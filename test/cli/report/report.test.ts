@@ -70,6 +70,38 @@ test('does not change a rule book that it cannot read or would make invalid', as
   expect(readFileSync(path, 'utf8')).toBe(SHIPPED);
 });
 
+test('the guide of a client leaves out what V2 does not know by the requests of all', async () => {
+  const log = join(temporaryFolder('unknown-member'), 'rewrite.log');
+  const dryRun = (
+    client: string,
+    attributes: readonly string[],
+    v2: 'valid' | 'invalid',
+    n: number,
+  ): string =>
+    entryLine({
+      ...sampleEntry(n, Date.UTC(2026, 10, 21)),
+      client,
+      operation: 'create_client',
+      path: '/api/v1/clients',
+      bytesIn: 40,
+      mode: 'observe',
+      verdict: 'passed',
+      edits: [],
+      attributes,
+      origin: 'v1',
+      status: 201,
+      would: { verdict: 'unchanged', v2, ...(v2 === 'invalid' ? { at: '/reference' } : {}) },
+    });
+  const own = '3fa94c1d0e5b7a21';
+  const lines = [1, 2, 3].map((n) => dryRun(own, ['/name', '/reference'], 'invalid', n));
+  writeFileSync(log, [...lines, dryRun('aaaa4c1d0e5b7a21', ['/name'], 'valid', 4)].join(''));
+  writeFileSync(path, SHIPPED);
+  const { out } = await commandRun(['report', log, '--guide', '--client', '3fa9', '--rules', path]);
+  expect(out).toContain(
+    "`reference` is not known to V2: leave it out \\(sent 3×, V2's schema refused it 3×, V1 accepted it 3×, V2 or its schema accepted requests without it\\).",
+  );
+});
+
 test('no statement is made about a log by the rule book of another API', async () => {
   const folder = temporaryFolder('foreign-log');
   const log = join(folder, 'rewrite.log');
