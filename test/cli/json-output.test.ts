@@ -58,8 +58,8 @@ async function both(
 
 test('replay prints the counts that it prints for people, with the same exit codes', async () => {
   const recorded = await both('replay', 'record', '--log', LOG, '--out', FIXTURE);
-  const [, requests, different] = /^Recorded (\d+) requests, (\d+) different/.exec(recorded.text) ?? [];
-  expect(recorded.json).toEqual({ requests: Number(requests), different: Number(different), out: FIXTURE });
+  const [, requests, distinct] = /^Recorded (\d+) requests, (\d+) distinct/.exec(recorded.text) ?? [];
+  expect(recorded.json).toEqual({ requests: Number(requests), different: Number(distinct), out: FIXTURE });
   const checked = await both('replay', 'check', FIXTURE, '--rules', RULES);
   const [, changed] = /^(\d+) of \d+ requests change/.exec(checked.text) ?? [];
   expect(checked.json).toMatchObject({ requests: Number(requests), changed: Number(changed) });
