@@ -2059,6 +2059,7 @@ function mentionsName(described: string, name: string): boolean {
   const beside = `(?<!\\b(?:same|known|called) )\\b(?:as|with|if|when|unless|for) (?:the )?[\`'"]?${escaped}(?![\\w-])`;
   const text = described.replaceAll(new RegExp(beside, 'g'), '');
   if (wordsOf(name).length > 1) return new RegExp(`(?<![\\w-])${escaped}(?![\\w-])`).test(text);
+  // Not proven linear: the same, with words that stand before a former name.
   return new RegExp(
     `[\`'"]${escaped}[\`'"]|\\b(?:[Ff]ormerly|[Pp]reviously|[Ww]as|called|[Rr]eplaces|[Ii]nstead of|[Oo]ld name:?) (?:the )?${escaped}(?![\\w-])`,
   ).test(text);

@@ -454,7 +454,10 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   ).toContain(reason);
 
   // Under another rule book everybody is judged anew, everywhere: what came to light under the last one says nothing about it.
-  await writeFile(rules, `${await readFile(rules, 'utf8')}deprecation: 2099-01-01\n`);
+  await writeFile(
+    rules,
+    (await readFile(rules, 'utf8')).replace(/^operations:\n/m, 'operations:\n  unused: GET /unused\n'),
+  );
   await until(async () =>
     (await (await fetch(`${gateway.adminOrigin}/rollout`)).text()).includes('"kind":"rule-book"'),
   );
@@ -521,7 +524,9 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   // Dates of the rule book and the plan are in the rule book's zone, whatever the reader's is.
   await session.send('Emulation.setTimezoneOverride', { timezoneId: 'Australia/Brisbane' });
   await page.goto(`${gateway.adminOrigin}/?view=clients`);
-  await page.getByText(/^V1 ends on 30 Jun 2099 10:00, .*: V1 requests get 410 from then on\.$/).waitFor();
+  await page
+    .getByText(/^V1 ends on 30 Jun 2099 10:00 GMT\+10, .*: V1 requests get 410 from then on\.$/)
+    .waitFor();
   await page.getByText(/^Brownout first is to come: 100 % get 410, from 1 Jan 2099 11:00 GMT\+11/).waitFor();
   // The picture says the same in few words, each date on a line of its own.
   const dates = page.locator('.timeline li');

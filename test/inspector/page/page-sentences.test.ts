@@ -214,7 +214,10 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   const folder = temporaryFolder('sentences');
   const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
   const rules = join(folder, 'rules.yaml');
-  writeFileSync(rules, `${shipped}\nsunset: 2099-06-30\ndeprecation: 2026-01-01\n`);
+  writeFileSync(
+    rules,
+    `${shipped}\nsunset: 2099-06-30\ndeprecation: 2026-01-01\nmodes: { operations: { create_client: observe } }\n`,
+  );
   const beside = await gatewayOfTest({
     rules,
     upstream: v2.origin,
@@ -231,10 +234,10 @@ test('the rollout says what it lacks, and what V1 responses announce', async () 
   await page.getByRole('navigation').getByRole('link', { name: 'Clients' }).click();
   await expect
     .poll(text)
-    .toContain('V1 ends on 30 Jun 2099 00:00, as its responses announce: no request gets 410 for it.');
+    .toContain('V1 ends on 30 Jun 2099 00:00 UTC, as its responses announce: no request gets 410 for it.');
   await expect
     .poll(() => text())
-    .toContain('V1 has been deprecated since 1 Jan 00:00, as its responses announce.');
+    .toContain('V1 has been deprecated since 1 Jan 00:00 UTC, as its responses announce.');
   // The log of this gateway is off: it has no plan, and says so.
   await expect.poll(text).toContain('No plan: this gateway writes no log file.');
 });
