@@ -9,7 +9,7 @@ import type {
   ServiceOutage,
 } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
-import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/operation-health.ts';
+import { RECOVERED, type OperationTrouble, type TroubleEvidence } from '../rewrite-log/operation-health.ts';
 import { isAsked } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { FleetFacts } from './fleet-facts.ts';
@@ -105,14 +105,11 @@ export interface FleetOf extends Pick<FleetFacts, 'replicas' | 'broken' | 'ruleB
 
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
 
-/** Minutes over which a service is evaluated: the current one, which may have just begun, and the one before. */
+/** Minutes over which a service is evaluated. */
 export const RECENT_MINUTES = 2;
 
 /** Minimum requests for a share of failures to be meaningful. */
 const ENOUGH = 5;
-
-/** Successive requests without a failure after which a service counts as recovered. */
-const RECOVERED = 20;
 
 /** Percentages of failed requests from which a service fails at times, or fails. */
 const TROUBLE = 5;
@@ -445,14 +442,12 @@ function contactWords(about: 'v1' | 'v2', { stats, lastResponses = {}, now }: Co
     return `${name} accepts no connection: the gateway keeps trying, and the circuit closes once it succeeds.`;
   const at = lastResponses[about];
   if (breaker !== 'closed')
-    return `Nobody asks ${name} now, so it is not known whether it responds; the circuit closes with the first response.`;
-  const last = at === undefined ? undefined : `at ${new Date(at).toISOString()}, ${agoWords(now - at)}`;
+    return `It is not known whether ${name} responds; the circuit closes with the first response.`;
   if (contact !== undefined && contact.since > (at ?? 0))
-    return `${name} has accepted connections again since ${new Date(contact.since).toISOString()}; nobody has asked it since.`;
-  if (last === undefined) return `Nobody asks ${name} now, so it is not known whether it responds.`;
-  return now - (at ?? 0) < RECENT_MINUTES * MINUTE_MS
-    ? `${name} responded last ${last}.`
-    : `${name} responded last ${last}; nobody asks it now.`;
+    return `${name} has accepted connections again since ${new Date(contact.since).toISOString()}; it has had no request since.`;
+  if (at === undefined) return `It is not known whether ${name} responds.`;
+  const last = `${name} responded last at ${new Date(at).toISOString()}, ${agoWords(now - at)}`;
+  return now - at < RECENT_MINUTES * MINUTE_MS ? `${last}.` : `${last}; no request goes to it now.`;
 }
 
 function agoWords(milliseconds: number): string {

@@ -2,7 +2,8 @@ import type { Answer } from '../rewrite-log/answers.ts';
 import type { TallyEntry } from '../report/tally/tally-entry.ts';
 import { errorValue, isOfV1, isOutage, statusFrom } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import type { IsAsked } from '../rewrite-log/history.ts';
+import { type IsAsked, PAUSE_MS } from '../rewrite-log/history.ts';
+import { RECOVERED } from '../rewrite-log/operation-health.ts';
 
 /** `new`: first seen within the last hour; `again`: back after it was over; `lasting`: for more than an hour; `over`: ended within the last hour. */
 export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
@@ -75,12 +76,8 @@ export interface ProblemsView {
 const MAX_PROBLEMS = 300;
 const MAX_CLIENTS = 1000;
 
-/** A problem is over after so many successive responses of the operation without it, and this many times its longest pause. */
-const RECOVERED = 20;
+/** A problem is over after {@link RECOVERED} responses of the operation without it, and after this many times its longest pause. */
 const PAUSE_FACTOR = 2;
-
-/** Milliseconds within which a problem that seemed to be over goes on as the same one. */
-const PAUSE_MS = 600_000;
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;

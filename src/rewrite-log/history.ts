@@ -11,6 +11,7 @@ import {
   type Verdict,
 } from './entry.ts';
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
+import { RECOVERED } from './operation-health.ts';
 
 /** Outcome of an exchange; `v1` is a V1 request that was forwarded to V1 unchanged. */
 export type HourOutcome = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'v1';
@@ -161,12 +162,11 @@ interface Row extends InARow {
 const MINUTE_MS = 60_000;
 const SLICE_MS = 10_000;
 
-/** A service is back after so many responses, and another outage begins so many milliseconds after the last one. */
-const RECOVERED = 20;
-const PAUSE_MS = 600_000;
+/** Milliseconds within which a problem or an outage that seemed to be over goes on as the same one. */
+export const PAUSE_MS = 600_000;
 
 /** Slices of a little more than two minutes. */
-const MAX_SLICES = 13;
+const SLICES = 13;
 
 /** Bins of about 10 % each from 10 µs up; the last one includes everything beyond a day. */
 const BINS = 242;
@@ -194,7 +194,8 @@ export class History {
     v1: { failed: false, requests: 0, since: 0, last: 0, calls: new Map() },
     v2: { failed: false, requests: 0, since: 0, last: 0, calls: new Map() },
   };
-  private readonly slices: Slice[] = [];
+  /** Each slice is at the place of its start modulo the length. */
+  private readonly ringOfSlices = Array.from({ length: SLICES }, (): Slice => emptySlice(0));
   private readonly outages: Partial<Record<'v1' | 'v2', ServiceOutage>> = {};
   private readonly responded: Partial<Record<'v1' | 'v2', number>> = {};
   private second = 0;
@@ -229,7 +230,7 @@ export class History {
       const failed = answer === 'failed';
       addCall(this.slice(time).origins[asked], call, entry, failed, time);
       if (failed && isOutage(entry.failure ?? '')) this.addToOutage(asked, entry, time);
-      else if (from === asked) this.endOutage(asked);
+      else if (from === asked) this.addResponse(asked);
       const row = this.inARow[asked];
       if (failed && isRefusal(entry)) row.last = time;
       else addToRow(row, call, failed, time);
@@ -279,7 +280,9 @@ export class History {
 
   /** The failures of the services in the last `minutes` up to `time`; what is over is apart. */
   recentFailures(time: number, minutes: number, isAsked: IsAsked = () => true): OriginFailures {
-    const recent = this.slices.filter(({ start }) => start > time - minutes * MINUTE_MS && start <= time);
+    const recent = this.ringOfSlices.filter(
+      ({ start }) => start > time - minutes * MINUTE_MS && start <= time,
+    );
     const failuresOf = (name: 'v1' | 'v2'): OriginFailures['v1'] => {
       const isNow = (call: string | undefined, at: number): boolean =>
         call === undefined || isAsked(name, call, at);
@@ -350,19 +353,16 @@ export class History {
     outage.responded = 0;
   }
 
-  private endOutage(service: 'v1' | 'v2'): void {
+  private addResponse(service: 'v1' | 'v2'): void {
     const outage = this.outages[service];
     if (outage !== undefined) outage.responded += 1;
   }
 
   private slice(time: number): Slice {
     const start = Math.floor(time / SLICE_MS) * SLICE_MS;
-    const latest = this.slices.at(-1);
-    if (latest?.start === start) return latest;
-    const slice = { start, origins: { v1: new Map(), v2: new Map() } };
-    this.slices.push(slice);
-    if (this.slices.length > MAX_SLICES) this.slices.shift();
-    return slice;
+    const at = (start / SLICE_MS) % this.ringOfSlices.length;
+    const known = this.ringOfSlices[at];
+    return known?.start === start ? known : (this.ringOfSlices[at] = emptySlice(start));
   }
 
   private minute(start: number): Minute {
@@ -420,6 +420,10 @@ function rowOf(
 
 function isRefusal({ status, incomplete }: Entry): boolean {
   return status < 500 && incomplete !== true;
+}
+
+function emptySlice(start: number): Slice {
+  return { start, origins: { v1: new Map(), v2: new Map() } };
 }
 
 function emptyMinute(start: number): Minute {

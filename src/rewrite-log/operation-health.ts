@@ -67,8 +67,8 @@ export interface Counts {
 /** Successive failures from which an operation counts as always failing, and failures from which it counts as failing more often. */
 const ENOUGH = 5;
 
-/** Successive responses without a failure after which trouble is over. */
-const RECOVERED = 20;
+/** Successive responses without a failure after which trouble of an operation, a problem, or the outage of a service is over. */
+export const RECOVERED = 20;
 
 /** Successive responses after which trouble is over if no larger share of them failed than before. */
 const AS_BEFORE = 50;
@@ -510,7 +510,7 @@ function failingRows(clients: ReadonlyMap<string, ClientRow>): readonly ClientRo
 /** The trouble of the clients that always fail; what was before the first of them began to fail is their past. */
 function troubleOfClients(rows: readonly ClientRow[]): Trouble {
   const [first, ...others] = rows.toSorted((one, other) => one.since - other.since);
-  if (first === undefined) throw new RangeError('there is one');
+  if (first === undefined) throw new RangeError('trouble without a client');
   const failures = Failures.of(rows.map((row) => row.failures));
   const { since, before } = first;
   const last = Math.max(first.last, ...others.map((row) => row.last));

@@ -197,7 +197,7 @@ describe('the facts of replicas', () => {
     };
     const other = readFacts(printFacts(left, START), START + 20_000) ?? expect.fail('read');
     expect(told(left, other)).toEqual([
-      'note: V2 failed 8 of 8 requests until 2026-11-29T08:00:24.000Z; no request has gone to it since. V2 has accepted connections again since 2026-11-29T08:00:25.000Z; nobody has asked it since.',
+      'note: V2 failed 8 of 8 requests until 2026-11-29T08:00:24.000Z; no request has gone to it since. V2 has accepted connections again since 2026-11-29T08:00:25.000Z; it has had no request since.',
     ]);
   });
 

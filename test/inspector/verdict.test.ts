@@ -155,7 +155,7 @@ const CONTACTS: readonly (readonly [
     'accepts connections again',
     { breaker: 'closed', v2Contact: { isAway: false, since: START + 90_000 } },
     {},
-    'V1 serves them now. V2 has accepted connections again since 2026-11-29T08:01:30.000Z; nobody has asked it since.',
+    'V1 serves them now. V2 has accepted connections again since 2026-11-29T08:01:30.000Z; it has had no request since.',
   ],
   [
     'has responded to a copied read since',
@@ -167,7 +167,7 @@ const CONTACTS: readonly (readonly [
     'did not respond to a copied read',
     { breaker: 'closed' },
     { comparison: { verdict: 'unknown', ...READ } },
-    'V1 serves them now. V2 responded last at 2026-11-29T08:00:50.000Z, 5 minutes ago; nobody asks it now.',
+    'V1 serves them now. V2 responded last at 2026-11-29T08:00:50.000Z, 5 minutes ago; no request goes to it now.',
   ],
 ];
 
@@ -279,7 +279,7 @@ describe('the verdict', () => {
               v2Contact: { isAway: false, since: START + 170_000 },
             },
           }),
-      `note: ${OUTAGE_WORDS} V1 serves them now. V2 has accepted connections again since 2026-11-29T08:02:50.000Z; nobody has asked it since.`,
+      `note: ${OUTAGE_WORDS} V1 serves them now. V2 has accepted connections again since 2026-11-29T08:02:50.000Z; it has had no request since.`,
     ],
     [
       'V2 was gone, V1 served for a moment, and everything was migrated again before the first request',
@@ -365,7 +365,7 @@ describe('the verdict', () => {
           .pass(MINUTE)
           .see(1, ON_V1)
           .verdict({ ...OBSERVED, stats: { breaker: 'open', droppedLogLines: 0 } }),
-      'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. Nobody asks V2 now, so it is not known whether it responds; the circuit closes with the first response.',
+      'note: V2 failed when it was asked last, at 2026-11-29T08:01:20.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. It is not known whether V2 responds; the circuit closes with the first response.',
     ],
     [
       'an operation that failed, has been on V1 since, and has few requests there',
@@ -403,7 +403,7 @@ describe('the verdict', () => {
           .see(4, UNREACHABLE)
           .see(3, ON_V1)
           .verdict({ ...OBSERVED, stats: { breaker: 'open', droppedLogLines: 0 } }),
-      'note: V2 failed when it was asked last, at 2026-11-29T08:00:54.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. Nobody asks V2 now, so it is not known whether it responds; the circuit closes with the first response.',
+      'note: V2 failed when it was asked last, at 2026-11-29T08:00:54.000Z, so its circuit is still open. No request has gone to it since: V1 serves the clients now. It is not known whether V2 responds; the circuit closes with the first response.',
     ],
     [
       'the only operation that V2 failed is on V1, and the others are well',
@@ -464,7 +464,7 @@ describe('the verdict', () => {
           .see(9, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
           .see(3)
           .verdict(MIGRATED),
-      'note: V1 did not respond to 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z; V2 has served since. Nobody asks V1 now, so it is not known whether it responds.',
+      'note: V1 did not respond to 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z; V2 has served since. It is not known whether V1 responds.',
     ],
     [
       'V1 failed, and still gets reads of verify',
@@ -500,7 +500,7 @@ describe('the verdict', () => {
           .see(2, { ...ON_V1, operation: 'a' })
           .verdict(OBSERVED);
       },
-      'note: V2 did not respond to 12 requests from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now. V2 responded last at 2026-11-29T08:01:00.000Z, 5 minutes ago; nobody asks it now.',
+      'note: V2 did not respond to 12 requests from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now. V2 responded last at 2026-11-29T08:01:00.000Z, 5 minutes ago; no request goes to it now.',
     ],
     [
       'an operation that failed an hour ago, and has been on V1 since',
