@@ -416,16 +416,20 @@ export function responseWords(
 ): string {
   const words = new Map<string, number>();
   for (const { v1, v2, hasOtherValues, count: times } of responses) {
+    // A program changes the whole body: its place has no name.
+    const member = v1 === '' ? 'the whole body' : v1;
     const what =
-      hasOtherValues === true
-        ? `has other values${v2 === v1 || v2 === undefined ? '' : ` in ${v2}`}`
-        : v2 === undefined
-          ? 'is gone'
-          : `is ${v2}`;
+      v1 === ''
+        ? 'is made by a program'
+        : hasOtherValues === true
+          ? `has other values${v2 === v1 || v2 === undefined ? '' : ` in ${v2}`}`
+          : v2 === undefined
+            ? 'is gone'
+            : `is ${v2}`;
     // The changes of one member occur in the same responses, except those that a rule left unchanged.
-    words.set(`${v1} ${what}`, Math.max(times, words.get(`${v1} ${what}`) ?? 0));
+    words.set(`${member} ${what}`, Math.max(times, words.get(`${member} ${what}`) ?? 0));
   }
-  const shown = [...words].slice(0, most).map(([member, times]) => `${member} ${count(times)}×`);
+  const shown = [...words].slice(0, most).map(([text, times]) => `${text} ${count(times)}×`);
   const left = words.size - shown.length;
   return [...shown, ...(left === 0 ? [] : [`and ${count(left)} more`])].join(', ');
 }

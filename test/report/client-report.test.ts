@@ -209,4 +209,5 @@ test('a member of responses that two changes move is named once, and a cell name
   ];
   expect(responseWords({ responses })).toBe('/a is /x/a 18×, /b is /y 9×, /c is /z 2×');
   expect(responseWords({ responses }, 2)).toBe('/a is /x/a 18×, /b is /y 9×, and 1 more');
+  expect(responseWords({ responses: [moved('', '', 3)] })).toBe('the whole body is made by a program 3×');
 });

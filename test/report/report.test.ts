@@ -927,6 +927,15 @@ test.each<
   }
 });
 
+test('a response that a program makes is named as a whole, once', () => {
+  const made = ['c', 'd'].map((change) => ({ change, rule: 'transform', path: '' }) as const);
+  const report = reportOf(v1('c', 1, [], { responseEdits: made }));
+  const told = digestMarkdown(digests(report, []));
+  expect(told.match(/A program of the gateway makes responses from V2's today/g)).toHaveLength(1);
+  expect(told).not.toContain('instead of  in');
+  expect(reportCsv(report)).toContain('the whole body is made by a program 1×');
+});
+
 test('an upload that broke off shows no work, and does not count as a response of V2', () => {
   const left = v1('c', 1, [], { status: 0, upstreamPath: undefined, bytesOut: 0 });
   const [client] = reportOf(left).clients;
