@@ -543,7 +543,7 @@ function remarksOf(call: GuideCall, shown: readonly GuideExample[]): readonly Bl
   const failed = outcomes.filter(
     ({ code: failure, status }) => failure !== undefined || status === 0 || status >= 400,
   );
-  const left = omitted + examples.slice(shown.length).reduce((sum, example) => sum + example.count, 0);
+  const left = examples.reduce((sum, one) => sum + (shown.includes(one) ? 0 : one.count), omitted);
   const isRefusing = bodyChecks !== undefined && bodyChecks.invalid + bodyChecks.refused > 0;
   return [
     ...(failed.length === 0

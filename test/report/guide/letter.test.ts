@@ -382,3 +382,15 @@ function sentencesOf(block: Block): readonly string[] {
     block.text.map((one) => (typeof one === 'string' ? one : 'code' in one ? one.code : one.link)).join(''),
   ];
 }
+
+test('the requests that no example shows are counted, whichever they are', async () => {
+  const book = await bookOf(RENAME);
+  const refused = { status: 422, errorPointers: [] };
+  // No rule could read them, so the member names are unknown; they are the most.
+  const unreadable = { status: 400, note: 'malformed-json', edits: [], attributes: [] };
+  const guide = documentOf(book, [
+    ...Array.from({ length: 3 }, () => sent(book, 'make', {}, unreadable)),
+    sent(book, 'make', { name: 'Ann' }, refused),
+  ]);
+  expect(guideMarkdown(guide)).toContain('Not shown: 3 requests with other bodies.');
+});
