@@ -268,7 +268,7 @@ export function rehearsalLines(windows: readonly RehearsedWindow[], zone: Zone):
           : `${window.id} (${windowText(from, until, zone)}) as on `;
     const clients = window.clients.map(
       ({ client, name, refused, losesRun }) =>
-        `  ${terminalText(name === undefined ? client : `${name} (${client})`)}  ${window.share === 100 ? '' : 'up to '}${counted(refused, 'request')}${losesRun ? ', a whole run' : ''}`,
+        `  ${terminalText(name === undefined ? clientName({ client }) : `${name} (${client})`)}  ${window.share === 100 ? '' : 'up to '}${counted(refused, 'request')}${losesRun ? ', a whole run' : ''}`,
     );
     return [terminalText(`${moved}${windowSentence(window, zone)}`), ...clients];
   });

@@ -231,7 +231,7 @@ test('a window says how many requests of whom it would have refused, and whose o
   );
   expect(rehearsalLines([night], zone)).toEqual([
     'Tue 24 Nov 2026, 03:00 to 04:00 (50 %) would have refused about 2 requests; 2 requests had no key.',
-    '  -  up to 4 requests',
+    '  requests without a key  up to 4 requests',
   ]);
 });
 

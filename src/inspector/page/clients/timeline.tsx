@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import { metByBrownouts } from '../../../report/endings.ts';
-import { countedClients } from '../../../report/text.ts';
+import { clientName, countedClients } from '../../../report/text.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
 import { brownoutSentences, endSentences } from '../../end-of-v1.ts';
@@ -159,7 +159,7 @@ function ticksOf(start: number, end: number): readonly number[] {
 
 /** When each client used V1 last. */
 function clientsRow(clients: Report['clients']): readonly TimelineRow[] {
-  const marks = clients.map(({ client, name = client, lastSeen }) => ({ at: Date.parse(lastSeen), name }));
+  const marks = clients.map((one) => ({ at: Date.parse(one.lastSeen), name: clientName(one) }));
   const seen = marks.map(({ at }) => at);
   if (marks.length === 0) return [];
   return [
@@ -182,7 +182,7 @@ const TONES = { deprecation: 'notice', brownout: 'brownout', sunset: 'end' } as 
 /** A brownout without a beginning is already on; deprecation and sunset continue. */
 function rowOf(mark: TimelineMark, now: number, ending: Ending): TimelineRow {
   const { kind, source, of, id, from, until, state, clients } = mark;
-  const marks = clients.map(({ client, name = client, lastSeen }) => ({ at: Date.parse(lastSeen), name }));
+  const marks = clients.map((one) => ({ at: Date.parse(one.lastSeen), name: clientName(one) }));
   const begin = from === undefined ? Math.min(now, ...marks.map(({ at }) => at)) : Date.parse(from);
   const title = kind === 'brownout' ? `Brownout ${id ?? ''}` : kind === 'sunset' ? 'Sunset' : 'Deprecation';
   const isProposed = source === 'proposed';
