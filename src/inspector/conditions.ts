@@ -11,11 +11,11 @@ import type {
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import { RECOVERED, type OperationTrouble, type TroubleEvidence } from '../rewrite-log/operation-health.ts';
 import { isAsked } from '../rollout/modes-in-force.ts';
-import type { Mode } from '../rules/rollout.ts';
+import type { Mode, Modes } from '../rules/rollout.ts';
 import type { FleetFacts } from './fleet-facts.ts';
 import { hasEnded } from './end-of-v1.ts';
 import { commandTitle, defaultTarget, modesOf, operationOf } from './rollout-effect.ts';
-import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
+import { type EarlierModes, reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 
 /** State of one part: with `bad` requests fail now, with `note` they will or may fail; `unknown` means that it was not used lately. */
@@ -89,6 +89,8 @@ export interface ConditionFacts {
   readonly refusal: { readonly faults: number; readonly at: number } | undefined;
   /** Absent if the rollout cannot be read. */
   readonly rollout: RolloutView | undefined;
+  /** See {@link askedIn}; absent if the rollout cannot be read. */
+  readonly isAsked?: IsAsked | undefined;
   /** Operations that the gateway rolled back automatically. */
   readonly rolledBack?: readonly StandingRollBack[] | undefined;
   /** The replicas of these facts; absent without others. */
@@ -143,29 +145,27 @@ export function rateLimitSentence({
 }
 
 /** Tells which services get requests for which operations in the modes in force; after the end of V1, none do. */
-export function askedIn(rollout: RolloutView, now: number): IsAsked {
+export function askedIn(rollout: RolloutView, earlier: readonly EarlierModes[], now: number): IsAsked {
   const modes = modesOf(rollout);
+  const hasV1Ended = hasEnded(rollout, now);
+  const since = new Map<string, number | undefined>();
   return (service, call, at = Number.POSITIVE_INFINITY) => {
-    const operation = operationOf(call);
-    if (hasEnded(rollout, now) || !isAsked(modes, service, operation)) return false;
-    return at >= askedSince(rollout, service, operation);
+    const key = `${service} ${call}`;
+    if (!since.has(key)) since.set(key, askedSince(modes, earlier, service, operationOf(call)));
+    const from = since.get(key);
+    return !hasV1Ended && from !== undefined && at >= from;
   };
 }
 
-/** When the mode last changed from one in which no such request went to the service: milliseconds since 1970, or 0. */
+/** When the first such request could go to the service after the last change before which none did: milliseconds since 1970. */
 function askedSince(
-  { changes = [], operations }: RolloutView,
+  modes: Modes,
+  earlier: readonly EarlierModes[],
   service: 'v1' | 'v2',
   operation: string | undefined,
-): number {
-  const own = operation !== undefined && Object.hasOwn(operations, operation) ? operation : undefined;
-  const ofScope = changes.filter(
-    ({ of }) => of !== undefined && of.client === undefined && of.operation === own,
-  );
-  const without = service === 'v2' ? ['observe', 'shadow'] : ['migrate'];
-  const at = ofScope.findIndex(({ of }) => without.includes(of?.mode ?? ''));
-  // A command that repeats it is no end of it.
-  return at < 1 ? 0 : Date.parse(ofScope[at - 1]?.at ?? '') || 0;
+): number | undefined {
+  if (!isAsked(modes, service, operation)) return undefined;
+  return earlier.find((one) => !isAsked(one.modes, service, operation))?.at ?? 0;
 }
 
 /** The conditions of V2, V1, the rule book, roll-backs, brownouts, replicas and the log, worst first. */
@@ -226,12 +226,14 @@ interface TroubleNow extends OperationTrouble {
   readonly isBack?: true;
 }
 
-function operationsNow({ operations, rollout, now }: ConditionFacts): readonly TroubleNow[] {
-  const isAskedNow = rollout && askedIn(rollout, now);
+function operationsNow({
+  operations,
+  isAsked: isAskedNow = () => true,
+  now,
+}: ConditionFacts): readonly TroubleNow[] {
   return operations.flatMap((trouble): readonly TroubleNow[] => {
     const { operation, last, until } = trouble;
-    if (until !== undefined || isAskedNow === undefined || isAskedNow('v2', operation, last))
-      return [trouble];
+    if (until !== undefined || isAskedNow('v2', operation, last)) return [trouble];
     if (now - last >= REPORTED_MS) return [];
     const over = { ...trouble, until: last };
     return [isAskedNow('v2', operation) ? over : { ...over, isBack: true }];
@@ -262,8 +264,7 @@ function outageCondition(operations: readonly TroubleNow[], facts: ConditionFact
   };
   const isOver = outage.responded >= RECOVERED || operations.every((one) => one.until !== undefined);
   const since = new Date(outage.since).toISOString();
-  const isAskedNow = facts.rollout && askedIn(facts.rollout, facts.now);
-  const isServed = isAskedNow !== undefined && operations.every((one) => !isAskedNow('v2', one.operation));
+  const isServed = operations.every(({ operation }) => facts.isAsked?.('v2', operation) === false);
   return {
     about: 'v2',
     level: 'note',

@@ -1,7 +1,7 @@
 import { count } from '../report/text.ts';
 import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { type CommandRecord } from '../rollout/rollout-state.ts';
+import { type CommandRecord, earlierModes } from '../rollout/rollout-state.ts';
 import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -38,16 +38,10 @@ export class OperationRollBack {
     const book = this.parts.ruleBook();
     const present = chooseMode(control.modes(book), { client: undefined, operation }).mode;
     if (!hasV1 || !isMigrated(present)) return undefined;
-    const history = (control.state.history ?? []).filter(({ client }) => client === undefined);
-    const { operations = {}, default: ofBook } = book.rollout?.modes ?? {};
-    // The newest command is first. The mode before it follows from the older ones.
-    for (let skipped = 1; skipped <= history.length; skipped += 1) {
-      const earlier = history.slice(skipped);
-      const mode =
-        latest(earlier, operation) ?? operations[operation] ?? latest(earlier, undefined) ?? ofBook;
-      if (mode !== undefined && !isMigrated(mode)) return mode;
-    }
-    return { mode: 'observe' };
+    const earlier = earlierModes(control.state, book.rollout?.modes).map(
+      ({ modes }) => chooseMode(modes, { client: undefined, operation }).mode,
+    );
+    return earlier.find((mode) => !isMigrated(mode)) ?? { mode: 'observe' };
   }
 
   /** The operations that the gateway rolled back, and for which no operator has chosen a mode since. */
@@ -71,11 +65,6 @@ export class OperationRollBack {
     control.command({ operation, mode: { mode }, who: BY_ITSELF, why });
     onRollBack(commandSentence({ operation, mode, who: BY_ITSELF, why }, control.modes(ruleBook())));
   }
-}
-
-/** The mode of the newest of these commands for an operation, or for all; undefined if it restored the rule book's mode. */
-function latest(commands: readonly CommandRecord[], operation: string | undefined): Mode | undefined {
-  return commands.find((command) => command.operation === operation)?.mode;
 }
 
 function isMigrated({ mode, share }: Mode): boolean {

@@ -6,7 +6,13 @@ import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { shareOfLimit } from '../rollout/rate-limit.ts';
 import { boundedShare } from '../rollout/canary-window.ts';
-import { isRolledBack, reasonSentence, type RolloutCommand } from '../rollout/rollout-state.ts';
+import {
+  type EarlierModes,
+  earlierModes,
+  isRolledBack,
+  reasonSentence,
+  type RolloutCommand,
+} from '../rollout/rollout-state.ts';
 import type {
   ChangeRecord,
   ModeView,
@@ -108,6 +114,8 @@ export interface RuleBookReload {
 export interface RolloutAdmin {
   /** `dryRuns` says how many pairs of client and operation it lists: the first, or all. */
   view(dryRuns?: 'first' | 'all'): RolloutView;
+  /** The modes before each change, newest first. */
+  earlier(): readonly EarlierModes[];
   /** Executes a command and shares it with the other replicas; resolves to a fault, in a sentence, when nothing was changed. */
   command(request: RolloutRequest): Promise<{ readonly fault: string } | undefined>;
 }
@@ -116,6 +124,7 @@ export interface RolloutAdmin {
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
     view: (dryRuns = 'first') => viewOf(parts, dryRuns === 'all' ? Infinity : MAX_COUNTS),
+    earlier: () => earlierModes(parts.control.state, parts.ruleBook().rollout?.modes),
     command: async (request) => {
       const command = commandOf(parts, request);
       if ('fault' in command) return command;
@@ -211,15 +220,6 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
         },
         others,
       ),
-      ...(mode === undefined
-        ? {}
-        : {
-            of: {
-              mode: mode.mode,
-              ...(operation === undefined ? {} : { operation }),
-              ...(client === undefined ? {} : { client }),
-            },
-          }),
       ...(who === undefined ? {} : { who }),
       ...(by === undefined ? {} : { by }),
       ...(why === undefined ? {} : { why }),
@@ -231,7 +231,6 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
       at,
       kind: 'roll-back',
       what: `Roll back ${share} % of the clients for ${operation ?? others}`,
-      of: { mode: 'observe', ...(operation === undefined ? {} : { operation }) },
       ...(by === undefined ? {} : { by }),
       why: reasonSentence(rollback, names.get(cause?.client ?? '')),
     };

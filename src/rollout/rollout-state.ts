@@ -1,5 +1,5 @@
-import type { Mode } from '../rules/rollout.ts';
-import { ownMode } from './modes-in-force.ts';
+import type { Mode, Modes } from '../rules/rollout.ts';
+import { modesInForce, ownMode } from './modes-in-force.ts';
 
 /** Requests through one origin in the observed period. */
 export interface OriginCount {
@@ -260,8 +260,9 @@ export function reasonSentence(
 export function commanded(state: RolloutState, command: RolloutCommand, now: string): RolloutState {
   const { mode, operation, client, by } = command;
   const history = [{ ...command, at: now }, ...(state.history ?? [])].slice(0, MAX_COMMANDS);
-  const sent = { ...changedBy(state, by), revision: revisionAfter(state), changed: now, history };
-  if (client !== undefined) return { ...sent, clients: withMode(state.clients, client, mode) };
+  const changed = { ...changedBy(state, by), revision: revisionAfter(state), changed: now, history };
+  const sent = withChoice(changed, command, mode);
+  if (client !== undefined) return sent;
   const before = operation === undefined ? state.default : ownMode(state.operations, operation);
   // Choosing the same mode again continues the stage.
   const next = isSameMode(before, mode)
@@ -272,26 +273,60 @@ export function commanded(state: RolloutState, command: RolloutCommand, now: str
       ? { ...rollback, resolved: now }
       : rollback,
   );
-  if (operation !== undefined) {
-    return { ...next, rollbacks, operations: withMode(state.operations, operation, mode) };
-  }
-  const { default: _, ...others } = next;
-  return { ...others, rollbacks, ...(mode === undefined ? {} : { default: mode }) };
+  return { ...next, rollbacks };
 }
 
-/** Returns the state after a rollback: a canary becomes `observe` until an operator acts. */
+/** The mode of a canary after its rollback, until an operator acts. */
+const ROLLED_BACK: Mode = { mode: 'observe' };
+
+/** Returns the state after a rollback. */
 export function rolledBack(state: RolloutState, rollback: Rollback): RolloutState {
-  const { operation, at, by } = rollback;
-  const mode: Mode = { mode: 'observe' };
-  return {
+  const { at, by } = rollback;
+  const changed = {
     ...changedBy(state, by),
     revision: revisionAfter(state),
     changed: at,
     rollbacks: [rollback, ...state.rollbacks].slice(0, MAX_ROLLBACKS),
-    ...(operation === undefined
-      ? { default: mode }
-      : { operations: withMode(state.operations, operation, mode) }),
   };
+  return withChoice(changed, rollback, ROLLED_BACK);
+}
+
+/** The modes that were in force before a change at `at` (milliseconds since 1970). */
+export interface EarlierModes {
+  readonly at: number;
+  readonly modes: Modes;
+}
+
+/** The modes before each command and rollback that the state has kept, newest first; `book` has those of the rule book. */
+export function earlierModes(state: RolloutState, book: Modes | undefined): readonly EarlierModes[] {
+  const rollbacks = state.rollbacks.map(({ at, operation }): CommandRecord => ({
+    at,
+    operation,
+    mode: ROLLED_BACK,
+  }));
+  const changes = [...(state.history ?? []), ...rollbacks].sort(
+    (one, other) => Date.parse(other.at) - Date.parse(one.at),
+  );
+  let before = state;
+  return changes.map((change, index) => {
+    const last = changes
+      .slice(index + 1)
+      .find(({ operation, client }) => operation === change.operation && client === change.client);
+    before = withChoice(before, change, last?.mode);
+    return { at: Date.parse(change.at), modes: modesInForce(book, before) };
+  });
+}
+
+/** Returns the state with this mode for the target, or without one. */
+function withChoice(
+  state: RolloutState,
+  { operation, client }: RolloutTarget,
+  mode: Mode | undefined,
+): RolloutState {
+  if (client !== undefined) return { ...state, clients: withMode(state.clients, client, mode) };
+  if (operation !== undefined) return { ...state, operations: withMode(state.operations, operation, mode) };
+  const { default: _, ...others } = state;
+  return mode === undefined ? others : { ...others, default: mode };
 }
 
 function changedBy(state: RolloutState, by: string | undefined): RolloutState {

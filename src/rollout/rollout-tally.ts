@@ -101,8 +101,6 @@ export interface ChangeRecord {
   readonly kind: 'command' | 'roll-back' | 'rule-book';
   /** The change, such as `Migrate 5 % of the clients for create_client`. */
   readonly what: string;
-  /** The mode that it set, and where; absent for a change of the rule book, and if the rule book's mode applies again. */
-  readonly of?: { readonly mode: Mode['mode']; readonly operation?: string; readonly client?: string };
   /** The operator's name, if given; absent for changes by the gateway itself. */
   readonly who?: string;
   /** Name of the replica; absent without replicas. */

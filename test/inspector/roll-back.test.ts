@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { OperationRollBack } from '../../src/inspector/roll-back.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
-import type { RolloutCommand } from '../../src/rollout/rollout-state.ts';
+import { commanded, rolledBack, type RolloutCommand } from '../../src/rollout/rollout-state.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
 import { testRuleBook } from '../support/rule-book.ts';
@@ -69,6 +69,16 @@ test.each<[history: string, commands: readonly RolloutCommand[], before: Mode | 
   const { rollBack, control } = rolledOut();
   for (const command of commands) control.command(command);
   expect(rollBack.modeBefore('create_client')).toEqual(before);
+});
+
+test('the mode before is that after a rollback of the canary, which no operator chose', () => {
+  const { rollBack, control } = rolledOut();
+  control.command({ mode: CANARY });
+  const counts = { requests: 20, failures: 9 };
+  const at = new Date(Date.now() + 1).toISOString();
+  control.adopt(rolledBack(control.state, { at, share: 25, migrated: counts, v1: counts }));
+  control.adopt(commanded(control.state, { mode: MIGRATE }, new Date(Date.now() + 2).toISOString()));
+  expect(rollBack.modeBefore('create_client')).toEqual(OBSERVE);
 });
 
 test('without V1 there is no mode to go back to', () => {

@@ -13,6 +13,14 @@ import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
 import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+import { modesInForce } from '../../src/rollout/modes-in-force.ts';
+import {
+  commanded,
+  earlierModes,
+  initialRollout,
+  type RolloutCommand,
+} from '../../src/rollout/rollout-state.ts';
+import type { Mode } from '../../src/rules/rollout.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';
 
@@ -58,9 +66,10 @@ class Watched extends WatchedTraffic {
 
   judged(more: Partial<ConditionFacts> = {}): Verdict {
     const { now } = this;
+    const isAsked = more.isAsked ?? (more.rollout && askedIn(more.rollout, [], now));
     const facts: ConditionFacts = {
       stats: { breaker: 'closed', droppedLogLines: 0 },
-      recent: this.history.recentFailures(now, RECENT_MINUTES, more.rollout && askedIn(more.rollout, now)),
+      recent: this.history.recentFailures(now, RECENT_MINUTES, isAsked),
       operations: this.health.troubles(now),
       lastResponses: this.history.lastResponses,
       names: new Map([[ACME, 'acme']]),
@@ -68,6 +77,7 @@ class Watched extends WatchedTraffic {
       ruleBook: '0123456789abcdef',
       refusal: undefined,
       rollout: undefined,
+      isAsked,
       ...more,
     };
     const since = this.health.wellSince ?? START;
@@ -113,15 +123,101 @@ const ALONE = {
 
 const CALLERS = Array.from({ length: 14 }, (_, at) => (at % 2 === 0 ? ACME : OTHER));
 
-/** Everything went back to V1 and forward again at these times. */
-const backAndForth = (back: string, forth: string): Partial<ConditionFacts> =>
-  rollout({
-    ...MIGRATED_ROLLOUT,
-    changes: [
-      { at: forth, kind: 'command', what: 'Migrate everything', of: { mode: 'migrate' } },
-      { at: back, kind: 'command', what: 'Send everything to V1', of: { mode: 'observe' } },
-    ],
-  });
+const NO_MODES = modesInForce(undefined, undefined);
+
+/** The facts after such commands, at these milliseconds of the traffic; `book` has the modes of the rule book. */
+function chosen(
+  commands: readonly (readonly [at: number, command: RolloutCommand])[],
+  book = NO_MODES,
+  now = START + DAY,
+): Partial<ConditionFacts> {
+  const state = commands.reduce(
+    (before, [at, command]) => commanded(before, command, new Date(START + at).toISOString()),
+    initialRollout,
+  );
+  const modes = modesInForce(book, state);
+  const from = 'operator';
+  const operations = Object.fromEntries(
+    Object.entries(modes.operations).map(([id, mode]) => [id, { ...mode, from } as const]),
+  );
+  const view = sampleRollout({ default: { ...modes.default, from }, operations });
+  return { rollout: view, isAsked: askedIn(view, earlierModes(state, book), now) };
+}
+
+/** Everything went back to V1 and forward again. */
+const backAndForth = (back: number, forth: number): Partial<ConditionFacts> =>
+  chosen([
+    [back, { mode: BACK }],
+    [forth, { mode: MIGRATE }],
+  ]);
+
+const MIGRATE: Mode = { mode: 'migrate' };
+const BACK: Mode = { mode: 'observe' };
+const A = 'a';
+
+/** Everything, or one operation, went back to V1 and forward again at these milliseconds, in several ways. */
+const WAYS: readonly (readonly [
+  what: string,
+  change: (back: number, forth: number) => Partial<ConditionFacts>,
+])[] = [
+  [
+    'everything',
+    (back, forth) =>
+      chosen([
+        [back, { mode: BACK }],
+        [forth, { mode: MIGRATE }],
+      ]),
+  ],
+  [
+    'everything with shadow, and by a repeated command',
+    (back, forth) =>
+      chosen([
+        [back, { mode: { mode: 'shadow' } }],
+        [forth, { mode: MIGRATE }],
+        [forth + 100, { mode: MIGRATE }],
+      ]),
+  ],
+  [
+    'back everything, forward by operation',
+    (back, forth) =>
+      chosen([
+        [back, { mode: BACK }],
+        [forth, { mode: { mode: 'canary', share: 50 }, operation: A }],
+        [forth, { mode: MIGRATE, operation: 'b' }],
+      ]),
+  ],
+  [
+    'back by operation, forward by the mode of the default',
+    (back, forth) =>
+      chosen([
+        [back, { mode: BACK, operation: A }],
+        [back, { mode: BACK, operation: 'b' }],
+        [forth, { operation: A }],
+        [forth, { operation: 'b' }],
+      ]),
+  ],
+  [
+    'back everything, forward by the mode of the rule book',
+    (back, forth) =>
+      chosen([
+        [back, { mode: BACK }],
+        [forth, {}],
+      ]),
+  ],
+  [
+    'forward by the mode of the rule book for operations',
+    (back, forth) =>
+      chosen(
+        [
+          [back, { mode: BACK, operation: A }],
+          [back, { mode: BACK, operation: 'b' }],
+          [forth, { operation: A }],
+          [forth, { operation: 'b' }],
+        ],
+        { ...NO_MODES, default: BACK, operations: { a: MIGRATE, b: MIGRATE } },
+      ),
+  ],
+];
 
 /** Two operations that V2 serves, and then does not respond to for a minute, from 08:01:41 until 08:02:40. */
 function outage(all: Watched): Watched {
@@ -188,6 +284,45 @@ describe('the verdict', () => {
       .see(1, { ...ON_V1, ...more })
       .verdict({ ...OBSERVED, stats: { droppedLogLines: 0, ...stats } });
     expect(verdict.slice(-told.length)).toBe(told);
+  });
+
+  test.each(WAYS)('tells an outage as over after ways back and forward: %s', (_, change) => {
+    const all = outage(new Watched()).see(5, { ...ON_V1, operation: A });
+    expect(all.verdict(change(160_500, 165_500))).toBe(`note: ${OUTAGE_WORDS}`);
+  });
+
+  test.each<[string, Partial<ConditionFacts>]>([
+    [
+      'a canary got a larger share',
+      chosen([
+        [0, { mode: { mode: 'canary', share: 5 } }],
+        [160_500, { mode: MIGRATE }],
+      ]),
+    ],
+    [
+      'another operation went back and forward',
+      chosen([
+        [160_500, { mode: BACK, operation: 'c' }],
+        [165_500, { operation: 'c' }],
+      ]),
+    ],
+    [
+      'a client went back and forward',
+      chosen([
+        [160_500, { mode: BACK, client: ACME }],
+        [165_500, { client: ACME }],
+      ]),
+    ],
+    [
+      'a client stayed with V2',
+      chosen([
+        [0, { mode: MIGRATE, client: ACME }],
+        [160_500, { mode: BACK }],
+        [165_500, { mode: MIGRATE }],
+      ]),
+    ],
+  ])('tells an outage as present where %s, and V2 was asked all the time', (_, change) => {
+    expect(outage(new Watched()).verdict(change)).toMatch(/^bad: /);
   });
 
   test.each<[string, (watched: Watched) => string, string]>([
@@ -286,7 +421,7 @@ describe('the verdict', () => {
       (all) =>
         outage(all)
           .see(5, { ...ON_V1, operation: 'a' })
-          .verdict(backAndForth('2026-11-29T08:02:40.500Z', '2026-11-29T08:02:45.500Z')),
+          .verdict(backAndForth(160_500, 165_500)),
       `note: ${OUTAGE_WORDS}`,
     ],
     [
@@ -295,7 +430,7 @@ describe('the verdict', () => {
         outage(all)
           .see(5, { ...ON_V1, operation: 'a' })
           .see(3, { operation: 'a' })
-          .verdict(backAndForth('2026-11-29T08:02:40.500Z', '2026-11-29T08:02:45.500Z')),
+          .verdict(backAndForth(160_500, 165_500)),
       `note: ${OUTAGE_WORDS}`,
     ],
     [
@@ -304,7 +439,7 @@ describe('the verdict', () => {
         outage(all)
           .see(5, { ...ON_V1, operation: 'a' })
           .see(6, { ...FAILS, operation: 'a' })
-          .verdict(backAndForth('2026-11-29T08:02:40.500Z', '2026-11-29T08:02:45.500Z')),
+          .verdict(backAndForth(160_500, 165_500)),
       'bad: a fails: 36 of 36 requests since 2026-11-29T08:01:41.000Z; V2 did not respond to 30 of these. Before that, 0 of 50 failed.',
     ],
     [

@@ -9,6 +9,7 @@ import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import type { ReplicaView, RolloutView } from '../../rollout/rollout-tally.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
+import type { IsAsked } from '../../rewrite-log/history.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
@@ -79,13 +80,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const before = await parts.history?.read();
     const since = before?.since === undefined ? startedAt : Date.parse(before.since);
     const now = time();
-    const inForce = parts.rollout?.view();
-    const all = view.problems.view(
-      now,
-      Math.min(startedAt, since),
-      parts.names(),
-      inForce && askedIn(inForce, now),
-    );
+    const all = view.problems.view(now, Math.min(startedAt, since), parts.names(), isAskedOf(parts));
     return jsonResponse(
       filter.terms.length === 0
         ? { ...all, problems: apart(all.problems) }
@@ -314,17 +309,21 @@ async function overview(parts: InspectorParts): Promise<Overview> {
   });
 }
 
+function isAskedOf({ rollout, time }: InspectorParts): IsAsked | undefined {
+  return rollout && askedIn(rollout.view(), rollout.earlier(), time());
+}
+
 /** The facts that this replica counts itself for the verdict. */
-function ownFacts({ view, startedAt, rules, time, stats, rollout }: InspectorParts): ReplicaFacts {
+function ownFacts(parts: InspectorParts): ReplicaFacts {
+  const { view, startedAt, rules, time, stats } = parts;
   const now = time();
-  const inForce = rollout?.view();
   const { ruleBook, ...own } = stats();
   const { breaker, v1Breaker, v2Contact, v1Contact, droppedLogLines, lastDroppedLine, certificates } = own;
   const { refusal, since } = rules();
   return {
     startedAt,
     sums: view.history.sums,
-    recent: view.history.recentFailures(now, RECENT_MINUTES, inForce && askedIn(inForce, now)),
+    recent: view.history.recentFailures(now, RECENT_MINUTES, isAskedOf(parts)),
     lastResponses: view.history.lastResponses,
     lastHour: view.history.hourOfV2(now),
     wellSince: view.health.wellSince,
@@ -371,6 +370,7 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
     names: parts.names(),
     now,
     rollout,
+    isAsked: isAskedOf(parts),
     ...(replicas + silent.length > 1 ? { fleet: { ...facts, silent } } : {}),
     rolledBack: parts.rollBack?.standing,
     modeBefore: (operation) => parts.rollBack?.modeBefore(operation),
