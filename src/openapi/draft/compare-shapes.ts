@@ -3,6 +3,7 @@ import { withArticle } from '../../rules/rule-book-fault.ts';
 import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
 import {
   areOtherKinds,
+  boxForms,
   type Conversion,
   conversions,
   type FoundValue,
@@ -174,7 +175,7 @@ export type FoundRule =
     };
 
 /** The order of rules of one object: names first, then values, then places. */
-export const RULE_ORDER: readonly FoundRule['rule'][] = [
+const RULE_ORDER: readonly (FoundRule['rule'] | 'box')[] = [
   'unwrap',
   'rename',
   'strip',
@@ -184,11 +185,20 @@ export const RULE_ORDER: readonly FoundRule['rule'][] = [
   'copy',
   'list',
   'first',
+  'box',
   'move',
   'flatten',
   'nest',
   'lookup',
 ];
+
+/** The place of a rule among all: outer objects first, so that the paths of inner rules have V2's names. */
+export function ruleRank(found: FoundRule): number {
+  const level = found.rule === 'unwrap' ? -1 : found.in.length;
+  // Other members move into the object that a value becomes.
+  const isBox = found.rule === 'move' && found.to[0] === found.member;
+  return level * RULE_ORDER.length + RULE_ORDER.indexOf(isBox ? 'box' : found.rule);
+}
 
 /** Maximum places of one object at which its findings are repeated: the nearest ones. */
 const MAX_PLACES = 20;
@@ -244,10 +254,6 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   const everywhere =
     cut.length === 0 ? undefined : 'it is at more places than those named here, which are the nearest';
   const all = new Set(cut.flatMap(({ findings: own }) => own.map(({ found }) => localKey(found))));
-  // Outer objects first, so that the paths of inner rules have V2's names; within an object, a nest comes last.
-  const order = RULE_ORDER;
-  const rank = ({ found }: Finding): number =>
-    (found.rule === 'unwrap' ? 0 : found.in.length * order.length) + order.indexOf(found.rule);
   // A finding in an object that contains itself holds at every depth, but a rule names one depth.
   const deep = new Set(
     [...met].flatMap(([pair, one]) =>
@@ -258,13 +264,13 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
     deep.has(localKey(finding.found)) ? { ...finding, doubt: finding.doubt ?? WITHIN } : finding,
   );
   return {
-    findings: atAnyDepth(doubted, v2)
+    findings: withFilled(atAnyDepth(doubted, v2))
       .map((finding) =>
         everywhere !== undefined && all.has(localKey(finding.found))
           ? { ...finding, doubt: finding.doubt ?? everywhere }
           : finding,
       )
-      .toSorted((one, other) => rank(one) - rank(other)),
+      .toSorted((one, other) => ruleRank(one.found) - ruleRank(other.found)),
     questions: questions.filter(({ path, text }) => text !== NEW_REQUIRED || !isFilled(path, v2, findings)),
   };
 }
@@ -297,6 +303,25 @@ function targetsOf(found: FoundRule): readonly Path[] {
   if (found.rule === 'nest') return found.members.map((name) => [...found.in, found.under, name]);
   if (found.rule === 'flatten') return found.moves.map(([, to]) => [...found.in, to]);
   return found.rule === 'default' ? [[...found.in, found.member]] : [];
+}
+
+/** The findings without defaults of members that another one may move there: the default is another answer to that one. */
+function withFilled(findings: readonly Finding[]): readonly Finding[] {
+  const defaults = new Map(
+    findings.flatMap(({ found }) =>
+      found.rule === 'default' ? [[pathText(found.in, found.member), found] as const] : [],
+    ),
+  );
+  const defaultAt = ({ found }: Finding): FoundRule | undefined =>
+    found.rule === 'move' ? defaults.get(pathText([...found.in, ...found.to])) : undefined;
+  const filled = new Set(findings.map(defaultAt));
+  return findings
+    .filter(({ found }) => !filled.has(found))
+    .map((finding) => {
+      const { others = [] } = finding;
+      const further = defaultAt(finding);
+      return further === undefined ? finding : { ...finding, others: [...others, further] };
+    });
 }
 
 /** True for objects that contain themselves, and for those inside such objects. */
@@ -1681,6 +1706,7 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     }
     const looked = lookupRules(old, { ...ANY_SHAPE, members: new Map([[name, v2]]) }, path, work);
     if (looked.length > 0) addLookup(looked, work.old, work);
+    else if (addBox(name, v1.shape, v2.shape, path, work)) return;
     else if (work.doubt === work.outer)
       askAll(`it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`);
     return;
@@ -1689,6 +1715,25 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     ask('it is required in V2 and optional in V1: V2 refuses requests without it.');
   addMap(name, v1.shape, v2.shape, path, work);
   compareInside(v1.shape, v2.shape, at, work);
+}
+
+/** Asks about a value that is in an object of the same name in V2; false if no member of the object fits. */
+function addBox(name: string, v1: Shape, v2: Shape, path: Path, work: Work): boolean {
+  if (work.isRecorded || work.doubt !== work.outer) return false;
+  const forms = boxForms({ name, shape: v1 }, { name, shape: v2 });
+  const [found, ...others] = forms.map(({ inner, conversions: converted }): FoundRule => {
+    const move = { rule: 'move', in: path, member: name, to: [name, inner] } as const;
+    return converted.length === 0 ? move : { ...move, conversions: converted };
+  });
+  const [first] = forms;
+  if (found === undefined || first === undefined) return false;
+  const evidence = `V2 has ${pathText([...path, name, first.inner])}`;
+  const isOtherUnit = new Set(forms.map(({ inner }) => inner)).size < forms.length;
+  const unit = isOtherUnit ? ', and neither description tells the unit' : '';
+  const doubt = `${pathText(path, name)} is ${typeWords(v1)} in V1 and ${typeWords(v2)} in V2${unit}`;
+  addFinding({ found, confidence: 0.5, evidence, doubt, others, old: work.old, isOpen: true }, work);
+  if (work.isResponse !== true) askNewRequired(ANY_SHAPE, v2, new Set([first.inner]), [...path, name], work);
+  return true;
 }
 
 /** Pairs of values for yes and no. */

@@ -314,6 +314,52 @@ function ofObjects(value: Shape | undefined, object: Shape, words: readonly stri
     .map(([name]) => ({ word: 'list', options: [['of', name]] }));
 }
 
+/** A member of an object that may have a value of the other version, and the conversions of the value. */
+export interface BoxForm {
+  readonly inner: string;
+  readonly conversions: readonly Conversion[];
+}
+
+/** The members of an object of V2 that may have what is a single value in V1: the likeliest first; none if neither name nor type shows one. */
+export function boxForms(old: NamedShape, { shape: box }: NamedShape): readonly BoxForm[] {
+  if (!isScalar(old.shape) || box.members.size === 0 || [...box.types].some((type) => type !== 'object'))
+    return [];
+  const isMoney = [...box.members.keys()].some((name) => wordsOf(name).includes('currency'));
+  const names = ['amount', ...VALUE_NAMES];
+  const own = new Set(wordsOf(old.name).map(singular));
+  const fitting = [...box.members].flatMap(([inner, { shape }]) => {
+    const isOwn = wordsOf(inner).every((word) => own.has(singular(word)));
+    const forms = isScalar(shape) ? valueForms(old, { name: inner, shape }, isMoney) : [];
+    const at = isOwn ? 0 : names.indexOf(wordsOf(inner).at(-1) ?? '');
+    return forms.length === 0 ? [] : [{ at, forms: forms.map((all) => ({ inner, conversions: all })) }];
+  });
+  const all = fitting
+    .filter(({ at }) => at >= 0 || fitting.length === 1)
+    .toSorted((one, other) => one.at - other.at)
+    .flatMap(({ forms }) => forms);
+  // A number is not likely to be a name where another member has numbers.
+  const isQuoted = ({ conversions: own }: BoxForm): boolean => own.some(({ word }) => word === 'quote');
+  return (all.every(isQuoted) ? all : all.filter((form) => !isQuoted(form))).slice(0, MAX_FITTING);
+}
+
+/** The conversions that may lead from a value to that of V2: the likeliest first. An amount of money may be in another unit. */
+function valueForms(
+  old: NamedShape,
+  young: NamedShape,
+  isMoney: boolean,
+): readonly (readonly Conversion[])[] {
+  const plain = conversions(old, young);
+  if (!isCompatible(old.shape, young.shape) && plain.length === 0) return [];
+  const isWhole = [...young.shape.types].join(' ') === 'integer';
+  if (!isMoney || !isWhole || plain.some(({ word }) => word !== 'unquote')) return [plain];
+  const scaled = [
+    ...plain,
+    { word: 'scale', options: [['by', 100] as const, ['digits', 2] as const] } as const,
+  ];
+  // What is whole in V1 may be in minor units already.
+  return old.shape.types.has('integer') ? [plain, scaled] : [scaled, plain];
+}
+
 function isScalar({ types, members }: Shape): boolean {
   return types.size > 0 && members.size === 0 && !types.has('array') && !types.has('object');
 }

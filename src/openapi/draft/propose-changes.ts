@@ -8,8 +8,8 @@ import {
   isProposed,
   localKey,
   pathText,
-  RULE_ORDER,
   ruleKey,
+  ruleRank,
 } from './compare-shapes.ts';
 
 /** A change of a proposed rule book: one rule, or the attributes that are gone, for the operations that have it. */
@@ -91,7 +91,7 @@ export function proposeChanges(
   }
   const sign = direction === 'request' ? 1 : -1;
   const ordered = [...groups.values()].toSorted(
-    (one, other) => sign * (rank(one.rule.found) - rank(other.rule.found)),
+    (one, other) => sign * (ruleRank(one.rule.found) - ruleRank(other.rule.found)),
   );
   const parts = new Map<string, Part>();
   for (const { on, rule } of ordered) {
@@ -157,13 +157,6 @@ function reachOf(
   if (everyWrite.length < 2 || !everyWrite.every((id) => on.includes(id))) return [on];
   const others = on.filter((id) => !everyWrite.includes(id));
   return others.length === 0 ? ['every'] : ['every', others];
-}
-
-/** Outer objects first; within an object, names before places. */
-function rank(found: FoundRule): number {
-  return (
-    (found.rule === 'unwrap' ? -1 : found.in.length) * RULE_ORDER.length + RULE_ORDER.indexOf(found.rule)
-  );
 }
 
 /** What the request rules of a change do, once a person has chosen them: a sentence for those that are gone, and for each other one. */

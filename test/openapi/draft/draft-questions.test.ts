@@ -398,7 +398,7 @@ test('an answer holds although one of the changes under its question clashes wit
 test('no answer is preselected unless it is as certain as a rule that applies', () => {
   const [old, young] = [
     { id: text, title: text, size: number, code: codes('a', 'b') },
-    { id: text, label: text, size: objectOf({ cm: number }), code: codes('x', 'y') },
+    { id: text, label: text, size: objectOf({ min: number, max: number }), code: codes('x', 'y') },
   ];
   const both = (shape: object): Paths => ({
     '/things': {
@@ -469,7 +469,7 @@ test('a note stays a TODO until a person says that it needs no rule', () => {
   });
   const book = proposeRuleBook(
     describe('/api/v1', one(objectOf({ id: text, price: number }))),
-    describe('/api/v2', one(objectOf({ id: text, price: objectOf({ amount: number, unit: text }) }))),
+    describe('/api/v2', one(objectOf({ id: text, price: objectOf({ min: number, max: number }) }))),
   );
   const note = draftQuestions(book).find(({ about }) => about === 'note');
   expect(note?.text).toMatch(/price: it is number in V1 and object in V2/);

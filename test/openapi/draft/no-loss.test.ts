@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
+import { createMigration } from '../../../src/library/capture-gateway.ts';
+import { answeredDraft, draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
+import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
+import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import type { FoundRule } from '../../../src/openapi/draft/compare-shapes.ts';
 import { scalarOf } from '../../../src/json/names.ts';
 import { compilePlans, type Plan } from '../../../src/rewrite/plan.ts';
@@ -333,3 +336,67 @@ function schemaOf(description: Record<string, unknown>, { template }: Operation)
   };
   return operation.requestBody.content['application/json']?.schema ?? { type: 'object' };
 }
+
+/** V1's and V2's members, what a client sends, what V2 gets once each question has its first answer. */
+type BoxRow = [v1: object, v2: object, sent: object, got: object];
+const [text, whole, decimal] = [{ type: 'string' }, { type: 'integer' }, { type: 'number' }];
+const money = {
+  type: 'object',
+  properties: { amount: whole, currency: text },
+  required: ['amount', 'currency'],
+};
+
+test.each<BoxRow>([
+  [
+    { price: decimal, currency: text },
+    { price: money },
+    { price: 10.5, currency: 'EUR' },
+    { price: { amount: 1050, currency: 'EUR' } },
+  ],
+  [{ price: decimal }, { price: money }, { price: 10.5 }, { price: { amount: 1050, currency: 'CHF' } }],
+  [{ price: whole }, { price: money }, { price: 1050 }, { price: { amount: 1050, currency: 'CHF' } }],
+  [
+    { lines: { type: 'array', items: { type: 'object', properties: { price: text, currency: text } } } },
+    { lines: { type: 'array', items: { type: 'object', properties: { price: money } } } },
+    { lines: [{ price: '10.50', currency: 'EUR' }, { price: '0.07' }] },
+    { lines: [{ price: { amount: 1050, currency: 'EUR' } }, { price: { amount: 7 } }] },
+  ],
+  [
+    { owner: whole },
+    { owner: { type: 'object', properties: { id: whole, name: text } } },
+    { owner: 7 },
+    { owner: { id: 7 } },
+  ],
+])(
+  'a value that is in an object in V2 is asked about, and kept in both directions: %j',
+  async (v1, v2, sent, got) => {
+    const both = (version: string, properties: object): Record<string, unknown> => {
+      const content = { 'application/json': { schema: { type: 'object', properties } } };
+      const operation = { operationId: 'write', requestBody: { content }, responses: { 200: { content } } };
+      return {
+        openapi: '3.1.0',
+        info: { title: 'T', version: '1' },
+        paths: { [`/api/${version}/things`]: { post: operation } },
+      };
+    };
+    const book = await soundDraft(proposeRuleBook(both('v1', v1), both('v2', v2)));
+    const migrated = async (draft: ProposedRuleBook): Promise<readonly [unknown, unknown]> => {
+      const migration = createMigration(await bookIn(printRuleBook(draft)));
+      const headers = [['Content-Type', 'application/json'] as const];
+      const request = migration.request('POST', '/api/v1/things', headers, JSON.stringify(sent));
+      const read = (body: Uint8Array | null | undefined): unknown =>
+        body === undefined || body === null ? undefined : JSON.parse(textOf(body));
+      if (request.verdict === 'refused' || request.verdict === 'passed') return [request.verdict, undefined];
+      const response = migration.response(request, 200, headers.flat(), JSON.stringify(got));
+      return [read(request.body) ?? sent, read(response.body) ?? got];
+    };
+    expect(await migrated(book)).toEqual([sent, got]);
+    const questions = draftQuestions(book);
+    expect(questions.every(({ parts }) => parts.every(({ isOpen }) => isOpen === true))).toBe(true);
+    const first = questions.map(
+      ({ id, parts }) =>
+        [id, { chosen: parts.map(({ answers }) => answers[0]?.key ?? 'no'), value: 'CHF' }] as const,
+    );
+    expect(await migrated(answeredDraft(book, new Map(first)))).toEqual([got, sent]);
+  },
+);

@@ -80,6 +80,7 @@ const answered = (properties: Record<string, unknown>, gets: Version['gets'] = {
 });
 const commas = { ...text, description: 'Comma-separated.' };
 const pair = objectOf({ name: text, value: text });
+const money = (amount: object = integer): object => objectOf({ amount, currency: text });
 const email = objectOf({ type: text, email: text });
 const user = objectOf({ data: objectOf({ id: integer, name: text, mail: text }) });
 const node = (properties: Record<string, unknown>): Version => ({
@@ -301,6 +302,62 @@ test.each<Row>([
       '{ rename: total, to: total_cents } { unquote: total_cents } { scale: total_cents, by: 100, digits: 2 }',
       '{ strip: total }',
       '{ default: { total_cents: "…" } }',
+    ],
+  ],
+  [
+    'a price, and an object with its amount in a unit that nothing tells',
+    sent({ price: number }),
+    sent({ price: money() }),
+    [
+      '{ move: price, to: price.amount } { scale: price.amount, by: 100, digits: 2 }',
+      '{ move: price, to: price.amount }',
+    ],
+  ],
+  [
+    'a whole price, which may be in minor units already',
+    sent({ price: integer }),
+    sent({ price: money() }),
+    [
+      '{ move: price, to: price.amount }',
+      '{ move: price, to: price.amount } { scale: price.amount, by: 100, digits: 2 }',
+    ],
+  ],
+  [
+    'a price as a text, and an object whose description tells the unit',
+    sent({ price: text }),
+    sent({ price: money(saying('In cents.', integer)) }),
+    [
+      '{ move: price, to: price.amount } { unquote: price.amount } { scale: price.amount, by: 100, digits: 2 }',
+    ],
+  ],
+  [
+    'a price, and an object with decimals',
+    sent({ price: number }),
+    sent({ price: money(number) }),
+    ['{ move: price, to: price.amount }'],
+  ],
+  [
+    'a price in responses',
+    answered({ price: number }),
+    answered({ price: money() }),
+    [
+      '{ scale: price.amount, by: 0.01, digits: 2 } { move: price.amount, to: price }',
+      '{ move: price.amount, to: price }',
+    ],
+  ],
+  [
+    'a key, and an object that has one',
+    sent({ owner: integer }),
+    sent({ owner: objectOf({ id: integer, name: text }) }),
+    ['{ move: owner, to: owner.id }'],
+  ],
+  [
+    'a text, and an object in responses, in lists',
+    answered({ lines: listOf(objectOf({ category: text })) }),
+    answered({ lines: listOf(objectOf({ category: objectOf({ id: text, name: text, rank: text }) })) }),
+    [
+      '{ move: "lines.*.category.id", to: "lines.*.category" }',
+      '{ move: "lines.*.category.name", to: "lines.*.category" }',
     ],
   ],
   [
