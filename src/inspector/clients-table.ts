@@ -1,4 +1,4 @@
-import { CLASS_WORDS, type ClientClass, type ClientReport } from '../report/client-report.ts';
+import { CLASSES, CLASS_WORDS, type ClientClass, type ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import type { ClientTrend, FailedCount } from '../report/tally/client-trends.ts';
 import { DAY_MS } from '../report/tally/time-slots.ts';
@@ -197,6 +197,3 @@ const ORDER: Readonly<Record<Exclude<ClientSort, 'work'>, Order>> = {
     (other.wouldFail?.failing ?? -1) - (one.wouldFail?.failing ?? -1) || other.v1 - one.v1,
   notices: (one, other) => other.notices - one.notices || other.v1 - one.v1,
 };
-
-/** The most work first. */
-const CLASSES: readonly ClientClass[] = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'];

@@ -3,26 +3,30 @@ import {
   type BodyCheckSums,
   type DifferingMember,
   type DifferingMembers,
+  haveNothing,
+  isMissing,
   type Outcomes,
   type OutcomeTally,
   type PendingRefusal,
   pendingRefusals,
   refusalSentences,
-  type Work,
 } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS } from './tally/time-slots.ts';
 import { count, isUnfit } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
+/** The classes of clients, most work first. */
+export const CLASSES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'unserved', 'gone'] as const;
+
 /**
  * How a client depends on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor
  * responses were edited; `unwrap-only`: only the requests' wrapper has to go; `field-work`: rules move, rename or remove members of
- * requests or responses, or V2 or its schema refuses them; `unknown`: the log does not say, for the reasons in `unknown` and
- * `refusals`. Only requests of the last `goneAfterDays` days count (for a silent client: the days before its last request), so a
+ * requests or responses, or V2 or its schema refuses them; `unserved`: no service has an address that it calls, so there is nothing to
+ * move; `unknown`: the log does not say, for the reasons in `unknown` and `refusals`. Only requests of the last `goneAfterDays` days count (for a silent client: the days before its last request), so a
  * client that was fixed moves on.
  */
-export type ClientClass = 'gone' | 'unknown' | Work;
+export type ClientClass = (typeof CLASSES)[number];
 
 /** Display names of the classes; JSON and CSV contain the classes themselves. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
@@ -30,18 +34,22 @@ export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
   'unwrap-only': 'unwrap only',
   'url-only': 'URL only',
   unknown: 'not known',
+  unserved: 'not served',
   gone: 'gone',
+};
+
+/** What each class has to do before V2 can be used, for readers of a table. */
+export const CLASS_MEANINGS: Readonly<Record<ClientClass, string>> = {
+  'field-work': 'members of requests or responses have to change',
+  'unwrap-only': "only the wrapper around the requests' parameters has to go",
+  'url-only': 'only the address has to change',
+  unknown: 'the log does not show it yet',
+  unserved: 'no service has the addresses that they call: nothing has to move',
+  gone: 'no call to V1 lately',
 };
 
 /** Maximum members of responses in a cell of a table; other formats list all. */
 export const CELL_MEMBERS = 3;
-
-/** What each class has to do before V2 can be used, for readers of a table. */
-export const CLASS_MEANINGS: Readonly<Record<Exclude<ClientClass, 'unknown' | 'gone'>, string>> = {
-  'field-work': 'members of requests or responses have to change',
-  'unwrap-only': "only the wrapper around the requests' parameters has to go",
-  'url-only': 'only the address has to change',
-};
 
 /** Number of uses by a client, with first and last time in RFC 3339. */
 export interface Usage {
@@ -179,12 +187,18 @@ export function clientReport(
     silentDays < clock.goneAfterDays ? new Date(clock.now).toISOString() : tally.v1.last,
     clock.goneAfterDays,
   );
-  const unknown = unknownParts(tally, from);
+  const isUnserved = callsNothing(tally, from);
+  const unknown = isUnserved ? [] : unknownParts(tally, from);
   const refusals = pendingRefusals(tally.calls, from);
   return {
     client: hash,
     ...(name === undefined ? {} : { name }),
-    class: silentDays >= goneAfterDays ? 'gone' : activeClass(tally, from, refusals, unknown),
+    class:
+      silentDays >= goneAfterDays
+        ? 'gone'
+        : isUnserved
+          ? 'unserved'
+          : activeClass(tally, from, refusals, unknown),
     unknown,
     refusals: refusalSentences(refusals),
     v1: tally.v1.count,
@@ -235,8 +249,15 @@ function activeClass(
   const isRecent = (time: string): boolean => time !== '' && time >= from;
   if (isRecent(lastWork['field-work']) || isRecent(lastResponseWork)) return 'field-work';
   if (refusals.some(({ isOfMembers }) => isOfMembers)) return 'field-work';
-  if (unknown.length > 0 || refusals.length > 0) return 'unknown';
+  // No change of a client gives a call an address.
+  if (unknown.length > 0 || refusals.some((one) => !isUnfit(one.call) || !isMissing(one))) return 'unknown';
   return isRecent(lastWork['unwrap-only']) ? 'unwrap-only' : 'url-only';
+}
+
+/** Whether no operation fits a call since `from`, and each service that responded had nothing there. */
+function callsNothing({ calls, outcomes }: ClientTally, from: string): boolean {
+  if ([...calls].some(([call, { last }]) => last >= from && !isUnfit(call))) return false;
+  return haveNothing([...outcomes.all.values()].filter(({ last }) => last >= from));
 }
 
 /** Says why the requests of the last days do not show a client's remaining work. */

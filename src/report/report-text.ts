@@ -1,6 +1,7 @@
 import type { Census } from './census.ts';
 import {
   CELL_MEMBERS,
+  CLASSES,
   CLASS_MEANINGS,
   CLASS_WORDS,
   bodyCheckWords,
@@ -127,16 +128,10 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     list((report.endings ?? []).map(({ sentence }) => markdownText(sentence))),
     tableLines(
       ['class', 'clients'],
-      [
-        [`${CLASS_WORDS['field-work']} (${CLASS_MEANINGS['field-work']})`, count(classes['field-work'])],
-        [`${CLASS_WORDS['unwrap-only']} (${CLASS_MEANINGS['unwrap-only']})`, count(classes['unwrap-only'])],
-        [`${CLASS_WORDS['url-only']} (${CLASS_MEANINGS['url-only']})`, count(classes['url-only'])],
-        [`${CLASS_WORDS.unknown} (the log does not show it)`, count(classes.unknown)],
-        [
-          `${CLASS_WORDS.gone} (no V1 request for ${counted(report.goneAfterDays, 'day')} or more; longer for a client that has paused for longer before)`,
-          count(classes.gone),
-        ],
-      ],
+      CLASSES.map((name) => [
+        `${CLASS_WORDS[name]} (${name === 'gone' ? goneWords(report) : CLASS_MEANINGS[name]})`,
+        count(classes[name]),
+      ]),
     ),
     ['## Clients'],
     tableLines(
@@ -181,6 +176,11 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     list((report.gaps ?? []).map(({ sentence }) => markdownText(sentence))),
     report.unreadable > 0 ? [`Skipped: ${skippedLines(report.unreadable)}.`] : [],
   ];
+}
+
+/** When a client counts as gone. */
+function goneWords({ goneAfterDays }: Report): string {
+  return `no call to V1 for ${counted(goneAfterDays, 'day')} or more; longer for a client that has paused for longer before`;
 }
 
 /** The number of skipped lines: `1 line that is not an entry`. */

@@ -2,6 +2,7 @@ import type { Ends } from '../rules/rollout.ts';
 import type { Census, CensusRules, OpenApiNames } from './census.ts';
 import {
   bodyChecksOf,
+  CLASSES,
   type ClientClass,
   type ClientReport,
   clientReport,
@@ -99,19 +100,11 @@ interface ReportOptions {
   readonly later?: Readonly<Span> | undefined;
 }
 
-const WEIGHT: Readonly<Record<ClientClass, number>> = {
-  'field-work': 0,
-  'unwrap-only': 1,
-  'url-only': 2,
-  unknown: 3,
-  gone: 4,
-};
-
 /** Clients per step: one with full tables takes about 60 µs. */
 const CLIENTS_PER_STEP = 50;
 
 const SENTENCES = {
-  yes: (day: string) => `V1 can be switched off: every client that used it is gone, as of ${day}.`,
+  yes: (day: string) => `V1 can be switched off: every client that it served is gone, as of ${day}.`,
   no: (day: string) => `V1 is still needed, as of ${day}.`,
   unknown: (day: string) => `Whether V1 can be switched off is not known, as of ${day}.`,
 } as const;
@@ -161,8 +154,10 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   }
   underLatestBook(clients, checks);
   const gaps = coverage?.gaps ?? options.gaps;
-  clients.sort((one, other) => WEIGHT[one.class] - WEIGHT[other.class] || other.v1 - one.v1);
-  const classes = { gone: 0, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
+  clients.sort(
+    (one, other) => CLASSES.indexOf(one.class) - CLASSES.indexOf(other.class) || other.v1 - one.v1,
+  );
+  const classes = { gone: 0, unserved: 0, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
   for (const client of clients) if (client.client !== NO_KEY) classes[client.class] += 1;
   yield;
   const census = tally.census.result(options.schema, options.rules, options.names);
@@ -268,6 +263,11 @@ function remaining(clients: readonly ClientReport[]): string[] {
     'has work that is still unknown',
     'have work that is still unknown',
   );
+  add(
+    ofClass('unserved').filter(({ client }) => client !== NO_KEY),
+    'calls only addresses that no service has; those calls can be removed',
+    'call only addresses that no service has; those calls can be removed',
+  );
   const active = clients.filter((client) => client.class !== 'gone');
   add(
     active.filter((client) => client.invalidVersions > 0),
@@ -363,20 +363,30 @@ function unknown(text: string): Condition {
 
 function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
   const from = dayBefore(now, goneAfterDays);
-  const recent = clients.filter(({ lastSeen }) => lastSeen >= from);
+  const calling = clients.filter(({ lastSeen }) => lastSeen >= from);
+  // They lose nothing that works.
+  const [unserved, recent] = [calling.filter(isUnserved), calling.filter((one) => !isUnserved(one))];
+  const days = goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`;
   if (recent.length > 0) {
-    const days = goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`;
     return notMet(
       `${capital(countedClients(hashesOf(recent)))} used V1 in the last ${days}: ${named(recent)}.`,
     );
   }
+  if (unserved.length > 0)
+    return met(
+      `In the last ${days} V1 was called only at addresses that no service has, by ${countedClients(hashesOf(unserved))}: ${named(unserved)}.`,
+    );
   const last = clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
   return met(`No V1 request for ${counted(goneAfterDays, 'day')}: the last one was at ${last}.`);
 }
 
+function isUnserved({ class: kind }: ClientReport): boolean {
+  return kind === 'unserved';
+}
+
 /** Whether silent clients may come back; no condition if none is silent. */
 function pauses({ clients, goneAfterDays }: SwitchOffFacts): Condition | undefined {
-  const silent = clients.filter(({ silentDays }) => silentDays >= goneAfterDays);
+  const silent = clients.filter((one) => one.silentDays >= goneAfterDays && !isUnserved(one));
   if (silent.length === 0) return undefined;
   const waiting = silent.filter((client) => client.class !== 'gone');
   if (waiting.length === 0)

@@ -124,13 +124,42 @@ describe('a client', () => {
     ['field-work', [v1('c', 1, [UNWRAP, NEST]), v1('c', 0, [UNWRAP])]],
     ['unwrap-only', [v1('c', 15, [UNWRAP, NEST]), v1('c', 1, [UNWRAP])]],
     // No operation fits, and nobody has the address: whatever rules do to such a request, it has no member to change.
-    ['unknown', [nowhere(404, [NEST]), nowhere(404, [NEST], { origin: 'v1' })]],
-    ['unknown', [nowhere(405, [NEST], { origin: 'v1' })]],
+    ['unserved', [nowhere(404, [NEST]), nowhere(404, [NEST], { origin: 'v1' })]],
+    ['unserved', [nowhere(405, [NEST], { origin: 'v1' })]],
+    ['unserved', [v1('c', 40, []), nowhere(404, [])]],
     ['url-only', [nowhere(404, [NEST], { origin: 'v1' }), v1('c', 1, [])]],
+    ['url-only', [nowhere(404, [NEST]), v1('c', 1, [])]],
+    ['unknown', [nowhere(403, [])]],
+    ['unknown', [nowhere(503, [])]],
     ['field-work', [nowhere(200, [NEST])]],
     ['field-work', [v1('c', 1, [NEST], { status: 404 })]],
   ])('is %s', (expected, entries) => {
     expect(reportOf(...entries).clients[0]?.class).toBe(expected);
+  });
+
+  test('that calls only what no service has keeps nobody from switching V1 off', () => {
+    const now = '2026-11-21T00:00:00.000Z';
+    const lost = ['a', 'b'].map((client) => ({ ...nowhere(404, []), client }));
+    const report = makeReport(
+      tallyOf([v1('old', 60, []), ...lost, nowhere(404, [], { client: undefined })]),
+      {
+        now,
+        observed: { since: '2026-09-01T00:00:00.000Z', until: now },
+        names: new Map([['a', 'Acme']]),
+      },
+    );
+    expect(report.classes).toMatchObject({ unserved: 2, unknown: 0, gone: 1 });
+    expect(report.switchOff).toMatchObject({
+      verdict: 'yes',
+      sentence: 'V1 can be switched off: every client that it served is gone, as of 2026-11-21.',
+    });
+    expect(report.switchOff.conditions[0]?.text).toMatch(
+      /^In the last 14 days V1 was called only at addresses that no service has, by 2 clients and requests without a key: /,
+    );
+    expect(report.remaining[0]).toBe(
+      '2 clients call only addresses that no service has; those calls can be removed.',
+    );
+    expect(makeReport(tallyOf([v1('c', 1, []), ...lost]), { now }).switchOff.verdict).toBe('no');
   });
 
   test('is counted by operation and change, with first and last time, in any order of the log', () => {
@@ -192,7 +221,14 @@ describe('the report', () => {
     );
     expect(report).toMatchObject({ v1: 4, v2: 1, entries: 5, canSwitchOff: false });
     // How many clients send requests without a key is not known: they are none.
-    expect(report.classes).toEqual({ gone: 1, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 1 });
+    expect(report.classes).toEqual({
+      gone: 1,
+      unserved: 0,
+      unknown: 0,
+      'url-only': 0,
+      'unwrap-only': 0,
+      'field-work': 1,
+    });
     expect(report.switchOff.conditions[0]?.text).toMatch(
       /^1 client and requests without a key used V1 in the last 14 days: /,
     );
@@ -883,7 +919,7 @@ test('a client that had long pauses is listed with its own number of days', () =
   const text = reportMarkdown(reportOf(v1('c', 20, [])));
   expect(text).toContain('2026-11-01T12:00:00.000Z, gone after 42 days |');
   expect(text).toContain(
-    '| gone (no V1 request for 14 days or more; longer for a client that has paused for longer before) | 0 |',
+    '| gone (no call to V1 for 14 days or more; longer for a client that has paused for longer before) | 0 |',
   );
 });
 

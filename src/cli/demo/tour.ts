@@ -389,6 +389,7 @@ const CLASS_PARTS: readonly (readonly [name: ClientClass, words: string])[] = [
   ['unwrap-only', 'that only drop the wrapper'],
   ['url-only', 'that only need a new URL'],
   ['unknown', 'still unknown'],
+  ['unserved', 'that no service has an address for'],
 ];
 
 /** Waits until the gateway has an entry for every request of the fleet. */

@@ -13,6 +13,7 @@ import {
 } from '../../report/census.ts';
 import {
   CELL_MEMBERS,
+  CLASSES,
   CLASS_MEANINGS,
   CLASS_WORDS,
   bodyCheckWords,
@@ -414,6 +415,7 @@ const COLOURS: Readonly<Record<ClientClass, Style>> = {
   'unwrap-only': 'cyan',
   'url-only': 'green',
   unknown: 'magenta',
+  unserved: 'dim',
   gone: 'dim',
 };
 
@@ -509,10 +511,9 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
 /** Explains the classes in the table. */
 function classLines(clients: readonly ClientReport[]): string {
   const classes = new Set(clients.slice(0, MAX_ROWS).map((client) => client.class));
-  return [...classes]
-    .flatMap((name) =>
-      name === 'unknown' || name === 'gone' ? [] : [`${CLASS_WORDS[name]}: ${CLASS_MEANINGS[name]}`],
-    )
+  // A row says itself why its class is unknown.
+  return CLASSES.filter((name) => classes.has(name) && name !== 'unknown')
+    .map((name) => `${CLASS_WORDS[name]}: ${CLASS_MEANINGS[name]}`)
     .join('\n');
 }
 

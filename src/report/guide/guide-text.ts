@@ -25,6 +25,7 @@ export const WORK: Readonly<Record<ClientReport['class'], string>> = {
   'unwrap-only': "Only the wrapper around the requests' parameters has to go.",
   'url-only': 'Only the address has to change.',
   unknown: 'The work is still unknown.',
+  unserved: 'No service has the addresses of these calls: remove the calls.',
   gone: 'No V1 request is expected any more.',
 };
 

@@ -17,7 +17,8 @@ import { bodyChecksOf, outcomesOf, type ResponseMember, responsesOf } from '../c
 import {
   BodyCheckCounts,
   type DifferingMembers,
-  isMissing,
+  haveNothing,
+  ofServices,
   Outcomes,
   ResponseChanges,
 } from '../tally/outcomes.ts';
@@ -370,10 +371,8 @@ class CallGuide {
   /** The call, if no operation fits it and each service that got it had nothing there; undefined for any other. */
   unserved(book: GuideBook): UnservedCall | undefined {
     const { name, count, method } = this;
-    const outcomes = outcomesOf(this.outcomes).filter(
-      ({ by, code, status }) => by !== 'gateway' && code === undefined && status > 0 && status < 500,
-    );
-    if (!isUnfit(name) || outcomes.length === 0 || !outcomes.every(isMissing)) return undefined;
+    const outcomes = ofServices(outcomesOf(this.outcomes));
+    if (!isUnfit(name) || !haveNothing(outcomes)) return undefined;
     const since = outcomes
       .map(({ firstSeen }) => firstSeen)
       .reduce((one, other) => (one < other ? one : other));

@@ -106,6 +106,21 @@ export function isMissing({ status }: Pick<TallyEntry, 'status'>): boolean {
   return status === 404 || status === 405;
 }
 
+type Responder = Pick<OutcomeTally, 'by' | 'status'> & { readonly code?: string | undefined };
+
+/** The responses that services gave themselves, without their own failures. */
+export function ofServices<One extends Responder>(outcomes: readonly One[]): readonly One[] {
+  return outcomes.filter(
+    ({ by, code, status }) => by !== 'gateway' && code === undefined && status > 0 && status < 500,
+  );
+}
+
+/** Whether each service that responded had nothing at an address; false if none responded. */
+export function haveNothing(outcomes: readonly Responder[]): boolean {
+  const given = ofServices(outcomes);
+  return given.length > 0 && given.every(isMissing);
+}
+
 /** Dry runs under one rule book, by operation, and the time of the last one. */
 export interface CheckedBook {
   last: string;

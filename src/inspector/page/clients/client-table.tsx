@@ -2,6 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import {
   bodyCheckLines,
+  CLASS_MEANINGS,
   CLASS_WORDS,
   clientWouldFail,
   isWaitedFor,
@@ -43,15 +44,6 @@ interface ClientTableProps
   /** The first notices of clients, as the plan has them; undefined before it is made. */
   readonly notices: readonly ClientNotice[] | undefined;
 }
-
-/** The work that each class of client needs. */
-export const CLIENT_CLASSES = {
-  'field-work': 'members of requests or responses have to change',
-  'unwrap-only': 'only the wrapper is in the way',
-  'url-only': 'nothing was edited: they need only a new address',
-  unknown: 'the log does not show it yet',
-  gone: 'no call to V1 lately',
-} as const;
 
 /** The columns, with their sort keys at the gateway. */
 const COLUMNS = [
@@ -296,7 +288,7 @@ function clientRows(
         <ShortTime at={lastSeen} short={ago} />
       </td>
       <td data-label="Class">
-        <span class={`class class-${row.class}`} title={CLIENT_CLASSES[row.class]}>
+        <span class={`class class-${row.class}`} title={CLASS_MEANINGS[row.class]}>
           {CLASS_WORDS[row.class]}
         </span>
       </td>

@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { CLASS_WORDS } from '../../../report/client-report.ts';
+import { CLASSES, CLASS_MEANINGS, CLASS_WORDS } from '../../../report/client-report.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report } from '../../api.ts';
 import { callsAfterEnd, hasEnded } from '../../end-of-v1.ts';
@@ -8,7 +8,7 @@ import { count, counted } from '../format.ts';
 import { Card, Loading, NewTab, type PageTools, sentence, SentenceList } from '../parts.tsx';
 import { CensusCard } from './census-card.tsx';
 import type { ClientNameProps } from './client-name.tsx';
-import { CLIENT_CLASSES, ClientTable } from './client-table.tsx';
+import { ClientTable } from './client-table.tsx';
 import { EndPlanCards, usePlan } from './end-plan.tsx';
 import { EndOfV1, hasPlan, useTimeline } from './timeline.tsx';
 import { UnfitCard } from './unfit-card.tsx';
@@ -20,8 +20,6 @@ type ClientsViewProps = Pick<ClientNameProps, 'clients' | 'onNamed'> &
 const REFRESH = 10_000;
 
 const COVERAGE_WORDS = { gateway: 'one gateway', alone: 'alone' } as const;
-
-const CLASS_NAMES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'gone'] as const;
 
 /** The clients that still need V1, their remaining work, and the end of V1 for each. */
 export function ClientsView(props: ClientsViewProps): VNode {
@@ -101,11 +99,11 @@ function neededBanner({ switchOff, remaining, classes, v2 }: Report): VNode {
     switchOff.sentence,
     <SentenceList sentences={[...reasons.map(({ text }) => text), ...remaining]} />,
     <ul class="tiles">
-      {CLASS_NAMES.map((name) => (
+      {CLASSES.map((name) => (
         <li key={name} class={`tile tile-${name}`}>
           <span class="tile-name">{CLASS_WORDS[name]}</span>
           <strong>{count(classes[name])}</strong>
-          <span class="tile-share">{CLIENT_CLASSES[name]}</span>
+          <span class="tile-share">{CLASS_MEANINGS[name]}</span>
         </li>
       ))}
     </ul>,
