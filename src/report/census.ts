@@ -7,7 +7,7 @@ import { keepsMember, namedMembers } from '../rules/kinds/words.ts';
 import type { Path, RequestRule, RequestRuleName } from '../rules/rule.ts';
 import { isRefusedBySchema } from './tally/outcomes.ts';
 import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
-import { count as number, nameIn, terminalText } from './text.ts';
+import { count as number, counted, nameIn, terminalText } from './text.ts';
 
 /** Attribute names that V1 clients sent, by operation. */
 export interface Census {
@@ -130,9 +130,8 @@ export class CensusTally {
 
   /**
    * Returns the counts so far. `schema` says which names V2's OpenAPI has; `rules` says which names a rule handles now: requests from
-   * before that rule do not show it.
+   * before that rule do not show it; `names` are those of clients by their hashes.
    */
-  /** `names` are those of clients by their hashes. */
   result(schema?: OpenApiNames, rules?: CensusRules, names: ClientNames = NO_NAMES): Census {
     const operations = [...this.operations].sort(([one], [other]) => (one < other ? -1 : 1));
     const rows = operations.flatMap(([operation, names]) => {
@@ -405,6 +404,29 @@ function proposeStrips(rows: readonly CensusRow[], names: ClientNames): Proposal
     suspects: outer
       .filter((judgement) => !isStrip(judgement))
       .map(({ row: { operation, pointer, clients }, why }) => ({ operation, pointer, why, clients })),
+  };
+}
+
+/** How many requests had names to count. */
+export function censusNote({ sampled, exchanges }: Pick<Census, 'sampled' | 'exchanges'>): string {
+  return `names in the bodies of ${number(sampled)} of ${counted(exchanges, 'V1 request')}; others have none, or were refused`;
+}
+
+/** Stands for the change of an attribute that V2 does not accept, and that no rule handles. */
+export const NO_RULE = 'no rule yet';
+
+/** Says of each attribute which change handles it, or that one is missing, or may be. */
+export function handlersIn({ strips, suspects }: Census): (row: CensusRow) => string {
+  const proposed = new Set(
+    strips.map(({ operation = '(other)', in: inside, member }) =>
+      evidencePlace(operation, `/${inside === undefined ? '' : `${inside.replaceAll('.', '/')}/`}${member}`),
+    ),
+  );
+  const doubtful = new Set(suspects.map(({ operation, pointer }) => evidencePlace(operation, pointer)));
+  return ({ operation, pointer, change }) => {
+    if (change !== undefined) return change;
+    const place = evidencePlace(operation, pointer);
+    return proposed.has(place) ? NO_RULE : doubtful.has(place) ? 'not known' : '–';
   };
 }
 

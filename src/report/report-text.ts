@@ -1,4 +1,4 @@
-import type { Census } from './census.ts';
+import { type Census, censusNote, handlersIn } from './census.ts';
 import {
   CELL_MEMBERS,
   CLASSES,
@@ -15,6 +15,7 @@ import {
 import { metByBrownouts } from './endings.ts';
 import type { Report } from './report.ts';
 import {
+  capital,
   count,
   counted,
   csvField,
@@ -237,11 +238,9 @@ function censusSections(census: Census): readonly Iterable<string>[] {
   if (census.rows.length === 0) return [];
   return [
     ['## Attribute census'],
-    [`Sampled for attribute names: ${count(census.sampled)} of ${counted(census.exchanges, 'V1 request')}.`],
-    tableLines(
-      ['operation', 'attribute', 'requests', 'V2 2xx', 'V2 422', 'at it', 'V1 2xx', 'deprecated', 'change'],
-      rowsOf(census),
-    ),
+    [`${capital(censusNote(census))}.`],
+    tableLines(CENSUS_HEAD, rowsOf(census)),
+    [CENSUS_LEGEND],
     ...(census.omitted > 0
       ? [[`Other names occurred ${counted(census.omitted, 'time')} and are not listed.`]]
       : []),
@@ -265,13 +264,39 @@ function censusSections(census: Census): readonly Iterable<string>[] {
   ];
 }
 
-function* rowsOf({ rows }: Census): Generator<string[], void, undefined> {
-  for (const row of rows) {
-    yield [
-      markdownText(row.operation),
-      markdownCode(row.pointer),
-      ...[row.count, row.accepted, row.unprocessable, row.named, row.acceptedByV1, row.deprecated].map(count),
-      markdownText(row.change ?? ''),
-    ];
-  }
+function* rowsOf(census: Census): Generator<string[], void, undefined> {
+  for (const { operation, pointer, numbers, handler } of censusRows(census))
+    yield [markdownText(operation), markdownCode(pointer), ...numbers.map(count), markdownText(handler)];
+}
+
+/** The columns of the census, as the page names them. */
+export const CENSUS_HEAD = [
+  'operation',
+  'attribute',
+  'sent',
+  'V1 accepted',
+  'V2 accepted',
+  'V2 422',
+  'V2 named it',
+  'deprecated',
+  'handled by',
+] as const;
+
+export const CENSUS_LEGEND =
+  'The numbers are of requests with the attribute: all, those that V1 or V2 accepted (2xx), those that V2 refused with 422, those for which an error of V2 points at the attribute, and those for which V1 calls it deprecated. The last column has the change that moves, converts or removes it.';
+
+/** The rows of the census, their numbers in the order of its columns. */
+export function censusRows(census: Census): readonly {
+  readonly operation: string;
+  readonly pointer: string;
+  readonly numbers: readonly number[];
+  readonly handler: string;
+}[] {
+  const handlerOf = handlersIn(census);
+  return census.rows.map((row) => ({
+    operation: row.operation,
+    pointer: row.pointer,
+    numbers: [row.count, row.acceptedByV1, row.accepted, row.unprocessable, row.named, row.deprecated],
+    handler: handlerOf(row),
+  }));
 }

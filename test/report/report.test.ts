@@ -17,7 +17,16 @@ import {
 import { metByBrownouts } from '../../src/report/endings.ts';
 import type { Rollout } from '../../src/rules/rollout.ts';
 import { makeReport, makeReportInSteps, type Report, type SwitchOff } from '../../src/report/report.ts';
-import { reportCsv, reportMarkdown, reportMarkdownParts } from '../../src/report/report-text.ts';
+import {
+  CENSUS_LEGEND,
+  censusMarkdown,
+  reportCsv,
+  reportMarkdown,
+  reportMarkdownParts,
+} from '../../src/report/report-text.ts';
+import { censusTerminal } from '../../src/cli/report/report.ts';
+import { PLAIN } from '../../src/cli/terminal.ts';
+import { handlersIn } from '../../src/report/census.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import type { EditRecord } from '../../src/rewrite/records.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -332,6 +341,21 @@ describe('the census', () => {
     expect(census.suspects).toEqual([
       expect.objectContaining({ pointer: '/note', why: expect.stringContaining('may refuse the value') }),
     ]);
+    // Its table says of each name what handles it, or that something should.
+    const table = [
+      ['/property', '–'],
+      ['/property/floor_count', 'no rule yet'],
+      ['/legacy', 'no rule yet'],
+      ['/note', 'not known'],
+      ['/property/suburb', 'property-address'],
+    ];
+    const handlerOf = handlersIn(census);
+    expect(census.rows.map((row) => [row.pointer, handlerOf(row)]).sort()).toEqual(table.sort());
+    for (const text of [censusMarkdown(census), censusTerminal(census, PLAIN)]) {
+      for (const [pointer = '', handler = ''] of table)
+        expect(text).toMatch(new RegExp(`${pointer}[\`\\s|\\d]+ ${handler}(?: \\||\n)`));
+      expect(text).toContain(CENSUS_LEGEND);
+    }
   });
 });
 

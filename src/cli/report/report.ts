@@ -6,7 +6,9 @@ import { type Document, isMap, isSeq, parseDocument } from 'yaml';
 import { loadRuleBook } from '../../node/rule-books.ts';
 import {
   type Census,
+  censusNote,
   changeIdOf,
+  NO_RULE,
   proposalYaml,
   type StripProposal,
   OpenApiNames,
@@ -29,7 +31,15 @@ import { digestMarkdown, digests, guideMarkdown } from '../../report/guide/guide
 import { Guide } from '../../report/guide/guide.ts';
 import { lineAfter } from '../../report/line-diff.ts';
 import { guideSkill } from '../../report/guide/skill.ts';
-import { censusMarkdown, reportCsv, reportMarkdown, skippedLines } from '../../report/report-text.ts';
+import {
+  CENSUS_HEAD,
+  CENSUS_LEGEND,
+  censusMarkdown,
+  censusRows,
+  reportCsv,
+  reportMarkdown,
+  skippedLines,
+} from '../../report/report-text.ts';
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
@@ -559,34 +569,19 @@ export function censusTerminal(census: Census, terminal: Terminal): string {
   if (census.rows.length === 0) return 'No entry has attribute names.\n';
   const paint = painter(terminal);
   const { columns } = terminal;
-  const proposed = new Set(
-    census.strips.map(
-      ({ operation = '(other)', in: place, member }) => `${operation} ${place ?? ''} ${member}`,
-    ),
-  );
-  const isProposed = (operation: string, pointer: string): boolean => {
-    const steps = pointer.split('/').slice(1);
-    return proposed.has(`${operation} ${steps.slice(0, -1).join('.')} ${steps.at(-1) ?? ''}`);
-  };
   const sections = [
-    wrapLines(
-      `${paint('bold', 'Attributes that V1 clients send')}  ${count(census.sampled)} of ${counted(census.exchanges, 'request')} sampled`,
-      columns,
-    ),
+    wrapLines(`${paint('bold', 'Attributes that V1 clients send')}  ${censusNote(census)}`, columns),
     printColumns(
-      ['operation', 'attribute', 'requests', 'V2 2xx', 'V2 422', 'at it', 'V1 2xx', 'deprecated', 'change'],
-      census.rows.map((row) => [
-        terminalText(row.operation),
-        isProposed(row.operation, row.pointer)
-          ? paint('red', terminalText(row.pointer))
-          : terminalText(row.pointer),
-        ...[row.count, row.accepted, row.unprocessable, row.named, row.acceptedByV1, row.deprecated].map(
-          count,
-        ),
-        terminalText(row.change ?? ''),
+      CENSUS_HEAD,
+      censusRows(census).map(({ operation, pointer, numbers, handler }) => [
+        terminalText(operation),
+        handler === NO_RULE ? paint('red', terminalText(pointer)) : terminalText(pointer),
+        ...numbers.map(count),
+        terminalText(handler),
       ]),
       { right: [2, 3, 4, 5, 6, 7], columns },
     ),
+    wrapLines(CENSUS_LEGEND, columns, 0),
     census.proposal === ''
       ? ''
       : `${wrapLines('V2 does not accept these, and no rule removes them. Paste under changes, or write with --apply:', columns, 0)}\n\n${terminalLines(census.proposal.trimEnd())}`,

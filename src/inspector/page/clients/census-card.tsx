@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { MAX_ROW_CLIENTS } from '../../../report/census.ts';
+import { censusNote, handlersIn, MAX_ROW_CLIENTS, NO_RULE } from '../../../report/census.ts';
 import type { Census, CensusRow } from '../../api.ts';
 import { count, counted } from '../format.ts';
 import { Button, Card, classes, type Column, CopyButton, ScrollTable } from '../parts.tsx';
@@ -17,16 +17,13 @@ export function CensusCard({
   readonly announce: (sentence: string) => void;
 }): VNode {
   const [isWhole, setIsWhole] = useState(false);
-  const { rows, proposal, sampled, exchanges, suspects, omitted } = census;
-  const places = new Set(census.strips.map(stripPlace));
-  const isRejected = (row: CensusRow): boolean => places.has(rowPlace(row));
+  const { rows, proposal, suspects, omitted } = census;
+  const handlerOf = handlersIn(census);
+  const isRejected = (row: CensusRow): boolean => handlerOf(row) === NO_RULE;
   const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
   const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
   return (
-    <Card
-      heading="Attribute census"
-      note={`names in the bodies of ${count(sampled)} of ${counted(exchanges, 'V1 request')}; others have none, or were refused`}
-    >
+    <Card heading="Attribute census" note={censusNote(census)}>
       {proposal === '' ? (
         <p class="lead">No rule to propose: no attribute is certain to be refused by V2.</p>
       ) : (
@@ -35,7 +32,7 @@ export function CensusCard({
       {rows.length > 0 && (
         <ScrollTable
           label="Attribute census"
-          columns={censusColumns(isRejected)}
+          columns={censusColumns(handlerOf)}
           rows={shown}
           keyOf={rowPlace}
           classOf={(row) => classes(isRejected(row) && 'rejected')}
@@ -81,7 +78,7 @@ function proposalCard(proposal: string, announce: (sentence: string) => void): V
 }
 
 /** The verdicts of V1, which responds to observed clients, and of V2 are in separate columns. */
-function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column<CensusRow>[] {
+function censusColumns(handlerOf: (row: CensusRow) => string): readonly Column<CensusRow>[] {
   return [
     { name: 'Operation', cell: ({ operation }) => operation },
     { name: 'Attribute', kind: 'head', cell: ({ pointer }) => <code>{pointer}</code> },
@@ -92,7 +89,10 @@ function censusColumns(isRejected: (row: CensusRow) => boolean): readonly Column
     { name: 'Clients', kind: 'number', title: ({ clients }) => clients.join(', '), cell: clientsOf },
     {
       name: 'Handled by',
-      cell: (row) => row.change ?? (isRejected(row) ? <strong>no rule yet</strong> : '–'),
+      cell: (row) => {
+        const handler = handlerOf(row);
+        return handler === NO_RULE ? <strong>{handler}</strong> : handler;
+      },
     },
   ];
 }
@@ -104,9 +104,4 @@ function clientsOf({ clients }: CensusRow): string {
 
 function rowPlace({ operation, pointer }: CensusRow): string {
   return `${operation} ${pointer}`;
-}
-
-/** The place of the row for which a strip is proposed. */
-function stripPlace({ operation = '(other)', in: inside, member }: Census['strips'][number]): string {
-  return `${operation} /${inside === undefined ? '' : `${inside.replaceAll('.', '/')}/`}${member}`;
 }
