@@ -172,7 +172,7 @@ const UNKNOWN_RHYTHM_FACTOR = 3;
 
 const MAX_SHOWN = 5;
 
-const BY = { v1: 'V1', v2: 'V2', gateway: 'gateway' } as const;
+const BY = { v1: 'V1', v2: 'V2', gateway: 'the gateway' } as const;
 
 /** Makes the report of one client. */
 export function clientReport(
@@ -334,16 +334,17 @@ function outcomeOf({ by, status, code, pointers, ...span }: OutcomeTally): Outco
   };
 }
 
-/** Describes the responses to a client, such as `V2 201 412×, V2 422 3× (/legacy_code 3×), gateway 503 brownout 5×`. */
+/** Describes the responses to a client, such as `201 by V2 412×, 422 by V2 3× (/legacy_code 3×), 503 brownout by the gateway 5×`. */
 export function outcomeWords(outcomes: readonly Outcome[]): string {
   return outcomes
     .map(({ by, status, code, count: seen, pointers }) => {
       const places = pointers.map(({ pointer, count: times }) => `${pointer} ${count(times)}×`).join(', ');
       const isUnsent = by === 'gateway' && code === undefined;
-      const left = `client disconnected ${isUnsent ? 'before its request was sent' : `(${BY[by]})`}`;
-      const what = status === 0 ? left : `${BY[by]} ${status}`;
-      const named = code === undefined ? what : `${what} ${code}`;
-      return `${named} ${count(seen)}×${places === '' ? '' : ` (${places})`}`;
+      const what =
+        status === 0
+          ? `client disconnected ${isUnsent ? 'before its request was sent' : `(sent to ${BY[by]})`}`
+          : `${status}${code === undefined ? '' : ` ${code}`} by ${BY[by]}`;
+      return `${what} ${count(seen)}×${places === '' ? '' : ` (${places})`}`;
     })
     .join(', ');
 }

@@ -112,7 +112,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     [
       since === undefined
         ? 'There are no entries up to the time of the report.'
-        : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${counted(report.v1, 'request')} to V1's paths, ${count(report.v2)} to V2's.`,
+        : `From ${markdownText(since)} to ${markdownText(until ?? since)}: ${callsIn(report)}.`,
     ],
     report.coverage === undefined ? [] : [markdownText(report.coverage.sentence)],
     [`**${report.switchOff.sentence}** Checked at ${markdownText(report.at)}.`],
@@ -139,9 +139,9 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
       [
         'client',
         'class',
-        'V1',
+        'calls to V1',
         'share',
-        'V2',
+        'calls to V2',
         'refused',
         'first seen',
         'last seen',
@@ -156,7 +156,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     ),
     ['## Burn-down'],
     tableLines(
-      ['day', 'V1', 'V2', 'clients on V1', 'with edits', 'refused'],
+      ['day', 'calls to V1', 'calls to V2', 'clients', 'with edits', 'refused'],
       mapped(report.days, ({ day, v1, v2, clients, rewritten, refused }) => [
         markdownText(day),
         ...[v1, v2, clients, rewritten, refused].map(count),
@@ -177,6 +177,11 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
     list((report.gaps ?? []).map(({ sentence }) => markdownText(sentence))),
     report.unreadable > 0 ? [`Skipped: ${skippedLines(report.unreadable)}.`] : [],
   ];
+}
+
+/** The calls to either version's addresses, whichever service they were sent to. */
+export function callsIn({ v1, v2 }: Pick<Report, 'v1' | 'v2'>): string {
+  return `${counted(v1, 'call')} to V1, ${count(v2)} to V2`;
 }
 
 /** When a client counts as gone. */

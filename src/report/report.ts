@@ -365,17 +365,15 @@ function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
   const from = dayBefore(now, goneAfterDays);
   const calling = clients.filter(({ lastSeen }) => lastSeen >= from);
   // They lose nothing that works.
-  const [unserved, recent] = [calling.filter(isUnserved), calling.filter((one) => !isUnserved(one))];
+  const unserved = calling.filter(isUnserved);
   const days = goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`;
-  if (recent.length > 0) {
-    return notMet(
-      `${capital(countedClients(hashesOf(recent)))} used V1 in the last ${days}: ${named(recent)}.`,
-    );
+  const who = `${capital(countedClients(hashesOf(calling)))} called V1 in the last ${days}`;
+  const nowhere = 'only at addresses that no service has';
+  if (unserved.length < calling.length) {
+    const some = unserved.length === 0 ? '' : `, ${countedClients(hashesOf(unserved))} ${nowhere}`;
+    return notMet(`${who}${some}: ${named(calling)}.`);
   }
-  if (unserved.length > 0)
-    return met(
-      `In the last ${days} V1 was called only at addresses that no service has, by ${countedClients(hashesOf(unserved))}: ${named(unserved)}.`,
-    );
+  if (calling.length > 0) return met(`${who}, ${nowhere}: ${named(calling)}.`);
   const last = clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
   return met(`No V1 request for ${counted(goneAfterDays, 'day')}: the last one was at ${last}.`);
 }

@@ -42,7 +42,7 @@ test('a client that disconnected and a response that broke off are not responses
   outcomes.add({ ...sampleEntry(0, 0), origin: 'v1', status: 200, failure: 'upstream-broken' });
   outcomes.add({ ...sampleEntry(0, 0), origin: 'v1', status: 502, failure: 'upstream-closed' });
   expect(outcomeWords(outcomesOf(outcomes))).toBe(
-    'client disconnected (V1) 1×, V1 200 upstream-broken 1×, gateway 502 upstream-closed 1×',
+    'client disconnected (sent to V1) 1×, 200 upstream-broken by V1 1×, 502 upstream-closed by the gateway 1×',
   );
 });
 

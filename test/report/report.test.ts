@@ -163,12 +163,16 @@ describe('a client', () => {
       sentence: 'V1 can be switched off: every client that it served is gone, as of 2026-11-21.',
     });
     expect(report.switchOff.conditions[0]?.text).toMatch(
-      /^In the last 14 days V1 was called only at addresses that no service has, by 2 clients and requests without a key: /,
+      /^2 clients and requests without a key called V1 in the last 14 days, only at addresses that no service has: /,
     );
     expect(report.remaining[0]).toBe(
       '2 clients call only addresses that no service has; those calls can be removed.',
     );
-    expect(makeReport(tallyOf([v1('c', 1, []), ...lost]), { now }).switchOff.verdict).toBe('no');
+    const needed = makeReport(tallyOf([v1('c', 1, []), ...lost]), { now }).switchOff;
+    expect(needed.verdict).toBe('no');
+    expect(needed.conditions[0]?.text).toMatch(
+      /^3 clients called V1 in the last 14 days, 2 clients only at addresses that no service has: /,
+    );
   });
 
   test('is counted by operation and change, with first and last time, in any order of the log', () => {
@@ -239,7 +243,7 @@ describe('the report', () => {
       'field-work': 1,
     });
     expect(report.switchOff.conditions[0]?.text).toMatch(
-      /^1 client and requests without a key used V1 in the last 14 days: /,
+      /^1 client and requests without a key called V1 in the last 14 days: /,
     );
     expect(
       report.days.map(({ day, v1: old, clients, rewritten, refused }) => [
@@ -1121,7 +1125,7 @@ describe('the statement on switching V1 off', () => {
     const [text = '', ...rest] = at(time, ...daily, ...recent).conditions.map((one) => one.text);
     // No client is silent, so no sentence mentions silence.
     expect(rest.join(' ')).not.toContain('silent');
-    expect(text).toMatch(new RegExp(`^${clients} clients used V1 in the last \\d+ days: .+Z${others}\\.$`));
+    expect(text).toMatch(new RegExp(`^${clients} clients called V1 in the last \\d+ days: .+Z${others}\\.$`));
     expect(text.match(/ at \d{4}-/g)).toHaveLength(3);
   });
 

@@ -36,6 +36,7 @@ import {
   CENSUS_LEGEND,
   censusMarkdown,
   censusRows,
+  callsIn,
   reportCsv,
   reportMarkdown,
   skippedLines,
@@ -43,7 +44,15 @@ import {
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
-import { count, counted, jsonText, percentWords, terminalLines, terminalText } from '../../report/text.ts';
+import {
+  count,
+  counted,
+  jsonText,
+  NO_KEY,
+  percentWords,
+  terminalLines,
+  terminalText,
+} from '../../report/text.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
@@ -460,7 +469,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
   const busiest = Math.max(1, ...report.days.map((day) => day.v1));
   const sections = [
     fitted(
-      `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))} UTC, ${counted(report.v1, 'request')} to V1's paths, ${count(report.v2)} to V2's`,
+      `${paint('bold', 'Who still needs V1')}  ${terminalText(report.since.slice(0, 10))} to ${terminalText((report.until ?? '').slice(0, 10))} UTC, ${callsIn(report)}`,
     ),
     fitted(
       [
@@ -476,12 +485,16 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
           `Before V1 can be switched off:\n${report.remaining.map((sentence) => `  ${sentence}`).join('\n')}`,
         ),
     printColumns(
-      ['client', 'class', 'V1', 'share', 'refused', 'last seen', 'changes'],
+      ['client', 'class', 'calls to V1', 'share', 'refused', 'last seen', 'changes'],
       report.clients
         .slice(0, MAX_ROWS)
         .map((client) => [
           terminalText(
-            client.name === undefined ? client.client : `${client.name} ${client.client.slice(0, 6)}`,
+            client.name === undefined
+              ? client.client === NO_KEY
+                ? 'no key'
+                : client.client
+              : `${client.name} ${client.client.slice(0, 6)}`,
           ),
           paint(COLOURS[client.class], CLASS_WORDS[client.class]),
           count(client.v1),
@@ -495,7 +508,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
     more(report.clients.length, 'client'),
     fitted(classLines(report.clients)),
     printColumns(
-      ['day (UTC)', 'V1', 'V2', 'clients', ''],
+      ['day (UTC)', 'calls to V1', 'calls to V2', 'clients', ''],
       report.days
         .slice(-MAX_ROWS)
         .map((day) => [
