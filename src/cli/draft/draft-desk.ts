@@ -19,9 +19,9 @@ import { operationsBelow, templateOf } from '../../openapi/description.ts';
 import {
   answeredDraft,
   type DraftQuestion,
-  draftQuestions,
   type GivenAnswer,
   type GivenAnswers,
+  openQuestions,
 } from '../../openapi/draft/draft-questions.ts';
 import {
   printRuleBook,
@@ -206,7 +206,9 @@ export class Desk implements DraftDesk {
     );
     const isOver = ({ about, operations }: DraftQuestion): boolean =>
       about === 'change' && operations.length > 0 && operations.every((id) => declined.has(id));
-    const open = draftQuestions(this.proposed).filter((one) => !this.answered.has(one.id) && !isOver(one));
+    const open = openQuestions(this.proposed, this.answers).filter(
+      (one) => !this.answered.has(one.id) && !isOver(one),
+    );
     return [...this.answered.values(), ...open];
   }
 

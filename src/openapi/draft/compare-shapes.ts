@@ -91,6 +91,8 @@ export interface Finding extends Evidence {
   readonly old?: Path;
   /** True if the first answer could lose or distort a value: then no answer is preselected, and a person chooses. */
   readonly isOpen?: true;
+  /** True if V1 always has the member that the finding is about. */
+  readonly isAlways?: true;
 }
 
 /** A request rule that two versions of an operation suggest. Paths are those of the body after the rules before it. */
@@ -1127,6 +1129,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const strip: FoundRule = { rule: 'strip', in: path, member: name };
   const shape = v1.members.get(name)?.shape ?? ANY_SHAPE;
   const evidence = work.whyGone(path, name);
+  const always = v1.members.get(name)?.required === true && { isAlways: true as const };
   const looked = lookupRules({ name, shape }, v2, path, work);
   if (looked.length > 0) return addLookup(looked, old, work);
   const possible = possiblePlaces(name, shape, place, work);
@@ -1140,7 +1143,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     const forms = otherForms(found, name, shape, place, work);
     const others = [...forms, ...elsewhere.filter((one) => !isTo(one, [...path, to])), strip];
     const open = openIfUnitsDiffer(found, name);
-    addFinding({ found, confidence, evidence: why, doubt: against, others, old, ...open }, work);
+    addFinding({ found, confidence, evidence: why, doubt: against, others, old, ...open, ...always }, work);
     const [before, after] = [v1.members.get(name), place.v2.members.get(to)];
     const onlyIf = { ...work, doubt: `it holds only if ${name} is ${to} in V2`, questions: [] };
     if (before !== undefined && after !== undefined) addMap(to, before.shape, after.shape, path, onlyIf);
@@ -1167,6 +1170,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
         others: [...others.slice(0, MAX_OFFERED), strip],
         old,
         ...openIfUnitsDiffer(likeliest, name),
+        ...always,
       },
       work,
     );
@@ -1193,6 +1197,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
         doubt: `a client may send only one of ${pathText([name])} and ${pathText(twin)}`,
         others: work.isResponse === true ? [] : [move],
         old,
+        ...always,
       },
       work,
     );
@@ -1208,6 +1213,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
       others: [...rules.slice(0, 3), ...unlinked],
       old,
       ...(rules.length > 0 && { isOpen: true }),
+      ...always,
     },
     work,
   );

@@ -1,4 +1,4 @@
-import { type FoundRule, isProposed, localKey, pathText, PROPOSED_FROM } from './compare-shapes.ts';
+import { type FoundRule, isProposed, localKey, PROPOSED_FROM } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import {
   ANYWHERE,
@@ -14,6 +14,16 @@ import {
   SETTLED,
 } from './print-rule-book.ts';
 import { type ProposedChange, summaryOf } from './propose-changes.ts';
+import {
+  filledBy,
+  isForSame,
+  isSource,
+  isTaken,
+  LISTS,
+  type RuleList,
+  type TakenPlace,
+  takenPlaces,
+} from './taken-places.ts';
 
 /** A question of a draft, with answers that exclude each other. */
 export interface DraftQuestion {
@@ -58,13 +68,11 @@ export interface GivenAnswer {
 /** The answers that a person has given, by the ids of the questions. */
 export type GivenAnswers = ReadonlyMap<string, GivenAnswer>;
 
-/** The lists of a change that have rules. */
-const LISTS = ['rules', 'query', 'headers', 'response'] as const;
-
 /** A rule that is a question, with the other answers to it. */
 interface AskedRule {
   readonly change: string;
-  readonly list: (typeof LISTS)[number];
+  readonly list: RuleList;
+  readonly on: ProposedChange['on'];
   readonly at: number;
   readonly lines: readonly string[];
   readonly why: string;
@@ -265,11 +273,11 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
       const why = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])]
         .filter((words) => words !== '')
         .join('; ');
-      const keys =
-        'found' in rule ? [rule.found, ...(rule.others ?? [])].map((found) => localKey(found)) : rule.keys;
+      const meanings = 'found' in rule ? [rule.found, ...(rule.others ?? [])] : rule.meanings;
+      const keys = meanings?.map((found) => found && localKey(found));
       const isClear = confidence >= PROPOSED_FROM && others.length === 0 && lines.every(keepsValues);
       const isOpen = 'isOpen' in rule || !isClear;
-      return [{ change: change.id, list, at, lines, why, others, keys, isOpen }];
+      return [{ change: change.id, list, on: change.on, at, lines, why, others, keys, isOpen }];
     }),
   );
 }
@@ -458,7 +466,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
     ...book,
     operations: [...operations, ...placed],
     keys: book.keys.flatMap((key) => answeredKey(key, answers)),
-    changes: keptSources(answeredChanges(book, answers)).flatMap((change) =>
+    changes: withSettled(answeredChanges(book, answers)).flatMap((change) =>
       withoutDeclined(change, declined),
     ),
     questions: new Map(questions),
@@ -548,8 +556,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
   }
   return book.changes.flatMap((change) => {
     if (!settled.has(change.id)) return [change];
-    const choiceOf = (list: (typeof LISTS)[number], at: number): Choice =>
-      chosen.get(`${change.id} ${list} ${at}`);
+    const choiceOf = (list: RuleList, at: number): Choice => chosen.get(`${change.id} ${list} ${at}`);
     const { isShown: _, asWith: _other, ...rest } = change;
     const rules = change.rules.flatMap((rule, at) => {
       const choice = choiceOf('rules', at);
@@ -570,74 +577,111 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
         return key === 'no' ? [] : [settledRule];
       });
     const [query, headers, response] = [texts('query'), texts('headers'), texts('response')];
+    const isAsProposed = LISTS.every((list) =>
+      (change[list] ?? []).every((_, at) => (choiceOf(list, at)?.[0] ?? 'yes') === 'yes'),
+    );
+    // Rules for parameters and fields have no meanings: their summary says what the draft proposed.
+    const shown = (change.response ?? []).flatMap(({ meanings = [] }, at) => {
+      const key = choiceOf('response', at)?.[0] ?? 'yes';
+      const found = key === 'yes' ? meanings[0] : (meanings[Number(key) + 1] ?? meanings[0]);
+      return key === 'no' || found === undefined ? [] : [{ found }];
+    });
     if (rules.length + query.length + headers.length + response.length === 0) return [];
     // A response does not have a stripped member, so there is nothing to undo.
     const hasInverse = rules.some(({ found }) => found.rule !== 'strip');
     const { isInverse, ...plain } = rest;
-    const isAsProposed = change.rules.every((_, at) => (choiceOf('rules', at)?.[0] ?? 'yes') === 'yes');
-    const summary = isAsProposed || rules.length === 0 ? plain.summary : summaryOf(rules);
+    const said = summaryOf([...rules, ...shown]);
+    const summary = isAsProposed || said === '' ? plain.summary : said;
     const inverse = isInverse === true && hasInverse && { isInverse };
     return [{ ...plain, summary, rules, query, headers, response, ...inverse }];
   });
 }
 
 /**
- * Changes without the rules that leave a member of V2 out of a response which a person has taken it from for one of V1: what is left out
- * first is lost.
+ * Changes that go with those which a person has settled: without defaults of members that have V1's value, and without the rules that leave a
+ * member of V2 out of a response before it is given V1's name.
  */
-function keptSources(changes: readonly ProposedChange[]): readonly ProposedChange[] {
-  const taken = changes.flatMap(({ on, response = [] }) =>
-    response.flatMap(({ texts, isSettled }) =>
-      isSettled === true ? texts.flatMap((line) => sourceIn(line) ?? []).map((path) => ({ on, path })) : [],
-    ),
-  );
+function withSettled(changes: readonly ProposedChange[]): readonly ProposedChange[] {
+  const taken = takenPlaces(changes);
   if (taken.length === 0) return changes;
-  return changes.map(withoutFilled(changes)).flatMap((change): readonly ProposedChange[] => {
-    const { response = [] } = change;
-    const isStripped = (path: string, line: string): boolean => line === `{ strip: ${path} }`;
-    const left = response.filter(
-      ({ texts }) =>
-        !taken.some(
-          ({ on, path }) => texts.some((line) => isStripped(path, line)) && isForSame(on, change.on),
-        ),
+  return changes.flatMap((change): readonly ProposedChange[] => {
+    const { on, query = [], headers = [], isInverse, ...rest } = change;
+    const left = change.rules.flatMap((rule) => withoutFilled(rule, on, taken));
+    const response = (change.response ?? []).filter(
+      ({ texts }) => !texts.some((line) => isSource(line, on, taken)),
     );
-    if (left.length === response.length) return [change];
-    const { rules, query = [], headers = [] } = change;
-    return [rules, query, headers, left].flat().length === 0 ? [] : [{ ...change, response: left }];
+    const isSame = left.length === change.rules.length && response.length === (change.response ?? []).length;
+    if (!isSame && [left, query, headers, response].flat().length === 0) return [];
+    // The inverse of a default would leave the member out of responses.
+    const isFilled = left.every(({ found }) =>
+      printRule(found).some((line) => filledBy(line, on, taken, isForSame) !== undefined),
+    );
+    const inverse = isInverse === true && !isFilled && { isInverse };
+    return [{ ...rest, on, query, headers, rules: left, response, ...inverse }];
   });
 }
 
+/** A rule of requests that is a question, as far as what a person has settled leaves it open. */
+function withoutFilled(
+  rule: ProposedChange['rules'][number],
+  on: ProposedChange['on'],
+  taken: readonly TakenPlace[],
+): ProposedChange['rules'] {
+  const [line = ''] = printRule(rule.found);
+  const filled = isProposed(rule) ? undefined : filledBy(line, on, taken);
+  if (filled === undefined) return [rule];
+  return filled.isAlways ? [] : [{ ...rule, evidence: '', doubt: absentWords(filled) }];
+}
+
+/** Why V2 may still need a default for a member that has V1's value. */
+function absentWords({ old, path }: TakenPlace): string {
+  return `a request may lack ${old}, and V2 requires ${path}`;
+}
+
 /**
- * Takes `inverse` from a change that only gives V2 a value for lack of one, in a member that has V1's by a person's answer: the inverse
- * would leave the member out of responses.
+ * The questions of a draft once these answers are given: what they decide is no longer asked, and no answer offers a place of V2 that they
+ * have given to another member.
  */
-function withoutFilled(changes: readonly ProposedChange[]): (change: ProposedChange) => ProposedChange {
-  const filledBy = changes.flatMap(({ on, rules }) =>
-    rules.flatMap(({ found, isSettled }) => {
-      if (isSettled !== true || (found.rule !== 'rename' && found.rule !== 'move')) return [];
-      return [{ on, path: pathText([...found.in, ...(found.rule === 'rename' ? [found.to] : found.to)]) }];
-    }),
+export function openQuestions(book: ProposedRuleBook, answers: GivenAnswers): readonly DraftQuestion[] {
+  const taken = takenPlaces(answeredChanges(book, answers));
+  const decided = new Map(decisionsOf(book).map(({ question: { id }, parts }) => [id, parts]));
+  return draftQuestions(book).flatMap((question): readonly DraftQuestion[] => {
+    const rules = decided.get(question.id);
+    if (taken.length === 0 || rules === undefined || answers.has(question.id)) return [question];
+    if (rules.every((part) => isOver(part, taken))) return [];
+    return [{ ...question, parts: question.parts.map((part, at) => openPart(part, rules[at] ?? [], taken)) }];
+  });
+}
+
+/** True if answers about other members have decided about all that the rules would do. */
+function isOver(rules: readonly AskedRule[], taken: readonly TakenPlace[]): boolean {
+  return rules.every(({ list, lines, on }) =>
+    list === 'response'
+      ? lines.every((line) => isSource(line, on, taken))
+      : lines.every((line) => filledBy(line, on, taken)?.isAlways === true),
   );
-  return (change) => {
-    const { isInverse, ...rest } = change;
-    const isFilled = change.rules.every(
-      ({ found }) =>
-        found.rule === 'default' &&
-        filledBy.some(
-          ({ on, path }) => path === pathText(found.in, found.member) && isForSame(on, change.on),
-        ),
-    );
-    return isInverse === true && isFilled ? rest : change;
+}
+
+function openPart(
+  part: QuestionPart,
+  rules: readonly AskedRule[],
+  taken: readonly TakenPlace[],
+): QuestionPart {
+  if (isOver(rules, taken)) return { why: '', answers: part.answers.filter(({ key }) => key === 'no') };
+  const [filled] = rules.flatMap(({ lines: [line = ''], on }) => filledBy(line, on, taken) ?? []);
+  const further = furtherAnswers(rules);
+  const isLeft = ({ key }: DraftAnswer): boolean => {
+    const all = rules.flatMap((rule) => {
+      const own = key === 'yes' ? 'yes' : sameAnswer(key, further[Number(key)], rule);
+      const lines = own === 'yes' ? rule.lines : rule.others[Number(own)];
+      return lines === undefined ? [] : [{ rule, lines }];
+    });
+    return all.length === 0 || !all.every(({ rule, lines }) => isTaken(lines, rule, taken));
   };
-}
-
-/** The path in V2's response of the value that a rule names for V1, as a rule book writes it. */
-function sourceIn(line: string): string | undefined {
-  return /^\{ (?:rename|move|first): (?<path>"(?:[^"\\]|\\.)*"|[^",]+), /.exec(line)?.groups?.['path'];
-}
-
-function isForSame(one: ProposedChange['on'], other: ProposedChange['on']): boolean {
-  return one === 'every' || other === 'every' || one.some((id) => other.includes(id));
+  const answers = part.answers.filter((answer) => answer.key === 'no' || isLeft(answer));
+  const why = filled === undefined ? part.why : absentWords(filled);
+  const isOpen = part.isOpen === true || answers[0] !== part.answers[0];
+  return { why, answers, ...(isOpen && { isOpen }) };
 }
 
 /** The key of the answer to `rule` that has the meaning of `further`, the answer `key` to its part. */

@@ -257,7 +257,7 @@ function responseText(finding: Finding): ProposedText | undefined {
   const { found, confidence, evidence, doubt, others = [] } = finding;
   const texts = printUndone(found, []);
   const undone = others
-    .map((one) => ({ lines: printUndone(one, []), key: localKey(one) }))
+    .map((one) => ({ lines: printUndone(one, []), found: one }))
     .filter(({ lines }) => lines.length > 0);
   const further = undone.map(({ lines }) => lines);
   if (found.rule === 'default') {
@@ -269,8 +269,8 @@ function responseText(finding: Finding): ProposedText | undefined {
     const isAlias = isPlain && doubt !== undefined;
     const [path, as] = isAlias ? [pathText(found.in, found.to), pathText([found.member])] : ['', ''];
     const aliases = isAlias ? [[`{ alias: ${scalar(path)}, as: ${scalar(as)} }`]] : [];
-    const keys = [localKey(found), ...aliases.map(() => undefined), ...undone.map(({ key }) => key)];
-    return { texts, confidence, evidence, doubt, others: [...aliases, ...further], keys };
+    const meanings = [found, ...aliases.map(() => undefined), ...undone.map((one) => one.found)];
+    return { texts, confidence, evidence, doubt, others: [...aliases, ...further], meanings };
   }
   if (found.rule !== 'strip') return undefined;
   const path = pathText(found.in, found.member);
@@ -281,6 +281,6 @@ function responseText(finding: Finding): ProposedText | undefined {
     evidence: "V1's responses have it, and V2's do not",
     doubt: NO_VALUE,
     others: further,
-    keys: [localKey(found), ...undone.map(({ key }) => key)],
+    meanings: [found, ...undone.map((one) => one.found)],
   };
 }

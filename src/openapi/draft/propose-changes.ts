@@ -37,8 +37,8 @@ export interface ProposedText extends Evidence {
   readonly texts: readonly string[];
   /** The other answers to the same question, the likeliest first. */
   readonly others?: readonly (readonly string[])[];
-  /** The meaning of each answer for a member, wherever it is; undefined for a member that no request has. */
-  readonly keys?: readonly (string | undefined)[];
+  /** The meaning of each answer for a member; undefined for one that keeps V2's name as well. */
+  readonly meanings?: readonly (FoundRule | undefined)[];
   /** True where a person chooses the answer: none is likely enough, and the first could lose or distort a value. */
   readonly isOpen?: true;
 }
@@ -85,8 +85,13 @@ export function proposeChanges(
       const group = groups.get(key) ?? { on: [], rule: finding };
       groups.set(key, group);
       if (!group.on.includes(id)) group.on.push(id);
+      const isAlways = group.rule.isAlways === true && finding.isAlways === true;
       // The best evidence of all operations; a rule without evidence stays without.
       if (finding.confidence > group.rule.confidence) group.rule = finding;
+      if (!isAlways) {
+        const { isAlways: _, ...rule } = group.rule;
+        group.rule = rule;
+      }
     }
   }
   const sign = direction === 'request' ? 1 : -1;
@@ -159,8 +164,8 @@ function reachOf(
   return others.length === 0 ? ['every'] : ['every', others];
 }
 
-/** What the request rules of a change do, once a person has chosen them: a sentence for those that are gone, and for each other one. */
-export function summaryOf(rules: readonly Finding[]): string {
+/** What the rules of a change do, once a person has chosen them: a sentence for those that are gone, and for each other one. */
+export function summaryOf(rules: readonly Pick<Finding, 'found'>[]): string {
   const gone = rules.filter(({ found }) => found.rule === 'strip');
   const each = rules.filter((rule) => !gone.includes(rule)).map((rule) => [rule]);
   return [...each, ...(gone.length === 0 ? [] : [gone])]
@@ -185,12 +190,12 @@ function listOf(names: readonly string[]): string {
   return `${named.join(', ')} and ${left === 1 ? names.at(-1) : `${left} more`}`;
 }
 
-function strippedBy(rules: readonly Finding[]): readonly string[] {
+function strippedBy(rules: readonly Pick<Finding, 'found'>[]): readonly string[] {
   return rules.flatMap(({ found }) => (found.rule === 'strip' ? [pathText(found.in, found.member)] : []));
 }
 
 function requestNames(
-  rules: readonly Finding[],
+  rules: readonly Pick<Finding, 'found'>[],
   direction: Direction,
 ): readonly [id: string, summary: string] {
   const found = rules[0]?.found;

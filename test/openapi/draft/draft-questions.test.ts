@@ -1,5 +1,11 @@
 import { expect, test } from 'vitest';
-import { answeredDraft, draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
+import {
+  answeredDraft,
+  type DraftQuestion,
+  draftQuestions,
+  type GivenAnswer,
+  openQuestions,
+} from '../../../src/openapi/draft/draft-questions.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
@@ -795,4 +801,93 @@ test('responses do not offer again what the answer about requests does in them',
   const renames = printRuleBook(answeredDraft(book, given)).match(/\{ rename: [^}]*exhibition_id[^}]*\}/g);
   expect(renames).toEqual(['{ rename: exhibition_id, to: show_id }']);
   await bookIn(printRuleBook(answeredDraft(book, given)));
+});
+
+/** The draft of one operation, and what is asked and written once each answer with one of these lines is given. */
+async function decided(
+  [old, oldRequired]: readonly [Members, readonly string[]],
+  [young, youngRequired]: readonly [Members, readonly string[]],
+  chosen: readonly string[],
+): Promise<{ readonly questions: readonly DraftQuestion[]; readonly printed: string }> {
+  const one = (prefix: string, members: Members, required: readonly string[]): Record<string, unknown> => {
+    const shape = { ...objectOf({ id: text, place: text, ...members }), required };
+    const make = { operationId: 'make', requestBody: contentOf(shape), ...answers(shape) };
+    const read = { operationId: 'read', ...answers(shape) };
+    return describe(prefix, { '/bookings': { post: make }, '/rooms': { get: read } });
+  };
+  const book = await soundDraft(
+    proposeRuleBook(one('/api/v1', old, oldRequired), one('/api/v2', young, youngRequired)),
+  );
+  const given = new Map<string, GivenAnswer>();
+  for (const { id, parts } of draftQuestions(book)) {
+    const keys = parts.map(
+      ({ answers: all }) => all.find(({ lines }) => lines.some((line) => chosen.includes(line)))?.key ?? 'no',
+    );
+    if (keys.some((key) => key !== 'no')) given.set(id, { chosen: keys });
+  }
+  const questions = openQuestions(book, given).filter(({ id }) => !given.has(id));
+  const printed = printRuleBook(answeredDraft(book, given));
+  await bookIn(printed);
+  return { questions, printed };
+}
+
+test.each<[required: readonly string[], isAsked: boolean, why: string]>([
+  [['kind'], false, ''],
+  [[], true, 'a request may lack kind, and V2 requires category'],
+])(
+  'a default for a member that an answer fills is asked about only if requests may lack it: %j',
+  async (required, isAsked, why) => {
+    const { questions, printed } = await decided(
+      [{ kind: codes('full', 'reduced') }, required],
+      [{ category: codes('standard', 'concession', 'group'), tier: text }, ['category']],
+      ['{ rename: kind, to: category }'],
+    );
+    const asked = questions.filter((question) => question.text === 'category is required?');
+    expect(asked.map(({ parts: [part] }) => part?.why)).toEqual(isAsked ? [why] : []);
+    expect(printed.includes('{ default: { category: ')).toBe(isAsked);
+    expect(printed.includes(why)).toBe(true);
+  },
+);
+
+test('no answer offers a place of V2 that another answer has taken', async () => {
+  const offered = async (...chosen: readonly string[]): Promise<readonly string[]> => {
+    const { questions } = await decided(
+      [{ fax: text, pager: text }, []],
+      [{ website: text, tier: text }, []],
+      chosen,
+    );
+    return questions.flatMap(({ parts }) =>
+      parts.flatMap((part) => part.answers.flatMap(({ lines }) => lines)),
+    );
+  };
+  expect(await offered()).toEqual(
+    expect.arrayContaining(['{ rename: fax, to: website }', '{ rename: fax, to: tier }']),
+  );
+  const left = await offered('{ rename: pager, to: tier }');
+  expect(left).toContain('{ rename: fax, to: website }');
+  expect(left).not.toContain('{ rename: fax, to: tier }');
+  expect(left).not.toContain('{ rename: tier, to: fax }');
+});
+
+test('the summary of response rules is that of the answer', async () => {
+  const one = (prefix: string, members: Members): Record<string, unknown> =>
+    describe(prefix, {
+      '/rooms': { get: { operationId: 'read', ...answers(objectOf({ id: text, ...members })) } },
+    });
+  const book = await soundDraft(
+    proposeRuleBook(
+      one('/api/v1', { fax: text, end: text }),
+      one('/api/v2', { website: text, end: text, more: text }),
+    ),
+  );
+  const [question] = draftQuestions(book);
+  const said = question?.parts[0]?.answers.map(({ key, lines: [line = ''] }) => {
+    const printed = printRuleBook(answeredDraft(book, new Map([[question.id, { chosen: [key] }]])));
+    return [line, /summary: (?<words>.*)/.exec(printed)?.groups?.['words']];
+  });
+  expect(said).toEqual([
+    ['{ default: { fax: null } }', 'fax is gone.'],
+    ['{ rename: website, to: fax }', 'fax becomes website.'],
+    ['', undefined],
+  ]);
 });
