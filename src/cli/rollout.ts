@@ -194,9 +194,15 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
     return v1Origin === undefined
       ? []
       : ["V2's schema unknown: no body is checked, because GATEWAY_V2_OPENAPI is not set"];
-  const { counts, clients = [], omitted, warnings = [] } = bodyChecks;
+  const { counts, clients = [], omitted, past, warnings = [] } = bodyChecks;
   const warned = warnings.map((text) => `warning     ${text}`);
-  if (counts.length === 0) return [...warned, "V2's schema no body was checked yet under this rule book"];
+  if (counts.length === 0)
+    return [
+      ...warned,
+      past === 0
+        ? "V2's schema no body was checked yet under this rule book"
+        : "V2's schema no body was checked of what V1 still responds to",
+    ];
   const rest = omitted + Math.max(0, counts.length - MAX_PAIRS);
   const sums = clients.flatMap(({ client = '(no key)', name = client, ...sum }) =>
     sum.judged === 0 ? [] : [`dry runs    ${name}: ${wouldFailWords(sum)}`],

@@ -1,7 +1,12 @@
 import { nameIn } from '../report/text.ts';
 import type { Hono } from 'hono';
 import { parsedJson } from '../rewrite-log/attributes.ts';
-import { bodyCheckFault, type BodyCheckTally, wouldFail } from '../rollout/body-checks.ts';
+import {
+  type BodyCheckCount,
+  bodyCheckFault,
+  type BodyCheckTally,
+  wouldFail,
+} from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { shareOfLimit } from '../rollout/rate-limit.ts';
@@ -23,7 +28,7 @@ import type {
 import type { End, Mode, Scope } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { ambiguityWords, commandTitle, defaultTarget } from './rollout-effect.ts';
+import { ambiguityWords, commandTitle, defaultTarget, dryRunsOnV1 } from './rollout-effect.ts';
 import { failure, jsonResponse, readCommand } from './routes/responses.ts';
 
 /** Counts of all processes of a gateway, or of all isolates. */
@@ -154,6 +159,7 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
   const modes = control.modes(book);
   const names = parts.names();
   const ofBook = book.rollout?.modes;
+  const end = endOfV1(book, names);
   return {
     ...(v1Origin === undefined ? {} : { v1Origin }),
     ...(parts.replica === undefined || !parts.hasStore ? {} : { replica: replicaView(parts.replica.status) }),
@@ -196,11 +202,11 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
     }),
     changes: changesOf(parts, names),
     shadows: counts.comparisons.list,
-    ...bodyChecksOf(parts, maxCounts),
+    ...bodyChecksOf(parts, (counts) => dryRunsOnV1(counts, modes, end, Date.now()), maxCounts),
     requests: counts.requests,
     ...rateLimitOf(parts, book),
     ...(counts.since === undefined ? {} : { countedSince: counts.since }),
-    ...endOfV1(book, names),
+    ...end,
   };
 }
 
@@ -273,10 +279,14 @@ function sourceOf(
   return ofBook === undefined ? 'default' : 'rule-book';
 }
 
-function bodyChecksOf(parts: RolloutAdminParts, maxCounts: number): Pick<RolloutView, 'bodyChecks'> {
+function bodyChecksOf(
+  parts: RolloutAdminParts,
+  onV1: (counts: readonly BodyCheckCount[]) => readonly BodyCheckCount[],
+  maxCounts: number,
+): Pick<RolloutView, 'bodyChecks'> {
   const { bodyChecks } = parts.counts;
-  const counts = bodyChecks.tally.list(parts.ruleBook().hash);
-  const isRefused = counts.some(({ refused }) => refused > 0);
+  const all = bodyChecks.tally.list(parts.ruleBook().hash);
+  const isRefused = all.some(({ refused }) => refused > 0);
   if (!bodyChecks.isOn && !isRefused) return {};
   const fault = gateFault(parts, { mode: { mode: 'migrate' } });
   const warnings = bodyChecks.warnings(parts.ruleBook().operations);
@@ -285,9 +295,10 @@ function bodyChecksOf(parts: RolloutAdminParts, maxCounts: number): Pick<Rollout
     const name = names.get(one.client ?? '');
     return name === undefined ? one : { ...one, name };
   };
+  const counts = onV1(all);
   const clients = [...Map.groupBy(counts, ({ client }) => client)]
-    .filter(([, all]) => all.length > 1)
-    .map(([client, all]) => named({ ...(client === undefined ? {} : { client }), ...wouldFail(all) }))
+    .filter(([, pairs]) => pairs.length > 1)
+    .map(([client, pairs]) => named({ ...(client === undefined ? {} : { client }), ...wouldFail(pairs) }))
     .sort((one, other) => other.failing - one.failing);
   return {
     bodyChecks: {
@@ -295,6 +306,7 @@ function bodyChecksOf(parts: RolloutAdminParts, maxCounts: number): Pick<Rollout
       counts: counts.slice(0, maxCounts).map((pair) => named(pair)),
       ...(clients.length === 0 ? {} : { clients: clients.slice(0, maxCounts) }),
       omitted: Math.max(0, counts.length - maxCounts),
+      past: all.length - counts.length,
       ...(fault === undefined ? {} : { fault }),
     },
   };

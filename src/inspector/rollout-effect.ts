@@ -12,7 +12,7 @@ import {
   percentWords,
 } from '../report/text.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import { wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import { chooseMode, ownMode, shareOf } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
@@ -321,10 +321,14 @@ function failingOperation(
 }
 
 /** The dry runs of requests that V1 still responds to, those with the most failures first: a migration makes the others history. */
-export function dryRunsOnV1(rollout: RolloutView, now: number): readonly DryRuns[] {
-  if (hasEnded(rollout, now)) return [];
-  const modes = modesOf(rollout);
-  return (rollout.bodyChecks?.counts ?? [])
+export function dryRunsOnV1(
+  counts: readonly BodyCheckCount[],
+  modes: Modes,
+  end: Parameters<typeof hasEnded>[0],
+  now: number,
+): readonly BodyCheckCount[] {
+  if (hasEnded(end, now)) return [];
+  return counts
     .filter(({ client, operation }) => chooseMode(modes, { client, operation }).origin === 'v1')
     .map((one) => ({ one, ...wouldFail([one]) }))
     .sort((one, other) => other.failing - one.failing || other.judged - one.judged)

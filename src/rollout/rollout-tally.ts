@@ -137,12 +137,14 @@ export interface RolloutView {
   readonly bodyChecks?: {
     /** Sentences about missing checks, such as a description without a matching operation; absent without any. */
     readonly warnings?: readonly string[];
-    /** Pairs of client and operation, those with the most faults first; `name` is the display name of the client. */
+    /** Pairs of client and operation that V1 still responds to, most failures first; `name` is the display name of the client. */
     readonly counts: readonly (BodyCheckCount & { readonly name?: string })[];
     /** The clients that have several pairs, each with their sum. */
     readonly clients?: readonly (WouldFail & { readonly client?: string; readonly name?: string })[];
-    /** Number of pairs that are not listed. */
+    /** Number of further such pairs, which are not listed. */
     readonly omitted: number;
+    /** Number of pairs that V1 does not respond to any more. */
+    readonly past: number;
     /** Why a canary of all traffic needs `force`, in a sentence; absent if it does not. */
     readonly fault?: string;
   };

@@ -7,9 +7,15 @@ const CHECKED = { operation: 'create_client', client: 'acme', bodies: 5, refused
 const NONE = { valid: 0, invalid: 0, refusedByBoth: 0, unknown: 0 };
 const REFUSALS = [{ reason: 'malformed-json', count: 2 }];
 
-function view(counts: NonNullable<RolloutView['bodyChecks']>['counts']): RolloutView {
-  return sampleRollout({ bodyChecks: { counts, omitted: 0 }, requests: { v1: 5, v2: 0 } });
+function view(counts: NonNullable<RolloutView['bodyChecks']>['counts'], past = 0): RolloutView {
+  return sampleRollout({ bodyChecks: { counts, omitted: 0, past }, requests: { v1: 5, v2: 0 } });
 }
+
+test('dry runs of migrated requests alone are not shown as missing', () => {
+  const shown = (past: number): string => rolloutText(view([], past), { columns: undefined });
+  expect(shown(0)).toContain("V2's schema no body was checked yet under this rule book\n");
+  expect(shown(2)).toContain("V2's schema no body was checked of what V1 still responds to\n");
+});
 
 test('a body that V2’s schema did not check is not counted as accepted', () => {
   const text = rolloutText(view([{ ...CHECKED, ...NONE, refusals: REFUSALS }]), { columns: undefined });

@@ -8,13 +8,17 @@ import { testRuleBook } from '../support/rule-book.ts';
 
 const rule = testRuleBook();
 
-function adminOf(control: RolloutControl, onCommand?: (sentence: string) => void): RolloutAdmin {
+function adminOf(
+  control: RolloutControl,
+  onCommand?: (sentence: string) => void,
+  tally = new BodyCheckTally(),
+): RolloutAdmin {
   return createRolloutAdmin({
     control,
     counts: {
       requests: { v1: 0, v2: 0 },
       comparisons: { list: [] },
-      bodyChecks: { isOn: true, tally: new BodyCheckTally(), warnings: () => [] },
+      bodyChecks: { isOn: true, tally, warnings: () => [] },
     },
     hasStore: false,
     ruleBook: () => rule,
@@ -59,4 +63,36 @@ test('a canary that was rolled back has the bounds of the failures of both group
   const { low = 1, high = 0 } = told?.failed?.migrated ?? {};
   // The groups are apart, or it would not have been rolled back.
   expect([low < 11 / 20, high > 11 / 20, low > (told?.failed?.v1.high ?? 1)]).toEqual([true, true, true]);
+});
+
+test('dry runs of migrated requests do not take the place of those that V1 still responds to', async () => {
+  const tally = new BodyCheckTally();
+  const add = (client: string, operation: string, v2: 'valid' | 'invalid'): void =>
+    tally.add({
+      ruleBook: rule.hash,
+      client,
+      operation,
+      status: 201,
+      bytesIn: 9,
+      would: { verdict: 'rewritten', v2 },
+    });
+  const clients = Array.from({ length: 60 }, (_, at) => at.toString(16).padStart(16, '0'));
+  for (const client of clients) add(client, 'create_client', 'invalid');
+  add('f'.repeat(16), 'heartbeat', 'valid');
+  const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  const admin = adminOf(control, undefined, tally);
+  await admin.command({ mode: 'observe' });
+  const listed = (dryRuns?: 'all'): unknown => {
+    const { counts = [], omitted, past } = admin.view(dryRuns).bodyChecks ?? {};
+    return [new Set(counts.map(({ operation }) => operation)), counts.length, omitted, past];
+  };
+  expect([listed(), listed('all')]).toEqual([
+    [new Set(['create_client']), 50, 11, 0],
+    [new Set(['create_client', 'heartbeat']), 61, 0, 0],
+  ]);
+  await admin.command({ mode: 'migrate', operation: 'create_client', force: true });
+  expect([listed(), listed('all')]).toEqual([
+    [new Set(['heartbeat']), 1, 0, 60],
+    [new Set(['heartbeat']), 1, 0, 60],
+  ]);
 });

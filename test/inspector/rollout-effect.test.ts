@@ -5,6 +5,7 @@ import {
   defaultTarget,
   dryRunsOnV1,
   hasV1Mode,
+  modesOf,
   rolloutEffect,
   type SeenClients,
 } from '../../src/inspector/rollout-effect.ts';
@@ -248,6 +249,7 @@ function dryRuns(
   return {
     bodyChecks: {
       omitted: 0,
+      past: 0,
       counts: all.map(({ valid = 0, invalid = {}, refused = {}, ...subject }) => ({
         ...subject,
         valid,
@@ -370,9 +372,12 @@ test('clients with a name come before those with a hash alone, of which most are
 
 describe('dry runs', () => {
   const of = (parts: Partial<RolloutView>): readonly string[] =>
-    dryRunsOnV1(sampleRollout({ ...dryRuns(TRIED), ...parts }), Date.now()).map(
-      ({ operation = 'other', name }) => [operation, ...(name === undefined ? [] : [name])].join(' '),
-    );
+    dryRunsOnV1(
+      dryRuns(TRIED).bodyChecks?.counts ?? [],
+      modesOf(sampleRollout(parts)),
+      parts,
+      Date.now(),
+    ).map(({ operation = 'other', client }) => (client === LOW ? `${operation} acme` : operation));
   const at = (mode: ModeView['mode'], share?: number): ModeView => ({
     mode,
     from: 'operator',

@@ -158,8 +158,11 @@ test.each<
     expect(client && clientWouldFail(client)).toBe(figure);
     const rule = testRuleBook({ hash: TRUTHS['both take it'].ruleBook });
     expect(wouldFailWords(wouldFail(rollout.list(rule.hash)))).toBe(figure);
+    const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+    // V1 responds: what is migrated is not listed.
+    control.command({ mode: { mode: 'observe' } });
     const admin = createRolloutAdmin({
-      control: new RolloutControl({ time: Date.now, onNotice: () => {} }),
+      control,
       counts: {
         requests: { v1: 0, v2: 0 },
         comparisons: { list: [] },

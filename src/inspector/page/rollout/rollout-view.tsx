@@ -12,7 +12,7 @@ import { reasonSentence } from '../../../rollout/rollout-state.ts';
 import type { RulesView } from '../../api.ts';
 import { type Condition, rateLimitSentence } from '../../conditions.ts';
 import { hasEnded } from '../../end-of-v1.ts';
-import { defaultTarget, type DryRuns, dryRunsOnV1, hasV1Mode, otherModes } from '../../rollout-effect.ts';
+import { defaultTarget, type DryRuns, hasV1Mode, otherModes } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, count, counted } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
@@ -388,8 +388,7 @@ function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
         <p>None: GATEWAY_V2_OPENAPI is not set.</p>
       </Card>
     );
-  const { omitted, warnings = [] } = bodyChecks;
-  const counts = dryRunsOnV1(rollout, Date.now());
+  const { counts, omitted, past, warnings = [] } = bodyChecks;
   const warned = warnings.map((text) => (
     <p key={text}>
       <strong>{'Warning: '}</strong>
@@ -400,11 +399,7 @@ function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
     return (
       <Card heading={title}>
         {warned}
-        <p>
-          {bodyChecks.counts.length === 0
-            ? 'None yet under this rule book.'
-            : 'None of what V1 still responds to.'}
-        </p>
+        <p>{past === 0 ? 'None yet under this rule book.' : 'None of what V1 still responds to.'}</p>
       </Card>
     );
   return (
