@@ -328,14 +328,17 @@ test.each<[Partial<Entry>, title: string]>([
   [{ verdict: 'unchanged', bytesIn: 0 }, 'No edits: there is no body'],
   [{ verdict: 'unchanged', bytesIn: 5 }, 'No edits: the body stays as it is'],
   [{ verdict: 'refused' }, 'Refused: no edits'],
-  // An open circuit refuses what the rules have already rewritten.
+  // V1's circuit is open: the edits are those of the dry run.
   [
     {
       verdict: 'refused',
+      origin: 'v1',
+      mode: 'observe',
+      would: { verdict: 'rewritten' },
       failure: 'circuit-open',
       edits: [{ change: 'c', rule: 'rename', from: '/a', path: '/b' }],
     },
-    'Refused and not sent: 1 edit',
+    'Refused; dry run: 1 edit',
   ],
 ])('the heading above the edits of %j: %s', (facts, title) => {
   expect(editsTitle(entryWith(facts))).toBe(title);

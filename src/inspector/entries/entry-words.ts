@@ -408,7 +408,8 @@ export function editsTitle(entry: Entry): string {
   const outcome = outcomeOf(entry);
   switch (outcome) {
     case 'refused':
-      return editCount(entry) > 0 ? `Refused and not sent: ${editWords(entry)}` : 'Refused: no edits';
+      // A request refused before V2 logs no edits: those of one for V1 are its dry run.
+      return editCount(entry) > 0 ? `Refused; dry run: ${editWords(entry)}` : 'Refused: no edits';
     case 'passed':
       return entry.route === 'other'
         ? 'No edits: requests under neither prefix pass unread'
