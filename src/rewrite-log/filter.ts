@@ -394,15 +394,31 @@ function amount(field: FilterField, value: string, of: (entry: Entry) => number)
   return (entry) => of(entry) >= Number(low) && of(entry) <= Number(high ?? low);
 }
 
+/** A value of `time:` in its parts; `low` and `high` are the same without `..`. */
+export interface TimeValue {
+  readonly sign: '' | '<' | '<=' | '>' | '>=';
+  readonly low: string;
+  readonly high: string;
+  /** True for a time of any day, such as `12:35`. */
+  readonly isOfAnyDay: boolean;
+}
+
+/** Reads a value of `time:`; undefined for an invalid one. */
+export function timeValue(value: string): TimeValue | undefined {
+  const sign = (['<=', '>=', '<', '>', ''] as const).find((one) => value.startsWith(one)) ?? '';
+  const [low = '', high = low, ...others] = value.slice(sign.length).toLowerCase().split('..');
+  if (others.length > 0 || (sign !== '' && value.includes('..'))) return undefined;
+  const form = [TIME, CLOCK].find((one) => one.test(low) && one.test(high));
+  return form === undefined ? undefined : { sign, low, high, isOfAnyDay: form === CLOCK };
+}
+
 /** Compares as text, by as many characters as the value has: RFC 3339 in UTC sorts by time. */
 function timeTest(value: string): ValueTest | ValueFault {
-  const [, sign = '', rest = ''] = /^([<>]=?)?(.*)$/.exec(value) ?? [];
-  const [low = '', high = low, ...others] = rest.split('..');
-  const isRange = rest.includes('..');
-  if (others.length > 0 || (isRange && sign !== '') || !isTimes(low, high))
-    return { message: `time: needs ${FILTER_FIELDS.time}, not ${value}.` };
-  const [from, to] = [timePrefix(low), timePrefix(high)];
-  const skipped = CLOCK.test(low) ? DAY_LENGTH : 0;
+  const read = timeValue(value);
+  if (read === undefined) return { message: `time: needs ${FILTER_FIELDS.time}, not ${value}.` };
+  const { sign } = read;
+  const [from, to] = [timePrefix(read.low), timePrefix(read.high)];
+  const skipped = read.isOfAnyDay ? DAY_LENGTH : 0;
   const compared = ({ time }: Entry, text: string): number => {
     const start = time.slice(skipped, skipped + text.length);
     return start < text ? -1 : start > text ? 1 : 0;
@@ -416,10 +432,6 @@ function timeTest(value: string): ValueTest | ValueFault {
 
 /** The characters of an RFC 3339 time before its clock time. */
 const DAY_LENGTH = '2026-11-22T'.length;
-
-function isTimes(low: string, high: string): boolean {
-  return [TIME, CLOCK].some((form) => form.test(low) && form.test(high));
-}
 
 function timePrefix(text: string): string {
   return text.toUpperCase().replace(/[TZ]$/, '');

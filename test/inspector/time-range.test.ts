@@ -39,12 +39,18 @@ test.each([
   ['time:>12:30', '2026-11-22T12:31:00Z', '2026-11-22T23:59:59Z'],
   ['time:<12:30', '2026-11-22T00:00:00Z', '2026-11-22T12:29:59Z'],
   ['time:<=12:30', '2026-11-22T00:00:00Z', '2026-11-22T12:30:59Z'],
+  ['time:<12:50', '2026-11-22T00:00:00Z', '2026-11-22T12:49:59Z'],
+  ['time:<=12:50', '2026-11-22T00:00:00Z', '2026-11-22T12:50:59Z'],
+  ['time:>=12:45 time:<12:50', '2026-11-21T12:45:00Z', '2026-11-21T12:49:59Z'],
+  ['time:<12:50 time:>=12:45', '2026-11-21T12:45:00Z', '2026-11-21T12:49:59Z'],
   ['time:12:30 time:<2026-11-20', '2026-11-19T12:30:00Z', '2026-11-19T12:30:59Z'],
   ['time:2026-11-20 time:12:30..12:31', '2026-11-20T12:30:00Z', '2026-11-20T12:31:59Z'],
   ['time:>=12:30 time:<12:35', '2026-11-22T12:30:00Z', '2026-11-22T12:34:59Z'],
-])('%s is that of the last day', (filter, from, to) => {
+])('%s is that of the latest day', (filter, from, to) => {
   expect(timeRangeOf(filter, NOW)).toEqual({ from: at(from), to: at(to) });
-  expect(timesNote(filter)).toBe('The filter has a time of any day: this is the last.');
+  expect(timesNote(filter)).toBe(
+    'The filter matches this time on every day; these fields show the latest day.',
+  );
 });
 
 test.each([

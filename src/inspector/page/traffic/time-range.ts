@@ -1,4 +1,10 @@
-import { isFilterFault, parseFilter, printFilter } from '../../../rewrite-log/filter.ts';
+import {
+  isFilterFault,
+  parseFilter,
+  printFilter,
+  type TimeValue,
+  timeValue,
+} from '../../../rewrite-log/filter.ts';
 
 const LOWEST = '0000-01-01T00:00:00';
 
@@ -22,8 +28,8 @@ export function hasTimes(filter: string): boolean {
 export function timesNote(filter: string): string {
   if (!hasTimes(filter)) return '';
   if (timeRangeOf(filter) === undefined) return 'The times of the filter are not one range.';
-  return termsOf(filter).some(({ values }) => isOfAnyDay(values[0] ?? ''))
-    ? 'The filter has a time of any day: this is the last.'
+  return termsOf(filter).some(({ values }) => timeValue(values[0] ?? '')?.isOfAnyDay)
+    ? 'The filter matches this time on every day; these fields show the latest day.'
     : '';
 }
 
@@ -36,12 +42,11 @@ export function timeRangeOf(filter: string, now: number = Date.now()): TimeRange
   if (terms.length === 0 || terms.some(({ negated, values }) => negated || values.length > 1))
     return undefined;
   let [start, end] = [-Infinity, Infinity];
-  const values = terms.map((term) => term.values[0] ?? '');
-  // A time of any day depends on the days of the others.
-  for (const value of [...values.filter((one) => !isOfAnyDay(one)), ...values.filter(isOfAnyDay)]) {
-    const [, sign = '', text = ''] = /^([<>]=?)?(.*)$/.exec(value) ?? [];
-    const [low = '', high = low] = text.split('..');
-    const day = isOfAnyDay(value) ? lastDay(low, Math.min(end * 1000, now)) : undefined;
+  const values = terms.flatMap((term) => timeValue(term.values[0] ?? '') ?? []);
+  // A time of any day depends on the days of the others, and one without a start on those with one.
+  for (const value of values.toSorted((one, other) => orderOf(one) - orderOf(other))) {
+    const { sign, low, high } = value;
+    const day = value.isOfAnyDay ? lastDay(value, Math.min(end * 1000, now)) : undefined;
     const [from, to] = [secondOf(low, 'first', day), secondOf(high, 'last', day)];
     if (from === undefined || to === undefined) return undefined;
     if (sign === '' || sign === '>=') start = Math.max(start, from);
@@ -62,16 +67,16 @@ function termsOf(
   return isFilterFault(read) ? [] : read.terms.filter(({ field }) => field === 'time');
 }
 
-/** Whether a term names a time of any day: `12:35`, `>=12:30`, `12:30..12:40`. */
-function isOfAnyDay(value: string): boolean {
-  return /^[<>]?=?\d\d:/.test(value);
+function orderOf({ sign, isOfAnyDay }: TimeValue): number {
+  return isOfAnyDay ? (sign.startsWith('<') ? 2 : 1) : 0;
 }
 
-/** The last UTC day on which it has been that time by `now`, in milliseconds since 1970. */
-function lastDay(clock: string, now: number): string {
+/** The last UTC day on which a value had begun to match by `now`, in milliseconds since 1970. */
+function lastDay({ sign, low }: TimeValue, now: number): string {
   const day = (time: number): string => new Date(time).toISOString().slice(0, 10);
   const today = day(now);
-  return (secondOf(clock, 'first', today) ?? 0) * 1000 > now ? day(now - DAY_MS) : today;
+  const begins = secondOf(sign.startsWith('<') ? '00:00' : low, 'first', today) ?? 0;
+  return begins * 1000 > now ? day(now - DAY_MS) : today;
 }
 
 /** Replaces the terms `time:` of a filter by a range; an empty range removes them. */
