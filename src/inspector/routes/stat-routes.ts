@@ -66,7 +66,7 @@ const GONE_AFTER_DAYS = 14;
 /** Adds `/overview`, `/problems`, `/state`, `/status`, `/history`, `/series`, `/metrics`, `/report`, `/plan` and `/timeline`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
   const { view, time, startedAt } = parts;
-  const plans = endPlans(parts);
+  const plans = endPlans(parts, () => stateOf(parts).replica?.name);
   app.get('/state', () => jsonResponse(stateOf(parts)));
   app.get('/status', () => {
     // The operations' past is available from the next call on, so that no request waits for a large log.
@@ -228,10 +228,10 @@ export async function reportOf(parts: InspectorParts, goneAfterDays?: number): P
 }
 
 /** Returns a function that makes plans for the end of V1, and reuses recent ones. */
-function endPlans(
-  parts: InspectorParts,
+export function endPlans(
+  { planEnd, time, names, rules }: Pick<InspectorParts, 'planEnd' | 'time' | 'names' | 'rules'>,
+  replica: () => string | undefined,
 ): (choices: Required<Pick<PlanWork, 'zone' | 'avoid'>> & Pick<PlanWork, 'lead'>) => Promise<Response> {
-  const { planEnd, time, names } = parts;
   const plans = new Map<string, { readonly until: number; readonly made: ReturnType<RunInThread> }>();
   return async ({ zone, lead, avoid }) => {
     if (planEnd === undefined) {
@@ -242,12 +242,12 @@ function endPlans(
     }
     const now = time();
     for (const [key, { until }] of plans) if (until <= now) plans.delete(key);
-    const key = `${zone} ${lead ?? ''} ${avoid.join(' ')}`;
+    const { current, text } = rules();
+    const { rollout, hash } = current.ruleBook;
+    const key = JSON.stringify([hash, zone, lead, avoid]);
     let plan = plans.get(key);
     if (plan === undefined) {
-      const { current, text } = parts.rules();
-      const { rollout } = current.ruleBook;
-      const { replica } = stateOf(parts);
+      const name = replica();
       const made = planEnd({
         now,
         zone,
@@ -258,8 +258,7 @@ function endPlans(
         names: names(),
         rollout,
         whose:
-          replica &&
-          `It is the log of the replica ${replica.name} alone: capture-gateway plan reads all logs together.`,
+          name && `It is the log of the replica ${name} alone: capture-gateway plan reads all logs together.`,
       });
       plan = { until: now + PLAN_MS, made };
       plans.set(key, plan);

@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import { endPlans } from '../../../src/inspector/routes/stat-routes.ts';
+import { SMALL_LOG } from '../../../src/inspector/operator-view.ts';
+import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
+import { testRuleBook } from '../../support/rule-book.ts';
+
+test('a plan is made anew after a minute, for other choices, and under another rule book', async () => {
+  let [now, book, made] = [0, 'one', 0];
+  const plans = endPlans(
+    {
+      time: () => now,
+      names: () => new Map(),
+      rules: () => ({ current: new CompiledRuleBook(testRuleBook({ hash: book })), since: 0, text: '' }),
+      planEnd: async () => {
+        made += 1;
+        const bytes = new TextEncoder().encode(JSON.stringify({ exchanges: SMALL_LOG }));
+        return { status: 200, isJson: true, bytes };
+      },
+    },
+    () => undefined,
+  );
+  const count = async (zone = 'UTC', avoid: readonly string[] = [], lead?: number): Promise<number> => {
+    await plans({ zone, avoid, lead });
+    return made;
+  };
+  expect([await count(), await count()]).toEqual([1, 1]);
+  expect([
+    await count('Europe/Berlin'),
+    await count('UTC', ['2026-12-24']),
+    await count('UTC', [], 30),
+  ]).toEqual([2, 3, 4]);
+  book = 'two';
+  expect([await count(), await count()]).toEqual([5, 5]);
+  now = 60_000;
+  expect(await count()).toBe(6);
+});
