@@ -8,6 +8,7 @@
  * | `GET /entries/find` | `id` (a request id), `n` (a seq, if several have the id) | `EntryDetail`, from the log file if need be; 404 |
  * | `GET /entries/histogram` | `filter` | `EntryHistogram` |
  * | `GET /entries/stream` | `filter`, `Last-Event-ID` or `after` | SSE: `entry` (`NumberedEntry`), `gap` (`StreamGap`), `state` (`State`) |
+ * | `GET /entries/requests` | `filter`, `before`, `limit` | `RequestsPage`: the kept requests, as `/explain` takes them |
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
  * | `GET /errors` | `filter` | `ErrorGroups` |
@@ -23,11 +24,18 @@
  * | `GET /clients/:client` | | `ClientDetail`; 404 |
  * | `GET /timeline` | `zone`, `own`, `lead`, `avoid` as for `/plan` | `Timeline` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
+ * | `GET`, `POST /rollout` | `dryRuns=all` lists all pairs of client and operation, not the first 50; `RolloutRequest` | `RolloutView`; 422 with the reason of a refusal |
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
  * | `POST /explain` | `ExplainRequest` | `Explanation`, or `RefusedRules` |
  * | `POST /explain/read` | a pasted text, such as a curl command | `ReadRequests` |
+ * | `GET /draft` | `question` (an id) | `DraftView`; only while `try` shows a draft |
+ * | `POST /draft/answer` | `AnswerCommand` | `DraftView`; 422 |
+ * | `POST /draft/run` | `{"operation"}` | the response to its example; 422 |
+ * | `POST /draft/save` | | the files that were written; 422 |
  * | `GET /metrics` | | Prometheus text |
+ * | `GET /livez`, `/readyz` | | whether the process lives, and takes requests |
+ * | `POST /login`, `/logout` | the token, in a form | a session cookie for the page |
  *
  * A failure, such as an invalid query parameter, is `{"errors":[{"status","title","detail","code"}]}`. With a
  * token, every route but `/livez` and `/readyz` requires `Authorization: Bearer <token>`, or the cookie that `POST /login` sets for the page.

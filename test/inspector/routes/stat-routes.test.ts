@@ -1,3 +1,4 @@
+import { glob, readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { endPlans } from '../../../src/inspector/routes/stat-routes.ts';
 import { SMALL_LOG } from '../../../src/inspector/operator-view.ts';
@@ -33,4 +34,30 @@ test('a plan is made anew after a minute, for other choices, and under another r
   expect([await count(), await count()]).toEqual([5, 5]);
   now = 60_000;
   expect(await count()).toBe(6);
+});
+
+test('the table of the JSON interface has every route', async () => {
+  const table = await readFile('src/inspector/api.ts', 'utf8');
+  const cells = table
+    .split('\n')
+    .flatMap((line) => (line.startsWith(' * | `') ? (line.split('|')[1] ?? '') : []));
+  const listed = new Set(
+    cells.flatMap((cell) => {
+      const methods = cell.match(/GET|POST/g) ?? [];
+      const paths = cell.match(/\/[^`, ]*/g) ?? [];
+      return methods.flatMap((method) => paths.map((path) => `${method} ${path}`));
+    }),
+  );
+  const served: string[] = [];
+  for await (const file of glob('src/{inspector,node/admin}/**/*.ts')) {
+    const source = await readFile(file, 'utf8');
+    for (const [, method = '', path = ''] of source.matchAll(/app\.(get|post)\('([^']+)'/g))
+      served.push(`${method.toUpperCase()} ${path.replaceAll(/\{[^}]*\}/g, '')}`);
+  }
+  // The table names the two formats.
+  const wanted = served.flatMap((route) =>
+    route.endsWith('/:format') ? ['GET /entries/:seq/har', 'GET /case'] : [route],
+  );
+  expect(wanted.filter((route) => !listed.has(route))).toEqual([]);
+  expect(served.length).toBeGreaterThan(30);
 });
