@@ -247,3 +247,9 @@ export class ProgressBar {
     if (this.output.isTTY === true) this.output.write('\r\u001B[K');
   }
 }
+
+/** The command that starts this program, as a person writes it. */
+export function program(): string {
+  if (import.meta.url.endsWith('.ts')) return 'npm run -s gateway --';
+  return process.env['npm_command'] === 'exec' ? 'npx capture-gateway' : 'capture-gateway';
+}

@@ -215,9 +215,3 @@ async function shippedRuleBook(text: string): Promise<RuleBook | undefined> {
   const { ruleBook, sourceSha256 }: ShippedRuleBook = await import(built.href);
   return createHash('sha256').update(text).digest('hex') === sourceSha256 ? ruleBook : undefined;
 }
-
-/** The command that starts this program, as a person writes it. */
-export function program(): string {
-  if (import.meta.url.endsWith('.ts')) return 'npm run -s gateway --';
-  return process.env['npm_command'] === 'exec' ? 'npx capture-gateway' : 'capture-gateway';
-}

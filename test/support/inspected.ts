@@ -43,6 +43,7 @@ export async function inspected(
     origin: server.origin,
     gatewayOrigin: () => gateway.origin,
     version: '0.0.0-test',
+    program: 'capture-gateway',
     page,
     fleetStore: records,
   });

@@ -33,6 +33,7 @@ export async function watchedServices(
     v1Origin: 'http://v1.test',
     gatewayOrigin: () => gatewayOrigin,
     version: '0.0.0-test',
+    program: 'capture-gateway',
     page: () => (page ??= loadInspectorPage()),
   });
   const services = await twoServices(modes, responses, {

@@ -1,5 +1,4 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { program } from '../../node/rule-books.ts';
 import { join, relative, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { errorCode } from '../../node/files.ts';
@@ -28,6 +27,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import { casePlayer, readTextCases, type TextMessage, updatedLines } from '../cases/text-cases.ts';
 import { type CommandFault, FAILURE, isFault, writeOutput } from '../command-fault.ts';
 import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts';
+import { program } from '../terminal.ts';
 import { coverageOf } from './coverage.ts';
 import { keysOf } from './described-differences.ts';
 import { type ExampleResponse, exampleError } from './described-examples.ts';

@@ -35,7 +35,7 @@ import type { V2Description } from '../draft/v2-description.ts';
 import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
 import { packageVersion } from '../program.ts';
 import { type GivenSettings, givenSettings } from '../settings-file.ts';
-import { type Fact, factLines, terminalOf } from '../terminal.ts';
+import { type Fact, factLines, program, terminalOf } from '../terminal.ts';
 import {
   loadInspectorPage,
   openRewriteLog,
@@ -327,6 +327,7 @@ function operatorParts(
     fleetStore: rollout.fleetStore,
     log: log.write,
     version: packageVersion(),
+    program: program(),
     page: once(loadInspectorPage),
     draft,
     onEntry: traces === undefined ? undefined : (entry) => traces.observe(entry),

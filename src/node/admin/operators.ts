@@ -30,7 +30,7 @@ import { captureOptions, memoryShares, type Settings } from '../../settings/read
 import { settings as table } from '../../settings/settings.ts';
 import type { LogQueue } from '../log/log-sink.ts';
 import type { WriteProcessLine } from '../log/process-log.ts';
-import { program, type RuleBooks } from '../rule-books.ts';
+import type { RuleBooks } from '../rule-books.ts';
 import { memoryLimit, SYSTEM_CLOCK } from '../runtime.ts';
 import { operatorLimits, OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './admin-server.ts';
@@ -45,6 +45,8 @@ export interface OperatorParts {
   readonly origin: string;
   readonly gatewayOrigin: () => string;
   readonly version: string;
+  /** The command that starts this program, as a person writes it. */
+  readonly program: string;
   readonly page: () => ReadonlyMap<string, PageFile>;
   /** See `InspectorParts.draft`. */
   readonly draft?: DraftDesk | undefined;
@@ -305,7 +307,7 @@ function inspectorParts(
               kind: 'plan',
               logFile: resolve(logFile),
               ruleFile: resolve(settings.get(table.rules)),
-              program: program(),
+              program: parts.program,
               ...work,
             }),
     rulesOf: (hash) => books.get(hash),
