@@ -1,3 +1,7 @@
+import { counted } from '../rules/words.ts';
+
+export { count, counted, listed } from '../rules/words.ts';
+
 /** Maximum length of a path in a name. */
 const MAX_PATH = 120;
 
@@ -10,17 +14,6 @@ export const OTHER_CALLS = '(other)';
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const UNPRINTABLE_BUT_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
-/** Formats a number with thousands separators, as in `2,310`. */
-export function count(value: number): string {
-  // Not proven linear: a number has few digits.
-  return String(value).replaceAll(/\B(?=(?:\d{3})+$)/g, ',');
-}
-
-/** A number and its noun, which is plural unless the number is 1: `1 request`, `2,310 requests`. */
-export function counted(value: number, noun: string, plural = `${noun}s`): string {
-  return `${count(value)} ${value === 1 ? noun : plural}`;
-}
 
 /** Represents all clients that send no key. */
 export const NO_KEY = '-';
@@ -47,12 +40,6 @@ export function clientName({ client, name }: { readonly client: string; readonly
 export function nameIn(names: ReadonlyMap<string, string>, client: string): string {
   const name = names.get(client);
   return clientName(name === undefined ? { client } : { client, name });
-}
-
-/** The first names of a list, and how many more there are: `a, b and 3 more`. */
-export function listed(names: readonly string[], most: number): string {
-  const rest = names.length - most;
-  return `${names.slice(0, most).join(', ')}${rest > 0 ? ` and ${count(rest)} more` : ''}`;
 }
 
 /** A sentence with a capital letter. */

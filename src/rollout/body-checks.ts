@@ -1,6 +1,7 @@
 import { rulesHash } from '../rules/hash.ts';
 import type { Modes } from '../rules/rollout.ts';
-import { type RolloutTarget, shown } from './rollout-state.ts';
+import { count as shown } from '../rules/words.ts';
+import type { RolloutTarget } from './rollout-state.ts';
 import type { RolloutSubject } from './modes-in-force.ts';
 
 /** Maximum pairs of client and operation, and pointers of each, in a sentence. */

@@ -1,4 +1,5 @@
 import type { Mode, Modes } from '../rules/rollout.ts';
+import { count, counted } from '../rules/words.ts';
 import { modesInForce, ownMode } from './modes-in-force.ts';
 
 /** Requests through one origin in the observed period. */
@@ -57,16 +58,16 @@ export function evidenceSentence({
 }: CanaryEvidence): string {
   const few =
     migrated < requests
-      ? `V2 served ${shown(migrated)}`
+      ? `V2 served ${count(migrated)}`
       : v1 < requests
-        ? `V1 served ${shown(v1)}`
+        ? `V1 served ${count(v1)}`
         : undefined;
   if (few !== undefined) {
     const without =
       v1 < requests && migrated >= requests
         ? ` Without a control group, only failures of more than ${margin} % of all requests are detected.`
         : '';
-    return `The number of requests that it needs is unknown: ${few} of the ${shown(requests)} requests with which a comparison begins.${without}`;
+    return `The number of requests that it needs is unknown: ${few} of the ${count(requests)} requests with which a comparison begins.${without}`;
   }
   const difference = `a difference of ${points(margin)}`;
   if (forMargin === undefined) return `The number of requests that show ${difference} is unknown.`;
@@ -81,15 +82,10 @@ function points(difference: number): string {
   return `${difference} percentage ${difference === 1 ? 'point' : 'points'}`;
 }
 
-/** A number with separators between its thousands, as in all sentences: `2,310`. */
-export function shown(value: number): string {
-  return value.toLocaleString('en');
-}
-
 /** Prints two digits: the estimate is not more exact. */
 function rounded(requests: number): string {
   const number = Number(requests.toPrecision(2));
-  return `${shown(number)} more ${number === 1 ? 'request' : 'requests'}`;
+  return counted(number, 'more request');
 }
 
 /** Describes the latencies of both services, as far as known. */
@@ -107,7 +103,7 @@ export function slowerSentence({ quantile, v1Ms, v2Ms }: LatencyHarm): string {
 }
 
 function milliseconds(ms: number): string {
-  return `${shown(Number(ms.toPrecision(2)))} ms`;
+  return `${count(Number(ms.toPrecision(2)))} ms`;
 }
 
 /** Represents several clients or operations, if none has most of the failures. */
@@ -229,7 +225,7 @@ type ReportedRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'>;
  */
 function causeSentence({ by, migrated, cause }: ReportedRollback, name?: string): string {
   if (cause === undefined) return '';
-  const { status, client, operation, pointer, count } = cause;
+  const { status, client, operation, pointer, count: times } = cause;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'the root of the body' : pointer}`;
   const who = client === SEVERAL ? 'several clients' : `client ${name ?? client}`;
   const from = client === undefined ? 'from requests without a key' : `from ${who}`;
@@ -237,11 +233,11 @@ function causeSentence({ by, migrated, cause }: ReportedRollback, name?: string)
     operation === undefined ? '' : `, in ${operation === SEVERAL ? 'several operations' : operation}`;
   const { failures } = migrated;
   const share =
-    count >= failures
+    times >= failures
       ? failures === 1
         ? 'The one failure'
-        : `All ${shown(failures)} failures`
-      : `${by === undefined ? '' : 'At least '}${shown(count)} of ${shown(failures)} failures`;
+        : `All ${count(failures)} failures`
+      : `${by === undefined ? '' : 'At least '}${count(times)} of ${count(failures)} failures`;
   return `${share}: ${status}${at}, ${from}${where}.`;
 }
 
@@ -253,7 +249,7 @@ export function reasonSentence(
   const { migrated, v1, latency } = rollback;
   if (latency !== undefined) return `${slowerSentence(latency)}.`;
   const cause = causeSentence(rollback, name);
-  return `${shown(migrated.failures)} of ${shown(migrated.requests)} migrated requests failed, ${shown(v1.failures)} of ${shown(v1.requests)} on V1.${cause === '' ? '' : ` ${cause}`}`;
+  return `${count(migrated.failures)} of ${count(migrated.requests)} migrated requests failed, ${count(v1.failures)} of ${count(v1.requests)} on V1.${cause === '' ? '' : ` ${cause}`}`;
 }
 
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */

@@ -130,7 +130,7 @@ export function durationWords(entry: Entry): string {
 }
 
 function millisecondWords(value: number): string {
-  return `${value < 10 ? value.toFixed(1) : Math.round(value).toLocaleString('en-GB')} ms`;
+  return `${value < 10 ? value.toFixed(1) : number(Math.round(value))} ms`;
 }
 
 /** An entry with the reason that a service gave, if it is kept. */
