@@ -9,7 +9,7 @@ import {
   type OriginCount,
   reasonSentence,
 } from '../rollout/rollout-state.ts';
-import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import { type BodyCheckCount, faultPlaces, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import { type AdminClient, openAdmin, refusalIn, viewIn } from './admin-client.ts';
 import { type CommandFault, isFault } from './command-fault.ts';
@@ -219,20 +219,22 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
           ? []
           : [
               `the gateway ${name} ${operation ?? '(other)'}: ${number(refused)} of ${number(bodies)} refused that V1 accepted`,
-              ...refusals
-                .slice(0, MAX_POINTERS)
-                .map(({ reason, count: times }) => `              ${reason}: ${counted(times, 'time')}`),
+              ...placeLines(faultPlaces([{ pointers, refusals }], 'refused')),
             ]),
         ...(checkWords(count) === ''
           ? []
           : [`V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`]),
-        ...pointers
-          .slice(0, MAX_POINTERS)
-          .map(({ at, count: times }) => `              ${at || 'the body'}: ${counted(times, 'time')}`),
+        ...placeLines(faultPlaces([{ pointers, refusals }], 'invalid')),
       ];
     }),
     ...(rest === 0 ? [] : [`              and ${number(rest)} more`]),
   ];
+}
+
+function placeLines(places: ReturnType<typeof faultPlaces>): readonly string[] {
+  return places
+    .slice(0, MAX_POINTERS)
+    .map(({ place, count: times }) => `              ${place}: ${counted(times, 'time')}`);
 }
 
 function checkWords({

@@ -12,7 +12,13 @@ import {
   percentWords,
 } from '../report/text.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import {
+  type BodyCheckCount,
+  faultPlaces,
+  placeWords,
+  wouldFail,
+  wouldFailWords,
+} from '../rollout/body-checks.ts';
 import { chooseMode, ownMode, shareOf } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
@@ -295,23 +301,13 @@ function failingOperation(
   client: string | undefined,
 ): FailingOperation {
   const { failing, judged } = wouldFail(all);
-  const places = new Map<string, number>();
-  const add = (place: string, times: number): void =>
-    void places.set(place, (places.get(place) ?? 0) + times);
-  for (const { pointers, refusals } of all) {
-    for (const { at, count: times } of pointers) add(at === '' ? 'the body itself' : at, times);
-    for (const { reason, count: times } of refusals) add(reason, times);
-  }
-  const found = [...places]
-    .sort(([, one], [, other]) => other - one)
-    .map(([place, times]) => `${place} ${count(times)}×`);
   const hashes = all.filter((one) => wouldFail([one]).failing > 0).map((one) => one.client ?? NO_KEY);
   const term = (field: 'client' | 'op' | 'error', ...values: string[]): Parameters<typeof printFilter>[0] => [
     { negated: false, field, values },
   ];
   return {
     name: operation ?? 'other requests',
-    words: `${count(failing)} of ${counted(judged, 'checked request')}, of ${countedClients(hashes)}: ${listed(found, MAX_PLACES)}`,
+    words: `${count(failing)} of ${counted(judged, 'checked request')}, of ${countedClients(hashes)}: ${placeWords(faultPlaces(all), MAX_PLACES)}`,
     filter: printFilter([
       ...(client === undefined ? [] : term('client', client)),
       ...term('op', operation ?? '-'),

@@ -1,6 +1,6 @@
 import { rulesHash } from '../rules/hash.ts';
 import type { Modes } from '../rules/rollout.ts';
-import { count as shown } from '../rules/words.ts';
+import { count, counted, listed } from '../rules/words.ts';
 import type { RolloutTarget } from './rollout-state.ts';
 import type { RolloutSubject } from './modes-in-force.ts';
 
@@ -18,8 +18,8 @@ const MAX_PLACE = 300;
 const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
 
 /**
- * Returns a sentence if V2's schema, or the gateway itself, refuses more of the bodies that V1 accepted, and that a command would
- * migrate, than the rollback rule allows. Undefined otherwise.
+ * Returns sentences on one line, and on the following lines the clients, if V2's schema, or the gateway itself, refuses more of the bodies
+ * that V1 accepted, and that a command would migrate, than the rollback rule allows. Undefined otherwise.
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],
@@ -27,38 +27,38 @@ export function bodyCheckFault(
   modes: Modes,
   nameOf: (client: string) => string | undefined,
 ): string | undefined {
-  const concerned = counts.filter((count) => isConcerned(count, target, modes));
+  const concerned = counts.filter((one) => isConcerned(one, target, modes));
   const { margin } = modes.rollback;
   const invalid = sum(concerned, 'invalid');
   const checked = invalid + sum(concerned, 'valid');
   const refused = sum(concerned, 'refused');
   const bodies = sum(concerned, 'bodies');
   const faults: string[] = [];
+  const pairs: string[] = [];
   const say = (kind: Kind, part: number, whole: number, what: string): void => {
     if (part === 0 || (part / whole) * 100 <= margin) return;
-    const they = part === 1 ? 'it' : 'them';
     faults.push(
-      `${what}, although V1 accepted ${they}: more than the ${margin} % that the rollback rule allows. ${namedPairs(concerned, kind, nameOf)}.`,
+      `${what}, although V1 accepted ${part === 1 ? 'it' : 'them'}: more than the ${margin} % that the rollback rule allows.`,
     );
+    pairs.push(`${REFUSED_BY[kind]}: ${namedPairs(concerned, kind, nameOf)}.`);
   };
-  const sent = `${shown(invalid)} of ${shown(checked)} checked ${noun(checked)} that a migration would send`;
+  const sent = `${count(invalid)} of ${counted(checked, 'checked body', 'checked bodies')} that a migration would send`;
   say('invalid', invalid, checked, `V2's schema refuses ${sent}`);
   say(
     'refused',
     refused,
     bodies,
-    `The gateway would refuse ${shown(refused)} of ${shown(bodies)} ${bodies === 1 ? 'request' : 'requests'}`,
+    `The gateway would refuse ${count(refused)} of ${counted(bodies, 'request')}`,
   );
   if (faults.length === 0) return undefined;
-  return `${faults.join(' ')} Change the rules or the clients, or insist with --force.`;
+  const advice = 'Change the rules or the clients, or insist with --force.';
+  return [[...faults, advice].join(' '), ...pairs].join('\n');
 }
 
 /** Bodies that V2's schema refuses, or the gateway. */
 type Kind = 'invalid' | 'refused';
 
-function noun(bodies: number): string {
-  return bodies === 1 ? 'body' : 'bodies';
-}
+const REFUSED_BY: Readonly<Record<Kind, string>> = { invalid: "By V2's schema", refused: 'By the gateway' };
 
 /** The pairs of client and operation with the most such bodies, each with its places or reasons. */
 function namedPairs(
@@ -67,20 +67,48 @@ function namedPairs(
   nameOf: (client: string) => string | undefined,
 ): string {
   const pairs = counts
-    .filter((count) => count[kind] > 0)
+    .filter((one) => one[kind] > 0)
     .toSorted((one, other) => other[kind] - one[kind])
-    .map((count) => {
-      const { client, operation, pointers, refusals } = count;
-      const name = client === undefined ? 'requests without a known key' : (nameOf(client) ?? client);
-      const found =
-        kind === 'invalid'
-          ? pointers.map(({ at, count: times }) => `${at === '' ? 'the body itself' : at} ${shown(times)}×`)
-          : refusals.map(({ reason, count: times }) => `${reason} ${shown(times)}×`);
-      const where = found.slice(0, MAX_POINTERS).join(', ') + (found.length > MAX_POINTERS ? ', …' : '');
-      return `Client ${name}, ${operation ?? 'other operations'}: ${shown(count[kind])}, ${kind === 'invalid' ? 'at ' : ''}${where}`;
+    .map((one) => {
+      const { client, operation } = one;
+      const name =
+        client === undefined ? 'requests without a known key' : `client ${nameOf(client) ?? client}`;
+      const where = placeWords(faultPlaces([one], kind), MAX_POINTERS);
+      return `${name}, ${operation ?? 'other operations'}: ${count(one[kind])}, ${kind === 'invalid' ? 'at ' : ''}${where}`;
     });
-  const more = pairs.length > MAX_NAMED ? `; and ${shown(pairs.length - MAX_NAMED)} more` : '';
-  return pairs.slice(0, MAX_NAMED).join('; ') + more;
+  return listed(pairs, MAX_NAMED, '; ');
+}
+
+/** A place of a fault, or the reason of a refusal with its place. */
+interface FaultPlace {
+  readonly place: string;
+  readonly count: number;
+}
+
+/** The places of faults and the reasons of refusals, or one kind of them, the most frequent first. */
+export function faultPlaces(
+  counts: readonly Pick<BodyCheckCount, 'pointers' | 'refusals'>[],
+  kind?: Kind,
+): readonly FaultPlace[] {
+  const places = new Map<string, number>();
+  for (const { pointers, refusals } of counts) {
+    const found = [
+      ...(kind === 'refused'
+        ? []
+        : pointers.map(({ at, count: times }) => ({ place: at || 'the body itself', times }))),
+      ...(kind === 'invalid' ? [] : refusals.map(({ reason, count: times }) => ({ place: reason, times }))),
+    ];
+    for (const { place, times } of found) places.set(place, (places.get(place) ?? 0) + times);
+  }
+  return byCount(places).map(([place, times]) => ({ place, count: times }));
+}
+
+/** The first places with their counts: `/name 3×, /zip 1× and 2 more`. */
+export function placeWords(places: readonly FaultPlace[], most: number): string {
+  return listed(
+    places.map(({ place, count: times }) => `${place} ${count(times)}×`),
+    most,
+  );
 }
 
 /** A command for all traffic does not affect operations and clients with their own modes. */
@@ -127,9 +155,9 @@ export function wouldFailWords({ failing, judged, both }: WouldFail): string {
   if (judged === both)
     return both === 1
       ? 'V1 refuses the one checked request as well'
-      : `V1 refuses all ${shown(both)} checked requests as well`;
-  const asBefore = both === 0 ? '' : `, apart from ${shown(both)} that V1 refuses as well`;
-  return `${failing === 0 ? 'none' : shown(failing)} of ${shown(judged)} checked request${judged === 1 ? '' : 's'} would fail after the migration${asBefore}`;
+      : `V1 refuses all ${count(both)} checked requests as well`;
+  const asBefore = both === 0 ? '' : `, apart from ${count(both)} that V1 refuses as well`;
+  return `${failing === 0 ? 'none' : count(failing)} of ${counted(judged, 'checked request')} would fail after the migration${asBefore}`;
 }
 
 /** Explains to readers of `wouldFailWords` which requests are checked. */

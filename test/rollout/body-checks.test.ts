@@ -61,7 +61,7 @@ test('the sentence names clients, counts and pointers', () => {
       [OTHER, 'create_booking', 4, VALID],
     ]),
   ).toBe(
-    "V2's schema refuses 6 of 10 checked bodies that a migration would send, although V1 accepted them: more than the 5 % that the rollback rule allows. Client Acme, create_client: 4, at /name 3×, the body itself 1×; Client bbbbbbbbbbbbbbbb, create_booking: 2, at /services/0 2×. Change the rules or the clients, or insist with --force.",
+    "V2's schema refuses 6 of 10 checked bodies that a migration would send, although V1 accepted them: more than the 5 % that the rollback rule allows. Change the rules or the clients, or insist with --force.\nBy V2's schema: client Acme, create_client: 4, at /name 3×, the body itself 1×; client bbbbbbbbbbbbbbbb, create_booking: 2, at /services/0 2×.",
   );
 });
 
@@ -73,7 +73,7 @@ test('thousands have separators', () => {
     ]),
   ).toContain('1,075 of 2,075 checked bodies');
   expect(faultOf([[ACME, 'create_client', 1075, invalid('/name')]])).toContain(
-    'Client Acme, create_client: 1,075, at /name 1,075×.',
+    'client Acme, create_client: 1,075, at /name 1,075×.',
   );
 });
 
@@ -180,7 +180,7 @@ describe('refusals of the gateway itself', () => {
     rollback: { window: 60_000, margin: 5, slower: 2, requests: 20, certainty: 99 },
   };
   const faultAfter = (
-    adds: readonly (readonly [times: number, status: number, would: typeof refused | typeof sound])[],
+    adds: readonly (readonly [times: number, status: number, would: NonNullable<DryRunResult['would']>])[],
   ): string | undefined => {
     const tally = new BodyCheckTally();
     for (const [times, status, would] of adds)
@@ -195,8 +195,22 @@ describe('refusals of the gateway itself', () => {
         [2, 201, refused],
       ]),
     ).toBe(
-      'The gateway would refuse 2 of 10 requests, although V1 accepted them: more than the 5 % that the rollback rule allows. Client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×. Change the rules or the clients, or insist with --force.',
+      'The gateway would refuse 2 of 10 requests, although V1 accepted them: more than the 5 % that the rollback rule allows. Change the rules or the clients, or insist with --force.\nBy the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
     );
+  });
+
+  test('both faults and the advice are on the first line, the clients of each on its own', () => {
+    const text = faultAfter([
+      [2, 201, refused],
+      [1, 201, { ...sound, ...invalid('/name') }],
+    ]);
+    expect(text?.split('\n')).toEqual([
+      expect.stringMatching(
+        /^V2's schema refuses 1 of 1 .*\. The gateway would refuse 2 of 3 .*\. Change the rules or the clients, or insist with --force\.$/,
+      ),
+      "By V2's schema: client aaaaaaaaaaaaaaaa, a: 1, at /name 1×.",
+      'By the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
+    ]);
   });
 
   test('a single refusal is described in the singular', () => {

@@ -365,7 +365,7 @@ export function LinkButton({ onClick, label, children }: LinkButtonProps): VNode
   );
 }
 
-/** Properties of a link to a tab of its own; `label` is its name for assistive technology if the text does not suffice. */
+/** Properties of a link to a new tab; `label` is its name for assistive technology if the text does not suffice. */
 interface NewTabProps {
   readonly href: string;
   readonly look?: string;
@@ -458,16 +458,18 @@ export function sentence(
     });
 }
 
-/** A long message: its first sentence, and the others folded under a few words. */
+/** A long message: its first line, and the others folded under a few words. */
 export function Folded({ text, rest }: { readonly text: string; readonly rest: string }): VNode {
-  const end = text.indexOf('. ') + 1;
-  if (end === 0) return <>{sentence(text)}</>;
+  const [first = '', ...others] = text.split('\n');
+  if (others.length === 0) return <>{sentence(first)}</>;
   return (
     <>
-      {sentence(text.slice(0, end))}
+      {sentence(first)}
       <details class="folded">
         <summary>{rest}</summary>
-        {sentence(text.slice(end + 1))}
+        {others.map((line) => (
+          <div key={line}>{sentence(line)}</div>
+        ))}
       </details>
     </>
   );

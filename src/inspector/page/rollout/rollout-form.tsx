@@ -337,7 +337,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
   );
 }
 
-/** What would fail, by operation; each opens in a tab of its own, so that the confirmation stays. */
+/** What would fail, by operation; each opens in a new tab, so that the confirmation stays. */
 function whatWouldFail({ sentence: words, failing }: NonNullable<RolloutEffect['dryRuns']>): VNode {
   return (
     <section class="would-fail" aria-label="What would fail">

@@ -1,6 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { capital } from '../../../report/text.ts';
-import { CHECKED_WORDS, wouldFail, wouldFailWords } from '../../../rollout/body-checks.ts';
+import { CHECKED_WORDS, faultPlaces, wouldFail, wouldFailWords } from '../../../rollout/body-checks.ts';
 import type {
   ChangeRecord,
   ModeView,
@@ -449,12 +449,12 @@ function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
   );
 }
 
-function firstFaults({ pointers, refusals }: DryRuns): ComponentChildren {
-  return [...pointers, ...refusals.map(({ reason, count: times }) => ({ at: reason, count: times }))]
+function firstFaults(row: DryRuns): ComponentChildren {
+  return faultPlaces([row])
     .slice(0, MAX_POINTERS)
-    .map(({ at, count: times }) => (
-      <div key={at}>
-        <code>{visibleText(at || '(the body)')}</code>
+    .map(({ place, count: times }) => (
+      <div key={place}>
+        <code>{visibleText(place)}</code>
         {` ${count(times)}×`}
       </div>
     ));
