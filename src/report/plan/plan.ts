@@ -492,7 +492,7 @@ function caveatOf({ since, until }: PlanTally): Pick<Plan, 'caveat'> {
   return {
     caveat:
       days < 7
-        ? `${covers}: no count is of more than one week, and other times of the week have none.`
+        ? `${covers}: it shows each time of the week once at most.`
         : `${covers}: a client that comes once in a ${days < 28 ? 'month' : 'quarter'} or more rarely may not be in it.`,
   };
 }

@@ -1,5 +1,6 @@
 import type { LogGap } from '../log-gaps.ts';
 import { type ClientActivity, KEPT_DAYS, type PlanTally, WEEKS } from './activity.ts';
+import { counted } from '../text.ts';
 import { cellAt, CELLS_A_DAY, CELLS_A_WEEK, clockText, QUARTER_MS, slotOf, weekdayName } from './zone.ts';
 
 /** A window reaches a client that was active in at least this share of the weeks: three of four, or all if there are fewer. */
@@ -138,13 +139,12 @@ export function leastOf(weeks: number): number {
   return Math.ceil(weeks * LEAST_SHARE);
 }
 
-/** A slot with its weeks: `4 Tuesdays, 10:00 to 10:15`, `3 Tuesdays, 10:00 to 10:15; the log does not cover one`. */
+/** A slot with its weeks: `4 Tuesdays, 10:00 to 10:15`, `3 Tuesdays, 10:00 to 10:15; the log covers only 3 of the last 4 Tuesdays`. */
 export function slotWords({ start, length, begins }: Slot): string {
   const weeks = begins.length;
-  const missing = WEEKS - weeks;
-  const day = `${nameOfDay(start)}${weeks === 1 ? '' : 's'}`;
-  const not = missing === 0 ? '' : `; the log does not cover ${missing === 1 ? 'one' : missing}`;
-  return `${weeks} ${day}, ${cellText(start)} to ${cellText(start + length)}${not}`;
+  const day = nameOfDay(start);
+  const partly = weeks === WEEKS ? '' : `; the log covers only ${weeks} of the last ${WEEKS} ${day}s`;
+  return `${counted(weeks, day)}, ${cellText(start)} to ${cellText(start + length)}${partly}`;
 }
 
 function cellText(cell: number): string {

@@ -65,13 +65,13 @@ describe('the sentence about a client', () => {
       'a week that the log lacks does not count as silence',
       at(A, TUESDAYS.toSpliced(1, 1)),
       [gap('2026-11-10 10:10', '2026-11-10 10:20')],
-      'active in 3 of 3 Tuesdays, 10:00 to 10:15; the log does not cover one',
+      'active in 3 of 3 Tuesdays, 10:00 to 10:15; the log covers only 3 of the last 4 Tuesdays',
     ],
     [
       'two weeks that the log lacks',
       at(A, TUESDAYS.slice(2)),
       [gap('2026-11-02 00:00', '2026-11-16 00:00')],
-      'active in 2 of 2 Tuesdays, 10:00 to 10:15; the log does not cover 2',
+      'active in 2 of 2 Tuesdays, 10:00 to 10:15; the log covers only 2 of the last 4 Tuesdays',
     ],
     [
       'a gap at another time does not matter',
@@ -174,7 +174,7 @@ describe('the sentence about a client', () => {
       'the hour that is skipped does not count as silence',
       '2027-04-09T00:00:00Z',
       ['2027-03-14 01:30', '2027-03-21 01:30', '2027-04-04 00:30'],
-      'active in 3 of 3 Sundays, 02:30 to 02:45; the log does not cover one',
+      'active in 3 of 3 Sundays, 02:30 to 02:45; the log covers only 3 of the last 4 Sundays',
     ],
   ])('in Berlin, %s', (_, now, times, because) => {
     const end = Date.parse(now);
@@ -190,14 +190,14 @@ describe('the sentence about a client', () => {
     [
       'three days',
       [...at(Z, ['2026-11-22 00:00', '2026-11-24 23:59']), ...at(A, ['2026-11-24 10:05'])],
-      'active in 1 of 1 Tuesday, 10:00 to 10:15; the log does not cover 3',
-      'The log covers 2 days: no count is of more than one week, and other times of the week have none.',
+      'active in 1 of 1 Tuesday, 10:00 to 10:15; the log covers only 1 of the last 4 Tuesdays',
+      'The log covers 2 days: it shows each time of the week once at most.',
     ],
     [
       'ten minutes',
       at(A, ['2026-11-24 10:05', '2026-11-24 10:14']),
-      'active in 1 of 1 Tuesday, 10:00 to 10:15; the log does not cover 3',
-      'The log covers less than a day: no count is of more than one week, and other times of the week have none.',
+      'active in 1 of 1 Tuesday, 10:00 to 10:15; the log covers only 1 of the last 4 Tuesdays',
+      'The log covers less than a day: it shows each time of the week once at most.',
     ],
     [
       'a month',
