@@ -182,9 +182,14 @@ export class OwnReports {
       const { rules, time } = this.parts;
       const guide = await clientGuide(client, view.ring, rest);
       const { ruleBook } = rules().current;
-      const document = guide.document(ruleBook);
+      const all = await totals.tally(rest);
+      // The evidence counts requests of other clients, which this one must not learn.
+      const strips = all.tally.census
+        .result(undefined, ruleBook)
+        .strips.map((strip) => ({ ...strip, why: '' }));
+      const document = guide.document(ruleBook, undefined, ruleBook.hash, strips);
       const at = new Date(time()).toISOString();
-      const report = makeOwnReport(client, tally, document, { at, since, coverage });
+      const report = makeOwnReport(client, tally, document, { at, since, coverage, ruleBook: ruleBook.hash });
       return { kind: 'report', text: printOwnReport(report, type) };
     });
     this.last = made.catch(() => undefined);

@@ -49,9 +49,14 @@ export function makeOwnReport(
     at,
     since,
     coverage,
-  }: Pick<OwnReport, 'at' | 'since'> & { readonly coverage: Pick<ReportCoverage, 'kind'> },
+    ruleBook,
+  }: Pick<OwnReport, 'at' | 'since'> & {
+    readonly coverage: Pick<ReportCoverage, 'kind'>;
+    /** Hash of the rule book in force, whose dry runs count. */
+    readonly ruleBook: string;
+  },
 ): OwnReport {
-  const clock = { now: Date.parse(at), goneAfterDays: GONE_AFTER_DAYS, allV1: 0 };
+  const clock = { now: Date.parse(at), goneAfterDays: GONE_AFTER_DAYS, allV1: 0, ruleBook };
   const { name: _name, share: _share, ...whole } = clientReport(hash, tally, clock, undefined);
   let omitted = 0;
   const first = <Row extends Usage>(rows: readonly Row[]): readonly Row[] => {

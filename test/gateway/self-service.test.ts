@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
 import { accountOf } from '../../src/inspector/entries/entry-words.ts';
 import type { OwnReport } from '../../src/report/own-report.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
 import { inspected, type Inspected } from '../support/inspected.ts';
 
 const clientOf = createClientHash('a secret of the tests');
@@ -108,6 +109,32 @@ describe('a V1 client reads its own report', () => {
     ]);
     expect((await reportOf(gateway, 'acme')).report.v1).toBe(1);
   });
+});
+
+test('a report leaves out what V2 does not know by the requests of all clients, without their counts', async () => {
+  const gateway = await inspected(ON);
+  for (const [n, client] of ['acme', 'beta', 'beta', 'beta'].entries())
+    gateway.operators.observer.observe({
+      ...sampleEntry(n, Date.UTC(2026, 10, 21)),
+      client: clientOf(client),
+      operation: 'create_client',
+      path: '/api/v1/clients',
+      bytesIn: 40,
+      mode: 'observe',
+      verdict: 'passed',
+      edits: [],
+      attributes: ['/name', '/reference'],
+      origin: 'v1',
+      status: 201,
+      deprecated: ['/reference'],
+      would: { verdict: 'unchanged', v2: 'valid' },
+      ruleBook: 'an earlier one',
+    });
+  const { guide, report } = await reportOf(gateway, 'acme');
+  const moves = guide.calls[0]?.bodies[0]?.moves;
+  expect(moves).toEqual([{ from: '/reference', remark: 'is not known to V2: leave it out' }]);
+  // As on the operators' page, dry runs under other rules say nothing about those in force.
+  expect([report.bodyChecks, guide.dryRuns.judged]).toEqual([[], 0]);
 });
 
 describe('a request without the key of a client learns nothing', () => {

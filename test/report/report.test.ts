@@ -315,7 +315,7 @@ describe('the census', () => {
     v1('c', 0, [UNWRAP, NEST], { status, attributes: ['/data', ...names.map((name) => `/data${name}`)] });
 
   test('counts names below the wrapper, and proposes those that were never accepted', () => {
-    const census = makeReport(
+    const report = makeReport(
       tallyOf([
         ...Array.from({ length: 4 }, () => ({
           ...sent(422, '/property', '/property/floor_count', '/legacy', '/property/suburb', '/note'),
@@ -326,7 +326,8 @@ describe('the census', () => {
         v1('c', 0, [UNWRAP]),
       ]),
       options,
-    ).census;
+    );
+    const { census } = report;
     expect([census.sampled, census.exchanges]).toEqual([6, 7]);
     expect(census.rows.find(({ pointer }) => pointer === '/property')).toMatchObject({
       count: 6,
@@ -353,6 +354,8 @@ describe('the census', () => {
       ['/note', 'not known'],
       ['/property/suburb', 'property-address'],
     ];
+    const told = digests(report, [])[0]?.sentences.join(' ');
+    expect(told).toContain('property.floor_count in order_floor_plan is not known to V2: leave it out.');
     const handlerOf = handlersIn(census);
     expect(new Set(census.rows.map((row) => [row.pointer, handlerOf(row)]))).toEqual(new Set(table));
     for (const text of [censusMarkdown(census), censusTerminal(census, PLAIN)]) {

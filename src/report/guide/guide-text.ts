@@ -1,4 +1,5 @@
 import { bodyCheckCounts, type ClientReport, clientWouldFail, reasonsOf } from '../client-report.ts';
+import { MAX_ROW_CLIENTS, type StripProposal } from '../census.ts';
 import { MAX_CALLS } from '../fleet/client-shard.ts';
 import type { Rollout } from '../../rules/rollout.ts';
 import type { DiffLine } from '../line-diff.ts';
@@ -15,7 +16,7 @@ import {
   table,
   terminalText,
 } from '../text.ts';
-import { endOfV1, type GuideChange, type GuideDocument, stepText } from './guide-document.ts';
+import { endOfV1, type GuideChange, type GuideDocument, NOT_KNOWN, stepText } from './guide-document.ts';
 import { type FactChange, factsById } from './guide-facts.ts';
 import { type Block, ended, type Inline, letterOf } from './letter.ts';
 
@@ -218,6 +219,7 @@ export function digests(
           stepText,
         ),
         ...sentencesOf(client, summaries),
+        ...unknownTo(client, report.census.strips),
       ],
     }));
 }
@@ -256,6 +258,21 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
     ),
     ...reasonsOf(client),
   ];
+}
+
+/** The members that V2 does not know, of calls of a client; the census names only some of the clients that send one. */
+function unknownTo(
+  { client, operations }: ClientReport,
+  strips: readonly StripProposal[],
+): readonly string[] {
+  return strips.flatMap(({ operation, in: inside, member, clients }) => {
+    const isCalled = operation === undefined || operations.some((one) => one.operation === operation);
+    const isSent = clients.includes(client);
+    if (!isSent && !(isCalled && clients.length >= MAX_ROW_CLIENTS)) return [];
+    const name = inside === undefined ? member : `${inside}.${member}`;
+    const where = operation === undefined ? '' : ` in ${operation}`;
+    return [`${name}${where} ${NOT_KNOWN}${isSent ? '' : ' if you send it'}.`];
+  });
 }
 
 function responseSentence({ v1, v2, hasOtherValues }: ClientReport['responses'][number]): string {

@@ -575,7 +575,9 @@ class CallGuide {
         const names = [...inside.split('.'), member].filter((one) => one !== '');
         const from = `${moved.wrapper}/${names.map(pointerToken).join('/')}`;
         const to = attributes.includes(from) ? moved.of(from) : undefined;
-        return to === undefined ? [] : [[to, { from, remark: `${NOT_KNOWN} (${why})` }]];
+        return to === undefined
+          ? []
+          : [[to, { from, remark: why === '' ? NOT_KNOWN : `${NOT_KNOWN} (all clients: ${why})` }]];
       }),
     );
   }

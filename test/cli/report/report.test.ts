@@ -98,7 +98,7 @@ test('the guide of a client leaves out what V2 does not know by the requests of 
   writeFileSync(path, SHIPPED);
   const { out } = await commandRun(['report', log, '--guide', '--client', '3fa9', '--rules', path]);
   expect(out).toContain(
-    "`reference` is not known to V2: leave it out \\(sent 3×, V2's schema refused it 3×, V1 accepted it 3×, V2 or its schema accepted requests without it\\).",
+    "`reference` is not known to V2: leave it out \\(all clients: sent 3×, V2's schema refused it 3×, V1 accepted it 3×, V2 or its schema accepted requests without it\\).",
   );
 });
 

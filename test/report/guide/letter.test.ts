@@ -293,7 +293,9 @@ test('a member that V2 does not know is left out, and the letter says so with th
   const letter = (strips: readonly (typeof strip)[]): string =>
     guideMarkdown(guide.document(book, 'Acme', undefined, strips));
   const text = letter([strip]);
-  expect(text).toMatch(/- `reference` is not known to V2: leave it out \\\(sent 2×, refused 1×\\\)\./);
+  expect(text).toMatch(
+    /- `reference` is not known to V2: leave it out \\\(all clients: sent 2×, refused 1×\\\)\./,
+  );
   expect(text).toMatch(/-\s+"reference": "…"/);
   expect(text).not.toContain('the gateway sends this, and V2 does not accept it');
   // Without evidence, or with that about another operation, nothing is certain.
