@@ -18,6 +18,7 @@ import { Components } from '../../openapi/components.ts';
 import { operationsBelow, templateOf } from '../../openapi/description.ts';
 import {
   answeredDraft,
+  clashOf,
   type DraftQuestion,
   type GivenAnswer,
   type GivenAnswers,
@@ -309,6 +310,8 @@ export class Desk implements DraftDesk {
     if (question === undefined) return { fault: 'The draft no longer asks this question; reload the page.' };
     if (given !== undefined && !isAnswerTo(question, given))
       return { fault: 'Choose one of the answers to each part of the question.' };
+    const clash = given && clashOf(question, given);
+    if (clash !== undefined) return { fault: clash };
     const before = {
       answers: [...this.answers],
       answered: [...this.answered],

@@ -15,6 +15,7 @@ import {
 } from './print-rule-book.ts';
 import { type ProposedChange, summaryOf } from './propose-changes.ts';
 import {
+  commonPlace,
   filledBy,
   isForSame,
   isSource,
@@ -429,6 +430,13 @@ function answersOf(rules: readonly AskedRule[]): readonly DraftAnswer[] {
 
 function lackOf(lines: readonly string[]): { readonly lacksValue?: true } {
   return lines.some((line) => line.includes(BLANK)) ? { lacksValue: true } : {};
+}
+
+/** Why the answers to the parts of a question exclude each other; undefined if they do not. */
+export function clashOf({ parts }: DraftQuestion, { chosen }: GivenAnswer): string | undefined {
+  const lines = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at])?.lines ?? []);
+  const place = commonPlace(lines);
+  return place && `Two of these answers are about ${place}: choose another one for one of the parts.`;
 }
 
 /** The lines with the value that a person has given: a text, as header fields, queries and releases are. */

@@ -107,7 +107,7 @@ export function keyQuestion({ lines, question = '' }: ProposedKey): readonly str
   const what = lines.some(lacksValue) ? 'Write the value and remove the marks' : 'Remove the marks';
   return [
     comment(`${TODO} ${question} ${what}, or delete these lines.`, ''),
-    ...lines.map((line) => (lacksValue(line) ? `# # ${line}` : `# ${line}`)),
+    ...lines.map((line) => `# ${line}`),
   ];
 }
 
@@ -143,7 +143,7 @@ function printOperation(
     `    match: ${match}`,
     ...moveQuestion({ id, method, template }, moved, asked),
     `    ${mark}to: ${scalar(moved.to)}`,
-    ...(moved.others ?? []).map((other) => `    # # or to: ${scalar(other.to)}`),
+    ...(moved.others ?? []).map((other) => comment(`or instead: to: ${scalar(other.to)}`, '    ')),
     ...more.map((line) => `    ${line}`),
   ];
 }
@@ -202,9 +202,11 @@ export function printChanges({ changes }: ProposedRuleBook, marks: Marks = 'mark
       ...partOf([change], false).flatMap((doubtful) => {
         if (marks === 'unmarked') return printChange(doubtful, change.isShown);
         const { id, asWith } = doubtful;
+        const question = asWith === undefined ? questionOf(id) : `Belongs to ${asWith}: the same answer.`;
+        const clash = ' It conflicts with another rule: remove the marks of only one of them.';
         return [
-          comment(asWith === undefined ? questionOf(id) : `Belongs to ${asWith}: the same answer.`, '  '),
-          ...printChange(doubtful, change.isShown).map((line) => `  # ${line.slice(2)}`),
+          comment(`${question}${change.isShown === true ? clash : ''}`, '  '),
+          ...printChange(doubtful).map((line) => `  # ${line.slice(2)}`),
           '',
         ];
       }),
@@ -550,7 +552,7 @@ export function openNotes({
 export function printQuestions(book: ProposedRuleBook): readonly string[] {
   const asked = [...openNotes(book).values()].flatMap(([first = '', ...others]) => [
     comment(`${TODO} ${first}`, ''),
-    ...others.map((one) => comment(`# ${one}`, '')),
+    ...others.map((one) => comment(`- ${one}`, '')),
   ]);
   return [
     ...(asked.length === 0
@@ -578,7 +580,7 @@ function printGone(gone: readonly GoneOperation[]): readonly string[] {
     ),
     ...gone.map(({ operation: { method, rest }, hint, candidates }) =>
       comment(
-        `# ${[`${method} ${rest}`, hint, candidateWords(candidates)].filter((part) => part !== '').join(' ')}`,
+        `- ${[`${method} ${rest}`, hint, candidateWords(candidates)].filter((part) => part !== '').join(' ')}`,
         '',
       ),
     ),

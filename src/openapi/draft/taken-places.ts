@@ -86,6 +86,25 @@ function includesAll(one: ProposedChange['on'], other: ProposedChange['on']): bo
   return one === 'every' || (other !== 'every' && other.every((id) => one.includes(id)));
 }
 
+/**
+ * The place that the chosen answers to two parts of a question both name, as a rule book writes it: for two members of V1, or for one member
+ * twice; undefined for none.
+ */
+export function commonPlace(parts: readonly (readonly string[])[]): string | undefined {
+  const pairs = parts.flatMap((lines, part) =>
+    lines.flatMap((line) => {
+      const pair = pairIn('rules', line);
+      return pair === undefined ? [] : [{ part, ...pair }];
+    }),
+  );
+  for (const [at, one] of pairs.entries())
+    for (const other of pairs.slice(at + 1)) {
+      const isSame = [one.path === other.path, one.old === other.old];
+      if (one.part !== other.part && isSame[0] !== isSame[1]) return isSame[0] === true ? one.path : one.old;
+    }
+  return undefined;
+}
+
 /** The place of V2 that a rule names, and the member of V1, as the list of the rule has them. */
 function pairIn(list: RuleList, line: string): Pick<TakenPlace, 'path' | 'old'> | undefined {
   const found =

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import {
   answeredDraft,
+  clashOf,
   type DraftQuestion,
   draftQuestions,
   type GivenAnswer,
@@ -141,8 +142,8 @@ test('an answer puts an operation that V2 does not describe where it is, or says
     ['faxLabel', 'Labels are no longer faxed.'],
   ]);
   const todo = printRuleBook(book);
-  expect(todo).toContain('# # GET /shipments/{id}/events (perhaps GET /parcels/{id}/tracking)\n');
-  expect(todo).toContain('# # POST /shipments/{id}/fax\n');
+  expect(todo).toContain('# - GET /shipments/{id}/events (perhaps GET /parcels/{id}/tracking)\n');
+  expect(todo).toContain('# - POST /shipments/{id}/fax\n');
 });
 
 test('of many operations that V2 does not describe, those that it has nowhere are one question', () => {
@@ -890,4 +891,25 @@ test('the summary of response rules is that of the answer', async () => {
     ['{ rename: website, to: fax }', 'fax becomes website.'],
     ['', undefined],
   ]);
+});
+
+test('answers to two parts of a question exclude each other if both name the same member of V2', () => {
+  const one = (prefix: string, members: Members): Record<string, unknown> =>
+    describe(prefix, {
+      '/rooms': { get: { operationId: 'read', ...answers(objectOf({ id: text, ...members })) } },
+    });
+  const book = proposeRuleBook(
+    one('/api/v1', { kind: text, fax: text, end: text }),
+    one('/api/v2', { website: text, end: text }),
+  );
+  const [question] = draftQuestions(book);
+  const clash = (...lines: readonly string[]): string | undefined => {
+    const chosen = question?.parts.map(
+      ({ answers: all }) =>
+        all.find((answer) => answer.lines.some((line) => lines.includes(line)))?.key ?? 'no',
+    );
+    return question && clashOf(question, { chosen: chosen ?? [] });
+  };
+  expect(clash('{ rename: website, to: kind }', '{ rename: website, to: fax }')).toMatch(/ about website: /);
+  expect(clash('{ rename: website, to: kind }', '{ default: { fax: null } }')).toBeUndefined();
 });

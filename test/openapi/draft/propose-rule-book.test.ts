@@ -991,7 +991,7 @@ test('an unknown release does not hide other questions', async () => {
   expect(lines).toContain(
     '# TODO: which release of V2 do these rules lead to? V2 has Api-Version, and V1 does not have it. Write the value and remove the marks, or delete these lines.',
   );
-  expect(lines).toContain('# # version: { header: Api-Version, value: "…", form: text }');
+  expect(lines).toContain('# version: { header: Api-Version, value: "…", form: text }');
   expect(lines.filter((line) => line.startsWith('  # - id: '))).toHaveLength(1);
   await bookIn(printRuleBook(draft, undefined, 'unmarked'));
 });
@@ -1327,9 +1327,9 @@ test('for an operation whose path is not V1’s, the draft says where its id is 
   });
   const v1 = described('v1', '/things', get('readThing'));
   const draft = printRuleBook(proposeRuleBook(v1, described('v2', '/boxes/{no}/one', get('readThing'))));
-  expect(draft).toContain('# # GET /things (V2 has readThing at GET /boxes/{no}/one)');
+  expect(draft).toContain('# - GET /things (V2 has readThing at GET /boxes/{no}/one)');
   const others = proposeRuleBook(v1, described('v2', '/things', get('other', 'delete')));
-  expect(printRuleBook(others)).toContain('# # GET /things (V2 has DELETE there)');
+  expect(printRuleBook(others)).toContain('# - GET /things (V2 has DELETE there)');
 });
 
 test.each<[old: object, young: object, rule: string | undefined]>([
@@ -1593,7 +1593,7 @@ test.each<
       '/b': { members: { three: { type: 'boolean' } } },
     },
     [
-      /of each of these, in responses, it is string in V1 and boolean in V2: say how to convert it\.\n# # a: one\n# # a: two\n# # b: three\n/,
+      /of each of these, in responses, it is string in V1 and boolean in V2: say how to convert it\.\n# - a: one\n# - a: two\n# - b: three\n/,
     ],
   ],
   [
@@ -1610,7 +1610,7 @@ test.each<
       '/b': { members: { two: values('x', 'yy', 'www') } },
     },
     [
-      /of each of these, in responses, V2 returns values that V1 never returned\. .*\n# # a: one: in responses, V2 returns "zzz", .*\n# # b: two: .*"www"/,
+      /of each of these, in responses, V2 returns values that V1 never returned\. .*\n# - a: one: in responses, V2 returns "zzz", .*\n# - b: two: .*"www"/,
     ],
   ],
   [
