@@ -36,6 +36,7 @@ const CONVERSIONS: Readonly<Record<Conversion['rule'], readonly Conversion[]>> =
   scale: [
     { rule: 'scale', by: '100', digits: 2 },
     { rule: 'scale', by: '0.4', digits: 0 },
+    { rule: 'scale', by: '60', digits: 0 },
   ],
   quote: [{ rule: 'quote' }],
   unquote: [{ rule: 'unquote' }],

@@ -138,7 +138,16 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
 /** Units of one kind, with the number of the smallest units in each. */
 const MEASURES: readonly ReadonlyMap<string, number>[] = [
   { micros: 1, cents: 10_000, dollars: 1_000_000, euros: 1_000_000, pounds: 1_000_000 },
-  { nanoseconds: 1, microseconds: 1000, ms: 1_000_000, seconds: 1_000_000_000 },
+  {
+    nanoseconds: 1,
+    microseconds: 1000,
+    ms: 1_000_000,
+    seconds: 1_000_000_000,
+    minutes: 60_000_000_000,
+    hours: 3_600_000_000_000,
+    days: 86_400_000_000_000,
+    weeks: 604_800_000_000_000,
+  },
   { mg: 1, grams: 1000, kg: 1_000_000, tonnes: 1_000_000_000 },
   { oz: 1, lb: 16 },
   { mm: 1, cm: 10, m: 1000, km: 1_000_000 },
@@ -156,7 +165,7 @@ const MEASURES: readonly ReadonlyMap<string, number>[] = [
 const CURRENCIES: ReadonlySet<string> = new Set('aud usd eur gbp nzd cad chf'.split(' '));
 
 /** The rule that multiplies a value; an amount of money in the larger unit has two decimals. */
-function scaleBy(by: number, old: NamedShape, young: NamedShape): Conversion {
+function scaleBy(by: number | string, old: NamedShape, young: NamedShape): Conversion {
   const isMoney = (by === 100 || by === 0.01) && (isMinor(old) || isMinor(young));
   return { word: 'scale', options: [['by', by], ...(isMoney ? [['digits', 2] as const] : [])] };
 }
@@ -179,14 +188,22 @@ function isNumber({ types }: Shape): boolean {
 }
 
 /** The factors between a value and V2's, if names or descriptions show another unit in V2: the likeliest first. */
-function factorsBetween(old: NamedShape, young: NamedShape): readonly number[] {
+function factorsBetween(old: NamedShape, young: NamedShape): readonly (number | string)[] {
   const factors = MEASURES.flatMap((units) => {
     const [from, to] = [measuredIn(old, units), measuredIn(young, units)];
     if (from === undefined || to === undefined || from === to) return [];
-    const by = from / to;
-    return inverseFactor(String(by)) === undefined ? [] : [by];
+    return [factorOf(from, to)];
   });
   return [...new Set(factors)];
+}
+
+/** The factor between two sizes as a rule book writes it: a decimal if there is one, or a fraction. */
+function factorOf(from: number, to: number): number | string {
+  const by = from / to;
+  if (Number.isInteger(by) || inverseFactor(String(by)) !== undefined) return by;
+  let [divisor, rest] = [from, to];
+  while (rest > 0) [divisor, rest] = [rest, divisor % rest];
+  return `${from / divisor}/${to / divisor}`;
 }
 
 /** The size of the unit in the name, or else in the description, if only one of these units is there. */

@@ -1,3 +1,4 @@
+import { inverseOf } from '../../rules/kinds/scale.ts';
 import type { Path } from '../../rules/rule.ts';
 import { type Evidence, type FoundRule, isProposed, pathText, type Question } from './compare-shapes.ts';
 import type { Conversion, FoundValue } from './conversions.ts';
@@ -480,9 +481,14 @@ function undone({ word, options }: Conversion): Conversion {
     case 'scale':
       return {
         word,
-        options: options.map(([name, value]) => [name, name === 'by' ? 1 / Number(value) : value] as const),
+        options: options.map(([name, value]) => [name, name === 'by' ? inverseBy(value) : value] as const),
       };
   }
+}
+
+function inverseBy(by: FoundValue): FoundValue {
+  const text = inverseOf(String(by)) ?? '1';
+  return text.includes('/') ? text : Number(text);
 }
 
 function place(path: readonly string[]): string {

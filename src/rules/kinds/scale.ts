@@ -7,39 +7,52 @@ import {
   typeIn,
 } from './conversion.ts';
 
-/** Multiplies a number by a decimal with a finite inverse. */
+/** Multiplies a number by a factor. */
 export interface ScaleConversion {
   readonly rule: 'scale';
-  /** The decimal text of the factor. */
+  /** The factor: the text of a decimal above zero, or of a fraction of two, such as `1/60`. */
   readonly by: string;
   /** Minimum number of decimals if the number becomes smaller: those of the larger unit. */
   readonly digits: number;
 }
 
-/** How `scale` converts a value. Its factor has an inverse: `inverseFactor` checks that before there is a rule. */
+/** How `scale` converts a value. */
 export const conversion: ConversionKind<ScaleConversion> = {
   converter: ({ by, digits }) => {
-    const factor = readDecimal(by) ?? { coefficient: 1n, exponent: 0 };
-    const decimals = isBelowOne(factor) ? digits : 0;
-    return (json) => scale(json, factor, decimals);
+    const [times = '', per = '1'] = by.split('/');
+    const [factor = ONE, divisor = ONE] = [times, per].map(readDecimal);
+    const decimals = Number(times) < Number(per) ? digits : 0;
+    return (json) => scale(json, factor, divisor, decimals);
   },
-  inverse: (own) => ({ ...own, by: inverseFactor(own.by) ?? '1' }),
+  inverse: ({ by, ...own }) => {
+    const [factor, divisor = '1'] = by.split('/');
+    return { ...own, by: `${divisor}/${factor}` };
+  },
   accepts: () => 'a number',
   isOfNumbers: () => true,
 };
 
 /** How messages and guides describe `scale`. */
 export const words: ConversionWords<ScaleConversion> = {
-  say: ({ by }, name) => `scale ${name} by ${by}`,
-  remark: ({ by }) => `multiply the number by ${by}`,
+  say: ({ by }, name) => `scale ${name} by ${plainFactor(by)}`,
+  loss: ({ by }) =>
+    [plainFactor(by), inverseOf(by)].some((text) => text?.includes('/'))
+      ? `a quotient that no decimal can hold is rounded to ${ROUNDED} further digits`
+      : undefined,
+  remark: ({ by }) => {
+    const [times, per = '1'] = plainFactor(by).split('/');
+    return times === '1' && per !== '1'
+      ? `divide the number by ${per}`
+      : `multiply the number by ${times}${per === '1' ? '' : ` and divide it by ${per}`}`;
+  },
   remarkOfAny: 'the number is in another unit',
-  sample: ({ by }) => (Number(by) < 1 ? '1050' : '10.5'),
+  sample: ({ by }) => (factorOf(by) < 1 ? '1050' : '10.5'),
 };
 
 /** The effect of `scale` on a schema. */
 export const schema: ConversionSchema<ScaleConversion> = {
   made: ({ by }, keywords) => {
-    const isWhole = typeIn(keywords) === 'integer' && Number.isInteger(Number(by));
+    const isWhole = typeIn(keywords) === 'integer' && Number.isInteger(factorOf(by));
     return { type: isWhole ? 'integer' : 'number' };
   },
   // Every factor is above zero.
@@ -52,18 +65,18 @@ export const book: ConversionBook<ScaleConversion> = {
   description: 'Multiplies a number exactly.',
   keys: ({ z, optional }) => ({
     by: z
-      .number()
+      .union([z.number(), z.string()], { error: 'a number or a fraction' })
       .refine(
-        (value) => inverseFactor(String(value)) !== undefined,
-        'is not a valid factor: write a decimal above zero with a finite inverse, such as 100, 0.01 or 2.5',
+        (value) => inverseOf(String(value)) !== undefined,
+        'is not a valid factor: write a decimal above zero, such as 100 or 0.01, or a fraction of two, such as 1/60',
       )
-      .describe('A decimal with a finite inverse, such as 100 or 0.01.'),
+      .describe('A decimal above zero, such as 100 or 0.01, or a fraction of two, such as 1/60.'),
     digits: optional(
       z.int().min(0).max(30),
       "Minimum number of decimals in the larger unit, which is V1's if by is more than 1.",
     ),
   }),
-  read: ({ by, digits = 0 }: { readonly by: number; readonly digits?: number }) => {
+  read: ({ by, digits = 0 }: { readonly by: number | string; readonly digits?: number }) => {
     return { rule: 'scale', by: String(by), digits };
   },
   isOfTexts: true,
@@ -73,22 +86,58 @@ export const book: ConversionBook<ScaleConversion> = {
 interface Decimal {
   readonly coefficient: bigint;
   readonly exponent: number;
+  /** A minus sign, or nothing. */
+  readonly sign?: string | undefined;
 }
 
 /** Maximum characters of a number, and maximum exponent, that can be converted. */
 const MAX_NUMBER_CHARACTERS = 1024;
-const MAX_EXPONENT_DIGITS = 6;
+const MAX_EXPONENT = 999_999;
 
 /** A number with an exponent keeps it if it would otherwise have more digits than this. */
 const MAX_PLAIN_DIGITS = 40;
 
-/** Maximum digits of a factor, which keep its inverse short. */
+/** Maximum characters of a factor, which keep its inverse short. */
 const MAX_FACTOR_CHARACTERS = 20;
 
-/** The factor that undoes `by`, as decimal text; undefined if no decimal does, or if `by` is not a decimal above zero. */
+/** Decimals in which a quotient of such factors ends, if it ends: 2 to the power of 66 has 20 digits. */
+const MAX_QUOTIENT_DIGITS = 66;
+
+/** The further decimals of a quotient that does not end. */
+const ROUNDED = 12;
+
+/** What rounding takes from a quotient that does not end. */
+const CUT = 10n ** BigInt(MAX_QUOTIENT_DIGITS - ROUNDED);
+
+const ONE: Decimal = { coefficient: 1n, exponent: 0 };
+
+/** The factor that undoes `by`, as the shortest text; undefined if `by` is no decimal above zero and no fraction of two. */
+export function inverseOf(by: string): string | undefined {
+  const [times = '', per = '1', ...more] = by.split('/');
+  if (more.length > 0 || ![times, per].every(isFactor)) return undefined;
+  if (per === '1') return inverseFactor(times) ?? `1/${times}`;
+  return times === '1' ? per : `${per}/${times}`;
+}
+
+/** A factor as a decimal if it is one, and else as a fraction. */
+function plainFactor(by: string): string {
+  return inverseOf(inverseOf(by) ?? '') ?? by;
+}
+
+function factorOf(by: string): number {
+  const [times, per = 1] = by.split('/').map(Number);
+  return Number(times) / per;
+}
+
+function isFactor(text: string): boolean {
+  const factor = text.length > MAX_FACTOR_CHARACTERS ? undefined : readDecimal(text);
+  return factor !== undefined && factor.sign === '' && factor.coefficient > 0n;
+}
+
+/** The decimal that undoes `by`; undefined if none does, or if `by` is no decimal above zero. */
 export function inverseFactor(by: string): string | undefined {
-  const factor = by.length > MAX_FACTOR_CHARACTERS ? undefined : readDecimal(by);
-  if (factor === undefined || factor.isNegative || factor.coefficient === 0n) return undefined;
+  const factor = isFactor(by) ? readDecimal(by) : undefined;
+  if (factor === undefined) return undefined;
   let { coefficient, exponent } = factor;
   while (coefficient % 10n === 0n) {
     coefficient /= 10n;
@@ -110,27 +159,32 @@ export function inverseFactor(by: string): string | undefined {
   return coefficient === 1n ? printDecimal({ coefficient: inverse, exponent }, '', 0) : undefined;
 }
 
-function readDecimal(text: string): (Decimal & { readonly isNegative: boolean }) | undefined {
+function readDecimal(text: string): Decimal | undefined {
   const found = text.length > MAX_NUMBER_CHARACTERS ? null : NUMBER.exec(text);
   if (found === null) return undefined;
   const [, sign, whole = '', rest = '', power = '0'] = found;
-  if (power.replace(/^[+-]/, '').length > MAX_EXPONENT_DIGITS) return undefined;
+  if (Math.abs(Number(power)) > MAX_EXPONENT) return undefined;
   const coefficient = BigInt(whole + rest);
-  return { coefficient, exponent: Number(power) - rest.length, isNegative: sign === '-' };
+  return { coefficient, exponent: Number(power) - rest.length, sign };
 }
 
-function isBelowOne({ coefficient, exponent }: Decimal): boolean {
-  return coefficient.toString().length + exponent <= 0;
-}
-
-function scale(json: string, factor: Decimal, digits: number): string | undefined {
+/** The number times `factor` by `divisor`: exact if a decimal can be. */
+function scale(json: string, factor: Decimal, divisor: Decimal, digits: number): string | undefined {
   const number = readDecimal(json);
   if (number === undefined) return undefined;
-  const product = {
-    coefficient: number.coefficient * factor.coefficient,
-    exponent: number.exponent + factor.exponent,
-  };
-  const sign = number.isNegative ? '-' : '';
+  const { sign = '' } = number;
+  const { coefficient: per } = divisor;
+  let coefficient = number.coefficient * factor.coefficient;
+  let exponent = number.exponent + factor.exponent - divisor.exponent;
+  for (let left = MAX_QUOTIENT_DIGITS; coefficient % per !== 0n && left > 0; left -= 1) {
+    coefficient *= 10n;
+    exponent -= 1;
+  }
+  if (coefficient % per !== 0n) {
+    coefficient = coefficient / CUT + per / 2n;
+    exponent += MAX_QUOTIENT_DIGITS - ROUNDED;
+  }
+  const product = { coefficient: coefficient / per, exponent };
   const hasExponent = /[eE]/.test(json);
   return hasExponent && plainDigits(product) > MAX_PLAIN_DIGITS
     ? printExponent(product, sign)

@@ -416,7 +416,7 @@ test.each<Row>([
 });
 
 /** One member in both versions, with the factor between them: 0 for none. */
-type UnitRow = [old: string, v1: object, young: string, v2: object, by: readonly number[]];
+type UnitRow = [old: string, v1: object, young: string, v2: object, by: readonly (number | string)[]];
 
 test.each<UnitRow>([
   ['weight_kg', number, 'weight_grams', integer, [1000]],
@@ -443,14 +443,17 @@ test.each<UnitRow>([
   ['volume_l', number, 'volume_ml', integer, [1000]],
   ['weight_lbs', number, 'weight_oz', number, [16]],
   ['weight_kg', saying('Weight in kg.', number), 'weight_grams', saying('Grams.', integer), [1000]],
-  // No decimal leads back.
-  ['timeout_minutes', integer, 'timeout_seconds', integer, []],
+  ['timeout_minutes', integer, 'timeout_seconds', integer, [60]],
+  ['reminder_hours', integer, 'reminderMinutes', integer, [60]],
+  ['timeout_s', integer, 'timeout_h', number, ['"1/3600"']],
+  ['age_days', integer, 'age_weeks', number, ['"1/7"']],
+  ['wait_hours', integer, 'wait_days', number, ['"1/24"']],
   ['temperature_celsius', number, 'temperature_fahrenheit', number, []],
 ])('scales a value whose unit is another one: %s %j is %s %j', async (old, v1, young, v2, factors) => {
   const book = await draftOf(sent({ [old]: v1 }), sent({ [young]: v2 }));
   const [answers = []] = await answersIn(book);
   const rename = `{ rename: ${old}, to: ${young} }`;
-  const isCents = (by: number): boolean => by === 100 || by === 0.01;
+  const isCents = (by: number | string): boolean => by === 100 || by === 0.01;
   const isMoney = /price/.test(old);
   const scaled = factors.map(
     (by) => `${rename} { scale: ${young}, by: ${by}${isCents(by) && isMoney ? ', digits: 2' : ''} }`,
@@ -513,7 +516,7 @@ test('chooses no answer that could lose or distort a value, and asks once about 
   const questions = draftQuestions(book);
   const openParts = questions.flatMap(({ parts }) => parts).filter(({ isOpen }) => isOpen);
   expect(openParts.map(({ answers }) => answers[0]?.lines)).toEqual([
-    ['{ rename: timeout_minutes, to: timeout_seconds }'],
+    ['{ rename: timeout_minutes, to: timeout_seconds }', '{ scale: timeout_seconds, by: 60 }'],
     ['{ strip: tip }'],
     ['{ move: street, to: place.address.street }'],
   ]);

@@ -55,6 +55,8 @@ const RULES: readonly (readonly [rules: string, body: string, said: readonly str
   ['{ set: { a: 7 } }', '{"b":1}', ['not sent > /a: V2 needs the value 7']],
   ['{ default: { a: AUD } }', '{"b":1}', ['not sent > /a: V2 needs a value; "AUD" is sent for you today']],
   ['{ scale: a, by: 100 }', '{"a":10.50}', ['/a > /a: multiply the number by 100']],
+  ['{ scale: a, by: 1/60 }', '{"a":90}', ['/a > /a: divide the number by 60']],
+  ['{ scale: a, by: 5/9 }', '{"a":9}', ['/a > /a: multiply the number by 5 and divide it by 9']],
   ['{ quote: a }', '{"a":7}', ['/a > /a: write the number as a text, with the same characters']],
   ['{ unquote: a }', '{"a":"7"}', ['/a > /a: write the text as a number, with the same digits']],
   ['{ prefix: a, with: inv_ }', '{"a":"7"}', ['/a > /a: put inv_ in front of the text']],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type Conversion, converterOf } from '../../../src/rules/kinds/convert.ts';
 import { dateConversion } from '../../../src/rules/kinds/date.ts';
-import { inverseFactor } from '../../../src/rules/kinds/scale.ts';
+import { inverseOf } from '../../../src/rules/kinds/scale.ts';
 import { restoring } from '../../support/restoring.ts';
 import { formatFault } from '../../../src/rules/kinds/date-format.ts';
 
@@ -22,6 +22,16 @@ describe('scale computes with the decimal text', () => {
     ['2.5', '0.1', '0.25'],
     ['0.4', '10', '4'],
     ['1000', '9'.repeat(1000), `${'9'.repeat(1000)}000`],
+    ['60', '1.5', '90'],
+    ['1/60', '900', '15'],
+    ['1/60', '90', '1.5'],
+    ['1/60', '1000', '16.666666666667'],
+    ['1/60', '-1000', '-16.666666666667'],
+    ['1/60', '1e-400', '16666666667E-412'],
+    ['5/9', '9', '5'],
+    ['9/5', '1', '1.8'],
+    ['1/0.3', '1', '3.33333333333'],
+    ['1/1099511627776', '1', '0.0000000000009094947017729282379150390625'],
   ])('by %s: %s is %s', (by, before, after) => {
     expect(converterOf(scale(by))(before)).toBe(after);
   });
@@ -46,12 +56,26 @@ describe('scale computes with the decimal text', () => {
     ['2.5', '0.4'],
     ['0.125', '8'],
     ['1e3', '0.001'],
-    ['3', undefined],
-    ['0.3', undefined],
+    ['3', '1/3'],
+    ['0.3', '1/0.3'],
+    ['1/60', '60'],
+    ['60', '1/60'],
+    ['5/9', '9/5'],
+    ['1/100', '100'],
     ['0', undefined],
     ['-1', undefined],
+    ['1/0', undefined],
+    ['1/-2', undefined],
+    ['1/2/3', undefined],
+    ['a/b', undefined],
+    ['', undefined],
   ])('the inverse of %s is %s', (by, inverse) => {
-    expect(inverseFactor(by)).toBe(inverse);
+    expect(inverseOf(by)).toBe(inverse);
+  });
+
+  test.each(['60', '3', '0.07', '86400', '1/100'])('by %s, and back', (by) => {
+    for (const json of ['1', '0', '-7.25', '123456789012345678901234567890.5'])
+      expect(converterOf(restoring(scale(by)))(converterOf(scale(by))(json) ?? '')).toBe(json);
   });
 });
 
