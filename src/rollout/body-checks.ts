@@ -15,6 +15,9 @@ const MAX_TALLIED_POINTERS = 20;
 /** Maximum characters of a place that are kept. */
 const MAX_PLACE = 300;
 
+/** The code of a refusal because the rule book declares the operation gone. */
+const GONE = 'operation-gone';
+
 const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
 
 /**
@@ -27,7 +30,8 @@ export function bodyCheckFault(
   modes: Modes,
   nameOf: (client: string) => string | undefined,
 ): string | undefined {
-  const concerned = counts.filter((one) => isConcerned(one, target, modes));
+  const all = counts.filter((one) => isConcerned(one, target, modes));
+  const concerned = all.map(withoutGone);
   const { margin } = modes.rollback;
   const invalid = sum(concerned, 'invalid');
   const checked = invalid + sum(concerned, 'valid');
@@ -51,8 +55,20 @@ export function bodyCheckFault(
     `The gateway would refuse ${count(refused)} of ${counted(bodies, 'request')}`,
   );
   if (faults.length === 0) return undefined;
+  const gone = sum(all, 'refused') - refused;
+  if (gone > 0)
+    faults.push(
+      `${counted(gone, 'request')} for operations that the rule book declares gone ${gone === 1 ? 'does' : 'do'} not count.`,
+    );
   const advice = 'Change the rules or the clients, or insist with --force.';
   return [[...faults, advice].join(' '), ...pairs].join('\n');
+}
+
+/** What the operators have accepted by declaring an operation gone is no reason against a migration. */
+function withoutGone(one: BodyCheckCount): BodyCheckCount {
+  const refusals = one.refusals.filter(({ reason }) => reason !== GONE);
+  const gone = one.refusals.reduce((total, { reason, count }) => total + (reason === GONE ? count : 0), 0);
+  return { ...one, refused: one.refused - gone, bodies: one.bodies - gone, refusals };
 }
 
 /** Bodies that V2's schema refuses, or the gateway. */

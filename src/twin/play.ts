@@ -96,9 +96,9 @@ class Play {
 
   private reasonToSkip(exchange: ScriptedExchange): string | undefined {
     if (this.stage.isReadOnly !== true) return undefined;
-    if (isWrite(exchange)) return 'it may change data';
+    if (isWrite(exchange)) return 'a write may change data';
     const missing = this.kept.v1.missing(exchange) ?? this.kept.gateway.missing(exchange);
-    return missing === undefined ? undefined : 'no earlier response had a value that it needs';
+    return missing === undefined ? undefined : 'no earlier response had a value that is needed';
   }
 
   private compare(

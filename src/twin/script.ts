@@ -325,6 +325,7 @@ export const CHOICES = {
     'the gateway refuses a member that rules name if it occurs twice; V1 reads the last one',
   'member-order':
     'the members of an object are in another order, which has no meaning in JSON; rules add members at the end',
+  gone: 'V2 no longer has the operation, and the rule book says so: the gateway refuses it',
   'names-of-v2': 'the client sends names that V1 does not know and V2 does, so V2 uses them',
   'refused-first': 'both refuse; the gateway judges the body before the service judges key, path and rate',
 } as const;
@@ -356,6 +357,7 @@ const OF_HEAD: ReadonlySet<number> = new Set([401, 403, 404, 405, 429]);
 export function choiceOf(v1: TwinResponse, gateway: TwinResponse): Choice | undefined {
   const code = gateway.headers.find(([name]) => name.toLowerCase() === 'x-gateway-error')?.[1];
   if (code === 'bad-request' && v1.status === 401) return 'ambiguous-head';
+  if (code === 'operation-gone') return 'gone';
   if (code === undefined || !OF_BODY.has(code)) return undefined;
   if (OF_HEAD.has(v1.status)) return 'refused-first';
   return code === 'duplicate-member' ? code : undefined;

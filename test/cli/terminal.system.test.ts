@@ -153,7 +153,7 @@ test.each([100, 80, 60])('the differences of twin at %d columns: no word is cut'
     missing: 0,
     different: [{ script: 'own.txt', name, statuses: [200, 200], differences }],
     chosen: [],
-    skipped: { 'it may change data': 17 },
+    skipped: { 'a write may change data': 17 },
   } satisfies TwinReport;
   const [wide, fitted] = [twinText(report, { columns: undefined }), twinText(report, { columns })];
   const known = new Set(wordsOf(wide));

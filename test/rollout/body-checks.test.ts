@@ -199,6 +199,25 @@ describe('refusals of the gateway itself', () => {
     );
   });
 
+  test('because the rule book declares the operation gone are named, and are no reason', () => {
+    const gone = { verdict: 'refused', failure: 'operation-gone' } as const;
+    expect(
+      faultAfter([
+        [9, 200, gone],
+        [1, 201, sound],
+      ]),
+    ).toBeUndefined();
+    expect(
+      faultAfter([
+        [9, 200, gone],
+        [8, 201, sound],
+        [2, 201, refused],
+      ]),
+    ).toBe(
+      'The gateway would refuse 2 of 10 requests, although V1 accepted them: more than the 5 % that the rollback rule allows. 9 requests for operations that the rule book declares gone do not count. Change the rules or the clients, or insist with --force.\nBy the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
+    );
+  });
+
   test('both faults and the advice are on the first line, the clients of each on its own', () => {
     const text = faultAfter([
       [2, 201, refused],

@@ -19,6 +19,8 @@ const STATUSES: Readonly<Record<Choice, RegExp>> = {
   // Only on workerd.
   'ambiguous-head': /^$/,
   'duplicate-member': /^20[01] 400$/,
+  // The rule book of the package declares none.
+  gone: /^$/,
   // Only between services that were built independently.
   'member-order': /^$/,
   'names-of-v2': /^(?:422 201|200 200)$/,

@@ -30,6 +30,7 @@ test.each([
   ['the gateway refuses the head', response(401), response(400, 'bad-request'), 'ambiguous-head'],
   ['the gateway refuses a head that V1 takes', response(200), response(400, 'bad-request'), undefined],
   ['V2 does not respond', response(404), response(502, 'upstream-unreachable'), undefined],
+  ['the rule book declares the operation gone', response(200), response(410, 'operation-gone'), 'gone'],
   ['only V2 refuses', response(200), response(400), undefined],
 ])('%s', (_, v1, gateway, choice) => {
   expect(choiceOf(v1, gateway)).toBe(choice);

@@ -36,7 +36,7 @@ describe('two services that run', () => {
     const [v1, v2] = [await service('{"data":[]}'), await service('{"data":[]}')];
     const { code, out } = await real(v1, v2);
     expect(out).toContain(
-      '1 exchange played: 1 the same, 0 different, 0 different by choice.\n1 not played: it may change data.',
+      '1 exchange played: 1 the same, 0 different, 0 different by choice.\n1 not played: a write may change data.',
     );
     expect(code).toBe(0);
     expect(v1.received.join('')).toContain('Authorization: Bearer secret-key\r\n');
