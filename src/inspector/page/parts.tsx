@@ -1,5 +1,5 @@
-import { type ComponentChildren, createContext, type JSX, type VNode } from 'preact';
-import { useContext, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { type ComponentChildren, createContext, type JSX, type RefObject, type VNode } from 'preact';
+import { useContext, useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
@@ -534,6 +534,15 @@ export function visibleText(text: string): string | (string | VNode)[] {
     shown = match.index + match[0].length;
   }
   return shown === 0 ? text : [...parts, text.slice(shown)];
+}
+
+/** A ref to the outcome of a form: each new one scrolls into view, because a long form hides it below. */
+export function useScrollTo<Part extends Element>(outcome: unknown): RefObject<Part | null> {
+  const part = useRef<Part>(null);
+  useEffect(() => {
+    if (outcome !== undefined) part.current?.scrollIntoView({ block: 'start' });
+  }, [outcome]);
+  return part;
 }
 
 /** Properties of a small picture of counts over time. */

@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { RefObject, VNode } from 'preact';
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { TrialDifference, TrialOutcome } from '../../api.ts';
 import { postText, useAttempt } from '../admin-client.ts';
@@ -13,6 +13,7 @@ import {
   Form,
   LinkButton,
   type PageTools,
+  useScrollTo,
   visibleText,
 } from '../parts.tsx';
 
@@ -36,6 +37,7 @@ interface RulesTrialProps extends TrialDraft {
 export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }: RulesTrialProps): VNode {
   const [fault, attempt] = useAttempt();
   const [isBusy, setIsBusy] = useState(false);
+  const outcome = useScrollTo<HTMLElement>(run?.result);
   const change = (next: string | undefined): void => {
     setDraft(next);
     setRun(undefined);
@@ -64,7 +66,7 @@ export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }:
         </Form>
         {run !== undefined && run.result === undefined && faultList(run.faults)}
       </Card>
-      {run?.result !== undefined && differencesCard(run.result, run.against, go, announce)}
+      {run?.result !== undefined && differencesCard(run.result, run.against, { go, announce, outcome })}
     </>
   );
 }
@@ -154,12 +156,15 @@ function faultList(faults: TrialOutcome['faults']): VNode {
 function differencesCard(
   result: NonNullable<TrialOutcome['result']>,
   against: string,
-  go: Go,
-  announce: (sentence: string) => void,
+  {
+    go,
+    announce,
+    outcome,
+  }: Pick<PageTools, 'go' | 'announce'> & { readonly outcome: RefObject<HTMLElement | null> },
 ): VNode {
   const { exchanges, differing, patch } = result;
   return (
-    <section class="card explanation trial-outcome" aria-label="Outcome of the trial">
+    <section class="card explanation trial-outcome" aria-label="Outcome of the trial" ref={outcome}>
       <div role="status">
         <h4>{summary(result)}</h4>
       </div>
