@@ -46,6 +46,16 @@ function parameterText(parameter: unknown, shape: Shape, pick: number): string {
 }
 
 /**
+ * The query parameters of an object (`filter[state]=open`, or a parameter for each member), by its style; undefined for any other value.
+ */
+function fieldsOfObject(parameter: unknown, name: string, shape: Shape): readonly string[] | undefined {
+  if (contentOf(parameter) !== undefined) return undefined;
+  const value = sampleOf(shape);
+  if (shape.element !== undefined || typeof value !== 'object' || value === null) return undefined;
+  return formText(value, memberOf(parameter, 'style') === 'deepObject' ? name : '');
+}
+
+/**
  * A request with every header field, parameter and member that V1 describes, and with its key. `pick` chooses the values of enumerations;
  * a request that people read (`isShown`) has less of a large body.
  */
@@ -69,7 +79,8 @@ export function sampleRequest(
     const shape = parameterShapeOf(parameter, components);
     const value = parameterText(parameter, shape, pick);
     if (place === 'header') headers.push(name, value);
-    if (place === 'query') query.push(pair(name, value));
+    const fields = options.isShown === true ? fieldsOfObject(parameter, name, shape) : undefined;
+    if (place === 'query') query.push(...(fields ?? [pair(name, value)]));
     if (place === 'cookie') cookies.push(`${name}=${encodeURIComponent(value)}`);
   }
   const [keys = []] = keysOf({ operation: described, components });

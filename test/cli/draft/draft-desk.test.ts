@@ -160,6 +160,26 @@ test('puts the value that a person knows into the rule that lacks one', async ()
   expect((await desk.view(question)).current).toMatchObject({ isAnswered: true, value: 'AUD' });
 });
 
+test('an example has each member of an object in the query, as its style says', async () => {
+  const filter = {
+    in: 'query',
+    schema: { type: 'object', properties: { state: { type: 'string' } }, required: ['state'] },
+  };
+  const parameters = [
+    { name: 'filter', style: 'deepObject', ...filter },
+    { name: 'plain', ...filter },
+  ];
+  const described = (version: string): Description => ({
+    openapi: '3.1.0',
+    info: { title: 'Parcels', version: '1' },
+    paths: {
+      [`/api/${version}/parcels`]: { get: { operationId: 'list', parameters, responses: { 200: {} } } },
+    },
+  });
+  const { examples } = await (await deskOf(described('v1'), described('v2'))).view();
+  expect(examples[0]?.v1).toContain('GET /api/v1/parcels?filter%5Bstate%5D=text&state=text');
+});
+
 test.each<readonly [why: string, command: (id: string) => AnswerCommand, fault: RegExp]>([
   [
     'to a question that does not exist',
