@@ -49,6 +49,8 @@ export interface AskedPart {
   readonly answers: readonly OfferedAnswer[];
   /** True if no answer is preselected: none is as certain as a rule that applies without a question. */
   readonly isOpen?: true;
+  /** True if the answer is the rules that a person wrote. */
+  readonly isOwn?: true;
 }
 
 /** A question with all of its answers. */
@@ -57,7 +59,19 @@ export interface AskedQuestion extends ListedQuestion {
   readonly parts: readonly AskedPart[];
   /** The value that was given for a rule that lacks one. */
   readonly value?: string;
+  /** The key of the answer that a person writes; absent if no rule can be the answer. */
+  readonly ownKey?: string;
+  /** The lists for these rules. */
+  readonly ownLists?: readonly OwnList[];
+  /** The rules that a person wrote. */
+  readonly own?: OwnRules;
 }
+
+/** A list of rules that a person can write. */
+export type OwnList = 'query' | 'headers' | 'request' | 'response';
+
+/** Rules as a person writes them, by list: in YAML, one on a line. */
+export type OwnRules = Readonly<Partial<Record<OwnList, string>>>;
 
 /** An operation with the example request that V1's description has for it. */
 export interface ExampleOperation {
@@ -92,6 +106,16 @@ export interface AnswerCommand {
   readonly question: string;
   readonly chosen?: readonly string[] | undefined;
   readonly value?: string | undefined;
+  /** The rules of a person; for parts with the key `ownKey`. */
+  readonly own?: OwnRules | undefined;
+}
+
+/** A request of V2 as a trial shows it. */
+export interface JudgedMessage {
+  readonly method: string;
+  readonly target: string;
+  readonly headers: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
 }
 
 /** A sentence that says why something was not done. */
@@ -119,6 +143,10 @@ export interface SavedDraft {
 export interface DraftDesk {
   view(question?: string): Promise<DraftView>;
   answer(command: AnswerCommand): Promise<DraftFault | undefined>;
+  /** The effect of an answer that is not given yet; without one if it changes no example. */
+  effect(command: AnswerCommand): Promise<{ readonly effect?: AnswerEffect } | DraftFault>;
+  /** The objections of V2's description to a request, in sentences. */
+  judge(message: JudgedMessage): readonly string[];
   run(operation: string): Promise<ExampleRun | DraftFault>;
   save(): Promise<SavedDraft | DraftFault>;
 }

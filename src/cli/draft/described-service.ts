@@ -120,9 +120,10 @@ export class DescribedService {
     const isDescribed = (name: string): boolean =>
       described.has(name) || described.has(name.split('[', 1)[0]) || described.has(`${name}[]`);
     const names = [...new Set(new URLSearchParams(target.split('?')[1] ?? '').keys())];
-    return names
-      .filter((name) => !isDescribed(name))
-      .map((name) => `V2 does not describe the query parameter ${name}.`);
+    const unknown = names.filter((name) => !isDescribed(name));
+    if (unknown.length === 0) return [];
+    const what = unknown.length === 1 ? 'the query parameter' : 'these query parameters:';
+    return [`V2 does not describe ${what} ${unknown.join(', ')}.`];
   }
 
   private bodyFaults({ method, path, rest }: DescribedOperation, body: string): readonly string[] {

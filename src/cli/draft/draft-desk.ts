@@ -7,6 +7,7 @@ import type {
   DraftRemainder,
   DraftView,
   ExampleRun,
+  JudgedMessage,
   ListedQuestion,
   OfferedAnswer,
   SavedDraft,
@@ -23,6 +24,8 @@ import {
   type GivenAnswer,
   type GivenAnswers,
   openQuestions,
+  OWN,
+  ownLists,
 } from '../../openapi/draft/draft-questions.ts';
 import {
   printRuleBook,
@@ -34,7 +37,6 @@ import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { templateShape } from '../../rules/rule.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import { printFault } from '../../rules/rule-book-fault.ts';
 import { coverageOf, printCoverage } from './coverage.ts';
 import { exampleRequest } from './described-examples.ts';
 import { DescribedService } from './described-service.ts';
@@ -57,7 +59,7 @@ export interface DeskParts extends DraftPlace {
 }
 
 /** Maximum lines about remaining gaps at the end: `check` lists all. */
-const MAX_LINES = 12;
+const MAX_LINES = 200;
 
 /** Maximum operations on which an answer is tried until it has an effect. */
 const MAX_TRIED = 6;
@@ -148,10 +150,30 @@ export class Desk implements DraftDesk {
     return remainder;
   }
 
-  answer({ question: id, chosen, value }: AnswerCommand): Promise<DraftFault | undefined> {
-    const next = this.work.then(() => this.decide(id, chosen && { chosen, value }));
+  answer({ question: id, chosen, value, own }: AnswerCommand): Promise<DraftFault | undefined> {
+    const next = this.work.then(() => this.decide(id, chosen && { chosen, value, own }));
     this.work = next.catch(() => undefined);
     return next;
+  }
+
+  async effect({
+    question: id,
+    chosen = [],
+    value,
+    own,
+  }: AnswerCommand): Promise<{ readonly effect?: AnswerEffect } | DraftFault> {
+    const given = { chosen, value, own };
+    const question = this.asks(id, given);
+    if ('fault' in question) return question;
+    const effect = await this.effectOf({ ...question, operations: concernedBy(question) }, given);
+    return effect === undefined ? {} : { effect };
+  }
+
+  judge({ method, target, headers, body }: JudgedMessage): readonly string[] {
+    const fields = new Map(headers.map(([name, value]) => [name.toLowerCase(), value]));
+    const field = (name: string): string | undefined => fields.get(name);
+    const { service } = this;
+    return [...service.faultsOf({ method, target, field, body }), ...service.unknownQueries(method, target)];
   }
 
   async run(operation: string): Promise<ExampleRun | DraftFault> {
@@ -232,17 +254,24 @@ export class Desk implements DraftDesk {
         const effect =
           isPlain || answer.key === 'no'
             ? undefined
-            : await this.effectOf(question, { chosen, value: given?.value });
+            : await this.effectOf(question, { chosen, value: given?.value, own: given?.own });
         offered.push({
           ...answer,
           isChosen: given?.chosen[at] === answer.key,
           ...(effect && { effect }),
         });
       }
-      parts.push({ why, answers: offered, ...(isOpen && { isOpen }) });
+      const isOwn = given?.chosen[at] === OWN;
+      parts.push({ why, answers: offered, ...(isOpen && { isOpen }), ...(isOwn && { isOwn }) });
     }
-    const value = given?.value;
-    return { ...this.listed(question), parts, ...(value !== undefined && { value }) };
+    const [value, own] = [given?.value, given?.own];
+    return {
+      ...this.listed(question),
+      parts,
+      ...(question.own !== undefined && { ownKey: OWN, ownLists: question.own.lists }),
+      ...(value !== undefined && { value }),
+      ...(own !== undefined && { own }),
+    };
   }
 
   /** The effect of an answer on the first example request that it changes, or on its response; on an error if it has no other effect. */
@@ -288,6 +317,10 @@ export class Desk implements DraftDesk {
         if (change.on === 'every') return [change];
         return change.on.includes(id) ? [{ ...change, on: [id] }] : [];
       }),
+      written: (book.written ?? []).flatMap((change) => {
+        if (change.on === 'every') return [change];
+        return change.on.includes(id) ? [{ ...change, on: [id] }] : [];
+      }),
       questions: new Map(),
       gone: [],
     };
@@ -306,12 +339,8 @@ export class Desk implements DraftDesk {
   }
 
   private async decide(id: string, given: GivenAnswer | undefined): Promise<DraftFault | undefined> {
-    const question = this.questions().find((one) => one.id === id);
-    if (question === undefined) return { fault: 'The draft no longer asks this question; reload the page.' };
-    if (given !== undefined && !isAnswerTo(question, given))
-      return { fault: 'Choose one of the answers to each part of the question.' };
-    const clash = given && clashOf(question, given);
-    if (clash !== undefined) return { fault: clash };
+    const question = this.asks(id, given);
+    if ('fault' in question) return question;
     const before = {
       answers: [...this.answers],
       answered: [...this.answered],
@@ -335,8 +364,21 @@ export class Desk implements DraftDesk {
     restore(this.answered, before.answered);
     this.proposed = before.proposed;
     const [fault] = reading.faults;
+    // The file is not written yet, so a line number would mean nothing.
+    return { fault: `The rule book cannot have this answer: ${fault?.message ?? ''}` };
+  }
+
+  /** The question with this id, if `given` is an answer to it. */
+  private asks(id: string, given: GivenAnswer | undefined): DraftQuestion | DraftFault {
+    const question = this.questions().find((one) => one.id === id);
+    if (question === undefined) return { fault: 'The draft no longer asks this question; reload the page.' };
+    const clash = given && clashOf(question, given);
+    if (clash !== undefined) return { fault: clash };
+    if (given === undefined || isAnswerTo(question, given)) return question;
     return {
-      fault: `The rule book cannot have this answer: ${fault === undefined ? '' : printFault(fault)}`,
+      fault: given.chosen.includes(OWN)
+        ? 'Write at least one rule.'
+        : 'Choose one of the answers to each part of the question.',
     };
   }
 
@@ -396,11 +438,19 @@ function isRead({ method }: ProposedOperation): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'DELETE';
 }
 
-function isAnswerTo({ parts }: DraftQuestion, { chosen }: GivenAnswer): boolean {
+function isAnswerTo({ parts, own }: DraftQuestion, { chosen, own: rules }: GivenAnswer): boolean {
+  const isWritten = own !== undefined && rules !== undefined && ownLists(rules).size > 0;
   return (
     chosen.length === parts.length &&
-    parts.every(({ answers }, at) => answers.some(({ key }) => key === chosen[at]))
+    parts.every(({ answers }, at) =>
+      chosen[at] === OWN ? isWritten : answers.some(({ key }) => key === chosen[at]),
+    )
   );
+}
+
+/** The operations that an answer may change: a note has them only where a person can write rules for them. */
+function concernedBy({ operations, own }: DraftQuestion): readonly string[] {
+  return operations.length > 0 || own === undefined || own.on === 'every' ? operations : own.on;
 }
 
 function restore<Value>(map: Map<string, Value>, entries: readonly (readonly [string, Value])[]): void {

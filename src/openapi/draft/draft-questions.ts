@@ -12,6 +12,8 @@ import {
   type ProposedOperation,
   type ProposedRuleBook,
   SETTLED,
+  type WrittenChange,
+  type WrittenList,
 } from './print-rule-book.ts';
 import { type ProposedChange, summaryOf } from './propose-changes.ts';
 import {
@@ -36,6 +38,8 @@ export interface DraftQuestion {
   readonly operations: readonly string[];
   /** The parts to decide: one, or a few that belong together. */
   readonly parts: readonly QuestionPart[];
+  /** The change for rules that a person writes instead of choosing an answer; absent where a rule cannot be the answer. */
+  readonly own?: Pick<WrittenChange, 'id' | 'summary' | 'on'> & { readonly lists: readonly WrittenList[] };
 }
 
 /** One thing that a question decides. */
@@ -50,7 +54,7 @@ export interface QuestionPart {
 
 /** One answer to a question. */
 export interface DraftAnswer {
-  /** `yes`, `no`, or the number of another answer. */
+  /** `yes`, `no`, the number of another answer, or `OWN`. */
   readonly key: string;
   readonly words: string;
   /** Its lines in the rule book. */
@@ -64,7 +68,15 @@ export interface GivenAnswer {
   readonly chosen: readonly string[];
   /** The value that a rule lacks. */
   readonly value?: string | undefined;
+  /** The rules of a person who chose `OWN`. */
+  readonly own?: OwnRules | undefined;
 }
+
+/** Rules as a person writes them, by list: in YAML, one on a line. */
+export type OwnRules = Readonly<Partial<Record<WrittenList, string>>>;
+
+/** The key of the answer that a person writes. */
+export const OWN = 'own';
 
 /** The answers that a person has given, by the ids of the questions. */
 export type GivenAnswers = ReadonlyMap<string, GivenAnswer>;
@@ -95,11 +107,14 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
     ...book.keys.flatMap(keyQuestions),
     ...[...openNotes(book)].map(([key, sentences]): DraftQuestion => {
       const lines = sentences.slice(1);
+      const on = notedOn(book, key);
+      const text = sentences[0] ?? key;
       return {
         id: `note ${key}`,
         about: 'note',
-        text: sentences[0] ?? key,
+        text,
         operations: [],
+        ...(on.length > 0 && { own: { id: 'own-rules', summary: text, on, lists: OF_BODIES } }),
         parts: [
           {
             why: '',
@@ -113,6 +128,24 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
     }),
     ...goneQuestions(book),
   ];
+}
+
+/** The lists with rules for bodies. */
+const OF_BODIES: readonly WrittenList[] = ['request', 'response'];
+
+/** The lists for rules that a person writes in the place of others. */
+function writtenLists(rules: readonly AskedRule[]): readonly WrittenList[] {
+  const lists = new Set(rules.map(({ list }) => list));
+  const ofHeads = (['query', 'headers'] as const).filter((list) => lists.has(list));
+  const isOfBodies = lists.has('rules') || lists.has('response');
+  return [...ofHeads, ...(isOfBodies ? OF_BODIES : [])];
+}
+
+/** The operations that a note is about. */
+function notedOn({ questions }: ProposedRuleBook, key: string): readonly string[] {
+  return [...questions].flatMap(([id, all]) =>
+    id !== '' && all.some((one) => noteKey(one) === key) ? [id] : [],
+  );
 }
 
 /**
@@ -329,7 +362,14 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
     }));
     const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
     const text = summary.replace(/\.$/, '?');
-    return [{ question: { id, about: 'change', text, operations, parts: described }, parts: all }];
+    const written = {
+      id: change.id,
+      summary,
+      on: operations.length === 0 ? ('every' as const) : operations,
+      lists: writtenLists(all.flat()),
+    };
+    const question = { id, about: 'change' as const, text, operations, parts: described, own: written };
+    return [{ question, parts: all }];
   });
 }
 
@@ -466,22 +506,66 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
   );
   const { gone = [] } = book;
   const placed = gone.flatMap(({ named, candidates }) => placedOperation(named, candidates, answers));
-  const isOver = (key: string): boolean => answers.get(`note ${key}`)?.chosen[0] === 'yes';
+  const isOver = (key: string): boolean => ['yes', OWN].includes(answers.get(`note ${key}`)?.chosen[0] ?? '');
   const questions = [...book.questions].map(
     ([id, all]) => [id, all.filter((one) => !isOver(noteKey(one)))] as const,
+  );
+  const changes = withSettled(answeredChanges(book, answers)).flatMap((change) =>
+    withoutDeclined(change, declined),
   );
   return {
     ...book,
     operations: [...operations, ...placed],
     keys: book.keys.flatMap((key) => answeredKey(key, answers)),
-    changes: withSettled(answeredChanges(book, answers)).flatMap((change) =>
-      withoutDeclined(change, declined),
-    ),
+    changes,
+    written: writtenChanges(book, changes, answers),
     questions: new Map(questions),
     gone: gone.filter(
       (one) => !answers.has(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone'),
     ),
   };
+}
+
+/** The changes with the rules that a person wrote, under ids that no other change has. */
+function writtenChanges(
+  book: ProposedRuleBook,
+  changes: readonly ProposedChange[],
+  answers: GivenAnswers,
+): readonly WrittenChange[] {
+  if (![...answers.values()].some(({ chosen }) => chosen.includes(OWN))) return [];
+  const ids = new Set(changes.map(({ id }) => id));
+  return draftQuestions(book).flatMap(({ id: question, own }): readonly WrittenChange[] => {
+    const given = answers.get(question);
+    if (own === undefined || given?.own === undefined || !given.chosen.includes(OWN)) return [];
+    const lists = ownLists(given.own);
+    if (lists.size === 0) return [];
+    const id = Array.from({ length: ids.size + 1 }, (_, at) =>
+      at === 0 ? own.id : `${own.id}-${at + 1}`,
+    ).find((one) => !ids.has(one));
+    ids.add(id ?? own.id);
+    return [{ ...own, id: id ?? own.id, lists }];
+  });
+}
+
+/** The lists that have rules. */
+export function ownLists(own: OwnRules): WrittenChange['lists'] {
+  const { query = '', headers = '', request = '', response = '' } = own;
+  const lists = [
+    ['query', ownLines(query)],
+    ['headers', ownLines(headers)],
+    ['request', ownLines(request)],
+    ['response', response.trim() === 'inverse' ? 'inverse' : ownLines(response)],
+  ] as const;
+  return new Map(lists.filter(([, lines]) => lines.length > 0));
+}
+
+/** The lines of a list of rules: a line that is not indented is a rule of the list, with its hyphen or without. */
+function ownLines(text: string): readonly string[] {
+  return text
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .filter((line) => line !== '')
+    .map((line) => (/^(?:- |[ #])/.test(line) ? line : `- ${line}`));
 }
 
 /** An operation that V2 does not describe, with a person's decision about it. */
@@ -546,7 +630,9 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
     const given = answers.get(question.id);
     if (given === undefined) continue;
     for (const [part, rules] of parts.entries()) {
-      const key = given.chosen[part] ?? 'no';
+      const chosenKey = given.chosen[part] ?? 'no';
+      // The rules that a person wrote replace those of the question.
+      const key = chosenKey === OWN ? 'no' : chosenKey;
       // A rule for any depth is one rule, however many depths had the question.
       const further = furtherAnswers(rules)[Number(key)];
       const isOne = further?.lines.some((line) => line.includes(ANYWHERE)) === true;

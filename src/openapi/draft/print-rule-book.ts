@@ -32,7 +32,18 @@ export interface ProposedRuleBook {
   readonly questions: ReadonlyMap<string, readonly Question[]>;
   /** The operations that only V1 describes, and for which V2 has no candidate. */
   readonly gone?: readonly ProposedGone[];
+  /** Changes whose rules a person wrote as the answer to a question; absent without any. */
+  readonly written?: readonly WrittenChange[];
 }
+
+/** A change with rules as a person wrote them. */
+export interface WrittenChange extends Pick<ProposedChange, 'id' | 'summary' | 'on'> {
+  /** The lines of each list that has some, as YAML. */
+  readonly lists: ReadonlyMap<WrittenList, readonly string[] | 'inverse'>;
+}
+
+/** A list of rules that a person can write. */
+export type WrittenList = 'request' | 'query' | 'headers' | 'response';
 
 /** An operation that only V1 describes, with its name and path in a rule book, if it can have them. */
 export interface ProposedGone extends GoneOperation {
@@ -58,10 +69,10 @@ export type Marks = 'marked' | 'unmarked';
  * Prints a proposed rule book as YAML: each rule with its evidence, doubtful rules and open questions as comments; `schema` is for editors.
  */
 export function printRuleBook(book: ProposedRuleBook, schema?: string, marks: Marks = 'marked'): string {
-  const { origin, keys, operations, changes } = book;
-  const isAny = changes.some(
-    (change) => isActive(change) || (marks === 'unmarked' && change.isShown !== true),
-  );
+  const { origin, keys, operations, changes, written = [] } = book;
+  const isAny =
+    written.length > 0 ||
+    changes.some((change) => isActive(change) || (marks === 'unmarked' && change.isShown !== true));
   return [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`, '#']),
     ...origin.map((sentence) => comment(sentence, '')),
@@ -74,6 +85,7 @@ export function printRuleBook(book: ProposedRuleBook, schema?: string, marks: Ma
     '',
     isAny ? 'changes:' : `changes: ${changes.length === 0 ? '[]' : NO_CHANGE_YET}`,
     ...printChanges(book, marks),
+    ...written.flatMap(printWritten),
     ...printQuestions(book),
     '',
   ]
@@ -257,6 +269,20 @@ function printChange(change: ProposedChange, isShown = false): readonly string[]
       : []),
   ];
   return isShown ? lines.map((line) => `  # ${line.slice(2)}`) : lines;
+}
+
+function printWritten({ id, summary, on, lists }: WrittenChange): readonly string[] {
+  return [
+    `  - id: ${scalar(id)}`,
+    `    summary: ${scalar(summary)}`,
+    `    on: ${on === 'every' ? on : list(on)}`,
+    ...[...lists].flatMap(([name, lines]) =>
+      lines === 'inverse'
+        ? [`    ${name}: inverse`]
+        : [`    ${name}:`, ...lines.map((line) => `      ${line}`)],
+    ),
+    '',
+  ];
 }
 
 /** Maximum rules of a question for which the other answers are written out. */

@@ -160,6 +160,133 @@ test('puts the value that a person knows into the rule that lacks one', async ()
   expect((await desk.view(question)).current).toMatchObject({ isAnswered: true, value: 'AUD' });
 });
 
+describe('rules that a person writes', () => {
+  const RULES = { request: '{ strip: amount }', response: '{ rename: "*.amount_cents", to: amount }' };
+
+  async function amountQuestion({ desk }: OpenDesk): Promise<string> {
+    await desk.answer({ question: (await desk.view()).current?.id ?? '', chosen: ['yes'] });
+    const { questions } = await desk.view();
+    return questions.find(({ text }) => text.startsWith('amount becomes'))?.id ?? '';
+  }
+
+  test('are shown on an example, replace the proposed ones, and can be taken back', async () => {
+    const open = await openDesk();
+    const { desk, published } = open;
+    const question = await amountQuestion(open);
+    const before = published.at(-1) ?? '';
+    expect((await desk.view(question)).current).toMatchObject({ ownKey: 'own' });
+    const command = { question, chosen: ['own'], own: RULES };
+    const tried = await desk.effect(command);
+    expect(tried).toMatchObject({ effect: { operation: 'createBill' } });
+    expect('effect' in tried && tried.effect?.after.request).not.toContain('amount');
+    expect(published.at(-1)).toBe(before);
+    expect(await desk.answer(command)).toBeUndefined();
+    const book = await ruleBookOf(published.at(-1) ?? '');
+    const own = book.changes.find(({ id }) => id === 'amount-cents-name');
+    expect(own?.summary).toBe('amount becomes amount_cents, in another form.');
+    expect(published.at(-1)).toContain(
+      '    request:\n      - { strip: amount }\n    response:\n      - { rename:',
+    );
+    expect(published.at(-1)).not.toContain('scale: amount_cents');
+    expect((await desk.view(question)).current).toMatchObject({ own: RULES, parts: [{ isOwn: true }] });
+    await desk.answer({ question });
+    expect(published.at(-1)).toBe(before);
+  });
+
+  test('may have several lines, or undo in responses what they do to requests', async () => {
+    const open = await openDesk();
+    const question = await amountQuestion(open);
+    const request = '# cents\n- rename: amount\n  to: amount_cents\n{ scale: amount_cents, by: 100 }';
+    await open.desk.answer({ question, chosen: ['own'], own: { request, response: ' inverse ' } });
+    expect(open.published.at(-1)).toContain(
+      '    request:\n      # cents\n      - rename: amount\n        to: amount_cents\n      - { scale: amount_cents, by: 100 }\n    response: inverse\n',
+    );
+    await ruleBookOf(open.published.at(-1) ?? '');
+  });
+
+  test('have a list for what the question is about: bodies, the query, or header fields', async () => {
+    const { desk, published } = await openDesk();
+    const { questions } = await desk.view();
+    const listsOf = async (start: string): Promise<readonly string[] | undefined> =>
+      (await desk.view(questions.find(({ text }) => text.startsWith(start))?.id)).current?.ownLists;
+    expect(await listsOf('status has other values')).toEqual(['request', 'response']);
+    expect(await listsOf('The query parameter status')).toEqual(['query']);
+    expect(await listsOf('The header field X-Account')).toEqual(['headers']);
+    expect(await listsOf('Does V2 refuse')).toBeUndefined();
+    const question = questions.find(({ text }) => text.startsWith('The header field'))?.id ?? '';
+    await desk.answer({ question, chosen: ['own'], own: { headers: '{ strip: X-Account }' } });
+    expect(published.at(-1)).toContain('    on: every\n    headers:\n      - { strip: X-Account }\n');
+  });
+
+  test('answer a note, for the operations that it names', async () => {
+    const body = (required: readonly string[]): object => {
+      const properties = { name: { type: 'string' }, size: { type: 'integer' } };
+      const schema = { type: 'object', properties, required };
+      return { content: { 'application/json': { schema } } };
+    };
+    const described = (version: string, required: readonly string[]): Description => ({
+      openapi: '3.1.0',
+      info: { title: 'Parcels', version: '1' },
+      paths: {
+        [`/api/${version}/parcels`]: {
+          post: { operationId: 'send', requestBody: body(required), responses: { 204: {} } },
+        },
+      },
+    });
+    const desk = await deskOf(described('v1', ['name']), described('v2', ['name', 'size']));
+    const { current } = await desk.view();
+    expect(current).toMatchObject({
+      about: 'note',
+      text: expect.stringMatching(/^send: size: it is required/),
+    });
+    const own = { request: '{ default: { size: 1 } }', response: '' };
+    const question = current?.id ?? '';
+    expect(await desk.effect({ question, chosen: ['own'], own })).toEqual({});
+    await desk.answer({ question, chosen: ['own'], own });
+    expect((await desk.view()).remainder).toMatchObject({ gaps: 0, refused: [] });
+  });
+
+  test.each<readonly [why: string, own: AnswerCommand['own'], fault: RegExp]>([
+    ['that are not there', undefined, /^Write at least one rule\.$/],
+    ['of blanks', { request: ' \n', response: '' }, /^Write at least/],
+    [
+      'that no rule book can have',
+      { request: '{ lift: a }', response: '' },
+      /^The rule book cannot have this answer: /,
+    ],
+    [
+      'that leave their place',
+      { request: '', response: 'x: 1\n  on: every\n]' },
+      /^The rule book cannot have/,
+    ],
+  ])('are refused: rules %s', async (_, own, fault) => {
+    const open = await openDesk();
+    const question = await amountQuestion(open);
+    const before = open.published.at(-1);
+    expect((await open.desk.answer({ question, chosen: ['own'], own }))?.fault).toMatch(fault);
+    expect(open.published.at(-1)).toBe(before);
+    expect((await open.desk.view(question)).current).toMatchObject({ isAnswered: false });
+  });
+});
+
+test('judges a request by V2’s description', async () => {
+  const { desk } = await openDesk();
+  const message = {
+    method: 'POST',
+    target: '/api/v2/invoices?x=1',
+    headers: [['X-Account', 'acme']] as const,
+  };
+  expect(desk.judge({ ...message, body: '{"amount":1}' })).toEqual(
+    expect.arrayContaining([
+      'V2 refuses the body: Member "amount_cents" is missing.',
+      'V2 does not describe the query parameter x.',
+    ]),
+  );
+  expect(desk.judge({ ...message, target: '/api/v2/bills', body: '' })).toEqual([
+    'V2 does not describe POST /api/v2/bills.',
+  ]);
+});
+
 test('an example has each member of an object in the query, as its style says', async () => {
   const filter = {
     in: 'query',
@@ -211,7 +338,8 @@ test('reports at the end what check finds in the rule book, and which examples V
   const { out } = await commandRun(['check', '--rules', join(dir, 'rules.yaml'), ...descriptions]);
   expect(out).toContain(`leaves ${remainder?.gaps} gaps between the descriptions`);
   expect(remainder?.lines[0]).toMatch(/^Required by V2 and never sent/);
-  expect(remainder?.lines).toHaveLength(13);
+  const isCut = (line: string): boolean => line.includes('more lines');
+  expect(remainder?.lines.filter(isCut)).toEqual([]);
   const bill = remainder?.refused.find(({ operation }) => operation === 'createBill');
   expect(bill?.faults).toContain('V2 refuses the body: Member "amount_cents" is missing.');
 });

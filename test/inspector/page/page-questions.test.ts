@@ -66,10 +66,55 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await page.getByText('npm run -s gateway -- check --config').waitFor();
   await page.getByText(/^Stop try \(Ctrl-C\) before you start serve/).waitFor();
   await page.getByText(/ is https:\/\/api\.invoicing\.example, the first server/).waitFor();
-  await page.getByText(/answered; all is written$/).waitFor();
+  await page.getByText(/answered; all is saved$/).waitFor();
+  await page.getByRole('button', { name: `Save again to ${dir}` }).waitFor();
   expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('- { default: { currency: AUD } }');
   await example.getByRole('button', { name: 'Open the exchange' }).click();
   await page.waitForURL(/entry=/);
+  expect(complaints).toEqual([]);
+  expect(await running.stop()).toBe(0);
+});
+
+test('the list follows the current question, and a person writes rules and tries an example with them', async () => {
+  const dir = join(temporaryFolder('own-rules'), 'my-api');
+  const descriptions = ['--v1', 'examples/invoicing/v1.yaml', '--v2', 'examples/invoicing/v2.yaml'];
+  const addresses = ['--listen', '127.0.0.1:0', '--admin-listen', '127.0.0.1:0'];
+  const running = command(['try', ...descriptions, '--dir', dir, ...addresses]);
+  const [, address = ''] = await running.until(/on (http:\/\/127\.0\.0\.1:\d+\/\?view=rules)/);
+  const { page, complaints } = await browser.open(address);
+  // A list of a few lines, as on a phone.
+  await page.setViewportSize({ width: 390, height: 844 });
+  const isCurrentVisible = (): Promise<boolean> =>
+    page.evaluate<boolean>(`(() => {
+      const list = document.querySelector('.draft-list').getBoundingClientRect();
+      const item = document.querySelector('.draft-list [aria-current]').getBoundingClientRect();
+      return item.top >= list.top && item.bottom <= list.bottom;
+    })()`);
+  for (const text of ['Is "bills" called', 'total_pages becomes', 'currency is required']) {
+    await page.getByRole('button', { name: new RegExp(`open: ${text}`) }).dispatchEvent('click');
+    await page.getByRole('heading', { name: new RegExp(`^${text}`) }).waitFor();
+    await expect.poll(isCurrentVisible).toBe(true);
+  }
+  await page.getByLabel('Rules of my own').check();
+  await page.getByText('Write a rule first.', { exact: true }).waitFor();
+  await page.getByLabel('Rules for requests').fill('{ lift: currency }');
+  await page.getByRole('button', { name: 'Show the effect' }).click();
+  await page.getByText('The rule book cannot have this answer.').first().waitFor();
+  await page.getByLabel('Rules for requests').fill('{ default: { currency: NZD } }');
+  await page.getByRole('button', { name: 'Show the effect' }).click();
+  await page.locator('.draft-effect').getByText('"currency": "NZD"').waitFor();
+  expect(await barriers(page, '.draft')).toEqual([]);
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByText(/^1 of \d+ questions answered/).waitFor();
+  // The example, in the form that explains: the outcome is in sight, and V2's description objects.
+  const example = page.locator('.difference', { hasText: 'createBill' });
+  await example.locator('summary').click();
+  await example.getByRole('button', { name: 'Edit and explain it' }).click();
+  await expect.poll(() => page.getByLabel('V1 body').inputValue()).toContain('"customer_name"');
+  await page.getByRole('button', { name: 'Explain', exact: true }).click();
+  const explanation = page.locator('.explanation');
+  await explanation.getByText('V2 does not describe POST /api/v2/bills.').waitFor();
+  await expect.poll(async () => ((await explanation.boundingBox())?.y ?? Infinity) < 844).toBe(true);
   expect(complaints).toEqual([]);
   expect(await running.stop()).toBe(0);
 });

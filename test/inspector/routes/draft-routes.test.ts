@@ -11,6 +11,11 @@ function routes(told: unknown[] = []): Hono {
       told.push(['view', question]);
       return VIEW;
     },
+    effect: async (command) => {
+      told.push(command);
+      return {};
+    },
+    judge: ({ target }) => [`V2 does not describe ${target}.`],
     answer: async (command: AnswerCommand) => {
       told.push(command);
       return command.question === 'gone'
@@ -47,7 +52,12 @@ test('the draft, and one of its questions', async () => {
 test('an answer, an answer taken back, and the values of a command', async () => {
   const told: unknown[] = [];
   const app = routes(told);
-  for (const body of [{ question: 'a', chosen: ['yes', '0'], value: 'AUD' }, { question: 'a' }]) {
+  const own = { request: '{ strip: a }', response: '' };
+  for (const body of [
+    { question: 'a', chosen: ['yes', '0'], value: 'AUD' },
+    { question: 'b', chosen: ['own'], own },
+    { question: 'a' },
+  ]) {
     const response = await app.request('/draft/answer', {
       method: 'POST',
       body: JSON.stringify(body),
@@ -57,6 +67,7 @@ test('an answer, an answer taken back, and the values of a command', async () =>
   }
   expect(told.filter((one) => !Array.isArray(one))).toEqual([
     { question: 'a', chosen: ['yes', '0'], value: 'AUD' },
+    { question: 'b', chosen: ['own'], own },
     { question: 'a' },
   ]);
 });
@@ -69,6 +80,12 @@ test.each<readonly [path: string, body: string, status: number, code: string]>([
   ['answer', '{"question":"a","chosen":["yes"],"value":7}', 400, 'bad-request'],
   ['answer', 'null', 400, 'bad-request'],
   ['answer', '{', 400, 'bad-request'],
+  ['answer', '{"question":"a","chosen":["own"],"own":{"request":7}}', 400, 'bad-request'],
+  ['answer', '{"question":"a","chosen":["own"],"own":{"rules":"a"}}', 400, 'bad-request'],
+  ['effect', '{"chosen":["yes"]}', 400, 'bad-request'],
+  ['judge', '{"method":"GET","target":"/a","headers":[["a"]],"body":""}', 400, 'bad-request'],
+  ['judge', '{"method":"GET","target":"/a","headers":{},"body":""}', 400, 'bad-request'],
+  ['judge', '{"method":"GET","headers":[],"body":""}', 400, 'bad-request'],
   ['run', '{"operation":"none"}', 422, 'draft-refused'],
   ['run', '{}', 400, 'bad-request'],
 ])('POST /draft/%s of %s gets %i', async (path, body, status, code) => {
@@ -80,6 +97,13 @@ test.each<readonly [path: string, body: string, status: number, code: string]>([
 
 test('a form of another site changes nothing', async () => {
   expect(await post('/draft/save', '', 'text/plain')).toMatchObject([400, {}]);
+});
+
+test('the effect of an answer that is not given yet, and the objections to a request', async () => {
+  expect(await post('/draft/effect', '{"question":"a","chosen":["yes"]}')).toEqual([200, {}]);
+  expect(
+    await post('/draft/judge', '{"method":"GET","target":"/a","headers":[["A","b"]],"body":""}'),
+  ).toEqual([200, { faults: ['V2 does not describe /a.'] }]);
 });
 
 test('an example that runs, and a draft that is saved', async () => {

@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { RefObject, VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import { DIGEST_FIELDS } from '../../../http/fields.ts';
 import type {
@@ -16,17 +16,34 @@ import { postJson, postText, useAsked, useAttempt } from '../admin-client.ts';
 import { DiffPane } from '../entry/diff-pane.tsx';
 import { curlButtons } from '../entry/entry-detail.tsx';
 import { type EntryLink, findAddress } from '../page-state.ts';
-import { Button, classes, Form, type PageTools, SentenceList, VerdictBadge, visibleText } from '../parts.tsx';
+import {
+  Button,
+  classes,
+  Form,
+  type PageTools,
+  SentenceList,
+  useScrollTo,
+  VerdictBadge,
+  visibleText,
+} from '../parts.tsx';
+import { Objections } from './questions.tsx';
 
 /** Properties of an explanation. */
 interface ExplainFormProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'announce'> {
   /** The exchange whose request is explained; undefined for a request that the operator writes. */
   readonly link: EntryLink | undefined;
+  /** The last example of a draft that the operator wants to edit; undefined before one is. */
+  readonly example: ExampleText | undefined;
   readonly rules: RulesView;
   /** The edited rule book, by which requests are explained; undefined while it is that in force. */
   readonly edited: string | undefined;
   /** Called with the faults of the edited rule book. */
   readonly onFaults: (faults: TrialOutcome['faults']) => void;
+}
+
+/** A request as a text; each one that is to be edited is a value of its own, also if the text is the same. */
+export interface ExampleText {
+  readonly text: string;
 }
 
 /** An operation of the shipped rule book, and a body for it: another book has other members. */
@@ -71,7 +88,8 @@ export function ExplainForm(props: ExplainFormProps): VNode {
     setSource(request);
     setBody(request.body ?? '');
   };
-  const [explanation, setExplanation] = useState<Explanation | undefined>(undefined);
+  const [explanation, setExplanation] = useState<JudgedExplanation | undefined>(undefined);
+  const outcome = useScrollTo<HTMLElement>(explanation);
   // The explanation belongs to a text that has changed since.
   useEffect(() => setExplanation(undefined), [props.edited]);
   const [fault, attempt] = useAttempt();
@@ -97,18 +115,25 @@ export function ExplainForm(props: ExplainFormProps): VNode {
         edited === undefined ? request : { ...request, rules: edited },
       );
       if ('faults' in made) onFaults(made.faults);
-      setExplanation('faults' in made ? undefined : made);
+      if ('faults' in made) setExplanation(undefined);
+      else setExplanation(props.rules.isDraft === true ? await judged(made) : made);
     });
     if (!isDone) setExplanation(undefined);
   };
-  const readCommand = async (): Promise<void> => {
+  const readCommand = async (text: string): Promise<void> => {
     await attempt(async () => {
-      const found = await postText<ReadRequests>('explain/read', pasted);
+      const found = await postText<ReadRequests>('explain/read', text);
       setRead(found);
       take(found, 0);
     });
     setExplanation(undefined);
   };
+  const pasteField = useScrollTo<HTMLTextAreaElement>(props.example);
+  useEffect(() => {
+    if (props.example === undefined) return;
+    setPasted(props.example.text);
+    void readCommand(props.example.text);
+  }, [props.example]);
   return (
     <>
       <Form class="card explain" onSubmit={explain}>
@@ -124,13 +149,14 @@ export function ExplainForm(props: ExplainFormProps): VNode {
         <label for="explain-paste">Pasted command (or write the request below)</label>
         <textarea
           id="explain-paste"
+          ref={pasteField}
           rows={3}
           spellcheck={false}
           placeholder="curl … (for bash) or fetch(…), as copied from a browser"
           value={pasted}
           onInput={({ currentTarget }) => setPasted(currentTarget.value)}
         />
-        <Button onClick={() => void readCommand()}>Read the command</Button>
+        <Button onClick={() => void readCommand(pasted)}>Read the command</Button>
         {read !== undefined && readOutcome(read, (number) => take(read, number))}
         <label for="explain-operation">Operation</label>
         <select
@@ -176,9 +202,29 @@ export function ExplainForm(props: ExplainFormProps): VNode {
           {fault}
         </p>
       </Form>
-      {explanation !== undefined && explained(explanation, props)}
+      {explanation !== undefined && explained(explanation, props, outcome)}
     </>
   );
+}
+
+/** An explanation, and for a draft the objections of V2's description. */
+interface JudgedExplanation extends Explanation {
+  readonly objections?: readonly string[];
+}
+
+async function judged(explanation: Explanation): Promise<JudgedExplanation> {
+  const { v2Request, v2Body = '' } = explanation;
+  // The path of an operation that was chosen by its name has placeholders, to which a description always objects.
+  if (v2Request === undefined || v2Request.target.includes('{')) return explanation;
+  const { method, target } = v2Request;
+  const headers = v2Request.headers.map(({ name, value }) => [name, value]);
+  const { faults } = await postJson<{ readonly faults: readonly string[] }>('draft/judge', {
+    method,
+    target,
+    headers,
+    body: v2Body,
+  });
+  return { ...explanation, objections: faults };
 }
 
 /** The requests that were read, to choose from, with notes and faults. */
@@ -238,16 +284,21 @@ function sourceWords(
   return `The request ${id}, as it was kept, by the rule book now in force. ${body}`;
 }
 
-function explained(explanation: Explanation, { hueOf, summaryOf, announce }: ExplainFormProps): VNode {
-  const { verdict, moved, edits, refusal, note, curl, live, edited } = explanation;
+function explained(
+  explanation: JudgedExplanation,
+  { hueOf, summaryOf, announce }: ExplainFormProps,
+  outcome: RefObject<HTMLElement | null>,
+): VNode {
+  const { verdict, moved, edits, refusal, note, curl, live, edited, objections } = explanation;
   const isMovedAlone = moved !== undefined && verdict === 'unchanged';
   return (
-    <section class="card explanation" aria-label="Explanation">
+    <section class="card explanation" aria-label="Explanation" ref={outcome}>
       <h3>
         {!isMovedAlone && <VerdictBadge outcome={verdict} />}
         {moved === undefined ? '' : ` Moved: ${moved.from} → ${moved.to} `} {refusal?.detail ?? note ?? ''}
       </h3>
       {edited !== undefined && <p class="lead">{editedWords(edited)}</p>}
+      {objections !== undefined && <Objections faults={objections} />}
       {live !== undefined && (
         <section class="response unknown" aria-label="Live traffic">
           <p>At the moment, live traffic is not, or not always, handled like this:</p>

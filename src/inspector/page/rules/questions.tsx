@@ -1,5 +1,5 @@
-import type { VNode } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { Fragment, type VNode } from 'preact';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type {
   AnswerEffect,
   AskedQuestion,
@@ -8,12 +8,13 @@ import type {
   ExampleOperation,
   ExampleRun,
   OfferedAnswer,
+  OwnList,
+  OwnRules,
   SavedDraft,
   ShownMigration,
 } from '../../draft-desk.ts';
 import { getJson, postJson, useAsked, useAttempt } from '../admin-client.ts';
 import { count, counted } from '../format.ts';
-import type { Go } from '../page-state.ts';
 import {
   Button,
   Card,
@@ -27,13 +28,16 @@ import {
 } from '../parts.tsx';
 
 /** Properties of the questions. */
-type QuestionsProps = Pick<PageTools, 'go' | 'announce'>;
+interface QuestionsProps extends Pick<PageTools, 'go' | 'announce'> {
+  /** Puts an example request into the form that explains requests. */
+  readonly edit: (text: string) => void;
+}
 
 /**
  * A draft whose questions are answered one by one, with the effect of each answer on an example request, all examples, and the place to
  * save it.
  */
-export function Questions({ go, announce }: QuestionsProps): VNode {
+export function Questions({ go, announce, edit }: QuestionsProps): VNode {
   const { response, failure } = useAsked<DraftView>('draft');
   const [later, setLater] = useState<DraftView | undefined>(undefined);
   const [followed, setFollowed] = useState<Followed>({ went: 0, came: 0 });
@@ -78,22 +82,7 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
         </p>
       )}
       <div class="draft-work">
-        <ol class="draft-list" aria-label="Questions">
-          {view.questions.map(({ id, text, isAnswered }) => (
-            <li key={id}>
-              <button
-                type="button"
-                class={classes(isAnswered && 'answered')}
-                aria-current={id === view.current?.id ? 'true' : undefined}
-                onClick={() => open(id)}
-              >
-                <span aria-hidden="true">{isAnswered ? '✓' : '?'}</span>
-                <span class="sr-only">{isAnswered ? 'answered: ' : 'open: '}</span>
-                {visibleText(text)}
-              </button>
-            </li>
-          ))}
-        </ol>
+        <QuestionList questions={view.questions} current={view.current?.id} open={open} />
         {view.current === undefined ? (
           <Remainder remainder={view.remainder} />
         ) : (
@@ -101,9 +90,48 @@ export function Questions({ go, announce }: QuestionsProps): VNode {
         )}
       </div>
       <Fault text={fault} />
-      <Save view={view} onSaved={() => setWritten(given)} />
-      <Examples key={view.folder} examples={view.examples} go={go} />
+      <Save view={view} isWritten={given === written} onSaved={() => setWritten(given)} />
+      <Examples key={view.folder} examples={view.examples} go={go} edit={edit} />
     </section>
+  );
+}
+
+/** All questions; the list scrolls to the current one, and the page stays where it is. */
+function QuestionList({
+  questions,
+  current,
+  open,
+}: {
+  readonly questions: DraftView['questions'];
+  readonly current: string | undefined;
+  readonly open: (question: string) => void;
+}): VNode {
+  const list = useRef<HTMLOListElement>(null);
+  useLayoutEffect(() => {
+    const all = list.current;
+    const item = all?.querySelector('[aria-current]')?.getBoundingClientRect();
+    if (all === null || item === undefined) return;
+    const { top, height } = all.getBoundingClientRect();
+    const isVisible = item.top >= top && item.bottom <= top + height;
+    if (!isVisible) all.scrollTop += item.top - top - (height - item.height) / 2;
+  }, [current, questions]);
+  return (
+    <ol class="draft-list" aria-label="Questions" ref={list}>
+      {questions.map(({ id, text, isAnswered }) => (
+        <li key={id}>
+          <button
+            type="button"
+            class={classes(isAnswered && 'answered')}
+            aria-current={id === current ? 'true' : undefined}
+            onClick={() => open(id)}
+          >
+            <span aria-hidden="true">{isAnswered ? '✓' : '?'}</span>
+            <span class="sr-only">{isAnswered ? 'answered: ' : 'open: '}</span>
+            {visibleText(text)}
+          </button>
+        </li>
+      ))}
+    </ol>
   );
 }
 
@@ -134,8 +162,8 @@ function followedWords({ went, came }: Followed): string {
 
 /** Whether the folder has the answers that were given. */
 function writtenWords(given: number, written: number | undefined): string {
-  if (written === undefined) return 'nothing is written yet';
-  return given === written ? 'all is written' : 'the last answers are not written yet';
+  if (written === undefined) return 'nothing is saved yet';
+  return given === written ? 'all is saved' : 'the last answers are not saved yet';
 }
 
 /** The result once every question is answered: the findings of `check`, and the examples that V2's description refuses. */
@@ -151,8 +179,13 @@ function Remainder({ remainder }: { readonly remainder: DraftRemainder | undefin
       {gaps > 0 && (
         <>
           <p>{`check leaves ${counted(gaps, 'gap')} between the descriptions. Save, then write rules for them:`}</p>
-          <pre class="file" tabIndex={0} aria-label="Gaps">
-            {visibleText(lines.join('\n'))}
+          <pre class="file draft-gaps" tabIndex={0} aria-label="Gaps">
+            {lines.map((line, at) => (
+              <span key={at}>
+                {visibleText(line)}
+                {'\n'}
+              </span>
+            ))}
           </pre>
         </>
       )}
@@ -178,38 +211,53 @@ function Question({
   readonly question: AskedQuestion;
   readonly give: (command: object) => Promise<void>;
 }): VNode {
-  const { id, text, operations, parts, isAnswered } = question;
+  const { id, text, operations, parts, isAnswered, ownKey, ownLists = [] } = question;
   // The key for the next question must not choose what only a person knows: that could lose data by accident.
   const likeliest = ({ answers, isOpen }: AskedQuestion['parts'][number]): string =>
     (answers.find(({ isChosen }) => isChosen) ?? (isOpen ? undefined : answers[0]))?.key ?? '';
-  const [chosen, setChosen] = useState<readonly string[]>(parts.map(likeliest));
+  const [chosen, setChosen] = useState<readonly string[]>(
+    parts.map((part) => (part.isOwn === true ? (ownKey ?? '') : likeliest(part))),
+  );
   const [last, setLast] = useState(0);
   const [value, setValue] = useState(question.value ?? '');
+  const [own, setOwn] = useState<OwnRules>(question.own ?? {});
+  // The effect of the rules that a person wrote, once it is asked for.
+  const [tried, setTried] = useState<{ readonly effect?: AnswerEffect } | undefined>(undefined);
+  useEffect(() => setTried(undefined), [chosen, own]);
   const [fault, attempt] = useAttempt();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   const taken = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at]));
   const lacksValue = taken.some((answer) => answer?.lacksValue === true);
+  const hasOwn = ownKey !== undefined && chosen.includes(ownKey);
   // The value for a gone operation is the sentence that its clients get.
   const label = taken.some((answer) => answer?.key === 'gone') ? 'Sentence for clients' : 'Value';
-  const missing = taken.includes(undefined)
+  const isUnanswered = taken.some((answer, at) => answer === undefined && !(hasOwn && chosen[at] === ownKey));
+  const missing = isUnanswered
     ? taken.length === 1
       ? 'Choose an answer first.'
       : 'Choose an answer to each part first.'
     : lacksValue && value.trim() === ''
       ? `Fill in “${label}” first.`
-      : '';
+      : hasOwn && Object.values(own).join('').trim() === ''
+        ? 'Write a rule first.'
+        : '';
   const send = async (command: object): Promise<void> => {
     await attempt(() => give({ question: id, ...command }));
   };
+  const answer = { chosen, ...(lacksValue && value !== '' && { value }), ...(hasOwn && { own }) };
+  const tryOwn = async (): Promise<void> => {
+    await attempt(async () => setTried(await postJson('draft/effect', { question: id, ...answer })));
+  };
   // Until an answer is chosen, the effect of the first answer that has one is shown.
   const proposed = parts[last]?.answers.find(({ effect }) => effect !== undefined);
-  const shown = taken[last]?.effect ?? proposed?.effect;
+  const shown = hasOwn ? tried?.effect : (taken[last]?.effect ?? proposed?.effect);
+  const choose = (at: number, key: string): void => {
+    setChosen(chosen.map((one, other) => (other === at ? key : one)));
+    setLast(at);
+  };
   return (
-    <Form
-      class="draft-question"
-      onSubmit={() => send({ chosen, ...(lacksValue && value !== '' && { value }) })}
-    >
+    <Form class="draft-question" onSubmit={() => send(answer)}>
       <h4 ref={heading} tabIndex={-1}>
         {visibleText(text)}
       </h4>
@@ -223,12 +271,17 @@ function Question({
               answer={answer}
               name={`answer-${at}`}
               isChosen={chosen[at] === answer.key}
-              choose={() => {
-                setChosen(chosen.map((key, other) => (other === at ? answer.key : key)));
-                setLast(at);
-              }}
+              choose={() => choose(at, answer.key)}
             />
           ))}
+          {ownKey !== undefined && (
+            <Answer
+              answer={{ key: ownKey, words: 'Rules of my own', lines: [], isChosen: false }}
+              name={`answer-${at}`}
+              isChosen={chosen[at] === ownKey}
+              choose={() => choose(at, ownKey)}
+            />
+          )}
         </fieldset>
       ))}
       {lacksValue && (
@@ -242,6 +295,7 @@ function Question({
           />
         </label>
       )}
+      {hasOwn && <OwnFields lists={ownLists} own={own} setOwn={setOwn} />}
       <div class="actions">
         <button
           type="submit"
@@ -251,6 +305,7 @@ function Question({
         >
           Answer
         </button>
+        {hasOwn && missing === '' && <Button onClick={() => void tryOwn()}>Show the effect</Button>}
         {missing !== '' && <span id="draft-missing">{missing}</span>}
         {isAnswered && <Button onClick={() => void send({})}>Leave it open</Button>}
       </div>
@@ -258,11 +313,61 @@ function Question({
       {shown !== undefined && (
         <Effect
           effect={shown}
-          what={taken[last] === undefined ? `“${proposed?.words ?? ''}”` : 'it'}
-          isNone={taken[last] !== undefined && taken[last].effect === undefined}
+          what={hasOwn ? 'your answer' : taken[last] === undefined ? `“${proposed?.words ?? ''}”` : 'it'}
+          isNone={!hasOwn && taken[last] !== undefined && taken[last].effect === undefined}
         />
       )}
+      {hasOwn && tried !== undefined && tried.effect === undefined && (
+        <p role="status">These rules change no example request, and no response to one.</p>
+      )}
     </Form>
+  );
+}
+
+/** Each list that a person can write rules for: its name, and an example. */
+const OWN_LISTS: Readonly<Record<OwnList, readonly [label: string, example: string]>> = {
+  query: ['Rules for the query', '{ rename: page_size, to: limit }'],
+  headers: ['Rules for header fields', '{ rename: X-Account, to: X-Tenant-Id }'],
+  request: ['Rules for requests', '{ rename: price, to: amount }'],
+  response: ['Rules for responses', 'inverse'],
+};
+
+/** The fields for the rules that a person writes. */
+function OwnFields({
+  lists,
+  own,
+  setOwn,
+}: {
+  readonly lists: readonly OwnList[];
+  readonly own: OwnRules;
+  readonly setOwn: (own: OwnRules) => void;
+}): VNode {
+  return (
+    <div class="draft-own">
+      {lists.map((list) => (
+        <label key={list}>
+          {OWN_LISTS[list][0]}
+          <textarea
+            class="file"
+            rows={3}
+            spellcheck={false}
+            placeholder={OWN_LISTS[list][1]}
+            value={own[list] ?? ''}
+            onInput={({ currentTarget }) => setOwn({ ...own, [list]: currentTarget.value })}
+          />
+        </label>
+      ))}
+      <small>
+        One rule on a line, as in a rule book.
+        {lists.includes('response') && (
+          <>
+            {' For responses, '}
+            <code>inverse</code>
+            {' undoes the rules for requests.'}
+          </>
+        )}
+      </small>
+    </div>
   );
 }
 
@@ -313,6 +418,7 @@ function Effect({
   return (
     <div class="draft-effect" aria-live="polite">
       <h5>{`What ${what} does to ${operation}`}</h5>
+      <Objections faults={now.faults} />
       <div class="pair">
         <Text title="A V1 client sends" text={v1} />
         <Text title="V2 gets" text={now.request} against={before.request} />
@@ -320,16 +426,16 @@ function Effect({
           <Text title="The client gets" text={now.response} against={before.response} />
         )}
       </div>
-      <Faults now={now} />
     </div>
   );
 }
 
-function Faults({ now: { faults } }: { readonly now: ShownMigration }): VNode {
-  if (faults.length === 0) return <p class="draft-taken">V2’s description takes this request.</p>;
+/** Whether V2's description accepts the request that V2 would get. */
+export function Objections({ faults }: Pick<ShownMigration, 'faults'>): VNode {
+  if (faults.length === 0) return <p class="draft-taken">V2’s description accepts this request.</p>;
   return (
     <>
-      <p>V2’s description has this against it, with the questions that are still open:</p>
+      <p>V2’s description has these objections to the request:</p>
       <ul class="plain">
         {faults.map((fault, at) => (
           <li key={at}>{visibleText(fault)}</li>
@@ -356,7 +462,7 @@ function Text({
       <pre class="file" tabIndex={0} aria-label={title}>
         {text.split('\n').map((line, at) => (
           <span key={at} class={classes('draft-line', !known.has(withoutComma(line)) && 'new')}>
-            {visibleText(line)}
+            {breakable(line)}
             {'\n'}
           </span>
         ))}
@@ -365,15 +471,28 @@ function Text({
   );
 }
 
+/** A line that breaks before a further query parameter, if it must. */
+function breakable(line: string): VNode[] {
+  return line.split(/(?<=\?)|(?=&)/).map((piece, at) => (
+    <Fragment key={at}>
+      {at > 0 && <wbr />}
+      {visibleText(piece)}
+    </Fragment>
+  ));
+}
+
 function withoutComma(line: string): string {
   return line.endsWith(',') ? line.slice(0, -1) : line;
 }
 
 function Save({
   view: { folder, questions },
+  isWritten,
   onSaved,
 }: {
   readonly view: DraftView;
+  /** True while the folder has all answers. */
+  readonly isWritten: boolean;
   readonly onSaved: () => void;
 }): VNode {
   const [saved, setSaved] = useState<SavedDraft | undefined>(undefined);
@@ -387,12 +506,15 @@ function Save({
   return (
     <div class="draft-save">
       <div class="actions">
-        <Button onClick={() => void save()}>{`Save to ${folder === '.' ? 'this folder' : folder}`}</Button>
-        {left > 0 && <span>{`${counted(left, 'open question')} will be TODO lines there`}</span>}
+        <Button onClick={() => void save()}>
+          {`Save ${isWritten ? 'again ' : ''}to ${folder === '.' ? 'this folder' : folder}`}
+        </Button>
+        {left > 0 && <span>{todoWords(left, isWritten)}</span>}
       </div>
       <div role="status">
         {saved !== undefined && (
           <>
+            <h4>{isWritten ? 'Saved' : 'Saved without the last answers'}</h4>
             <p>{`Wrote ${saved.files.join(', ')}.`}</p>
             <ul>
               {saved.remarks.map((sentence) => (
@@ -411,19 +533,21 @@ function Save({
   );
 }
 
+function todoWords(left: number, isWritten: boolean): string {
+  const verb = isWritten ? (left === 1 ? 'is' : 'are') : 'will be';
+  return `${counted(left, 'question')} ${verb} ${left === 1 ? 'a TODO line' : 'TODO lines'} there`;
+}
+
 function Examples({
   examples,
-  go,
-}: {
-  readonly examples: readonly ExampleOperation[];
-  readonly go: Go;
-}): VNode {
+  ...tools
+}: Pick<QuestionsProps, 'go' | 'edit'> & { readonly examples: readonly ExampleOperation[] }): VNode {
   const [isLong, setLong] = useState(false);
   const left = examples.length - MAX_EXAMPLES;
   return (
     <Card heading="Example requests" note="from V1’s description, sent through the gateway as it is now">
       {examples.slice(0, isLong ? examples.length : MAX_EXAMPLES).map((example) => (
-        <Example key={example.id} example={example} go={go} />
+        <Example key={example.id} example={example} {...tools} />
       ))}
       {left > 0 && !isLong && (
         <div class="actions">
@@ -440,13 +564,11 @@ const MAX_EXAMPLES = 12;
 function Example({
   example: { id, v1 },
   go,
-}: {
-  readonly example: ExampleOperation;
-  readonly go: Go;
-}): VNode {
+  edit,
+}: Pick<QuestionsProps, 'go' | 'edit'> & { readonly example: ExampleOperation }): VNode {
   const [run, setRun] = useState<ExampleRun | undefined>(undefined);
   const [fault, attempt] = useAttempt();
-  const [line = ''] = v1.split('\n', 1);
+  const [line = ''] = v1.split(/[?\n]/, 1);
   const send = async (): Promise<void> => {
     const isDone = await attempt(async () =>
       setRun(await postJson<ExampleRun>('draft/run', { operation: id })),
@@ -464,6 +586,7 @@ function Example({
       </div>
       <div class="actions">
         <Button onClick={() => void send()}>Send it</Button>
+        <Button onClick={() => edit(v1)}>Edit and explain it</Button>
         {run !== undefined && (
           <LinkButton
             onClick={() => go({ view: 'traffic', filter: '', entry: { id: run.requestId, seq: undefined } })}

@@ -24,7 +24,7 @@ import {
   unbrokenWords,
 } from '../parts.tsx';
 import { Questions } from './questions.tsx';
-import { ExplainForm } from './explain-form.tsx';
+import { type ExampleText, ExplainForm } from './explain-form.tsx';
 import { RulesTrial, type TrialDraft } from './rules-trial.tsx';
 
 /** Properties of the rule book. */
@@ -39,11 +39,14 @@ export function RulesView(props: RulesViewProps): VNode {
   const { asked, link, go, hueOf, summaryOf, announce, draft, setDraft } = props;
   const { response: rules, failure } = asked;
   const [run, setRun] = useState<TrialOutcome | undefined>(undefined);
+  const [example, setExample] = useState<ExampleText | undefined>(undefined);
   if (rules === undefined) return <Loading failure={failure} subject="the rule book" />;
   return (
     <div class="view rules">
       <h2>Rules</h2>
-      {rules.isDraft === true && <Questions go={go} announce={announce} />}
+      {rules.isDraft === true && (
+        <Questions go={go} announce={announce} edit={(text) => setExample({ text })} />
+      )}
       <p class="lead">
         {rules.version === undefined ? [] : ['Targets V2 release ', <strong>{rules.version}</strong>, '. ']}
         {'In force since '}
@@ -55,6 +58,7 @@ export function RulesView(props: RulesViewProps): VNode {
         <ExplainForm
           rules={rules}
           link={link}
+          example={example}
           hueOf={hueOf}
           summaryOf={summaryOf}
           announce={announce}
