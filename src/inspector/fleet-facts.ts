@@ -1,5 +1,5 @@
 import { clockAhead } from '../report/fleet/fleet-texts.ts';
-import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/history.ts';
+import { type HourOfV2, type OriginFailures, PAUSE_MS, type RequestSums } from '../rewrite-log/history.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import {
   evidenceOf,
@@ -218,7 +218,7 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
   const last = Math.max(0, ...rows.map((row) => row.last));
   const isAlike = rows.every(({ failed }) => failed === rows[0]?.failed);
   const past = all.flatMap(({ recent }) => recent[about].past ?? []);
-  const outages = all.flatMap(({ recent }) => recent[about].outage ?? []);
+  const outages = latestOf(all.flatMap(({ recent }) => recent[about].outage ?? []));
   return {
     ...(outages.length === 0
       ? {}
@@ -278,7 +278,7 @@ function troubleOf(
   const failed = add((one) => one.failed);
   const unanswered = add((one) => one.unanswered);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
-  const outages = reported.flatMap((one) => one.outage ?? []);
+  const outages = latestOf(reported.flatMap((one) => one.outage ?? []));
   const outage = outages.length === 0 ? undefined : outageOf(outages);
   const isOfOne =
     reported.every(({ client }) => client === first.client) && watched.every((one) => one.requests === 0);
@@ -310,6 +310,18 @@ function troubleOf(
     before,
     evidence: evidenceOf(before, { requests, failed }, rule),
   };
+}
+
+/** The last outage, as several replicas saw it: what one of them saw long before is another outage. */
+function latestOf<Seen extends Pick<Outage, 'since' | 'last'>>(outages: readonly Seen[]): readonly Seen[] {
+  let since = Math.max(...outages.map(({ last }) => last));
+  return outages
+    .toSorted((one, other) => other.last - one.last)
+    .filter((one) => {
+      if (one.last < since - PAUSE_MS) return false;
+      since = Math.min(since, one.since);
+      return true;
+    });
 }
 
 /** Joins the outages of V2 that several replicas saw: the outage lasts as long as it does for any of them. */

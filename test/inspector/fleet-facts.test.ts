@@ -236,6 +236,55 @@ describe('the facts of replicas', () => {
   );
 });
 
+test.each<
+  [
+    string,
+    spans: readonly (readonly [since: number, last: number])[],
+    joined: readonly [number, number, number],
+  ]
+>([
+  [
+    'of different days',
+    [
+      [0, 60],
+      [24 * 3600, 24 * 3600 + 30],
+    ],
+    [24 * 3600, 24 * 3600 + 30, 1],
+  ],
+  [
+    'of one time',
+    [
+      [10, 60],
+      [0, 50],
+    ],
+    [0, 60, 2],
+  ],
+  [
+    'that follow one another within ten minutes',
+    [
+      [0, 60],
+      [1100, 1200],
+      [600, 700],
+    ],
+    [0, 1200, 3],
+  ],
+  [
+    'after a pause of more than ten minutes',
+    [
+      [0, 60],
+      [700, 800],
+      [900, 1000],
+    ],
+    [700, 1000, 2],
+  ],
+])('only the last outage is told of those that replicas saw: %s', (_, spans, [since, last, requests]) => {
+  const seen = spans.map(([from, to]): ReplicaFacts => {
+    const outage = { requests: 1, kept: 0, since: from * 1000, last: to * 1000, responded: 0 };
+    return { ...WELL, recent: { ...WELL.recent, v2: { ...WELL.recent.v2, outage } } };
+  });
+  expect(added(...seen).recent.v2.outage).toMatchObject({ since: since * 1000, last: last * 1000, requests });
+});
+
 test('clients that always fail stay apart from the outage of their operation', () => {
   const health = new OperationHealth();
   const traffic = new WatchedTraffic((entry, time, answer) => {
