@@ -490,8 +490,8 @@ function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Conditi
     (until === undefined || isBack) && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
   const name = client === undefined ? undefined : nameIn(names, client);
   const whose = clients !== undefined || name === undefined ? '' : `, all of ${name}`;
-  const subject =
-    clients === undefined ? words : `${words} for ${name ?? counted(clients, 'client')}, and not for others`;
+  const whom = clients === undefined ? '' : ` for ${name ?? counted(clients.length, 'client')}`;
+  const others = clients === undefined || hasAllFailed(trouble, facts) ? '' : ', and not for others';
   const toNone =
     unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
   const answers = unanswered === 0 ? '' : `; V2 did not respond to ${toNone}`;
@@ -502,8 +502,8 @@ function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Conditi
   return {
     about: 'operation',
     level: until !== undefined || isSilent || isUnknown || !isMost ? 'note' : 'bad',
-    label: `${operation} ${words}${clients === undefined ? '' : ` for ${name ?? counted(clients, 'client')}`}`,
-    sentence: `${operation} ${subject}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? ` V1 serves it now.${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}` : ''}`,
+    label: `${operation} ${words}${whom}`,
+    sentence: `${operation} ${words}${whom}${others}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? ` V1 serves it now.${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}` : ''}`,
     place: {
       view: 'traffic',
       filter: printFilter([
@@ -520,6 +520,21 @@ function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Conditi
       ? backAction(operation, modeBefore?.(operation))
       : { until: new Date(until).toISOString() }),
   };
+}
+
+/** Whether the whole operation was in trouble, such as an outage of V2, while its clients were. */
+function hasAllFailed(
+  { operation, since, until }: OperationTrouble,
+  { operations }: ConditionFacts,
+): boolean {
+  return operations.some((one) => {
+    if (one.operation !== operation || one.clients !== undefined) return false;
+    const failed = one.isOwn ? one : (one.outage ?? one);
+    return (
+      failed.since <= (until ?? Number.POSITIVE_INFINITY) &&
+      (failed.until ?? Number.POSITIVE_INFINITY) >= since
+    );
+  });
 }
 
 function backAction(operation: string, mode: Mode | undefined): Pick<Condition, 'action'> {

@@ -50,7 +50,7 @@ export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
 }
 
 /** Version of the text; facts of replicas with another version are not counted. */
-const FORMAT = 3;
+const FORMAT = 4;
 
 /** Prints facts for other replicas; `now` is this one's clock. */
 export function printFacts(facts: ReplicaFacts, now: number): string {
@@ -280,6 +280,7 @@ function troubleOf(
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
   const outages = latestOf(reported.flatMap((one) => one.outage ?? []));
   const outage = outages.length === 0 ? undefined : outageOf(outages);
+  const clients = [...new Set(reported.flatMap((one) => one.clients ?? []))].sort();
   const isOfOne =
     reported.every(({ client }) => client === first.client) && watched.every((one) => one.requests === 0);
   const until = lasting.length === 0 ? Math.max(...reported.map((one) => one.until ?? one.last)) : undefined;
@@ -293,14 +294,7 @@ function troubleOf(
     ...(outage === undefined ? {} : { outage }),
     isOwn: isOwn(before, { requests, failed }, unanswered, rule),
     client: isOfOne ? first.client : undefined,
-    ...(isOfClients
-      ? {
-          clients:
-            isOfOne && first.client !== undefined
-              ? 1
-              : add((one) => ('clients' in one ? (one.clients ?? 0) : 0)),
-        }
-      : {}),
+    ...(isOfClients ? { clients } : {}),
     since: Math.min(
       ...reported.map(({ since }) => since),
       ...watched.flatMap((one) => (one.failed > 0 ? one.since : [])),

@@ -23,8 +23,8 @@ export interface OperationTrouble {
   readonly isOwn: boolean;
   /** The hash of the only affected client; undefined if there are several, or requests without a key. */
   readonly client: string | undefined;
-  /** Number of clients that always fail while others do not; absent if it fails for all clients, or at times. */
-  readonly clients?: number;
+  /** Hashes of the clients that fail while others do not; absent if it fails for all clients, or at times. */
+  readonly clients?: readonly string[];
   /** Milliseconds since 1970 of the first failure, of the last one, and of the first response after that, once it is over. */
   readonly since: number;
   readonly last: number;
@@ -163,22 +163,23 @@ interface Trouble {
   isReported: boolean;
 }
 
-/** The successive failures of one client to which V2 responded, and what was known of all clients before. */
-interface ClientRow {
-  readonly failures: Failures;
-  readonly before: Counts;
-  readonly since: number;
-  last: number;
-}
-
-interface Health {
-  readonly past: { requests: number; failed: number };
-  readonly minutes: { start: number; requests: number; failures: Failures }[];
+/** An operation, or one of its clients, whose requests are judged. */
+interface Judged {
   /** The successive requests that all failed, or that all succeeded. */
   row: { failed: boolean; requests: number; since: number; failures: Failures };
   trouble: Trouble | undefined;
-  /** By client hash; only of clients whose last request failed. */
-  readonly clients: Map<string, ClientRow>;
+}
+
+/** Only requests to which V2 responded count for a client; `before` are those of all clients before the row. */
+interface ClientHealth extends Judged {
+  before: Counts;
+}
+
+interface Health extends Judged {
+  readonly past: { requests: number; failed: number };
+  readonly minutes: { start: number; requests: number; failures: Failures }[];
+  /** By client hash, the one that failed last at the end: clients whose last request failed, or that were in trouble. */
+  readonly clients: Map<string, ClientHealth>;
 }
 
 /**
@@ -211,13 +212,14 @@ export class OperationHealth {
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') count(health.past, failed);
       onV1(health, failed, time);
-      if (entry.client !== undefined) health.clients.delete(entry.client);
+      moveClient(health, entry, time);
       return;
     }
     addToRow(health, entry, failed, time);
-    addToClient(health, entry, failed, time);
+    this.addToClient(health, entry, failed, time);
     watch(this.watching.get(operation), entry, failed, time);
-    this.endAsBefore(health, entry, failed, time);
+    // What failed until then belongs neither to the past nor to what is compared with it from now on.
+    if (this.endAsBefore(health, entry, failed, time)) health.minutes.length = 0;
     const { trouble } = health;
     if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
     else if (failed) this.judge(health, entry, time);
@@ -225,13 +227,12 @@ export class OperationHealth {
     if (failed) this.reportHarm(operation, health);
   }
 
-  /** Ends trouble once no larger share fails than before it began: an operation may always have failed at times. */
-  private endAsBefore(health: Health, entry: Entry, failed: boolean, time: number): void {
-    const { trouble } = health;
-    if (trouble === undefined || trouble.until !== undefined) return;
+  /** Ends trouble once no larger share fails than before it began, and returns true: an operation may always have failed at times. */
+  private endAsBefore({ trouble }: Judged, entry: Entry, failed: boolean, time: number): boolean {
+    if (trouble === undefined || trouble.until !== undefined) return false;
     if (failed && isOutage(entry.failure ?? '')) {
       trouble.responded = undefined;
-      return;
+      return false;
     }
     const { before, requests, failures } = trouble;
     failures.respond(time);
@@ -243,15 +244,14 @@ export class OperationHealth {
     });
     responded.requests += 1;
     if (failed) responded.failed += 1;
-    if (responded.requests < RECOVERED) return;
+    if (responded.requests < RECOVERED) return false;
     const isOfOutage = !isOwn(before, { requests, failed: failures.count }, failures.unanswered, this.rule());
-    if (!isOfOutage && responded.requests < AS_BEFORE) return;
+    if (!isOfOutage && responded.requests < AS_BEFORE) return false;
     trouble.responded = undefined;
     if (before.requests === 0 || responded.failed * before.requests > before.failed * responded.requests)
-      return;
+      return false;
     Object.assign(trouble, responded.until, { until: responded.since });
-    // What failed until then belongs neither to the past nor to what is compared with it from now on.
-    health.minutes.length = 0;
+    return true;
   }
 
   /** Adds requests from before this run to the past, by operation. */
@@ -282,31 +282,21 @@ export class OperationHealth {
 
   /** Milliseconds since 1970 at which the last trouble was over, or was last seen; undefined if there was none. */
   get wellSince(): number | undefined {
-    const ends = [...this.all.values()].flatMap(({ trouble, clients }) => [
-      trouble && (trouble.until ?? trouble.last),
-      ...failingRows(clients).map((row) => row.last),
-    ]);
-    return ends.reduce<number | undefined>(
-      (last, end) => (end === undefined ? last : Math.max(end, last ?? 0)),
-      undefined,
-    );
+    const ends = [...this.all].flatMap(([operation, health]) => {
+      const { ofAll, ofClients } = this.troublesOf(operation, health);
+      return [...ofClients.values(), ...(ofAll === undefined ? [] : [ofAll])].map((one) => endOf(one));
+    });
+    return ends.length === 0 ? undefined : Math.max(...ends);
   }
 
   /** The trouble of operations at `now`, or within the last hour, the latest last. */
   troubles(now: number): readonly OperationTrouble[] {
     const troubles: OperationTrouble[] = [];
-    for (const [operation, { trouble, clients }] of this.all) {
-      const ofClients = failingRows(clients).filter(({ last }) => now - last < LASTING_MS);
-      const ofAll = trouble && this.troubleOf(operation, trouble);
-      // Trouble of the whole operation includes that of its clients; an outage of V2 does not.
-      if (ofClients.length > 0 && (ofAll === undefined || ofAll.until !== undefined || !ofAll.isOwn))
-        troubles.push({
-          ...this.troubleOf(operation, troubleOfClients(ofClients)),
-          clients: ofClients.length,
-        });
-      if (ofAll === undefined) continue;
-      const { until, last } = ofAll;
-      if (until === undefined ? now - last < LASTING_MS : now - until < REPORTED_MS) troubles.push(ofAll);
+    for (const [operation, health] of this.all) {
+      const { ofAll, ofClients } = this.troublesOf(operation, health);
+      const reported = [...ofClients].filter(([, trouble]) => isReported(trouble, now));
+      if (reported.length > 0) troubles.push(this.troubleOfClients(operation, reported));
+      if (ofAll !== undefined && isReported(ofAll, now)) troubles.push(ofAll);
     }
     return troubles.sort((one, other) => one.since - other.since);
   }
@@ -332,15 +322,75 @@ export class OperationHealth {
     return { operation, ...trouble, ...counts, isOwn: own, client, evidence };
   }
 
+  /** The trouble of an operation, and that of its clients which is not part of it. */
+  private troublesOf(
+    operation: string,
+    { trouble, clients }: Health,
+  ): {
+    readonly ofAll: OperationTrouble | undefined;
+    readonly ofClients: ReadonlyMap<string, Trouble>;
+  } {
+    const ofAll = trouble && this.troubleOf(operation, trouble);
+    const ofClients = [...clients].flatMap(([client, { trouble: own }]) =>
+      own === undefined || isPartOf(own, ofAll) ? [] : [[client, own] as const],
+    );
+    return { ofAll, ofClients: new Map(ofClients) };
+  }
+
+  /** The trouble of the clients that fail, or of those that did lately; what was before the first of them began to fail is their past. */
+  private troubleOfClients(
+    operation: string,
+    all: readonly (readonly [client: string, trouble: Trouble])[],
+  ): OperationTrouble {
+    const lasting = all.filter(([, { until }]) => until === undefined);
+    const reported = lasting.length === 0 ? all : lasting;
+    const troubles = reported.map(([, trouble]) => trouble).sort((one, other) => one.since - other.since);
+    const [first] = troubles;
+    if (first === undefined) throw new RangeError('trouble without a client');
+    const sum: Trouble = {
+      ...first,
+      kind: troubles.every(({ kind }) => kind === 'always') ? 'always' : 'more',
+      requests: troubles.reduce((requests, one) => requests + one.requests, 0),
+      failures: Failures.of(troubles.map(({ failures }) => failures)),
+      last: Math.max(...troubles.map(({ last }) => last)),
+      until: lasting.length === 0 ? Math.max(...troubles.map((one) => endOf(one))) : undefined,
+    };
+    return { ...this.troubleOf(operation, sum), clients: reported.map(([client]) => client) };
+  }
+
+  /** Follows a client whose requests fail: among many others it raises the share of the operation too little to show. */
+  private addToClient(health: Health, entry: Entry, failed: boolean, time: number): void {
+    const { client, failure = '' } = entry;
+    if (client === undefined || isOutage(failure)) return;
+    const { clients } = health;
+    const known = clients.get(client);
+    if (known === undefined && !failed) return;
+    const one = known ?? { ...unjudged(time), before: NONE };
+    if (failed && !one.row.failed) one.before = beforeOf(health, time);
+    addToRow(one, entry, failed, time);
+    this.endAsBefore(one, entry, failed, time);
+    const { row, trouble, before } = one;
+    if (trouble !== undefined && trouble.until === undefined) goOn(trouble, one, entry, failed, time);
+    else if (failed && row.requests >= ENOUGH && !hasFailedSo(before)) {
+      const { requests, since } = row;
+      const failures = Failures.of([row.failures]);
+      one.trouble = begun({ kind: 'always', requests, failures, since, before }, time);
+    }
+    if (failed) {
+      clients.delete(client);
+      clients.set(client, one);
+      const [first] = clients.keys();
+      if (clients.size > MAX_CLIENTS && first !== undefined) clients.delete(first);
+    } else if (trouble === undefined) clients.delete(client);
+  }
+
   private healthOf(operation: string, time: number): Health | undefined {
     const known = this.all.get(operation);
     if (known !== undefined || this.all.size >= MAX_OPERATIONS) return known;
-    const row = { failed: false, requests: 0, since: time, failures: new Failures() };
     const health: Health = {
       past: { requests: 0, failed: 0 },
       minutes: [],
-      row,
-      trouble: undefined,
+      ...unjudged(time),
       clients: new Map(),
     };
     this.all.set(operation, health);
@@ -371,6 +421,8 @@ export class OperationHealth {
     health.trouble = begun({ kind: 'more', requests, failures, since, before: { ...past } }, time);
   }
 }
+
+const NONE: Counts = { requests: 0, failed: 0 };
 
 /** Compares the shares that failed as a canary's test does. */
 export function evidenceOf(past: Counts, present: Counts, rule: RollbackRule): TroubleEvidence {
@@ -403,9 +455,8 @@ interface Watch {
 }
 
 function watchFrom(health: Health | undefined, time: number): Watch {
-  const none = { requests: 0, failed: 0 };
   if (health === undefined)
-    return { ...none, isRefusal: true, unanswered: 0, since: time, last: undefined, before: none };
+    return { ...NONE, isRefusal: true, unanswered: 0, since: time, last: undefined, before: NONE };
   const { past, row } = health;
   const recent = recentOf(health, time);
   const failed = row.failed ? row.requests : 0;
@@ -452,7 +503,7 @@ function sampleOf({ requests, failed }: Counts): { readonly requests: number; re
 }
 
 /** An operation that went back to V1 is healthy once V1 serves it. */
-function onV1({ trouble }: Health, failed: boolean, time: number): void {
+function onV1({ trouble }: Judged, failed: boolean, time: number): void {
   if (trouble === undefined || trouble.until !== undefined) return;
   const { row } = trouble;
   if (row.requests === 0) row.since = time;
@@ -468,56 +519,53 @@ function count(counts: { requests: number; failed: number }, failed: boolean): v
   counts.failed /= 2;
 }
 
-function addToRow(health: Health, entry: Entry, failed: boolean, time: number): void {
+function unjudged(time: number): Judged {
+  return { row: { failed: false, requests: 0, since: time, failures: new Failures() }, trouble: undefined };
+}
+
+function addToRow(health: Judged, entry: Entry, failed: boolean, time: number): void {
   if (health.row.requests === 0 || health.row.failed !== failed)
     health.row = { failed, requests: 0, since: time, failures: new Failures() };
   health.row.requests += 1;
   if (failed) health.row.failures.add(entry, time);
 }
 
-/** Follows a client whose requests all fail: among many others it raises the share of the operation too little to show. */
-function addToClient(health: Health, entry: Entry, failed: boolean, time: number): void {
-  const { client, failure = '' } = entry;
-  if (client === undefined || isOutage(failure)) return;
-  const { clients, past } = health;
-  if (!failed) {
-    clients.delete(client);
-    return;
+/** V1 serves this client: it is not in trouble any more. */
+function moveClient({ clients }: Health, { client = '' }: Entry, time: number): void {
+  const one = clients.get(client);
+  if (one?.trouble === undefined) clients.delete(client);
+  else {
+    one.row = unjudged(time).row;
+    one.trouble.until ??= one.trouble.last;
   }
-  let row = clients.get(client);
-  if (row === undefined) {
-    if (clients.size >= MAX_CLIENTS) return;
-    const recent = recentOf(health, time);
-    const unanswered = recentMinutes(health, time).reduce(
-      (sum, { failures }) => sum + failures.unanswered,
-      0,
-    );
-    const before = {
-      requests: past.requests + recent.requests - unanswered,
-      failed: past.failed + recent.failed - unanswered,
-    };
-    row = { failures: new Failures(), before, since: time, last: time };
-    clients.set(client, row);
-  }
-  row.failures.add(entry, time);
-  row.last = time;
 }
 
-function failingRows(clients: ReadonlyMap<string, ClientRow>): readonly ClientRow[] {
-  return clients.size === 0 ? [] : [...clients.values()].filter(({ failures }) => failures.count >= ENOUGH);
+/** The requests of all clients to which V2 responded before. */
+function beforeOf(health: Health, time: number): Counts {
+  const { past } = health;
+  const recent = recentOf(health, time);
+  const unanswered = recentMinutes(health, time).reduce((sum, { failures }) => sum + failures.unanswered, 0);
+  return {
+    requests: past.requests + recent.requests - unanswered,
+    failed: past.failed + recent.failed - unanswered,
+  };
 }
 
-/** The trouble of the clients that always fail; what was before the first of them began to fail is their past. */
-function troubleOfClients(rows: readonly ClientRow[]): Trouble {
-  const [first, ...others] = rows.toSorted((one, other) => one.since - other.since);
-  if (first === undefined) throw new RangeError('trouble without a client');
-  const failures = Failures.of(rows.map((row) => row.failures));
-  const { since, before } = first;
-  const last = Math.max(first.last, ...others.map((row) => row.last));
-  return begun({ kind: 'always', requests: failures.count, failures, since, before }, last);
+function isReported({ until, last }: Pick<Trouble, 'until' | 'last'>, now: number): boolean {
+  return until === undefined ? now - last < LASTING_MS : now - until < REPORTED_MS;
 }
 
-function goOn(trouble: Trouble, { row }: Health, entry: Entry, failed: boolean, time: number): void {
+/** Whether trouble of a client is that of its whole operation; an outage of V2 does not explain what V2 responded to. */
+function isPartOf({ last }: Trouble, ofAll: OperationTrouble | undefined): boolean {
+  if (ofAll?.isOwn !== true) return false;
+  return last <= (ofAll.until ?? Number.POSITIVE_INFINITY);
+}
+
+function endOf({ until, last }: Pick<Trouble, 'until' | 'last'>): number {
+  return until ?? last;
+}
+
+function goOn(trouble: Trouble, { row }: Judged, entry: Entry, failed: boolean, time: number): void {
   trouble.row.requests = 0;
   if (failed) {
     trouble.last = time;

@@ -285,6 +285,25 @@ test.each<
   expect(added(...seen).recent.v2.outage).toMatchObject({ since: since * 1000, last: last * 1000, requests });
 });
 
+test('a client that fails at several replicas is one client', () => {
+  const failing = (...clients: readonly string[]): ReplicaFacts => {
+    const health = new OperationHealth();
+    const traffic = new WatchedTraffic((entry, time, answer) => {
+      health.add(entry, time, answer);
+    });
+    traffic.see(100, { client: 'c'.repeat(16) });
+    for (let round = 0; round < 6; round += 1) {
+      traffic.see(90, { client: 'c'.repeat(16) });
+      for (const client of clients) traffic.see(1, { client, status: 500 });
+    }
+    return { ...WELL, operations: health.troubles(traffic.now) };
+  };
+  const clientsOf = (...all: readonly ReplicaFacts[]): readonly unknown[] =>
+    added(...all).operations.map(({ client, clients }) => [client, clients]);
+  expect(clientsOf(failing(ACME), failing(ACME))).toEqual([[ACME, [ACME]]]);
+  expect(clientsOf(failing(ACME, OTHER), failing(OTHER))).toEqual([[undefined, [ACME, OTHER]]]);
+});
+
 test('clients that always fail stay apart from the outage of their operation', () => {
   const health = new OperationHealth();
   const traffic = new WatchedTraffic((entry, time, answer) => {
@@ -304,6 +323,6 @@ test('clients that always fail stay apart from the outage of their operation', (
     failed,
     unanswered,
   }));
-  expect(told).toContainEqual({ clients: 1, client: ACME, requests: 6, failed: 6, unanswered: 0 });
+  expect(told).toContainEqual({ clients: [ACME], client: ACME, requests: 6, failed: 6, unanswered: 0 });
   expect(told).toContainEqual(expect.objectContaining({ clients: undefined, unanswered: 10 }));
 });

@@ -229,6 +229,14 @@ function outage(all: Watched): Watched {
   return all;
 }
 
+/** Thirty requests of one client among those of others; those with a number that is not well fail. */
+function atTimes(all: Watched, isWell: (number: number) => boolean): Watched {
+  all.see(200, { client: OTHER });
+  for (let number = 0; number < 30; number += 1)
+    all.see(19, { client: OTHER }).see(1, { client: ACME, ...(isWell(number) ? {} : FAILS) });
+  return all;
+}
+
 const OUTAGE_WORDS =
   'V2 did not respond to 60 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:40.000Z; 40 of these were not sent, because its circuit was open.';
 
@@ -284,6 +292,33 @@ describe('the verdict', () => {
       .see(1, { ...ON_V1, ...more })
       .verdict({ ...OBSERVED, stats: { droppedLogLines: 0, ...stats } });
     expect(verdict.slice(-told.length)).toBe(told);
+  });
+
+  test('does not say that others do not fail while V2 responds to nobody', () => {
+    const all = outage(new Watched());
+    for (let round = 0; round < 6; round += 1)
+      all
+        .see(3, { ...UNREACHABLE, operation: 'b', client: OTHER })
+        .see(9, { operation: 'b', client: OTHER })
+        .see(1, { ...REFUSED, operation: 'b', client: ACME });
+    all.verdict(MIGRATED);
+    const told = all.told?.conditions.map(({ sentence }) => sentence).filter((one) => one.includes('acme'));
+    expect(told).toEqual([
+      'b is refused for acme: 6 of 6 requests since 2026-11-29T08:02:53.000Z. Before that, 0 of 59 of all clients failed.',
+    ]);
+  });
+
+  test('about a client that fails nine of ten requests does not change with the one', () => {
+    const all = new Watched();
+    const told: string[] = [];
+    atTimes(all, (number) => {
+      told.push(all.judged(MIGRATED).label);
+      return number % 10 === 0;
+    });
+    const first = told.findIndex((label) => label !== 'All well' && !label.includes('in an hour'));
+    expect(new Set(told.slice(first))).toEqual(
+      new Set(['order_floor_plan fails for acme', 'order_floor_plan fails at times for acme']),
+    );
   });
 
   test.each(WAYS)('tells an outage as over after ways back and forward: %s', (_, change) => {
@@ -488,7 +523,44 @@ describe('the verdict', () => {
           all.see(19, { client: OTHER }).see(1, { ...FAILS, client: ACME });
         return all.see(1, { client: ACME }).see(130).verdict();
       },
-      'good: For 7 minutes no operation has failed more than before. In the last hour 5 requests failed.',
+      'note: order_floor_plan failed for acme, and not for others: 5 of 5 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:05:01.000Z. Before that, 0 of 219 of all clients failed.',
+    ],
+    [
+      'one client of many fails nine of ten requests',
+      (all) => atTimes(all, (number) => number % 10 === 0).verdict(),
+      'bad: order_floor_plan fails at times for acme, and not for others: 27 of 29 requests since 2026-11-29T08:04:00.000Z. Before that, 0 of 239 of all clients failed.',
+    ],
+    [
+      'one client of many fails once, and is well again',
+      (all) => atTimes(all, (number) => number !== 3).verdict(),
+      'good: For 13 minutes no operation has failed more than before. In the last hour 1 request failed.',
+    ],
+    [
+      'one client fails as all did on V1',
+      (all) =>
+        atTimes(all.see(500, { ...ON_V1, ...FAILS, client: OTHER }), () => false)
+          .pass(3 * MINUTE)
+          .see(1, { client: OTHER })
+          .verdict(),
+      'good: For 25 minutes no operation has failed more than before. In the last hour 530 requests failed.',
+    ],
+    [
+      'a client fails, and was moved to V1 alone',
+      (all) =>
+        atTimes(all, () => false)
+          .see(1, ON_V1)
+          .verdict(),
+      'note: order_floor_plan failed for acme, and not for others: 30 of 30 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:13:20.000Z. Before that, 0 of 219 of all clients failed.',
+    ],
+    [
+      'clients failed with all others, and have not called since',
+      (all) =>
+        all
+          .see(100)
+          .see(20, FAILS)
+          .see(60, { client: 'c'.repeat(16) })
+          .verdict(),
+      'note: order_floor_plan failed: 20 of 20 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:01.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'V2 is gone, and V1 has served the clients for a minute',

@@ -10,7 +10,7 @@ class Operation {
   now = 0;
   private readonly health = new OperationHealth(undefined, (trouble) => void this.harms.push(trouble));
 
-  see(requests: number, answer: Answer, origin?: 'v1', failure?: Entry['failure']): this {
+  see(requests: number, answer: Answer, origin?: 'v1', failure?: Entry['failure'], client = 'a'): this {
     for (let at = 0; at < requests; at += 1) {
       this.now += 1000;
       const status = answer === 'failed' ? 500 : 200;
@@ -22,7 +22,7 @@ class Operation {
           status,
           origin,
           failure,
-          client: 'a',
+          client,
         },
         this.now,
         answer,
@@ -31,10 +31,54 @@ class Operation {
     return this;
   }
 
+  get wellSince(): number | undefined {
+    return this.health.wellSince;
+  }
+
   get troubles(): readonly OperationTrouble[] {
     return this.health.troubles(this.now);
   }
 }
+
+describe('clients that fail among others', () => {
+  const fails = (all: Operation, client: string, requests = 1): Operation =>
+    all.see(19, 'well').see(requests, 'failed', undefined, undefined, client);
+  const failing = ({ troubles }: Operation): readonly unknown[] => troubles.map(({ clients }) => clients);
+
+  test('are found, however many others failed once before', () => {
+    const all = new Operation().see(200, 'well');
+    for (let other = 0; other < 250; other += 1) fails(all, `other ${other}`);
+    for (let round = 0; round < 5; round += 1) fails(all, 'b');
+    expect(failing(all)).toEqual([['b']]);
+  });
+
+  test('are told for an hour after they were well again', () => {
+    const all = new Operation().see(200, 'well');
+    for (let round = 0; round < 5; round += 1) fails(all, 'b');
+    expect(all.wellSince).toBe(all.now);
+    all.see(19, 'well', undefined, undefined, 'b');
+    expect(all.troubles).toMatchObject([{ clients: ['b'], requests: 24, failed: 5, until: undefined }]);
+    all.see(1, 'well', undefined, undefined, 'b');
+    const until = all.now - 19_000;
+    expect(all.troubles).toMatchObject([{ clients: ['b'], requests: 5, failed: 5, until }]);
+    all.now += 3_600_000;
+    expect(all.troubles).toEqual([]);
+    expect(all.wellSince).toBe(until);
+  });
+
+  test('are well once no larger share of their requests fails than failed for all before', () => {
+    const all = new Operation();
+    const atTimes = (times: number): void => {
+      for (let time = 0; time < times; time += 1)
+        all.see(1, 'failed', undefined, undefined, 'b').see(5, 'well', undefined, undefined, 'b');
+    };
+    atTimes(100);
+    for (let round = 0; round < 5; round += 1) fails(all, 'b');
+    expect(failing(all)).toEqual([['b']]);
+    atTimes(20);
+    expect(all.troubles).toMatchObject([{ clients: ['b'], until: expect.any(Number) }]);
+  });
+});
 
 describe('an operation that fails', () => {
   test('has the shares before and now, with bounds, as the test of a canary sees them', () => {
