@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { missingDestinations, unmetInverses } from '../../src/openapi/unmet-inverse.ts';
+import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { bookIn } from '../rules/reading.ts';
 import { commandRuns } from '../support/command-runs.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -89,6 +90,16 @@ test.each<readonly [what: string, resource: string, schema: object, found: RegEx
   const warnings = unmetInverses(await bookIn(rules), v2(schema));
   expect(warnings).toHaveLength(found === undefined ? 0 : 1);
   if (found !== undefined) expect(warnings[0]).toMatch(found);
+});
+
+test('what a transform makes of a response is not looked for in the description of V2', async () => {
+  const rules = RULES.replace("'GET /bills/{id}'", "{ match: 'GET /bills/{id}', transform: ./bill.js }");
+  const folder = temporaryFolder('unmet-inverse-transform');
+  const [path, module] = [join(folder, 'rules.yaml'), join(folder, 'bill.js')];
+  writeFileSync(path, rules);
+  writeFileSync(module, 'export function response({ id }) { return { body: { data: { id } } }; }');
+  const reading = await readRuleBook(rules, path);
+  expect(reading.ok && unmetInverses(reading.ruleBook, v2(BILL))).toEqual([]);
 });
 
 test('a resource at the top of the rule book is that of every operation', async () => {

@@ -178,7 +178,6 @@ export function coverageOf(sources: CoverageSources): Coverage {
   }
   const inverses = unmetInverses(ruleBook, v2).flatMap((text): readonly Gap[] => {
     const id = /^operation "([^"]*)": /.exec(text)?.[1] ?? '';
-    if (transformed.has(id)) return [];
     const at = document.positionOf(['operations', id], 'key');
     return [{ kind: 'inverse', operation: id, ...at, text: text.replace(/^operation "[^"]*": /, '') }];
   });
