@@ -1641,13 +1641,14 @@ function copiesInto(
   return copies.length === needed.length ? copies : [];
 }
 
-/** The value that V2's description shows: its default, or its only value. */
+/** The value that V2's description shows: its default, its only value or its example. */
 export function firstValue({ values, constraints }: Shape): FoundValue | undefined {
   if (values.length === 1) return values[0];
   const initial = keywordIn(constraints, 'default') ?? keywordIn(constraints, 'example');
-  return typeof initial === 'string' || typeof initial === 'number' || typeof initial === 'boolean'
-    ? initial
-    : undefined;
+  // Some descriptions have a text in quotes of its own.
+  if (typeof initial === 'string')
+    return /^"(?<inside>[^"\\]*)"$/.exec(initial)?.groups?.['inside'] ?? initial;
+  return typeof initial === 'number' || typeof initial === 'boolean' ? initial : undefined;
 }
 
 /** The conversions from a member of V1 to one of V2, if types, formats and units show them; otherwise empty. */

@@ -239,6 +239,12 @@ test.each<Row>([
     ['{ copy: email, to: login }', '{ default: { login: "…" } }'],
   ],
   [
+    'what V2 requires, with a default in quotes of its own',
+    sent({}),
+    sent({ kind: { ...text, default: '"plain"' } }, 'kind'),
+    ['{ default: { kind: plain } }'],
+  ],
+  [
     'what V1 sends twice',
     sent({ account: objectOf({ id: text }), accountId: text }),
     sent({ account: objectOf({ id: text }) }),
