@@ -99,6 +99,11 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     const moved = to && { to, evidence: 'the rule book says so', ...(word && { word }) };
     found.set(operation, { v1: operation, v2: partner, ...(moved && { moved }) });
   }
+  for (const { v1: operation, v2: partner } of found.values()) {
+    const owner = given.has(shapeKey(operation)) ? undefined : ownerOf(partner, operation, old, byShape);
+    const share = (one: DescribedOperation): number => sharedMembers(one, partner, { v1, v2 });
+    if (owner !== undefined && share(owner) > share(operation)) found.delete(operation);
+  }
   const taken = new Set([...found.values()].map((pair) => pair.v2));
   const left = (): readonly DescribedOperation[] =>
     old.filter((one) => !found.has(one) && !given.has(shapeKey(one)));
@@ -141,7 +146,7 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
       const possible = possibleMoves(operation, candidates, { v1, v2 }, words);
       gone.push({
         operation,
-        hint: hintOf(operation, candidates, young),
+        hint: hintOf(operation, candidates, { old, young, byShape }),
         candidates: [...new Set([...possible, ...rivals])].slice(0, MAX_CANDIDATES),
       });
     } else {
@@ -167,6 +172,17 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     return { ...one, candidates: [...new Set([...one.candidates, ...actions])].slice(0, MAX_CANDIDATES) };
   });
   return { matched, gone: placed, questions: [...questions, ...unread] };
+}
+
+/** V1's operation that has the operationId of V2's, and has it at a path that only V1 has, although `here` is another one at V2's path. */
+function ownerOf(
+  v2: DescribedOperation,
+  here: DescribedOperation,
+  old: readonly DescribedOperation[],
+  young: ReadonlyMap<string, DescribedOperation>,
+): DescribedOperation | undefined {
+  if (typeof here.operation['operationId'] !== 'string' || haveSameId(here, v2)) return undefined;
+  return old.find((one) => one !== here && haveSameId(one, v2) && !young.has(shapeKey(one)));
 }
 
 /** Minimum likeness of an operation that is offered as an answer. */
@@ -255,18 +271,29 @@ function namesOf(operation: DescribedOperation, { components }: Version): readon
   return [...new Set(all)].filter((name) => !ANY_NAMES.has(wordsOf(name).join('')));
 }
 
-/** The hint for a gone operation: the operation of V2 with its id, or the methods that V2 has at its path. */
+/** The hint for a gone operation: the operation of V2 with its id, another operation at its path, or the methods that V2 has there. */
 function hintOf(
   described: DescribedOperation,
   candidates: readonly DescribedOperation[],
-  all: readonly DescribedOperation[],
+  { old, young, byShape }: OperationLists,
 ): string {
   const id = described.operation['operationId'];
   const same = id === undefined ? undefined : candidates.find((one) => one.operation['operationId'] === id);
   if (same !== undefined) return `(V2 has ${String(id)} at ${same.method} ${same.rest})`;
+  const here = byShape.get(shapeKey(described));
+  const owner = here && ownerOf(here, described, old, byShape);
+  if (owner !== undefined)
+    return `(V2 has ${String(owner.operation['operationId'])} there, which V1 has at ${owner.method} ${owner.rest})`;
   const path = plainPath(described);
-  const methods = all.filter((one) => plainPath(one) === path).map(({ method }) => method);
+  const methods = young.filter((one) => plainPath(one) === path).map(({ method }) => method);
   return methods.length === 0 ? '' : `(V2 has ${methods.join(', ')} there)`;
+}
+
+/** The operations of both versions, and V2's by method and path. */
+interface OperationLists {
+  readonly old: readonly DescribedOperation[];
+  readonly young: readonly DescribedOperation[];
+  readonly byShape: ReadonlyMap<string, DescribedOperation>;
 }
 
 /** The key for method and path of V2 as a rule book writes them: with texts around parameters, and with a query. */
@@ -401,6 +428,20 @@ function bodiesFit(
     'requestBody' in v1.operation === 'requestBody' in v2.operation &&
     shapesFit(requestShape(v1, old), requestShape(v2, young), share) &&
     shapesFit(successShape(v1, old), successShape(v2, young), share)
+  );
+}
+
+/** How much of V2's body and response V1's operation has: the sum of both shares. */
+function sharedMembers(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): number {
+  const [one, other] = [versions.v1.components, versions.v2.components];
+  const share = (old: Shape | undefined, young: Shape | undefined): number => {
+    const [before, now] = [old, young].map((shape) => (shape === undefined ? [] : innerNames(shape)));
+    const common = now?.filter((name) => before?.includes(name)) ?? [];
+    return common.length / Math.max(1, now?.length ?? 0);
+  };
+  return (
+    share(requestShape(v1, one), requestShape(v2, other)) +
+    share(successShape(v1, one), successShape(v2, other))
   );
 }
 

@@ -913,3 +913,43 @@ test('answers to two parts of a question exclude each other if both name the sam
   expect(clash('{ rename: website, to: kind }', '{ rename: website, to: fax }')).toMatch(/ about website: /);
   expect(clash('{ rename: website, to: kind }', '{ default: { fax: null } }')).toBeUndefined();
 });
+
+test.each<
+  [what: string, young: Readonly<Record<string, 'doc' | 'meta'>>, getDoc: string | undefined, hint: string]
+>([
+  ['both are elsewhere', { '/docs/{id}': 'meta', '/docs/{id}/content': 'doc' }, 'GET /docs/{id}/content', ''],
+  [
+    'V2 does not have the one at the path',
+    { '/docs/{id}': 'meta' },
+    undefined,
+    '(V2 has getMeta there, which V1 has at GET /docs/{id}/meta)',
+  ],
+])(
+  'an operation with the path of another one that has moved there is not that one: %s',
+  (_, young, getDoc, hint) => {
+    const meta = answers(objectOf({ title: text, size: number, author: text }));
+    const all = {
+      doc: { operationId: 'getDoc', responses: { 200: { content: { 'text/plain': {} } } } },
+      meta: { operationId: 'getMeta', ...meta },
+    };
+    const old = { '/docs/{id}': { get: all.doc }, '/docs/{id}/meta': { get: all.meta } };
+    const named = Object.entries(young).map(([path, one]) => [path, { get: all[one] }]);
+    const book = proposeRuleBook(describe('/api/v1', old), describe('/api/v2', Object.fromEntries(named)));
+    const places = new Map(book.operations.map(({ id, moved }) => [id, moved?.to]));
+    expect([places.get('getMeta'), places.get('getDoc')]).toEqual(['GET /docs/{id}', getDoc]);
+    expect(book.gone?.map((one) => one.hint) ?? []).toEqual(hint === '' ? [] : [hint]);
+  },
+);
+
+test('an operation with a new operationId stays at its path if its response is the one there', () => {
+  const shape = answers(objectOf({ title: text, size: number, author: text }));
+  const book = proposeRuleBook(
+    describe('/api/v1', {
+      '/docs': { get: { operationId: 'findDocs', ...shape } },
+      '/docs/all': { get: { operationId: 'listDocs', ...shape } },
+    }),
+    describe('/api/v2', { '/docs': { get: { operationId: 'listDocs', ...shape } } }),
+  );
+  expect(book.operations.find(({ id }) => id === 'findDocs')?.moved).toBeUndefined();
+  expect(book.gone?.map(({ operation: { rest } }) => rest)).toEqual(['/docs/all']);
+});
