@@ -15,9 +15,6 @@ const MAX_TALLIED_POINTERS = 20;
 /** Maximum characters of a place that are kept. */
 const MAX_PLACE = 300;
 
-/** The code of a refusal because the rule book declares the operation gone. */
-const GONE = 'operation-gone';
-
 const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
 
 /**
@@ -31,7 +28,8 @@ export function bodyCheckFault(
   nameOf: (client: string) => string | undefined,
 ): string | undefined {
   const all = counts.filter((one) => isConcerned(one, target, modes));
-  const concerned = all.map(withoutGone);
+  // The operators have accepted what they declared gone.
+  const concerned = all.filter(({ refusals }) => refusals.every(({ reason }) => reason !== 'operation-gone'));
   const { margin } = modes.rollback;
   const invalid = sum(concerned, 'invalid');
   const checked = invalid + sum(concerned, 'valid');
@@ -57,18 +55,9 @@ export function bodyCheckFault(
   if (faults.length === 0) return undefined;
   const gone = sum(all, 'refused') - refused;
   if (gone > 0)
-    faults.push(
-      `${counted(gone, 'request')} for operations that the rule book declares gone ${gone === 1 ? 'does' : 'do'} not count.`,
-    );
+    faults.push(`Not counted: ${counted(gone, 'request')} for operations that the rule book declares gone.`);
   const advice = 'Change the rules or the clients, or insist with --force.';
   return [[...faults, advice].join(' '), ...pairs].join('\n');
-}
-
-/** What the operators have accepted by declaring an operation gone is no reason against a migration. */
-function withoutGone(one: BodyCheckCount): BodyCheckCount {
-  const refusals = one.refusals.filter(({ reason }) => reason !== GONE);
-  const gone = one.refusals.reduce((total, { reason, count }) => total + (reason === GONE ? count : 0), 0);
-  return { ...one, refused: one.refused - gone, bodies: one.bodies - gone, refusals };
 }
 
 /** Bodies that V2's schema refuses, or the gateway. */

@@ -180,11 +180,16 @@ describe('refusals of the gateway itself', () => {
     rollback: { window: 60_000, margin: 5, slower: 2, requests: 20, certainty: 99 },
   };
   const faultAfter = (
-    adds: readonly (readonly [times: number, status: number, would: NonNullable<DryRunResult['would']>])[],
+    adds: readonly (readonly [
+      times: number,
+      status: number,
+      would: NonNullable<DryRunResult['would']>,
+      operation?: string,
+    ])[],
   ): string | undefined => {
     const tally = new BodyCheckTally();
-    for (const [times, status, would] of adds)
-      for (let time = 0; time < times; time += 1) tally.add(dryRun('now', ACME, 'a', status, would));
+    for (const [times, status, would, operation = 'a'] of adds)
+      for (let time = 0; time < times; time += 1) tally.add(dryRun('now', ACME, operation, status, would));
     return bodyCheckFault(tally.list('now'), {}, all, () => undefined);
   };
 
@@ -203,18 +208,18 @@ describe('refusals of the gateway itself', () => {
     const gone = { verdict: 'refused', failure: 'operation-gone' } as const;
     expect(
       faultAfter([
-        [9, 200, gone],
+        [9, 200, gone, 'old'],
         [1, 201, sound],
       ]),
     ).toBeUndefined();
     expect(
       faultAfter([
-        [9, 200, gone],
+        [9, 200, gone, 'old'],
         [8, 201, sound],
         [2, 201, refused],
       ]),
     ).toBe(
-      'The gateway would refuse 2 of 10 requests, although V1 accepted them: more than the 5 % that the rollback rule allows. 9 requests for operations that the rule book declares gone do not count. Change the rules or the clients, or insist with --force.\nBy the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
+      'The gateway would refuse 2 of 10 requests, although V1 accepted them: more than the 5 % that the rollback rule allows. Not counted: 9 requests for operations that the rule book declares gone. Change the rules or the clients, or insist with --force.\nBy the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
     );
   });
 
