@@ -39,6 +39,7 @@ import {
   schemeDifferences,
   valueDifferences,
 } from './described-differences.ts';
+import { meaningDifferences } from './meaning-differences.ts';
 import {
   isOtherDay,
   missingMembers,
@@ -56,6 +57,7 @@ import {
   parameterShapeOf,
   pathOf,
   sampleRequest,
+  type SampleRequest,
 } from './samples.ts';
 
 /** The gaps that a rule book leaves between two descriptions. */
@@ -161,6 +163,8 @@ export function coverageOf(sources: CoverageSources): Coverage {
       for (const missing of missingInResponse(responses, outcome, answers, pick, lookedUp))
         addOnce('response', missing);
     }
+    for (const text of requestMeanings(sample, sent, sides)) addOnce('request', text);
+    for (const one of answers) for (const text of responses.meanings(sent, one)) addOnce('response', text);
     for (const extent of ['required', 'objects'] as const)
       for (const text of leastDifferences(migration, responses, sides, rest, ruleBook, { reported, extent }))
         addOnce(...text);
@@ -211,6 +215,18 @@ function picksOf(sides: Sides): number {
   ];
   const lengths = shapes.flatMap((shape) => (shape === undefined ? [] : [longestEnumeration(shape)]));
   return Math.min(Math.max(1, ...lengths), MAX_PICKS);
+}
+
+/** Sentences about values of a request that V2 gets under a name that means another value. */
+function requestMeanings(sample: SampleRequest, sent: MigratedRequest, sides: Sides): readonly string[] {
+  const [old, young] = sides.map(({ operation, components }) => requestBody(operation, components)?.shape);
+  const query = (target: string): string => target.split('?')[1] ?? '';
+  const body = sent.body === null ? '' : new TextDecoder().decode(sent.body);
+  return meaningDifferences(
+    sent.edits,
+    { body: sample.body ?? '', query: query(sample.target), shape: old },
+    { body, query: query(sent.target), shape: young },
+  );
 }
 
 /** The value of the fields of a form: objects by their names, and lists by their numbers. */

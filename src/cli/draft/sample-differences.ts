@@ -3,6 +3,7 @@ import type { MigratedRequest } from '../../library/verdicts.ts';
 import { keywordIn } from '../../openapi/draft/conversions.ts';
 import type { Direction, Shape } from '../../openapi/shape.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
+import { meaningDifferences } from './meaning-differences.ts';
 import { isMatch, type SampleOptions, sampleOf } from './samples.ts';
 
 /** A response that both versions describe; `status` is V2's. */
@@ -63,6 +64,17 @@ export class SampleResponses {
     return found;
   }
 
+  /** Sentences about values that clients get under a name that means another value. */
+  meanings(sent: MigratedRequest, { status, expected, given }: SharedResponse): readonly string[] {
+    const body = this.bodyOf(given, { hidden: 'request' });
+    const outcome = this.migration.response(sent, status, ['Content-Type', 'application/json'], body);
+    const sides = [
+      { body: textOf(body), shape: given },
+      { body: textOf(outcome.body ?? NULL), shape: expected },
+    ] as const;
+    return meaningDifferences('edits' in outcome ? outcome.edits : [], ...sides, true);
+  }
+
   private bodyOf(shape: Shape, options: SampleOptions): Uint8Array {
     const key = sampleKey(options);
     const known = this.bodies.get(shape)?.get(key);
@@ -82,8 +94,12 @@ export class SampleResponses {
 
 const NULL = new TextEncoder().encode('null');
 
+function textOf(body: Uint8Array): string {
+  return new TextDecoder().decode(body);
+}
+
 function jsonOf(body: Uint8Array): unknown {
-  return JSON.parse(new TextDecoder().decode(body));
+  return JSON.parse(textOf(body));
 }
 
 function sampleKey({ pick = 0, extent = 'all', hidden, levels = Infinity }: SampleOptions): string {

@@ -2,6 +2,7 @@ import type { Path } from '../../rules/rule.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
 import {
+  areContraries,
   areOtherKinds,
   boxForms,
   type Conversion,
@@ -14,6 +15,7 @@ import {
   listForms,
   type NamedShape,
   otherScales,
+  otherUnits,
   textUnits,
   unitsIn,
 } from './conversions.ts';
@@ -158,6 +160,8 @@ export type FoundRule =
       readonly to: Path;
       /** The conversion that the value needs in its new place. */
       readonly conversions?: readonly Conversion[];
+      /** The values of V1 that V2 has by another name. */
+      readonly values?: readonly (readonly [from: FoundValue, to: FoundValue])[];
     }
   | {
       /**
@@ -892,12 +896,15 @@ function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, lev
   if (one.members.size === 0 && other.members.size === 0)
     compareBoth('the unit in its description is', textUnits(one), textUnits(other));
   compareBoth('its limit is', one.limits, other.limits);
+  if (areContraries(old, young)) doubts.push(CONTRARY);
   if (doubts.length > 0) return doubts.join('; ');
   const [element, partner] = [one.element, other.element];
   if (element === undefined || partner === undefined || element.members.size > 0) return undefined;
   if (level > MAX_LEVELS) return undefined;
   return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner }, isResponse, level + 1);
 }
+
+const CONTRARY = 'the names say the contrary of each other, so that true and false change places';
 
 /** The types of a value in words, and those of the elements of a list. */
 function typeWords({ types, element }: Shape): string {
@@ -1057,8 +1064,8 @@ function successorDoubt(shape: Shape, places: Places, to = ''): string | undefin
 function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): void {
   const { from, to, confidence, evidence, doubt } = rename;
   const converted = doubt === undefined ? [] : conversionsOf(v1, from, v2, to);
-  const found = renameRule(path, from, to, converted);
   const shape = v1.members.get(from)?.shape ?? ANY_SHAPE;
+  const found = turned(renameRule(path, from, to, converted), shape, v2.members.get(to)?.shape);
   const strip: FoundRule = { rule: 'strip', in: path, member: from };
   const others: readonly FoundRule[] =
     doubt === undefined ? [] : [...otherForms(found, from, shape, { v1, v2, path }, work), strip];
@@ -1139,7 +1146,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   if (candidate !== undefined && candidate.confidence >= ASKED_FROM && candidate.under === undefined) {
     const { to, confidence, evidence: why, doubt: against = 'it may be gone, or another one' } = candidate;
     const converted = conversionsOf(v1, name, v2, to);
-    const found = renameRule(path, name, to, converted);
+    const found = turned(renameRule(path, name, to, converted), shape, v2.members.get(to)?.shape);
     const forms = otherForms(found, name, shape, place, work);
     const others = [...forms, ...elsewhere.filter((one) => !isTo(one, [...path, to])), strip];
     const open = openIfUnitsDiffer(found, name);
@@ -1154,11 +1161,14 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const all = [...inside, ...possible.filter((at) => !inside.some((one) => isSamePath(one, at)))];
   const reached = all.map((at) => ({ at, into: rulesInto(name, shape, at, place, work) }));
   const rules = reached.flatMap(({ into }) => into);
-  const [likeliest, ...others] = all.some(isLikelyAt) ? rules : [];
+  const likely = reached.filter(({ at }) => isLikelyAt(at) || inside.some((one) => isSamePath(one, at)));
+  const [likeliest, ...others] = all.some(isLikelyAt) ? likely.flatMap(({ into }) => into) : [];
   const doubt =
-    all.length > 0 ? goneQuestion(all) : (unknownDoubt(v2, work.places) ?? namedDoubt(shape, place, work));
+    all.length > 0
+      ? (unitDoubt({ name, shape }, all, place) ?? goneQuestion(all))
+      : (unknownDoubt(v2, work.places) ?? namedDoubt(shape, place, work));
   if (likeliest !== undefined && !work.isRecorded) {
-    const first = reached.find(({ into }) => into.length > 0)?.at ?? [];
+    const first = likely.find(({ into }) => into.length > 0)?.at ?? [];
     const link = linkTo(first);
     const why = `V2 has ${pathText(first)}, which may be the same member${link === undefined ? '' : `: ${link}`}`;
     addFinding(
@@ -1309,6 +1319,18 @@ function namedDoubt(shape: Shape, { v1, v2, path, taken }: GonePlace, { places }
     : `V1's description speaks of ${pathText(path, namedMember)}, which V2 has`;
 }
 
+/** The doubt about a gone number that V2 has in a unit to which no rule converts it. */
+function unitDoubt(old: NamedShape, places: readonly Path[], { v2, path }: Objects): string | undefined {
+  for (const at of places) {
+    const shape = shapeAt(v2, at.slice(path.length));
+    const young = shape && { name: at.at(-1) ?? '', shape };
+    const units = young !== undefined && isInOtherUnit(old, young) ? otherUnits(old, young) : undefined;
+    if (units !== undefined)
+      return `V2 has ${pathText(at)} in ${units[1]}, and V1 ${pathText([old.name])} in ${units[0]}: write a transform that converts it`;
+  }
+  return undefined;
+}
+
 function goneQuestion(places: readonly Path[]): string {
   const named = places.slice(0, 3).map((one) => pathText(one));
   return `is it ${named.join(' or ')}${places.length > 3 ? ' or another new member' : ''} in V2, or gone?`;
@@ -1344,12 +1366,12 @@ function rulesInto(
   // A rule for this object reaches neither other elements nor outer objects.
   if (!isBelow || to === undefined || stars(rest) > 0) return [];
   const young = shapeAt(v2, rest);
-  if (young === undefined) return [];
+  if (young === undefined || isOther({ name, shape }, { name: rest.join('_'), shape: young })) return [];
   if (rest.length > 1) {
     const converted = conversions({ name, shape }, { name: to, shape: young });
     const move = { rule: 'move', in: path, member: name, to: rest } as const;
     if (converted.length > 0) return [{ ...move, conversions: converted }];
-    return isCompatible(shape, young) ? [move] : [];
+    return isCompatible(shape, young) ? [withValues(move, shape, young)] : [];
   }
   const listed = listRules({ name, shape }, { name: to, shape: young }, path, work);
   if (listed.length > 0) return listed;
@@ -1364,12 +1386,28 @@ function rulesInto(
   );
 }
 
-/** A rename that a person can choose, with V2's values for those of V1 if both list them: a renamed value that V2 does not know is lost. */
-function withValues(rename: FoundRule, old: Shape | undefined, young: Shape | undefined): FoundRule {
-  if (rename.rule !== 'rename' || rename.conversions !== undefined) return rename;
-  const { spelled, guessed } = findValueMap(old?.values ?? [], young?.values ?? []) ?? {};
+/** A rename or a move that a person can choose, with V2's values for those of V1 if both list them: a renamed value that V2 does not know is lost. */
+function withValues(found: FoundRule, old: Shape | undefined, young: Shape | undefined): FoundRule {
+  if ((found.rule !== 'rename' && found.rule !== 'move') || found.conversions !== undefined) return found;
+  if (old === undefined || young === undefined) return found;
+  const to = found.rule === 'rename' ? found.to : found.to.join('_');
+  if (areContraries({ name: found.member, shape: old }, { name: to, shape: young }))
+    return { ...found, values: TURNED };
+  const { spelled, guessed } = findValueMap(old.values, young.values) ?? {};
   const values = [...(spelled?.pairs ?? []), ...(guessed?.pairs ?? [])];
-  return values.length === 0 ? rename : { ...rename, values };
+  return values.length === 0 ? found : { ...found, values };
+}
+
+/** The values of two booleans that say the contrary of each other. */
+const TURNED: readonly (readonly [from: FoundValue, to: FoundValue])[] = [
+  [true, false],
+  [false, true],
+];
+
+/** A rule with the values of booleans that say the contrary of each other; any other values have a rule of their own. */
+function turned(found: FoundRule, old: Shape | undefined, young: Shape | undefined): FoundRule {
+  const all = withValues(found, old, young);
+  return 'values' in all && all.values === TURNED ? all : found;
 }
 
 /** The rules for a value that is a list in one version only, or a list of other elements: the likeliest first. */
@@ -2056,8 +2094,7 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
     !isListedAlike(old.shape, young.shape)
   )
     return { confidence: 0, evidence: '', doubt: undefined };
-  if (areOtherKinds(old, young) || isNoIdentifier(old, young))
-    return { confidence: 0, evidence: '', doubt: undefined };
+  if (isOther(old, young)) return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];
   let confidence = 0.25;
   const weigh = (weight: number, reason: string): void => {
@@ -2075,15 +2112,31 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
   if (old.required !== young.required) confidence -= 0.1;
   const evidence = reasons.filter((reason) => reason !== '').join('; ');
   const opposites = oppositesIn(old.name, young.name)?.join(' is not ');
-  const doubt = opposites ?? valueDoubt(old, young) ?? (areLinked(old, young) ? undefined : NO_LINK);
+  const isLinked = areLinked(old, young);
+  const contrary = isLinked || !areContraries(old, young) ? undefined : NO_LINK;
+  const doubt = opposites ?? contrary ?? valueDoubt(old, young) ?? (isLinked ? undefined : NO_LINK);
   // A text is no date or key of which nothing else tells that it is the same.
   if (doubt === NO_LINK && old.shape.format !== young.shape.format)
     return { confidence: 0, evidence: '', doubt: undefined };
   return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
 }
 
+/** True if one member cannot be the other: its unit is of another kind, or no rule converts it, or only one of the two is an identifier. */
+function isOther(old: NamedShape, young: NamedShape): boolean {
+  return areOtherKinds(old, young) || isInOtherUnit(old, young) || isNoIdentifier(old, young);
+}
+
+/** True for two numbers in units between which no rule converts. */
+function isInOtherUnit(old: NamedShape, young: NamedShape): boolean {
+  return (
+    [old, young].every(({ shape: { types } }) => types.has('integer') || types.has('number')) &&
+    otherUnits(old, young) !== undefined &&
+    conversions(old, young).length === 0
+  );
+}
+
 /** True if only one of the two names is that of an identifier, and nothing links the members: a `project_id` is not a `priority`. */
-function isNoIdentifier(old: LooseMember, young: LooseMember): boolean {
+function isNoIdentifier(old: NamedShape, young: NamedShape): boolean {
   return (
     isIdentifier(old.name) !== isIdentifier(young.name) &&
     !isAlike(old.name, young.name) &&
@@ -2093,7 +2146,7 @@ function isNoIdentifier(old: LooseMember, young: LooseMember): boolean {
 
 type Weight = readonly [weight: number, reason: string];
 
-function textWeight(old: LooseMember, young: LooseMember): Weight {
+function textWeight(old: NamedShape, young: NamedShape): Weight {
   if (mentionsName(young.shape.text, old.name)) return [0.3, `V2's description names ${old.name}`];
   if (mentionsName(old.shape.text, young.name)) return [0.3, `V1's description names ${young.name}`];
   if (old.shape.text === '' || young.shape.text === '') return [0, ''];

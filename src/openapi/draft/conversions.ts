@@ -1,6 +1,6 @@
 import { inverseFactor } from '../../rules/kinds/scale.ts';
 import { fitsInto, isCompatible, type Shape } from '../shape.ts';
-import { isPlural, singular, wordsOf } from './names.ts';
+import { areContrary, isPlural, singular, wordsOf } from './names.ts';
 
 /** Words that indicate a unit or a form of a value, anywhere in a name. */
 const UNITS: ReadonlySet<string> = new Set(
@@ -225,6 +225,30 @@ export function areOtherKinds(old: NamedShape, young: NamedShape): boolean {
   );
   if (one === undefined || other === undefined || one.length === 0 || other.length === 0) return false;
   return !one.some((units) => other.includes(units));
+}
+
+/** Words for the form of a point in time, which is no unit. */
+const TIMES: ReadonlySet<string> = new Set('epoch timestamp iso utc'.split(' '));
+
+/** The units of two numbers that certainly have none in common, in words; undefined if one of them shows none. */
+export function otherUnits(
+  old: NamedShape,
+  young: NamedShape,
+): readonly [old: string, young: string] | undefined {
+  const [one = [], other = []] = [old, young].map(({ name, shape }) => {
+    const units = unitsIn(name) || textUnits(shape);
+    return units.split(', ').filter((unit) => unit !== '' && !TIMES.has(unit));
+  });
+  const isOther = one.length > 0 && other.length > 0 && !one.some((unit) => other.includes(unit));
+  return isOther ? [one.join(' and '), other.join(' and ')] : undefined;
+}
+
+/** True for two booleans whose names say the contrary of each other. */
+export function areContraries(old: NamedShape, young: NamedShape): boolean {
+  return (
+    [old, young].every(({ shape: { types } }) => types.size === 1 && types.has('boolean')) &&
+    areContrary(old.name, young.name)
+  );
 }
 
 /** The text that a pattern such as `^inv_[0-9]+$` requires at the start: letters and a separator; undefined for none. */

@@ -163,3 +163,30 @@ export function oppositesIn(one: string, other: string): readonly [string, strin
   }
   return undefined;
 }
+
+/** Words by which the name of a boolean says the contrary: what is hidden is not visible. */
+const NEGATIONS: ReadonlySet<string> = new Set(
+  `no not non never without suppress suppressed skip skipped disable disabled inactive deactivated archived deleted removed closed hidden hide
+  invisible private excluded exclude ignore ignored prevent prevented forbid forbidden deny denied block blocked mute muted silent quiet locked
+  optout unsubscribed revoked suspended cancelled canceled rejected expired off omit omitted except without anonymous offline`.split(
+    /\s+/,
+  ),
+);
+
+/** True if the names of two booleans say the contrary of each other, such as `send_receipt` and `suppressReceipt`. */
+export function areContrary(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((name) =>
+    wordsOf(name.replaceAll(/opt[-_ ]?out/gi, '_optout_')).filter((word) => word !== ''),
+  );
+  const isNegated = (words: readonly string[] = [], others: readonly string[] = []): boolean => {
+    const isOf = (word: string): boolean => {
+      const [rest] = /(?<=^(?:un|in|dis|non|de)).{3,}$/.exec(word) ?? [];
+      return (
+        (NEGATIONS.has(word) && !others.includes(word)) ||
+        (rest !== undefined && others.some((two) => two === rest || singular(two) === singular(rest)))
+      );
+    };
+    return words.filter(isOf).length % 2 === 1;
+  };
+  return isNegated(first, second) !== isNegated(second, first);
+}

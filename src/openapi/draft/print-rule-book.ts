@@ -356,7 +356,9 @@ export function printRule(found: FoundRule): readonly string[] {
       const [from, to] = [pathText(found.in, found.member), pathText([...found.in, ...found.to])];
       const [around, last] = [[...found.in, ...found.to.slice(0, -1)], found.to.at(-1) ?? ''];
       const converted = (found.conversions ?? []).map((one) => printConversion(one, around, last));
-      return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`, ...converted];
+      const mapped =
+        found.values === undefined ? [] : [printValueMap(found.values, pathText([last]), around)];
+      return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`, ...converted, ...mapped];
     }
     case 'list':
       return [`{ list: ${scalar(pathText(found.in, found.member))}, to: ${scalar(pathText([found.to]))} }`];
@@ -455,7 +457,9 @@ export function printUndone(found: FoundRule, base: Path): readonly string[] {
       const [from, to] = [pathText([...path, ...found.to]), pathText(path, found.member)];
       const [around, last] = [[...path, ...found.to.slice(0, -1)], found.to.at(-1) ?? ''];
       const converted = (found.conversions ?? []).toReversed();
+      const old = found.values?.map(([one, other]) => [other, one] as const);
       return [
+        ...(old === undefined ? [] : [printValueMap(old, from)]),
         ...converted.map((one) => printConversion(undone(one), around, last)),
         `{ move: ${scalar(from)}, to: ${scalar(to)} }`,
       ];

@@ -1018,6 +1018,77 @@ test.each<[rules: string, v1: Json, v2: Json, gap: string | undefined]>([
   expect(gaps).toEqual(gap === undefined ? [] : [gap]);
 });
 
+const yes = { type: 'boolean' };
+
+test.each<[rules: string, v1: Json, v2: Json, gap: string | undefined]>([
+  [
+    '[{ rename: wait_min, to: waitSeconds }]',
+    { wait_min: integer },
+    { waitSeconds: integer },
+    "V1's /wait_min is in minutes, and V2's /waitSeconds in seconds: no rule converts the value",
+  ],
+  [
+    '[{ move: span, to: o.span }]',
+    { span: { ...integer, description: 'In hours.' } },
+    { o: objectOf({ span: { ...integer, description: 'In days.' } }) },
+    "V1's /span is in hours, and V2's /o/span in days: no rule converts the value",
+  ],
+  [
+    '[{ rename: wait_min, to: waitSeconds }, { scale: waitSeconds, by: 60 }]',
+    { wait_min: integer },
+    { waitSeconds: integer },
+    undefined,
+  ],
+  ['[{ rename: wait_min, to: waitMinutes }]', { wait_min: integer }, { waitMinutes: integer }, undefined],
+  ['[{ rename: wait_min, to: wait }]', { wait_min: integer }, { wait: integer }, undefined],
+  [
+    '[{ rename: send_mail, to: suppressMail }]',
+    { send_mail: yes },
+    { suppressMail: yes },
+    "V1's /send_mail says the contrary of V2's /suppressMail, and no rule turns true and false",
+  ],
+  [
+    '[{ rename: send_mail, to: suppressMail }, { map: { true: false, false: true }, of: suppressMail }]',
+    { send_mail: yes },
+    { suppressMail: yes },
+    undefined,
+  ],
+  ['[{ rename: send_mail, to: sendMails }]', { send_mail: yes }, { sendMails: yes }, undefined],
+])(
+  'check names what reaches V2, and V1’s clients, in another unit or as the contrary: %s',
+  async (...row) => {
+    const [rules, old, young, gap] = row;
+    const expected = gap === undefined ? [] : [gap];
+    const sides = [bodyOf(objectOf(old)), bodyOf(objectOf(young))] as const;
+    expect(await gapsWithRules('request', rules, ...sides)).toEqual(expected);
+  },
+);
+
+test.each<[rules: string, v1: Json, v2: Json, gap: string | undefined]>([
+  [
+    '[{ rename: waitSeconds, to: wait_min }]',
+    { wait_min: integer },
+    { waitSeconds: integer },
+    "V1's /wait_min is in minutes, and V2's /waitSeconds in seconds: no rule converts the value",
+  ],
+  [
+    '[{ scale: waitSeconds, by: 1/60 }, { rename: waitSeconds, to: wait_min }]',
+    { wait_min: { type: 'number' } },
+    { waitSeconds: integer },
+    undefined,
+  ],
+  [
+    '[{ rename: archived, to: active }]',
+    { active: yes },
+    { archived: yes },
+    "V1's /active says the contrary of V2's /archived, and no rule turns true and false",
+  ],
+])('check names what V1’s clients get in another unit or as the contrary: %s', async (...row) => {
+  const [rules, old, young, gap] = row;
+  const sides = [answerOf(objectOf(old)), answerOf(objectOf(young))] as const;
+  expect(await gapsWithRules('response', rules, ...sides)).toEqual(gap === undefined ? [] : [gap]);
+});
+
 test('nulls that stand for the rest of a schema that contains itself are no gap', async () => {
   const tree = objectOf({ name: text, child: { $ref: '#/components/schemas/Tree' } }, { required: ['name'] });
   const of = (version: string): Json =>

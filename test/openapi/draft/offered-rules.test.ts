@@ -454,7 +454,6 @@ test.each<UnitRow>([
   ['timeout_s', integer, 'timeout_h', number, ['"1/3600"']],
   ['age_days', integer, 'age_weeks', number, ['"1/7"']],
   ['wait_hours', integer, 'wait_days', number, ['"1/24"']],
-  ['temperature_celsius', number, 'temperature_fahrenheit', number, []],
 ])('scales a value whose unit is another one: %s %j is %s %j', async (old, v1, young, v2, factors) => {
   const book = await draftOf(sent({ [old]: v1 }), sent({ [young]: v2 }));
   const [answers = []] = await answersIn(book);
@@ -464,7 +463,54 @@ test.each<UnitRow>([
   const scaled = factors.map(
     (by) => `${rename} { scale: ${young}, by: ${by}${isCents(by) && isMoney ? ', digits: 2' : ''} }`,
   );
-  expect(answers.slice(0, Math.max(1, scaled.length))).toEqual(scaled.length > 0 ? scaled : [rename]);
+  expect(answers.slice(0, scaled.length)).toEqual(scaled);
+  expect(answers).not.toContain(rename);
+});
+
+test.each([
+  ['temperature_celsius', 'temperature_fahrenheit', 'in fahrenheit, and V1 temperature_celsius in celsius'],
+  ['period_months', 'period_days', 'in days, and V1 period_months in months'],
+])('offers no name for a value that no factor converts: %s, %s', async (old, young, why) => {
+  const book = await draftOf(sent({ [old]: number }), sent({ [young]: number }));
+  expect(await answersIn(book)).toEqual([[`{ strip: ${old} }`]]);
+  expect(printRuleBook(book)).toContain(`V2 has ${young} ${why}: write a transform that converts it`);
+});
+
+const bool = { type: 'boolean' };
+
+test.each([
+  ['send_receipt', 'suppressReceipt'],
+  ['opt_in', 'optOut'],
+  ['enabled', 'disabled'],
+  ['newsletter', 'marketingOptOut'],
+  ['active', 'archived'],
+  ['verified', 'unverified'],
+  ['visible', 'is_hidden'],
+  ['skip_checks', 'checks'],
+  ['mail', 'noMail'],
+])('a boolean becomes its contrary: %s, %s', async (old, young) => {
+  const turned = (name: string): string => `{ map: { true: false, false: true }, of: ${name} }`;
+  for (const [one, other] of [
+    [old, young],
+    [young, old],
+  ] as const) {
+    const asked = await answersIn(await draftOf(sent({ [one]: bool }), sent({ [other]: bool })));
+    expect(asked).toEqual([[`{ rename: ${one}, to: ${other} } ${turned(other)}`, `{ strip: ${one} }`]]);
+    const given = (
+      await answersIn(await draftOf(answered({ [one]: bool }), answered({ [other]: bool })))
+    ).flat();
+    expect(given.filter((line) => line.includes('rename'))).toEqual([
+      `{ map: { false: true, true: false }, of: ${other} } { rename: ${other}, to: ${one} }`,
+    ]);
+  }
+  const inside = await draftOf(sent({ [old]: bool }), sent({ more: objectOf({ [young]: bool, a: text }) }));
+  for (const line of (await answersIn(inside)).flat().filter((one) => one.includes('move')))
+    expect(line).toContain(`{ map: { true: false, false: true }, of: ${young}, in: more }`);
+});
+
+test('a boolean whose name says the same is not turned', async () => {
+  const asked = await answersIn(await draftOf(sent({ send_mail: bool }), sent({ notifyByMail: bool })));
+  expect(asked.flat().join()).not.toContain('map');
 });
 
 test.each<
