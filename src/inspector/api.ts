@@ -91,8 +91,10 @@ export interface EntryHistogram {
   readonly step: number;
   /** Oldest first, without gaps; at most 60. */
   readonly bars: readonly HistogramBar[];
-  /** RFC 3339: before this time only failures are kept. Absent while no exchange was dropped. */
+  /** RFC 3339: before this time only refusals and failures are kept. Absent while no exchange was dropped. */
   readonly wholeSince?: string;
+  /** The changes by operators, roll-backs and rule books, oldest first. */
+  readonly marks: readonly ChangeRecord[];
 }
 
 /** One bar of a histogram. */
@@ -100,8 +102,8 @@ export interface HistogramBar {
   /** RFC 3339: its start. */
   readonly time: string;
   readonly count: number;
-  /** Number of those that an operator must not miss: refused, 4xx, 5xx, broken off, different on V2 or refused by its schema. */
-  readonly notable: number;
+  /** Number of those that failed, as on the Overview. */
+  readonly failed: number;
 }
 
 /** The errors of the kept entries. */

@@ -81,10 +81,10 @@ export class OperatorView implements Observer {
   }
 
   observe(entry: Entry, captured?: CapturedExchange): void {
-    const seq = this.ring.add(entry);
+    const answer = this.judge.judge(entry);
+    const seq = this.ring.add(entry, answer);
     this.metrics.add(entry);
     const time = this.options.time();
-    const answer = this.judge.judge(entry);
     this.history.add(entry, time, answer);
     this.series.add(entry, time, answer);
     this.health.add(entry, time, answer);

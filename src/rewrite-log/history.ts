@@ -520,6 +520,10 @@ export class DurationSteps {
 /** Additional share of the capacity, for failures that newer entries have replaced. */
 const NOTABLE_SHARE = 0.25;
 
+/** An operator must not miss the exchange, and it failed its client (`Answer`). */
+const NOTABLE = 1;
+const FAILED = 2;
+
 /**
  * Recent entries, numbered from 1; readers continue from the last number they read. Beyond the capacity new entries replace the oldest;
  * those of exchanges that failed stay longer, up to a quarter of the capacity. Each read parses the entry from its text, in a few
@@ -528,17 +532,17 @@ const NOTABLE_SHARE = 0.25;
 export class Ring {
   readonly capacity: number;
   private readonly entries: PackedEntries;
-  /** 1 in the slot of a failure. */
-  private readonly notable: Uint8Array;
-  /** Older failures by number, oldest first. */
-  private readonly failures = new Map<number, PackedEntry>();
+  /** The bits `NOTABLE` and `FAILED` of each slot. */
+  private readonly signs: Uint8Array;
+  /** Older entries to be noted by number, oldest first. */
+  private readonly failures = new Map<number, { readonly entry: PackedEntry; readonly sign: number }>();
   private readonly maxFailures: number;
   private lastSeq = 0;
 
   constructor(capacity: number) {
     this.capacity = capacity;
     this.entries = new PackedEntries(capacity);
-    this.notable = new Uint8Array(capacity);
+    this.signs = new Uint8Array(capacity);
     this.maxFailures = Math.floor(capacity * NOTABLE_SHARE);
   }
 
@@ -558,14 +562,21 @@ export class Ring {
     return first;
   }
 
-  /** Adds an entry, replacing the oldest when full; returns its number. */
-  add(entry: Entry): number {
+  /** Adds an entry, replacing the oldest when full; returns its number. `answer` is what its exchange was to the client. */
+  add(entry: Entry, answer?: Answer): number {
     this.lastSeq += 1;
     const slot = this.lastSeq % this.capacity;
-    if (this.notable[slot] === 1) this.keepFailure(this.lastSeq - this.capacity, this.entries.at(slot));
+    const sign = this.signs[slot] ?? 0;
+    if ((sign & NOTABLE) !== 0) this.keepFailure(this.lastSeq - this.capacity, this.entries.at(slot), sign);
     this.entries.put(slot, entry);
-    this.notable[slot] = isNotable(entry) ? 1 : 0;
+    this.signs[slot] = (isNotable(entry) ? NOTABLE : 0) | (answer === 'failed' ? FAILED : 0);
     return this.lastSeq;
+  }
+
+  /** Whether the exchange of a stored entry failed its client. */
+  hasFailed(seq: number): boolean {
+    const sign = seq < this.oldest ? this.failures.get(seq)?.sign : this.signs[seq % this.capacity];
+    return ((sign ?? 0) & FAILED) !== 0;
   }
 
   /** Returns the entry numbered `seq`, unless it was replaced or does not exist yet. */
@@ -597,11 +608,11 @@ export class Ring {
 
   private packedAt(seq: number): PackedEntry | undefined {
     if (seq < 1 || seq > this.lastSeq) return undefined;
-    return seq < this.oldest ? this.failures.get(seq) : this.entries.at(seq % this.capacity);
+    return seq < this.oldest ? this.failures.get(seq)?.entry : this.entries.at(seq % this.capacity);
   }
 
-  private keepFailure(seq: number, entry: PackedEntry | undefined): void {
-    if (entry !== undefined) this.failures.set(seq, entry);
+  private keepFailure(seq: number, entry: PackedEntry | undefined, sign: number): void {
+    if (entry !== undefined) this.failures.set(seq, { entry, sign });
     const [first] = this.failures.keys();
     if (this.failures.size > this.maxFailures && first !== undefined) this.failures.delete(first);
   }

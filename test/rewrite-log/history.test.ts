@@ -30,8 +30,9 @@ describe('the ring', () => {
       { ...ordinary, failure: 'upstream-broken' },
       { ...ordinary, origin: 'v1', would: { verdict: 'refused' } },
     ];
-    for (const entry of notable) ring.add(entry);
-    for (let n = 0; n < 1000; n += 1) ring.add(ordinary);
+    for (const [index, entry] of notable.entries()) ring.add(entry, index === 3 ? 'failed' : 'refused');
+    for (let n = 0; n < 1000; n += 1) ring.add(ordinary, n === 999 ? 'failed' : 'well');
+    expect([3, 4, 5, 905, 1004, 1005].filter((seq) => ring.hasFailed(seq))).toEqual([4, 1005]);
     expect([ring.oldest, ring.oldestFailure, ring.latest]).toEqual([906, 1, 1005]);
     expect([...ring.numbersBefore(908)]).toEqual([907, 906, 5, 4, 3, 2, 1]);
     expect([ring.at(3)?.verdict, ring.at(6)]).toEqual(['refused', undefined]);

@@ -1,6 +1,6 @@
 import { NO_KEY } from '../../report/text.ts';
 import type { Capture, KeptExchange } from '../../rewrite-log/capture.ts';
-import { errorName, errorsOf, isNotable, type Entry } from '../../rewrite-log/entry.ts';
+import { errorName, errorsOf, type Entry } from '../../rewrite-log/entry.ts';
 import { type FilterTest, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorSentence, responseObject } from '../../rewrite-log/response-findings.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
@@ -122,22 +122,22 @@ export async function entryHistogram(
   stores: SearchedStores,
   { accepts, inRange }: HistogramTests,
   pause: () => Promise<void>,
-): Promise<EntryHistogram> {
-  const seconds = new Map<number, { count: number; notable: number }>();
+): Promise<Omit<EntryHistogram, 'marks'>> {
+  const { ring } = stores;
+  const seconds = new Map<number, { count: number; failed: number }>();
   let [first, last] = [Infinity, -Infinity];
-  const count = (entry: Entry, content?: () => string): boolean => {
+  const count = (entry: Entry, content: () => string, seq: number): boolean => {
     if (!inRange(entry)) return false;
     const second = Math.floor(Date.parse(entry.time) / 1000);
     [first, last] = [Math.min(first, second), Math.max(last, second)];
     if (!accepts(entry, content)) return false;
-    const counted = seconds.get(second) ?? { count: 0, notable: 0 };
+    const counted = seconds.get(second) ?? { count: 0, failed: 0 };
     counted.count += 1;
-    if (isNotable(entry)) counted.notable += 1;
+    if (ring.hasFailed(seq)) counted.failed += 1;
     seconds.set(second, counted);
     // Nothing is collected: the search only visits.
     return false;
   };
-  const { ring } = stores;
   await searchEntries(stores, { before: ring.latest + 1, limit: Infinity, accepts: count }, pause);
   // While nothing was dropped, the ring begins with the first exchange.
   const whole = ring.oldest > 1 ? ring.at(ring.oldest) : undefined;
@@ -148,7 +148,7 @@ export async function entryHistogram(
 }
 
 function barsOf(
-  seconds: ReadonlyMap<number, { readonly count: number; readonly notable: number }>,
+  seconds: ReadonlyMap<number, { readonly count: number; readonly failed: number }>,
   first: number,
   last: number,
 ): Pick<EntryHistogram, 'step' | 'bars'> {
@@ -158,13 +158,13 @@ function barsOf(
   const bars = Array.from({ length: Math.floor((last - start) / step) + 1 }, (_, index) => ({
     time: new Date((start + index * step) * 1000).toISOString(),
     count: 0,
-    notable: 0,
+    failed: 0,
   }));
-  for (const [second, { count, notable }] of seconds) {
+  for (const [second, { count, failed }] of seconds) {
     const bar = bars[Math.floor((second - start) / step)];
     if (bar === undefined) continue;
     bar.count += count;
-    bar.notable += notable;
+    bar.failed += failed;
   }
   return { step, bars };
 }

@@ -6,7 +6,7 @@ import { counted, jsonText } from '../../report/text.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
-import type { EntriesPage, EntryDetail, NumberedEntry, State, StreamGap } from '../api.ts';
+import type { EntriesPage, EntryDetail, EntryHistogram, NumberedEntry, State, StreamGap } from '../api.ts';
 import {
   contentOf,
   entryHistogram,
@@ -86,7 +86,11 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const range = parseFilter(printFilter(filter.terms.filter(({ field }) => field === 'time')));
     const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
-    return jsonResponse(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause));
+    const histogram: EntryHistogram = {
+      ...(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause)),
+      marks: (parts.rollout?.view().changes ?? []).toReversed(),
+    };
+    return jsonResponse(histogram);
   });
   app.get('/errors', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', parts.names());

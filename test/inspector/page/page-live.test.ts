@@ -24,7 +24,7 @@ describe('at 1,000 exchanges a second', () => {
       const sample = page.getByTitle(
         'At this rate the page shows only a sample. Pause or filter to see every exchange.',
       );
-      await sample.getByText(/^showing 1 of [23] failures, 1 of 1[0-9] others$/).waitFor();
+      await sample.getByText(/^showing 1 of [23] refusals and failures, 1 of 1[0-9] others$/).waitFor();
       await expect.poll(() => page.locator('.entry').count()).toBeLessThan(60);
       await page.keyboard.press('p');
       await page.getByRole('button', { name: /Go live.*[1-9][0-9,]* new/ }).waitFor();
@@ -45,7 +45,7 @@ describe('at 1,000 exchanges a second', () => {
   });
 });
 
-test('rows older than everything that is kept are failures only, and the list says so', async () => {
+test('rows older than everything that is kept are refusals and failures only, and the list says so', async () => {
   const { operators, adminOrigin } = await inspected(
     { 'inspector-entries': '40' },
     '{"data":{}}',
@@ -55,16 +55,18 @@ test('rows older than everything that is kept are failures only, and the list sa
   const { page } = await browser.open(`${adminOrigin}/?view=traffic`);
   await page.locator('.entry').first().waitFor();
   await page.keyboard.press('p');
-  const older = page.getByTitle('The gateway keeps failures for longer than other exchanges.');
+  const older = page.getByTitle('The gateway keeps refusals and failures for longer than other exchanges.');
   await expect
     .poll(async () => {
       await page.evaluate('document.getElementById("entries").scrollTo(0, 1e6)');
       return older.allTextContents();
     })
-    .toEqual([expect.stringMatching(/^the last [1-9]\d* rows: failures only$/)]);
+    .toEqual([expect.stringMatching(/^the last [1-9]\d* rows: refusals and failures only$/)]);
   const { oldest, entries } = (await (await fetch(`${adminOrigin}/entries?limit=500`)).json()) as EntriesPage;
   const failures = entries.filter(({ seq }) => seq < oldest);
-  await expect.poll(() => older.textContent()).toBe(`the last ${failures.length} rows: failures only`);
+  await expect
+    .poll(() => older.textContent())
+    .toBe(`the last ${failures.length} rows: refusals and failures only`);
   expect(failures.filter(({ status }) => status < 400)).toEqual([]);
 });
 

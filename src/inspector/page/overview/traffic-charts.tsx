@@ -109,33 +109,35 @@ export function TrafficCharts({ go, whose }: TrafficChartsProps): VNode | false 
           </Card>
         </div>
       )}
-      {marks.length > 0 && <MarkList marks={marks} />}
+      {marks.length > 0 && (
+        <Card heading="Changed in this time" note="numbered in the charts">
+          <MarkList marks={marks} />
+        </Card>
+      )}
       {figures(points, by, within, go)}
     </section>
   );
 }
 
-/** The changes by operators and of the rule book, with the numbers of their marks in the charts. */
-function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): VNode {
+/** The changes by operators and of the rule book, with the numbers of their marks. */
+export function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): VNode {
   return (
-    <Card heading="Changed in this time" note="numbered in the charts">
-      <ol class="marks" aria-label="Changes, marked in the charts">
-        {marks.map(({ at, words }, index) => (
-          <li key={`${at} ${words}`}>
-            <b>{index + 1}</b>
-            <span>{visibleText(words)}</span>
-          </li>
-        ))}
-      </ol>
-    </Card>
+    <ol class="marks" aria-label="Changes, marked in the charts">
+      {marks.map(({ at, words }, index) => (
+        <li key={`${at} ${words}`}>
+          <b>{index + 1}</b>
+          <span>{visibleText(words)}</span>
+        </li>
+      ))}
+    </ol>
   );
 }
 
 /** Changes of modes and rule book with their times; `changes` are oldest first. */
 export function marksOf(changes: readonly ChangeRecord[]): readonly ChartMark[] {
-  return changes.map(({ at, what, who }) => ({
+  return changes.map(({ at, kind, what, who, why }) => ({
     at: Date.parse(at) / 1000,
-    words: `${shortTime(at)} ${what}${who === undefined ? '' : `, by ${who}`}`,
+    words: `${shortTime(at)} ${what}${who === undefined ? '' : `, by ${who}`}${kind === 'command' && why !== undefined ? `: ${why}` : ''}`,
   }));
 }
 

@@ -6,7 +6,9 @@ import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.tsx';
 import { count, counted, dayTime, searchedWords } from '../format.ts';
 import { keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
-import { Button, classes, type PageTools, PaneSplitter, visibleText } from '../parts.tsx';
+import type { ChartMark } from '../overview/time-chart.tsx';
+import { MarkList, marksOf } from '../overview/traffic-charts.tsx';
+import { Button, classes, LinkButton, type PageTools, PaneSplitter, visibleText } from '../parts.tsx';
 import { EntryList } from './entry-list.tsx';
 import { FilterBar, knownValues } from './filter-bar.tsx';
 import type { LiveEntries, LiveView } from './live-entries.ts';
@@ -68,6 +70,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
           filter={filter}
           hasRows={view.rows.length > 0}
           onFilter={(text) => go({ filter: text }, 'replace')}
+          onChanges={() => go({ view: 'rollout' })}
         />
       </div>
       <div class="split" style={{ '--list-share': `${props.listShare}%` }}>
@@ -116,7 +119,7 @@ function flow(view: LiveView, live: LiveEntries): VNode {
             class="sample"
             title={
               paused
-                ? 'The gateway keeps failures for longer than other exchanges.'
+                ? 'The gateway keeps refusals and failures for longer than other exchanges.'
                 : 'At this rate the page shows only a sample. Pause or filter to see every exchange.'
             }
           >
@@ -140,13 +143,14 @@ function flow(view: LiveView, live: LiveEntries): VNode {
 }
 
 function sampleWords({ failures, others }: LiveView['strides']): string {
-  if (failures > 1) return `showing 1 of ${count(failures)} failures, 1 of ${count(others)} others`;
-  return others > 1 ? `showing 1 of ${count(others)}, and every failure` : '';
+  if (failures > 1)
+    return `showing 1 of ${count(failures)} refusals and failures, 1 of ${count(others)} others`;
+  return others > 1 ? `showing 1 of ${count(others)}, and every refusal and failure` : '';
 }
 
 function olderWords({ rows, oldest }: LiveView): string {
   const older = rows.filter(({ seq }) => seq < oldest).length;
-  return older === 0 ? '' : `the last ${counted(older, 'row')}: failures only`;
+  return older === 0 ? '' : `the last ${counted(older, 'row')}: refusals and failures only`;
 }
 
 function emptyWords({ connection, failure, state }: LiveView, filter: string): string {
@@ -172,10 +176,15 @@ interface TimeBarProps {
   /** True once the list has a row, which causes another count. */
   readonly hasRows: boolean;
   readonly onFilter: (filter: string) => void;
+  /** Shows all changes of modes and rule book. */
+  readonly onChanges: () => void;
 }
 
+/** Maximum changes that are marked, the newest. */
+const MAX_MARKS = 3;
+
 /** The kept exchanges that match the filter, by time. A chosen bar or range becomes a term of the filter. */
-function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
+function TimeBar({ filter, hasRows, onFilter, onChanges }: TimeBarProps): VNode {
   const [isOpen, setIsOpen] = useState(() => keptValue(OPEN_KEY) !== 'closed');
   const range = timeRangeOf(filter);
   const choose = (chosen: TimeRange): void => onFilter(withTimeRange(filter, chosen));
@@ -184,6 +193,10 @@ function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
     isOpen ? `entries/histogram?${query.toString()}` : undefined,
     hasRows ? REFRESH_MS : EMPTY_REFRESH_MS,
   );
+  const changes = response === undefined ? [] : changesIn(response, range);
+  const marks = marksOf(changes.slice(-MAX_MARKS));
+  const earlier = changes.length - marks.length;
+  const failed = response?.bars.reduce((sum, bar) => sum + bar.failed, 0) ?? 0;
   return (
     <details
       class="time-bar"
@@ -196,6 +209,12 @@ function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
       <summary>
         Time
         <small>{response === undefined ? '' : spanWords(response, range, hasRows)}</small>
+        {failed > 0 && (
+          <small>
+            <span class="swatch fill-failed" aria-hidden />
+            {`${count(failed)} failed`}
+          </small>
+        )}
       </summary>
       {/* Before the bars, which its fields would cover or push away from under the pointer. */}
       <div class="time-range">
@@ -207,13 +226,34 @@ function TimeBar({ filter, hasRows, onFilter }: TimeBarProps): VNode {
         </details>
         {hasTimes(filter) && <Button onClick={() => choose({})}>Everything kept</Button>}
       </div>
-      {response !== undefined && response.bars.length > 0 && histogram(response, choose)}
+      {response !== undefined && response.bars.length > 0 && histogram(response, marks, choose)}
+      {marks.length > 0 && (
+        <div class="changed">
+          <MarkList marks={marks} />
+          {earlier > 0 && (
+            <LinkButton onClick={onChanges}>{`${counted(earlier, 'earlier change')}, in Rollout`}</LinkButton>
+          )}
+        </div>
+      )}
     </details>
   );
 }
 
+/** The changes in a range of time, or since the first bar; oldest first. */
+function changesIn({ marks, bars }: EntryHistogram, range: TimeRange | undefined): EntryHistogram['marks'] {
+  const [from, to] = [range?.from ?? Date.parse(bars[0]?.time ?? '') / 1000, range?.to ?? Infinity];
+  return marks.filter(({ at }) => {
+    const second = Math.floor(Date.parse(at) / 1000);
+    return second >= from && second <= to;
+  });
+}
+
 /** A bar chart as a list box, in which arrow keys move among the bars and Tab stops only once. */
-function histogram({ bars, step }: EntryHistogram, choose: (range: TimeRange) => void): VNode {
+function histogram(
+  { bars, step }: EntryHistogram,
+  marks: readonly ChartMark[],
+  choose: (range: TimeRange) => void,
+): VNode {
   const most = Math.max(1, ...bars.map((bar) => bar.count));
   const take = (index: number): void => {
     const start = Date.parse(bars[index]?.time ?? '') / 1000;
@@ -240,20 +280,25 @@ function histogram({ bars, step }: EntryHistogram, choose: (range: TimeRange) =>
       }}
     >
       {bars.map((bar, index) => {
-        const words = barWords(bar, step);
+        const start = Date.parse(bar.time) / 1000;
+        const changes = marks.flatMap(({ at, words }, order) =>
+          at >= start && at < start + step ? [{ number: order + 1, words }] : [],
+        );
+        const words = [barWords(bar, step), ...changes.map((change) => change.words)].join('; ');
         return (
           <span
             key={bar.time}
             id={`bar-${index}`}
             role="option"
-            class="bar"
+            class={classes('bar', changes.length > 0 && 'changed-bar')}
+            data-marks={changes.map(({ number }) => number).join(' ')}
             aria-label={words}
             aria-selected={false}
             title={words}
             onClick={() => take(index)}
           >
-            <i class="fill-passed" style={{ height: `${((bar.count - bar.notable) / most) * 100}%` }} />
-            <i class="fill-notable" style={{ height: `${(bar.notable / most) * 100}%` }} />
+            <i class="fill-passed" style={{ height: `${((bar.count - bar.failed) / most) * 100}%` }} />
+            <i class="fill-failed" style={{ height: `${(bar.failed / most) * 100}%` }} />
           </span>
         );
       })}
@@ -272,9 +317,9 @@ function markedIn(list: HTMLElement): number | undefined {
   return id === null ? undefined : Number(id.slice('bar-'.length));
 }
 
-function barWords({ time, count: all, notable }: EntryHistogram['bars'][number], step: number): string {
+function barWords({ time, count: all, failed }: EntryHistogram['bars'][number], step: number): string {
   const end = new Date(Date.parse(time) + step * 1000).toISOString();
-  return `${dayTime(time)} to ${dayTime(end)}: ${counted(all, 'exchange')}, ${count(notable)} of them failed, refused or different`;
+  return `${dayTime(time)} to ${dayTime(end)}: ${counted(all, 'exchange')}, ${count(failed)} failed`;
 }
 
 function spanWords(
@@ -291,7 +336,7 @@ function spanWords(
   const all = bars.reduce((sum, bar) => sum + bar.count, 0);
   const only =
     wholeSince !== undefined && first.time < wholeSince.slice(0, 19)
-      ? `; failures only before ${dayTime(wholeSince)}`
+      ? `; refusals and failures only before ${dayTime(wholeSince)}`
       : '';
   return `${dayTime(first.time)} to ${dayTime(end)}, ${counted(all, 'matching exchange')}${only}`;
 }
