@@ -206,16 +206,19 @@ function printText(
   failed: number,
   isUpdated: boolean,
 ): string {
-  const paint = painter(terminalOf(stdout));
+  const terminal = terminalOf(stdout);
+  const paint = painter(terminal);
   const texts = outcomes.flatMap(({ file, cases }) =>
     cases
       .filter(({ differences }) => differences.length > 0)
       .map(({ title, line, differences }) => {
         const word = isUpdated ? paint('yellow', 'UPDATED') : paint('red', 'FAIL');
         const head = `${word}  ${file}:${line}  ${paint('bold', terminalText(title))}`;
-        return [head, ...differences.map((difference) => printDifference(file, difference, paint)), ''].join(
-          '\n',
-        );
+        return [
+          head,
+          ...differences.map((difference) => printDifference(file, difference, paint, terminal.columns)),
+          '',
+        ].join('\n');
       }),
   );
   const files = counted(outcomes.length, 'file');
@@ -232,6 +235,7 @@ function printDifference(
   file: string,
   { message, part, line, expected, actual }: LocatedDifference,
   paint: ReturnType<typeof painter>,
+  columns: number | undefined,
 ): string {
   const where = `  ${file}:${line}: ${part === 'whole' ? message : `${message}, ${part}`}`;
   if (expected === undefined || actual === undefined) {
@@ -244,7 +248,7 @@ function printDifference(
     ].join('\n');
   }
   if (!expected.includes('\n') && !actual.includes('\n'))
-    return [where, ...markedLines(expected, actual, paint)].join('\n');
+    return [where, ...markedLines(expected, actual, paint, columns)].join('\n');
   const lines = lineDiff(expected, actual).map(({ sign, text }) => {
     const shown = `    ${sign} ${visible(text)}`;
     return sign === ' ' ? shown : paint(sign === '-' ? 'red' : 'green', shown);
@@ -261,28 +265,38 @@ function sideLines(
   return text.split('\n').map((line) => paint(style, `    ${sign} ${visible(line)}`));
 }
 
-/** Number of characters of a long line around a difference. */
+/** Maximum characters of a long line before and after a difference. */
 const AROUND = 40;
 
-/** Two lines with marks under the differing characters; equal beginnings and ends of long lines are cut. */
-function markedLines(expected: string, actual: string, paint: ReturnType<typeof painter>): readonly string[] {
+/** Characters before a line: its sign, and the spaces around it. */
+const MARGIN = '    - '.length;
+
+/** Two lines with marks under the differing characters, cut around them: equal beginnings and ends to `AROUND`, all to the terminal's width. */
+function markedLines(
+  expected: string,
+  actual: string,
+  paint: ReturnType<typeof painter>,
+  columns: number | undefined,
+): readonly string[] {
   const [one, other] = [Array.from(visible(expected)), Array.from(visible(actual))];
   let start = 0;
   while (start < one.length && start < other.length && one[start] === other[start]) start += 1;
   let end = 0;
   while (end < one.length - start && end < other.length - start && one.at(-1 - end) === other.at(-1 - end))
     end += 1;
-  const from = start > AROUND ? start - AROUND : 0;
+  // A quarter of the line is enough before the difference; an ellipsis stands at each end.
+  const room = columns === undefined ? Infinity : Math.max(8, columns - MARGIN - 2);
+  const from = Math.max(0, start - Math.min(AROUND, Math.floor(room / 4)));
   const cut = (text: readonly string[]): string => {
-    const until = end > AROUND ? text.length - end + AROUND : text.length;
+    const until = Math.min(text.length, text.length - end + AROUND, from + room);
     return `${from > 0 ? '…' : ''}${text.slice(from, until).join('')}${until < text.length ? '…' : ''}`;
   };
   const width = Math.max(1, one.length - end - start, other.length - end - start);
-  const before = start - from + (from > 0 ? 1 : 0);
+  const before = start - from;
   return [
     paint('red', `    - ${cut(one)}`),
     paint('green', `    + ${cut(other)}`),
-    `      ${' '.repeat(before)}${'^'.repeat(width)}`,
+    ' '.repeat(MARGIN + before + (from > 0 ? 1 : 0)) + '^'.repeat(Math.min(width, room - before)),
   ];
 }
 

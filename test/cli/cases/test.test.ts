@@ -110,6 +110,28 @@ test('a case that fails is shown with its line and what differs', async () => {
   });
 });
 
+test.each([
+  ['at the start', 'x'.repeat(300), `${'y'.repeat(280)}${'x'.repeat(20)}`],
+  ['at the end', `${'x'.repeat(290)}end`, `${'x'.repeat(290)}other`],
+  ['in the middle', `${'x'.repeat(200)}${'y'.repeat(9)}${'x'.repeat(90)}`, 'x'.repeat(299)],
+])('a long line that differs %s is cut to the terminal around the place', async (_, expected, actual) => {
+  const text = PASSING.replace(/"data":\{"name":"[^"]*"\}/, `"data":{"name":"${actual}"}`).replace(
+    /^= \{.*\}$/m,
+    `= {"name":"${expected}"}`,
+  );
+  const path = file('long.txt', text);
+  const { out } = await commandRun(['test', path], { columns: 80 });
+  const lines = out.split('\n');
+  const marks = lines.findIndex((line) => /^ +\^+$/.test(line));
+  const shown = lines.slice(marks - 2, marks + 1);
+  expect(shown.filter((line) => line.length > 80)).toEqual([]);
+  const [column, end] = [shown[2]?.indexOf('^') ?? 0, shown[2]?.length];
+  expect(shown[0]?.slice(6, column)).toBe(shown[1]?.slice(6, column));
+  expect(shown[0]?.slice(column, end)).not.toBe(shown[1]?.slice(column, end));
+  // In a file, a line is as long as it is.
+  expect((await commandRun(['test', path])).out).toMatch(/^ +\^{3,}$/m);
+});
+
 test('--update writes the actual result, and keeps comments, requests and bodies that are not checked', async () => {
   const path = file('updated.txt', FAILING);
   const updated = await run(path, '--update');
