@@ -23,7 +23,7 @@ import {
 /** The steps in which V1 responds to every request. */
 const OBSERVING_STEPS: readonly TourStep[] = [
   { title: 'Observe', page: './', play: observe },
-  { title: 'Census', page: './?view=retirement', play: takeCensus },
+  { title: 'Census', page: './?view=clients', play: takeCensus },
   { title: 'Strip', page: './?view=rules', play: strip },
   { title: 'Shadow', page: './?view=rollout', play: shadow },
 ];
@@ -108,21 +108,30 @@ async function shadow(stage: Stage): Promise<readonly string[]> {
     .map(({ path }) => path);
   declareOperation(stage.rulesPath);
   const hash = await reloadRules(stage.serving);
-  const after = total(await compareReads(stage));
+  const all = total(await compareReads(stage));
+  const after = {
+    compared: all.compared - before.compared,
+    different: all.different - before.different,
+    unknown: all.unknown - before.unknown,
+  };
   return [
-    `Each read went to both services, and the client got V1's response. Of ${counted(before.compared, 'read')}, ${count(before.different)} would have been different.`,
+    `The clients read: each read went to both services, and the client got V1's response. ${comparedWords(before)}`,
     ...(missing.length === 0
       ? []
       : [
           `V1 clients would have missed ${listed(missing)}, in a list that the rule book of the tour did not name.`,
         ]),
-    `With ${UNDECLARED_OPERATION} declared (rule book ${hash}), ${count(after.compared - before.compared)} more were compared, and ${count(after.different - before.different)} were different.`,
+    `With ${UNDECLARED_OPERATION} declared (rule book ${hash}), the clients read again. ${comparedWords(after)}`,
     ...(await notCompared(stage, start)),
     classSentence(await admin.report()),
   ];
 }
 
-/** Says how many reads were not compared, and why: a busy gateway skips some. */
+function comparedWords({ compared, different, unknown }: Compared): string {
+  return `Of ${counted(compared + unknown, 'read')}, ${count(compared - different)} would have had the same response from V2, ${count(different)} another one, and ${count(unknown)} could not be compared.`;
+}
+
+/** Says why reads were not compared: a busy gateway skips some. */
 async function notCompared({ admin }: Stage, start: number): Promise<readonly string[]> {
   const reasons = (await admin.entriesAfter(start)).flatMap(({ comparison }) =>
     comparison?.verdict === 'unknown' ? [comparison.why ?? 'unknown'] : [],
@@ -130,10 +139,10 @@ async function notCompared({ admin }: Stage, start: number): Promise<readonly st
   if (reasons.length === 0) return [];
   const others = [...new Set(reasons)].filter((reason) => reason !== 'budget');
   const words = [
-    ...(reasons.includes('budget') ? ['comparing has little time, so that no client waits for it'] : []),
+    ...(reasons.includes('budget') ? ['a busy gateway skips comparisons, so that no client waits'] : []),
     ...others,
   ];
-  return [`${counted(reasons.length, 'read')} could not be compared: ${words.join('; ')}.`];
+  return [`Why some could not be compared: ${words.join('; ')}.`];
 }
 
 type Shadows = Awaited<ReturnType<Stage['admin']['rollout']>>['shadows'];
@@ -176,9 +185,9 @@ const MAX_ROUNDS = 40;
 /** The steps in which requests go to V2. */
 const MIGRATING_STEPS: readonly TourStep[] = [
   { title: 'Canary', page: './?view=rollout', play: canary },
-  { title: 'A fault, and the roll-back', page: './?view=errors', play: fault },
-  { title: 'Migrate', page: './?view=hour', play: migrate },
-  { title: 'Sunset', page: './?view=retirement', play: sunset },
+  { title: 'A fault, and the roll-back', page: './?view=traffic&part=problems', play: fault },
+  { title: 'Migrate', page: './', play: migrate },
+  { title: 'Sunset', page: './?view=clients', play: sunset },
 ];
 
 async function canary(stage: Stage): Promise<readonly string[]> {
@@ -255,7 +264,8 @@ async function sunset(stage: Stage): Promise<readonly string[]> {
     `deprecation: ${day(-30)}\nsunset: { at: ${day(30)}, after: gone, except: [${hash}] }`,
   );
   await reloadRules(stage.serving);
-  const [announced] = await fleet.readInTurn();
+  const reads = await fleet.readInTurn();
+  const announced = reads.filter(({ headers }) => headers.has('sunset'));
   await settle(stage);
   await endV1(stage, day(30), day(-1));
   const refused = await fleet.send(1);
@@ -264,9 +274,9 @@ async function sunset(stage: Stage): Promise<readonly string[]> {
   const served = refused.filter(({ status }) => status < 400);
   const { switchOff, clients } = await admin.report();
   return [
-    `Thirty days before the end, V1 responses announce it: Deprecation: ${headerOf(announced, 'deprecation')}, Sunset: ${headerOf(announced, 'sunset')}.`,
-    `After the sunset, ${counted(gone.length, 'request')} of ${count(clientsOf(gone).length)} clients got 410. ${listed(clientsOf(served))}, which the rule book excepts, got ${counted(served.length, 'response')} as before.`,
-    `The report counts ${count(clients.length)} clients that have used V1: ${switchOff.sentence}`,
+    `Thirty days before the end, ${count(announced.length)} of ${counted(reads.length, 'response')} announce it: Deprecation: ${headerOf(announced[0], 'deprecation')}, Sunset: ${headerOf(announced[0], 'sunset')}.`,
+    `After the sunset, each client sends two requests. ${counted(gone.length, 'request')} of ${count(clientsOf(gone).length)} clients got 410. ${listed(clientsOf(served))}, which the rule book excepts, got ${counted(served.length, 'response')} as before.`,
+    `The report knows ${count(clients.length)} clients of V1, all of them active today: ${switchOff.sentence}`,
   ];
 }
 
@@ -339,7 +349,10 @@ async function playStep(stage: Stage, { title, page, play }: TourStep, number: n
   const sentences = await play(stage);
   const address = new URL(page, adminOrigin).href;
   print(
-    [...sentences.map((sentence) => `  ${sentence}\n`), `  Look at ${paint('cyan', address)}\n\n`].join(''),
+    [
+      ...sentences.map((sentence) => `  ${sentence.replaceAll('\n', '\n  ')}\n`),
+      `  Look at ${paint('cyan', address)}\n\n`,
+    ].join(''),
   );
   await pause(number === TOUR.length ? 'Enter ends the demo.' : 'Enter continues, and Ctrl-C ends the demo.');
 }
