@@ -2190,7 +2190,10 @@ function contentWeight(old: Shape, young: Shape): Weight {
     const share = commonSpellings(old.values, young.values) / most;
     if (share === 0 && isListedAlike(old, young)) return [0.1, 'it has as many values'];
     if (share === 0) return [-0.15, ''];
-    return [0.25 * share, `it has the same values${exact < share ? ', but for case and separators' : ''}`];
+    const form = exact < share ? ', but for case and separators' : '';
+    const all =
+      share === 1 ? 'it has the same values' : `${Math.round(share * most)} of ${most} values are the same`;
+    return [0.25 * share, `${all}${form}`];
   }
   if (old.members.size > 0 || young.members.size > 0) {
     const common = [...old.members.keys()].filter((name) => young.members.has(name)).length;

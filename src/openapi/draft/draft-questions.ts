@@ -308,7 +308,10 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
         .filter((words) => words !== '')
         .join('; ');
       const meanings = 'found' in rule ? [rule.found, ...(rule.others ?? [])] : rule.meanings;
-      const keys = meanings?.map((found) => found && localKey(found));
+      const keys =
+        list === 'query'
+          ? [lines, ...others].map((all) => all.join(' '))
+          : meanings?.map((found) => found && localKey(found));
       const isClear = confidence >= PROPOSED_FROM && others.length === 0 && lines.every(keepsValues);
       const isOpen = 'isOpen' in rule || !isClear;
       return [{ change: change.id, list, on: change.on, at, lines, why, others, keys, isOpen }];
@@ -412,12 +415,14 @@ function isSameMember({ keys: [one] = [] }: AskedRule, { keys: [other] = [] }: A
  * operations than those of the change have other answers about a member, that is a part as well.
  */
 function partsOf(own: readonly AskedRule[], more: readonly AskedRule[]): readonly (readonly AskedRule[])[] {
-  const several = own.filter(({ others }) => others.length > 0).slice(0, MAX_ANSWERED);
+  // Each parameter has an answer: what is true of one filter is not true of all.
+  const isSeveral = ({ others, list }: AskedRule): boolean => others.length > 0 || list === 'query';
+  const several = own.filter(isSeveral).slice(0, MAX_ANSWERED);
   const plain = own.filter((rule) => !several.includes(rule));
   const known = [...several];
   for (const rule of more) {
     const isNew = rule.keys?.[0] !== undefined && !known.some((one) => isSameMember(one, rule));
-    if (rule.others.length > 0 && isNew && known.length < MAX_ANSWERED) known.push(rule);
+    if (isSeveral(rule) && isNew && known.length < MAX_ANSWERED) known.push(rule);
   }
   // Without a part for them, rules with one answer would lose theirs to an answer that only another rule has.
   const isLoose = (rule: AskedRule): boolean =>

@@ -1,6 +1,6 @@
 import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, memberOf, objectIn } from '../description.ts';
-import { ANY_SHAPE, type Shape } from '../shape.ts';
+import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
 import {
   type Evidence,
@@ -14,8 +14,8 @@ import {
 import { conversions } from './conversions.ts';
 import { type NamedShape, separatorIn } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
-import { type MatchedOperation, parametersOf } from './match-operations.ts';
-import { areOtherIdentifiers, plainName } from './names.ts';
+import { hasOtherWord, type MatchedOperation, type OtherWord, parametersOf } from './match-operations.ts';
+import { areOtherIdentifiers, isSameQuery, nameSimilarity, plainName } from './names.ts';
 import { printRule, printValueMap, scalar } from './print-rule-book.ts';
 import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
 
@@ -24,6 +24,7 @@ export function findQueryRenames(
   { named, v1, v2 }: Versions,
   known: readonly ProposedChange[],
 ): readonly ProposedChange[] {
+  const words = named.flatMap(({ pair: { moved } }) => moved?.word ?? []);
   const changes = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
   const gone = new Map<string, GoneParameter>();
   const add = (operation: string, id: string, summary: string, rule: ProposedText): void => {
@@ -42,10 +43,12 @@ export function findQueryRenames(
     const { accepted, rejected } = findRenames(old, young, { nests: [], isRecorded: false });
     const unsure = pair.moved?.doubt === undefined ? undefined : `it holds only if ${operation.id} moved so`;
     const renamed = new Map<string, string>();
+    const asked = new Set<string>();
     const addRename = (from: string, to: string, evidence: Evidence): void => {
       renamed.set(from, to);
-      const texts = renameTexts(from, old, to, young);
+      const texts = renameTexts(from, old, to, young, evidence.doubt !== undefined);
       const others = evidence.doubt === undefined ? [] : [[`{ strip: ${scalar(from)} }`]];
+      if (evidence.doubt !== undefined) asked.add(from);
       const doubt = evidence.doubt ?? unsure;
       add(operation.id, `${to}-parameter`, `The query parameter ${from} becomes ${to}.`, {
         ...evidence,
@@ -75,11 +78,10 @@ export function findQueryRenames(
         const known: GoneParameter = gone.get(name) ?? { on: [], candidates: new Map(), cursor };
         gone.set(name, known);
         known.on.push(operation.id);
-        if (candidate !== undefined)
-          known.candidates.set(candidate.to, {
-            ...candidate,
-            texts: renameTexts(name, old, candidate.to, young),
-          });
+        const likely = likelyNames(name, { old, young }, new Set(renamed.values()), words);
+        for (const one of [...likely, ...(candidate === undefined ? [] : [candidate])])
+          if (!known.candidates.has(one.to))
+            known.candidates.set(one.to, { ...one, texts: renameTexts(name, old, one.to, young, true) });
       }
     }
     const listOf = (version: 'v1' | 'v2', name: string): unknown =>
@@ -103,8 +105,9 @@ export function findQueryRenames(
           list,
         );
       const map = valueMapRule(shape, young.members.get(now)?.shape, now);
-      // A certain map is part of the rename's rule.
-      if (map === undefined || (renamed.has(name) && map.doubt === undefined)) continue;
+      // A certain map, and any map beside a rename that is asked, is part of the rename's rule.
+      const isPart = map?.doubt === undefined || asked.has(name);
+      if (map === undefined || (renamed.has(name) && isPart)) continue;
       const doubt = map.doubt ?? unsure;
       add(operation.id, `${now}-parameter-values`, `The query parameter ${now} has other values.`, {
         ...map,
@@ -115,20 +118,54 @@ export function findQueryRenames(
   return [...[...changes.values()].map(({ change, on }) => ({ ...change, on })), ...goneChanges(gone)];
 }
 
-/** The rules for a renamed parameter of V2, and for its value if the unit, or the case and separators, differ. */
-function renameTexts(from: string, old: Shape, to: string, young: Shape): readonly string[] {
+/** The names that V2 may have for a gone parameter, among those that V1 does not have: the likeliest first. */
+function likelyNames(
+  name: string,
+  { old, young }: { readonly old: Shape; readonly young: Shape },
+  taken: ReadonlySet<string>,
+  words: readonly OtherWord[],
+): readonly (Evidence & { readonly to: string })[] {
+  const shape = old.members.get(name)?.shape ?? ANY_SHAPE;
+  return [...young.members].flatMap(([to, { shape: other }]) => {
+    if (old.members.has(to) || taken.has(to) || becomesCursor(name, to)) return [];
+    const word = words.find((one) => hasOtherWord(name, to, one));
+    const isId = word !== undefined && conversions({ name, shape }, { name: to, shape: other }).length > 0;
+    if (!isCompatible(shape, other) && !isId) return [];
+    const [confidence, evidence] =
+      word !== undefined
+        ? [0.58, `${word.from} may be ${word.to} in V2, as in paths`]
+        : isSameQuery(name, to)
+          ? [0.55, 'both are common names of one parameter']
+          : nameSimilarity(name, to) >= 0.5
+            ? [0.45, 'the names are similar']
+            : [0, ''];
+    return confidence === 0 ? [] : [{ to, confidence, evidence, doubt: 'it may be another one' }];
+  });
+}
+
+/**
+ * The rules for a renamed parameter of V2, and for its value if the unit, or the case and separators, differ; `isAsked` for an answer of a
+ * person, which also has the likely values.
+ */
+function renameTexts(
+  from: string,
+  old: Shape,
+  to: string,
+  young: Shape,
+  isAsked: boolean,
+): readonly string[] {
   const [one, other] = [old.members.get(from)?.shape, young.members.get(to)?.shape];
   const all =
     one === undefined || other === undefined
       ? []
       : conversions({ name: from, shape: one }, { name: to, shape: other });
   // Values that are quoted in a body are plain text here.
-  const converted = all.filter(({ word }) => word === 'scale' || word === 'date');
+  const converted = all.filter(({ word }) => word !== 'quote' && word !== 'unquote');
   const more = converted.length > 0 && { conversions: converted };
   const map = one && valueMapRule(one, other, to);
   return [
     ...printRule({ rule: 'rename', in: [], member: from, to, ...more }),
-    ...(map !== undefined && map.doubt === undefined ? map.texts : []),
+    ...(map !== undefined && (isAsked || map.doubt === undefined) ? map.texts : []),
   ];
 }
 
@@ -291,15 +328,19 @@ function becomesCursor(from: string, to: string): boolean {
   return CURSOR.test(to) && !CURSOR.test(from);
 }
 
-/** One question about all query parameters that V2 does not describe: those of the same operations are one change. */
+/**
+ * The questions about query parameters that V2 does not describe, each with an answer of its own. Those of the same operations are one
+ * change, and all for which V2 has no likely name are one question.
+ */
 function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly ProposedChange[] {
-  const groups = Map.groupBy(gone, ([, { on }]) => on.join(' '));
+  const groups = Map.groupBy(gone, ([, { on, candidates }]) => `${candidates.size > 0} ${on.join(' ')}`);
   let first: string | undefined;
   return [...groups.values()].map((group): ProposedChange => {
     const names = group.map(([name]) => name);
     const id = changeId(`${names.length === 1 ? names[0] : 'query'}-parameter-gone`);
-    const asWith = first;
-    first ??= id;
+    const isAlone = group.some(([, { candidates }]) => candidates.size > 0);
+    const asWith = isAlone ? undefined : first;
+    if (!isAlone) first ??= id;
     return {
       id,
       summary: `V2 does not describe the query parameter${names.length === 1 ? '' : 's'} ${names.join(', ')}.`,
@@ -435,11 +476,12 @@ function valueMapRule(old: Shape, young: Shape | undefined, name: string): Propo
   const pairs = [...(map?.spelled.pairs ?? []), ...(map?.guessed.pairs ?? [])];
   if (map === undefined || pairs.length === 0) return undefined;
   const isGuess = map.guessed.pairs.length > 0;
+  const left = map.left.length === 0 ? '' : `V2 has no value for ${map.left.map(String).join(', ')}`;
   return {
     texts: [printValueMap(pairs, name)],
     confidence: Math.min(map.spelled.confidence, map.guessed.confidence),
     evidence: [...map.spelled.reasons, ...map.guessed.reasons].join('; '),
-    doubt: isGuess ? 'a value that means something else would change' : undefined,
+    doubt: isGuess ? 'a value that means something else would change' : left || undefined,
   };
 }
 
@@ -453,9 +495,9 @@ function isKnown(from: string, to: string, known: readonly ProposedChange[]): bo
   );
 }
 
-/** The name that bodies may give a member, if V2 has a query parameter with that name. */
+/** The name that bodies may give a member, also by another answer, if V2 has a query parameter with that name. */
 function assumedName(name: string, young: Shape, known: readonly ProposedChange[]): string | undefined {
-  const found = known.flatMap(({ rules }) => rules.map((rule) => rule.found));
+  const found = known.flatMap(({ rules }) => rules.flatMap((rule) => [rule.found, ...(rule.others ?? [])]));
   const rename = found.find(
     (rule) => rule.rule === 'rename' && rule.member === name && young.members.has(rule.to),
   );

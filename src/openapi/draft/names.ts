@@ -136,6 +136,29 @@ export function plainName(name: string): string {
 
 const plainNames = new Map<string, string>();
 
+/** Names by which APIs call the same query parameter. */
+const QUERY_NAMES: readonly ReadonlySet<string>[] =
+  `limit perpage pagesize size count maxresults maxitems take top rows itemsperpage resultsperpage
+  q query search searchterm term keyword keywords text filter
+  page pagenumber pageno pageindex
+  offset skip start startindex firstresult
+  sort sortby order orderby ordering
+  fields select only
+  include expand embed with
+  cursor after pagetoken nexttoken startingafter continuationtoken
+  from since after datefrom startdate begin createdafter
+  to until before dateto enddate end createdbefore
+  status state
+  lang language locale`
+    .split('\n')
+    .map((line) => new Set(line.trim().split(' ')));
+
+/** True if APIs call the same query parameter by both names: `per_page` and `limit`. */
+export function isSameQuery(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((name) => wordsOf(name).join(''));
+  return QUERY_NAMES.some((names) => names.has(first ?? '') && names.has(second ?? ''));
+}
+
 /** Words by the number of their group; words of a group exclude each other. */
 const OPPOSITES: ReadonlyMap<string, number> = new Map(
   `start begin end finish|min minimum max maximum|first last|from to until|created updated modified deleted closed|enabled disabled|active inactive

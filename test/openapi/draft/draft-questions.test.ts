@@ -387,7 +387,7 @@ test('an answer holds although one of the changes under its question clashes wit
   const book = { ...drafted, changes };
   const [question] = draftQuestions(book);
   const rulesWith = async (answer: string): Promise<readonly string[]> => {
-    const answered = answeredDraft(book, new Map([[question?.id ?? '', { chosen: [answer] }]]));
+    const answered = answeredDraft(book, new Map([[question?.id ?? '', { chosen: [answer, answer] }]]));
     await bookIn(printRuleBook(answered));
     return printRuleBook(answered)
       .split('\n')

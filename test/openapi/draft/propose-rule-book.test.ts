@@ -5,6 +5,7 @@ import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import { successShape } from '../../../src/openapi/draft/bodies.ts';
 import { Components } from '../../../src/openapi/components.ts';
 import { describedVersions, operationsBelow } from '../../../src/openapi/description.ts';
+import { draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
@@ -1779,3 +1780,79 @@ test.each<
     expect(unmarked.indexOf(rules[0] ?? '')).toBeLessThan(unmarked.indexOf(rules[1] ?? ''));
   },
 );
+
+/** Query parameters of a list in both versions, and the answers to each part of the questions about them. */
+type FilterRow = [what: string, v1: object, v2: object, answers: readonly (readonly string[])[]];
+
+const stateMap = '{ map: { open: opened, shut: closed }, of: state }';
+
+test.each<FilterRow>([
+  [
+    'of common names',
+    { q: text, per_page: integer },
+    { search: text, limit: integer },
+    [
+      ['{ rename: q, to: search }', '{ strip: q }'],
+      ['{ rename: per_page, to: limit }', '{ strip: per_page }'],
+    ],
+  ],
+  [
+    'with other values',
+    { status: { enum: ['open', 'shut', 'gone'] } },
+    { state: { enum: ['opened', 'closed', 'gone'] } },
+    [[`{ rename: status, to: state } ${stateMap}`, '{ strip: status }']],
+  ],
+  [
+    'without a likely name',
+    { q: text, flag: text },
+    { limit: integer },
+    [['{ strip: q }'], ['{ strip: flag }']],
+  ],
+  ['of which V2 has a cursor', { page: integer }, { cursor: text }, [['{ strip: page }']]],
+  ['of another type', { size: integer }, { take: { type: 'boolean' } }, [['{ strip: size }']]],
+  ['of a name that another one has', { q: text, search: text }, { search: text }, [['{ strip: q }']]],
+])('each filter has an answer, a likely name of V2 first: %s', async (_, v1, v2, answers) => {
+  const filtered = (version: string, properties: object): Record<string, unknown> =>
+    described(version, '/things', {
+      get: {
+        operationId: 'list',
+        parameters: Object.entries(properties).map(([name, schema]) => ({
+          name,
+          in: 'query',
+          schema: schema as unknown,
+        })),
+        responses: {},
+      },
+    });
+  const book = await soundDraft(proposeRuleBook(filtered('v1', v1), filtered('v2', v2)));
+  const parts = draftQuestions(book).flatMap((question) => question.parts);
+  expect(
+    parts.map((part) => part.answers.map(({ lines }) => lines.join(' ')).filter((line) => line !== '')),
+  ).toEqual(answers);
+  expect(printRuleBook(book)).not.toContain('it has the same values');
+});
+
+test('a filter for a resource has the word that V2 has for it in paths', async () => {
+  const listed = (version: string, noun: string, name: string, schema: object): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: {
+      [`/api/${version}/${noun}`]: {
+        get: { operationId: `list${noun}`, summary: 'All of them', responses: {} },
+        post: operationWith(`make${noun}`, objectOf({ chip: text, weight: text, coat: text })),
+      },
+      [`/api/${version}/visits`]: {
+        get: { operationId: 'visits', parameters: [{ name, in: 'query', schema }], responses: {} },
+      },
+    },
+  });
+  const book = await soundDraft(
+    proposeRuleBook(
+      listed('v1', 'animals', 'animal_id', integer),
+      listed('v2', 'patients', 'patientId', { ...text, pattern: '^pat_[0-9]+$' }),
+    ),
+  );
+  expect(printRuleBook(book)).toMatch(
+    /- \{ rename: animal_id, to: patientId \}\n.*- \{ prefix: patientId, with: pat_ \}\n.*or instead: - \{ strip: animal_id \}/,
+  );
+});
