@@ -1,4 +1,5 @@
 import type { Status } from '../inspector/api.ts';
+import { beyondVerdict } from '../inspector/conditions.ts';
 import { errorCode } from '../node/files.ts';
 import { jsonText, terminalLines } from '../report/text.ts';
 import { openAdmin, viewIn } from './admin-client.ts';
@@ -45,13 +46,15 @@ function backLines(action: Status['verdict']['action']): readonly string[] {
   return [`${title}: capture-gateway rollout ${request.mode}${share}${operation}`];
 }
 
-/** The verdict, and below it the conditions that make requests fail or may do so. */
+/** The verdict, and below it the other conditions that make requests fail or may do so. */
 export function statusText({ verdict, conditions }: Status, columns: number | undefined): string {
-  const notable = conditions.filter(({ level }) => level === 'bad' || level === 'note');
+  const others = beyondVerdict(verdict, conditions).filter(
+    ({ level }) => level === 'bad' || level === 'note',
+  );
   const lines = [
     verdict.sentence,
     ...backLines(verdict.action),
-    ...(notable.length < 2 ? [] : notable.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`)),
+    ...others.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`),
   ];
   return `${wrapLines(terminalLines(lines.join('\n')), columns, LABEL)}\n`;
 }

@@ -31,6 +31,8 @@
  * | `POST /explain/read` | a pasted text, such as a curl command | `ReadRequests` |
  * | `GET /draft` | `question` (an id) | `DraftView`; only while `try` shows a draft |
  * | `POST /draft/answer` | `AnswerCommand` | `DraftView`; 422 |
+ * | `POST /draft/effect` | `AnswerCommand` | what the answer would change; 422 |
+ * | `POST /draft/judge` | `{"method","target","headers","body"}` | what V2's description has against the request |
  * | `POST /draft/run` | `{"operation"}` | the response to its example; 422 |
  * | `POST /draft/save` | | the files that were written; 422 |
  * | `GET /metrics` | | Prometheus text |

@@ -49,6 +49,8 @@ export interface Condition {
   readonly until?: string;
   /** A command for `POST /rollout` that ends it, and its title. */
   readonly action?: { readonly title: string; readonly request: RolloutRequest };
+  /** Failed requests of a fault that is past: it is over, and the service has responded well since. */
+  readonly past?: number;
   /** True if an earlier condition reports the same fault of a service for the service's operations. */
   readonly isRepeated?: true;
 }
@@ -130,6 +132,9 @@ const SILENT_MS = 3_600_000;
 
 /** Milliseconds for which a condition is reported after its end. */
 const REPORTED_MS = 3_600_000;
+
+/** Milliseconds after the end of trouble from which fewer than {@link RECOVERED} responses show that it is past. */
+const PAST_MS = 600_000;
 
 /** Requests before trouble from which the past of an operation counts as known. */
 const ENOUGH_BEFORE = 20;
@@ -264,10 +269,12 @@ function outageCondition(operations: readonly TroubleNow[], facts: ConditionFact
   };
   const isOver = outage.responded >= RECOVERED || operations.every((one) => one.until !== undefined);
   const since = new Date(outage.since).toISOString();
-  const isServed = operations.every(({ operation }) => facts.isAsked?.('v2', operation) === false);
+  const onV1 = operations.filter(({ operation }) => facts.isAsked?.('v2', operation) === false);
+  const isServed = onV1.length === operations.length;
   return {
     about: 'v2',
     level: 'note',
+    ...(outage.responded >= RECOVERED && onV1.length === 0 ? { past: outage.requests } : {}),
     label: 'V2 did not respond',
     sentence: `${outageWords('v2', outage, isOver)}.${isServed ? ` V1 serves them now. ${contactWords('v2', facts)}` : ''}`,
     place: { view: 'traffic', part: 'problems' },
@@ -357,6 +364,7 @@ function serviceCondition(
       sentence: lately,
       place,
       until: new Date(inARow.since).toISOString(),
+      ...(inARow.requests >= RECOVERED ? { past: failed } : {}),
     };
   if (requests >= ENOUGH && percent >= FAILING)
     return { about, level: 'bad', label: `${name} fails`, sentence: lately, place };
@@ -519,7 +527,14 @@ function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Conditi
     ...(until === undefined
       ? backAction(operation, modeBefore?.(operation))
       : { until: new Date(until).toISOString() }),
+    ...(isRecovered(trouble, now) ? { past: failed } : {}),
   };
+}
+
+/** Whether V2 has responded well to the operation since its trouble was over: V1's responses show nothing about V2. */
+function isRecovered({ until, isBack, recovered = 0 }: TroubleNow, now: number): boolean {
+  if (until === undefined || isBack === true) return false;
+  return recovered >= RECOVERED || (recovered > 0 && now - until >= PAST_MS);
 }
 
 /** Whether the whole operation was in trouble, such as an outage of V2, while its clients were. */
@@ -612,16 +627,18 @@ export function verdictOf(
   conditions: readonly Condition[],
   { requests, lastHour, replicas = 1, since, now }: Seen,
 ): Verdict {
-  const notable = conditions.filter(
+  const all = conditions.filter(
     ({ level, isRepeated }) => (level === 'bad' || level === 'note') && isRepeated !== true,
   );
+  const notable = all.filter(({ past }) => past === undefined);
   const [worst] = notable;
+  const ended = conditions.find(({ about }) => about === 'end');
   if (worst !== undefined) {
     const others = notable.filter(({ level }) => level === worst.level).slice(1);
     const rest = others.length;
     // An unreachable store makes no request fail, so it must not hide conditions that do.
     const hidden = worst.about === 'replicas' ? notable.find(isOfRequests) : undefined;
-    const more = `${rest === 0 ? '' : ` Also: ${others.map(({ label }) => label).join('; ')}.`}${hidden === undefined ? '' : ` ${hidden.sentence}`}`;
+    const more = `${rest === 0 ? '' : ` Also: ${others.map(({ label }) => label).join('; ')}.`}${hidden === undefined ? '' : ` ${hidden.sentence}`}${ended === undefined ? '' : ` ${ended.sentence}`}`;
     return {
       about: worst.about,
       level: worst.level,
@@ -639,26 +656,34 @@ export function verdictOf(
   }
   if (requests === 0)
     return { level: 'unknown', label: 'No request yet', sentence: 'No request yet, so nothing is known.' };
-  const ended = conditions.find(({ about }) => about === 'end');
   const before = ended === undefined ? '' : `${ended.sentence} `;
-  const length = now - since < MINUTE_MS ? 'less than a minute' : lengthWords(now - since);
+  const from = Math.max(since, ...all.map(({ until = '' }) => Date.parse(until) || 0));
+  const length = now - from < MINUTE_MS ? 'less than a minute' : lengthWords(now - from);
   const whose = replicas === 1 ? '' : ` at ${counted(replicas, 'replica')}`;
   const refusals =
     lastHour.refused === 0
       ? ''
       : ` In the last hour V2 refused ${count(lastHour.refused)} of ${counted(lastHour.requests, 'request')}.`;
   const { failed } = lastHour;
-  // A few failures are not trouble of an operation, but "all well" would be wrong.
-  const isAll = failed === 0;
+  // A few failures are not trouble of an operation, but "all well" would be wrong, unless a fault that is past explains them.
+  const isAll = failed <= all.reduce((sum, { past = 0 }) => sum + past, 0);
   const state = isAll
     ? `All well for ${length}${whose}.`
     : `For ${length} no operation has failed more than before${whose}. In the last hour ${counted(failed, 'request')} failed.`;
   return {
     level: 'good',
-    label: isAll ? 'All well' : `${count(failed)} failed in an hour`,
-    sentence: `${before}${state}${refusals}`,
-    since: new Date(since).toISOString(),
+    label: !isAll ? `${count(failed)} failed in an hour` : ended === undefined ? 'All well' : ended.label,
+    sentence: [`${before}${state}`, ...all.map(({ sentence }) => sentence)].join(' ') + refusals,
+    since: new Date(from).toISOString(),
   };
+}
+
+/** The conditions that the verdict's sentence does not contain. */
+export function beyondVerdict(
+  { sentence: verdict }: Pick<Verdict, 'sentence'>,
+  conditions: readonly Condition[],
+): readonly Condition[] {
+  return conditions.filter(({ isRepeated, sentence }) => isRepeated !== true && !verdict.includes(sentence));
 }
 
 function isOfRequests({ about, until }: Condition): boolean {

@@ -301,6 +301,7 @@ function troubleOf(
     ),
     last: Math.max(...reported.map(({ last }) => last), ...watched.flatMap(({ last }) => last ?? [])),
     until,
+    recovered: reported.reduce((sum, one) => sum + (one.recovered ?? 0), 0),
     before,
     evidence: evidenceOf(before, { requests, failed }, rule),
   };

@@ -29,6 +29,8 @@ export interface OperationTrouble {
   readonly since: number;
   readonly last: number;
   readonly until: number | undefined;
+  /** Responses of V2 without a failure since it was over; absent in the facts of an older version. */
+  readonly recovered?: number;
   /** Requests before, to V1 and to V2, and how many of them failed. */
   readonly before: Counts;
   /** The shares that failed before and since it began, evaluated like a canary; `isHarm` is true if that finds more failures. */
@@ -148,6 +150,7 @@ interface Trouble {
   since: number;
   last: number;
   until: number | undefined;
+  recovered: number;
   readonly before: Counts;
   /** Successive requests that V1 served since it began, and the time of the first. */
   row: { requests: number; since: number };
@@ -223,6 +226,7 @@ export class OperationHealth {
     const { trouble } = health;
     if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
     else if (failed) this.judge(health, entry, time);
+    else if (trouble !== undefined) trouble.recovered += 1;
     addToMinute(health, entry, failed, time);
     if (failed) this.reportHarm(operation, health);
   }
@@ -250,7 +254,7 @@ export class OperationHealth {
     trouble.responded = undefined;
     if (before.requests === 0 || responded.failed * before.requests > before.failed * responded.requests)
       return false;
-    Object.assign(trouble, responded.until, { until: responded.since });
+    Object.assign(trouble, responded.until, { until: responded.since, recovered: RECOVERED });
     return true;
   }
 
@@ -354,6 +358,7 @@ export class OperationHealth {
       failures: Failures.of(troubles.map(({ failures }) => failures)),
       last: Math.max(...troubles.map(({ last }) => last)),
       until: lasting.length === 0 ? Math.max(...troubles.map((one) => endOf(one))) : undefined,
+      recovered: Math.min(...troubles.map(({ recovered }) => recovered)),
     };
     return { ...this.troubleOf(operation, sum), clients: reported.map(([client]) => client) };
   }
@@ -375,7 +380,7 @@ export class OperationHealth {
       const { requests, since } = row;
       const failures = Failures.of([row.failures]);
       one.trouble = begun({ kind: 'always', requests, failures, since, before }, time);
-    }
+    } else if (!failed && trouble !== undefined) trouble.recovered += 1;
     if (failed) {
       clients.delete(client);
       clients.set(client, one);
@@ -491,11 +496,11 @@ function watch(
 }
 
 function begun(
-  trouble: Omit<Trouble, 'last' | 'until' | 'row' | 'responded' | 'isReported'>,
+  trouble: Omit<Trouble, 'last' | 'until' | 'recovered' | 'row' | 'responded' | 'isReported'>,
   last: number,
 ): Trouble {
   const row = { requests: 0, since: last };
-  return { ...trouble, last, until: undefined, row, responded: undefined, isReported: false };
+  return { ...trouble, last, until: undefined, recovered: 0, row, responded: undefined, isReported: false };
 }
 
 function sampleOf({ requests, failed }: Counts): { readonly requests: number; readonly failures: number } {
@@ -574,6 +579,7 @@ function goOn(trouble: Trouble, { row }: Judged, entry: Entry, failed: boolean, 
   trouble.requests += 1;
   if (!row.failed && row.requests >= RECOVERED) {
     trouble.until = row.since;
+    trouble.recovered = row.requests;
     trouble.requests -= row.requests;
   }
 }

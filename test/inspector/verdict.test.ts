@@ -523,7 +523,7 @@ describe('the verdict', () => {
           all.see(19, { client: OTHER }).see(1, { ...FAILS, client: ACME });
         return all.see(1, { client: ACME }).see(130).verdict();
       },
-      'note: order_floor_plan failed for acme, and not for others: 5 of 5 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:05:01.000Z. Before that, 0 of 219 of all clients failed.',
+      'good: All well for 2 minutes. order_floor_plan failed for acme, and not for others: 5 of 5 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:05:01.000Z. Before that, 0 of 219 of all clients failed.',
     ],
     [
       'one client of many fails nine of ten requests',
@@ -560,7 +560,7 @@ describe('the verdict', () => {
           .see(20, FAILS)
           .see(60, { client: 'c'.repeat(16) })
           .verdict(),
-      'note: order_floor_plan failed: 20 of 20 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:01.000Z. Before that, 0 of 100 failed.',
+      'good: All well for less than a minute. order_floor_plan failed: 20 of 20 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:01.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'V2 is gone, and V1 has served the clients for a minute',
@@ -695,7 +695,7 @@ describe('the verdict', () => {
               gone: {},
             }),
           ),
-      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has ended since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
+      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has ended since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago. V1 ended at 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose.',
     ],
     [
       'V2 was gone for several operations that V1 serves now, with few requests since',
@@ -741,7 +741,7 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b', 'c']) all.see(50, { operation });
         return all.verdict();
       },
-      'note: V2 did not respond to 30 requests from 2026-11-29T08:05:01.000Z until 2026-11-29T08:05:30.000Z.',
+      'good: All well for less than a minute. V2 did not respond to 30 requests from 2026-11-29T08:05:01.000Z until 2026-11-29T08:05:30.000Z.',
     ],
     [
       'V2 was gone, also for an operation that always failed at times',
@@ -760,7 +760,7 @@ describe('the verdict', () => {
           .see(1, { operation: 'b' })
           .verdict();
       },
-      'note: V2 did not respond to 20 requests from 2026-11-29T08:04:41.000Z until 2026-11-29T08:05:00.000Z.',
+      'good: For 4 minutes no operation has failed more than before. In the last hour 60 requests failed. V2 did not respond to 20 requests from 2026-11-29T08:04:41.000Z until 2026-11-29T08:05:00.000Z.',
     ],
     [
       'some requests fail as ever',
@@ -785,7 +785,7 @@ describe('the verdict', () => {
             .see(1, { ...REFUSED, operation: 'create_client', client });
         return all.verdict();
       },
-      'note: create_client is refused at times: 14 of 56 requests since 2026-11-29T08:31:00.000Z. Before that, 0 of 500 failed. Also: order_floor_plan failed.',
+      'note: create_client is refused at times: 14 of 56 requests since 2026-11-29T08:31:00.000Z. Before that, 0 of 500 failed.',
     ],
     [
       'V1 is gone in observe',
@@ -945,7 +945,41 @@ describe('the verdict', () => {
           .pass(10 * MINUTE)
           .see(5)
           .verdict(),
+      'good: All well for 11 minutes. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'an operation failed, was rolled back to V1, and went forward a moment ago',
+      (all) => all.see(100).see(25, FAILS).see(30, ON_V1).see(5).verdict(),
       'note: order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'an operation failed, was rolled back to V1, and V2 has responded well to it since',
+      (all) => all.see(100).see(25, FAILS).see(30, ON_V1).see(20).verdict(),
+      'good: All well for less than a minute. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'an operation failed, was rolled back to V1, and V2 has responded to the few requests of ten minutes since',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .see(30, ON_V1)
+          .see(2)
+          .pass(10 * MINUTE)
+          .see(1)
+          .verdict(),
+      'good: All well for 11 minutes. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'a fault that is over, after the end of V1',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .see(40)
+          .see(2, { status: 410, failure: 'sunset', verdict: 'refused' })
+          .verdict(rollout({ sunset: '2026-11-29T08:02:45.000Z', gone: {}, brownouts: [], rollbacks: [] })),
+      'good: V1 ended at 2026-11-29T08:02:45.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'a fault that has been over for an hour',
@@ -1002,7 +1036,10 @@ describe('the verdict', () => {
       expected.slice(expected.indexOf(':') + 2),
     ];
     expect(watched.told?.verdict).toMatchObject({ level, sentence });
-    expect(statusText(watched.told ?? expect.fail('told'), undefined).split('\n')[0]).toBe(sentence);
+    const told = watched.told ?? expect.fail('told');
+    const text = statusText(told, undefined);
+    expect(text.split('\n')[0]).toBe(sentence);
+    for (const condition of told.conditions) expect(text.split(condition.sentence).length).toBeLessThan(3);
   });
 
   test.each<[what: string, verdict: (watched: Watched) => Verdict, since: string | undefined]>([

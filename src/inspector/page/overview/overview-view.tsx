@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { HistoryView, Overview, OverviewItem, ProblemsView, Report, State } from '../../api.ts';
-import type { Condition } from '../../conditions.ts';
+import { beyondVerdict, type Condition } from '../../conditions.ts';
 import { useAsked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
 import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
@@ -50,10 +50,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
   const verdict = live?.verdict ?? response.verdict;
   if (verdict === undefined) return <Loading failure={failure} subject="the overview" />;
   const { state, whose: counted, items } = response;
-  // The verdict already contains the worst items.
-  const further = (live?.conditions ?? []).filter(
-    ({ isRepeated, sentence: words }) => isRepeated !== true && !verdict.sentence.startsWith(words),
-  );
+  const further = beyondVerdict(verdict, live?.conditions ?? []);
   const failing = further.filter(({ level, evidence }) => level === 'bad' && evidence !== undefined);
   const problems = [
     ...further.flatMap((condition) => (failing.includes(condition) ? [] : conditionItem(condition))),
