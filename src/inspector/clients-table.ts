@@ -2,6 +2,7 @@ import { CLASSES, CLASS_WORDS, type ClientClass, type ClientReport } from '../re
 import type { Report } from '../report/report.ts';
 import type { ClientTrend, FailedCount } from '../report/tally/client-trends.ts';
 import { DAY_MS } from '../report/tally/time-slots.ts';
+import { NO_KEY } from '../report/text.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 import { type WouldFail, wouldFail } from '../rollout/body-checks.ts';
 
@@ -25,7 +26,7 @@ export interface ClientRow {
   readonly wouldFail?: WouldFail;
   /** Number of its requests that brownouts refused; each of them is a notice to the client. */
   readonly notices: number;
-  /** True if its guide can be made: some of its requests are kept. */
+  /** True if its guide can be made: some of its requests are kept, or in a log file. */
   readonly hasGuide: boolean;
 }
 
@@ -94,6 +95,8 @@ export interface ClientsFacts {
   readonly traces: ReadonlyMap<string, ClientTrace>;
   /** RFC 3339: entries since then are kept; undefined while none is. */
   readonly keptSince: string | undefined;
+  /** True if the gateway writes a log to a file. */
+  readonly hasLog: boolean;
 }
 
 const TREND_DAYS = 14;
@@ -141,7 +144,7 @@ export function clientDetail(facts: ClientsFacts, client: string): ClientDetail 
   };
 }
 
-function rowOf(report: ClientReport, { trendOf, now, keptSince }: ClientsFacts): ClientRow {
+function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: ClientsFacts): ClientRow {
   const { client, name, firstSeen, lastSeen, v1, v2, bodyChecks, brownouts } = report;
   const trend = trendOf(client);
   const today = Math.floor(now / DAY_MS);
@@ -161,7 +164,7 @@ function rowOf(report: ClientReport, { trendOf, now, keptSince }: ClientsFacts):
     ),
     ...(checked.judged === 0 ? {} : { wouldFail: checked }),
     notices: brownouts.reduce((sum, { count }) => sum + count, 0),
-    hasGuide: keptSince !== undefined && lastSeen >= keptSince,
+    hasGuide: client !== NO_KEY && (hasLog || (keptSince !== undefined && lastSeen >= keptSince)),
   };
 }
 

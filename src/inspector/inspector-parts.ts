@@ -14,6 +14,7 @@ import {
   doOperatorWork,
   isLargeWork,
   type OperatorWork,
+  type GuideWork,
   type PlanWork,
   type RunInThread,
 } from './operator-work.ts';
@@ -61,6 +62,8 @@ export interface InspectorParts extends GuardOptions {
   readonly planEnd?:
     | ((work: Omit<PlanWork, 'kind' | 'logFile' | 'ruleFile' | 'program'>) => ReturnType<RunInThread>)
     | undefined;
+  /** Makes the guide of a client from the log file, in the same thread; absent without a file. */
+  readonly loggedGuide?: ((work: Omit<GuideWork, 'kind' | 'logFile'>) => ReturnType<RunInThread>) | undefined;
   /** Returns the rule book of an entry by its hash; undefined once it is no longer in memory. */
   readonly rulesOf: (hash: string) => CompiledRuleBook | undefined;
   /** A message to a thread contains them. */

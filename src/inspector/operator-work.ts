@@ -1,5 +1,6 @@
 import type { HashBody } from '../migrate/judge-digests.ts';
 import type { DecodeBody } from '../migrate/decode-web-body.ts';
+import type { StripProposal } from '../report/census.ts';
 import type { PlanOptions } from '../report/plan/plan.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { KeptExchange } from '../rewrite-log/capture.ts';
@@ -21,6 +22,7 @@ export type OperatorWork =
   | RequestsWork
   | TryWork
   | PlanWork
+  | GuideWork
   | HistoryWork;
 
 /** A request to explain, as the JSON text that the operator sent. */
@@ -83,6 +85,18 @@ export interface PlanWork extends Omit<PlanOptions, 'gaps' | 'avoid' | 'leadDays
   readonly whose?: string | undefined;
 }
 
+/** The guide of one client, from a log file and the rotated files beside it. */
+export interface GuideWork {
+  readonly kind: 'guide';
+  readonly logFile: string;
+  /** Its hash. */
+  readonly client: string;
+  readonly name: string | undefined;
+  readonly ruleBook: RuleBook;
+  /** Members that V2 does not know by the requests of all clients. */
+  readonly strips: readonly StripProposal[];
+}
+
 /** The history of a log file and the rotated files beside it, up to the start of this run. */
 export interface HistoryWork {
   readonly kind: 'history';
@@ -110,6 +124,8 @@ interface WorkParts {
   readonly transform?: ExplainParts['transform'];
   /** Makes plans; absent on platforms without files. */
   readonly plan?: (work: PlanWork) => Promise<OperatorResult>;
+  /** Makes guides from logs; absent on platforms without files. */
+  readonly guide?: (work: GuideWork) => Promise<OperatorResult>;
   /** Reads histories; absent on platforms without files. */
   readonly history?: (work: HistoryWork) => Promise<OperatorResult>;
   /** Monotonic clock, in milliseconds. */
@@ -127,7 +143,8 @@ const BODY_BYTES = 256 * 1024;
 /** True if work is large enough for a thread. */
 export function isLargeWork(work: OperatorWork): boolean {
   // A transform may take long; in a thread, it delays no client.
-  if (work.kind === 'plan' || work.kind === 'history' || work.kind === 'try') return true;
+  if (work.kind === 'plan' || work.kind === 'guide' || work.kind === 'history' || work.kind === 'try')
+    return true;
   if (work.ruleBook?.modules !== undefined) return true;
   if (work.kind === 'requests') return work.exchanges.some((one) => keptBytes(one) > 0);
   return (work.kind === 'explain' ? work.text.length : keptBytes(work)) >= LARGE_BYTES;
@@ -152,6 +169,10 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
   if (work.kind === 'plan') {
     if (parts.plan === undefined) throw new Error('there is no log to plan from');
     return parts.plan(work);
+  }
+  if (work.kind === 'guide') {
+    if (parts.guide === undefined) throw new Error('there is no log to read');
+    return parts.guide(work);
   }
   if (work.kind === 'history') {
     if (parts.history === undefined) throw new Error('there is no log to read');

@@ -46,6 +46,7 @@ function factsOf(count: number): ClientsFacts {
     now: NOW,
     trendOf: (client) => trends.of(client),
     traces: new Map([[hashOf(3), { userAgents: ['okhttp/4.9'], addresses: ['192.0.2.7'] }]]),
+    hasLog: false,
     keptSince: new Date(NOW - DAY).toISOString(),
   };
 }
@@ -85,6 +86,16 @@ describe('the table of clients', () => {
       const inTrend = row.trend.reduce((sum, { requests }) => sum + requests, 0);
       expect(inTrend).toBe(Array.from({ length: n }, (_, at) => at % 20).filter((day) => day < 14).length);
     }
+  });
+
+  test('a client has a guide if some of its requests are kept or logged, requests without a key have none', () => {
+    const rowsOf = (more: Partial<ClientsFacts>): readonly boolean[] =>
+      clientsTable({ ...facts, ...more }, { ...QUERY, limit: 3 }).rows.map(({ hasGuide }) => hasGuide);
+    expect(rowsOf({ keptSince: undefined })).toEqual([false, false, false]);
+    expect(rowsOf({ keptSince: undefined, hasLog: true })).toEqual([true, true, true]);
+    const [first] = facts.report.clients;
+    const report = { ...facts.report, clients: first === undefined ? [] : [{ ...first, client: '-' }] };
+    expect(rowsOf({ report, hasLog: true })).toEqual([false]);
   });
 
   test('one client has its operations, with the failures of each, and its traces', () => {

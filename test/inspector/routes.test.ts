@@ -1,8 +1,11 @@
 import { execFile } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type {
+  ClientsTable,
   EntriesPage,
   EntryDetail,
   Explanation,
@@ -13,8 +16,13 @@ import type {
   SeriesView,
   State,
 } from '../../src/inspector/api.ts';
+import { Guide } from '../../src/report/guide/guide.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { MemoryState } from '../../src/rollout/shared-state.ts';
 import { type Inspected, inspected } from '../support/inspected.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
+import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
 
 const ORDER = '{"data":{"property":{"suburb":"Secretville","latitude":-33.25}}}';
@@ -262,6 +270,32 @@ describe('the other routes', () => {
     expect(await as('/report?client=zz&guide', '*/*')).toContain('no-client');
   });
 
+  test('/report has the guide of a client from before the start from the log file, as the command does', async () => {
+    const log = join(temporaryFolder('logged-guide'), 'rewrite.log');
+    const client = '3fa94c1d0e5b7a21';
+    const entries = [0, 1, 2].map((n) => ({
+      ...sampleEntry(n, Date.now() - 3_600_000),
+      client,
+      operation: 'order_floor_plan',
+      path: '/api/v1/orders/floor_plans',
+    }));
+    writeFileSync(log, entries.map((entry) => entryLine(entry)).join(''));
+    const gateway = await inspected({ 'log-file': log });
+    const guide = new Guide(client);
+    for (const entry of entries) guide.add(entry);
+    const { ruleBook } = await compiledShippedRuleBook();
+    expect(await gateway.readJson(`/report?client=${client}&format=json`)).toEqual(
+      JSON.parse(JSON.stringify(guide.document(ruleBook, undefined, ruleBook.hash))),
+    );
+    expect((await gateway.readJson<ClientsTable>('/clients/table')).rows).toMatchObject([{ hasGuide: true }]);
+    // A client of this run has requests that the log may not have yet.
+    await gateway.post('/clients', '{"data":{}}', { authorization: 'Bearer a-key' });
+    await gateway.entry();
+    const { rows } = await gateway.readJson<ClientsTable>('/clients/table');
+    const own = rows.find((row) => row.client !== client)?.client ?? '';
+    expect(await gateway.readJson(`/report?client=${own}&format=json`)).toMatchObject({ requests: 1 });
+  });
+
   test('/report has no guide for a hash that fits no client or several, and says where it looked', async () => {
     const alone = await withOrders(1);
     await alone.post('/clients', '{"data":{}}', { authorization: 'Bearer other-key' });
@@ -278,7 +312,7 @@ describe('the other routes', () => {
     for (const client of ['zz', ''])
       expect(await detail(alone, client)).toBe('No single client with recent V1 requests matches.');
     expect(await detail(replica, 'zz')).toBe(
-      'No single client with recent V1 requests to this replica matches; a guide is made from the requests that one replica keeps.',
+      'No single client with recent V1 requests to this replica matches; a guide is made from the requests that one replica keeps, or has in its log.',
     );
   });
 

@@ -32,6 +32,7 @@ async function clientsFacts(parts: InspectorParts): Promise<ClientsFacts> {
     trendOf: (client) => trends.of(client),
     traces: traces.all,
     keptSince: ring.at(ring.oldest)?.time,
+    hasLog: parts.loggedGuide !== undefined,
   };
 }
 

@@ -431,23 +431,32 @@ function refusedRuleBook(
   };
 }
 
-/** The guide for one client, from the entries still in the ring. */
+/** The guide for one client, from the entries still in the ring, or from the log file if that has more. */
 async function guideOf(
-  client: string,
-  { view, rules, names, totals }: InspectorParts,
+  given: string,
+  { view, rules, names, totals, loggedGuide }: InspectorParts,
 ): Promise<GuideDocument | undefined> {
-  const guide = await clientGuide(client.toLowerCase(), view.ring, pause);
-  const [only] = guide.clients;
-  if (only === undefined || guide.clients.length > 1) return undefined;
+  const guide = await clientGuide(given.toLowerCase(), view.ring, pause);
+  const [client = guide.client, ...others] = guide.clients;
+  if (others.length > 0) return undefined;
   const { ruleBook } = rules().current;
   const { tally } = await totals.tally(pause);
   const { strips } = tally.census.result(undefined, ruleBook);
-  return guide.document(ruleBook, names().get(only), ruleBook.hash, strips);
+  const name = names().get(client);
+  const isWhole = guide.requests >= (totals.client(client)?.v1.count ?? 0);
+  const logged = isWhole
+    ? undefined
+    : await loggedGuide?.({ client, ruleBook, name, strips }).catch(() => undefined);
+  if (logged?.status === 200) {
+    const document: GuideDocument = JSON.parse(new TextDecoder().decode(logged.bytes));
+    if (document.requests > guide.requests) return document;
+  }
+  return guide.requests === 0 ? undefined : guide.document(ruleBook, name, ruleBook.hash, strips);
 }
 
 function noGuide({ totals }: InspectorParts): string {
   if (totals.coverage().kind === 'gateway') return 'No single client with recent V1 requests matches.';
-  return 'No single client with recent V1 requests to this replica matches; a guide is made from the requests that one replica keeps.';
+  return 'No single client with recent V1 requests to this replica matches; a guide is made from the requests that one replica keeps, or has in its log.';
 }
 
 function acceptedFormat(accept: string): 'json' | 'csv' | 'md' {

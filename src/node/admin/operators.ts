@@ -310,6 +310,10 @@ function inspectorParts(
               program: parts.program,
               ...work,
             }),
+    loggedGuide:
+      logFile === undefined
+        ? undefined
+        : (work) => state.planThread.run({ kind: 'guide', logFile: resolve(logFile), ...work }),
     rulesOf: (hash) => books.get(hash),
     limits,
     decode: gateway.parts.decode,

@@ -15,7 +15,7 @@ const UNPACKED = 4;
 export async function readNewest(
   logFile: string,
   most: number,
-  lines: LineTally,
+  lines: Pick<LineTally, 'begin' | 'add'>,
 ): Promise<{ readonly bytesRead: number; readonly isWhole: boolean }> {
   const { parts, bytesRead, isWhole } = await newestParts([logFile, ...(await rotatedLogs(logFile))], most);
   for (const { file, start } of parts) {

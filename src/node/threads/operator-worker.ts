@@ -29,6 +29,7 @@ async function respond(work: OperatorWork): Promise<void> {
     transform: transforms.run,
     // Loaded on demand, because few operators plan.
     plan: async (plan) => (await import('../log/plan-of-log.ts')).planOfLog(plan),
+    guide: async (guide) => (await import('../log/guide-of-log.ts')).guideOfLog(guide),
     history: async (history) => (await import('../log/history-of-log.ts')).historyOfLog(history),
     now,
     pause,

@@ -126,11 +126,12 @@ const REMEDIES: ReadonlyMap<string, string> = new Map([
 export class Guide {
   /** The client hash or a prefix of it: other clients' entries do not count. */
   readonly client: string;
+  /** V1 requests that were examined. */
+  requests = 0;
   private readonly calls = new Map<string, CallGuide>();
   private readonly mistakes = new Map<string, Mistake>();
   private clientHashes = new Set<string>();
   private readonly dryRuns = new BodyCheckCounts();
-  private requests = 0;
   private first = '';
   private latest = '';
   private omitted = 0;

@@ -328,17 +328,23 @@ function clientRows(
             )
           : count(notices)}
       </td>
-      <td class="guides" data-label="Guide">
-        <NewTab href={`${href}html`} label={`Guide: migration of ${who}`}>
-          Guide
-        </NewTab>{' '}
-        <a
-          href={`${href}eml`}
-          aria-label={`Mail to the owner of ${who}, as a file`}
-          title="A message for a mail program"
-        >
-          Mail
-        </a>
+      <td class={classes('guides', !row.hasGuide && 'none')} data-label="Guide">
+        {row.hasGuide ? (
+          <>
+            <NewTab href={`${href}html`} label={`Guide: migration of ${who}`}>
+              Guide
+            </NewTab>{' '}
+            <a
+              href={`${href}eml`}
+              aria-label={`Mail to the owner of ${who}, as a file`}
+              title="A message for a mail program"
+            >
+              Mail
+            </a>
+          </>
+        ) : (
+          '–'
+        )}
       </td>
     </tr>
   );
