@@ -11,7 +11,7 @@ import {
   templateOf,
 } from '../description.ts';
 import { ANY_SHAPE, type MemberShape, type Shape, shapeOf, withAnnotations } from '../shape.ts';
-import { singular, wordsOf } from './names.ts';
+import { plainName, singular, wordsOf } from './names.ts';
 
 /** The form of a body: JSON, or the fields of a form, whose values are texts. */
 export type BodyForm = 'json' | 'form' | 'multipart';
@@ -119,7 +119,9 @@ export function resourceIn(described: DescribedOperation, components: Components
   const data = response.members.get('data')?.shape;
   if (data !== undefined) return { at: 'data', shape: data.element ?? data, response };
   if (response.element !== undefined) return { at: '', shape: response.element, response };
-  const lists = listsIn(response);
+  // A list of the path's name is the content, also if it has messages or links.
+  const named = listsOfPath(response, described);
+  const lists = named.length === 1 ? named : listsIn(response);
   const [list] = lists;
   const isCollection = described.method === 'GET' && !described.rest.endsWith('}');
   if (isCollection && lists.length === 1 && list !== undefined && isContent(list[0], response, described))
@@ -127,13 +129,13 @@ export function resourceIn(described: DescribedOperation, components: Components
   const [only, ...more] = [...response.members].filter(([name]) => !isAside(name));
   // An envelope has the name of the path's resource, `{"ticket": {…}}` of `/tickets/{no}`, or a general one.
   const isEnvelope = only !== undefined && more.length === 0 && only[1].shape.members.size > 0;
-  const named = only === undefined ? '' : wordsOf(only[0]).map(singular).join('');
+  const envelope = only === undefined ? '' : wordsOf(only[0]).map(singular).join('');
   if (
     isEnvelope &&
-    (ENVELOPES.has(named) ||
+    (ENVELOPES.has(envelope) ||
       (templateOf(described) ?? described.rest)
         .split('/')
-        .some((segment) => wordsOf(segment).map(singular).join('') === named))
+        .some((segment) => wordsOf(segment).map(singular).join('') === envelope))
   )
     return { at: only[0], shape: only[1].shape, response };
   return response.members.size > 0 ? { at: '', shape: response, response } : undefined;
@@ -141,9 +143,18 @@ export function resourceIn(described: DescribedOperation, components: Components
 
 /** The lists of objects in a response, without those of errors and of links to other pages. */
 export function listsIn(response: Shape): readonly (readonly [name: string, member: MemberShape])[] {
-  return [...response.members].filter(
-    ([name, { shape }]) => (shape.element?.members.size ?? 0) > 0 && !isAside(name),
-  );
+  return objectLists(response).filter(([name]) => !isAside(name));
+}
+
+/** The lists of objects in a response that have the name of the path's last word. */
+function listsOfPath(response: Shape, described: DescribedOperation): ReturnType<typeof listsIn> {
+  const path = (templateOf(described) ?? described.rest).split('/');
+  const last = plainName(path.findLast((part) => part !== '' && !part.startsWith('{')) ?? '');
+  return objectLists(response).filter(([name]) => plainName(name) === last);
+}
+
+function objectLists(response: Shape): ReturnType<typeof listsIn> {
+  return [...response.members].filter(([, { shape }]) => (shape.element?.members.size ?? 0) > 0);
 }
 
 function isAside(name: string): boolean {

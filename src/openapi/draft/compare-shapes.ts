@@ -311,7 +311,10 @@ function targetsOf(found: FoundRule): readonly Path[] {
   return found.rule === 'default' ? [[...found.in, found.member]] : [];
 }
 
-/** The findings without defaults of members that another one may move there: the default is another answer to that one. */
+/**
+ * The findings without defaults of members that another one may move there, because the default is another answer to that one, and without
+ * answers that give a member of V2 to a second one of V1.
+ */
 function withFilled(findings: readonly Finding[]): readonly Finding[] {
   const defaults = new Map(
     findings.flatMap(({ found }) =>
@@ -321,12 +324,17 @@ function withFilled(findings: readonly Finding[]): readonly Finding[] {
   const defaultAt = ({ found }: Finding): FoundRule | undefined =>
     found.rule === 'move' ? defaults.get(pathText([...found.in, ...found.to])) : undefined;
   const filled = new Set(findings.map(defaultAt));
+  const taken = new Set(
+    findings.filter(isProposed).flatMap(({ found }) => targetsOf(found).map((at) => pathText(at))),
+  );
+  const isFree = (rule: FoundRule): boolean => !targetsOf(rule).some((at) => taken.has(pathText(at)));
   return findings
     .filter(({ found }) => !filled.has(found))
     .map((finding) => {
       const { others = [] } = finding;
       const further = defaultAt(finding);
-      return further === undefined ? finding : { ...finding, others: [...others, further] };
+      const offered = [...others.filter(isFree), ...(further === undefined ? [] : [further])];
+      return finding.others === undefined && offered.length === 0 ? finding : { ...finding, others: offered };
     });
 }
 
@@ -891,7 +899,8 @@ function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, lev
   if (!(isResponse ? fitsInto(other, one) : fitsInto(one, other)))
     compare('it is', typeWords(one), typeWords(other));
   compareBoth('its format is', one.format, other.format);
-  compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
+  if (!isSameName(old.name, young.name))
+    compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
   // The description of an object is about all of its members.
   if (one.members.size === 0 && other.members.size === 0)
     compareBoth('the unit in its description is', textUnits(one), textUnits(other));
@@ -1279,13 +1288,16 @@ function addLookup([found, ...others]: readonly FoundRule[], old: Path, work: Wo
   addFinding({ found, confidence: 0.5, evidence, doubt, others, old }, work);
 }
 
+/** Minimum likeness of two names for a place to be a likely one. */
+const LIKE_NAME = 0.6;
+
 /** True if the name of a place suggests that a member may be there; its type alone does not. */
 function isLikelyPlace(name: string, shape: Shape, place: Path): boolean {
   const [last = ''] = place.slice(-1);
   return (
     isRelatedName(place.join('_'), name) ||
     (last !== 'id' && isRelatedName(last, name)) ||
-    nameSimilarity(last, name) >= 0.6 ||
+    nameSimilarity(last, name) >= LIKE_NAME ||
     // A member of an object may have moved beside the object, or into one with a similar name. Any object has an `id`.
     (shape.members.has(last) && (place.length === 1 || isRelatedName(place.slice(0, -1).join('_'), name))) ||
     singularName(last) === singularName(name)
@@ -1443,10 +1455,11 @@ function possiblePlaces(name: string, shape: Shape, place: GonePlace, work: Work
   const places = work.places.of(own, work.isResponse === true ? ANY_SHAPE : shape);
   // In responses, a guess by types alone does not restore a lost value.
   const named = work.isResponse === true ? places.filter((at) => isLikely(name, shape, at, path)) : places;
-  if (named.length > 0) return named;
+  // A similar name of another type may be that of another member.
+  if (named.some((at) => rulesInto(name, shape, at, place, work).length > 0)) return named;
   const { alike, likely, others } = newMembers(name, shape, place);
-  const found = work.isResponse === true ? likely : [...alike, ...others];
-  return found.map((at) => [...path, ...at]);
+  const found = (work.isResponse === true ? likely : [...alike, ...others]).map((at) => [...path, ...at]);
+  return [...named, ...found.filter((at) => !named.some((one) => isSamePath(one, at)))];
 }
 
 /** True if the name of a place suggests that a member of the object at `path` may be there. */
@@ -1486,7 +1499,11 @@ function newMembers(gone: string, shape: Shape, { v1, v2, path, taken, candidate
   const isWorded = (at: Path): boolean => isRelatedName(at.join('_'), gone);
   const [alike, rest] = [all.filter(isWorded), all.filter((at) => !isWorded(at))];
   const linked = rest.filter(isLinked);
-  const others = rest.filter((at) => !isLinked(at) && !belongsToAnother(gone, shape, at, place));
+  const sharesValues = (at: Path): boolean =>
+    commonSpellings(shape.values, shapeAt(v2, at)?.values ?? []) > 0;
+  const others = rest
+    .filter((at) => !isLinked(at) && !belongsToAnother(gone, shape, at, place))
+    .toSorted((one, other) => Number(sharesValues(other)) - Number(sharesValues(one)));
   const found = {
     alike: [...alike, ...linked],
     others,
@@ -1501,6 +1518,13 @@ function isLinkedShape(old: Shape, young: Shape): boolean {
   return (
     (old.text !== '' && old.text === young.text) ||
     (formatOf(old) !== '' && formatOf(old) === formatOf(young))
+  );
+}
+
+/** True for lists and objects: one may have become the other, as coordinates did that were a list, or texts that have names now. */
+function areContainers(one: Shape, other: Shape): boolean {
+  return [one, other].every(
+    ({ types }) => types.size > 0 && [...types].every((type) => type === 'array' || type === 'object'),
   );
 }
 
@@ -1521,6 +1545,8 @@ function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 
   const [old, young] = [v1.members.get(gone)?.shape, shapeAt(v2, at)];
   if (old === undefined || young === undefined) return undefined;
   if (old.text !== '' && old.text === young.text) return 'the descriptions are equal';
+  if (v1.kinds?.property === gone && v2.kinds?.property === at.join('.'))
+    return 'both tell the kinds of the object apart';
   const format = formatOf(old);
   if (format === '' || format !== formatOf(young)) return undefined;
   const before = [...v1.members].filter(
@@ -1579,12 +1605,18 @@ function takingMembers(
     const isOther = before !== undefined && isAnotherValue(before, member.shape);
     if (before !== undefined && before.members.size === 0 && !isOther) return [];
     const isNew = (before === undefined || isOther) && use === undefined;
-    const isOfType = !shape.isDeprecated && isCompatible(shape, member.shape);
+    const isOfType =
+      !shape.isDeprecated && (isCompatible(shape, member.shape) || areContainers(shape, member.shape));
     const isListOfIt =
       member.shape.element !== undefined &&
       (singularName(name) === singularName(gone) || isLinkedShape(shape, member.shape)) &&
       isCompatible(shape, member.shape.element);
-    const own = isNew && (isOfType || isListOfIt || isAlike(gone, name)) ? [at] : [];
+    const isConverted =
+      isIdentifier(gone) &&
+      isIdentifier(name) &&
+      nameSimilarity(gone, name) >= LIKE_NAME &&
+      conversions({ name: gone, shape }, { name, shape: member.shape }).length > 0;
+    const own = isNew && (isOfType || isListOfIt || isConverted || isAlike(gone, name)) ? [at] : [];
     const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, taken };
     return [...own, ...takingMembers(gone, shape, inside, [...around, v2.members], allowance)];
   });
@@ -2118,8 +2150,12 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
   // A text is no date or key of which nothing else tells that it is the same.
   if (doubt === NO_LINK && old.shape.format !== young.shape.format)
     return { confidence: 0, evidence: '', doubt: undefined };
-  return { confidence: Math.max(0, Math.min(0.99, confidence)), evidence, doubt };
+  const least = isSameName(old.name, young.name) ? SAME_NAME : 0;
+  return { confidence: Math.max(least, Math.min(0.99, confidence)), evidence, doubt };
 }
+
+/** The confidence in a name that differs in case and separators only, whatever else differs. */
+const SAME_NAME = 0.75;
 
 /** True if one member cannot be the other: its unit is of another kind, or no rule converts it, or only one of the two is an identifier. */
 function isOther(old: NamedShape, young: NamedShape): boolean {

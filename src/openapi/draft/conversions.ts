@@ -18,6 +18,11 @@ const UNITS: ReadonlySet<string> = new Set(
 /** Words that indicate a unit only at the end of a name. */
 const SHORT_UNITS: ReadonlySet<string> = new Set('s m h d g b c f k l t v w min in us ns hz'.split(' '));
 
+/** Words before `in` that make it inches: `opt_in` and `checked_in` have no unit. */
+const DIMENSIONS: ReadonlySet<string> = new Set(
+  'length width height depth size distance radius diameter thickness'.split(' '),
+);
+
 /** The unit for each of these words. */
 const SAME_UNITS: ReadonlyMap<string, string> = new Map(
   Object.entries({
@@ -60,7 +65,7 @@ export function unitsIn(text: string): string {
   const words = wordsOf(text);
   const last = words.at(-1) ?? '';
   const units = words.filter((word) => UNITS.has(word));
-  if (SHORT_UNITS.has(last)) units.push(last);
+  if (SHORT_UNITS.has(last) && (last !== 'in' || DIMENSIONS.has(words.at(-2) ?? ''))) units.push(last);
   return [...new Set(units.map((unit) => SAME_UNITS.get(unit) ?? unit))].toSorted().join(', ');
 }
 
@@ -109,11 +114,7 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
   // Values of another enumeration are mapped.
   if (isListedAlike(one, other) && !other.values.some((value) => written.has(String(value)))) return [];
   const [before, after] = [one, other].map(({ types }) => [...types].join(' '));
-  const isWhole = after === 'integer';
-  const [from, to] = [
-    FORMS.get(one.format),
-    FORMS.get(other.format) ?? (isWhole && isTime(young) ? 'epoch' : undefined),
-  ];
+  const [from, to] = [timeForm(old, other), timeForm(young, one)];
   if (from !== undefined && to !== undefined && from !== to)
     return [{ word: 'date', options: [['from', from] as const, ['to', to] as const] }];
   const [listed] = listForms(old, young);
@@ -124,13 +125,15 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
     return [scaleBy(100, old, young)];
   if (isNumber(one) && after === 'number' && isMinor(old) && !isMinor(young))
     return [scaleBy(0.01, old, young)];
+  // A text of a format is not a number in quotes.
+  if ([one, other].some(({ format }) => format !== '')) return [];
   if ((before === 'integer' || before === 'number') && after === 'string') {
     const prefix = patternPrefix(String(keywordIn(other.constraints, 'pattern')));
     const quote: Conversion = { word: 'quote', options: [] };
     if (isMinor(old) && !isMinor(young)) return [scaleBy(0.01, old, young), quote];
     return prefix === undefined ? [quote] : [quote, { word: 'prefix', options: [['with', prefix]] }];
   }
-  if (before !== 'string' || !isWhole || from !== undefined) return [];
+  if (before !== 'string' || !isNumber(other)) return [];
   const unquote: Conversion = { word: 'unquote', options: [] };
   return isMinor(young) && !isMinor(old) ? [unquote, scaleBy(100, old, young)] : [unquote];
 }
@@ -261,8 +264,14 @@ function unitsOf({ name, shape }: NamedShape): readonly string[] {
   return [unitsIn(name), textUnits(shape)].flatMap((units) => units.split(', '));
 }
 
-function isTime(named: NamedShape): boolean {
-  return unitsOf(named).includes('epoch');
+/** How a value writes a time; undefined if it is none. A whole number that is a time in the other version is one as well. */
+function timeForm(named: NamedShape, other: Shape): string | undefined {
+  const { shape } = named;
+  if (!shape.types.has('integer') || shape.types.size > 1) return FORMS.get(shape.format);
+  const units = unitsOf(named);
+  if (!units.includes('epoch') && (other.format !== 'date-time' || units.some((unit) => unit !== '')))
+    return undefined;
+  return units.includes('ms') ? 'epoch-ms' : 'epoch';
 }
 
 /** The value of a keyword in the text of constraints. */
@@ -349,7 +358,7 @@ function ofObjects(value: Shape | undefined, object: Shape, words: readonly stri
   return fitting
     .toSorted(
       ([one, { required }], [other, { required: isNeeded }]) =>
-        rank(one) - rank(other) || needed(required) - needed(isNeeded),
+        needed(required) - needed(isNeeded) || rank(one) - rank(other),
     )
     .slice(0, MAX_FITTING)
     .map(([name]) => ({ word: 'list', options: [['of', name]] }));

@@ -13,7 +13,7 @@ import type { Shape } from '../shape.ts';
 import { bestPairs } from './best-pairs.ts';
 import { type FoundResource, isListed, listsIn, requestShape, resourceIn, successShape } from './bodies.ts';
 import { patternPrefix } from './conversions.ts';
-import { areOtherIdentifiers, isRelatedName, singular, wordsOf } from './names.ts';
+import { areOtherIdentifiers, isRelatedName, isSameName, plainName, singular, wordsOf } from './names.ts';
 
 /** An operation in both versions. */
 export interface MatchedOperation {
@@ -454,7 +454,7 @@ function shapesFit(one: Shape | undefined, other: Shape | undefined, share: numb
 
 /** The names of the members of the object in a body. */
 function innerNames(shape: Shape): readonly string[] {
-  return [...innerShape(shape).members.keys()].map((name) => wordsOf(name).join(''));
+  return [...innerShape(shape).members.keys()].map(plainName);
 }
 
 /** The object in a body: the body itself, its only object, or an element of its only list of objects. */
@@ -603,6 +603,12 @@ interface LikelyMove {
 const CHOSEN_WEIGHT = 1;
 
 const SAME_ID = 'both have the same operationId';
+const SIMILAR_ID = 'their operationIds differ in case and separators only';
+
+function haveIdInOtherCase(v1: DescribedOperation, v2: DescribedOperation): boolean {
+  const [id, other] = [v1, v2].map(({ operation }) => operation['operationId']);
+  return typeof id === 'string' && typeof other === 'string' && isSameName(id, other);
+}
 
 /** The evidence for an operation of V2 that is not proven to be one of V1; undefined if it is too weak. */
 function likelyMove(
@@ -619,21 +625,15 @@ function likelyMove(
   };
   const isSameMethod = v1.method === v2.method;
   if (!isSameKind(v1.method, v2.method)) {
-    const isSameId =
-      v1.operation['operationId'] !== undefined &&
-      v1.operation['operationId'] === v2.operation['operationId'];
     const areWrites = [v1.method, v2.method].every((method) => WRITES.has(method));
-    if (!isSameId && !(areWrites && plainPath(v1) === plainPath(v2))) return undefined;
+    if (!haveIdInOtherCase(v1, v2) && !(areWrites && plainPath(v1) === plainPath(v2))) return undefined;
   }
   const word = otherWord(v1, v2);
   const known = word && byKey.get(wordKey(word));
   const mentioned = [...(ofOld.get(v1) ?? []), ...(ofYoung.get(v2) ?? [])];
   const query = queryMove(v1, v2, versions);
-  if (
-    v1.operation['operationId'] !== undefined &&
-    v1.operation['operationId'] === v2.operation['operationId']
-  )
-    weigh(4, SAME_ID);
+  const isSameId = haveIdInOtherCase(v1, v2);
+  if (isSameId) weigh(4, v1.operation['operationId'] === v2.operation['operationId'] ? SAME_ID : SIMILAR_ID);
   else if (areNamedAlike(v1, v2) || mentioned.some((one) => areNamedAlike(v1, v2, one)))
     weigh(2, 'their names or summaries say the same');
   const isNamedAlike = likeness > 0;
@@ -655,7 +655,6 @@ function likelyMove(
   const target = query ?? withParameters(v2, v1, versions);
   if (target === undefined || likeness < ASKED_FROM) return undefined;
   // Even if summaries agree, an operation on a list is not one on an element.
-  const isSameId = reasons[0] === SAME_ID;
   if (!isSameId && differInList(v1, v2, versions)) return undefined;
   // Where several paths say `orders` for `fulfillmentOrders`, the bodies may be entirely new.
   const isSameNoun = known !== undefined && known.pairs.length > 1 && isRelatedName(known.from, known.to);

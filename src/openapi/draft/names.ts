@@ -20,9 +20,22 @@ export function singular(word: string): string {
   return isPlural(word) ? word.slice(0, -1) : word;
 }
 
-/** The common stem of a word and its plural: `sizes` may belong to `size` or to `siz`, which its ending does not show. */
+/** Common short forms of words in names. */
+const SHORT_FORMS: ReadonlyMap<string, string> = new Map(
+  `amt amount|desc description|descr description|nm name|cd code|qty quantity|addr address|num number|nbr number|nr number|dt date|cust customer
+  acct account|tel telephone|msg message|ref reference|org organization|organisation organization|img image|lang language|pwd password
+  cfg config|ts timestamp|lat latitude|lon longitude|lng longitude|dept department|mgr manager|txn transaction|tx transaction|pmt payment
+  ctry country|curr currency|ccy currency|bal balance|avg average|pct percent|idx index|len length|src source|dest destination|attr attribute
+  param parameter|prev previous|seq sequence|ver version|freq frequency|cat category`
+    .split(/[|\n]/)
+    .map((pair) => pair.trim().split(' '))
+    .flatMap(([short = '', long = '']) => [[short, long] as const]),
+);
+
+/** The common stem of a word, its plural and its short form: `sizes` may belong to `size` or to `siz`, which its ending does not show. */
 function stem(word: string): string {
-  const one = singular(word);
+  const short = singular(word);
+  const one = SHORT_FORMS.get(short) ?? short;
   return /(?:s|x|z|ch|sh)e$/.test(one) ? one.slice(0, -1) : one;
 }
 
@@ -103,7 +116,10 @@ export function isAlike(one: string, other: string): boolean {
 
 /** The likeness of two names, from 0 to 1: by their words, without separators and case, or by their letters. */
 export function nameSimilarity(one: string, other: string): number {
-  const [words, others] = [wordsOf(one), wordsOf(other)];
+  const [words, others] = [one, other].map((name) =>
+    wordsOf(name).map((word) => SHORT_FORMS.get(word) ?? word),
+  );
+  if (words === undefined || others === undefined) return 0;
   const common = words.filter((word) => others.includes(word)).length;
   const byWords = common / Math.max(1, new Set([...words, ...others]).size);
   return Math.max(byWords, letterSimilarity(words.join(''), others.join('')));

@@ -12,7 +12,7 @@ import {
   type Prefixes,
   templateOf,
 } from '../description.ts';
-import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
+import { ANY_SHAPE, isCompatible, type Shape, shapeAt } from '../shape.ts';
 import {
   type BodyForm,
   type DescribedBody,
@@ -54,6 +54,7 @@ import {
   matchOperations,
   type OtherWord,
 } from './match-operations.ts';
+import { plainName } from './names.ts';
 import {
   type ProposedGone,
   type ProposedOperation,
@@ -255,12 +256,13 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
     const inner = isListed(young) && !isListed(old) ? innerList(old) : undefined;
     const before = inner === undefined ? old.at || 'the body' : pathText(inner);
     if (texts === undefined) {
-      const text =
+      const words =
         isListed(old) !== isListed(young)
           ? `only one version's response is a list, in ${isListed(old) ? before : at || 'the body'}. Write a transform that makes the other of it.`
           : at === ''
             ? `V1's response has the resource in ${old.at}, and V2's body is the resource. Write a transform that wraps it.`
             : `V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns the content of ${at}.`;
+      const text = isOtherList(old, young) ? `${words} What is in it was not compared.` : words;
       questions.set(id, [{ path: [], text }]);
       continue;
     }
@@ -340,13 +342,19 @@ function responseFindings(
       questions.set(id, [{ path: [], text, general: text }]);
     }
     if (old === undefined || young === undefined) return [];
-    const isSameKind = old.at === young.at || isListed(old) === isListed(young);
-    const isAround = old.at !== '' && young.at !== '' && isSameKind;
-    const before = isAround
-      ? withName(old.response, old.at, young.at)
-      : old.at === ''
-        ? old.response
-        : old.shape;
+    const inner = old.at !== young.at && isListed(young) && !isListed(old) ? innerList(old) : undefined;
+    // Only a transform makes one of the other, and the question about it says that nothing was compared.
+    if (inner === undefined && old.at !== young.at && isOtherList(old, young)) return [];
+    const isAround =
+      old.at !== '' && young.at !== '' && (old.at === young.at || isListed(old) === isListed(young));
+    const before =
+      inner === undefined
+        ? isAround
+          ? withName(old.response, old.at, young.at)
+          : old.at === ''
+            ? old.response
+            : old.shape
+        : (shapeAt(old.response, inner)?.element ?? ANY_SHAPE);
     const after = isAround || young.at === '' ? young.response : young.shape;
     const { shape, renames } = withOtherWords(before, after, words);
     const doubt = moveDoubt(moved);
@@ -354,7 +362,7 @@ function responseFindings(
     const key = resourceKey(pair.v2);
     const lookups = targets.filter(({ before }) => templateShape(before) !== `${key}/`);
     const compared = compareShapes(shape, after, { ...RESPONSE, lookups }, doubt);
-    const base = isAround || young.at === '' ? [] : [young.at];
+    const base = isAround || young.at === '' ? [] : [young.at, ...(inner === undefined ? [] : ['*'])];
     const findings = [
       ...renames.map((rename) => (doubt === undefined ? rename : { ...rename, doubt })),
       ...compared.findings,
@@ -371,6 +379,11 @@ function responseFindings(
     return [{ operation, resource: young, findings }];
   });
   return { found, questions };
+}
+
+/** True if the body is the list in one version only, or if only one version has a list. */
+function isOtherList(old: FoundResource, young: FoundResource): boolean {
+  return isListed(old) !== isListed(young) || (isListed(young) && (old.at === '') !== (young.at === ''));
 }
 
 /** True for a question about requests only: V2 requires a member. */
@@ -639,7 +652,7 @@ function wrapperOf(
     if (v2.members.has(member) || !isObject) return [];
     const beside = [...v1.members.keys()].filter((name) => name !== member);
     const inside = overlap(shape, v2);
-    const others = beside.filter((name) => known.has(name)).length;
+    const others = beside.filter((name) => known.has(plainName(name))).length;
     // Members beside the wrapper that V2 still has speak against it.
     if (others > 0 || (inside === 0 && shape.members.size > 0 && v2.members.size > 0)) return [];
     const confidence = Math.min(0.99, (beside.length === 0 ? 0.7 : 0.5) + 0.3 * inside);
@@ -649,15 +662,16 @@ function wrapperOf(
   return candidates.toSorted((one, other) => other.confidence - one.confidence)[0];
 }
 
-/** The names of an object's members, and of those in its sub-objects. */
+/** The plain names of an object's members, and of those in its sub-objects. */
 function namesIn(shape: Shape): ReadonlySet<string> {
-  return new Set([...shape.members].flatMap(([name, { shape: member }]) => [name, ...member.members.keys()]));
+  const all = [...shape.members].flatMap(([name, { shape: member }]) => [name, ...member.members.keys()]);
+  return new Set(all.map(plainName));
 }
 
 /** The share of the members of `one` that `other` has, directly or in a sub-object. */
 function overlap(one: Shape, other: Shape): number {
   const names = namesIn(other);
-  const common = [...one.members.keys()].filter((name) => names.has(name)).length;
+  const common = [...one.members.keys()].filter((name) => names.has(plainName(name))).length;
   return one.members.size === 0 ? 0 : common / one.members.size;
 }
 

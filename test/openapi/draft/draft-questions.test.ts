@@ -953,3 +953,18 @@ test('an operation with a new operationId stays at its path if its response is t
   expect(book.operations.find(({ id }) => id === 'findDocs')?.moved).toBeUndefined();
   expect(book.gone?.map(({ operation: { rest } }) => rest)).toEqual(['/docs/all']);
 });
+
+test('an operation with the operationId in another case is a candidate, whatever its path', () => {
+  const shape = objectOf({ title: text, size: number });
+  const written = { requestBody: contentOf(shape), ...answers(shape) };
+  const book = proposeRuleBook(
+    describe('/api/v1', { '/CreateDoc': { post: { operationId: 'CreateDoc', ...written } } }),
+    describe('/api/v2', { '/docs': { post: { operationId: 'createDoc', ...written } } }),
+  );
+  const [{ moved } = { moved: undefined }] = book.operations;
+  expect([moved?.to, moved?.evidence, moved?.doubt]).toEqual([
+    'POST /docs',
+    expect.stringContaining('their operationIds differ in case and separators only'),
+    'it may be another operation',
+  ]);
+});

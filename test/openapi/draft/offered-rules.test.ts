@@ -80,6 +80,10 @@ const answered = (properties: Record<string, unknown>, gets: Version['gets'] = {
 });
 const commas = { ...text, description: 'Comma-separated.' };
 const pair = objectOf({ name: text, value: text });
+const kindsBy = (propertyName: string, ...values: readonly string[]): object => ({
+  ...objectOf({ id: text, [propertyName]: text }),
+  discriminator: { propertyName, mapping: Object.fromEntries(values.map((value) => [value, '#/x'])) },
+});
 const money = (amount: object = integer): object => objectOf({ amount, currency: text });
 const email = objectOf({ type: text, email: text });
 const user = objectOf({ data: objectOf({ id: integer, name: text, mail: text }) });
@@ -201,6 +205,49 @@ test.each<Row>([
     answered({ emails: listOf(email) }),
     answered({ emails: listOf(text) }),
     ['{ list: emails, of: email }', '{ list: emails, of: type }'],
+  ],
+  [
+    'values and objects that require one of several members',
+    sent({ to: listOf(text) }),
+    sent({ to: listOf(objectOf({ name: text, email: text }, 'email')) }),
+    ['{ list: to, of: email }', '{ list: to, of: name }'],
+  ],
+  [
+    'seconds since 1970, and a time',
+    answered({ created: integer }),
+    answered({ created_at: { ...text, format: 'date-time' } }),
+    ['{ date: created_at, from: datetime, to: epoch } { rename: created_at, to: created }'],
+  ],
+  [
+    'milliseconds since 1970, and a time',
+    sent({ at: { ...integer, description: 'Unix time in milliseconds' } }),
+    sent({ at: { ...text, format: 'date-time' } }),
+    ['{ date: at, from: epoch-ms, to: datetime }'],
+  ],
+  [
+    'a number, and a text of a format that no number has',
+    sent({ interval_s: integer }),
+    sent({ interval: { ...text, format: 'duration' } }),
+    ['{ strip: interval_s }'],
+  ],
+  ['a text with a number', sent({ total: text }), sent({ total: number }), ['{ unquote: total }']],
+  [
+    'keys of another type',
+    answered({ mid: integer }),
+    answered({ uid: text }),
+    ['{ unquote: uid } { rename: uid, to: mid }'],
+  ],
+  [
+    'what tells the kinds of an object apart',
+    { request: kindsBy('type', 'A', 'B') },
+    { request: kindsBy('kind', 'a', 'b') },
+    ['{ rename: type, to: kind }', '{ strip: type }'],
+  ],
+  [
+    'a text whose name is like that of a map, and a text of another name',
+    sent({ label: text }, 'label'),
+    sent({ name: text, labels: mapOf(text) }, 'name'),
+    ['{ rename: label, to: name }', '{ strip: label }'],
   ],
   [
     'any members and a list of pairs',
@@ -557,6 +604,16 @@ test.each<
   const inOrder = (all: readonly (readonly string[])[]): readonly string[] =>
     all.map((one) => one.join(' ')).toSorted();
   expect(inOrder(asked)).toEqual(inOrder(answers));
+});
+
+test('offers no place that certainly belongs to another member', async () => {
+  const book = await draftOf(
+    sent({ size: integer, site: objectOf({ rank_no: integer }) }),
+    sent({ site: objectOf({ rankNo: integer }) }),
+  );
+  const lines = printRuleBook(book);
+  expect(lines).toContain('  - { rename: site.rank_no, to: rankNo }');
+  expect(lines).not.toContain('to: site.rankNo');
 });
 
 test('chooses no answer that could lose or distort a value, and asks once about a moved member', async () => {

@@ -745,6 +745,14 @@ test.each([
   ['a list', 'phone', text, 'phones', { type: 'array', items: text }],
   ['an object', 'price', number, 'price_with_tax', objectOf({ value: integer })],
   ['a flag', 'archived_state', text, 'archived', { type: 'boolean' }],
+  [
+    'an object that was a list',
+    'position',
+    { type: 'array', items: number },
+    'location',
+    objectOf({ lat: number }),
+  ],
+  ['a map that was a list', 'tags', { type: 'array', items: text }, 'labels', { type: 'object' }],
   ['what replaces a deprecated one', 'amount', { ...text, deprecated: true }, 'amount_in_cents', integer],
 ])('a member that V2 may have as %s of a similar name is never stripped', (_, old, one, young, other) => {
   const book = bookOf(objectOf({ id: text, [old]: one }), objectOf({ id: text, [young]: other }));
@@ -752,6 +760,34 @@ test.each([
   expect(active).toEqual([]);
   expect(asked.some((rule) => rule.includes(old))).toBe(true);
   expect(asked.some((rule) => rule.includes(young)) || questionsOf(book).join().includes(young)).toBe(true);
+});
+
+test.each<[what: string, v1: unknown, v2: unknown, rules: readonly string[]]>([
+  [
+    'short forms of words',
+    objectOf({ LossDesc: text, PaidAmt: number, LossDate: text }),
+    objectOf({ lossDescription: text, paidAmount: number, lossDate: { ...text, format: 'date' } }),
+    [
+      '{ rename: LossDesc, to: lossDescription }',
+      '{ rename: PaidAmt, to: paidAmount }',
+      '{ rename: LossDate, to: lossDate }',
+    ],
+  ],
+  [
+    'a name in which "in" is no unit',
+    objectOf({ double_optin: { type: 'boolean' } }),
+    objectOf({ double_opt_in: { type: 'boolean' } }),
+    ['{ rename: double_optin, to: double_opt_in }'],
+  ],
+  [
+    'a wrapper whose members are in another case',
+    objectOf({ Item: objectOf({ ItemName: text, ItemSize: integer }) }),
+    objectOf({ itemName: text, itemSize: integer }),
+    ['{ unwrap: Item }', '{ rename: ItemName, to: itemName }', '{ rename: ItemSize, to: itemSize }'],
+  ],
+])('a rule applies for names that only write it otherwise: %s', (_, v1, v2, rules) => {
+  const { active, asked } = printedRules(bookOf(v1, v2));
+  expect([active.toSorted(), asked]).toEqual([rules.toSorted(), []]);
 });
 
 test('an integer may become a number, and a name another style', () => {
@@ -1856,3 +1892,50 @@ test('a filter for a resource has the word that V2 has for it in paths', async (
     /- \{ rename: animal_id, to: patientId \}\n.*- \{ prefix: patientId, with: pat_ \}\n.*or instead: - \{ strip: animal_id \}/,
   );
 });
+
+test.each<[what: string, old: unknown, young: unknown, rules: readonly string[], note: string | undefined]>([
+  [
+    'the body is the list',
+    { type: 'array', items: objectOf({ kind: text, ts: text }) },
+    objectOf({ data: { type: 'array', items: objectOf({ kind: text, at: text }) } }),
+    [],
+    'What is in it was not compared.',
+  ],
+  [
+    'the list has the name of the path, and of something beside a list',
+    objectOf({
+      messages: { type: 'array', items: objectOf({ kind: text, ItemSize: text }) },
+      count: integer,
+    }),
+    objectOf({ data: { type: 'array', items: objectOf({ kind: text, item_size: text }) }, count: integer }),
+    ['{ rename: "data.*.item_size", to: ItemSize }', '{ rename: data, to: messages }'],
+    undefined,
+  ],
+  [
+    'the list is deeper',
+    objectOf({
+      all: objectOf({ items: { type: 'array', items: objectOf({ kind: text, ItemSize: text }) } }),
+    }),
+    objectOf({ data: { type: 'array', items: objectOf({ kind: text, item_size: text }) } }),
+    ['{ rename: "data.*.item_size", to: ItemSize }'],
+    undefined,
+  ],
+])(
+  'a list of V2 is compared with that of V1, unless only a transform makes it of the other: %s',
+  (_, old, young, rules, note) => {
+    const get = (schema: unknown): object => ({
+      get: { operationId: 'list', responses: { 200: { content: { 'application/json': { schema } } } } },
+    });
+    const book = proposeRuleBook(
+      described('v1', '/messages', get(old)),
+      described('v2', '/messages', get(young)),
+    );
+    const printed = printRuleBook(book).split('\n');
+    const active = printed.flatMap((line) => (/^ +- \{/.test(line) ? [line.trim().slice(2)] : []));
+    expect(active).toEqual(rules);
+    const notes = [...book.questions.values()].flat().map(({ text: said }) => said);
+    expect(notes.map((said) => note !== undefined && said.includes(note))).toEqual(
+      note === undefined ? [] : [true],
+    );
+  },
+);
