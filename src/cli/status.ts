@@ -43,7 +43,8 @@ function backLines(action: Status['verdict']['action']): readonly string[] {
   const { title, request } = action;
   const share = request.share === undefined ? '' : ` ${request.share}`;
   const operation = request.operation === undefined ? '' : ` --operation ${request.operation}`;
-  return [`${title}: capture-gateway rollout ${request.mode}${share}${operation}`];
+  const client = request.client === undefined ? '' : ` --client ${request.client}`;
+  return [`${title}: capture-gateway rollout ${request.mode}${share}${operation}${client}`];
 }
 
 /** The verdict, and below it the other conditions that make requests fail or may do so. */

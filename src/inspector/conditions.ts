@@ -10,13 +10,13 @@ import type {
 } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import { RECOVERED, type OperationTrouble, type TroubleEvidence } from '../rewrite-log/operation-health.ts';
-import { isAsked } from '../rollout/modes-in-force.ts';
+import { isAsked, ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import type { FleetFacts } from './fleet-facts.ts';
 import { hasEnded } from './end-of-v1.ts';
-import { commandTitle, defaultTarget, modesOf, operationOf } from './rollout-effect.ts';
+import { commandTitle, modesOf, operationOf } from './rollout-effect.ts';
 import { type EarlierModes, reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
-import type { RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
+import type { ModeView, RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 
 /** State of one part: with `bad` requests fail now, with `note` they will or may fail; `unknown` means that it was not used lately. */
 export type ConditionLevel = 'bad' | 'note' | 'unknown' | 'good';
@@ -97,8 +97,8 @@ export interface ConditionFacts {
   readonly rolledBack?: readonly StandingRollBack[] | undefined;
   /** The replicas of these facts; absent without others. */
   readonly fleet?: FleetOf | undefined;
-  /** The mode to which an operation goes back; undefined if it is not migrated, or there is no V1 to go back to. */
-  readonly modeBefore?: ((operation: string) => Mode | undefined) | undefined;
+  /** The mode that takes an operation off V2; undefined if it sends nothing to V2, or there is no V1 to go back to. */
+  readonly modeOnV1?: ((operation: string) => Mode | undefined) | undefined;
 }
 
 /** Several replicas that share a store. */
@@ -317,7 +317,7 @@ function serviceCondition(
       ? `No request went to ${name} in the last two minutes.`
       : `${failed} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${how}${keptWords(failed, kept)}.`;
   const since = inARow.failed ? new Date(inARow.since).toISOString() : undefined;
-  const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts.rollout) };
+  const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts) };
   const isLeft = requests === 0 && past !== undefined;
   if (breaker !== 'closed' && (isLeft || now - inARow.last >= NOT_ASKED_MS))
     return notAskedCondition(about, breaker, facts);
@@ -463,12 +463,17 @@ function agoWords(milliseconds: number): string {
   return milliseconds < MINUTE_MS ? 'less than a minute ago' : `${lengthWords(milliseconds)} ago`;
 }
 
-/** The action while V2 fails: let V1 serve the clients whose requests are migrated. */
-function retreatFrom(about: 'v1' | 'v2', rollout: RolloutView | undefined): Pick<Condition, 'action'> {
+/** The action while V2 fails: to let V1 serve everything, and then what a mode of its own still sends to V2. */
+function retreatFrom(about: 'v1' | 'v2', facts: ConditionFacts): Pick<Condition, 'action'> {
+  const { rollout } = facts;
   if (about === 'v1' || rollout?.v1Origin === undefined) return {};
-  if (rollout.default.mode === 'observe' || rollout.default.mode === 'shadow') return {};
-  const request = { mode: 'observe' } as const;
-  return { action: { title: commandTitle(request, defaultTarget(rollout)), request } };
+  const stages: readonly (readonly [ModeView, Pick<RolloutRequest, 'operation' | 'client'>])[] = [
+    [rollout.default, {}],
+    ...Object.entries(rollout.operations).map(([operation, mode]) => [mode, { operation }] as const),
+    ...Object.entries(rollout.clients).map(([client, mode]) => [mode, { client }] as const),
+  ];
+  const [, target] = stages.find(([mode]) => sendsToV2(mode)) ?? [];
+  return target === undefined ? {} : backAction({ mode: 'observe', ...target }, facts);
 }
 
 function repeated(condition: Condition): Condition {
@@ -478,7 +483,7 @@ function repeated(condition: Condition): Condition {
 
 /** Reports trouble of an operation: `bad` if it fails more than before, but a note for refusals if its past is unknown. */
 function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Condition {
-  const { names, now, modeBefore } = facts;
+  const { names, now } = facts;
   const { operation, kind, requests, failed, isRefusal, unanswered, client, clients } = trouble;
   const { since, last, until, before } = trouble;
   const isBack = trouble.isBack === true;
@@ -524,9 +529,7 @@ function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Conditi
     operation,
     evidence: trouble.evidence,
     since: from,
-    ...(until === undefined
-      ? backAction(operation, modeBefore?.(operation))
-      : { until: new Date(until).toISOString() }),
+    ...(until === undefined ? rollBackOf(trouble, facts) : { until: new Date(until).toISOString() }),
     ...(isRecovered(trouble, now) ? { past: failed } : {}),
   };
 }
@@ -552,10 +555,23 @@ function hasAllFailed(
   });
 }
 
-function backAction(operation: string, mode: Mode | undefined): Pick<Condition, 'action'> {
-  return mode === undefined
-    ? {}
-    : { action: { title: `Roll back ${operation}`, request: { ...mode, operation } } };
+/** The action while an operation fails at V2: to take it off V2, and then the client that fails there in a mode of its own. */
+function rollBackOf(
+  { operation, client }: OperationTrouble,
+  facts: ConditionFacts,
+): Pick<Condition, 'action'> {
+  const { modeOnV1, rollout } = facts;
+  const mode = modeOnV1?.(operation);
+  if (mode !== undefined) return backAction({ ...mode, operation }, facts);
+  if (client === undefined || rollout?.v1Origin === undefined) return {};
+  const own = ownMode(rollout.clients, client);
+  return own !== undefined && sendsToV2(own) ? backAction({ mode: 'observe', client }, facts) : {};
+}
+
+/** An action with the title that its confirmation has as well. */
+function backAction(request: RolloutRequest, { rollout, names }: ConditionFacts): Pick<Condition, 'action'> {
+  if (rollout === undefined) return {};
+  return { action: { title: commandTitle(request, rollout, names), request } };
 }
 
 function endConditions(rollout: RolloutView | undefined, now: number): readonly Condition[] {

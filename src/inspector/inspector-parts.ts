@@ -91,8 +91,8 @@ export interface InspectorParts extends GuardOptions {
   readonly draft?: DraftDesk | undefined;
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
-  /** Rolls a migrated operation back; absent if its health is not known. */
-  readonly rollBack?: Pick<OperationRollBack, 'modeBefore' | 'standing'> | undefined;
+  /** Rolls an operation back; absent if its health is not known. */
+  readonly rollBack?: Pick<OperationRollBack, 'modeOnV1' | 'standing'> | undefined;
   /** The page's files by path, loaded on the first request for the page; empty without a page. */
   readonly page: () => ReadonlyMap<string, PageFile>;
 }

@@ -2,13 +2,14 @@ import { count } from '../report/text.ts';
 import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { type CommandRecord, earlierModes } from '../rollout/rollout-state.ts';
-import { chooseMode } from '../rollout/modes-in-force.ts';
+import { isRead } from '../http/request-head.ts';
+import { chooseMode, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { StandingRollBack } from './conditions.ts';
 import { commandSentence } from './rollout-admin.ts';
 
-/** Parts of the roll-back of one operation that was migrated. */
+/** Parts of the roll-back of one operation. */
 interface RollBackParts {
   readonly control: RolloutControl;
   readonly ruleBook: () => RuleBook;
@@ -21,7 +22,7 @@ interface RollBackParts {
 /** The author of the gateway's own actions in the list of changes. */
 const BY_ITSELF = 'the gateway';
 
-/** Rolls one migrated operation back to V1. */
+/** Rolls one operation back to V1. */
 export class OperationRollBack {
   private readonly parts: RollBackParts;
 
@@ -30,18 +31,25 @@ export class OperationRollBack {
   }
 
   /**
-   * The last mode of an operation before the present one in which V1 served a part of it; `observe` if none is known. Undefined if the
-   * operation is not migrated, or there is no V1.
+   * The mode that takes an operation off V2: the last one in which V1 served all its clients, `observe` if none is known, or if a shadow
+   * would compare none of its requests. Undefined if it sends nothing to V2 now, or there is no V1.
    */
-  modeBefore(operation: string): Mode | undefined {
+  modeOnV1(operation: string): Mode | undefined {
     const { control, hasV1 } = this.parts;
     const book = this.parts.ruleBook();
-    const present = chooseMode(control.modes(book), { client: undefined, operation }).mode;
-    if (!hasV1 || !isMigrated(present)) return undefined;
+    const named = book.operations.find(({ id }) => id === operation);
+    if (!hasV1 || named === undefined || !sendsToV2(this.presentMode(operation))) return undefined;
+    const observe: Mode = { mode: 'observe' };
+    if (!isRead(named.method)) return observe;
     const earlier = earlierModes(control.state, book.rollout?.modes).map(
       ({ modes }) => chooseMode(modes, { client: undefined, operation }).mode,
     );
-    return earlier.find((mode) => !isMigrated(mode)) ?? { mode: 'observe' };
+    return earlier.find((mode) => !sendsToV2(mode)) ?? observe;
+  }
+
+  private presentMode(operation: string): Mode {
+    const { control, ruleBook } = this.parts;
+    return chooseMode(control.modes(ruleBook()), { client: undefined, operation }).mode;
   }
 
   /** The operations that the gateway rolled back, and for which no operator has chosen a mode since. */
@@ -56,14 +64,16 @@ export class OperationRollBack {
     );
   }
 
-  /** Rolls an operation back to `observe`, if the rule book allows the gateway to do so. */
+  /** Rolls a migrated operation back to `observe`, if the rule book allows the gateway to do so. A canary is judged by its own test. */
   harmed({ operation, evidence: { before, now } }: OperationTrouble): void {
-    const { control, ruleBook, onRollBack } = this.parts;
+    const { control, ruleBook, hasV1, onRollBack } = this.parts;
     const { migrated: mode } = control.modes(ruleBook()).rollback;
-    if (mode === undefined || this.modeBefore(operation) === undefined) return;
+    if (mode === undefined || !hasV1 || !isMigrated(this.presentMode(operation))) return;
     const why = `${count(now.failures)} of ${count(now.requests)} migrated requests failed, ${count(before.failures)} of ${count(before.requests)} before`;
-    control.command({ operation, mode: { mode }, who: BY_ITSELF, why });
-    onRollBack(commandSentence({ operation, mode, who: BY_ITSELF, why }, control.modes(ruleBook())));
+    const command = { operation, mode: { mode }, who: BY_ITSELF, why };
+    const present = control.modes(ruleBook());
+    control.command(command);
+    onRollBack(commandSentence(command, present));
   }
 }
 

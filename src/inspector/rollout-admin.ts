@@ -25,7 +25,7 @@ import type {
   RolloutRequest,
   RolloutView,
 } from '../rollout/rollout-tally.ts';
-import type { End, Mode, Scope } from '../rules/rollout.ts';
+import type { End, Mode, Modes, Scope } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { ambiguityWords, commandTitle, defaultTarget, dryRunsOnV1 } from './rollout-effect.ts';
@@ -136,8 +136,9 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
       const fault = request.force === true ? undefined : gateFault(parts, command);
       if (fault !== undefined) return { fault };
       if (request.check === true) return undefined;
+      const before = parts.control.modes(parts.ruleBook());
       parts.control.command(command);
-      parts.onCommand?.(commandSentence(request, parts.control.modes(parts.ruleBook())));
+      parts.onCommand?.(commandSentence(command, before, parts.names(), request.force));
       // Another operator may have chosen at the same time: the response shows the result.
       if (parts.replica?.isTogether === true) await parts.replica.follow();
       return undefined;
@@ -145,11 +146,25 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   };
 }
 
-/** Describes an operator's choice, with the operator's name and reason. */
-export function commandSentence(request: RolloutRequest, modes: Parameters<typeof defaultTarget>[0]): string {
-  const { who = 'an operator who gave no name', why, force } = request;
+/** Describes a choice in the modes `before` it, with the operator's name and reason. */
+export function commandSentence(
+  command: RolloutCommand,
+  before: Modes,
+  names: ReadonlyMap<string, string> = new Map(),
+  force = false,
+): string {
+  const { who = 'an operator who gave no name', why } = command;
   const reason = why === undefined ? '' : ` (${why})`;
-  return `${commandTitle(request, defaultTarget(modes))}: chosen by ${who}${reason}${force === true ? ', against a warning' : ''}.`;
+  return `${commandTitle(requestOf(command), before, names)}: chosen by ${who}${reason}${force ? ', against a warning' : ''}.`;
+}
+
+/** The target and the mode of a command. */
+function requestOf({ operation, client, mode }: RolloutCommand): RolloutRequest {
+  return {
+    ...mode,
+    ...(operation === undefined ? {} : { operation }),
+    ...(client === undefined ? {} : { client }),
+  };
 }
 
 function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
@@ -214,23 +229,17 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
 function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>): readonly ChangeRecord[] {
   const { state } = parts.control;
   const others = defaultTarget(parts.control.modes(parts.ruleBook()));
-  const commands = (state.history ?? []).map(
-    ({ at, by, who, why, mode, operation, client }): ChangeRecord => ({
+  const commands = (state.history ?? []).map((command): ChangeRecord => {
+    const { at, by, who, why } = command;
+    return {
       at,
       kind: 'command',
-      what: commandTitle(
-        {
-          ...mode,
-          ...(operation === undefined ? {} : { operation }),
-          ...(client === undefined ? {} : { client: nameIn(names, client) }),
-        },
-        others,
-      ),
+      what: commandTitle(requestOf(command), parts.control.modes(parts.ruleBook()), names),
       ...(who === undefined ? {} : { who }),
       ...(by === undefined ? {} : { by }),
       ...(why === undefined ? {} : { why }),
-    }),
-  );
+    };
+  });
   const rollbacks = state.rollbacks.map((rollback): ChangeRecord => {
     const { at, by, operation, share, cause } = rollback;
     return {

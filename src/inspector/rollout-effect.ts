@@ -19,7 +19,7 @@ import {
   wouldFail,
   wouldFailWords,
 } from '../rollout/body-checks.ts';
-import { chooseMode, ownMode, shareOf } from '../rollout/modes-in-force.ts';
+import { chooseMode, ownMode, sendsToV2, shareOf } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
@@ -88,7 +88,7 @@ export function rolloutEffect(
   methodOf: (operation: string) => string | undefined = () => undefined,
 ): RolloutEffect {
   const { mode } = request;
-  const title = commandTitle(request, defaultTarget(rollout));
+  const title = commandTitle(request, rollout);
   if (mode === undefined)
     return {
       title,
@@ -115,13 +115,27 @@ export function rolloutEffect(
   };
 }
 
-/** Describes a command, such as `Migrate 25 % of the clients for create_client`; `others` names the scope of the default mode. */
-export function commandTitle(request: RolloutRequest, others: string): string {
-  const { operation, client } = request;
-  const target = operation ?? (client === undefined ? others : `the client ${client}`);
-  if (request.mode === 'observe') return `Send ${target} to V1`;
+/**
+ * Describes a command, such as `Migrate 25 % of the clients for create_client`; `before` are the modes at its time, and `names` those of
+ * the clients.
+ */
+export function commandTitle(
+  request: RolloutRequest,
+  before: ChosenModes,
+  names: ReadonlyMap<string, string> = new Map(),
+): string {
+  const { operation, client, mode } = request;
+  const target =
+    operation ?? (client === undefined ? defaultTarget(before) : `the client ${names.get(client) ?? client}`);
+  const present = ownMode(before.operations, operation ?? '') ?? before.default;
+  if (mode === 'observe') return `Send ${target} to V1`;
+  if (mode === 'shadow' && client === undefined && sendsToV2(present))
+    return `Send ${target} to V1 in shadow`;
   return `${commandWords(request)} ${target}`;
 }
+
+/** The modes, or their views. */
+type ChosenModes = Pick<Modes, 'default' | 'operations' | 'clients'>;
 
 /** Warns of a canary that would migrate no client, and names the smallest share that would migrate one. */
 function emptyCanaryWarnings(
@@ -161,13 +175,7 @@ function commandWords({ mode, share }: RolloutRequest): string {
 }
 
 /** Names the scope of the default mode: everything, or everything without its own mode. */
-export function defaultTarget({
-  operations,
-  clients,
-}: {
-  readonly operations: object;
-  readonly clients: object;
-}): string {
+export function defaultTarget({ operations, clients }: Pick<ChosenModes, 'operations' | 'clients'>): string {
   return Object.keys(operations).length + Object.keys(clients).length === 0
     ? 'everything'
     : 'everything else';

@@ -108,6 +108,11 @@ export function isAsked(modes: Modes, service: 'v1' | 'v2', operation: string | 
   });
 }
 
+/** Whether a mode sends requests of some clients to V2: the way back from a failing V2 is a mode that sends none. */
+export function sendsToV2({ mode }: Pick<Mode, 'mode'>): boolean {
+  return mode !== 'observe' && mode !== 'shadow';
+}
+
 function originOf({ mode, share = 0 }: Mode, client: string | undefined): RoutedMode['origin'] {
   if (mode === 'migrate' || mode === 'verify') return 'v2';
   if (mode !== 'canary') return 'v1';

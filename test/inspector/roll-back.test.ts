@@ -23,7 +23,12 @@ function rolledOut({ migrated, hasV1 = true }: { migrated?: 'observe'; hasV1?: b
   const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
   const rollback = { ...DEFAULT_ROLLBACK, ...(migrated === undefined ? {} : { migrated }) };
   const modes = { default: MIGRATE, operations: {}, clients: {}, rollback };
-  const book = testRuleBook({ rollout: { clients: {}, brownouts: [], pins: [], modes } });
+  const operations = [
+    { id: 'list_clients', method: 'GET', template: '/clients', assumed: false },
+    { id: 'create_client', method: 'POST', template: '/clients', assumed: false },
+  ];
+  const rollout = { clients: {}, brownouts: [], pins: [], modes };
+  const book = testRuleBook({ operations, rollout });
   const rollBack = new OperationRollBack({
     control,
     ruleBook: () => book,
@@ -33,13 +38,14 @@ function rolledOut({ migrated, hasV1 = true }: { migrated?: 'observe'; hasV1?: b
   return { rollBack, control, said };
 }
 
-const ofOperation = (mode: Mode | undefined): RolloutCommand => ({ mode, operation: 'create_client' });
+const ofOperation = (mode: Mode | undefined): RolloutCommand => ({ mode, operation: 'list_clients' });
 
 test.each<[history: string, commands: readonly RolloutCommand[], before: Mode | undefined]>([
   ['nothing was chosen', [], OBSERVE],
   ['everything was in observe before', [{ mode: OBSERVE }, { mode: MIGRATE }], OBSERVE],
   ['everything was in shadow before', [{ mode: SHADOW }, { mode: MIGRATE }], SHADOW],
-  ['a canary came before', [{ mode: CANARY }, { mode: MIGRATE }], CANARY],
+  ['a canary came before', [{ mode: CANARY }, { mode: MIGRATE }], OBSERVE],
+  ['shadow, and then a canary, came before', [{ mode: SHADOW }, { mode: CANARY }, { mode: MIGRATE }], SHADOW],
   [
     'a canary of all clients came before',
     [{ mode: SHADOW }, { mode: { mode: 'canary', share: 100 } }, { mode: MIGRATE }],
@@ -64,11 +70,11 @@ test.each<[history: string, commands: readonly RolloutCommand[], before: Mode | 
     SHADOW,
   ],
   ['it is not migrated', [{ mode: MIGRATE }, { mode: OBSERVE }], undefined],
-  ['it is in a canary, which is judged anyway', [{ mode: CANARY }], undefined],
-])('the mode before is known, where %s', (_, commands, before) => {
+  ['it is in a canary', [{ mode: SHADOW }, { mode: CANARY }], SHADOW],
+])('an operation goes back to a mode that sends nothing to V2, where %s', (_, commands, before) => {
   const { rollBack, control } = rolledOut();
   for (const command of commands) control.command(command);
-  expect(rollBack.modeBefore('create_client')).toEqual(before);
+  expect(rollBack.modeOnV1('list_clients')).toEqual(before);
 });
 
 test('the mode before is that after a rollback of the canary, which no operator chose', () => {
@@ -78,11 +84,18 @@ test('the mode before is that after a rollback of the canary, which no operator 
   const at = new Date(Date.now() + 1).toISOString();
   control.adopt(rolledBack(control.state, { at, share: 25, migrated: counts, v1: counts }));
   control.adopt(commanded(control.state, { mode: MIGRATE }, new Date(Date.now() + 2).toISOString()));
-  expect(rollBack.modeBefore('create_client')).toEqual(OBSERVE);
+  expect(rollBack.modeOnV1('list_clients')).toEqual(OBSERVE);
+});
+
+test('a write, which no shadow compares, goes back to observe; what is no operation goes nowhere', () => {
+  const { rollBack, control } = rolledOut();
+  for (const mode of [SHADOW, MIGRATE]) control.command({ mode });
+  expect(rollBack.modeOnV1('create_client')).toEqual(OBSERVE);
+  expect(rollBack.modeOnV1('(other)')).toBeUndefined();
 });
 
 test('without V1 there is no mode to go back to', () => {
-  expect(rolledOut({ hasV1: false }).rollBack.modeBefore('create_client')).toBeUndefined();
+  expect(rolledOut({ hasV1: false }).rollBack.modeOnV1('list_clients')).toBeUndefined();
 });
 
 test.each<[rule: 'observe' | undefined, hasV1: boolean, isBack: boolean]>([
@@ -104,7 +117,7 @@ test.each<[rule: 'observe' | undefined, hasV1: boolean, isBack: boolean]>([
     }
     expect(control.state.operations).toEqual(isBack ? { create_client: OBSERVE } : {});
     expect(rollBack.standing.map(({ operation }) => operation)).toEqual(isBack ? ['create_client'] : []);
-    control.command(ofOperation(MIGRATE));
+    control.command({ mode: MIGRATE, operation: 'create_client' });
     expect(rollBack.standing).toEqual([]);
     expect(said).toEqual(
       isBack

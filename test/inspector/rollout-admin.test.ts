@@ -34,6 +34,7 @@ test.each<readonly [request: RolloutRequest, said: readonly string[]]>([
     { mode: 'observe', who: 'anna', why: 'a look first' },
     [expect.stringMatching(/^.+: chosen by anna \(a look first\)\.$/)],
   ],
+  [{ mode: 'observe', who: 'anna', why: ' ' }, ['Send everything to V1: chosen by anna.']],
   [{ mode: 'observe' }, [expect.stringContaining('an operator who gave no name')]],
   [{ mode: 'observe', force: true }, [expect.stringContaining('against a warning')]],
   [{ mode: 'observe', check: true }, []],

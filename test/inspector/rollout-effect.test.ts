@@ -141,13 +141,28 @@ test('a command for an operation moves the clients that sent it, with only these
   ).toEqual(['From V1 to V2: acme (1 of 2 clients seen, with 12.5 % of all V1 requests).']);
 });
 
-test.each<[name: string, view: Parameters<typeof defaultTarget>[0], words: string]>([
-  ['nothing has its own mode', { operations: {}, clients: {} }, 'everything'],
-  ['an operation has', { operations: { heartbeat: { mode: 'observe' } }, clients: {} }, 'everything else'],
-  ['a client has', { operations: {}, clients: { [LOW]: { mode: 'observe' } } }, 'everything else'],
+const OF_ALL = { default: OBSERVE, operations: {}, clients: {} };
+
+test.each<[name: string, view: Parameters<typeof commandTitle>[1], words: string]>([
+  ['nothing has its own mode', OF_ALL, 'everything'],
+  ['an operation has', { ...OF_ALL, operations: { heartbeat: OBSERVE } }, 'everything else'],
+  ['a client has', { ...OF_ALL, clients: { [LOW]: OBSERVE } }, 'everything else'],
 ])('if %s, the default mode applies to: %o', (_, view, words) => {
   expect(defaultTarget(view)).toBe(words);
-  expect(commandTitle({ mode: 'observe' }, defaultTarget(view))).toBe(`Send ${words} to V1`);
+  expect(commandTitle({ mode: 'observe' }, view)).toBe(`Send ${words} to V1`);
+});
+
+test.each<[present: ModeView['mode'], words: string]>([
+  ['observe', 'Shadow heartbeat'],
+  ['canary', 'Send heartbeat to V1 in shadow'],
+  ['migrate', 'Send heartbeat to V1 in shadow'],
+])('from %s, to shadow an operation is to %s', (mode, words) => {
+  const views = [
+    { ...OF_ALL, default: { mode, from: 'default' } },
+    { ...OF_ALL, operations: { heartbeat: { mode, from: 'operator' } } },
+  ] as const;
+  for (const view of views)
+    expect(commandTitle({ mode: 'shadow', operation: 'heartbeat' }, view)).toBe(words);
 });
 
 test('a mode of an operation keeps its requests from a change of everything else', () => {

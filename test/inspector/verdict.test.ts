@@ -9,6 +9,7 @@ import {
 } from '../../src/inspector/conditions.ts';
 import { statusText } from '../../src/cli/status.ts';
 import type { Status } from '../../src/inspector/api.ts';
+import { rolloutEffect } from '../../src/inspector/rollout-effect.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
@@ -1071,7 +1072,7 @@ describe('the verdict', () => {
     expect(watched.verdict()).toMatch(/^good/);
   });
 
-  test.each<[what: string, more: Partial<ConditionFacts>, action: string | undefined]>([
+  test.each<[what: string, more: Partial<ConditionFacts>, action: string | undefined, target?: string]>([
     ['all is migrated', MIGRATED, 'Send everything to V1'],
     [
       'an operation has its own mode',
@@ -1081,26 +1082,56 @@ describe('the verdict', () => {
       }),
       'Send everything else to V1',
     ],
+    [
+      'an operation alone still goes to V2',
+      rollout({ operations: { order_floor_plan: { mode: 'canary', share: 40, from: 'operator' } } }),
+      'Send order_floor_plan to V1',
+      ' --operation order_floor_plan',
+    ],
+    [
+      'a client alone still goes to V2',
+      rollout({ clients: { [OTHER]: { mode: 'migrate', from: 'operator', name: 'globex' } } }),
+      `Send the client ${OTHER} to V1`,
+      ` --client ${OTHER}`,
+    ],
     ['V1 serves all', rollout({ rollbacks: [], brownouts: [] }), undefined],
     ['there is no V1', { rollout: WITHOUT_V1 }, undefined],
-  ])('names the remedy while V2 fails: %s', (_, more, title) => {
+  ])('names the remedy while V2 fails: %s', (_, more, title, target = '') => {
     const watched = new Watched().see(20).see(10, UNREACHABLE);
     const { action } = watched.judged({ ...more, stats: { breaker: 'open', droppedLogLines: 0 } });
     expect(action?.title).toBe(title);
     const lines = statusText(watched.told ?? expect.fail('told'), undefined).split('\n');
-    if (title !== undefined) expect(lines[1]).toBe(`${title}: capture-gateway rollout observe`);
+    if (title !== undefined) expect(lines[1]).toBe(`${title}: capture-gateway rollout observe${target}`);
   });
 
-  test('names the remedy for the trouble of an operation: the mode before, if there was one', () => {
-    const watched = new Watched().see(100).see(25, FAILS);
-    const { action, since } = watched.judged({ modeBefore: () => ({ mode: 'canary', share: 25 }) });
-    expect({ action, since }).toEqual({
-      action: {
-        title: 'Roll back order_floor_plan',
-        request: { mode: 'canary', share: 25, operation: 'order_floor_plan' },
-      },
-      since: '2026-11-29T08:01:41.000Z',
+  test.each<[mode: Mode, title: string]>([
+    [{ mode: 'observe' }, 'Send order_floor_plan to V1'],
+    [{ mode: 'shadow' }, 'Send order_floor_plan to V1 in shadow'],
+  ])(
+    'names the remedy for the trouble of an operation, with the title of its confirmation: %j',
+    (mode, title) => {
+      const watched = new Watched().see(100).see(25, FAILS);
+      const { action, since } = watched.judged({ ...MIGRATED, modeOnV1: () => mode });
+      expect({ action, since }).toEqual({
+        action: { title, request: { ...mode, operation: 'order_floor_plan' } },
+        since: '2026-11-29T08:01:41.000Z',
+      });
+      const { request } = action ?? expect.fail('no action');
+      const confirmation = rolloutEffect(request, MIGRATED_ROLLOUT, {
+        clients: [],
+        omittedClients: 0,
+      });
+      expect(confirmation.title).toBe(title);
+    },
+  );
+
+  test('names no remedy for an operation that V1 serves, but for the client that fails in its own mode', () => {
+    const watched = new Watched().see(100).see(25, { ...FAILS, client: OTHER });
+    expect(watched.judged({ ...MIGRATED, modeOnV1: () => undefined }).action).toBeUndefined();
+    const clients = { [OTHER]: { mode: 'migrate', from: 'operator' } } as const;
+    expect(watched.judged({ ...rollout({ clients }), modeOnV1: () => undefined }).action).toEqual({
+      title: `Send the client ${OTHER} to V1`,
+      request: { mode: 'observe', client: OTHER },
     });
-    expect(watched.judged({ modeBefore: () => undefined }).action).toBeUndefined();
   });
 });

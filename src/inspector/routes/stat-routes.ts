@@ -372,7 +372,7 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
     isAsked: isAskedOf(parts),
     ...(replicas + silent.length > 1 ? { fleet: { ...facts, silent } } : {}),
     rolledBack: parts.rollBack?.standing,
-    modeBefore: (operation) => parts.rollBack?.modeBefore(operation),
+    modeOnV1: (operation) => parts.rollBack?.modeOnV1(operation),
   });
   return {
     run,

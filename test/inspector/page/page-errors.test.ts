@@ -186,7 +186,7 @@ test('an operation that fails since it is migrated is shown with its failures be
   for (const view of VIEWS) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
     const banner = page.getByRole('alert').filter({ hasText: 'create_client fails: 9 of 9 requests since' });
-    await banner.getByRole('button', { name: 'Roll back create_client' }).waitFor();
+    await banner.getByRole('button', { name: 'Send create_client to V1' }).waitFor();
     // Its picture is on Overview alone: on the other views a banner is a line.
     const bars = view === 'overview' ? 1 : 0;
     await expect.poll(() => page.locator('.share-bars').count()).toBe(bars);
@@ -209,7 +209,7 @@ test('an operation that fails since it is migrated is shown with its failures be
   await expect
     .poll(answered)
     .toContain('34 calls to V1 in the last 5 minutes: sent to V1 73.5 % 25 to V2 26.5 % 9');
-  await page.getByRole('button', { name: 'Roll back create_client' }).first().click();
+  await page.getByRole('button', { name: 'Send create_client to V1' }).first().click();
   await page.getByRole('dialog').getByText('Send create_client to V1').first().waitFor();
   // Once V1 serves it, nothing on the page says that it fails, and the numbers stay.
   await gateway.postJson('/rollout', { mode: 'observe', operation: 'create_client', force: true });
