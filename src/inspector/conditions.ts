@@ -663,7 +663,7 @@ export function verdictOf(
           ? `${worst.label}; ${others[0]?.label}`
           : rest === 0
             ? worst.label
-            : `${worst.label} +${rest}`,
+            : `${worst.label}; ${rest} more`,
       sentence: `${worst.sentence}${more}`,
       ...(worst.since === undefined ? {} : { since: worst.since }),
       ...(worst.evidence === undefined ? {} : { evidence: worst.evidence }),

@@ -201,6 +201,7 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
     refusedByV2: one.refusedByV2 + other.refusedByV2,
     refusedByV1: one.refusedByV1 + other.refusedByV1,
     refusedByGateway: one.refusedByGateway + other.refusedByGateway,
+    onPurpose: (one.onPurpose ?? 0) + (other.onPurpose ?? 0),
     failed: one.failed + other.failed,
     would: {
       ruleBook: would.ruleBook,

@@ -81,13 +81,25 @@ export function overviewOf(facts: OverviewFacts): Overview {
 
 /** What became of the requests since the start, in one sentence. */
 export function stateSentence({ sums, origin }: Pick<OverviewFacts, 'sums' | 'origin'>): string {
-  const { all, migrated, onV1, passed, outside, refusedByV2, refusedByV1, refusedByGateway, failed } = sums;
+  const {
+    all,
+    migrated,
+    onV1,
+    passed,
+    outside,
+    refusedByV2,
+    refusedByV1,
+    refusedByGateway,
+    onPurpose = 0,
+    failed,
+  } = sums;
   if (all === 0) return `Send a request to ${origin} to see it here.`;
   const refused = (
     [
-      [refusedByV2, 'V2'],
-      [refusedByV1, 'V1'],
-      [refusedByGateway, 'the gateway'],
+      [refusedByV2, 'by V2'],
+      [refusedByV1, 'by V1'],
+      [refusedByGateway, 'by the gateway'],
+      [onPurpose, 'on purpose'],
     ] as const
   ).filter(([times]) => times > 0);
   const toNeither = all - migrated - onV1 - passed - outside;
@@ -99,10 +111,10 @@ export function stateSentence({ sums, origin }: Pick<OverviewFacts, 'sums' | 'or
     ...(toNeither > 0 ? [`${count(toNeither)} sent to neither service`] : []),
   ];
   // These requests are also counted in `sent`; one that failed does not count as refused.
-  const refusals = refusedByV2 + refusedByV1 + refusedByGateway;
+  const refusals = refusedByV2 + refusedByV1 + refusedByGateway + onPurpose;
   const others = failed === 0 ? '' : refusals === 1 ? ' other' : ' others';
-  const by = refused.map(([times, who]) => `${count(times)} by ${who}`).join(', ');
-  const whose = refused.length === 1 ? ` by ${refused[0]?.[1]}` : `: ${by}`;
+  const by = refused.map(([times, who]) => `${count(times)} ${who}`).join(', ');
+  const whose = refused.length === 1 ? ` ${refused[0]?.[1]}` : `: ${by}`;
   const ended = [
     failed > 0 ? `${count(failed)} failed` : 'none failed',
     ...(refusals === 0

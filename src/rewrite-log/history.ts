@@ -105,6 +105,8 @@ export interface RequestSums {
   refusedByV1: number;
   /** Never forwarded, for a reason of the gateway that is not a failure. */
   refusedByGateway: number;
+  /** Refused as the operator wants it: brownouts, the end of V1, new clients. Absent from a replica of an older version. */
+  onPurpose?: number;
   /** As `AnswerJudge` decides. */
   failed: number;
   /**
@@ -187,6 +189,7 @@ export class History {
     refusedByV2: 0,
     refusedByV1: 0,
     refusedByGateway: 0,
+    onPurpose: 0,
     failed: 0,
     would: { ruleBook: '', ...NO_DRY_RUNS },
   };
@@ -257,6 +260,7 @@ export class History {
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
     // Each request counts once: a failed one is not also refused or answered.
     if (answer === 'failed') sums.failed += 1;
+    else if (answer === 'on-purpose') sums.onPurpose = (sums.onPurpose ?? 0) + 1;
     else if (isRefusedByGateway(entry, answer)) sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
     else if (refusedBy === 'v1') sums.refusedByV1 += 1;

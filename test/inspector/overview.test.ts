@@ -350,6 +350,8 @@ test.each<[sums: Partial<RequestSums>, ended: string]>([
   [{ failed: 3 }, '3 failed'],
   [{ refusedByV2: 1 }, 'none failed, and 1 was refused by V2'],
   [{ refusedByV2: 2, refusedByGateway: 7 }, 'none failed, and 9 were refused: 2 by V2, 7 by the gateway'],
+  [{ onPurpose: 25 }, 'none failed, and 25 were refused on purpose'],
+  [{ refusedByGateway: 2, onPurpose: 1 }, 'none failed, and 3 were refused: 2 by the gateway, 1 on purpose'],
   [{ failed: 1234, refusedByV1: 1 }, '1,234 failed, and 1 other was refused by V1'],
   [{ failed: 1, refusedByV1: 40 }, '1 failed, and 40 others were refused by V1'],
 ])('what failed and what else was refused are told apart: %o', (sums, ended) => {
@@ -367,6 +369,8 @@ test('a request that failed is not counted as refused by any side', () => {
   };
   sent({ verdict: 'refused', status: 503, failure: 'circuit-open', sent: false });
   sent({ verdict: 'refused', status: 400, failure: 'bad-framing', sent: false });
+  for (const failure of ['brownout', 'sunset', 'newcomer'])
+    sent({ verdict: 'refused', status: 503, failure, sent: false });
   sent({ status: 502 });
   sent({ status: 404 });
   // No client got this from V1 before.
@@ -384,7 +388,13 @@ test('a request that failed is not counted as refused by any side', () => {
     refused: 0,
     refusedByBoth: 0,
   });
-  expect(history.sums).toMatchObject({ all: 8, refusedByGateway: 1, refusedByV2: 1, failed: 3 });
+  expect(history.sums).toMatchObject({
+    all: 11,
+    refusedByGateway: 1,
+    onPurpose: 3,
+    refusedByV2: 1,
+    failed: 3,
+  });
 });
 
 test.each<[what: string, facts: Partial<Entry>]>([
