@@ -145,7 +145,7 @@ export function clientDetail(facts: ClientsFacts, client: string): ClientDetail 
 }
 
 function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: ClientsFacts): ClientRow {
-  const { client, name, firstSeen, lastSeen, v1, v2, bodyChecks, brownouts } = report;
+  const { client, name, firstSeen, lastSeen, v1, v2, failed, bodyChecks, brownouts } = report;
   const trend = trendOf(client);
   const today = Math.floor(now / DAY_MS);
   const checked = wouldFail(bodyChecks);
@@ -157,7 +157,7 @@ function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: Client
     lastSeen,
     v1,
     v2,
-    failed: trend?.failed ?? 0,
+    failed,
     trend: Array.from(
       { length: TREND_DAYS },
       (_, at) => trend?.days.get(today - TREND_DAYS + 1 + at) ?? { requests: 0, failed: 0 },

@@ -98,6 +98,8 @@ export interface ClientReport {
   readonly v2: number;
   /** Share of all V1 requests, from 0 to 1. */
   readonly share: number;
+  /** V1 requests that failed, as `AnswerJudge` decides for every number. */
+  readonly failed: number;
   /** Requests that the gateway refused, on purpose or as V1 did; those that failed do not count, as `AnswerJudge` decides. */
   readonly refused: number;
   /** Requests with an invalid `x-api-version`. */
@@ -204,6 +206,7 @@ export function clientReport(
     v1: tally.v1.count,
     v2: tally.v2.count,
     share: clock.allV1 === 0 ? 0 : tally.v1.count / clock.allV1,
+    failed: tally.failed,
     refused: tally.refused,
     invalidVersions: tally.invalidVersions,
     futureVersions: tally.futureVersions,

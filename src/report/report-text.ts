@@ -49,6 +49,7 @@ const COLUMNS = [
   'unknown',
   'v2_schema',
   'v2_refusals',
+  'failed',
 ] as const;
 
 /** Formats the clients of a report as CSV (RFC 4180), one client per line. */
@@ -80,6 +81,7 @@ export function* reportCsvLines(report: Report): Generator<string, void, undefin
       client.unknown.join(' '),
       bodyCheckWords(client),
       client.refusals.join(' '),
+      client.failed,
     ];
     yield `${fields.map(csvField).join(',')}\r\n`;
   }
@@ -142,6 +144,7 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         'calls to V1',
         'share',
         'calls to V2',
+        'failed',
         'refused',
         'first seen',
         'last seen',
@@ -205,6 +208,7 @@ function clientRow(client: ClientReport, usualDays: number): string[] {
     count(client.v1),
     percentWords(client.share),
     count(client.v2),
+    count(client.failed),
     count(client.refused),
     markdownText(client.firstSeen),
     markdownText(client.lastSeen) +

@@ -485,7 +485,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
           `Before V1 can be switched off:\n${report.remaining.map((sentence) => `  ${sentence}`).join('\n')}`,
         ),
     printColumns(
-      ['client', 'class', 'calls to V1', 'share', 'refused', 'last seen', 'changes'],
+      ['client', 'class', 'calls to V1', 'share', 'failed', 'refused', 'last seen', 'changes'],
       report.clients
         .slice(0, MAX_ROWS)
         .map((client) => [
@@ -499,11 +499,12 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
           paint(COLOURS[client.class], CLASS_WORDS[client.class]),
           count(client.v1),
           percentWords(client.share),
+          count(client.failed),
           count(client.refused),
           terminalText(`${client.lastSeen.slice(0, 16).replace('T', ' ')}Z`),
           workWords(client),
         ]),
-      { right: [2, 3, 4], columns },
+      { right: [2, 3, 4, 5], columns },
     ),
     more(report.clients.length, 'client'),
     fitted(classLines(report.clients)),

@@ -26,7 +26,9 @@ async function clientsFacts(parts: InspectorParts): Promise<ClientsFacts> {
     report,
     known: [
       sentence,
-      ...(kind === 'gateway' ? [] : ['Failures and trends are those of this replica alone.']),
+      ...(kind === 'gateway'
+        ? []
+        : ['Trends, and the failures of each operation, are those of this replica alone.']),
     ].join(' '),
     now: time(),
     trendOf: (client) => trends.of(client),

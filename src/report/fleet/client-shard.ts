@@ -181,7 +181,8 @@ export function packClient(tally: ClientTally): readonly unknown[] {
     packTime(lastWork['field-work']),
     packTime(tally.lastResponseWork),
     packNamed(tally.brownouts, MAX_MISTAKES),
-    ...(tally.newcomer.size === 0 ? [] : [packNamed(tally.newcomer, MAX_MISTAKES)]),
+    ...(tally.newcomer.size + tally.failed === 0 ? [] : [packNamed(tally.newcomer, MAX_MISTAKES)]),
+    ...(tally.failed === 0 ? [] : [tally.failed]),
   ];
 }
 
@@ -244,6 +245,7 @@ export function readClient(fields: FieldReader): ClientTally {
   if (!fields.isOver) mergeSpans(tally.brownouts, readNamed(fields));
   // Only newcomers have them, and records of earlier versions do not.
   if (!fields.isOver) mergeSpans(tally.newcomer, readNamed(fields));
+  if (!fields.isOver) tally.failed = fields.number();
   return tally;
 }
 
@@ -307,6 +309,7 @@ export function mergeClient(into: ClientTally, from: ClientTally): void {
   mergeSpan(into.v1, from.v1);
   mergeSpan(into.v2, from.v2);
   into.refused += from.refused;
+  into.failed += from.failed;
   into.invalidVersions += from.invalidVersions;
   into.futureVersions += from.futureVersions;
   for (const day of from.days.all()) into.days.add(day);

@@ -15,15 +15,13 @@ export interface FailedCount {
 export interface ClientTrend {
   /** By day (UTC) since 1970. */
   readonly days: ReadonlyMap<number, Readonly<FailedCount>>;
-  /** Number of failed ones, of all days, and by call. */
-  readonly failed: number;
+  /** Number of failed ones by call. */
   readonly failedCalls: ReadonlyMap<string, number>;
 }
 
 /** Trends of another process, as JSON. */
 export type TrendsData = readonly {
   readonly client: string;
-  readonly failed: number;
   readonly days: readonly number[];
   readonly calls: readonly (readonly [call: string, failed: number])[];
 }[];
@@ -37,7 +35,6 @@ const MAX_CALLS = 100;
 const OF_DAY = 3;
 
 interface MutableTrend {
-  failed: number;
   readonly days: number[];
   /** Made for the first failure. */
   calls: Map<string, number> | undefined;
@@ -69,14 +66,13 @@ export class ClientTrends {
       const [day = 0, requests = 0, failed = 0] = trend.days.slice(at, at + OF_DAY);
       days.set(day, { requests, failed });
     }
-    return { days, failed: trend.failed, failedCalls: trend.calls ?? new Map() };
+    return { days, failedCalls: trend.calls ?? new Map() };
   }
 
   /** All counts, to be merged in another process. */
   get data(): TrendsData {
-    return [...this.clients].map(([client, { failed, days, calls }]) => ({
+    return [...this.clients].map(([client, { days, calls }]) => ({
       client,
-      failed,
       days,
       calls: [...(calls ?? [])],
     }));
@@ -104,7 +100,7 @@ export class ClientTrends {
     if (known !== undefined) return known;
     const [first] = this.clients.keys();
     if (this.clients.size >= MAX_CLIENTS && first !== undefined) this.clients.delete(first);
-    const trend: MutableTrend = { failed: 0, days: [], calls: undefined };
+    const trend: MutableTrend = { days: [], calls: undefined };
     this.clients.set(client, trend);
     return trend;
   }
@@ -128,7 +124,6 @@ function countDay(days: number[], day: number, requests: number, failed: number)
 }
 
 function countFailed(trend: MutableTrend, name: string, failed: number): void {
-  trend.failed += failed;
   const calls = (trend.calls ??= new Map());
   const known = calls.get(name);
   if (known !== undefined) calls.set(name, known + failed);

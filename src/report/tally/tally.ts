@@ -105,7 +105,7 @@ export class Tally {
     }
     this.v1 += 1;
     day.v1 += 1;
-    this.addV1(entry, day, isRefusedByGateway(entry, answer));
+    this.addV1(entry, day, answer);
   }
 
   /** The counts of a client; new ones when it was not seen before. */
@@ -136,7 +136,8 @@ export class Tally {
     return day;
   }
 
-  private addV1(entry: TallyEntry, day: DayTally, isRefused: boolean): void {
+  private addV1(entry: TallyEntry, day: DayTally, answer: Answer): void {
+    const isRefused = isRefusedByGateway(entry, answer);
     const operation = entry.operation ?? OTHER_CALLS;
     this.census.add(operation, entry);
     if (isRefused) day.refused += 1;
@@ -155,6 +156,7 @@ export class Tally {
     const side = this.responses.add(entry, client.responseMembers);
     client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);
     if (isRefused) client.refused += 1;
+    if (answer === 'failed') client.failed += 1;
     if (day.number !== undefined) client.days.add(day.number);
     // The number of clients without a key is unknown, so the day does not count them.
     if (entry.client !== undefined) day.clients.add(client.index);
@@ -197,8 +199,9 @@ export class ClientTally {
   readonly index: number;
   readonly v1: Span = { count: 0, first: '', last: '' };
   readonly v2: Span = { count: 0, first: '', last: '' };
-  /** Requests that the gateway refused. */
+  /** V1 requests that the gateway refused, and those that failed. */
   refused = 0;
+  failed = 0;
   invalidVersions = 0;
   futureVersions = 0;
   readonly days = new ActiveDays();

@@ -4,6 +4,8 @@ import { expect, test } from 'vitest';
 import type { LoggedHistory } from '../../../src/inspector/log-history.ts';
 import { historyOfLog } from '../../../src/node/log/history-of-log.ts';
 import { ClientTrends } from '../../../src/report/tally/client-trends.ts';
+import { readShard } from '../../../src/report/fleet/client-shard.ts';
+import { CLIENTS } from '../../../src/report/fleet/fleet-texts.ts';
 import { AnswerJudge } from '../../../src/rewrite-log/answers.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
@@ -56,7 +58,10 @@ test('a log says what a gateway that ran all the time would have counted', async
   const failed = series.points('day', UNTIL, START).reduce((sum, point) => sum + point.failed, 0);
   expect(failed).toBeGreaterThan(300);
   const ofTrends = history.trends.flatMap(({ calls }) => calls.map(([, count]) => count));
-  expect(history.trends.reduce((sum, one) => sum + one.failed, 0)).toBe(
+  const clients = Object.entries(history.texts).flatMap(([key, text]) =>
+    key.startsWith(CLIENTS) ? [...(readShard(text)?.values() ?? [])] : [],
+  );
+  expect(clients.reduce((sum, one) => sum + one.failed, 0)).toBe(
     ofTrends.reduce((sum, count) => sum + count, 0),
   );
   const ofV2Clients = entries.filter(

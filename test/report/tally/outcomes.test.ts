@@ -125,6 +125,20 @@ test.each([
   },
 );
 
+test('a client has its failures beside its refusals, in every format, from a record as well', () => {
+  const entries = [on(20), on(21, REFUSED), on(21, { verdict: 'refused', failure: 'brownout', status: 410 })];
+  const [packed] = tallyOf(entries).clients.values();
+  const read = readClient(new FieldReader(JSON.parse(JSON.stringify(packClient(packed ?? fail())))));
+  expect([read.failed, read.refused]).toEqual([1, 1]);
+  const report = reportOf(...entries);
+  expect(report.clients[0]).toMatchObject({ v1: 3, failed: 1, refused: 1 });
+  expect(reportTerminal(report, PLAIN)).toMatch(
+    /calls to V1 +share +failed +refused .*\nc .* 3 +100 % +1 +1 /,
+  );
+  expect(reportMarkdown(report)).toMatch(/\| calls to V2 \| failed \| refused \|/);
+  expect(reportCsv(report)).toMatch(/,failed\r\n.*,1\r\n$/s);
+});
+
 test('a record of a version without refusals is read', () => {
   const packed: unknown = JSON.parse(
     JSON.stringify(packClient(tallyOf([on(21, REFUSED)]).clients.get('c') ?? fail())),
