@@ -92,7 +92,7 @@ export interface InspectorParts extends GuardOptions {
   /** The rollout; absent when it cannot be changed. */
   readonly rollout?: RolloutAdmin | undefined;
   /** Rolls an operation back; absent if its health is not known. */
-  readonly rollBack?: Pick<OperationRollBack, 'modeOnV1' | 'standing'> | undefined;
+  readonly rollBack?: Pick<OperationRollBack, 'earlier' | 'modeOnV1' | 'standing'> | undefined;
   /** The page's files by path, loaded on the first request for the page; empty without a page. */
   readonly page: () => ReadonlyMap<string, PageFile>;
 }

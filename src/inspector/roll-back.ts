@@ -1,7 +1,7 @@
 import { count } from '../report/text.ts';
 import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { type CommandRecord, earlierModes } from '../rollout/rollout-state.ts';
+import { type CommandRecord, type EarlierModes, earlierModes } from '../rollout/rollout-state.ts';
 import { isRead } from '../http/request-head.ts';
 import { chooseMode, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
@@ -35,21 +35,24 @@ export class OperationRollBack {
    * would compare none of its requests. Undefined if it sends nothing to V2 now, or there is no V1.
    */
   modeOnV1(operation: string): Mode | undefined {
-    const { control, hasV1 } = this.parts;
-    const book = this.parts.ruleBook();
-    const named = book.operations.find(({ id }) => id === operation);
+    const { ruleBook, hasV1 } = this.parts;
+    const named = ruleBook().operations.find(({ id }) => id === operation);
     if (!hasV1 || named === undefined || !sendsToV2(this.presentMode(operation))) return undefined;
     const observe: Mode = { mode: 'observe' };
     if (!isRead(named.method)) return observe;
-    const earlier = earlierModes(control.state, book.rollout?.modes).map(
-      ({ modes }) => chooseMode(modes, { client: undefined, operation }).mode,
-    );
+    const earlier = this.earlier.map(({ modes }) => chooseMode(modes, { client: undefined, operation }).mode);
     return earlier.find((mode) => !sendsToV2(mode)) ?? observe;
   }
 
   private presentMode(operation: string): Mode {
     const { control, ruleBook } = this.parts;
     return chooseMode(control.modes(ruleBook()), { client: undefined, operation }).mode;
+  }
+
+  /** The modes before each change, newest first. */
+  get earlier(): readonly EarlierModes[] {
+    const { control, ruleBook } = this.parts;
+    return earlierModes(control.state, ruleBook().rollout?.modes);
   }
 
   /** The operations that the gateway rolled back, and for which no operator has chosen a mode since. */

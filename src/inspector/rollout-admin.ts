@@ -11,13 +11,7 @@ import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import { shareOfLimit } from '../rollout/rate-limit.ts';
 import { boundedShare } from '../rollout/canary-window.ts';
-import {
-  type EarlierModes,
-  earlierModes,
-  isRolledBack,
-  reasonSentence,
-  type RolloutCommand,
-} from '../rollout/rollout-state.ts';
+import { isRolledBack, reasonSentence, type RolloutCommand } from '../rollout/rollout-state.ts';
 import type {
   ChangeRecord,
   ModeView,
@@ -119,8 +113,6 @@ export interface RuleBookReload {
 export interface RolloutAdmin {
   /** `dryRuns` says how many pairs of client and operation it lists: the first, or all. */
   view(dryRuns?: 'first' | 'all'): RolloutView;
-  /** The modes before each change, newest first. */
-  earlier(): readonly EarlierModes[];
   /** Executes a command and shares it with the other replicas; resolves to a fault, in a sentence, when nothing was changed. */
   command(request: RolloutRequest): Promise<{ readonly fault: string } | undefined>;
 }
@@ -129,7 +121,6 @@ export interface RolloutAdmin {
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
     view: (dryRuns = 'first') => viewOf(parts, dryRuns === 'all' ? Infinity : MAX_COUNTS),
-    earlier: () => earlierModes(parts.control.state, parts.ruleBook().rollout?.modes),
     command: async (request) => {
       const command = commandOf(parts, request);
       if ('fault' in command) return command;

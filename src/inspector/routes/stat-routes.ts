@@ -308,8 +308,8 @@ async function overview(parts: InspectorParts): Promise<Overview> {
   });
 }
 
-function isAskedOf({ rollout, time }: InspectorParts): IsAsked | undefined {
-  return rollout && askedIn(rollout.view(), rollout.earlier(), time());
+function isAskedOf({ rollout, rollBack, time }: InspectorParts): IsAsked | undefined {
+  return rollout && askedIn(rollout.view(), rollBack?.earlier ?? [], time());
 }
 
 /** The facts that this replica counts itself for the verdict. */
