@@ -1,3 +1,4 @@
+import { addAnswers, type AnswersData } from '../rewrite-log/answers.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { LoggedCounts } from '../report/logged-totals.ts';
 import type { TrendsData } from '../report/tally/client-trends.ts';
@@ -11,12 +12,13 @@ export interface LoggedHistory extends LoggedCounts {
   readonly series: SeriesData;
   readonly trends: TrendsData;
   readonly problems: ProblemsData;
+  readonly answers: AnswersData;
   /** V1 operations by id, with numbers of requests and failures. */
   readonly operations: Readonly<Record<string, { readonly requests: number; readonly failed: number }>>;
 }
 
 interface LogHistoryParts {
-  readonly view: Pick<OperatorView, 'series' | 'trends' | 'health' | 'problems'>;
+  readonly view: Pick<OperatorView, 'series' | 'trends' | 'health' | 'problems' | 'answers'>;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly keepMs: number;
@@ -25,23 +27,36 @@ interface LogHistoryParts {
 }
 
 /**
- * The log from before the start of this run. Because it never changes, it is read once, when an operator first requests facts from it, and
- * its counts are added to those of this run.
+ * The log from before the start of this run. Because it never changes, it is read once, when an operator first requests facts from it, or
+ * V2 first refuses what V1 may have refused before; its counts are added to those of this run.
  */
 export class LogHistory {
   private readonly parts: LogHistoryParts;
   private reading: Promise<LoggedHistory | undefined> | undefined;
+  /** True once the first attempt has ended. */
+  private isRead = false;
 
   constructor(parts: LogHistoryParts) {
     this.parts = parts;
   }
 
+  /** Whether the log is read for the first time; the first call begins to read it. */
+  isAwaited(): boolean {
+    if (this.isRead) return false;
+    void this.read();
+    return true;
+  }
+
   /** Reads the log, and adds its traffic to that of this run; undefined if it cannot be read. Later calls try again. */
   read(): Promise<LoggedHistory | undefined> {
-    this.reading ??= this.readNow().catch(() => {
-      this.reading = undefined;
-      return undefined;
-    });
+    this.reading ??= this.readNow()
+      .catch(() => {
+        this.reading = undefined;
+        return undefined;
+      })
+      .finally(() => {
+        this.isRead = true;
+      });
     return this.reading;
   }
 
@@ -55,6 +70,7 @@ export class LogHistory {
     view.trends.merge(history.trends);
     view.health.learn(history.operations);
     view.problems.learn(history.problems);
+    addAnswers(view.answers, history.answers);
     return history;
   }
 }

@@ -29,6 +29,8 @@ interface OperatorViewOptions {
   readonly time: () => number;
   /** The statistical test for canaries, which also judges operations. */
   readonly rule?: (() => RollbackRule) | undefined;
+  /** See `AnswerJudge`. */
+  readonly awaitsPast?: (() => boolean) | undefined;
   /** Called once for each operation that fails more often than it did. */
   readonly onHarm?: ((trouble: OperationTrouble) => void) | undefined;
   /** Called with each entry and its number, such as an exporter of traces. */
@@ -58,11 +60,13 @@ export class OperatorView implements Observer {
   readonly capture: Capture;
   readonly traces = new ClientTraces();
   readonly bodyLimit: number;
-  private readonly judge = new AnswerJudge();
+  /** What each exchange was to its client. */
+  readonly answers: AnswerJudge;
   private readonly options: OperatorViewOptions;
 
   constructor(options: OperatorViewOptions) {
     this.options = options;
+    this.answers = new AnswerJudge(options.awaitsPast);
     this.health = new OperationHealth(options.rule, options.onHarm);
     this.ring = new Ring(options.entries);
     this.capture = new Capture(options.capture);
@@ -81,7 +85,7 @@ export class OperatorView implements Observer {
   }
 
   observe(entry: Entry, captured?: CapturedExchange): void {
-    const answer = this.judge.judge(entry);
+    const answer = this.answers.judge(entry);
     const seq = this.ring.add(entry, answer);
     this.metrics.add(entry);
     const time = this.options.time();

@@ -1,6 +1,17 @@
-import { canaryOutcome, failsMoreOften, isSharedFailure } from '../rollout/canary-window.ts';
+import {
+  type CanaryOutcome,
+  canaryOutcome,
+  failsMoreOften,
+  isSharedFailure,
+} from '../rollout/canary-window.ts';
 import type { Sample } from '../rollout/evidence.ts';
-import { ClientBaselines, ENOUGH } from '../rollout/rollout-control.ts';
+import {
+  addBaselines,
+  type BaselinesData,
+  baselinesData,
+  ClientBaselines,
+  ENOUGH,
+} from '../rollout/rollout-control.ts';
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
 import { type Entry, isOfV1, statusFrom } from './entry.ts';
 
@@ -34,6 +45,12 @@ const ALL_CLIENTS = '*';
 /** The test of a canary, by which refusals are compared with V1's; the same for a running gateway and for its log. */
 const RULE = DEFAULT_ROLLBACK;
 
+/** What a judge knows of V1, as data that can be sent from a thread. */
+export interface AnswersData {
+  readonly byClient: BaselinesData;
+  readonly byOperation: BaselinesData;
+}
+
 /**
  * Decides what counts as failed, for all numbers that people see. A 5xx and a response that breaks off always do. A refusal (3xx, 4xx) of
  * a V1 request does if V1 never gave it to anybody in this operation, or if it is more frequent than on V1 by the test of a canary: for
@@ -42,9 +59,18 @@ const RULE = DEFAULT_ROLLBACK;
  * clients often cause, such as 404, does not count, and any other, such as 422, does.
  */
 export class AnswerJudge {
-  private readonly byClient = new ClientBaselines();
-  private readonly byOperation = new ClientBaselines();
-  private knowsV1 = false;
+  readonly byClient = new ClientBaselines();
+  readonly byOperation = new ClientBaselines();
+  knowsV1 = false;
+  private readonly awaitsPast: () => boolean;
+
+  /**
+   * `awaitsPast` is called for a refusal if V1 served too few requests of the operation; it is true while the log from before this run is
+   * read, which may have more: until then the refusal does not count as failed.
+   */
+  constructor(awaitsPast: () => boolean = () => false) {
+    this.awaitsPast = awaitsPast;
+  }
 
   /** Evaluates exchanges in the order in which they ended. */
   judge(entry: AnsweredEntry): Answer {
@@ -74,7 +100,7 @@ export class AnswerJudge {
   /** Whether this is a refusal that V1 did not give, or gave less often. */
   private isNew(entry: AnsweredEntry): boolean {
     const outcome = canaryOutcome(entry.status, entry.failure) ?? 'success';
-    if (!this.knowsV1) return outcome !== 'success' && !isSharedFailure(outcome);
+    if (!this.knowsV1) return outcome !== 'success' && this.isNewToUnknown(outcome);
     const [own, all] = [subjectOf(entry, entry.client), subjectOf(entry, ALL_CLIENTS)];
     this.byClient.addV2(own, outcome);
     if (outcome === 'success') {
@@ -82,7 +108,7 @@ export class AnswerJudge {
       return false;
     }
     const before = this.byOperation.samplesOf(all, outcome)?.v1;
-    if (before === undefined || before.requests < ENOUGH) return !isSharedFailure(outcome);
+    if (before === undefined || before.requests < ENOUGH) return this.isNewToUnknown(outcome);
     if (before.failures === 0) return true;
     const ofClient = this.byClient.samplesOf(own, outcome);
     const isOfClient = ofClient && isMoreForClient(ofClient, before);
@@ -92,6 +118,22 @@ export class AnswerJudge {
     const now = this.byOperation.samplesOf(all, outcome)?.v2;
     return now !== undefined && failsMoreOften(before, now, RULE);
   }
+
+  /** Whether this is a refusal that clients seldom cause themselves, where it is not known what V1 did. */
+  private isNewToUnknown(outcome: CanaryOutcome): boolean {
+    return !isSharedFailure(outcome) && !this.awaitsPast();
+  }
+}
+
+export function answersData({ byClient, byOperation }: AnswerJudge): AnswersData {
+  return { byClient: baselinesData(byClient), byOperation: baselinesData(byOperation) };
+}
+
+/** Adds what was known of V1 before this run. */
+export function addAnswers(judge: AnswerJudge, { byClient, byOperation }: AnswersData): void {
+  addBaselines(judge.byClient, byClient);
+  addBaselines(judge.byOperation, byOperation);
+  judge.knowsV1 ||= byOperation.some(([, [requests]]) => requests > 0);
 }
 
 /**

@@ -307,6 +307,11 @@ interface Counts {
   failures: Map<string, number>;
 }
 
+/** Baselines without latencies, as data that can be sent from a thread: by pair, the requests to each service and their failures. */
+export type BaselinesData = readonly (readonly [pair: string, v1: CountsData, v2: CountsData])[];
+
+type CountsData = readonly [requests: number, failures: readonly (readonly [kind: string, count: number])[]];
+
 /** Maximum latencies on V1 that are remembered for a pair. */
 const LATENCIES = 8;
 
@@ -326,7 +331,8 @@ interface Pair {
  * nothing about V2, even if V1 refuses few requests of others. Excusing such a client hides no failure of V2 for others.
  */
 export class ClientBaselines {
-  private readonly pairs = new Map<string, Pair>();
+  /** By client and operation. */
+  readonly pairs = new Map<string, Pair>();
 
   /** Counts a request that V1 served, during a canary or not; returns true for a failure as frequent as before any canary. */
   addV1(request: CountedRequest, outcome: CanaryOutcome, isBeside: boolean): boolean | undefined {
@@ -375,9 +381,27 @@ export class ClientBaselines {
     if (known !== undefined || !makes) return known;
     const [first] = this.pairs.keys();
     if (this.pairs.size >= MAX_PAIRS && first !== undefined) this.pairs.delete(first);
-    const pair = { v1: noCounts(), control: noCounts(), v2: noCounts(), buckets: [], turn: 0 };
+    const pair = emptyPair();
     this.pairs.set(key, pair);
     return pair;
+  }
+}
+
+function emptyPair(): Pair {
+  return { v1: noCounts(), control: noCounts(), v2: noCounts(), buckets: [], turn: 0 };
+}
+
+export function baselinesData({ pairs }: ClientBaselines): BaselinesData {
+  return [...pairs].map(([key, { v1, v2 }]) => [key, dataOf(v1), dataOf(v2)]);
+}
+
+/** Adds the counts of earlier requests, for as many pairs as there is room for. */
+export function addBaselines({ pairs }: ClientBaselines, data: BaselinesData): void {
+  for (const [key, v1, v2] of data) {
+    const pair = pairs.get(key) ?? emptyPair();
+    addCounts(pair.v1, v1);
+    addCounts(pair.v2, v2);
+    if (pairs.size < MAX_PAIRS) pairs.set(key, pair);
   }
 }
 
@@ -401,6 +425,15 @@ function sampleOf(counts: readonly Counts[], outcome: CanaryOutcome): Sample {
     failed += failures.get(kind) ?? 0;
   }
   return { requests, failures: failed };
+}
+
+function dataOf({ requests, failures }: Counts): CountsData {
+  return [requests, [...failures]];
+}
+
+function addCounts(counts: Counts, [requests, failures]: CountsData): void {
+  counts.requests += requests;
+  for (const [kind, times] of failures) counts.failures.set(kind, (counts.failures.get(kind) ?? 0) + times);
 }
 
 function noCounts(): Counts {

@@ -7,6 +7,7 @@ import type {
   ProblemsView,
   Report,
   SeriesView,
+  Status,
   Timeline,
 } from '../../src/inspector/api.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
@@ -91,6 +92,49 @@ test('problems go back as far as the log', async () => {
   ]);
   expect(problems[1]?.until).toBe(new Date(now - 35 * minute).toISOString());
 });
+
+/** A gateway that migrates everything, in front of a V2 that refuses, with a log of orders that V1 answered so. */
+async function afterV1(statuses: readonly number[]): Promise<Inspected> {
+  const logFile = join(temporaryFolder('log-answers'), 'rewrite.log');
+  const now = Date.now();
+  const lines = statuses.map((status, n) =>
+    entryLine({
+      ...sampleEntry(1, now - (statuses.length - n) * 1000),
+      operation: 'order_floor_plan',
+      client: CLIENT,
+      origin: 'v1',
+      mode: 'observe',
+      status,
+    }),
+  );
+  await writeFile(logFile, lines.join(''));
+  const errors = '{"errors":[{"detail":"floors are missing"}]}';
+  const gateway = await inspected({ 'log-file': logFile }, errors, undefined, undefined, 422);
+  for (let n = 1; n <= 10; n += 1) {
+    await gateway.post('/orders/floor_plans', '{"data":{}}');
+    await gateway.entry(n);
+    // The log is read in a thread.
+    if (n === 1) await gateway.readJson('/problems');
+  }
+  return gateway;
+}
+
+test.each<[string, statuses: readonly number[], failed: number, level: string]>([
+  ['had refused so often', Array.from({ length: 60 }, () => 422), 0, 'good'],
+  ['had not refused', Array.from({ length: 60 }, () => 201), 9, 'bad'],
+  ['is not in the log', [], 9, 'note'],
+])(
+  'after a restart into migrate, refusals are compared with V1 by the log, where V1 %s',
+  async (_, statuses, failed, level) => {
+    const gateway = await afterV1(statuses);
+    const { verdict } = await gateway.readJson<Status>('/status');
+    expect(verdict.level).toBe(level);
+    if (statuses.length === 0)
+      expect(verdict.sentence).toContain('Too little is known about the time before.');
+    const { problems } = await gateway.readJson<ProblemsView>('/problems');
+    expect(problems.reduce((sum, { count }) => sum + count, 0)).toBe(failed);
+  },
+);
 
 test('without a log, counts begin with the gateway', async () => {
   const gateway = await inspected();

@@ -111,6 +111,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
     onEntry: parts.onEntry,
     capture,
     rule: () => ruleBooks.current.ruleBook.rollout?.modes?.rollback ?? DEFAULT_ROLLBACK,
+    awaitsPast: () => history?.isAwaited() === true,
     onHarm: (trouble) => rollBack?.harmed(trouble),
   });
   let rollBack: OperationRollBack | undefined;

@@ -8,7 +8,7 @@ import type { TallyEntry } from '../../report/tally/tally-entry.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
 import { count } from '../../report/text.ts';
-import { AnswerJudge } from '../../rewrite-log/answers.ts';
+import { AnswerJudge, answersData } from '../../rewrite-log/answers.ts';
 import { TrafficSeries } from '../../rewrite-log/traffic-series.ts';
 import { LOG_BYTES, readNewest } from './newest-log.ts';
 
@@ -21,7 +21,7 @@ export async function historyOfLog(
   const end = new Date(until).toISOString();
   const lines = new LineTally(counts, () => end);
   const { bytesRead, isWhole } = await readNewest(logFile, most, lines);
-  const { tally, series, trends, operations, problems } = counts;
+  const { tally, series, trends, operations, problems, judge } = counts;
   const unread = isWhole
     ? []
     : [`The log is larger: only its newest ${count(Math.ceil(bytesRead / 1024 / 1024))} MiB are read.`];
@@ -38,6 +38,7 @@ export async function historyOfLog(
     trends: trends.data,
     operations: Object.fromEntries(operations),
     problems: problems.data,
+    answers: answersData(judge),
   };
   return { status: 200, value };
 }
@@ -49,7 +50,7 @@ class HistoryTally {
   readonly trends = new ClientTrends();
   readonly problems = new ProblemTally();
   readonly operations = new Map<string, { requests: number; failed: number }>();
-  private readonly judge = new AnswerJudge();
+  readonly judge = new AnswerJudge();
 
   add(entry: TallyEntry): void {
     const answer = this.judge.judge(entry);
