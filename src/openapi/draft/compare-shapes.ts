@@ -1175,7 +1175,9 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const doubt =
     all.length > 0
       ? (unitDoubt({ name, shape }, all, place) ?? goneQuestion(all))
-      : (unknownDoubt(v2, work.places) ?? namedDoubt(shape, place, work));
+      : (unknownDoubt(v2, work.places) ??
+        namedDoubt(shape, place, work) ??
+        (work.isResponse === true ? undefined : LOSS));
   if (likeliest !== undefined && !work.isRecorded) {
     const first = likely.find(({ into }) => into.length > 0)?.at ?? [];
     const link = linkTo(first);
@@ -1237,6 +1239,9 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     work,
   );
 }
+
+/** The doubt about any rule that leaves a member out of requests: only a person knows that no client needs it. */
+const LOSS = 'what clients send there would be lost';
 
 /** Maximum places that a question offers beside the likeliest one. */
 const MAX_OFFERED = 5;
@@ -1379,18 +1384,21 @@ function rulesInto(
   if (!isBelow || to === undefined || stars(rest) > 0) return [];
   const young = shapeAt(v2, rest);
   if (young === undefined || isOther({ name, shape }, { name: rest.join('_'), shape: young })) return [];
-  if (rest.length > 1) {
-    const converted = conversions({ name, shape }, { name: to, shape: young });
-    const move = { rule: 'move', in: path, member: name, to: rest } as const;
-    if (converted.length > 0) return [{ ...move, conversions: converted }];
-    return isCompatible(shape, young) ? [withValues(move, shape, young)] : [];
-  }
-  const listed = listRules({ name, shape }, { name: to, shape: young }, path, work);
-  if (listed.length > 0) return listed;
   const named = [
     { name, shape },
     { name: to, shape: young },
   ] as const;
+  const words = wordPairs(...named);
+  if (rest.length > 1) {
+    const converted = conversions(...named);
+    const move = { rule: 'move', in: path, member: name, to: rest } as const;
+    if (words !== undefined) return [{ ...move, values: words }];
+    if (converted.length > 0) return [{ ...move, conversions: converted }];
+    return isCompatible(shape, young) ? [withValues(move, shape, young)] : [];
+  }
+  if (words !== undefined) return [{ rule: 'rename', in: path, member: name, to, values: words }];
+  const listed = listRules({ name, shape }, { name: to, shape: young }, path, work);
+  if (listed.length > 0) return listed;
   const converted = conversions(...named);
   if (!isCompatible(shape, young) && converted.length === 0) return [];
   return [converted, ...otherScales(...named)].map((all) =>
@@ -1547,6 +1555,8 @@ function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 
   if (old.text !== '' && old.text === young.text) return 'the descriptions are equal';
   if (v1.kinds?.property === gone && v2.kinds?.property === at.join('.'))
     return 'both tell the kinds of the object apart';
+  if (wordPairs({ name: gone, shape: old }, { name: at.at(-1) ?? '', shape: young }) !== undefined)
+    return 'one of two values has the name of the other, which is a boolean';
   const format = formatOf(old);
   if (format === '' || format !== formatOf(young)) return undefined;
   const before = [...v1.members].filter(
@@ -1616,7 +1626,9 @@ function takingMembers(
       isIdentifier(name) &&
       nameSimilarity(gone, name) >= LIKE_NAME &&
       conversions({ name: gone, shape }, { name, shape: member.shape }).length > 0;
-    const own = isNew && (isOfType || isListOfIt || isConverted || isAlike(gone, name)) ? [at] : [];
+    const isWorded = wordPairs({ name: gone, shape }, { name, shape: member.shape }) !== undefined;
+    const own =
+      isNew && (isOfType || isListOfIt || isConverted || isWorded || isAlike(gone, name)) ? [at] : [];
     const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, taken };
     return [...own, ...takingMembers(gone, shape, inside, [...around, v2.members], allowance)];
   });
@@ -1824,9 +1836,37 @@ const YES_AND_NO: readonly (readonly [yes: string, no: string])[] = [
   ['active', 'inactive'],
 ];
 
+/** Words before the one that a boolean is named for. */
+const AUXILIARY = /^(?:is|has|was|are|be)_/;
+
+/** The pairs of values between a boolean and two texts of which one has its name: `urgent`, and `priority` with `routine` and `urgent`. */
+function wordPairs(
+  old: NamedShape,
+  young: NamedShape,
+): readonly (readonly [FoundValue, FoundValue])[] | undefined {
+  const [flag, listed] = isBoolean(old.shape) ? [old, young.shape] : [young, old.shape];
+  if (!isBoolean(flag.shape) || listed.values.length !== 2) return undefined;
+  const name = plainName(wordsOf(flag.name).join('_').replace(AUXILIARY, ''));
+  const isNamed = (value: FoundValue): boolean => typeof value === 'string' && plainName(value) === name;
+  const [yes, no] = listed.values.toSorted((one, other) => Number(isNamed(other)) - Number(isNamed(one)));
+  if (yes === undefined || no === undefined || !isNamed(yes) || isNamed(no)) return undefined;
+  return flag === old
+    ? [
+        [true, yes],
+        [false, no],
+      ]
+    : [
+        [yes, true],
+        [no, false],
+      ];
+}
+
+function isBoolean({ types }: Shape): boolean {
+  return types.size === 1 && types.has('boolean');
+}
+
 /** The pairs of values between a boolean of one version and two listed values of the other version that mean yes and no. */
 function booleanPairs(v1: Shape, v2: Shape): readonly (readonly [FoundValue, FoundValue])[] | undefined {
-  const isBoolean = ({ types }: Shape): boolean => types.size === 1 && types.has('boolean');
   if (isBoolean(v1) === isBoolean(v2)) return undefined;
   const listed = isBoolean(v1) ? v2 : v1;
   for (const [yes, no] of YES_AND_NO) {

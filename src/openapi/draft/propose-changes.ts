@@ -98,12 +98,16 @@ export function proposeChanges(
   const ordered = [...groups.values()].toSorted(
     (one, other) => sign * (ruleRank(one.rule.found) - ruleRank(other.rule.found)),
   );
+  const owners = new Map(
+    ordered.toReversed().map(({ on, rule: { found } }) => [localKey(found), on[0] ?? ''] as const),
+  );
   const parts = new Map<string, Part>();
   for (const { on, rule } of ordered) {
     const { found } = rule;
     const isSure = isProposed(rule);
     const depth = found.rule === 'unwrap' ? 0 : found.in.length;
-    const decision = isSure ? sureKey(found) : decisionOf(rule, direction, on);
+    const owner = owners.get(localKey(found)) ?? '';
+    const decision = isSure ? sureKey(found) : decisionOf(found, direction, owner);
     for (const some of found.rule === 'unwrap' ? reachOf(on, writes) : [on]) {
       const key = JSON.stringify([some, decision, isSure, isSure ? 0 : depth]);
       const part = parts.get(key) ?? { on: some, rules: [], decision: `${isSure} ${decision}` };
@@ -137,14 +141,11 @@ function sureKey(found: FoundRule): string {
   return found.rule === 'strip' ? `strip ${found.in.length}` : ruleKey(found);
 }
 
-/** The decision in a question, wherever the member is. */
-function decisionOf({ found, doubt }: Finding, direction: Direction, on: readonly string[]): string {
+/** The decision in a question, wherever the member is. `owner` is the first operation with a question about this member. */
+function decisionOf(found: FoundRule, direction: Direction, owner: string): string {
   if (found.rule === 'unwrap') return JSON.stringify(found);
-  // A person who looks at V2's body sees all of them at once: which are gone, and which have another name.
-  if (found.rule === 'strip')
-    return direction === 'request' && doubt?.startsWith('is it ') === true
-      ? `strip ${on.join(' ')}`
-      : 'strip';
+  // A person who looks at an operation of V2 sees all of them at once: which are gone, and which have another name.
+  if (found.rule === 'strip') return `strip ${owner}`;
   if (found.rule === 'default' && direction === 'response') return 'new';
   // Members that are now in one object of V2 have one question.
   if (found.rule === 'move' && found.to.length > 1) return `move ${found.to.slice(0, -1).join(' ')}`;

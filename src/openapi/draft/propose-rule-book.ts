@@ -718,9 +718,9 @@ function wrapperDoubt(member: string, inner: Shape, v1: Shape, v2: Shape): strin
       return !inner.members.has(young) && isCompatible(shape, other.shape);
     });
     const [place = fitting && [fitting[0]]] = places.of([[name]], shape);
-    if (place === undefined && v2.further === '') continue;
-    const where = place === undefined ? '' : ` as ${pathText(place)}`;
-    return `V1 has ${pathText([name])} beside it, which an unwrap drops and V2 may have${where}`;
+    const isKept = place !== undefined || v2.further !== '';
+    const where = isKept ? ` and V2 may have${place === undefined ? '' : ` as ${pathText(place)}`}` : '';
+    return `V1 has ${pathText([name])} beside it, which an unwrap drops${where}`;
   }
   return undefined;
 }

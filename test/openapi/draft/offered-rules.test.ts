@@ -444,6 +444,33 @@ test.each<Row>([
     ['{ rename: old_size, in: "**", to: oldSize }'],
   ],
   [
+    'a boolean that is one of two values',
+    sent({ urgent: { type: 'boolean' } }),
+    sent({ priority: { ...text, enum: ['routine', 'urgent'] } }),
+    [
+      '{ rename: urgent, to: priority } { map: { true: urgent, false: routine }, of: priority }',
+      '{ strip: urgent }',
+    ],
+  ],
+  [
+    'a boolean that is one of two values in an object',
+    sent({ isUrgent: { type: 'boolean' } }),
+    sent({ queue: objectOf({ priority: { ...text, enum: ['urgent', 'routine'] } }) }),
+    [
+      '{ move: isUrgent, to: queue.priority } { map: { true: urgent, false: routine }, of: priority, in: queue }',
+      '{ strip: isUrgent }',
+    ],
+  ],
+  [
+    'one of two values that is a boolean',
+    sent({ priority: { ...text, enum: ['routine', 'urgent'] } }),
+    sent({ urgent: { type: 'boolean' } }),
+    [
+      '{ rename: priority, to: urgent } { map: { urgent: true, routine: false }, of: urgent }',
+      '{ strip: priority }',
+    ],
+  ],
+  [
     'a name at several depths',
     deep('old_name'),
     deep('name2'),
@@ -597,7 +624,7 @@ test.each<
       kind: { ...text, enum: ['a', 'b'] },
       weight_grams: number,
     },
-    [],
+    [['{ strip: email } { strip: cost }']],
   ],
 ])('offers for what is gone the members that may be it: %s', async (_, v1, v2, answers) => {
   const asked = await answersIn(await draftOf(sent(v1), sent(v2)));

@@ -52,19 +52,18 @@ test('a member that V2 has in two sub-objects is a question', () => {
 test('a member that V2 has in a sub-object is never stripped', () => {
   const old = Object.fromEntries(['kind', 'size', 'count', 'colour', 'flag'].map((name) => [name, true]));
   const draft = draftOf({ name: text, address: place }, [{ data: { name: 'x', suburb: 'x', ...old } }]);
-  expect(rulesOf(draft)).toEqual([
-    '{ unwrap: data }',
-    ...Object.keys(old).map((name) => `{ strip: ${name} }`),
-  ]);
+  expect(rulesOf(draft)).toEqual(['{ unwrap: data }']);
   expect(draft).toContain('but is it address.suburb in V2, or gone?');
-  expect(draft).toMatch(/^ *# +- \{ strip: suburb \}$/m);
+  for (const name of ['suburb', ...Object.keys(old)])
+    expect(draft).toMatch(new RegExp(`^ *# +- \\{ strip: ${name} \\}$`, 'm'));
 });
 
 test('a member that could be one of V2 which no request has is never stripped', () => {
   const draft = draftOf({ name: text, phone: text }, [{ data: { name: 'x', mobile: 'x', count: 1 } }]);
-  expect(rulesOf(draft)).toEqual(['{ unwrap: data }', '{ strip: count }']);
+  expect(rulesOf(draft)).toEqual(['{ unwrap: data }']);
   expect(draft).toContain('but is it phone in V2, or gone?');
-  expect(draft).toMatch(/^ *# +- \{ strip: mobile \}$/m);
+  for (const name of ['mobile', 'count'])
+    expect(draft).toMatch(new RegExp(`^ *# +- \\{ strip: ${name} \\}$`, 'm'));
 });
 
 test.each([
@@ -81,7 +80,9 @@ test.each([
     ],
   ],
 ])('the wrapper is unwrapped and not stripped where %s', (_, bodies) => {
-  expect(rulesOf(draftOf({ name: text }, bodies))).toEqual(['{ unwrap: data }', '{ strip: old }']);
+  const draft = draftOf({ name: text }, bodies);
+  expect(rulesOf(draft)).toEqual(['{ unwrap: data }']);
+  expect(draft).toMatch(/^ *# +- \{ strip: old \}$/m);
 });
 
 test('a single operation is described in the singular', () => {

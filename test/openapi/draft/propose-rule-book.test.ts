@@ -461,7 +461,8 @@ test('a schema within itself ends, and one in another document is named', () => 
 test('names of any kind are printed so that the rule book reads them as they are', async () => {
   const names = [...`a.b|c\\d|yes|null|1| x |it's|"q"|é\u2028|a: b|# c|-|{x}`.split('|'), '\ud800', 'Ω\n'];
   const v1 = objectOf(Object.fromEntries(names.map((name) => [name, { ...text, deprecated: true }])));
-  const ruleBook = await bookIn(printRuleBook(bookOf(v1, objectOf({ kept: { type: 'integer' } }))));
+  const book = bookOf(v1, objectOf({ kept: { type: 'integer' } }));
+  const ruleBook = await bookIn(printRuleBook(book, undefined, 'unmarked'));
   const stripped = ruleBook.changes.flatMap(({ request }) =>
     request.flatMap((rule) => ('members' in rule ? rule.members : [])),
   );
@@ -1664,9 +1665,22 @@ test.each<
   ],
   [
     'members that are gone from responses',
-    { '/a': { members: { one: text, two: text } }, '/b': { members: { three: text } } },
-    { '/a': { members: { kept: text } }, '/b': { members: { kept: text } } },
-    [/removed-attributes-response hold\?(?:.*\n)*?.*Belongs to removed-attributes-response:/],
+    {
+      '/a': { members: { one: text, two: text } },
+      '/b': { members: { one: text, three: text } },
+      '/c': { members: { four: text } },
+    },
+    {
+      '/a': { members: { kept: text } },
+      '/b': { members: { kept: text } },
+      '/c': { members: { kept: text } },
+    },
+    // One for each operation with a member that none before it lacks.
+    [
+      /removed-attributes-response hold\?(?:.*\n)*?.*on: \[a\](?:.*\n)*?.*two: null/,
+      /removed-attributes-response-3 hold\?(?:.*\n)*?.*on: \[b\](?:.*\n)*?.*three: null/,
+      /removed-attributes-response-4 hold\?(?:.*\n)*?.*on: \[c\](?:.*\n)*?.*four: null/,
+    ],
   ],
   [
     'members that are in one object of V2 now',
