@@ -301,6 +301,12 @@ function keptWords(failed: number, kept: number): string {
   return `; ${which} sent, because its circuit was open`;
 }
 
+/** Failures in these minutes that a change of modes has ended. */
+function earlierWords(past: PastRequests | undefined): string {
+  if (past === undefined || past.failed === 0) return '';
+  return `, and before the modes were changed ${count(past.failed)} of ${count(past.requests)}`;
+}
+
 function serviceCondition(
   about: 'v1' | 'v2',
   breaker: GatewayStats['breaker'],
@@ -315,7 +321,7 @@ function serviceCondition(
   const share =
     requests === 0
       ? `No request went to ${name} in the last two minutes.`
-      : `${failed} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${how}${keptWords(failed, kept)}.`;
+      : `${failed} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${how}${keptWords(failed, kept)}${earlierWords(past)}.`;
   const since = inARow.failed ? new Date(inARow.since).toISOString() : undefined;
   const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts) };
   const isLeft = requests === 0 && past !== undefined;

@@ -152,8 +152,8 @@ interface Trouble {
   until: number | undefined;
   recovered: number;
   readonly before: Counts;
-  /** Successive requests that V1 served since it began, and the time of the first. */
-  row: { requests: number; since: number };
+  /** Successive requests without a failure since it began, the time of the first, and how many of them V2 responded to. */
+  row: { requests: number; since: number; byV2: number };
   /** The latest requests to which V2 responded, the time of the first, and the counts of the trouble until then. */
   responded:
     | {
@@ -214,7 +214,7 @@ export class OperationHealth {
     const failed = answer === 'failed';
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') count(health.past, failed);
-      onV1(health, failed, time);
+      endWhenWell(health.trouble, failed, time, 0);
       moveClient(health, entry, time);
       return;
     }
@@ -224,7 +224,7 @@ export class OperationHealth {
     // What failed until then belongs neither to the past nor to what is compared with it from now on.
     if (this.endAsBefore(health, entry, failed, time)) health.minutes.length = 0;
     const { trouble } = health;
-    if (trouble !== undefined && trouble.until === undefined) goOn(trouble, health, entry, failed, time);
+    if (trouble !== undefined && trouble.until === undefined) goOn(trouble, entry, failed, time);
     else if (failed) this.judge(health, entry, time);
     else if (trouble !== undefined) trouble.recovered += 1;
     addToMinute(health, entry, failed, time);
@@ -375,7 +375,7 @@ export class OperationHealth {
     addToRow(one, entry, failed, time);
     this.endAsBefore(one, entry, failed, time);
     const { row, trouble, before } = one;
-    if (trouble !== undefined && trouble.until === undefined) goOn(trouble, one, entry, failed, time);
+    if (trouble !== undefined && trouble.until === undefined) goOn(trouble, entry, failed, time);
     else if (failed && row.requests >= ENOUGH && !hasFailedSo(before)) {
       const { requests, since } = row;
       const failures = Failures.of([row.failures]);
@@ -402,6 +402,14 @@ export class OperationHealth {
     return health;
   }
 
+  /** Replaces trouble that is over; that of clients which was part of it goes with it. */
+  private begin(health: Health, trouble: Trouble): void {
+    const { ofClients } = this.troublesOf('', health);
+    for (const [client, { trouble: own }] of health.clients)
+      if (own !== undefined && !ofClients.has(client)) health.clients.delete(client);
+    health.trouble = trouble;
+  }
+
   private judge(health: Health, entry: Entry, time: number): void {
     const { past, row } = health;
     const recent = recentOf(health, time);
@@ -413,7 +421,7 @@ export class OperationHealth {
     if (row.requests >= ENOUGH && !hasFailedSo(before)) {
       const { requests, since } = row;
       const failures = Failures.of([row.failures]);
-      health.trouble = begun({ kind: 'always', requests, failures, since, before }, time);
+      this.begin(health, begun({ kind: 'always', requests, failures, since, before }, time));
       return;
     }
     const requests = recent.requests + 1;
@@ -423,7 +431,7 @@ export class OperationHealth {
     const since = minutes.find((minute) => minute.failures.count > 0)?.start ?? time;
     const failures = Failures.of(minutes.map((minute) => minute.failures));
     failures.add(entry, time);
-    health.trouble = begun({ kind: 'more', requests, failures, since, before: { ...past } }, time);
+    this.begin(health, begun({ kind: 'more', requests, failures, since, before: { ...past } }, time));
   }
 }
 
@@ -499,7 +507,7 @@ function begun(
   trouble: Omit<Trouble, 'last' | 'until' | 'recovered' | 'row' | 'responded' | 'isReported'>,
   last: number,
 ): Trouble {
-  const row = { requests: 0, since: last };
+  const row = { requests: 0, since: last, byV2: 0 };
   return { ...trouble, last, until: undefined, recovered: 0, row, responded: undefined, isReported: false };
 }
 
@@ -507,13 +515,18 @@ function sampleOf({ requests, failed }: Counts): { readonly requests: number; re
   return { requests: Math.round(requests), failures: Math.round(failed) };
 }
 
-/** An operation that went back to V1 is healthy once V1 serves it. */
-function onV1({ trouble }: Judged, failed: boolean, time: number): void {
+/** Ends trouble after {@link RECOVERED} successive requests without a failure: V1 or V2 served them, or both, as in a canary. */
+function endWhenWell(trouble: Trouble | undefined, failed: boolean, time: number, byV2: 0 | 1): void {
   if (trouble === undefined || trouble.until !== undefined) return;
   const { row } = trouble;
-  if (row.requests === 0) row.since = time;
-  row.requests = failed ? 0 : row.requests + 1;
-  if (row.requests >= RECOVERED) trouble.until = row.since;
+  if (failed || row.requests === 0) Object.assign(row, { requests: 0, since: time, byV2: 0 });
+  if (failed) return;
+  row.requests += 1;
+  row.byV2 += byV2;
+  if (row.requests < RECOVERED) return;
+  trouble.until = row.since;
+  trouble.recovered = row.byV2;
+  trouble.requests -= row.byV2;
 }
 
 function count(counts: { requests: number; failed: number }, failed: boolean): void {
@@ -570,18 +583,13 @@ function endOf({ until, last }: Pick<Trouble, 'until' | 'last'>): number {
   return until ?? last;
 }
 
-function goOn(trouble: Trouble, { row }: Judged, entry: Entry, failed: boolean, time: number): void {
-  trouble.row.requests = 0;
+function goOn(trouble: Trouble, entry: Entry, failed: boolean, time: number): void {
   if (failed) {
     trouble.last = time;
     trouble.failures.add(entry, time);
   } else if (trouble.kind === 'always') trouble.kind = 'more';
   trouble.requests += 1;
-  if (!row.failed && row.requests >= RECOVERED) {
-    trouble.until = row.since;
-    trouble.recovered = row.requests;
-    trouble.requests -= row.requests;
-  }
+  endWhenWell(trouble, failed, time, 1);
 }
 
 function addToMinute(health: Health, entry: Entry, failed: boolean, time: number): void {

@@ -645,7 +645,7 @@ describe('the verdict', () => {
           .see(20, FAILS)
           .see(9, { ...FAILS, route: 'pass', operation: undefined })
           .verdict(OBSERVED),
-      'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
+      'bad: 9 of 9 requests to V2 failed in the last two minutes, and before the modes were changed 20 of 20. The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
     ],
     [
       'a canary without a share asks V2 for nothing',
@@ -981,6 +981,19 @@ describe('the verdict', () => {
           .see(2, { status: 410, failure: 'sunset', verdict: 'refused' })
           .verdict(rollout({ sunset: '2026-11-29T08:02:45.000Z', gone: {}, brownouts: [], rollbacks: [] })),
       'good: V1 ended at 2026-11-29T08:02:45.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'an operation failed, V1 and V2 have served it well in turns, and an outage of V2 came after that',
+      (all) => {
+        for (const operation of ['a', 'b']) all.see(100, { operation });
+        all.see(25, { ...FAILS, operation: 'a' });
+        for (let turn = 0; turn < 11; turn += 1)
+          all.see(1, { ...ON_V1, operation: 'a' }).see(1, { operation: 'a' });
+        for (const operation of ['a', 'b']) all.see(10, { ...UNREACHABLE, operation });
+        for (const operation of ['a', 'b']) all.see(30, { operation });
+        return all.verdict();
+      },
+      'good: For less than a minute no operation has failed more than before. In the last hour 45 requests failed. V2 did not respond to 20 requests from 2026-11-29T08:04:08.000Z until 2026-11-29T08:04:27.000Z.',
     ],
     [
       'a fault that has been over for an hour',
