@@ -29,6 +29,7 @@ import { hasEnded } from './end-of-v1.ts';
 export interface RolloutEffect {
   /** The command in words, such as `Migrate 25 % of the clients`. */
   readonly title: string;
+  /** A further line of a sentence has details. */
   readonly sentences: readonly string[];
   /** Effects that the operator may wrongly expect. */
   readonly warnings: readonly string[];
@@ -73,6 +74,10 @@ const COMMANDS: Readonly<Record<ModeView['mode'], string>> = {
 
 /** Maximum names in a sentence. */
 const MAX_NAMES = 20;
+
+/** Maximum hashes beside names, and of all clients below a sentence. */
+const MAX_HASHES = 3;
+const MAX_OTHERS = 500;
 
 /** Maximum places of faults of one operation. */
 const MAX_PLACES = 3;
@@ -239,15 +244,21 @@ function movedWords(to: Origin, clients: readonly ConcernedClient[], seen: reado
   const all = seen.reduce((sum, { operations }) => sum + sumOf(operations), 0);
   const moved = clients.reduce((sum, one) => sum + one.moved, 0);
   // A name says more than a hash.
-  const ordered = clients.toSorted(
-    (one, other) => Number(one.client.name === undefined) - Number(other.client.name === undefined),
-  );
-  const names = ordered.map(({ client }) => nameIn(seen, client));
+  const [named, hashes] = [true, false].map((isNamed) =>
+    clients
+      .filter(({ client }) => (client.name !== undefined || client.client === NO_KEY) === isNamed)
+      .map(({ client }) => nameIn(seen, client)),
+  ) as [string[], string[]];
+  const first = [
+    ...named.slice(0, MAX_NAMES),
+    ...(named.length === 0 || hashes.length <= MAX_HASHES ? hashes.slice(0, MAX_HASHES) : []),
+  ];
+  const others = [...named, ...hashes].filter((one) => !first.includes(one));
   // Requests without a key are named, but are not counted as a client.
   const keyed = clients.filter(({ client }) => client.client !== NO_KEY).length;
   const known = seen.filter(({ client }) => client !== NO_KEY).length;
   const count = known === 0 ? '' : `${keyed} of ${counted(known, 'client')} seen, `;
-  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${listed(names, MAX_NAMES)} (${count}with ${percentWords(moved / all)} of all V1 requests).`;
+  return `From V${to === 'v2' ? '1 to V2' : '2 to V1'}: ${first.join(', ')}${others.length === 0 ? '' : ` and ${others.length} more`} (${count}with ${percentWords(moved / all)} of all V1 requests).${others.length === 0 ? '' : `\nThe others: ${listed(others, MAX_OTHERS)}.`}`;
 }
 
 function seenWords(clients: readonly ConcernedClient[]): string {

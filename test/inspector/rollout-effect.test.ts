@@ -373,7 +373,7 @@ describe('what a command would let fail at V2', () => {
   });
 });
 
-test('clients with a name come before those with a hash alone, of which most are counted', () => {
+test('clients with a name come before those with a hash alone, which are on a line below', () => {
   const many = Array.from({ length: 24 }, (_, at) => ({
     client: `${at.toString(16).padStart(2, '0')}00000000000000`,
     ...(at > 21 ? { name: `client ${at}` } : {}),
@@ -381,7 +381,20 @@ test('clients with a name come before those with a hash alone, of which most are
   }));
   const [words = ''] = rolloutEffect({ mode: 'migrate' }, sampleRollout(), seen(many)).sentences;
   expect(words).toMatch(
-    /^From V1 to V2: client 22, client 23, 0{16}, 010{14}, .* and 4 more \(24 of 24 clients seen, /,
+    /^From V1 to V2: client 22, client 23 and 22 more \(24 of 24 clients seen, .*\nThe others: 0{16}, 010{14}, .*, 150{14}\.$/,
+  );
+});
+
+test('without any names, the first hashes stand for the others', () => {
+  const hashes = ['a', 'b', 'c', 'd'].map((letter) => letter.repeat(16));
+  const of = (most: number): string | undefined => {
+    const clients = hashes.slice(0, most).map((client) => ({ client, sent: { heartbeat: 1 } }));
+    return rolloutEffect({ mode: 'migrate' }, sampleRollout(), seen(clients)).sentences[0];
+  };
+  const [a, b, c, d] = hashes;
+  expect(of(3)).toBe(`From V1 to V2: ${a}, ${b}, ${c} (3 of 3 clients seen, with 100 % of all V1 requests).`);
+  expect(of(4)).toBe(
+    `From V1 to V2: ${a}, ${b}, ${c} and 1 more (4 of 4 clients seen, with 100 % of all V1 requests).\nThe others: ${d}.`,
   );
 });
 

@@ -58,7 +58,8 @@ export function TrafficCharts({ go, whose }: TrafficChartsProps): VNode | false 
     step: SECONDS[by],
     from,
     until: last + SECONDS[by],
-    knownSince: Date.parse(response.since) / 1000,
+    // The bar of the first minute begins before the first request.
+    knownSince: Math.floor(Date.parse(response.since) / 1000 / SECONDS[by]) * SECONDS[by],
     marks,
     tickText,
     onRange: (start: number, end: number): void =>

@@ -301,7 +301,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
           {visibleText(text)}
         </p>
       ))}
-      <SentenceList sentences={sentences} />
+      <SentenceList sentences={sentences} shown={(text) => <Folded text={text} rest="All of them" />} />
       {dryRuns !== undefined && whatWouldFail(dryRuns)}
       {refusal !== undefined && (
         <div class="fault" role="alert">

@@ -77,8 +77,11 @@ export function ExplainForm(props: ExplainFormProps): VNode {
   const { response: detail, failure } = useAsked<EntryDetail>(props.link && findAddress(props.link));
   useEffect(() => {
     if (detail === undefined) return;
-    setSource(requestOf(detail));
-    setBody(detail.v1Request?.body.text ?? '');
+    const request = requestOf(detail);
+    const text = detail.v1Request?.body.text ?? '';
+    setSource(request);
+    setBody(text);
+    if (request !== undefined) void explainRequest({ ...request, body: text });
   }, [detail]);
   const [pasted, setPasted] = useState('');
   const [read, setRead] = useState<ReadRequests | undefined>(undefined);
@@ -107,7 +110,9 @@ export function ExplainForm(props: ExplainFormProps): VNode {
     const sent: ExplainRequest = source ?? { operation: chosen, ...target };
     // A body that is not text can only be sent unedited.
     const { bodyBase64, ...others } = sent;
-    const request = bodyBase64 === undefined || body !== '' ? { ...others, body } : sent;
+    await explainRequest(bodyBase64 === undefined || body !== '' ? { ...others, body } : sent);
+  };
+  const explainRequest = async (request: ExplainRequest): Promise<void> => {
     const isDone = await attempt(async () => {
       const { edited, onFaults } = props;
       const made = await postJson<Explanation | RefusedRules>(
