@@ -34,10 +34,10 @@ const MAX_ROWS = 100;
 const GONE_AFTER_DAYS = 14;
 
 const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
-  gateway: 'Counting starts again when the gateway restarts.',
-  fleet: "All instances of the gateway count together; single calls below are this instance's.",
+  gateway: '',
+  fleet: ' All instances of the gateway count together.',
   alone:
-    'The instances of the gateway cannot reach each other: requests that others received lately may be missing.',
+    ' The instances of the gateway cannot reach each other: requests that others received lately may be missing.',
 };
 
 /** Makes the report for the client with this hash; times are RFC 3339. */
@@ -83,13 +83,22 @@ export function printOwnReport(own: OwnReport, type: OwnReportType): string {
 function ownReportHtml({ at, since, coverage, report, omitted, guide }: OwnReport): string {
   const { v1, v2, firstSeen, lastSeen, operations, outcomes } = report;
   return guideHtml(guide, [
-    `<p>Counted from ${htmlText(since)} to ${htmlText(at)}. ${COVERAGE[coverage]}</p>`,
+    `<p>Counted from ${htmlText(since)} to ${htmlText(at)}.${COVERAGE[coverage]}</p>`,
     `<p>${counted(v1, 'request')} to V1, ${v1 === 1 ? '' : `the first at ${htmlText(firstSeen)} and the last `}at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
     `<p>${WORK[report.class]}${reasonsOf(report)
       .map((reason) => ` ${htmlText(reason)}`)
       .join('')}</p>`,
     `<p>Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
     `<ul>${operations.map(({ operation, count: seen, lastSeen: last }) => `<li>${htmlText(operation)}: ${count(seen)}, the last at ${htmlText(last)}</li>`).join('')}</ul>`,
+    guide.requests < v1 ? `<p>${keptWords(guide.requests)}</p>` : '',
     omitted > 0 ? `<p>Not shown: ${counted(omitted, 'further row')}.</p>` : '',
   ]);
+}
+
+/** Says on how few of a client's requests its guide rests: the gateway keeps the latest of all clients. */
+function keptWords(requests: number): string {
+  const whole = "ask the API's team for the guide that is made from the log";
+  return requests === 0
+    ? `The gateway no longer keeps any of these requests, so it shows no examples: ${whole}.`
+    : `What follows is from the latest ${counted(requests, 'request')} alone; ${whole}.`;
 }

@@ -1,7 +1,11 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { createClientHash } from '../../src/node/runtime.ts';
 import { accountOf } from '../../src/inspector/entries/entry-words.ts';
 import type { OwnReport } from '../../src/report/own-report.ts';
+import { entryLine } from '../../src/rewrite-log/entry-line.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 import { inspected, type Inspected } from '../support/inspected.ts';
 
@@ -109,6 +113,23 @@ describe('a V1 client reads its own report', () => {
     ]);
     expect((await reportOf(gateway, 'acme')).report.v1).toBe(1);
   });
+});
+
+test('a report says on how few requests its guide rests, and not that counting begins with a restart', async () => {
+  const log = join(temporaryFolder('own-report'), 'rewrite.log');
+  const client = clientOf('acme');
+  const before = [0, 1].map((n) => entryLine({ ...sampleEntry(n, Date.now() - 3_600_000), client }));
+  writeFileSync(log, before.join(''));
+  const gateway = await inspected({ ...ON, 'log-file': log });
+  await gateway.readJson('/report');
+  const page = async (): Promise<string> => (await ask(gateway, 'acme', HTML)).text();
+  const first = await page();
+  expect(first).toContain('2 requests to V1, the first at ');
+  expect(first).toContain('The gateway no longer keeps any of these requests, so it shows no examples: ');
+  expect(first).not.toContain('restart');
+  await send(gateway, 'acme', '/clients', '{"data":{}}');
+  await gateway.entry(2);
+  expect(await page()).toContain('What follows is from the latest 1 request alone; ');
 });
 
 test('a report leaves out what V2 does not know by the requests of all clients, without their counts', async () => {
