@@ -5,13 +5,14 @@ import { ALL_BOOKS } from '../src/rules/kinds/books.ts';
 import { ruleBookForm } from '../src/rules/rule-book-source.ts';
 import { exitCodesTable } from '../src/cli/command-fault.ts';
 import { settingsExample, settingsLists } from '../src/cli/setting-options.ts';
+import { VALUE_CHECKS } from '../src/rules/value-checks.ts';
 
 /** Files of rules for Prometheus, in the order in which their groups are evaluated. */
 const RULE_FILES = ['deploy/prometheus/recording.yaml', 'deploy/prometheus/alerts.yaml'] as const;
 
 /** The generated JSON Schemas, by path below the project's root. */
 export const schemas: readonly (readonly [file: string, schema: z.ZodType])[] = [
-  ['config/rules.schema.json', ruleBookForm(ALL_BOOKS).schema],
+  ['config/rules.schema.json', ruleBookForm(ALL_BOOKS, VALUE_CHECKS).schema],
   ['config/entry.schema.json', entrySchema],
 ];
 

@@ -28,6 +28,7 @@ import type * as sourceDocument from './source-document.ts';
 import { movesLinks, type Policies, type RuleBook, type RuleBookLimits, versionPlace } from './rule-book.ts';
 import { staleHeaderRules, staleQueryRules } from './stale-names.ts';
 import { staleInverse, staleResponseRules, staleRules } from './stale-rules.ts';
+import { VALUE_CHECKS } from './value-checks.ts';
 
 /** A rule book, or all of its faults. */
 export type RuleBookReading =
@@ -64,7 +65,7 @@ export async function readRuleBook(text: string, file: string): Promise<RuleBook
     import('./source-document.ts'),
   ]);
   const document = new SourceDocument(text);
-  const { schema, forms } = ruleBookForm(ALL_BOOKS);
+  const { schema, forms } = ruleBookForm(ALL_BOOKS, VALUE_CHECKS);
   const written: Written = {
     forms,
     json: (path) => document.jsonAt(path),

@@ -5,11 +5,8 @@ import type { ExplicitResponseRule, HeaderRule, QueryRule, RequestRule } from '.
 import type { StatusPattern } from './kinds/kind.ts';
 import { REFUSAL_PLACEHOLDERS } from './refusal-form.ts';
 import { readDuration, readInstant } from './rollout.ts';
-import { kindOfName } from '../http/fields.ts';
-import { fieldFault, isOneValue } from './field-names.ts';
-import { isReleaseDate } from './rule-book.ts';
 import { readPath } from './kinds/paths.ts';
-import { prefixFault } from './rule.ts';
+import type { ValueChecks } from './value-checks.ts';
 
 /** A mapping without unknown keys; the message for an unknown key lists the known ones. */
 function strict<Shape extends z.core.$ZodShape>(shape: Shape): z.ZodObject<Shape, z.core.$strict> {
@@ -387,16 +384,18 @@ const embeds = optional(
   'Other resources that responses of this resource contain: the path to one, and an operation that writes it.',
 );
 
-const field = checked(fieldFault);
+const field = checked((name) => checks?.fieldFault(name));
 
 const linkField = checked((name) =>
-  kindOfName(name) === 'link' ? 'is converted to V1 without being named; remove it' : fieldFault(name),
+  checks?.kindOfName(name) === 'link'
+    ? 'is converted to V1 without being named; remove it'
+    : checks?.fieldFault(name),
 );
 
 const fieldValue = z
   .string()
   .refine(
-    isOneValue,
+    (text) => checks?.isOneValue(text),
     'must be the value of a header field: characters of Latin-1, no line breaks, no spaces around it',
   );
 
@@ -480,9 +479,13 @@ export interface RuleBookForm {
 
 let made: RuleBookForm | undefined;
 
-/** The schema of rule books with these kinds of rules, which is made once. */
-export function ruleBookForm(books: Books): RuleBookForm {
+/** Given with the kinds, not imported: in a bundle of one file, each module that an `import()` leads to takes more bytes. */
+let checks: ValueChecks | undefined;
+
+/** The schema of rule books with these kinds of rules and checks of values, which is made once. */
+export function ruleBookForm(books: Books, values: ValueChecks): RuleBookForm {
   if (made !== undefined) return made;
+  checks = values;
   const forms: RuleForms = {
     request: formsIn(books, ({ request }) => request),
     query: formsIn(books, ({ query }) => query),
@@ -670,7 +673,7 @@ const webhook = strict({
   }).describe("How the gateway checks V2's signature, and signs anew for the subscriber."),
 }).describe("Deliveries from V2 that reach a subscriber in V1's form.");
 
-const prefix = checked(prefixFault);
+const prefix = checked((text) => checks?.prefixFault(text));
 
 const mediaType = z
   .string()
@@ -684,7 +687,7 @@ const version = z.union(
     z
       .string()
       .regex(/^\d{4}-\d{2}-\d{2}$/, 'must be a day, YYYY-MM-DD')
-      .refine((text) => isReleaseDate(text), 'must be a real day, not before 2025-01-01'),
+      .refine((text) => checks?.isReleaseDate(text), 'must be a real day, not before 2025-01-01'),
     strict({
       header: optional(
         z.string(),

@@ -7,6 +7,7 @@ import { REQUEST_RULE_NAMES, RESPONSE_RULE_NAMES } from '../../src/rules/kinds/w
 import { changesValue } from '../../src/rules/kinds/kinds.ts';
 import { fuzzRuns } from '../support/fuzz.ts';
 import { words } from '../support/rows.ts';
+import { VALUE_CHECKS } from '../../src/rules/value-checks.ts';
 
 /** The same, as JavaScript's calendar has it. */
 function existsInCalendar(text: string, first: string): boolean {
@@ -56,7 +57,7 @@ test('texts that are almost a date are release dates only where the calendar has
 });
 
 test('exactly the rules of the schema can be written', () => {
-  const { request, response } = wordsOf(ruleBookForm(ALL_BOOKS).forms);
+  const { request, response } = wordsOf(ruleBookForm(ALL_BOOKS, VALUE_CHECKS).forms);
   expect(request.toSorted()).toEqual(REQUEST_RULE_NAMES.toSorted());
   expect(response.toSorted()).toEqual([...RESPONSE_RULE_NAMES, 'headers', 'inverse'].toSorted());
 });

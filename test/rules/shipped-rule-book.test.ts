@@ -10,6 +10,7 @@ import { ruleBookForm } from '../../src/rules/rule-book-source.ts';
 import { ruleBookWarnings } from '../../src/rules/check-rule-book.ts';
 import { sources } from './arbitrary-source.ts';
 import { bookIn } from './reading.ts';
+import { VALUE_CHECKS } from '../../src/rules/value-checks.ts';
 
 const text = read('config/rules.yaml');
 
@@ -142,7 +143,7 @@ describe('the rule book that ships', () => {
 
 describe('the JSON Schema', () => {
   const accepts = new Ajv({ strict: false }).compile(
-    z.toJSONSchema(ruleBookForm(ALL_BOOKS).schema, { target: 'draft-7', io: 'input' }),
+    z.toJSONSchema(ruleBookForm(ALL_BOOKS, VALUE_CHECKS).schema, { target: 'draft-7', io: 'input' }),
   );
 
   test('accepts the same rule books as the reader', () => {
