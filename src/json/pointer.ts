@@ -20,6 +20,11 @@ export function pointerSteps(pointer: string): readonly string[] {
   return pointer.split('/').slice(1).map(tokenName);
 }
 
+/** A pointer as a fragment (RFC 6901 §6). */
+export function fragmentOf(pointer: string): string {
+  return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
+}
+
 /**
  * The pointer with `*` for every index, since all elements of an array have the same form. A member with a numeric name looks like an
  * index.

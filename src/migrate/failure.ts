@@ -1,5 +1,5 @@
 import type { HeaderList } from '../http/header-list.ts';
-import { pointerSteps } from '../json/pointer.ts';
+import { fragmentOf, pointerSteps } from '../json/pointer.ts';
 import type { Refusal } from '../rewrite/records.ts';
 import {
   isPlaceholder,
@@ -152,11 +152,6 @@ function filledText(parts: readonly string[], values: PlaceholderValues): string
   return parts
     .map((part, at) => (at % 2 === 1 && isPlaceholder(part) ? String(values[part] ?? '') : part))
     .join('');
-}
-
-/** A pointer as a fragment (RFC 6901 §6). */
-function fragmentOf(pointer: string): string {
-  return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
 }
 
 /** A pointer in the notation of Rails and others: `items[0].name`; undefined without one, and for the whole body. */

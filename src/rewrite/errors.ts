@@ -1,7 +1,8 @@
 import { isSameList } from './caches.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
 import { bytesOfText, type NameTable, spelledText, stringText, textOfBytes } from '../json/names.ts';
-import { pointerToken, tokenName } from '../json/pointer.ts';
+import { fragmentOf, pointerToken, tokenName } from '../json/pointer.ts';
+import { percentDecoded } from '../http/target.ts';
 import { STRING } from '../json/tape.ts';
 import type { Path, RequestRule } from '../rules/rule.ts';
 import { ERROR_FORMS, type ErrorForm, type ErrorsRule } from '../rules/kinds/errors.ts';
@@ -156,11 +157,21 @@ function rewriteString(rule: Errors, run: Run, member: DraftMember, change: (raw
 
 /** Converts a pointer, also in a fragment (RFC 6901 §6), a path from the root, or a name; returns any other text unchanged. */
 function v1Place(rule: Errors, raw: string, isWrapped: boolean): string {
-  if (raw.startsWith('#')) return `#${v1Pointer(rule, raw.slice(1), isWrapped)}`;
+  if (raw.startsWith('#')) return v1Fragment(rule, raw.slice(1), isWrapped);
   if (/^(?:\/|\\\/)/.test(raw) || raw === '') return v1Pointer(rule, raw, isWrapped);
   const text = rule.spellings.text(raw);
   const [wrapper] = rule.v1.path([], isWrapped);
   return wrapper === undefined || !/^\$[.[]/.test(raw) ? text : `$.${spelledText(wrapper)}${text.slice(1)}`;
+}
+
+/** Converts a pointer in a fragment: decoded, if it is percent-encoded, and encoded again. */
+function v1Fragment(rule: Errors, raw: string, isWrapped: boolean): string {
+  const isEncoded = raw.includes('%') && raw.length < MAX_ANY_BYTES;
+  const pointer = isEncoded ? percentDecoded(stringText(raw)) : undefined;
+  if (pointer === undefined) return `#${v1Pointer(rule, raw, isWrapped)}`;
+  const spelled = spelledText(pointer);
+  const v1 = v1Pointer(rule, spelled, isWrapped);
+  return v1 === spelled ? `#${raw}` : spelledText(fragmentOf(stringText(v1)));
 }
 
 /** Serializers of some languages write `\/`, others escape all but ASCII: a token that is the same in V1 keeps its spelling. */

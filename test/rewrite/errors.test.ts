@@ -165,3 +165,24 @@ test('without a form, names are turned back where the rule stands', async () => 
   const v2 = '{"errors":[{"field":"highlight_type","message":"highlight_type is bad"}]}';
   expect(turned(book, 'create', v2)).toContain('"problem":{"field":"');
 });
+
+test.each([
+  ['#/address/street%20name', '#/data/street'],
+  ['#/address/stra%C3%9Fe', '#/data/stra%C3%9Fe'],
+  ['#%2Faddress%2fstreet%20name', '#/data/street'],
+  ['#/sub%20urb', '#/data/suburb%25'],
+  ['#/%22%5C', '#/data/%22%5C'],
+  ['#/100%', '#/data/100%'],
+])('a pointer in a fragment is decoded, and encoded again: %s becomes %s', async (v2, v1) => {
+  const request = `request:
+      - unwrap: data
+      - { nest: [street, 'straße'], under: address }
+      - { rename: address.street, to: street name }
+      - { rename: 'suburb%', to: sub urb }`;
+  const book = await bookIn(
+    `errors: problem\n${OPERATIONS}\nchanges:\n  - id: c\n    summary: s\n    on: [create]\n    ${request}\n`,
+  );
+  const error = (pointer: string): string => `{"errors":[{"detail":"bad","pointer":"${pointer}"}]}`;
+  expect(turned(book, 'create', error(v2))).toBe(error(v1));
+  expect(turned(book, 'create', error(v2.replaceAll('/', String.raw`\/`)))).toMatch(/data/);
+});
