@@ -203,11 +203,10 @@ export class JsonPatchPlan {
 
   /** Returns where the rules put the member at a pointer; undefined if V2 has none. */
   private placeOf(pointer: string, memory: WorkMemory | undefined): Place | Stop | undefined {
-    const steps = pointerSteps(pointer);
-    let outcome = this.merge.rewrite(bodyWith(steps, NULL), memory);
+    let [outcome, indexes] = this.migrated(pointer, NULL, memory);
     // A wrapped resource is an object.
     const isObject = outcome.verdict === 'refused';
-    if (isObject) outcome = this.merge.rewrite(bodyWith(steps, EMPTY_OBJECT), memory);
+    if (isObject) [outcome, indexes] = this.migrated(pointer, EMPTY_OBJECT, memory);
     if (outcome.verdict === 'refused') return { refusal: outcome.refusal };
     if (outcome.verdict === 'unchanged')
       return outcome.note === undefined
@@ -215,7 +214,7 @@ export class JsonPatchPlan {
         : { note: outcome.note };
     const document = JsonDocument.read(outcome.body);
     if (!(document instanceof JsonDocument)) return { pointer, emptied: 0, records: [] };
-    const found = placeIn(document, steps, isObject);
+    const found = placeIn(document, indexes, isObject);
     const isInside = outcome.records.some(
       ({ change, rule, from }) =>
         this.reshaping.has(`${change} ${rule}`) && from !== undefined && pointer.startsWith(`${from}/`),
@@ -236,13 +235,13 @@ export class JsonPatchPlan {
     value: Uint8Array,
     memory: WorkMemory | undefined,
   ): { readonly bytes: Uint8Array; readonly records: readonly EditRecord[] } | Stop {
-    const outcome = this.merge.rewrite(bodyWith(pointerSteps(pointer), value), memory);
+    const [outcome, indexes] = this.migrated(pointer, value, memory);
     if (outcome.verdict === 'refused') return { refusal: outcome.refusal };
     if (outcome.verdict === 'unchanged')
       return outcome.note === undefined ? { bytes: value, records: [] } : { note: outcome.note };
     const document = JsonDocument.read(outcome.body);
     if (document instanceof JsonDocument) {
-      const found = placeIn(document, pointerSteps(pointer), false, place.pointer);
+      const found = placeIn(document, indexes, false, place.pointer);
       if (typeof found === 'object' && found.pointer === place.pointer && found.emptied === place.emptied)
         return { bytes: document.valueOf(found.node), records: outcome.records };
     }
@@ -251,8 +250,27 @@ export class JsonPatchPlan {
 
   /** The edits that remove the member at a pointer. */
   private recordsOf(pointer: string, memory: WorkMemory | undefined): readonly EditRecord[] {
-    const outcome = this.merge.rewrite(bodyWith(pointerSteps(pointer), NULL), memory);
+    const [outcome] = this.migrated(pointer, NULL, memory);
     return outcome.verdict === 'rewritten' ? outcome.records : [];
+  }
+
+  /**
+   * The rules' result for a body with only the value at the pointer, and the indexes in the pointer. A number is an index, or a member's
+   * name if more rules then apply.
+   */
+  private migrated(
+    pointer: string,
+    value: Uint8Array,
+    memory: WorkMemory | undefined,
+  ): readonly [outcome: Rewrite, indexes: readonly string[]] {
+    const steps = pointerSteps(pointer);
+    const numbers = [...steps.keys()].filter((at) => isIndex(steps[at] ?? ''));
+    const attempts = [-1, ...numbers.slice(0, MAX_NUMBERS)].map((name) => {
+      const lists = new Set(numbers.filter((at) => at !== name));
+      const outcome = this.merge.rewrite(bodyWith(steps, lists, value), memory);
+      return [outcome, [...lists].map((at) => steps[at] ?? '')] as const;
+    });
+    return attempts.reduce((one, other) => (rulesIn(other[0]) > rulesIn(one[0]) ? other : one));
   }
 }
 
@@ -345,18 +363,18 @@ function spanOf(document: JsonDocument, node: number): { readonly start: number;
   return { start, end: start + value.length };
 }
 
-/** A body that contains only `value`, at the end of `steps`. */
-function bodyWith(steps: readonly string[], value: Uint8Array): Uint8Array {
-  const before = bytesOfText(
-    steps.map((step) => (isIndex(step) ? '[' : `{${JSON.stringify(step)}:`)).join(''),
-  );
-  const after = bytesOfText(
-    steps
-      .toReversed()
-      .map((step) => (isIndex(step) ? ']' : '}'))
-      .join(''),
-  );
-  return concatBytes([before, value, after]);
+/** Maximum numbers in a pointer that are tried as the name of a member. */
+const MAX_NUMBERS = 4;
+
+function rulesIn(outcome: Rewrite): number {
+  return outcome.verdict === 'refused' ? 0 : outcome.records.length;
+}
+
+/** A body that contains only `value`, at the end of `steps`, of which those at `lists` are indexes. */
+function bodyWith(steps: readonly string[], lists: ReadonlySet<number>, value: Uint8Array): Uint8Array {
+  const before = steps.map((step, at) => (lists.has(at) ? '[' : `{${JSON.stringify(step)}:`)).join('');
+  const after = steps.map((_, at) => (lists.has(at) ? ']' : '}')).toReversed();
+  return concatBytes([bytesOfText(before), value, bytesOfText(after.join(''))]);
 }
 
 /** An index of a list, or `-` for the position after its end (RFC 6901 §4). */
@@ -370,11 +388,10 @@ function isIndex(step: string): boolean {
  */
 function placeIn(
   document: JsonDocument,
-  steps: readonly string[],
+  indexes: readonly string[],
   isObject: boolean,
   end?: string,
 ): (Omit<Place, 'records'> & { readonly node: number }) | 'several' | 'none' {
-  const indexes = steps.filter(isIndex);
   const waiting = [{ node: document.root, lists: 0, pointer: '' }];
   let found: (typeof waiting)[number] | undefined;
   let emptied = 0;

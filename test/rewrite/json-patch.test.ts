@@ -63,6 +63,26 @@ describe('pointers and values follow the rules', () => {
     expect(outcomeOf(`[${before}]`)).toBe(`[${after}]`);
   });
 
+  test.each(rows`
+    {"op":"replace","path":"/years/2024","value":1} → {"op":"replace","path":"/years/this","value":1}
+    {"op":"remove","path":"/years/2023"} → {"op":"remove","path":"/years/2023"}
+    {"op":"add","path":"/lines/7/size","value":1} → {"op":"add","path":"/lines/7/length","value":1}
+    {"op":"add","path":"/lines/7/sums/1","value":2} → {"op":"add","path":"/lines/7/sums/net","value":2}
+    {"op":"test","path":"/prices/1","value":"a"} → {"op":"test","path":"/prices/1","value":"b"}
+    {"op":"move","from":"/years/2024","path":"/lines/-/size"}
+      {"op":"move","from":"/years/this","path":"/lines/-/length"}
+    {"op":"remove","path":"/0"} → {"op":"remove","path":"/first"}
+  `)('a number is the name of a member if the rules name it: %s becomes %s', (before, after) => {
+    const plan = planFor({}, [
+      { rule: 'rename', member: '2024', in: ['years'], to: 'this' },
+      { rule: 'rename', member: '0', in: [], to: 'first' },
+      { rule: 'rename', member: 'size', in: ['lines', '*'], to: 'length' },
+      { rule: 'rename', member: '1', in: ['lines', '*', 'sums'], to: 'net' },
+      { rule: 'map', member: '1', in: ['prices'], values: [{ from: scalarOf('a'), to: scalarOf('b') }] },
+    ]);
+    expect(outcomeOf(`[${before}]`, plan)).toBe(`[${after}]`);
+  });
+
   test('a place whose null has another value in V2 stays the same place', () => {
     const values = [{ from: scalarOf(null), to: scalarOf('none') }];
     const plan = planFor({}, [{ rule: 'map', member: 'kind', in: [], values }]);
