@@ -244,11 +244,10 @@ function movedWords(to: Origin, clients: readonly ConcernedClient[], seen: reado
   const all = seen.reduce((sum, { operations }) => sum + sumOf(operations), 0);
   const moved = clients.reduce((sum, one) => sum + one.moved, 0);
   // A name says more than a hash.
-  const [named, hashes] = [true, false].map((isNamed) =>
-    clients
-      .filter(({ client }) => (client.name !== undefined || client.client === NO_KEY) === isNamed)
-      .map(({ client }) => nameIn(seen, client)),
-  ) as [string[], string[]];
+  const isNamed = ({ client: { client, name } }: ConcernedClient): boolean =>
+    name !== undefined || client === NO_KEY;
+  const named = clients.filter(isNamed).map(({ client }) => nameIn(seen, client));
+  const hashes = clients.filter((one) => !isNamed(one)).map(({ client }) => nameIn(seen, client));
   const first = [
     ...named.slice(0, MAX_NAMES),
     ...(named.length === 0 || hashes.length <= MAX_HASHES ? hashes.slice(0, MAX_HASHES) : []),

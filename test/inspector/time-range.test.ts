@@ -2,6 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
   hasTimes,
+  localText,
+  secondOfLocal,
   timeRangeOf,
   timesNote,
   withTimeRange,
@@ -67,6 +69,24 @@ test.each([
 
 test.each(['', 'op:x', '-time:2026', 'time:2026,2025', 'time:', 'colour:red'])('%j is none', (filter) => {
   expect(timeRangeOf(filter)).toBeUndefined();
+});
+
+test('a time of the fields is read as it is shown, without seconds, and without a day as that of today', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 1_700_000_000, max: 1_700_500_000 }), (second) => {
+      expect(secondOfLocal(localText(second))).toBe(second);
+    }),
+  );
+  const now = new Date(2026, 10, 22, 12, 40);
+  const at = (hour: number, minute: number, second = 0): number =>
+    new Date(2026, 10, 22, hour, minute, second).getTime() / 1000;
+  expect(['2026-11-22T09:30', ' 09:30 ', '09:30:07'].map((text) => secondOfLocal(text, now))).toEqual([
+    at(9, 30),
+    at(9, 30),
+    at(9, 30, 7),
+  ]);
+  for (const text of ['', 'now', '9:30 AM', '2026-11-22', '2026-13-01 09:30', '25:00'])
+    expect([text, secondOfLocal(text, now)]).toEqual([text, undefined]);
 });
 
 test('a range in place of another keeps the other terms', () => {

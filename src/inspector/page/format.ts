@@ -121,7 +121,7 @@ export function withoutSameTimes(text: string): string {
 }
 
 /** The zone of a clock at that time: `UTC`, `GMT+1`. */
-function zoneOf(date: Date, { zone } = own): string {
+export function zoneOf(date: Date, { zone } = own): string {
   return zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 

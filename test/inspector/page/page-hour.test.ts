@@ -105,7 +105,13 @@ test('a bar of the histogram, or two times, narrow the list to the kept exchange
   const second = await from.inputValue();
   await expect.poll(() => to.inputValue()).toBe(second);
   // To a later time, by the field: all five again; and by the keyboard back to the newest bar.
+  expect(second).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d$/);
+  await page.getByText(/^Your time, [A-Z]/).waitFor();
+  await to.fill('9:30 PM');
+  await to.press('Enter');
+  await page.getByText('Write 2026-11-22 09:30, or 09:30 for today.').waitFor();
   await to.fill(second.replace(/^\d{4}/, (year) => String(Number(year) + 1)));
+  await to.press('Enter');
   await expect.poll(() => page.locator('.entry').count()).toBe(5);
   await bars.focus();
   await page.keyboard.press('End');

@@ -111,3 +111,18 @@ function secondOf(text: string, end: 'first' | 'last', day?: string): number | u
   else date.setTime(start + (UNITS[given.length] ?? 1000));
   return date.getTime() / 1000 - 1;
 }
+
+/** A second as its field shows it, by the reader's clock: `2026-11-22 09:30:00`. */
+export function localText(second: number): string {
+  const zone = new Date(second * 1000).getTimezoneOffset() * 60;
+  return new Date((second - zone) * 1000).toISOString().slice(0, 19).replace('T', ' ');
+}
+
+/** Reads what `localText` prints, also without seconds, and a time of today; undefined for other texts. */
+export function secondOfLocal(text: string, now: Date = new Date()): number | undefined {
+  const [, day, clock] = /^(?:(\d{4}-\d\d-\d\d)[ T])?(\d\d:\d\d(?::\d\d)?)$/.exec(text.trim()) ?? [];
+  if (clock === undefined) return undefined;
+  const today = localText(Math.floor(now.getTime() / 1000)).slice(0, 10);
+  const time = Date.parse(`${day ?? today}T${clock}`);
+  return Number.isNaN(time) ? undefined : Math.floor(time / 1000);
+}

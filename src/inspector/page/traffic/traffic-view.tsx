@@ -4,7 +4,7 @@ import type { CaptureState, EntryHistogram, NumberedEntry, RulesView } from '../
 import { entrySentence } from '../../entries/entry-words.ts';
 import { useAsked } from '../admin-client.ts';
 import { EntryDetail } from '../entry/entry-detail.tsx';
-import { count, counted, dayTime, searchedWords } from '../format.ts';
+import { count, counted, dayTime, searchedWords, zoneOf } from '../format.ts';
 import { keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
 import type { ChartMark } from '../overview/time-chart.tsx';
 import { MarkList, marksOf } from '../overview/traffic-charts.tsx';
@@ -13,7 +13,15 @@ import { EntryList } from './entry-list.tsx';
 import { FilterBar, knownValues } from './filter-bar.tsx';
 import type { LiveEntries, LiveView } from './live-entries.ts';
 import { TrafficParts } from './problems-view.tsx';
-import { hasTimes, type TimeRange, timeRangeOf, timesNote, withTimeRange } from './time-range.ts';
+import {
+  hasTimes,
+  localText,
+  secondOfLocal,
+  type TimeRange,
+  timeRangeOf,
+  timesNote,
+  withTimeRange,
+} from './time-range.ts';
 
 /** Properties of the traffic. */
 interface TrafficViewProps extends PageTools {
@@ -220,9 +228,9 @@ function TimeBar({ filter, hasRows, onFilter, onChanges }: TimeBarProps): VNode 
       <div class="time-range">
         <details>
           <summary>Choose times</summary>
-          {timeField('From', range?.from, (from) => choose({ ...range, from }))}
-          {timeField('To', range?.to, (to) => choose({ ...range, to }))}
-          <small>{timesNote(filter)}</small>
+          <TimeField label="From" second={range?.from} onTime={(from) => choose({ ...range, from })} />
+          <TimeField label="To" second={range?.to} onTime={(to) => choose({ ...range, to })} />
+          <small>{`Your time, ${zoneOf(new Date())}. ${timesNote(filter)}`.trim()}</small>
         </details>
         {hasTimes(filter) && <Button onClick={() => choose({})}>Everything kept</Button>}
       </div>
@@ -341,31 +349,45 @@ function spanWords(
   return `${dayTime(first.time)} to ${dayTime(end)}, ${counted(all, 'matching exchange')}${only}`;
 }
 
-function timeField(
-  label: string,
-  second: number | undefined,
-  onTime: (second: number | undefined) => void,
-): VNode {
+/** Properties of a field for a time. */
+interface TimeFieldProps {
+  readonly label: string;
+  readonly second: number | undefined;
+  readonly onTime: (second: number | undefined) => void;
+}
+
+/** A local time as the rest of the page writes it: fields of the browser have its own form, such as AM and PM. */
+function TimeField({ label, second, onTime }: TimeFieldProps): VNode {
+  const [typed, setTyped] = useState<string | undefined>(undefined);
+  const [isFault, setIsFault] = useState(false);
   const id = `time-${label.toLowerCase()}`;
   return (
     <span class="time-field">
       <label for={id}>{label}</label>
       <input
         id={id}
-        type="datetime-local"
-        step={1}
-        value={second === undefined ? '' : localText(second)}
-        onChange={({ currentTarget }) => {
-          const time = Date.parse(currentTarget.value);
-          onTime(Number.isNaN(time) ? undefined : Math.floor(time / 1000));
+        type="text"
+        size={19}
+        spellcheck={false}
+        autocomplete="off"
+        placeholder="2026-11-22 09:30:00"
+        value={typed ?? (second === undefined ? '' : localText(second))}
+        aria-invalid={isFault}
+        aria-describedby={isFault ? `${id}-fault` : undefined}
+        onInput={({ currentTarget }) => setTyped(currentTarget.value)}
+        onChange={({ currentTarget: { value } }) => {
+          const time = secondOfLocal(value);
+          setIsFault(time === undefined && value.trim() !== '');
+          if (time === undefined && value.trim() !== '') return;
+          setTyped(undefined);
+          onTime(time);
         }}
       />
+      {isFault && (
+        <small class="fault" id={`${id}-fault`} role="alert">
+          Write 2026-11-22 09:30, or 09:30 for today.
+        </small>
+      )}
     </span>
   );
-}
-
-/** The local time in the format of the field: `2026-11-22T09:30:00`. */
-function localText(second: number): string {
-  const zone = new Date(second * 1000).getTimezoneOffset() * 60;
-  return new Date((second - zone) * 1000).toISOString().slice(0, 19);
 }
