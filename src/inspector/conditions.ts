@@ -240,7 +240,8 @@ function operationsNow({
     const { operation, last, until } = trouble;
     if (until !== undefined || isAskedNow('v2', operation, last)) return [trouble];
     if (now - last >= REPORTED_MS) return [];
-    const over = { ...trouble, until: last };
+    // Responses after the last change of the mode are none of what failed before it.
+    const over = { ...trouble, requests: trouble.upToLast ?? trouble.requests, until: last };
     return [isAskedNow('v2', operation) ? over : { ...over, isBack: true }];
   });
 }
@@ -353,7 +354,7 @@ function serviceCondition(
   }
   if (isRefusal) return { about, level: 'good', label: `${name} responds`, sentence: share };
   const last =
-    inARow.requests === 0
+    inARow.requests < 2
       ? ''
       : ` ${since === undefined && refused > 0 ? `Apart from ${counted(refused, 'refusal')}, the` : 'The'} last ${count(inARow.requests)} ${since === undefined ? 'did not fail' : `all failed, since ${since}`}.`;
   const lately = `${share}${last}`;

@@ -276,6 +276,7 @@ function troubleOf(
   const add = (number: (one: OperationTrouble | WatchedOperation) => number): number =>
     [...reported, ...watched].reduce((sum, one) => sum + number(one), 0);
   const requests = add((one) => one.requests);
+  const upToLast = add((one) => ('upToLast' in one ? (one.upToLast ?? one.requests) : one.requests));
   const failed = add((one) => one.failed);
   const unanswered = add((one) => one.unanswered);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
@@ -289,6 +290,7 @@ function troubleOf(
     operation,
     kind: reported.every(({ kind }) => kind === 'always') && failed === requests ? 'always' : 'more',
     requests,
+    upToLast,
     failed,
     isRefusal: reported.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
     unanswered,

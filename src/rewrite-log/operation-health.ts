@@ -13,6 +13,8 @@ export interface OperationTrouble {
   /** Requests since it began, and how many of them failed. */
   readonly requests: number;
   readonly failed: number;
+  /** Requests up to the last failure; absent in the facts of an older version. */
+  readonly upToLast?: number;
   /** True if V2 or the gateway refused them (4xx), and none failed with a 5xx or without a response. */
   readonly isRefusal: boolean;
   /** Those of the failures without a response from V2, such as with an open circuit: they are not caused by the operation. */
@@ -146,6 +148,7 @@ class Failures {
 interface Trouble {
   kind: OperationTrouble['kind'];
   requests: number;
+  upToLast: number;
   failures: Failures;
   since: number;
   last: number;
@@ -351,16 +354,17 @@ export class OperationHealth {
     const troubles = reported.map(([, trouble]) => trouble).sort((one, other) => one.since - other.since);
     const [first] = troubles;
     if (first === undefined) throw new RangeError('trouble without a client');
-    const sum: Trouble = {
+    const joined: Trouble = {
       ...first,
       kind: troubles.every(({ kind }) => kind === 'always') ? 'always' : 'more',
-      requests: troubles.reduce((requests, one) => requests + one.requests, 0),
+      requests: troubles.reduce((sum, { requests }) => sum + requests, 0),
+      upToLast: troubles.reduce((sum, { upToLast }) => sum + upToLast, 0),
       failures: Failures.of(troubles.map(({ failures }) => failures)),
       last: Math.max(...troubles.map(({ last }) => last)),
       until: lasting.length === 0 ? Math.max(...troubles.map((one) => endOf(one))) : undefined,
       recovered: Math.min(...troubles.map(({ recovered }) => recovered)),
     };
-    return { ...this.troubleOf(operation, sum), clients: reported.map(([client]) => client) };
+    return { ...this.troubleOf(operation, joined), clients: reported.map(([client]) => client) };
   }
 
   /** Follows a client whose requests fail: among many others it raises the share of the operation too little to show. */
@@ -504,11 +508,20 @@ function watch(
 }
 
 function begun(
-  trouble: Omit<Trouble, 'last' | 'until' | 'recovered' | 'row' | 'responded' | 'isReported'>,
+  trouble: Omit<Trouble, 'upToLast' | 'last' | 'until' | 'recovered' | 'row' | 'responded' | 'isReported'>,
   last: number,
 ): Trouble {
   const row = { requests: 0, since: last, byV2: 0 };
-  return { ...trouble, last, until: undefined, recovered: 0, row, responded: undefined, isReported: false };
+  return {
+    ...trouble,
+    upToLast: trouble.requests,
+    last,
+    until: undefined,
+    recovered: 0,
+    row,
+    responded: undefined,
+    isReported: false,
+  };
 }
 
 function sampleOf({ requests, failed }: Counts): { readonly requests: number; readonly failures: number } {
@@ -584,11 +597,12 @@ function endOf({ until, last }: Pick<Trouble, 'until' | 'last'>): number {
 }
 
 function goOn(trouble: Trouble, entry: Entry, failed: boolean, time: number): void {
+  trouble.requests += 1;
   if (failed) {
+    trouble.upToLast = trouble.requests;
     trouble.last = time;
     trouble.failures.add(entry, time);
   } else if (trouble.kind === 'always') trouble.kind = 'more';
-  trouble.requests += 1;
   endWhenWell(trouble, failed, time, 1);
 }
 

@@ -327,6 +327,19 @@ describe('the verdict', () => {
     expect(all.verdict(change(160_500, 165_500))).toBe(`note: ${OUTAGE_WORDS}`);
   });
 
+  test('tells trouble from before a way back in one sentence while V2 responds after the way forward', () => {
+    const all = new Watched().see(50).see(30, FAILS).see(10, ON_V1);
+    const change = backAndForth(80_500, 90_500);
+    const told = Array.from({ length: 8 }, () => all.see(1).verdict(change));
+    expect(new Set(told)).toEqual(
+      new Set([
+        'note: order_floor_plan failed: 30 of 30 requests from 2026-11-29T08:00:51.000Z until 2026-11-29T08:01:20.000Z. Before that, 0 of 50 failed.',
+      ]),
+    );
+    const again = all.see(1, FAILS).verdict(change);
+    expect(again).toMatch(/^bad: order_floor_plan fails at times: 31 of 39 requests since /);
+  });
+
   test.each<[string, Partial<ConditionFacts>]>([
     [
       'a canary got a larger share',
