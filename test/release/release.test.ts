@@ -10,6 +10,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { lockedPackages, productionPackages } from '../../config/release/locked-packages.ts';
+import { packageReadme } from '../../config/release/package-readme.ts';
 import {
   copyProject,
   makeTaggedRelease,
@@ -60,6 +61,8 @@ test('the package, the image, the manifests and the documentation have the versi
   expect(JSON.parse(packed)).toMatchObject({ name: 'capture-gateway', version: VERSION });
   const listed = execFileSync('tar', ['-tzf', tarball], { encoding: 'utf8' });
   expect(listed).toContain('package/dist/library/capture-gateway.js\n');
+  const readme = execFileSync('tar', ['-xzOf', tarball, 'package/README.md'], { encoding: 'utf8' });
+  expect(readme).toBe(packageReadme(readFileSync(new URL('README.md', root), 'utf8'), VERSION));
   // What one machine compiled is no part of the package.
   expect(listed).not.toContain('compile-cache');
   const places = withVersion(root, VERSION, current).map(([file]) => file);
