@@ -99,7 +99,7 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
       )}
       {failed !== undefined && failed.problems.length > 0 && (
         <Card
-          heading={failedHeading(verdict.level === 'good' ? [] : failed.problems)}
+          heading={failedHeading(failed.problems)}
           note="severe and new first; what is over goes after an hour"
         >
           <ProblemTable view={failed} nameOf={nameOf} go={go} />
