@@ -424,7 +424,7 @@ function leftCondition(
       : recent[other].inARow.last > last
         ? `${other.toUpperCase()} has served since`
         : 'no request has gone to it since';
-  // What the last request showed is not said twice.
+  // The time of the last request is said above.
   const contact = about === 'v2' ? facts.stats.v2Contact : facts.stats.v1Contact;
   const isNews = contact !== undefined || (facts.lastResponses?.[about] ?? 0) > last;
   if (failed * 100 < requests * TROUBLE)
@@ -449,7 +449,7 @@ function leftCondition(
   };
 }
 
-/** Whether a service responds that no request goes to now, as far as that is known: who rolled back wants to go forward again. */
+/** Whether a service that gets no requests now would respond, as far as that is known: an operator must know before going forward again. */
 function contactWords(about: 'v1' | 'v2', { stats, lastResponses = {}, now }: ConditionFacts): string {
   const name = about.toUpperCase();
   const [breaker, contact] =

@@ -46,7 +46,7 @@ export type OriginFailures = Readonly<
 
 /** The last outage of a service. Times are milliseconds since 1970. */
 export interface ServiceOutage {
-  /** Requests that failed because the service did not respond, whoever sent them, and those of them that its open circuit kept from it. */
+  /** Requests of V1's and V2's clients that failed because the service did not respond, and those that its open circuit kept from it. */
   requests: number;
   kept: number;
   /** The first of them and the last: the outage lasts no longer, even if the service is asked again much later. */
@@ -126,8 +126,8 @@ export interface Quantiles {
 }
 
 /**
- * V2's requests of the last hour, those of them that it refused and that did not fail, those that failed, whoever got them, and responses
- * that went to V1 clients as V2 sent them, although a response rule applies.
+ * V2's requests of the last hour, and those of them that it refused and that did not fail; all requests that failed, also V1's; and
+ * responses that went to V1 clients as V2 sent them, although a response rule applies.
  */
 export interface HourOfV2 {
   readonly requests: number;
@@ -147,7 +147,7 @@ interface Minute {
   readonly v2: DurationSteps;
 }
 
-/** The requests of a few seconds, so that the last two minutes are not one at times. */
+/** The requests of ten seconds: the last two minutes are the sum of these. */
 interface Slice {
   readonly start: number;
   readonly origins: Record<'v1' | 'v2', CallCounts>;
@@ -167,7 +167,7 @@ const SLICE_MS = 10_000;
 /** Milliseconds within which a problem or an outage that seemed to be over goes on as the same one. */
 export const PAUSE_MS = 600_000;
 
-/** Slices of a little more than two minutes. */
+/** Slices of two minutes, and the one that has begun. */
 const SLICES = 13;
 
 /** Bins of about 10 % each from 10 µs up; the last one includes everything beyond a day. */
