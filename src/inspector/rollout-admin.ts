@@ -9,9 +9,17 @@ import {
 } from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
+import { modesInForce } from '../rollout/modes-in-force.ts';
 import { shareOfLimit } from '../rollout/rate-limit.ts';
 import { boundedShare } from '../rollout/canary-window.ts';
-import { isRolledBack, reasonSentence, type RolloutCommand } from '../rollout/rollout-state.ts';
+import {
+  type CommandRecord,
+  type EarlierModes,
+  isRolledBack,
+  reasonSentence,
+  type Rollback,
+  type RolloutCommand,
+} from '../rollout/rollout-state.ts';
 import type {
   ChangeRecord,
   ModeView,
@@ -95,6 +103,8 @@ interface RolloutAdminParts {
   readonly isSticky: boolean;
   /** Display names by client hash, including those of the rule book. */
   readonly names: () => ReadonlyMap<string, string>;
+  /** The modes before each change, for its words; without them, it has those of the present modes. */
+  readonly earlier?: (() => readonly EarlierModes[]) | undefined;
   /** Logs each choice of an operator in a sentence. */
   readonly onCommand?: ((sentence: string) => void) | undefined;
 }
@@ -166,6 +176,7 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
   const names = parts.names();
   const ofBook = book.rollout?.modes;
   const end = endOfV1(book, names);
+  const before = new Map(parts.earlier?.().map(({ change, modes: earlier }) => [change, earlier]));
   return {
     ...(v1Origin === undefined ? {} : { v1Origin }),
     ...(parts.replica === undefined || !parts.hasStore ? {} : { replica: replicaView(parts.replica.status) }),
@@ -195,10 +206,11 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
       ...count,
     })),
     rollbacks: state.rollbacks.map((rollback) => {
-      const { cause, migrated, v1 } = rollback;
+      const { cause, migrated, v1, operation } = rollback;
       const name = names.get(cause?.client ?? '');
       return {
         ...rollback,
+        target: operation ?? defaultTarget(before.get(rollback) ?? modes),
         ...(cause === undefined || name === undefined ? {} : { cause: { ...cause, name } }),
         failed: {
           migrated: boundedShare(migrated, modes.rollback),
@@ -206,7 +218,8 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
         },
       };
     }),
-    changes: changesOf(parts, names),
+    changes: changesOf(parts, names, before),
+    ruleBook: modesInForce(ofBook, undefined),
     shadows: counts.comparisons.list,
     ...bodyChecksOf(parts, (counts) => dryRunsOnV1(counts, modes, end, Date.now()), maxCounts),
     requests: counts.requests,
@@ -216,16 +229,21 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
   };
 }
 
-/** Commands, roll-backs and rule books in one list, newest first. */
-function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>): readonly ChangeRecord[] {
+/** Commands, roll-backs and rule books in one list, newest first, in the words of the modes `before` each of them. */
+function changesOf(
+  parts: RolloutAdminParts,
+  names: ReadonlyMap<string, string>,
+  before: ReadonlyMap<CommandRecord | Rollback, Modes>,
+): readonly ChangeRecord[] {
   const { state } = parts.control;
-  const others = defaultTarget(parts.control.modes(parts.ruleBook()));
+  const modesBefore = (change: CommandRecord | Rollback): Modes =>
+    before.get(change) ?? parts.control.modes(parts.ruleBook());
   const commands = (state.history ?? []).map((command): ChangeRecord => {
     const { at, by, who, why } = command;
     return {
       at,
       kind: 'command',
-      what: commandTitle(requestOf(command), parts.control.modes(parts.ruleBook()), names),
+      what: commandTitle(requestOf(command), modesBefore(command), names),
       ...(who === undefined ? {} : { who }),
       ...(by === undefined ? {} : { by }),
       ...(why === undefined ? {} : { why }),
@@ -236,7 +254,7 @@ function changesOf(parts: RolloutAdminParts, names: ReadonlyMap<string, string>)
     return {
       at,
       kind: 'roll-back',
-      what: `Roll back ${share} % of the clients for ${operation ?? others}`,
+      what: `Roll back ${share} % of the clients for ${operation ?? defaultTarget(modesBefore(rollback))}`,
       ...(by === undefined ? {} : { by }),
       why: reasonSentence(rollback, names.get(cause?.client ?? '')),
     };

@@ -21,7 +21,7 @@ import {
 } from '../rollout/body-checks.ts';
 import { chooseMode, ownMode, sendsToV2, shareOf } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
-import type { Modes } from '../rules/rollout.ts';
+import type { Mode, Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
 import { hasEnded } from './end-of-v1.ts';
 
@@ -92,30 +92,26 @@ export function rolloutEffect(
   { clients, omittedClients, coverage }: SeenClients,
   methodOf: (operation: string) => string | undefined = () => undefined,
 ): RolloutEffect {
-  const { mode } = request;
   const title = commandTitle(request, rollout);
-  if (mode === undefined)
-    return {
-      title,
-      sentences: ["The rule book's mode applies again. This preview does not name the clients that move."],
-      warnings: [],
-    };
-  const dryRuns = dryRunsOf(request, rollout);
+  const command = withMode(request, rollout);
+  const { mode } = command;
+  const dryRuns = dryRunsOf(command, rollout);
   return {
     title,
     ...(dryRuns === undefined ? {} : { dryRuns }),
     sentences: [
-      ...keptWords(request, rollout),
-      ...moveWords(request, rollout, clients),
+      ...(request.mode === undefined ? [clearedWords(request, command, rollout)] : []),
+      ...keptWords(command, rollout),
+      ...moveWords(command, rollout, clients),
       ...(omittedClients > 0
         ? [`${counted(omittedClients, 'request')} of further clients were not counted by client.`]
         : []),
       ...(coverage === undefined ? [] : [coverage.sentence]),
-      ...(mode === 'canary' ? canaryWords(request, rollout) : []),
+      ...(mode === 'canary' ? canaryWords(command, rollout) : []),
     ],
     warnings: [
-      ...(mode === 'canary' ? emptyCanaryWarnings(request, rollout, clients) : []),
-      ...(mode === 'shadow' || mode === 'verify' ? readWarnings(request, methodOf) : []),
+      ...(mode === 'canary' ? emptyCanaryWarnings(command, rollout, clients) : []),
+      ...(mode === 'shadow' || mode === 'verify' ? readWarnings(command, methodOf) : []),
     ],
   };
 }
@@ -136,11 +132,47 @@ export function commandTitle(
   if (mode === 'observe') return `Send ${target} to V1`;
   if (mode === 'shadow' && client === undefined && sendsToV2(present))
     return `Send ${target} to V1 in shadow`;
+  if (mode === undefined && (operation ?? client) !== undefined) return `Clear the mode of ${target}`;
   return `${commandWords(request)} ${target}`;
 }
 
 /** The modes, or their views. */
 type ChosenModes = Pick<Modes, 'default' | 'operations' | 'clients'>;
+
+/**
+ * The command with the mode that its target has afterwards, also where the command only clears one. Without a mode only for a client for
+ * which the rule book has none: each of its operations then has its own.
+ */
+function withMode(
+  request: RolloutRequest,
+  { default: other, ruleBook, clients }: RolloutView,
+): RolloutRequest {
+  const { mode, operation, client } = request;
+  if (mode !== undefined) return request;
+  if (operation !== undefined)
+    return { ...request, ...(ownMode(ruleBook.operations, operation) ?? plain(other)) };
+  if (client === undefined) return { ...request, ...ruleBook.default };
+  const named = Object.entries(clients).find(([, { name }]) => name === client);
+  return { ...request, ...ownMode(ruleBook.clients, named?.[0] ?? client) };
+}
+
+function plain({ mode, share }: ModeView): Mode {
+  return { mode, ...(share === undefined ? {} : { share }) };
+}
+
+/** Says which mode applies to a target after its own is cleared. */
+function clearedWords(
+  { operation, client }: RolloutRequest,
+  { mode, share }: RolloutRequest,
+  { ruleBook }: RolloutView,
+): string {
+  if (mode === undefined)
+    return `The rule book has no mode for the client ${client}: its requests have the modes of their operations, or that of everything else.`;
+  const words = `${mode}${share === undefined ? '' : ` ${share} %`}`;
+  return operation === undefined || ownMode(ruleBook.operations, operation) !== undefined
+    ? `The mode of the rule book applies: ${words}.`
+    : `The rule book has no mode for ${operation}, so the mode of everything else applies: ${words}.`;
+}
 
 /** Warns of a canary that would migrate no client, and names the smallest share that would migrate one. */
 function emptyCanaryWarnings(
@@ -284,9 +316,12 @@ function concernedClient(
     const subject = { client: client.client === NO_KEY ? undefined : client.client, operation };
     return [{ count, from: chooseMode(before, subject).origin, to: chooseMode(after, subject).origin }];
   });
-  // All have the same `to`: a command sets one mode, and the share depends only on the client.
-  const to = calls[0]?.to;
-  return to === undefined ? [] : [{ client, to, moved: sumOf(calls.filter(({ from }) => from !== to)) }];
+  // A mode has one `to`, as the share depends only on the client; without one, the client's operations may have several.
+  return [...Map.groupBy(calls, ({ to }) => to)].map(([to, all]) => ({
+    client,
+    to,
+    moved: sumOf(all.filter(({ from }) => from !== to)),
+  }));
 }
 
 /** What is known of the requests that a command sends from V1 to V2. */
@@ -389,7 +424,10 @@ export function modesOf({ default: other, operations, clients, rollback }: Rollo
 }
 
 function modesAfter({ mode, share, operation, client }: RolloutRequest, modes: Modes, hash: string): Modes {
-  if (mode === undefined) return modes;
+  if (mode === undefined) {
+    const { [hash]: _, ...clients } = modes.clients;
+    return client === undefined ? modes : { ...modes, clients };
+  }
   const chosen = { mode, ...(share === undefined ? {} : { share }) };
   if (operation !== undefined) return { ...modes, operations: { ...modes.operations, [operation]: chosen } };
   if (client !== undefined) return { ...modes, clients: { ...modes.clients, [hash]: chosen } };
@@ -412,6 +450,17 @@ function canaryWords({ share = 0, client }: RolloutRequest, { rollback, isSticky
 export function ruleWords({ margin, slower, certainty, requests }: Modes['rollback']): string {
   const slow = slower === false ? '' : `, or when their median or 99 % latency is ${slower} times V1's`;
   return `back to observe by itself when migrated requests fail more often than V1's by ${margin} percentage points${slow}, with ${certainty} % certainty, from ${requests} requests on`;
+}
+
+/** The heading of the stage of everything, whose mode has these words, with the operations whose canary was rolled back. */
+export function stageHeading({ rollbacks }: Pick<RolloutView, 'rollbacks'>, mode: string): string {
+  const standing = rollbacks.filter(({ resolved }) => resolved === undefined);
+  const isAll = standing.some(({ operation }) => operation === undefined);
+  const operations = standing.flatMap(({ operation }) => operation ?? []);
+  return [
+    isAll ? 'Rolled back: V1 responds' : mode,
+    ...(operations.length === 0 ? [] : [`${listed(operations, MAX_NAMES)} rolled back`]),
+  ].join('; ');
 }
 
 /** The operations and clients with another mode than everything else, by name. */

@@ -93,7 +93,7 @@ export function latencySentence({ latency: { median, p99 } }: CanaryEvidence): s
   if ([median, p99].every(({ v1Ms, v2Ms }) => v1Ms === undefined && v2Ms === undefined))
     return 'No latency is known yet.';
   const of = (ms: number | undefined): string => (ms === undefined ? 'not known' : milliseconds(ms));
-  return `The median is at most ${of(median.v2Ms)} when migrated and ${of(median.v1Ms)} on V1, the 99 % quantile ${of(p99.v2Ms)} and ${of(p99.v1Ms)}.`;
+  return `Upper bounds: the median is ${of(median.v2Ms)} when migrated and ${of(median.v1Ms)} on V1, the 99 % quantile ${of(p99.v2Ms)} and ${of(p99.v1Ms)}.`;
 }
 
 /** Says how much slower V2 is, in a part of a sentence. */
@@ -291,26 +291,36 @@ export function rolledBack(state: RolloutState, rollback: Rollback): RolloutStat
 export interface EarlierModes {
   readonly at: number;
   readonly modes: Modes;
+  readonly change: CommandRecord | Rollback;
 }
 
 /** The modes before each command and rollback that the state has kept, newest first; `book` has those of the rule book. */
 export function earlierModes(state: RolloutState, book: Modes | undefined): readonly EarlierModes[] {
-  const rollbacks = state.rollbacks.map(({ at, operation }): CommandRecord => ({
-    at,
-    operation,
+  const rollbacks = state.rollbacks.map((change) => ({
+    change,
+    target: { operation: change.operation },
     mode: ROLLED_BACK,
   }));
-  const changes = [...(state.history ?? []), ...rollbacks].sort(
-    (one, other) => Date.parse(other.at) - Date.parse(one.at),
+  const commands = (state.history ?? []).map((change) => ({ change, target: change, mode: change.mode }));
+  const changes: readonly AppliedChange[] = [...commands, ...rollbacks].sort(
+    (one, other) => Date.parse(other.change.at) - Date.parse(one.change.at),
   );
   let before = state;
-  return changes.map((change, index) => {
+  return changes.map(({ change, target }, index) => {
+    const { operation, client } = target;
     const last = changes
       .slice(index + 1)
-      .find(({ operation, client }) => operation === change.operation && client === change.client);
-    before = withChoice(before, change, last?.mode);
-    return { at: Date.parse(change.at), modes: modesInForce(book, before) };
+      .find((one) => one.target.operation === operation && one.target.client === client);
+    before = withChoice(before, target, last?.mode);
+    return { at: Date.parse(change.at), modes: modesInForce(book, before), change };
   });
+}
+
+/** A command or a rollback, with its target and its mode. */
+interface AppliedChange {
+  readonly change: CommandRecord | Rollback;
+  readonly target: RolloutTarget;
+  readonly mode: Mode | undefined;
 }
 
 /** Returns the state with this mode for the target, or without one. */

@@ -1,4 +1,4 @@
-import type { Mode, RollbackRule } from '../rules/rollout.ts';
+import type { Mode, Modes, RollbackRule } from '../rules/rollout.ts';
 import type { CanaryEvidence, OriginCount, Rollback, RollbackCause } from './rollout-state.ts';
 import { type Comparison, ComparisonTally, type ShadowView } from './comparison-tally.ts';
 import { type BodyCheckCount, BodyCheckTally, type DryRunResult, type WouldFail } from './body-checks.ts';
@@ -74,6 +74,8 @@ interface CanaryView {
 
 /** A canary that was rolled back to `observe` automatically, in force until it is resolved. */
 export interface RollbackView extends Rollback {
+  /** The operation, or `everything`, or `everything else` if something had its own mode at that time. */
+  readonly target: string;
   /** The most frequent failure; `name` is the display name of its client. */
   readonly cause?: RollbackCause & { readonly name?: string };
   /** The shares that failed in both groups, with their bounds by the rule in force. */
@@ -124,6 +126,8 @@ export interface RolloutView {
   readonly operations: Readonly<Record<string, ModeView>>;
   /** By client hash. */
   readonly clients: Readonly<Record<string, ModeView & { readonly name?: string }>>;
+  /** The modes of the rule book alone, to which a command without a mode returns. */
+  readonly ruleBook: Pick<Modes, 'default' | 'operations' | 'clients'>;
   readonly rollback: RollbackRule;
   readonly canaries: readonly CanaryView[];
   /** Newest first. */

@@ -16,6 +16,7 @@ import { sampleRollout } from '../support/sample-rollout.ts';
 
 const ROLLOUT = sampleRollout();
 const ROLLBACK = {
+  target: 'everything',
   at: '2026-11-25T10:00:00.000Z',
   share: 10,
   migrated: { requests: 26, failures: 9 },

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { createRolloutAdmin, type RolloutAdmin } from '../../src/inspector/rollout-admin.ts';
 import { BodyCheckTally } from '../../src/rollout/body-checks.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
-import { initialRollout } from '../../src/rollout/rollout-state.ts';
+import { commanded, earlierModes, initialRollout, rolledBack } from '../../src/rollout/rollout-state.ts';
 import type { RolloutRequest } from '../../src/rollout/rollout-tally.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 
@@ -25,6 +25,7 @@ function adminOf(
     v1Origin: 'http://v1.test',
     isSticky: true,
     names: () => new Map(),
+    earlier: () => earlierModes(control.state, rule.rollout?.modes),
     ...(onCommand === undefined ? {} : { onCommand }),
   });
 }
@@ -64,6 +65,32 @@ test('a canary that was rolled back has the bounds of the failures of both group
   const { low = 1, high = 0 } = told?.failed?.migrated ?? {};
   // The groups are apart, or it would not have been rolled back.
   expect([low < 11 / 20, high > 11 / 20, low > (told?.failed?.v1.high ?? 1)]).toEqual([true, true, true]);
+});
+
+test('changes keep the words of their time: everything was not everything else', () => {
+  const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  const admin = adminOf(control);
+  const counts = { requests: 20, failures: 11 };
+  const later = (): string => new Date(Date.parse(control.state.changed) + 1).toISOString();
+  control.adopt(commanded(control.state, { mode: { mode: 'shadow' } }, later()));
+  control.adopt(commanded(control.state, { mode: { mode: 'canary', share: 5 } }, later()));
+  control.adopt(rolledBack(control.state, { at: later(), share: 5, migrated: counts, v1: counts }));
+  const observed = { operation: 'create_client', mode: { mode: 'observe' } } as const;
+  control.adopt(commanded(control.state, observed, later()));
+  control.adopt(commanded(control.state, { mode: { mode: 'canary', share: 25 } }, later()));
+  control.adopt(commanded(control.state, { mode: { mode: 'shadow' } }, later()));
+  control.adopt(commanded(control.state, { operation: 'create_client' }, later()));
+  const { changes = [], rollbacks } = admin.view();
+  expect(changes.map(({ what }) => what)).toEqual([
+    'Clear the mode of create_client',
+    'Send everything else to V1 in shadow',
+    'Migrate 25 % of the clients for everything else',
+    'Send create_client to V1',
+    'Roll back 5 % of the clients for everything',
+    'Migrate 5 % of the clients for everything',
+    'Send everything to V1 in shadow',
+  ]);
+  expect(rollbacks.map(({ target }) => target)).toEqual(['everything']);
 });
 
 test('dry runs of migrated requests do not take the place of those that V1 still responds to', async () => {

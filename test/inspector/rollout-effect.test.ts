@@ -8,6 +8,7 @@ import {
   modesOf,
   rolloutEffect,
   type SeenClients,
+  stageHeading,
 } from '../../src/inspector/rollout-effect.ts';
 import { chooseMode } from '../../src/rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../../src/rollout/rollout-tally.ts';
@@ -165,6 +166,82 @@ test.each<[present: ModeView['mode'], words: string]>([
     expect(commandTitle({ mode: 'shadow', operation: 'heartbeat' }, view)).toBe(words);
 });
 
+test.each<[request: RolloutRequest, title: string, sentences: readonly string[]]>([
+  [
+    { operation: 'heartbeat' },
+    'Clear the mode of heartbeat',
+    [
+      'The rule book has no mode for heartbeat, so the mode of everything else applies: migrate.',
+      'These keep their own modes: globex.',
+      `From V1 to V2: ${LOW} (1 of 2 clients seen, with 33.3 % of all V1 requests).`,
+    ],
+  ],
+  [
+    { operation: 'create_client' },
+    'Clear the mode of create_client',
+    [
+      'The mode of the rule book applies: shadow.',
+      'These keep their own modes: globex.',
+      `From V2 to V1: ${LOW} (1 of 2 clients seen, with 33.3 % of all V1 requests).`,
+      'No change for 1 client on V1.',
+    ],
+  ],
+  [
+    { client: 'globex' },
+    'Clear the mode of the client globex',
+    [
+      'The rule book has no mode for the client globex: its requests have the modes of their operations, or that of everything else.',
+      'From V1 to V2: globex (1 of 2 clients seen, with 33.3 % of all V1 requests).',
+    ],
+  ],
+  [
+    {},
+    'Return to the rule book for everything else',
+    [
+      'The mode of the rule book applies: observe.',
+      'These keep their own modes: heartbeat, create_client, globex.',
+      'This affects none of the V1 requests seen, so no client can be named.',
+    ],
+  ],
+])(
+  'a mode that is cleared returns to that of the rule book, or of everything else: %j',
+  (request, title, sentences) => {
+    const rollout = sampleRollout({
+      default: { mode: 'migrate', from: 'operator' },
+      operations: { heartbeat: OBSERVE, create_client: { mode: 'migrate', from: 'operator' } },
+      clients: { [HIGH]: { mode: 'observe', from: 'operator', name: 'globex' } },
+      ruleBook: {
+        default: { mode: 'observe' },
+        operations: { create_client: { mode: 'shadow' } },
+        clients: {},
+      },
+    });
+    const clients = seen([
+      { client: LOW, sent: { heartbeat: 1, create_client: 1 } },
+      { client: HIGH, name: 'globex', sent: { create_client: 1 } },
+    ]);
+    const effect = rolloutEffect(request, rollout, clients);
+    expect([effect.title, effect.sentences]).toEqual([title, sentences]);
+  },
+);
+
+test.each<[rolledBack: readonly (string | undefined)[], heading: string]>([
+  [[], 'Migrate'],
+  [['heartbeat'], 'Migrate; heartbeat rolled back'],
+  [[undefined], 'Rolled back: V1 responds'],
+  [['heartbeat', undefined], 'Rolled back: V1 responds; heartbeat rolled back'],
+])('the stage of everything is not that of an operation that was rolled back: %j', (operations, heading) => {
+  const counts = { requests: 20, failures: 9 };
+  const one = { at: '2026-11-29T08:00:00.000Z', share: 40, migrated: counts, v1: counts };
+  const rollbacks = operations.map((operation) => ({
+    ...one,
+    target: operation ?? 'everything',
+    ...(operation === undefined ? {} : { operation }),
+  }));
+  const over = { ...one, operation: 'create_client', target: 'create_client', resolved: one.at };
+  expect(stageHeading({ rollbacks: [...rollbacks, over] }, 'Migrate')).toBe(heading);
+});
+
 test('a mode of an operation keeps its requests from a change of everything else', () => {
   const rollout = sampleRollout({ operations: { heartbeat: OBSERVE } });
   const clients = seen([
@@ -199,11 +276,6 @@ test.each<[RolloutRequest, SeenClients, string]>([
   [{ mode: 'shadow' }, seen([]), NOBODY],
   [{ mode: 'migrate', client: 'x' }, seen([]), NOBODY],
   [{ mode: 'migrate', operation: 'order_plan' }, seen([{ client: LOW, sent: { heartbeat: 1 } }]), NOBODY],
-  [
-    { operation: 'create_client' },
-    seen([{ client: LOW, sent: { heartbeat: 1 } }]),
-    "The rule book's mode applies again. This preview does not name the clients that move.",
-  ],
 ])('%j: unknown facts are mentioned', (request, clients, sentence) => {
   expect(rolloutEffect(request, sampleRollout(), clients).sentences).toEqual([sentence]);
 });

@@ -820,6 +820,7 @@ describe('the verdict', () => {
                 at: '2026-11-29T08:00:10.000Z',
                 share: 10,
                 operation: 'order_floor_plan',
+                target: 'order_floor_plan',
                 migrated: { requests: 26, failures: 9 },
                 v1: { requests: 12, failures: 0 },
               },

@@ -26,6 +26,7 @@ const ROLLOUT: RolloutView = {
   default: { mode: 'canary', share: 10, from: 'operator' },
   operations: {},
   clients: {},
+  ruleBook: { default: { mode: 'migrate' }, operations: {}, clients: {} },
   rollback: { window: 600, margin: 0.02, slower: 2, requests: 50, certainty: 99 },
   canaries: [{ migrated: { requests: 1, failures: 0 }, v1: { requests: 1, failures: 0 } }],
   rollbacks: [],

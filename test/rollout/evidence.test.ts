@@ -11,7 +11,12 @@ import {
   quantileOf,
   requestsToSee,
 } from '../../src/rollout/evidence.ts';
-import { type CanaryEvidence, evidenceSentence, reasonSentence } from '../../src/rollout/rollout-state.ts';
+import {
+  type CanaryEvidence,
+  evidenceSentence,
+  latencySentence,
+  reasonSentence,
+} from '../../src/rollout/rollout-state.ts';
 import { chooseMode } from '../../src/rollout/modes-in-force.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
@@ -186,6 +191,16 @@ test.each<[sentence: string, parts: Partial<CanaryEvidence>]>([
   expect(evidenceSentence({ migrated: 500, v1: 500, requests: 20, margin: 5, latency, ...parts })).toBe(
     sentence,
   );
+});
+
+test.each<[sentence: string, latency: CanaryEvidence['latency']]>([
+  ['No latency is known yet.', { median: {}, p99: {} }],
+  [
+    'Upper bounds: the median is not known when migrated and 12 ms on V1, the 99 % quantile 180 ms and not known.',
+    { median: { v1Ms: 12 }, p99: { v2Ms: 180 } },
+  ],
+])('%s', (sentence, latency) => {
+  expect(latencySentence({ latency, migrated: 9, v1: 9, requests: 20, margin: 5 })).toBe(sentence);
 });
 
 test.each([

@@ -9,6 +9,7 @@ export function sampleRollout(parts: Partial<RolloutView> = {}): RolloutView {
     default: { mode: 'observe', from: 'operator' },
     operations: {},
     clients: {},
+    ruleBook: { default: { mode: 'migrate' }, operations: {}, clients: {} },
     rollback: { window: 60_000, margin: 5, slower: 2, requests: 20, certainty: 99 },
     canaries: [],
     rollbacks: [],

@@ -25,6 +25,7 @@ import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import { clientNames } from '../../rules/rule-book.ts';
 import type { Replica } from '../../rollout/replica.ts';
+import { earlierModes } from '../../rollout/rollout-state.ts';
 import type { SharedState } from '../../rollout/shared-state.ts';
 import { captureOptions, memoryShares, type Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -379,6 +380,7 @@ function rolloutAdmin(state: OperatorState, gateway: Gateway, rollout: RolloutCo
     names: () => namesOf(state),
     ruleBook: () => ruleBooks.current.ruleBook,
     reloads: () => ruleBooks.history,
+    earlier: () => earlierModes(rollout.state, ruleBooks.current.ruleBook.rollout?.modes),
     v1Origin,
     isSticky: settings.get(table.clientSecret) !== undefined,
     onCommand: (sentence) =>

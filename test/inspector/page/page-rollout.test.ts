@@ -162,7 +162,7 @@ modes:
   await expect
     .poll(text)
     .toMatch(
-      /On watch\. Needs about [\d,]+ more requests to see a difference of \d+ percentage points\. The median is at most \S+ ms when migrated/,
+      /On watch\. Needs about [\d,]+ more requests to see a difference of \d+ percentage points\. Upper bounds: the median is \S+ ms when migrated/,
     );
   await expect
     .poll(() => text())

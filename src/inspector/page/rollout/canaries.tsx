@@ -22,6 +22,7 @@ export function canariesCard(rollout: Rollout, go: Go): VNode | false {
     ...canaries.map((canary) => ({
       ...canary,
       key: `now ${canary.operation ?? ''}`,
+      target: canary.operation ?? defaultTarget(rollout),
       state: canaryState(canary),
     })),
     ...rollbacks.map((one) => ({
@@ -38,7 +39,7 @@ export function canariesCard(rollout: Rollout, go: Go): VNode | false {
       <ul class="canaries">
         {rows.map((row) => (
           <li key={row.key}>
-            <h4>{row.operation ?? defaultTarget(rollout)}</h4>
+            <h4>{row.target}</h4>
             <ShareBars
               groups={[
                 { name: 'Migrated', kind: 'now', sample: row.evidence?.failed?.migrated ?? row.migrated },
@@ -47,7 +48,7 @@ export function canariesCard(rollout: Rollout, go: Go): VNode | false {
               margin={rollback.margin}
             />
             <p>
-              {sentence(`${capital(row.state)}.`)} {row.isOver === true && causeLink(row, rollout, go)}
+              {sentence(`${capital(row.state)}.`)} {row.isOver === true && causeLink(row, go)}
             </p>
           </li>
         ))}
@@ -64,7 +65,8 @@ function canaryState({ migrated, evidence }: Rollout['canaries'][number]): strin
 
 interface CanaryRow {
   readonly key: string;
-  readonly operation?: string | undefined;
+  /** The operation, or the words for everything. */
+  readonly target: string;
   readonly migrated: OriginCount;
   readonly v1: OriginCount;
   readonly evidence?: { readonly failed?: CanaryEvidence['failed'] | undefined } | undefined;
@@ -76,8 +78,7 @@ interface CanaryRow {
 
 /** A link to the exchanges with the failure that rolled a canary back. */
 export function causeLink(
-  { operation, cause }: Pick<CanaryRow, 'operation' | 'cause'>,
-  rollout: Rollout,
+  { target, cause }: Pick<CanaryRow, 'target' | 'cause'>,
   go: Go,
   text = 'Show the exchanges',
 ): VNode | false {
@@ -86,7 +87,7 @@ export function causeLink(
   return (
     <LinkButton
       onClick={toExchanges(go, filter)}
-      label={`Show the exchanges that rolled back ${operation ?? defaultTarget(rollout)} (${filter})`}
+      label={`Show the exchanges that rolled back ${target} (${filter})`}
     >
       {text}
     </LinkButton>

@@ -24,7 +24,6 @@ const FORM_MODES = [
   ['canary', 'Canary: a share of the clients is migrated'],
   ['migrate', 'Migrate: requests go to V2'],
   ['verify', 'Verify: V2 responds, a share of the reads is compared with V1'],
-  ['', 'The mode of the rule book'],
 ] as const;
 
 const CLIENT = '(client)';
@@ -132,13 +131,10 @@ export function RolloutForm({ rollout, operations, check }: RolloutFormProps): V
           [CLIENT, 'one client'],
         ])}
         {target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {})}
-        {select(
-          'rollout-mode',
-          'Mode',
-          mode,
-          setMode,
-          FORM_MODES.filter(([name]) => hasV1 || name === 'migrate' || name === ''),
-        )}
+        {select('rollout-mode', 'Mode', mode, setMode, [
+          ...FORM_MODES.filter(([name]) => hasV1 || name === 'migrate'),
+          ['', target === '' ? 'The mode of the rule book' : 'No mode of its own'],
+        ])}
         {(mode === 'canary' || mode === 'verify') &&
           input(
             'rollout-share',

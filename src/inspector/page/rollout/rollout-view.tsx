@@ -12,7 +12,7 @@ import { reasonSentence } from '../../../rollout/rollout-state.ts';
 import type { RulesView } from '../../api.ts';
 import { type Condition, rateLimitSentence } from '../../conditions.ts';
 import { hasEnded } from '../../end-of-v1.ts';
-import { defaultTarget, type DryRuns, hasV1Mode, otherModes } from '../../rollout-effect.ts';
+import { defaultTarget, type DryRuns, hasV1Mode, otherModes, stageHeading } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, count, counted } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
@@ -146,11 +146,7 @@ function banner(
     >
       <div class="title">
         <h3>
-          {standing.length > 0
-            ? 'Rolled back'
-            : isEnded
-              ? 'V1 has ended: its requests get 410'
-              : modeText(rollout.default)}
+          {isEnded ? 'V1 has ended: its requests get 410' : stageHeading(rollout, modeText(rollout.default))}
         </h3>
         {!isEnded && <small>{`chosen by ${SOURCES[rollout.default.from]}`}</small>}
         <p class="actions">
@@ -167,7 +163,7 @@ function banner(
       />
       {standing.map((rollback) => (
         <p key={rollback.at}>
-          {sentence(rollbackSentence(rollback))} {causeLink(rollback, rollout, actions.go)}
+          {sentence(rollbackSentence(rollback))} {causeLink(rollback, actions.go)}
         </p>
       ))}
       {sentences.length > 0 && (
