@@ -584,7 +584,7 @@ function targeted(command: Command): Command {
 function forced(command: Command): Command {
   return command
     .optionsGroup('Checks:')
-    .option('--force', "continue although V2's schema refuses too many of the checked bodies");
+    .option('--force', 'continue although V2 would refuse too many of the checked requests');
 }
 
 function readShare(text: string): number {

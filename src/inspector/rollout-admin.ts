@@ -341,7 +341,7 @@ function gateFault(
   const names = parts.names();
   return bodyCheckFault(
     counts.bodyChecks.tally.list(book.hash),
-    { operation, client },
+    { operation, client, mode },
     control.modes(book),
     (hash) => names.get(hash),
   );

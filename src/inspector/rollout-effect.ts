@@ -1,7 +1,6 @@
 import type { ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import {
-  capital,
   clientName,
   count,
   counted,
@@ -19,7 +18,7 @@ import {
   wouldFail,
   wouldFailWords,
 } from '../rollout/body-checks.ts';
-import { chooseMode, ownMode, sendsToV2, shareOf } from '../rollout/modes-in-force.ts';
+import { chooseMode, movesToV2, ownMode, sendsToV2, shareOf, withChosen } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
@@ -332,14 +331,12 @@ function dryRunsOf(request: RolloutRequest, rollout: RolloutView): RolloutEffect
     const hash = client ?? NO_KEY;
     const isMeant = request.client === undefined || isClient({ client: hash, name }, request.client);
     if (!isMeant || !isTargeted(request, before, operation)) return false;
-    const subject = { client, operation };
-    const after = modesAfter(request, before, hash);
-    return chooseMode(before, subject).origin === 'v1' && chooseMode(after, subject).origin === 'v2';
+    return movesToV2(before, modesAfter(request, before, hash), { client, operation });
   });
   const sum = wouldFail(moved);
   if (sum.judged === 0) return undefined;
   return {
-    sentence: `${capital(wouldFailWords(sum))}.`,
+    sentence: `Of what moves to V2, ${wouldFailWords(sum)}.`,
     failing: [...Map.groupBy(moved, ({ operation }) => operation)]
       .map(([operation, all]) => ({ operation, all, failing: wouldFail(all).failing }))
       .filter(({ failing }) => failing > 0)
@@ -429,9 +426,7 @@ function modesAfter({ mode, share, operation, client }: RolloutRequest, modes: M
     return client === undefined ? modes : { ...modes, clients };
   }
   const chosen = { mode, ...(share === undefined ? {} : { share }) };
-  if (operation !== undefined) return { ...modes, operations: { ...modes.operations, [operation]: chosen } };
-  if (client !== undefined) return { ...modes, clients: { ...modes.clients, [hash]: chosen } };
-  return { ...modes, default: chosen };
+  return withChosen(modes, chosen, { operation, client: client === undefined ? undefined : hash });
 }
 
 function canaryWords({ share = 0, client }: RolloutRequest, { rollback, isSticky }: RolloutView): string[] {

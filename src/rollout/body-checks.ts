@@ -1,8 +1,8 @@
 import { rulesHash } from '../rules/hash.ts';
-import type { Modes } from '../rules/rollout.ts';
+import type { Mode, Modes } from '../rules/rollout.ts';
 import { count, counted, listed } from '../rules/words.ts';
 import type { RolloutTarget } from './rollout-state.ts';
-import type { RolloutSubject } from './modes-in-force.ts';
+import { movesToV2, type RolloutSubject, withChosen } from './modes-in-force.ts';
 
 /** Maximum pairs of client and operation, and pointers of each, in a sentence. */
 const MAX_NAMED = 5;
@@ -19,15 +19,16 @@ const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'ref
 
 /**
  * Returns sentences on one line, and on the following lines the clients, if V2's schema, or the gateway itself, refuses more of the bodies
- * that V1 accepted, and that a command would migrate, than the rollback rule allows. Undefined otherwise.
+ * that V1 accepted, and that a command would move to V2, than the rollback rule allows. Undefined otherwise.
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],
-  target: RolloutTarget,
+  command: RolloutTarget & { readonly mode: Mode },
   modes: Modes,
   nameOf: (client: string) => string | undefined,
 ): string | undefined {
-  const all = counts.filter((one) => isConcerned(one, target, modes));
+  const after = withChosen(modes, command.mode, command);
+  const all = counts.filter(({ client, operation }) => movesToV2(modes, after, { client, operation }));
   // The operators have accepted what they declared gone.
   const concerned = all.filter(({ refusals }) => refusals.every(({ reason }) => reason !== 'operation-gone'));
   const { margin } = modes.rollback;
@@ -44,14 +45,8 @@ export function bodyCheckFault(
     );
     pairs.push(`${REFUSED_BY[kind]}: ${namedPairs(concerned, kind, nameOf)}.`);
   };
-  const sent = `${count(invalid)} of ${counted(checked, 'checked body', 'checked bodies')} that a migration would send`;
-  say('invalid', invalid, checked, `V2's schema refuses ${sent}`);
-  say(
-    'refused',
-    refused,
-    bodies,
-    `The gateway would refuse ${count(refused)} of ${counted(bodies, 'request')}`,
-  );
+  say('invalid', invalid, checked, `V2 would refuse ${moved(invalid, checked, 'checked request')}`);
+  say('refused', refused, bodies, `The gateway would refuse ${moved(refused, bodies, 'request')}`);
   if (faults.length === 0) return undefined;
   const gone = sum(all, 'refused') - refused;
   if (gone > 0)
@@ -60,10 +55,14 @@ export function bodyCheckFault(
   return [[...faults, advice].join(' '), ...pairs].join('\n');
 }
 
-/** Bodies that V2's schema refuses, or the gateway. */
+function moved(part: number, whole: number, noun: string): string {
+  return `${count(part)} of ${counted(whole, noun)} that would move to V2`;
+}
+
+/** Requests that V2 would refuse, or the gateway. */
 type Kind = 'invalid' | 'refused';
 
-const REFUSED_BY: Readonly<Record<Kind, string>> = { invalid: "By V2's schema", refused: 'By the gateway' };
+const REFUSED_BY: Readonly<Record<Kind, string>> = { invalid: 'By V2', refused: 'By the gateway' };
 
 /** The pairs of client and operation with the most such bodies, each with its places or reasons. */
 function namedPairs(
@@ -114,18 +113,6 @@ export function placeWords(places: readonly FaultPlace[], most: number): string 
     places.map(({ place, count: times }) => `${place} ${count(times)}×`),
     most,
   );
-}
-
-/** A command for all traffic does not affect operations and clients with their own modes. */
-function isConcerned(
-  { operation, client }: BodyCheckCount,
-  target: RolloutTarget,
-  { operations, clients }: Modes,
-): boolean {
-  if (target.client !== undefined) return client === target.client;
-  if (client !== undefined && Object.hasOwn(clients, client)) return false;
-  if (target.operation !== undefined) return operation === target.operation;
-  return operation === undefined || !Object.hasOwn(operations, operation);
 }
 
 function sum(counts: readonly BodyCheckCount[], name: 'valid' | 'invalid' | 'refused' | 'bodies'): number {

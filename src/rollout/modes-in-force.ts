@@ -113,6 +113,22 @@ export function sendsToV2({ mode }: Pick<Mode, 'mode'>): boolean {
   return mode !== 'observe' && mode !== 'shadow';
 }
 
+/** Returns the modes after a choice for an operation, a client, or everything else. */
+export function withChosen(
+  modes: Modes,
+  mode: Mode,
+  { operation, client }: { readonly operation?: string | undefined; readonly client?: string | undefined },
+): Modes {
+  if (operation !== undefined) return { ...modes, operations: { ...modes.operations, [operation]: mode } };
+  if (client !== undefined) return { ...modes, clients: { ...modes.clients, [client]: mode } };
+  return { ...modes, default: mode };
+}
+
+/** Whether a change of modes sends the requests of a client and operation from V1 to V2. */
+export function movesToV2(before: Modes, after: Modes, subject: RolloutSubject): boolean {
+  return chooseMode(before, subject).origin === 'v1' && chooseMode(after, subject).origin === 'v2';
+}
+
 function originOf({ mode, share = 0 }: Mode, client: string | undefined): RoutedMode['origin'] {
   if (mode === 'migrate' || mode === 'verify') return 'v2';
   if (mode !== 'canary') return 'v1';

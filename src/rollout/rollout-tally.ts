@@ -197,7 +197,7 @@ export interface RolloutRequest {
   readonly operation?: string;
   /** A client hash, or its name in the rule book or the names file. */
   readonly client?: string;
-  /** Starts a canary or a migration although V2's schema refuses too many checked bodies. */
+  /** Starts a canary or a migration although V2 would refuse too many checked requests. */
   readonly force?: boolean;
   /** Only checks whether the gateway would refuse it; changes nothing. */
   readonly check?: boolean;

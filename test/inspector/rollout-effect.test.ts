@@ -377,7 +377,7 @@ describe('what a command would let fail at V2', () => {
     [
       { mode: 'migrate' },
       {},
-      '13 of 1,141 checked requests would fail after the migration.',
+      'Of what moves to V2, 13 of 1,141 checked requests would fail after the migration.',
       [
         'other requests',
         '8 of 10 checked requests, of requests without a key: nested-twice at /data 8×',
@@ -392,12 +392,12 @@ describe('what a command would let fail at V2', () => {
     [
       { mode: 'migrate', operation: 'heartbeat' },
       {},
-      'None of 20 checked requests would fail after the migration.',
+      'Of what moves to V2, none of 20 checked requests would fail after the migration.',
     ],
     [
       { mode: 'migrate', client: 'acme' },
       {},
-      '4 of 1,104 checked requests would fail after the migration.',
+      'Of what moves to V2, 4 of 1,104 checked requests would fail after the migration.',
       [
         'create_client',
         '4 of 1,104 checked requests, of 1 client: /name 3×, the body itself 1×',
@@ -408,7 +408,7 @@ describe('what a command would let fail at V2', () => {
     [
       { mode: 'canary', share: 10, operation: 'create_client' },
       {},
-      '4 of 1,104 checked requests would fail after the migration.',
+      'Of what moves to V2, 4 of 1,104 checked requests would fail after the migration.',
       [
         'create_client',
         '4 of 1,104 checked requests, of 1 client: /name 3×, the body itself 1×',
@@ -419,7 +419,7 @@ describe('what a command would let fail at V2', () => {
     [
       { mode: 'migrate' },
       { operations: { create_client: OBSERVE }, clients: { [HIGH]: { mode: 'migrate', from: 'operator' } } },
-      '8 of 10 checked requests would fail after the migration.',
+      'Of what moves to V2, 8 of 10 checked requests would fail after the migration.',
       [
         'other requests',
         '8 of 10 checked requests, of requests without a key: nested-twice at /data 8×',
@@ -429,7 +429,7 @@ describe('what a command would let fail at V2', () => {
     [
       { mode: 'verify', share: 5, operation: 'heartbeat' },
       {},
-      'None of 20 checked requests would fail after the migration.',
+      'Of what moves to V2, none of 20 checked requests would fail after the migration.',
     ],
     [{ mode: 'observe' }, {}, undefined],
     [{ mode: 'shadow' }, {}, undefined],

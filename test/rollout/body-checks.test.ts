@@ -6,8 +6,8 @@ import {
   type DryRunResult,
   wouldFailWords,
 } from '../../src/rollout/body-checks.ts';
-import type { RolloutTarget } from '../../src/rollout/rollout-state.ts';
-import type { Modes } from '../../src/rules/rollout.ts';
+import type { RolloutCommand } from '../../src/rollout/rollout-state.ts';
+import type { Mode, Modes } from '../../src/rules/rollout.ts';
 
 const [ACME, OTHER] = ['aaaaaaaaaaaaaaaa', 'bbbbbbbbbbbbbbbb'];
 const VALID: BodyCheck = { v2: 'valid' };
@@ -37,7 +37,7 @@ function tallyOf(adds: readonly Add[], ruleBook = 'now'): BodyCheckTally {
 
 function faultOf(
   adds: readonly Add[],
-  target: RolloutTarget = {},
+  target: Partial<RolloutCommand> = {},
   modes: Partial<Modes> = {},
 ): string | undefined {
   const all: Modes = {
@@ -47,7 +47,8 @@ function faultOf(
     rollback: { window: 60_000, margin: 5, slower: 2, requests: 20, certainty: 99 },
     ...modes,
   };
-  return bodyCheckFault(tallyOf(adds).list('now'), target, all, (hash) =>
+  const { mode = { mode: 'migrate' } } = target;
+  return bodyCheckFault(tallyOf(adds).list('now'), { ...target, mode }, all, (hash) =>
     hash === ACME ? 'Acme' : undefined,
   );
 }
@@ -61,7 +62,7 @@ test('the sentence names clients, counts and pointers', () => {
       [OTHER, 'create_booking', 4, VALID],
     ]),
   ).toBe(
-    "V2's schema refuses 6 of 10 checked bodies that a migration would send, although V1 accepted them: more than the 5 % that the rollback rule allows. Change the rules or the clients, or insist with --force.\nBy V2's schema: client Acme, create_client: 4, at /name 3×, the body itself 1×; client bbbbbbbbbbbbbbbb, create_booking: 2, at /services/0 2×.",
+    'V2 would refuse 6 of 10 checked requests that would move to V2, although V1 accepted them: more than the 5 % that the rollback rule allows. Change the rules or the clients, or insist with --force.\nBy V2: client Acme, create_client: 4, at /name 3×, the body itself 1×; client bbbbbbbbbbbbbbbb, create_booking: 2, at /services/0 2×.',
   );
 });
 
@@ -71,7 +72,7 @@ test('thousands have separators', () => {
       [ACME, 'create_client', 1075, invalid('/name')],
       [OTHER, 'create_client', 1000, VALID],
     ]),
-  ).toContain('1,075 of 2,075 checked bodies');
+  ).toContain('1,075 of 2,075 checked requests');
   expect(faultOf([[ACME, 'create_client', 1075, invalid('/name')]])).toContain(
     'client Acme, create_client: 1,075, at /name 1,075×.',
   );
@@ -94,7 +95,7 @@ test.each([
 
 test('a single body is described in the singular', () => {
   expect(faultOf([[ACME, 'create_client', 1, invalid('/name')]])).toMatch(
-    /^V2's schema refuses 1 of 1 checked body that a migration would send, although V1 accepted it: more/,
+    /^V2 would refuse 1 of 1 checked request that would move to V2, although V1 accepted it: more/,
   );
 });
 
@@ -137,7 +138,7 @@ test('the sentence is only about requests that the command would send to V2', ()
     [ACME, 'a', 1, invalid('/x')],
     [OTHER, 'b', 9, VALID],
   ];
-  const isFault = (target: RolloutTarget, modes?: Partial<Modes>): boolean =>
+  const isFault = (target: Partial<RolloutCommand>, modes?: Partial<Modes>): boolean =>
     faultOf(adds, target, modes) !== undefined;
   expect(isFault({})).toBe(true);
   expect(isFault({ operation: 'a' })).toBe(true);
@@ -148,6 +149,14 @@ test('the sentence is only about requests that the command would send to V2', ()
   expect(isFault({}, { operations: { a: { mode: 'observe' } } })).toBe(false);
   expect(isFault({}, { clients: { [ACME]: { mode: 'observe' } } })).toBe(false);
   expect(isFault({ operation: 'a' }, { clients: { [ACME]: { mode: 'observe' } } })).toBe(false);
+  // What is on V2 already moves no more, and a canary moves only the clients in its share.
+  const canary = (share: number): Mode => ({ mode: 'canary', share });
+  expect(isFault({}, { default: { mode: 'migrate' } })).toBe(false);
+  expect(isFault({}, { default: canary(70) })).toBe(false);
+  expect(isFault({}, { default: canary(50) })).toBe(true);
+  expect(isFault({ mode: canary(70) })).toBe(true);
+  expect(isFault({ mode: canary(50) })).toBe(false);
+  expect(isFault({ mode: canary(70) }, { default: canary(80) })).toBe(false);
 });
 
 test('a new rule book begins new counts, because it makes other bodies', () => {
@@ -190,7 +199,7 @@ describe('refusals of the gateway itself', () => {
     const tally = new BodyCheckTally();
     for (const [times, status, would, operation = 'a'] of adds)
       for (let time = 0; time < times; time += 1) tally.add(dryRun('now', ACME, operation, status, would));
-    return bodyCheckFault(tally.list('now'), {}, all, () => undefined);
+    return bodyCheckFault(tally.list('now'), { mode: { mode: 'migrate' } }, all, () => undefined);
   };
 
   test('of what V1 accepted count against a canary, with or without V2’s description', () => {
@@ -200,7 +209,7 @@ describe('refusals of the gateway itself', () => {
         [2, 201, refused],
       ]),
     ).toBe(
-      'The gateway would refuse 2 of 10 requests, although V1 accepted them: more than the 5 % that the rollback rule allows. Change the rules or the clients, or insist with --force.\nBy the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
+      'The gateway would refuse 2 of 10 requests that would move to V2, although V1 accepted them: more than the 5 % that the rollback rule allows. Change the rules or the clients, or insist with --force.\nBy the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
     );
   });
 
@@ -219,7 +228,7 @@ describe('refusals of the gateway itself', () => {
         [2, 201, refused],
       ]),
     ).toBe(
-      'The gateway would refuse 2 of 10 requests, although V1 accepted them: more than the 5 % that the rollback rule allows. Not counted: 9 requests for operations that the rule book declares gone. Change the rules or the clients, or insist with --force.\nBy the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
+      'The gateway would refuse 2 of 10 requests that would move to V2, although V1 accepted them: more than the 5 % that the rollback rule allows. Not counted: 9 requests for operations that the rule book declares gone. Change the rules or the clients, or insist with --force.\nBy the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
     );
   });
 
@@ -230,16 +239,16 @@ describe('refusals of the gateway itself', () => {
     ]);
     expect(text?.split('\n')).toEqual([
       expect.stringMatching(
-        /^V2's schema refuses 1 of 1 .*\. The gateway would refuse 2 of 3 .*\. Change the rules or the clients, or insist with --force\.$/,
+        /^V2 would refuse 1 of 1 .*\. The gateway would refuse 2 of 3 .*\. Change the rules or the clients, or insist with --force\.$/,
       ),
-      "By V2's schema: client aaaaaaaaaaaaaaaa, a: 1, at /name 1×.",
+      'By V2: client aaaaaaaaaaaaaaaa, a: 1, at /name 1×.',
       'By the gateway: client aaaaaaaaaaaaaaaa, a: 2, duplicate-member at /data/a 2×.',
     ]);
   });
 
   test('a single refusal is described in the singular', () => {
     expect(faultAfter([[1, 201, refused]])).toMatch(
-      /^The gateway would refuse 1 of 1 request, although V1 accepted it: more/,
+      /^The gateway would refuse 1 of 1 request that would move to V2, although V1 accepted it: more/,
     );
   });
 

@@ -57,14 +57,14 @@ async function takeCensus(stage: Stage): Promise<readonly string[]> {
   const { admin, names } = stage;
   const report = await admin.report();
   const { valid, invalid } = await bodyChecks(stage);
-  const refusal = await admin.refusalOf({ mode: 'canary', share: 30 });
+  const refusal = await admin.refusalOf({ mode: 'migrate' });
   return [
     ...report.census.strips.map(
       ({ member, operation = 'requests', clients, why }) =>
         `The census: ${listed(clients.map((hash) => names.get(hash) ?? hash))} send ${member} in ${operation} (${why}), and no rule handles it. It proposes a strip rule.`,
     ),
     `Of ${count(invalid + valid)} bodies that were checked, V2's schema would refuse ${count(invalid)}.`,
-    refusal === undefined ? 'A canary would be accepted.' : `A canary is refused now: ${refusal}`,
+    refusal === undefined ? 'A migration would be accepted.' : `A migration is refused now: ${refusal}`,
     classSentence(report),
   ];
 }

@@ -94,7 +94,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
       invalid + verdicts.filter((verdict) => verdict === 'valid').length,
       invalid,
     ]);
-    expect(text).toContain(`A canary is refused now: V2's schema refuses ${invalid} of`);
+    expect(text).toContain(`A migration is refused now: V2 would refuse ${invalid} of`);
   });
 
   test('strip: only the rule book of the tour gets the strip rule', () => {

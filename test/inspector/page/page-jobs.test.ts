@@ -424,7 +424,11 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   for (const place of places)
     expect(place).toContain('2 of 4 checked requests would fail after the migration');
   // The rollout says what that holds up, in the page's words, and names the client.
-  await page.getByText(/^A canary or a migration of everything else would be refused now: /).waitFor();
+  await page
+    .getByText(
+      /^A migration of everything else, and a canary that moves these clients, would be refused now: /,
+    )
+    .waitFor();
   expect(await page.locator('main').innerText()).not.toContain('--force');
   expect(await run('rollout', '--admin', gateway.adminOrigin)).toContain(
     'Array Agents create_client: 2 of 4 checked requests would fail after the migration',

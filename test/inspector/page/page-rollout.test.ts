@@ -298,7 +298,7 @@ test('an objection from V2’s schema is shown, and needs insisting', async () =
   // The refusal folds what the list above it says by operation.
   const dialog = page.getByRole('dialog');
   const [, refused = ''] =
-    /V2's schema refuses (\d+ of \d+) checked bod.* Change the rules or the clients, or insist\.\n/.exec(
+    /V2 would refuse (\d+ of \d+) checked requests? that would move to V2.* Change the rules or the clients, or insist\.\n/.exec(
       await dialog.getByRole('alert').innerText(),
     ) ?? [];
   await dialog.getByText('Which clients, and where').click();
@@ -306,7 +306,7 @@ test('an objection from V2’s schema is shown, and needs insisting', async () =
   const wouldFail = dialog.getByRole('region', { name: 'What would fail' });
   expect(await wouldFail.innerText()).toMatch(
     new RegExp(
-      `^${refused} checked requests? would fail after the migration\\.\\s+create_client\\s+${refused} checked requests?, of 1 client: /colour \\d+×$`,
+      `^Of what moves to V2, ${refused} checked requests? would fail after the migration\\.\\s+create_client\\s+${refused} checked requests?, of 1 client: /colour \\d+×$`,
     ),
   );
   expect(await barriers(page)).toEqual([]);

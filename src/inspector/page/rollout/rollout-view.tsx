@@ -120,7 +120,7 @@ function banner(
   const against =
     fault === undefined
       ? undefined
-      : `A canary or a migration of ${defaultTarget(rollout)} would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(fault)}`;
+      : `A migration of ${defaultTarget(rollout)}, and a canary that moves these clients, would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(fault)}`;
   const sentences = [
     ...aloneSentences(rollout),
     // After a roll-back, an operator goes forward again once V2 responds.
