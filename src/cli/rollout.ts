@@ -223,7 +223,7 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
             ]),
         ...(checkWords(count) === ''
           ? []
-          : [`V2's schema ${name} ${operation ?? '(other)'}: ${checkWords(count)}`]),
+          : [`checked     ${name} ${operation ?? '(other)'}: ${checkWords(count)}`]),
         ...placeLines(faultPlaces([{ pointers, refusals }], 'invalid')),
       ];
     }),

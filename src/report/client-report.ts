@@ -389,7 +389,7 @@ function isAccepted({ valid, invalid, refusedByBoth, unknown, refused }: BodyChe
   return valid > 0 && invalid + refusedByBoth + unknown + refused === 0;
 }
 
-/** The verdicts of V2's schema on the bodies of one operation, such as `3 of 10 refused that V1 accepted (/name 3×)`. */
+/** The verdicts on the bodies and compared reads of one operation, such as `3 of 10 refused that V1 accepted (/name 3×)`. */
 export function bodyCheckCounts({
   valid,
   invalid,

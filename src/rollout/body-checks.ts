@@ -1,6 +1,7 @@
 import { rulesHash } from '../rules/hash.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import { count, counted, listed } from '../rules/words.ts';
+import type { Comparison } from './comparison-tally.ts';
 import type { RolloutTarget } from './rollout-state.ts';
 import { movesToV2, type RolloutSubject, withChosen } from './modes-in-force.ts';
 
@@ -78,7 +79,9 @@ function namedPairs(
       const name =
         client === undefined ? 'requests without a known key' : `client ${nameOf(client) ?? client}`;
       const where = placeWords(faultPlaces([one], kind), MAX_POINTERS);
-      return `${name}, ${operation ?? 'other operations'}: ${count(one[kind])}, ${kind === 'invalid' ? 'at ' : ''}${where}`;
+      // Of a read, it is no place but a status.
+      const at = kind === 'invalid' && !/^\d/.test(where) ? 'at ' : '';
+      return `${name}, ${operation ?? 'other operations'}: ${count(one[kind])}, ${at}${where}`;
     });
   return listed(pairs, MAX_NAMED, '; ');
 }
@@ -154,7 +157,7 @@ export function wouldFailWords({ failing, judged, both }: WouldFail): string {
 
 /** Explains to readers of `wouldFailWords` which requests are checked. */
 export const CHECKED_WORDS =
-  "Requests count as checked if V2's schema covers their body, or if the gateway would refuse them; others have no body, or one without a schema.";
+  "Requests count as checked if V2's schema covers their body, if shadow compared V2's response, or if the gateway would refuse them.";
 
 /** The dry run of a finished exchange. */
 export interface DryRunResult {
@@ -165,6 +168,8 @@ export interface DryRunResult {
   readonly status: number;
   readonly bytesIn: number;
   readonly would?: (Partial<BodyCheck> & WouldRefuse) | undefined;
+  /** The comparison with V2's response to the same read. */
+  readonly comparison?: Comparison | undefined;
 }
 
 /** The gateway's own verdict on a migration; `failure` and `pointer` say why it would refuse the request. */
@@ -174,24 +179,24 @@ interface WouldRefuse {
   readonly pointer?: string;
 }
 
-/** Dry runs of the bodies that one client sent to one operation. */
+/** Dry runs of the requests that one client sent to one operation: of bodies, and of reads that shadow compared. */
 export interface BodyCheckCount {
   /** Absent for requests that the rule book does not name. */
   readonly operation?: string;
   /** Client hash; absent for requests without a key, and for clients beyond the limit. */
   readonly client?: string;
   readonly valid: number;
-  /** Bodies that V1 accepted and V2's schema refuses. */
+  /** Requests that V1 accepted, and that V2's schema refuses, or V2 itself in shadow. */
   readonly invalid: number;
   /** Requests that V2's schema or the gateway refuses, and V1 refused as well. */
   readonly refusedByBoth: number;
   /** Bodies that were not checked, or that V1 refused and V2's schema accepts: V2 itself may refuse those. */
   readonly unknown: number;
-  /** All bodies, including those without a check. */
+  /** All of these requests, including bodies without a check. */
   readonly bodies: number;
   /** Requests that the gateway itself would refuse, and V1 accepted. */
   readonly refused: number;
-  /** Places of the first fault of bodies that V1 accepted, most frequent first. */
+  /** Places of the first fault of bodies that V1 accepted, and statuses such as `404 instead of 200`, most frequent first. */
   readonly pointers: readonly { readonly at: string; readonly count: number }[];
   /** Codes of the gateway's refusals, with their places, most frequent first. */
   readonly refusals: readonly { readonly reason: string; readonly count: number }[];
@@ -205,6 +210,22 @@ type Count = { -readonly [Name in Counter]: number } & {
   readonly refusals: Map<string, number>;
 };
 
+/**
+ * What V2 makes of a request that V1 served: its schema's verdict on the body, or its response to the same read. Undefined without either.
+ * A response with other members is one that clients get, so it counts as valid.
+ */
+export function verdictOfV2({
+  status,
+  would,
+  comparison,
+}: Pick<DryRunResult, 'status' | 'would' | 'comparison'>): BodyCheck | undefined {
+  const { v2: ofSchema, at = '' } = would ?? {};
+  if (ofSchema !== undefined) return { v2: ofSchema, at };
+  if (would === undefined || comparison === undefined || comparison.verdict === 'unknown') return undefined;
+  const { v1, v2 } = comparison.status ?? { v1: status, v2: status };
+  return v2 >= 400 ? { v2: 'invalid', at: `${v2} instead of ${v1}` } : { v2: 'valid' };
+}
+
 /** Counts dry runs under the rules in force; starts again under others, which make other bodies. */
 export class BodyCheckTally {
   private readonly counts = new Map<string, Count>();
@@ -212,8 +233,11 @@ export class BodyCheckTally {
   private rules = '';
 
   /** Adds an exchange, unless V1's status (0, 5xx) says nothing about the body. */
-  add({ ruleBook, client, operation, status, bytesIn, would }: DryRunResult): void {
-    if (would === undefined || (bytesIn === 0 && would.verdict !== 'refused')) return;
+  add(entry: DryRunResult): void {
+    const { ruleBook, client, operation, status, bytesIn, would } = entry;
+    const verdict = verdictOfV2(entry);
+    if (would === undefined) return;
+    if (bytesIn === 0 && would.verdict !== 'refused' && verdict === undefined) return;
     this.begin(ruleBook);
     if (status === 0 || status >= 500) return;
     const count = this.countOf({ client, operation });
@@ -228,8 +252,8 @@ export class BodyCheckTally {
       increment(count.refusals, pointer === undefined ? failure : `${failure} at ${pointer}`, 1);
       return;
     }
-    const { v2, at = '' } = would;
-    if (v2 === undefined) return;
+    if (verdict === undefined) return;
+    const { v2, at = '' } = verdict;
     if (v2 !== 'invalid') {
       count[status >= 400 ? 'unknown' : v2] += 1;
       return;

@@ -20,7 +20,7 @@ test('dry runs of migrated requests alone are not shown as missing', () => {
 test('a body that V2’s schema did not check is not counted as accepted', () => {
   const text = rolloutText(view([{ ...CHECKED, ...NONE, refusals: REFUSALS }]), { columns: undefined });
   expect(text).toContain('the gateway acme create_client: 2 of 5 refused that V1 accepted');
-  expect(text).toContain("V2's schema acme create_client: no body was checked");
+  expect(text).toContain('checked     acme create_client: no body was checked');
   expect(text).not.toContain('0 refused');
 });
 

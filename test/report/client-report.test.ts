@@ -18,6 +18,7 @@ import { makeReport } from '../../src/report/report.ts';
 import { Tally, ClientTally } from '../../src/report/tally/tally.ts';
 import { Outcomes } from '../../src/report/tally/outcomes.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
+import type { Comparison } from '../../src/rollout/comparison-tally.ts';
 import { BodyCheckTally, wouldFail, wouldFailWords } from '../../src/rollout/body-checks.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { testRuleBook } from '../support/rule-book.ts';
@@ -83,6 +84,17 @@ function dryRun(would: Entry['would'], status = 201): Entry {
   };
 }
 
+/** A read that shadow compared. */
+function read(comparison: Partial<Comparison> & Pick<Comparison, 'verdict'>, status = 200): Entry {
+  return {
+    ...dryRun({ verdict: 'unchanged' }, status),
+    method: 'GET',
+    mode: 'shadow',
+    bytesIn: 0,
+    comparison: { differences: [], noise: 0, extra: 0, ...comparison },
+  };
+}
+
 /** What V1 and V2 make of a request: a dry run is the gateway's, or that of V2's schema. */
 const TRUTHS = {
   'both take it': dryRun({ verdict: 'rewritten', v2: 'valid' }),
@@ -97,6 +109,10 @@ const TRUTHS = {
   // V2's schema is not V2, which may refuse it for V1's reason.
   'V1 refuses it, and the schema does not': dryRun({ verdict: 'rewritten', v2: 'valid' }, 422),
   'nobody knows': dryRun({ verdict: 'rewritten', v2: 'unknown', why: 'budget' }),
+  'V2 has nothing at a read': read({ verdict: 'different', status: { v1: 200, v2: 404 } }),
+  'V2 has other members of a read': read({ verdict: 'different' }),
+  'V1 and V2 have nothing at a read': read({ verdict: 'same' }, 404),
+  'a read was not compared': read({ verdict: 'unknown', why: 'timeout' }),
   'V1 failed': dryRun({ verdict: 'rewritten', v2: 'invalid', at: '/c' }, 503),
 } as const;
 
@@ -121,6 +137,15 @@ test.each<
     '3 of 7 checked requests would fail after the migration',
     { 'both take it': 4, 'V2 alone refuses it': 3 },
     ['create_client', 'create_contact'],
+  ],
+  [
+    '39 of 45 checked requests would fail after the migration, apart from 2 that V1 refuses as well',
+    {
+      'V2 has nothing at a read': 39,
+      'V2 has other members of a read': 4,
+      'V1 and V2 have nothing at a read': 2,
+      'a read was not compared': 9,
+    },
   ],
   ['none of 3 checked requests would fail after the migration', { 'both take it': 3, 'nobody knows': 2 }],
   ['V1 refuses all 2 checked requests as well', { 'V1 and the gateway refuse it': 2 }],

@@ -678,7 +678,7 @@ describe('the guide', () => {
     // What V1 refused as well says nothing about the bodies that work today.
     const both = checked({ verdict: 'rewritten', v2: 'invalid', at: '/note' }, { status: 422 });
     const sentence =
-      "By V2's schema, not V2 itself: 1 of 2 refused that V1 accepted (/note 1×), 1 refused by V1 as well, 1 not known.";
+      'Checks before the migration: 1 of 2 refused that V1 accepted (/note 1×), 1 refused by V1 as well, 1 not known.';
     expect(guideMarkdown(guideOf(valid, invalid, both, unknown))).toContain(
       sentence.replaceAll(/[()]/g, String.raw`\$&`),
     );

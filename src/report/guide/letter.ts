@@ -549,7 +549,7 @@ function remarksOf(call: GuideCall, shown: readonly GuideExample[]): readonly Bl
     ...(failed.length === 0
       ? []
       : [paragraph(`Not all of these requests succeed: ${outcomeWords(failed)}.`)]),
-    ...(isRefusing ? [paragraph(`By V2's schema, not V2 itself: ${bodyCheckCounts(bodyChecks)}.`)] : []),
+    ...(isRefusing ? [paragraph(`Checks before the migration: ${bodyCheckCounts(bodyChecks)}.`)] : []),
     ...(unread > 0
       ? [paragraph(`Not shown: ${counted(unread, 'request')} that the gateway did not read in full.`)]
       : []),

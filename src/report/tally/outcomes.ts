@@ -2,6 +2,7 @@ import { generalPointer } from '../../json/pointer.ts';
 import { sentTo } from '../../rewrite-log/entry.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import { isOfErrors } from '../../rules/kinds/errors.ts';
+import { verdictOfV2 } from '../../rollout/body-checks.ts';
 import { rulesHash } from '../../rules/hash.ts';
 import { changesValue, isUnwrapping } from '../../rules/kinds/kinds.ts';
 import { counted } from '../text.ts';
@@ -81,10 +82,10 @@ export class Outcomes {
   }
 }
 
-/** Verdicts of V2's schema on the bodies of one operation that were not sent to V2. */
+/** Verdicts of V2's schema on the bodies of one operation, and of V2 on reads that shadow compared. */
 export interface BodyCheckSums {
   valid: number;
-  /** Bodies that V1 accepted and V2's schema refuses. */
+  /** Requests that V1 accepted, and that V2's schema refuses, or V2 itself in shadow. */
   invalid: number;
   /** Requests that V2's schema, or the gateway itself, refuses as V1 did. */
   refusedByBoth: number;
@@ -167,17 +168,18 @@ export class BodyCheckCounts {
   /** Counts an entry's check, if it has one. V1's 5xx, and clients that disconnected, show nothing about the body. */
   add(call: string, entry: TallyEntry): void {
     const { would, status, time } = entry;
+    const verdict = verdictOfV2(entry);
     if (would === undefined || status === 0 || status >= 500) return;
     if (would.verdict === 'refused') {
       const sums = this.sumsOf(call, entry);
       if (sums !== undefined) sums[status < 400 ? 'refused' : 'refusedByBoth'] += 1;
       return;
     }
-    if (would.v2 === undefined) return;
+    if (verdict === undefined) return;
     const sums = this.sumsOf(call, entry);
     if (sums === undefined) return;
-    if (would.v2 !== 'invalid') {
-      sums[would.v2 === 'valid' && status < 400 ? 'valid' : 'unknown'] += 1;
+    if (verdict.v2 !== 'invalid') {
+      sums[verdict.v2 === 'valid' && status < 400 ? 'valid' : 'unknown'] += 1;
       return;
     }
     if (status >= 400) {
@@ -185,7 +187,7 @@ export class BodyCheckCounts {
       return;
     }
     sums.invalid += 1;
-    countUse(sums.pointers, would.at ?? '', time, MAX_POINTERS);
+    countUse(sums.pointers, verdict.at ?? '', time, MAX_POINTERS);
   }
 
   private sumsOf(call: string, { ruleBook = '', time }: TallyEntry): BodyCheckSums | undefined {

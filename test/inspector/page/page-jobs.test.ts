@@ -240,7 +240,7 @@ test('observe to migrate and back: one step each, and what would be refused or e
   await until(async () => (await state()).changes?.[0]?.kind === 'rule-book');
   const told = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
   await told(/Migrate create_client Ada why Migrate create_client$/);
-  await told(/Send everything else to V1 not named –$/);
+  await told(/Send everything to V1 not named –$/);
   await told(/Rule book refused the gateway .*nonsense/);
   await page.getByRole('link', { name: 'Overview' }).click();
   const marked = page.getByRole('list', { name: 'Changes, marked in the charts' });

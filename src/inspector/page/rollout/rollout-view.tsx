@@ -377,7 +377,7 @@ function differingFields(fields: Rollout['shadows'][number]['fields']): Componen
 function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
   const { bodyChecks, replica } = rollout;
   if (!hasV1Mode(rollout, Date.now())) return false;
-  const title = 'Dry runs: bodies for V2, checked against its schema and not sent';
+  const title = 'Dry runs: bodies checked against V2’s schema, and reads compared in shadow';
   if (bodyChecks === undefined)
     return (
       <Card heading={title}>
