@@ -11,11 +11,20 @@ const promises = [...page.matchAll(ROW)].flatMap(([, tests = '']) =>
   ),
 );
 
+/** The texts of a file of tests, the titles and rows of tables among them; a comment shows nothing. */
+function titlesIn(path: string): readonly string[] {
+  const code = readFileSync(path, 'utf8').replaceAll(/^\s*(?:\/\/|\/?\*).*$/gm, '');
+  if (path.endsWith('.txt')) return [code];
+  return [...code.matchAll(/'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*"|`(?:[^`\\]|\\.)*`/g)].map(([text]) =>
+    text.replaceAll("\\'", "'"),
+  );
+}
+
 test('every promise names a test that exists, in words of its title', () => {
   expect(promises.length).toBeGreaterThan(90);
   const broken = promises.filter(([file, words]) => {
     const path = file.startsWith('bench/') ? file : `test/${file}`;
-    return !existsSync(path) || !readFileSync(path, 'utf8').includes(words);
+    return !existsSync(path) || (words !== '' && !titlesIn(path).some((title) => title.includes(words)));
   });
   expect(broken).toEqual([]);
 });
