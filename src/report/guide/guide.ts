@@ -23,7 +23,7 @@ import {
   ResponseChanges,
 } from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
-import { isMistake, isUnread, refusalOf } from '../tally/tally-entry.ts';
+import { isUnread, mistakeOf } from '../tally/tally-entry.ts';
 import { sketchJson } from '../entry-request.ts';
 import type { Ending } from '../endings.ts';
 import { callName, count, isUnfit } from '../text.ts';
@@ -153,9 +153,9 @@ export class Guide {
     if (entry.time > this.latest) this.latest = entry.time;
     const name = callName(entry.operation, entry.method, entry.path);
     this.dryRuns.add(name, entry);
-    const refusal = refusalOf(entry);
-    if (refusal !== undefined && isMistake(refusal)) {
-      this.addMistake(name, refusal, entry);
+    const mistake = mistakeOf(entry);
+    if (mistake !== undefined) {
+      this.addMistake(name, mistake, entry);
       return;
     }
     const known = this.calls.get(name);

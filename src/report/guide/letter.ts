@@ -349,7 +349,9 @@ function legend(calls: readonly GuideCall[]): readonly Inline[] {
     ' is any value. ',
     isSure
       ? `${who} has accepted each of these requests.`
-      : `${who} has accepted these requests, unless a section says that one is not verified.`,
+      : examples.some(({ isVerified }) => isVerified)
+        ? `${who} has accepted these requests, unless a section says that one is not verified.`
+        : 'No section is verified yet.',
   ];
 }
 

@@ -74,7 +74,20 @@ export function isUnread({
   return origin === 'v1' ? would === undefined : status === 0 && upstreamPath === undefined;
 }
 
+/** Notes of bodies that were forwarded although they are no JSON, or no form: the codes with which they would have been refused. */
+const MALFORMED: ReadonlySet<string> = new Set(['malformed-json', 'malformed-form']);
+
+/** The client's mistake for which a request was refused, or the migration would have: by the gateway, or by a service that got it malformed. */
+export function mistakeOf(
+  entry: Pick<TallyEntry, 'verdict' | 'failure' | 'would' | 'note' | 'status'>,
+): string | undefined {
+  const refusal = refusalOf(entry);
+  if (refusal !== undefined) return isMistake(refusal) ? refusal : undefined;
+  const { note = '', failure, status } = entry;
+  return failure === undefined && status >= 400 && status < 500 && MALFORMED.has(note) ? note : undefined;
+}
+
 /** Whether a refusal is the client's mistake. */
-export function isMistake(code: string): boolean {
+function isMistake(code: string): boolean {
   return !PASSING_REFUSALS.has(code);
 }

@@ -20,7 +20,7 @@ import {
   type Work,
 } from './outcomes.ts';
 import { countUse, recordUse, type Span, firstUse } from './span.ts';
-import { type TallyEntry, isMistake, isUnread, refusalOf } from './tally-entry.ts';
+import { type TallyEntry, isUnread, mistakeOf, refusalOf } from './tally-entry.ts';
 import { BitSet, dayNumber, ActiveDays } from './time-slots.ts';
 
 /** Counts of one day. */
@@ -239,11 +239,12 @@ export class ClientTally {
     if (entry.apiVersion?.why === 'future') this.futureVersions += 1;
     this.bodyChecks.add(call, entry);
     const known = this.callOf(call, time);
+    const mistake = mistakeOf(entry);
+    if (mistake !== undefined) countUse(this.mistakes, mistake, time, MAX_NAMES);
     const refusal = refusalOf(entry);
     if (refusal !== undefined) {
       if (refusal === 'brownout' && entry.note !== undefined)
         countUse(this.brownouts, entry.note, time, MAX_NAMES);
-      if (isMistake(refusal)) countUse(this.mistakes, refusal, time, MAX_NAMES);
       if (entry.verdict === 'refused') return;
     }
     judge(known, entry, side);

@@ -190,7 +190,7 @@ test.each([
     { v2: 'valid' as const },
     { v2: 'valid' as const },
   ],
-  ['V2 has accepted these requests, unless a section says', {}, { v2: 'unknown' as const }],
+  ['No section is verified yet.', {}, { v2: 'unknown' as const }],
 ])('the letter says who has accepted its requests: %s', async (sentence, first, second) => {
   const book = await bookOf(RENAME);
   const by = (would: { readonly v2?: 'valid' | 'unknown' }): Partial<Entry> =>
@@ -388,11 +388,27 @@ function sentencesOf(block: Block): readonly string[] {
 test('the requests that no example shows are counted, whichever they are', async () => {
   const book = await bookOf(RENAME);
   const refused = { status: 422, errorPointers: [] };
-  // No rule could read them, so the member names are unknown; they are the most.
-  const unreadable = { status: 400, note: 'malformed-json', edits: [], attributes: [] };
+  // Lists, without names of members; they are the most.
+  const unreadable = { status: 400, edits: [], attributes: [] };
   const guide = documentOf(book, [
     ...Array.from({ length: 3 }, () => sent(book, 'make', {}, unreadable)),
     sent(book, 'make', { name: 'Ann' }, refused),
   ]);
   expect(guideMarkdown(guide)).toContain('Not shown: 3 requests with other bodies.');
+});
+
+test('a body that is no JSON, and that a service refused, is a mistake of the client, not a shape of its requests', async () => {
+  const book = await bookOf(RENAME);
+  const malformed = { note: 'malformed-json', edits: [], attributes: [] };
+  const guide = documentOf(book, [
+    ...[400, 422].map((status) => sent(book, 'make', {}, { ...malformed, status })),
+    sent(book, 'make', { name: 'Ann' }, { status: 422, errorPointers: [] }),
+  ]);
+  expect(guide.calls).toMatchObject([{ name: 'make', count: 1 }]);
+  const text = guideMarkdown(guide);
+  expect(text).toMatch(
+    /- `POST \/bills`: 2 requests refused as malformed-json, the last on .* Send valid JSON in UTF-8\./,
+  );
+  expect(text).not.toContain('unless a section says');
+  expect(text).toContain('No section is verified yet.');
 });

@@ -125,6 +125,20 @@ test.each([
   },
 );
 
+test('a body that is no JSON is a mistake, whoever refuses it', () => {
+  const malformed = (more: Partial<TallyEntry>): TallyEntry =>
+    on(21, { edits: [], note: 'malformed-json', status: 400, ...more });
+  const mistakes = (more: Partial<TallyEntry>): readonly string[] | undefined =>
+    reportOf(malformed(more)).clients[0]?.mistakes.map(({ code }) => code);
+  expect(mistakes({})).toEqual(['malformed-json']);
+  expect(mistakes({ origin: 'v1' })).toEqual(['malformed-json']);
+  expect(mistakes({ note: undefined, verdict: 'refused', failure: 'malformed-json' })).toEqual([
+    'malformed-json',
+  ]);
+  expect(mistakes({ status: 201 })).toEqual([]);
+  expect(mistakes({ status: 502, failure: 'upstream-unreachable' })).toEqual([]);
+});
+
 test('a client has its failures beside its refusals, in every format, from a record as well', () => {
   const entries = [on(20), on(21, REFUSED), on(21, { verdict: 'refused', failure: 'brownout', status: 410 })];
   const [packed] = tallyOf(entries).clients.values();
