@@ -35,6 +35,7 @@ import {
   keysOf,
   mediaDifferences,
   parameterDifferences,
+  pathDifferences,
   responseDifferences,
   schemeDifferences,
   valueDifferences,
@@ -466,7 +467,9 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
   const places = wanted.map((keys) => keys.map(({ name }) => name).join(' and ')).join(' or ');
   const only = got.length === 0 ? 'none' : `only ${got.map(({ name }) => name).join(' and ')}`;
   const [old, young] = sides.map(({ operation, components }) => requestBody(operation, components)?.shape);
+  const [path = ''] = target.split('?');
   return [
+    ...pathDifferences(path, v1, v2, parameterShapeOf),
     ...parameterDifferences(v1, v2, { query, fields }, parameterShapeOf),
     ...(body === null ? [] : mediaDifferences(v1, v2, sentType)),
     ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),

@@ -9,7 +9,7 @@ import {
   memberOf,
   objectIn,
 } from '../../openapi/description.ts';
-import { keywordIn } from '../../openapi/draft/conversions.ts';
+import { keywordIn, patternPrefix } from '../../openapi/draft/conversions.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
 import { type Direction, type Shape, shapeOf } from '../../openapi/shape.ts';
@@ -285,6 +285,36 @@ export function parameterDifferences(
         .map((value) => `${what}: V1 accepted ${JSON.stringify(value)}, and V2 does not`),
     ];
   });
+}
+
+/** Sentences about parameters of V2's path that must begin with a text, such as `inv_`, and do not in the path of a request to V2. */
+export function pathDifferences(
+  path: string,
+  v1: DescribedSide,
+  v2: DescribedSide,
+  shapeIn: (parameter: unknown, components: Components) => Shape,
+): readonly string[] {
+  const prefixes = ({ operation, components }: DescribedSide): ReadonlyMap<string, string> =>
+    new Map(
+      parametersOf(operation, components.description).flatMap((parameter) => {
+        if (memberOf(parameter, 'in') !== 'path') return [];
+        const pattern = keywordIn(shapeIn(parameter, components).constraints, 'pattern');
+        const prefix = typeof pattern === 'string' ? patternPrefix(pattern) : undefined;
+        return prefix === undefined ? [] : [[String(memberOf(parameter, 'name')), prefix] as const];
+      }),
+    );
+  const known = new Set(prefixes(v1).values());
+  const wanted = prefixes(v2);
+  const sent = path.split('/').toReversed();
+  return v2.operation.rest
+    .split('/')
+    .toReversed()
+    .flatMap((segment, at) => {
+      const name = segment.slice(1, -1);
+      const prefix = segment === `{${name}}` ? wanted.get(name) : undefined;
+      if (prefix === undefined || known.has(prefix) || sent[at]?.startsWith(prefix) === true) return [];
+      return [`V2 takes only ${prefix}… as the path parameter ${name}, and V1's values do not begin so`];
+    });
 }
 
 /** The media type of a parameter that is written like a body, and its schema. */

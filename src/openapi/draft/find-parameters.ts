@@ -11,8 +11,7 @@ import {
   PROPOSED_FROM,
   type Question,
 } from './compare-shapes.ts';
-import { conversions } from './conversions.ts';
-import { type NamedShape, separatorIn } from './conversions.ts';
+import { conversions, keywordIn, type NamedShape, patternPrefix, separatorIn } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
 import { hasOtherWord, type MatchedOperation, type OtherWord, parametersOf } from './match-operations.ts';
 import { areOtherIdentifiers, isSameQuery, nameSimilarity, plainName } from './names.ts';
@@ -257,6 +256,11 @@ function pathQuestions(
     const [one, two] = [shapes.get(name)?.shape ?? ANY_SHAPE, others.get(other)?.shape ?? ANY_SHAPE];
     if (areOtherIdentifiers(name, other))
       return [`V2 has {${other}} in the path where V1 has {${name}}: say how to convert one into the other.`];
+    const prefix = idPrefix(two);
+    if (prefix !== undefined && prefix !== idPrefix(one))
+      return [
+        `V2 takes only ${prefix}… in the path where V1 has {${name}}: write \`to\` for the operation, with ${prefix}{${name}} in its path, if that makes V2's values.`,
+      ];
     const words = ({ types, format }: Shape): string => format || [...types].join(' or ');
     const isNarrower =
       (isText(one) && two.types.size > 0 && !two.types.has('string')) ||
@@ -265,6 +269,12 @@ function pathQuestions(
       ? [`{${name}} of the path is ${words(one)} in V1, and ${words(two)} in V2: say how to convert it.`]
       : [];
   });
+}
+
+/** The text with which the pattern of an id makes it begin; undefined for none. */
+function idPrefix({ constraints }: Shape): string | undefined {
+  const pattern = keywordIn(constraints, 'pattern');
+  return typeof pattern === 'string' ? patternPrefix(pattern) : undefined;
 }
 
 const namesIn = (path: string): readonly string[] => path.match(/(?<=\{)[^{}]*(?=\})/g) ?? [];

@@ -1138,3 +1138,27 @@ test.each([
     expect(await gapsWithRules('response', rules, old, young)).toEqual([]);
   },
 );
+
+test.each<[old: Json, to: string, gaps: number]>([
+  [integer, '', 1],
+  [integer, ", to: 'GET /things/thg_{id}'", 0],
+  [{ ...text, pattern: '^thg_' }, '', 0],
+])('an id of %j in the path, where V2 takes only some that begin otherwise%s', async (old, to, gaps) => {
+  const of = (version: string, schema: Json): Json => ({
+    ...description(version, {}),
+    paths: {
+      '/things/{id}': {
+        get: { operationId: 'read', parameters: [{ name: 'id', in: 'path', required: true, schema }] },
+      },
+    },
+  });
+  const book = `from: /api/v1\nto: /api/v2\noperations: { read: { match: 'GET /things/{id}'${to} } }\nchanges: []\n`;
+  const coverage = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: of('v1', old),
+    v2: of('v2', { ...text, pattern: '^thg_[0-9]+$' }),
+  });
+  const found = coverage.gaps.filter(({ text: gap }) => gap.includes('V2 takes only thg_…'));
+  expect(found).toHaveLength(gaps);
+});
