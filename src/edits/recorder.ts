@@ -37,6 +37,11 @@ export const REQUEST_RECORDS: RecorderLimits = {
 /** Maximum records of one response: a page of a list can have thousands of elements, too many for a log line. */
 export const MAX_RECORDS = 64;
 
+/** Whether a list of records takes one more: beyond `most`, only the first of each rule, because reports count by rule. */
+export function takesRecord(list: readonly RuleName[], { change, rule }: RuleName, most: number): boolean {
+  return list.length < most || !list.some((one) => one.change === change && one.rule === rule);
+}
+
 /** Maximum operations in a patch for the change of one value; if it needs more, there is no patch. */
 const MAX_STEPS = 256;
 
@@ -47,8 +52,7 @@ export const RESPONSE_RECORDS: RecorderLimits = {
   saysValues: false,
 };
 
-interface PendingRecord<Rule extends string> {
-  readonly rule: RuleName<Rule>;
+interface PendingRecord<Rule extends string> extends RuleName<Rule> {
   readonly from: string | undefined;
   readonly member: DraftMember | undefined;
   readonly note: string | undefined;
@@ -73,7 +77,8 @@ export class Recorder<Rule extends string = string> {
   private readonly removed = new Set<string>();
   /** Characters that may still be recorded. */
   private remainingCharacters: number;
-  private omittedCount = 0;
+  /** Number of edits beyond those that are recorded. */
+  omitted = 0;
   /** True after a change that the patch cannot express: a number outside JavaScript's range, or a value of V2. */
   private isUnsayable = false;
   /** Objects without repeated names, and whose containers have none either. */
@@ -87,11 +92,6 @@ export class Recorder<Rule extends string = string> {
     this.limits = limits;
     this.makesPatch = makesPatch;
     this.remainingCharacters = limits.characters;
-  }
-
-  /** True if nothing was changed or kept. */
-  get isIdle(): boolean {
-    return this.records.length === 0;
   }
 
   get length(): number {
@@ -112,25 +112,20 @@ export class Recorder<Rule extends string = string> {
     }
   }
 
-  /** Number of edits beyond those that are recorded. */
-  get omitted(): number {
-    return this.omittedCount;
-  }
-
   /** True if a patch can express all edits. */
   get isPatchable(): boolean {
-    return this.omittedCount === 0 && !this.isUnsayable;
+    return this.omitted === 0 && !this.isUnsayable;
   }
 
   /** Records that the body had no wrapper. */
   flat(rule: RuleName<Rule>): void {
-    this.records.push({ rule, from: '', member: undefined, note: 'already-flat' });
+    this.push(rule, '', undefined, 'already-flat');
   }
 
   /** Called before the value of `member` becomes the body. */
   unwrap(rule: RuleName<Rule>, member: DraftMember): void {
     const from = originPointer(this.draft, member);
-    this.records.push({ rule, from, member: undefined, note: undefined });
+    this.push(rule, from, undefined, undefined);
     this.clearRemoved();
     this.say({ op: 'move', from: currentPointer(this.draft, member) ?? '', path: '' });
   }
@@ -210,8 +205,7 @@ export class Recorder<Rule extends string = string> {
    */
   reword(rule: RuleName<Rule>, member: DraftMember): void {
     this.isUnsayable = true;
-    if (this.hasRoom) this.write(rule, member, undefined, undefined, -1);
-    else this.omittedCount += 1;
+    if (this.hasRoom(rule)) this.write(rule, member, undefined, undefined, -1);
   }
 
   /**
@@ -275,10 +269,7 @@ export class Recorder<Rule extends string = string> {
 
   /** Called after `others`, at `places` until then, were joined to `first`, at `before` until then. */
   join(rule: RuleName<Rule>, first: DraftMember, { before, others, places, value }: Joined): void {
-    if (!this.hasRoom) {
-      this.omittedCount += 1 + others.length;
-      return;
-    }
+    if (!this.hasRoom(rule, 1 + others.length)) return;
     for (const member of [first, ...others]) this.write(rule, first, undefined, member, member.node);
     for (const path of places) this.say({ op: 'remove', path });
     this.moveInPatch(before, first);
@@ -293,10 +284,7 @@ export class Recorder<Rule extends string = string> {
     made: readonly DraftMember[],
     values: readonly unknown[],
   ): void {
-    if (!this.hasRoom) {
-      this.omittedCount += 1 + made.length;
-      return;
-    }
+    if (!this.hasRoom(rule, 1 + made.length)) return;
     this.moveInPatch(before, member);
     for (const [index, part] of [member, ...made].entries()) {
       this.write(rule, part, undefined, member, member.node);
@@ -328,7 +316,7 @@ export class Recorder<Rule extends string = string> {
   finish(): Records<Rule> {
     this.lastHolder = undefined;
     const records = this.records.map((record) => this.resolve(record));
-    return { records, patch: this.isPatchable ? this.patch : [], omitted: this.omittedCount };
+    return { records, patch: this.isPatchable ? this.patch : [], omitted: this.omitted };
   }
 
   private clearRemoved(): void {
@@ -336,8 +324,11 @@ export class Recorder<Rule extends string = string> {
     if (this.removed.size > 0) this.removed.clear();
   }
 
-  private get hasRoom(): boolean {
-    return this.remainingCharacters > 0 && this.records.length < this.limits.records;
+  /** False if there is no room for so many edits: they then count as omitted. */
+  private hasRoom(rule: RuleName<Rule>, edits = 1): boolean {
+    if (takesRecord(this.records, rule, this.remainingCharacters > 0 ? this.limits.records : 0)) return true;
+    this.omitted += edits;
+    return false;
   }
 
   /** Records an edit of `member`, whose value was that of `source`; false if there is no room: the edit is then counted as omitted. */
@@ -348,10 +339,7 @@ export class Recorder<Rule extends string = string> {
     source = member,
     node = source.node,
   ): boolean {
-    if (!this.hasRoom) {
-      this.omittedCount += 1;
-      return false;
-    }
+    if (!this.hasRoom(rule)) return false;
     this.write(rule, member, note, source, node);
     return true;
   }
@@ -365,7 +353,16 @@ export class Recorder<Rule extends string = string> {
   ): void {
     const from = source === undefined ? undefined : this.fromOf(source, node);
     this.remainingCharacters -= RECORD_CHARACTERS + (from?.length ?? 0);
-    this.records.push({ rule, from, member, note });
+    this.push(rule, from, member, note);
+  }
+
+  private push(
+    { change, rule }: RuleName<Rule>,
+    from: string | undefined,
+    member: DraftMember | undefined,
+    note: string | undefined,
+  ): void {
+    this.records.push({ change, rule, from, member, note });
   }
 
   private fromOf(member: DraftMember, node: number): string | undefined {
@@ -381,7 +378,7 @@ export class Recorder<Rule extends string = string> {
     return currentPointer(this.draft, member);
   }
 
-  private resolve({ rule: { change, rule }, from, member, note }: PendingRecord<Rule>): RecordedEdit<Rule> {
+  private resolve({ change, rule, from, member, note }: PendingRecord<Rule>): RecordedEdit<Rule> {
     const path = member === undefined ? '' : this.resolvedPath(member);
     const record: { -readonly [Key in keyof RecordedEdit<Rule>]: RecordedEdit<Rule>[Key] } = { change, rule };
     if (from !== undefined) record.from = from;

@@ -90,7 +90,7 @@ export interface Entry {
   readonly patch?: readonly PatchOperation[] | undefined;
   /** Number of edits beyond those listed: the list is limited, and there is no patch then. */
   readonly editsOmitted?: number | undefined;
-  /** Edits of the response body by response rules, the first 64; absent without any. */
+  /** Edits of the response body by response rules, the first 64 and the first of each further rule; absent without any. */
   readonly responseEdits?: readonly ResponseRecord[] | undefined;
   /** From V2's response to the client's; absent if edits are not listed, or if a text was replaced, which may contain values. */
   readonly responsePatch?: readonly PatchOperation[] | undefined;

@@ -48,7 +48,7 @@ export class LinkReader {
   withLinkRecords<Edits extends RecordedEdits>(known: Edits): Edits {
     if (this.count === 0) return known;
     const { records, omitted } = known;
-    const all = [...records, ...this.records].slice(0, MAX_RECORDS);
+    const all = [...records, ...this.records.slice(0, Math.max(1, MAX_RECORDS - records.length))];
     return { ...known, records: all, omitted: omitted + records.length + this.count - all.length, patch: [] };
   }
 

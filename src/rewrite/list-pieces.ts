@@ -3,7 +3,7 @@ import { bytesOfText, NO_BYTES, stringText, textOfBytes } from '../json/names.ts
 import { pointerToken } from '../json/pointer.ts';
 import { skipSpace } from '../json/scanner.ts';
 import type { PatchOperation } from './records.ts';
-import { MAX_RECORDS } from '../edits/recorder.ts';
+import { MAX_RECORDS, takesRecord } from '../edits/recorder.ts';
 import type { ResponseRecord, ResponseRewrite, RewrittenResponse } from './response-rules.ts';
 
 /** A piece of at least this many bytes ends with its element: even very small elements then take only a few megabytes of memory. */
@@ -304,7 +304,8 @@ export class ListPieces {
       return `${pointer}/${Number(index) + elements}${place.slice(pointer.length + 1 + index.length)}`;
     };
     this.count += records.length + omitted;
-    for (const record of records.slice(0, MAX_RECORDS - this.records.length)) {
+    for (const record of records) {
+      if (!takesRecord(this.records, record, MAX_RECORDS)) continue;
       const { from, path } = record;
       this.records.push({
         ...record,

@@ -3,6 +3,7 @@ import { concatBytes, latin1Bytes, latin1Text } from '../http/byte-collector.ts'
 import { type Charset, charsetNamed, UTF8 } from '../http/charset.ts';
 import { readPartType } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
+import { takesRecord } from '../edits/recorder.ts';
 import { pointerToken } from '../json/pointer.ts';
 import { unlimitedMemory } from '../json/tape.ts';
 import {
@@ -143,9 +144,10 @@ export class MultipartStream implements BodyStream {
 
   get findings(): StreamFindings<EditRecord> {
     const { fields, others, note } = this.found;
-    const all = [...fields, ...others];
-    const records = all.slice(0, MAX_STREAM_RECORDS);
-    const omitted = this.found.omitted + all.length - records.length;
+    const records: EditRecord[] = [];
+    for (const record of [...fields, ...others])
+      if (takesRecord(records, record, MAX_STREAM_RECORDS)) records.push(record);
+    const omitted = this.found.omitted + fields.length + others.length - records.length;
     const patch = omitted === 0 && others.length === 0 ? this.found.patch : [];
     return { records, patch, omitted, isRewritten: this.out.hasChanged, note };
   }

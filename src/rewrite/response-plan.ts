@@ -281,8 +281,7 @@ export class ResponsePlan {
   ): ShapeResult | undefined {
     const { run, recorder } = this.run(body, context, memory, false);
     if (run.draft.isIncomplete) return undefined;
-    const { isIdle } = recorder;
-    const recipe = isIdle ? undefined : printDraft(run.draft, this.keys);
+    const recipe = recorder.length === 0 ? undefined : printDraft(run.draft, this.keys);
     const records = this.recordsOf(recorder, body, context, memory);
     if (records === undefined) return undefined;
     const lacksResource =
@@ -301,7 +300,7 @@ export class ResponsePlan {
     context: ResponseContext,
     memory: WorkMemory | undefined,
   ): Records<ResponseRuleName> | undefined {
-    if (recorder.isIdle || !recorder.isPatchable) return recorder.finish();
+    if (recorder.length === 0 || !recorder.isPatchable) return recorder.finish();
     const again = this.run(body, context, memory, true);
     return again.run.draft.isIncomplete ? undefined : again.recorder.finish();
   }

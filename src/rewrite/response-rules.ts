@@ -26,7 +26,7 @@ export interface RewrittenResponse {
   readonly body: Uint8Array;
   /** Byte edits against V2's body, in order, not overlapping. */
   readonly edits: readonly Edit[];
-  /** At most 64; further edits are applied but not recorded. */
+  /** The first 64, and the first of each further rule; the others are applied but not recorded. */
   readonly records: readonly ResponseRecord[];
   /** Number of edits that were applied but not recorded. */
   readonly omitted: number;

@@ -4,6 +4,8 @@ import { NO_BYTES, bytesOfText } from '../json/names.ts';
 import { ByteCollector, concatBytes } from '../http/byte-collector.ts';
 import { looksLikeJson, type TextFormat } from '../http/content.ts';
 import { applyEdits, type Edit } from '../json/edit.ts';
+import { takesRecord } from '../edits/recorder.ts';
+import type { RuleName } from '../edits/records.ts';
 import type { EditRecord, PatchOperation, Refusal, Rewrite } from './records.ts';
 import type { ResponseRecord, ResponseRewrite } from './response-rules.ts';
 
@@ -243,10 +245,11 @@ interface Placed {
 }
 
 /** The bytes to send for one part, and the findings so far. */
-abstract class TextStream<Record extends Placed, Outcome, Note extends string> implements BodyStream<
-  Record,
-  Note
-> {
+abstract class TextStream<
+  Record extends Placed & RuleName,
+  Outcome,
+  Note extends string,
+> implements BodyStream<Record, Note> {
   /** Edits against the whole body, if they are kept. */
   readonly edits: Edit[] | undefined;
   protected readonly rules: StreamRules<Outcome>;
@@ -340,9 +343,10 @@ abstract class TextStream<Record extends Placed, Outcome, Note extends string> i
 
   private find({ records, patch, omitted, edits }: Applied<Record>, index: number, from: number): void {
     const prefix = `/${index}`;
-    const room = MAX_STREAM_RECORDS - this.records.length;
-    for (const record of records.slice(0, room)) this.records.push(placedIn(record, prefix));
-    this.omitted += omitted + Math.max(0, records.length - room);
+    const all = this.records.length + records.length;
+    for (const record of records)
+      if (takesRecord(this.records, record, MAX_STREAM_RECORDS)) this.records.push(placedIn(record, prefix));
+    this.omitted += omitted + all - this.records.length;
     this.isPatchable &&=
       this.omitted === 0 && (patch.length > 0 || records.every(({ path }) => path === undefined));
     if (this.isPatchable) this.patch.push(...patch.map((operation) => placedIn(operation, prefix)));

@@ -441,6 +441,18 @@ describe('for any response', () => {
     expect(Object.keys(JSON.parse(textOf(flat.body)))).toHaveLength(80_001);
   });
 
+  test('the first edit of each rule has a record, however many come before it', () => {
+    const list = Array.from({ length: 300 }, (_, n) => `{"a":${n},"s":"x"}`).join(',');
+    const body = `{"data":[${list}],"c":1}`;
+    const rules = ['rename data.*.a to b', 'alias data.*.s as t'].map(responseRule);
+    const outcome = responsePlanOf(rules).rewrite(bytesOf(body), OK);
+    if (outcome.verdict !== 'rewritten') expect.fail('rewritten');
+    expect(outcome.records.slice(64).map(({ rule, from, path }) => [rule, from, path])).toEqual([
+      ['alias', '/data/0/s', '/data/0/t'],
+    ]);
+    expect(outcome.omitted).toBe(600 - 65);
+  });
+
   test('rules applied one by one give the same result as together', () => {
     fc.assert(
       fc.property(document, someRules, (text, rules) => {
