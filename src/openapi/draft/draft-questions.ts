@@ -253,7 +253,7 @@ function isAskedAlone({ named, candidates }: ProposedGone, all: readonly Propose
 /** Questions about operations that V2 does not describe: each is an operation of V2, gone with a message, or forwarded to V2. */
 function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion[] {
   return gone.flatMap((one): readonly DraftQuestion[] => {
-    const { named, candidates, hint } = one;
+    const { named, candidates, unused = [], hint } = one;
     if (named === undefined || !isAskedAlone(one, gone)) return [];
     const line = `${named.method} ${named.template}`;
     const answers = [
@@ -262,13 +262,19 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
         words: 'It moved to this one',
         lines: [`${line} → ${to}`],
       })),
+      ...unused.map((to, at) => ({
+        key: String(candidates.length + at),
+        words: 'It is this one, which V1 does not have',
+        lines: [`${line} → ${to}`],
+      })),
       {
         key: 'gone',
         words: 'It is gone: clients get 410 with a sentence',
         lines: [`gone: ${BLANK}`],
         lacksValue: true as const,
       },
-      { key: 'yes', words: "Requests for it get V2's response", lines: [] },
+      { key: 'yes', words: "Requests for it get V2's response, such as 404", lines: [] },
+      { key: 'later', words: 'Later: keep it as a TODO', lines: [] },
     ];
     const text = `V2 does not describe ${line}. ${candidates.length > 0 ? 'Where is it?' : 'Is it gone?'}`;
     return [
@@ -510,7 +516,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
     ),
   );
   const { gone = [] } = book;
-  const placed = gone.flatMap(({ named, candidates }) => placedOperation(named, candidates, answers));
+  const placed = gone.flatMap((one) => placedOperation(one, answers));
   const isOver = (key: string): boolean => ['yes', OWN].includes(answers.get(`note ${key}`)?.chosen[0] ?? '');
   const questions = [...book.questions].map(
     ([id, all]) => [id, all.filter((one) => !isOver(noteKey(one)))] as const,
@@ -525,9 +531,10 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
     changes,
     written: writtenChanges(book, changes, answers),
     questions: new Map(questions),
-    gone: gone.filter(
-      (one) => !answers.has(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone'),
-    ),
+    gone: gone.filter((one) => {
+      const given = answers.get(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone');
+      return given === undefined || given.chosen[0] === 'later';
+    }),
   };
 }
 
@@ -575,15 +582,14 @@ function ownLines(text: string): readonly string[] {
 
 /** An operation that V2 does not describe, with a person's decision about it. */
 function placedOperation(
-  named: ProposedGone['named'],
-  candidates: readonly string[],
+  { named, candidates, unused = [] }: ProposedGone,
   answers: GivenAnswers,
 ): readonly ProposedOperation[] {
   const given = named && answers.get(goneId(named));
   if (named === undefined || given === undefined) return [];
   const [key = 'yes'] = given.chosen;
   if (key === 'gone') return [{ ...named, gone: textIn(given.value ?? '') }];
-  const to = candidates[Number(key)];
+  const to = [...candidates, ...unused][Number(key)];
   return to === undefined ? [] : [{ ...named, moved: { to, evidence: SETTLED } }];
 }
 

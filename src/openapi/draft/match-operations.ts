@@ -58,6 +58,8 @@ export interface GoneOperation {
   readonly hint: string;
   /** Method and path of operations of V2 that it may be, the likeliest first. */
   readonly candidates: readonly string[];
+  /** Those of the other operations of V2 that are none of V1's. */
+  readonly unused?: readonly string[];
 }
 
 /** The operations that both versions describe, those that only V1 describes, and sentences about parts that were not read. */
@@ -161,15 +163,25 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
       found.set(operation, { v1: operation, v2: partner, moved });
     }
   }
+  const settled = new Set(candidates.filter((one) => [...found.values()].some((pair) => pair.v2 === one)));
+  const open = gone.filter(({ operation }) => {
+    const pair = bySameWord(operation, [...found.values()], candidates, settled, { v1, v2 });
+    if (pair === undefined) return true;
+    found.set(operation, pair);
+    settled.add(pair.v2);
+    return false;
+  });
   const unread = unreadItems(v1.components.description).map(
     ({ path, reference }) => `V1's ${path} is ${reference}, which could not be read or compared.`,
   );
   const matched = old.flatMap((operation) => found.get(operation) ?? []);
   const used = new Set(matched.map((pair) => pair.v2));
   const unused = candidates.filter((one) => !used.has(one));
-  const placed = gone.map((one) => {
+  const placed = open.map((one) => {
     const actions = possibleActions(one.operation, unused, { v1, v2 }, words);
-    return { ...one, candidates: [...new Set([...one.candidates, ...actions])].slice(0, MAX_CANDIDATES) };
+    const likely = [...new Set([...one.candidates, ...actions])].slice(0, MAX_CANDIDATES);
+    const others = unusedPlaces(one.operation, unused, { v1, v2 }).filter((to) => !likely.includes(to));
+    return { ...one, candidates: likely, unused: others.slice(0, MAX_UNUSED) };
   });
   return { matched, gone: placed, questions: [...questions, ...unread] };
 }
@@ -183,6 +195,45 @@ function ownerOf(
 ): DescribedOperation | undefined {
   if (typeof here.operation['operationId'] !== 'string' || haveSameId(here, v2)) return undefined;
   return old.find((one) => one !== here && haveSameId(one, v2) && !young.has(shapeKey(one)));
+}
+
+/** Maximum operations of V2 without a place in V1 that a question lists. */
+const MAX_UNUSED = 12;
+
+/** The unused operations of V2 with the same method that have no parameter which V1 lacks. */
+function unusedPlaces(
+  v1: DescribedOperation,
+  unused: readonly DescribedOperation[],
+  versions: Versions,
+): readonly string[] {
+  return unused.flatMap((v2) => {
+    const target = isSameKind(v1.method, v2.method) ? withParameters(v2, v1, versions) : undefined;
+    return target === undefined || target.left.length > 0 ? [] : [target.text];
+  });
+}
+
+/** The operation of V2 at the path with the word that V2 has in its place elsewhere: one answer is for all operations under it. */
+function bySameWord(
+  v1: DescribedOperation,
+  found: readonly MatchedOperation[],
+  candidates: readonly DescribedOperation[],
+  taken: ReadonlySet<DescribedOperation>,
+  versions: Versions,
+): MatchedOperation | undefined {
+  const words = new Set(
+    found.flatMap(({ moved }) => (moved?.word === undefined ? [] : [wordKey(moved.word)])),
+  );
+  for (const v2 of candidates) {
+    if (taken.has(v2) || v1.method !== v2.method || differInList(v1, v2, versions)) continue;
+    const word = otherWord(v1, v2);
+    const target = word && words.has(wordKey(word)) ? withParameters(v2, v1, versions) : undefined;
+    if (word === undefined || target === undefined || target.left.length > 0) continue;
+    const evidence = `${word.from} may be ${word.to} in other paths`;
+    const guess = !bodiesFit(v1, v2, versions, POSSIBLE) && { isGuess: true as const };
+    const doubt = target.doubt ?? 'it may be another operation';
+    return { v1, v2, moved: { to: target.text, evidence, doubt, word, ...guess } };
+  }
+  return undefined;
 }
 
 /** Minimum likeness of an operation that is offered as an answer. */
@@ -658,7 +709,8 @@ function likelyMove(
   if (!isSameId && differInList(v1, v2, versions)) return undefined;
   // Where several paths say `orders` for `fulfillmentOrders`, the bodies may be entirely new.
   const isSameNoun = known !== undefined && known.pairs.length > 1 && isRelatedName(known.from, known.to);
-  if (likeness < 2 * ASKED_FROM && !isSameNoun && !bodiesFit(v1, v2, versions, POSSIBLE)) return undefined;
+  const isUnlike = likeness < 2 * ASKED_FROM && !isSameNoun && !bodiesFit(v1, v2, versions, POSSIBLE);
+  if (isUnlike && known?.isWhole !== true) return undefined;
   const [left] = 'left' in target ? target.left : [];
   // V2's path lacks the parameter: it may be the list of all, not that of one resource.
   if (left !== undefined && likeness < 2 * ASKED_FROM) return undefined;
@@ -680,7 +732,7 @@ function likelyMove(
       (known?.isChosen === true ? CHOSEN_WEIGHT : 0) +
       0.4 * wordShare(v1, v2),
     ...(doubt !== undefined && { doubt }),
-    ...(!isFirm && { isGuess: true as const }),
+    ...((!isFirm || isUnlike) && { isGuess: true as const }),
     ...(known?.isRival === true && reasons.length === 1 && { isRival: true as const }),
     ...(known !== undefined && { word: { from: known.from, to: known.to } }),
     ...(!isSameMethod && plainPath(v1) === plainPath(v2) && { word: { from: v1.method, to: v2.method } }),
@@ -749,6 +801,8 @@ interface RenamedWord extends OtherWord {
   isChosen: boolean;
   /** True if its operations have far more in common than those of its rivals. */
   isClear: boolean;
+  /** True if V2 has all operations of V1's word under the other one, and fewer of them under any other word. */
+  isWhole: boolean;
   /** True if one of the two words is in a chosen pair, with another word. */
   isRival: boolean;
 }
@@ -757,8 +811,9 @@ interface RenamedWord extends OtherWord {
 const MANY_RIVALS = 2;
 
 /** True for a word with evidence beyond paths: any two resources have a list and an object that is read by its id. */
-function isShown({ from, to, pairs, agreeing, rivals, isClear }: RenamedWord): boolean {
+function isShown({ from, to, pairs, agreeing, rivals, isClear, isWhole }: RenamedWord): boolean {
   return (
+    isWhole ||
     (agreeing > 0 && agreeing * 2 >= pairs.length) ||
     (pairs.length > 1 && (rivals < MANY_RIVALS || isRelatedName(from, to) || isClear))
   );
@@ -791,6 +846,7 @@ function renamedWords(
         likeness: 0,
         isChosen: false,
         isClear: false,
+        isWhole: false,
         isRival: false,
       };
       words.set(key, known);
@@ -807,6 +863,7 @@ function renamedWords(
       ),
     );
   chooseWords(all, versions);
+  for (const word of all) word.isWhole = word.isChosen && isWholeWord(word, all, old);
   const shown = all.filter(isShown);
   return {
     byKey: new Map(all.map((word) => [wordKey(word), word])),
@@ -814,6 +871,27 @@ function renamedWords(
     ofOld: wordsByOperation(old, shown, 'from'),
     ofYoung: wordsByOperation(young, shown, 'to'),
   };
+}
+
+/** Minimum operations under a word for their methods and places alone to show what it is called in V2. */
+const WHOLE_FROM = 3;
+
+function isWholeWord(
+  { from, to, pairs }: RenamedWord,
+  all: readonly RenamedWord[],
+  old: readonly DescribedOperation[],
+): boolean {
+  const under = old.filter((operation) => segmentsOf(operation)?.includes(from) === true);
+  const paired = new Set(pairs.map(([one]) => one));
+  return (
+    paired.size >= WHOLE_FROM &&
+    under.every((one) => paired.has(one)) &&
+    all.every(
+      (other) =>
+        (other.from === from) === (other.to === to) ||
+        new Set(other.pairs.map(([one]) => one)).size < paired.size,
+    )
+  );
 }
 
 /** Finds the pairs of words with the most in common as a whole: if each were chosen alone, two resources of V1 could become one of V2. */

@@ -86,7 +86,9 @@ function placesAsked(book: ProposedRuleBook): Readonly<Record<string, readonly s
       .filter(({ about }) => about === 'operation')
       .map(({ text: asked, parts: [part] }) => [
         asked,
-        (part?.answers ?? []).map(({ key, lines }) => `${key}: ${lines.join(', ')}`.trim()),
+        (part?.answers ?? []).flatMap(({ key, lines }) =>
+          key === 'later' ? [] : [`${key}: ${lines.join(', ')}`.trim()],
+        ),
       ]),
   );
 }
@@ -98,7 +100,12 @@ const PLACES = {
     'yes:',
   ],
   'V2 does not describe POST /shipments/{id}/fax. Is it gone?': ['gone: gone: "…"', 'yes:'],
-  'V2 does not describe GET /rates. Where is it?': ['0: GET /rates → GET /quotes', 'gone: gone: "…"', 'yes:'],
+  'V2 does not describe GET /rates. Where is it?': [
+    '0: GET /rates → GET /quotes',
+    '1: GET /rates → GET /depots',
+    'gone: gone: "…"',
+    'yes:',
+  ],
 };
 const OTHER_METHOD = {
   'V2 has PATCH for "parcels" where "shipments" have PUT. Is it the same operation?': [
@@ -203,6 +210,19 @@ test.each<[what: string, v1: Paths, v2: Paths, words: readonly string[]]>([
       ...withMembers('/bookings', BOOKING),
     },
     ['cars vehicles', 'rentals bookings', 'clients people'],
+  ],
+  [
+    'without a member in common, with operations inside',
+    {
+      ...withMembers('/owners', { full_name: text, phone: text }, { delete: {} }),
+      '/owners/{id}/pets': { get: {} },
+    },
+    {
+      ...withMembers('/clients', { contact: objectOf({ tel: text }) }, { delete: {} }),
+      '/clients/{clientId}/pets': { get: {} },
+      '/visits': { get: {}, post: {} },
+    },
+    ['owners clients'],
   ],
 ])('resources are paired by all that they have in common: those %s', (_, v1, v2, words) => {
   const questions = draftQuestions(proposeRuleBook(describe('/api/v1', v1), describe('/api/v2', v2)));
@@ -967,4 +987,28 @@ test('an operation with the operationId in another case is a candidate, whatever
     expect.stringContaining('their operationIds differ in case and separators only'),
     'it may be another operation',
   ]);
+});
+
+test('the question about a gone operation lists what V2 has besides, and may wait', () => {
+  const book = proposeRuleBook(
+    describe('/api/v1', { '/treatments': { post: {} }, '/things': { get: {} } }),
+    describe('/api/v2', {
+      '/vaccines': { post: {} },
+      '/procedures': { post: {}, get: {} },
+      '/things': { get: {} },
+    }),
+  );
+  const [question] = draftQuestions(book).filter(({ about }) => about === 'operation');
+  expect(question?.parts[0]?.answers.map(({ key, lines }) => [key, ...lines])).toEqual([
+    ['0', 'POST /treatments → POST /vaccines'],
+    ['1', 'POST /treatments → POST /procedures'],
+    ['gone', 'gone: "…"'],
+    ['yes'],
+    ['later'],
+  ]);
+  const after = (key: string): string =>
+    printRuleBook(answeredDraft(book, new Map([[question?.id ?? '', { chosen: [key] }]])));
+  expect(after('1')).toContain('to: POST /procedures');
+  expect(after('1')).not.toContain('TODO');
+  expect(after('later')).toMatch(/TODO: V2 does not describe this operation(?:.*\n)*.*POST \/treatments/);
 });
