@@ -438,7 +438,7 @@ export function init(command: Command): void {
 function tryDraft(command: Command): void {
   command
     .description(
-      "Drafts a rule book from V1's and V2's OpenAPI descriptions, and shows it at work before anything is written: a gateway with it, a stand-in for V2 that responds from V2's description, and a page with an example request for each operation. There the questions of the draft are answered one by one, and each answer shows its effect on the example. Save writes the folder that init would write, with the answers.",
+      "Drafts a rule book from V1's and V2's OpenAPI descriptions, and shows it at work before anything is written: a gateway with it, a stand-in for V2 that responds from V2's description, and a page with an example request for each operation. There you answer the questions of the draft one by one, with an offered rule or your own; each answer shows its effect on the example. Save writes the folder that init would write, with the answers.",
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v1 <description>', "V1's description: a file or a URL")
