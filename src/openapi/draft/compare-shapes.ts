@@ -4,6 +4,7 @@ import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeA
 import {
   areContraries,
   areOtherKinds,
+  type BoxForm,
   boxForms,
   type Conversion,
   conversions,
@@ -146,6 +147,19 @@ export type FoundRule =
       readonly from: Path;
       readonly to: Path;
     }
+  | {
+      /**
+       * Replaces an object by its member `from`; `beside` are other members of it that move to the object around it. `through` is a name
+       * that neither version has.
+       */
+      readonly rule: 'unbox';
+      readonly in: Path;
+      readonly member: string;
+      readonly from: string;
+      readonly beside: readonly (readonly [from: string, to: string])[];
+      readonly through: string;
+      readonly conversions: readonly Conversion[];
+    }
   | ({
       /** Adds an object that V2 has elsewhere to a response; `member` is V1's name for it, beside the key. */
       readonly rule: 'lookup';
@@ -193,6 +207,7 @@ const RULE_ORDER: readonly (FoundRule['rule'] | 'box')[] = [
   'first',
   'box',
   'move',
+  'unbox',
   'flatten',
   'nest',
   'lookup',
@@ -308,6 +323,7 @@ function targetsOf(found: FoundRule): readonly Path[] {
   if (found.rule === 'move' || found.rule === 'copy') return [[...found.in, ...found.to]];
   if (found.rule === 'nest') return found.members.map((name) => [...found.in, found.under, name]);
   if (found.rule === 'flatten') return found.moves.map(([, to]) => [...found.in, to]);
+  if (found.rule === 'unbox') return found.beside.map(([, to]) => [...found.in, to]);
   return found.rule === 'default' ? [[...found.in, found.member]] : [];
 }
 
@@ -323,7 +339,8 @@ function withFilled(findings: readonly Finding[]): readonly Finding[] {
   );
   const defaultAt = ({ found }: Finding): FoundRule | undefined =>
     found.rule === 'move' ? defaults.get(pathText([...found.in, ...found.to])) : undefined;
-  const filled = new Set(findings.map(defaultAt));
+  const beside = findings.flatMap(({ found }) => (found.rule === 'unbox' ? targetsOf(found) : []));
+  const filled = new Set([...findings.map(defaultAt), ...beside.map((at) => defaults.get(pathText(at)))]);
   const taken = new Set(
     findings.filter(isProposed).flatMap(({ found }) => targetsOf(found).map((at) => pathText(at))),
   );
@@ -433,6 +450,8 @@ interface Work extends ShapeSource {
   readonly steps: number;
   /** True if only the existence of differences matters, not the findings. */
   readonly isProbe?: true;
+  /** The objects that have the member to be compared. */
+  readonly around?: Objects;
 }
 
 /** An object in both versions, by its path in V2. */
@@ -649,6 +668,7 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
     const { rest } = flattened.get(name) ?? {};
     compareMember(to, rest === undefined ? member : { ...member, shape: rest }, partner, path, {
       ...work,
+      around: objects,
       doubt,
       old: [...work.old, name],
     });
@@ -1795,7 +1815,7 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     }
     const looked = lookupRules(old, { ...ANY_SHAPE, members: new Map([[name, v2]]) }, path, work);
     if (looked.length > 0) addLookup(looked, work.old, work);
-    else if (addBox(name, v1.shape, v2.shape, path, work)) return;
+    else if (addBox(name, v1.shape, v2.shape, path, work) || addUnbox(old, young, path, work)) return;
     else if (work.doubt === work.outer)
       askAll(`it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`);
     return;
@@ -1817,11 +1837,48 @@ function addBox(name: string, v1: Shape, v2: Shape, path: Path, work: Work): boo
   const [first] = forms;
   if (found === undefined || first === undefined) return false;
   const evidence = `V2 has ${pathText([...path, name, first.inner])}`;
-  const isOtherUnit = new Set(forms.map(({ inner }) => inner)).size < forms.length;
-  const unit = isOtherUnit ? ', and neither description tells the unit' : '';
-  const doubt = `${pathText(path, name)} is ${typeWords(v1)} in V1 and ${typeWords(v2)} in V2${unit}`;
+  const doubt = `${pathText(path, name)} is ${typeWords(v1)} in V1 and ${typeWords(v2)} in V2${unitWords(forms)}`;
   addFinding({ found, confidence: 0.5, evidence, doubt, others, old: work.old, isOpen: true }, work);
   if (work.isResponse !== true) askNewRequired(ANY_SHAPE, v2, new Set([first.inner]), [...path, name], work);
+  return true;
+}
+
+/** The remark on forms of which one has another unit than another. */
+function unitWords(forms: readonly BoxForm[]): string {
+  const isOtherUnit = new Set(forms.map(({ inner }) => inner)).size < forms.length;
+  return isOtherUnit ? ', and neither description tells the unit' : '';
+}
+
+/** Asks about an object that is one of its values in V2; false if no member of the object fits. */
+function addUnbox(old: NamedShape, young: NamedShape, path: Path, work: Work): boolean {
+  const { around } = work;
+  if (around === undefined || work.isRecorded || work.doubt !== work.outer) return false;
+  const { name: member, shape } = old;
+  const forms = boxForms(young, old, true);
+  const [found, ...others] = forms.map(({ inner, conversions: converted }): FoundRule => {
+    const beside = [...shape.members].flatMap(([from, { shape: part }]) => {
+      const [to] = [...around.v2.members].find(
+        ([name, other]) =>
+          from !== inner &&
+          !around.v1.members.has(name) &&
+          (isSameName(name, from) || isSameName(name, `${member}_${from}`)) &&
+          isCompatible(part, other.shape),
+      ) ?? [undefined];
+      return to === undefined ? [] : [[from, to] as const];
+    });
+    let through = `${member}_${inner}`;
+    while (around.v1.members.has(through) || around.v2.members.has(through)) through += '_';
+    return { rule: 'unbox', in: path, member, from: inner, beside, through, conversions: converted };
+  });
+  if (found?.rule !== 'unbox') return false;
+  const kept = new Set([found.from, ...found.beside.map(([from]) => from)]);
+  const lost = [...shape.members.keys()].filter((name) => !kept.has(name));
+  const inside = (name: string): string => pathText([...path, member, name]);
+  const evidence = `V1 has ${inside(found.from)}`;
+  const place = lost.length === 0 ? '' : `, which has no place for ${firstOf(lost.map(inside))}`;
+  const none = shape.isNullable ? ', and V2 would not get null' : '';
+  const doubt = `${pathText(path, member)} is ${typeWords(shape)} in V1 and ${typeWords(young.shape)} in V2${place}${none}${unitWords(forms)}`;
+  addFinding({ found, confidence: 0.5, evidence, doubt, others, old: work.old, isOpen: true }, work);
   return true;
 }
 

@@ -370,16 +370,21 @@ export interface BoxForm {
   readonly conversions: readonly Conversion[];
 }
 
-/** The members of an object of V2 that may have what is a single value in V1: the likeliest first; none if neither name nor type shows one. */
-export function boxForms(old: NamedShape, { shape: box }: NamedShape): readonly BoxForm[] {
-  if (!isScalar(old.shape) || box.members.size === 0 || [...box.types].some((type) => type !== 'object'))
+/**
+ * The members of an object that may have what is a single value in the other version: the likeliest first; none if neither name nor type
+ * shows one. V2 has the object; if `isTaken`, V1 has it, and V2 the value.
+ */
+export function boxForms(plain: NamedShape, { shape: box }: NamedShape, isTaken = false): readonly BoxForm[] {
+  if (!isScalar(plain.shape) || box.members.size === 0 || [...box.types].some((type) => type !== 'object'))
     return [];
   const isMoney = [...box.members.keys()].some((name) => wordsOf(name).includes('currency'));
   const names = ['amount', ...VALUE_NAMES];
-  const own = new Set(wordsOf(old.name).map(singular));
+  const own = new Set(wordsOf(plain.name).map(singular));
   const fitting = [...box.members].flatMap(([inner, { shape }]) => {
     const isOwn = wordsOf(inner).every((word) => own.has(singular(word)));
-    const forms = isScalar(shape) ? valueForms(old, { name: inner, shape }, isMoney) : [];
+    const part = { name: inner, shape };
+    const [from, to] = isTaken ? [part, plain] : [plain, part];
+    const forms = isScalar(shape) ? valueForms(from, to, isMoney) : [];
     const at = isOwn ? 0 : names.indexOf(wordsOf(inner).at(-1) ?? '');
     return forms.length === 0 ? [] : [{ at, forms: forms.map((all) => ({ inner, conversions: all })) }];
   });

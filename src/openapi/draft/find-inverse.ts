@@ -106,6 +106,10 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
         young.has(found.under) &&
         found.members.some((name) => old.has(name) && (!young.has(name) || !old.has(found.under)))
       );
+    case 'unbox': {
+      const [before, now] = [old, young].map((members) => members?.get(found.member)?.shape.members.size);
+      return before !== undefined && before > 0 && now === 0;
+    }
     case 'flatten':
       return old?.has(found.member) === true && found.moves.some(([, to]) => young.has(to) && !old.has(to));
     case 'move':

@@ -382,6 +382,19 @@ export function printRule(found: FoundRule): readonly string[] {
       // What is left of the object is empty.
       return [...moves, ...(found.isWhole ? [`{ strip: ${scalar(own)} }`] : [])];
     }
+    case 'unbox': {
+      const own = [...found.in, found.member];
+      const moves = [...found.beside, [found.from, found.through] as const].map(
+        ([from, to]) =>
+          `{ move: ${scalar(pathText([...own, from]))}, to: ${scalar(pathText([...found.in, to]))} }`,
+      );
+      return [
+        ...moves,
+        `{ strip: ${scalar(pathText(own))} }`,
+        `{ rename: ${named(found.in, found.through)}, to: ${scalar(pathText([found.member]))} }`,
+        ...found.conversions.map((one) => printConversion(one, found.in, found.member)),
+      ];
+    }
     case 'map':
       return [printValueMap(found.values, pathText([found.member]), found.in)];
   }
@@ -477,6 +490,15 @@ export function printUndone(found: FoundRule, base: Path): readonly string[] {
         const inner = scalar(pathText([...path, found.member, ...from]));
         return `{ move: ${scalar(pathText([...path, to]))}, to: ${inner} }`;
       });
+    case 'unbox': {
+      const own = [...path, found.member];
+      const moves = [[found.from, found.member] as const, ...found.beside].map(
+        ([to, from]) =>
+          `{ move: ${scalar(pathText([...path, from]))}, to: ${scalar(pathText([...own, to]))} }`,
+      );
+      const converted = found.conversions.toReversed();
+      return [...converted.map((one) => printConversion(undone(one), path, found.member)), ...moves];
+    }
     case 'map': {
       const pairs = found.values.map(([from, to]) => [to, from] as const);
       return [printValueMap(pairs, pathText(path, found.member))];

@@ -250,6 +250,11 @@ function requestNames(
         return [`${around.join('-')}-places`, `Members move into ${pathText([...found.in, ...around])}.`];
       }
       return [`${found.to.join('-')}-place`, `${path} becomes ${pathText([...found.in, ...found.to])}.`];
+    case 'unbox':
+      return [
+        `${found.member}-value`,
+        `${path} becomes the value of ${pathText([...found.in, member, found.from])}.`,
+      ];
     case 'flatten': {
       const from = listOf(found.moves.map(([inner]) => pathText([...found.in, member, ...inner])));
       const to = listOf(found.moves.map(([, name]) => pathText(found.in, name)));

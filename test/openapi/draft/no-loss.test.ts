@@ -264,6 +264,7 @@ function requestRule(found: FoundRule): RequestRule {
     case 'list':
     case 'first':
     case 'flatten':
+    case 'unbox':
     case 'move':
     case 'copy':
     case 'lookup':
@@ -347,6 +348,12 @@ test.each<BoxRow>([
     { lines: { type: 'array', items: { type: 'object', properties: { price: money } } } },
     { lines: [{ price: '10.50', currency: 'EUR' }, { price: '0.07' }] },
     { lines: [{ price: { amount: 1050, currency: 'EUR' } }, { price: { amount: 7 } }] },
+  ],
+  [
+    { price: { type: 'object', properties: { value: text, currency: text } } },
+    { price: whole, currency: text },
+    { price: { value: '10.50', currency: 'EUR' } },
+    { price: 1050, currency: 'EUR' },
   ],
   [
     { owner: whole },

@@ -399,6 +399,20 @@ test.each<Row>([
     ],
   ],
   [
+    'an object with an amount, and the amount with its currency beside it, which V2 requires',
+    sent({ price: money(text) }),
+    sent({ price: saying('In cents.', integer), currency: text }, 'currency'),
+    [
+      '{ move: price.currency, to: currency } { move: price.amount, to: price_amount } { strip: price } { rename: price_amount, to: price } { unquote: price } { scale: price, by: 100, digits: 2 }',
+    ],
+  ],
+  [
+    'an object in responses, and its key',
+    answered({ owner: objectOf({ id: text, name: text }) }),
+    answered({ owner: text }),
+    ['{ move: owner, to: owner.id }', '{ move: owner, to: owner.name }'],
+  ],
+  [
     'a key, and an object that has one',
     sent({ owner: integer }),
     sent({ owner: objectOf({ id: integer, name: text }) }),
