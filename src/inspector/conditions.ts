@@ -1,13 +1,8 @@
 import { certificateSentence, count, counted, lengthWords, nameIn } from '../report/text.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import type {
-  HourOfV2,
-  IsAsked,
-  OriginFailures,
-  PastRequests,
-  ServiceOutage,
-} from '../rewrite-log/history.ts';
+import type { HourOfV2, IsAsked, OriginFailures, PastRequests } from '../rewrite-log/history.ts';
+import type { ServiceOutage } from '../rewrite-log/service-outages.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import { RECOVERED, type OperationTrouble, type TroubleEvidence } from '../rewrite-log/operation-health.ts';
 import { isAsked, ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';

@@ -1,5 +1,6 @@
 import { clockAhead } from '../report/fleet/fleet-texts.ts';
-import { type HourOfV2, type OriginFailures, PAUSE_MS, type RequestSums } from '../rewrite-log/history.ts';
+import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/history.ts';
+import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import {
   evidenceOf,

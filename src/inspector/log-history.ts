@@ -2,6 +2,7 @@ import { addAnswers, type AnswersData } from '../rewrite-log/answers.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { LoggedCounts } from '../report/logged-totals.ts';
 import type { TrendsData } from '../report/tally/client-trends.ts';
+import type { LastOutages } from '../rewrite-log/service-outages.ts';
 import type { SeriesData } from '../rewrite-log/traffic-series.ts';
 import type { OperatorView } from './operator-view.ts';
 import type { ProblemsData } from './problems.ts';
@@ -13,12 +14,13 @@ export interface LoggedHistory extends LoggedCounts {
   readonly trends: TrendsData;
   readonly problems: ProblemsData;
   readonly answers: AnswersData;
+  readonly outages: LastOutages;
   /** V1 operations by id, with numbers of requests and failures. */
   readonly operations: Readonly<Record<string, { readonly requests: number; readonly failed: number }>>;
 }
 
 interface LogHistoryParts {
-  readonly view: Pick<OperatorView, 'series' | 'trends' | 'health' | 'problems' | 'answers'>;
+  readonly view: Pick<OperatorView, 'series' | 'trends' | 'history' | 'health' | 'problems' | 'answers'>;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly keepMs: number;
@@ -71,6 +73,7 @@ export class LogHistory {
     view.health.learn(history.operations);
     view.problems.learn(history.problems);
     addAnswers(view.answers, history.answers);
+    view.history.outages.learn(history.outages);
     return history;
   }
 }

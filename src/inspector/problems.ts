@@ -2,7 +2,8 @@ import type { Answer } from '../rewrite-log/answers.ts';
 import type { TallyEntry } from '../report/tally/tally-entry.ts';
 import { errorValue, isOfV1, isOutage, statusFrom } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import { type IsAsked, PAUSE_MS } from '../rewrite-log/history.ts';
+import type { IsAsked } from '../rewrite-log/history.ts';
+import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { RECOVERED } from '../rewrite-log/operation-health.ts';
 
 /** `new`: first seen within the last hour; `again`: back after it was over; `lasting`: for more than an hour; `over`: ended within the last hour. */

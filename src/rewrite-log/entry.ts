@@ -247,7 +247,7 @@ export function isOutage(code: string): boolean {
 }
 
 /** The service that responded to a request, or failed to; undefined if the gateway did not ask one, or its own failure hid the response. */
-export function askedService(entry: Entry): 'v1' | 'v2' | undefined {
+export function askedService(entry: Parameters<typeof statusFrom>[0]): 'v1' | 'v2' | undefined {
   const { failure, origin = 'v2', route } = entry;
   if (route === 'webhook') return undefined;
   if (failure !== undefined && ORIGIN_FAILURES.has(failure)) return origin;

@@ -2,7 +2,6 @@ import { type Answer, isRefusedByGateway } from './answers.ts';
 import {
   AS_V2_SENT_IT,
   askedService,
-  isOutage,
   outcomeOf,
   sentTo,
   statusFrom,
@@ -11,7 +10,7 @@ import {
   type Verdict,
 } from './entry.ts';
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
-import { RECOVERED } from './operation-health.ts';
+import { type ServiceOutage, ServiceOutages } from './service-outages.ts';
 
 /** Outcome of an exchange; `v1` is a V1 request that was forwarded to V1 unchanged. */
 export type HourOutcome = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'v1';
@@ -43,18 +42,6 @@ export type OriginFailures = Readonly<
     }
   >
 >;
-
-/** The last outage of a service. Times are milliseconds since 1970. */
-export interface ServiceOutage {
-  /** Requests of V1's and V2's clients that failed because the service did not respond, and those that its open circuit kept from it. */
-  requests: number;
-  kept: number;
-  /** The first of them and the last: the outage lasts no longer, even if the service is asked again much later. */
-  readonly since: number;
-  last: number;
-  /** Requests that the service has responded to since. */
-  responded: number;
-}
 
 /** Requests of operations for which the service is not asked any more, and when the last one ended: milliseconds since 1970. */
 export interface PastRequests {
@@ -164,9 +151,6 @@ interface Row extends InARow {
 const MINUTE_MS = 60_000;
 const SLICE_MS = 10_000;
 
-/** Milliseconds within which a problem or an outage that seemed to be over goes on as the same one. */
-export const PAUSE_MS = 600_000;
-
 /** Slices of two minutes, and the one that has begun. */
 const SLICES = 13;
 
@@ -199,7 +183,7 @@ export class History {
   };
   /** Each slice is at the place of its start modulo the length. */
   private readonly ringOfSlices = Array.from({ length: SLICES }, (): Slice => emptySlice(0));
-  private readonly outages: Partial<Record<'v1' | 'v2', ServiceOutage>> = {};
+  readonly outages = new ServiceOutages();
   private readonly responded: Partial<Record<'v1' | 'v2', number>> = {};
   private second = 0;
   private countInSecond = 0;
@@ -232,8 +216,7 @@ export class History {
       const call = entry.route === 'migrate' ? (entry.operation ?? '-') : undefined;
       const failed = answer === 'failed';
       addCall(this.slice(time).origins[asked], call, entry, failed, time);
-      if (failed && isOutage(entry.failure ?? '')) this.addToOutage(asked, entry, time);
-      else if (from === asked) this.addResponse(asked);
+      this.outages.add(entry, failed, time);
       const row = this.inARow[asked];
       if (failed && isRefusal(entry)) row.last = time;
       else addToRow(row, call, failed, time);
@@ -302,7 +285,7 @@ export class History {
         } else past.last = Math.max(past.last, counts.last);
       }
       const inARow = rowOf(this.inARow[name], isNow);
-      const outage = this.outages[name];
+      const outage = this.outages.last[name];
       return {
         ...sum,
         inARow,
@@ -344,22 +327,6 @@ export class History {
     this.countInLastSecond = second === this.second + 1 ? this.countInSecond : 0;
     this.second = second;
     this.countInSecond = 0;
-  }
-
-  private addToOutage(service: 'v1' | 'v2', { failure }: Entry, time: number): void {
-    const known = this.outages[service];
-    const isOver = known === undefined || (known.responded >= RECOVERED && time - known.last >= PAUSE_MS);
-    const outage = isOver ? { requests: 0, kept: 0, since: time, last: time, responded: 0 } : known;
-    this.outages[service] = outage;
-    outage.requests += 1;
-    if (failure === 'circuit-open') outage.kept += 1;
-    outage.last = time;
-    outage.responded = 0;
-  }
-
-  private addResponse(service: 'v1' | 'v2'): void {
-    const outage = this.outages[service];
-    if (outage !== undefined) outage.responded += 1;
   }
 
   private slice(time: number): Slice {

@@ -9,6 +9,7 @@ import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
 import { count } from '../../report/text.ts';
 import { AnswerJudge, answersData } from '../../rewrite-log/answers.ts';
+import { ServiceOutages } from '../../rewrite-log/service-outages.ts';
 import { TrafficSeries } from '../../rewrite-log/traffic-series.ts';
 import { LOG_BYTES, readNewest } from './newest-log.ts';
 
@@ -21,7 +22,7 @@ export async function historyOfLog(
   const end = new Date(until).toISOString();
   const lines = new LineTally(counts, () => end);
   const { bytesRead, isWhole } = await readNewest(logFile, most, lines);
-  const { tally, series, trends, operations, problems, judge } = counts;
+  const { tally, series, trends, operations, problems, judge, outages } = counts;
   const unread = isWhole
     ? []
     : [`The log is larger: only its newest ${count(Math.ceil(bytesRead / 1024 / 1024))} MiB are read.`];
@@ -39,6 +40,7 @@ export async function historyOfLog(
     operations: Object.fromEntries(operations),
     problems: problems.data,
     answers: answersData(judge),
+    outages: outages.last,
   };
   return { status: 200, value };
 }
@@ -50,6 +52,7 @@ class HistoryTally {
   readonly trends = new ClientTrends();
   readonly problems = new ProblemTally();
   readonly operations = new Map<string, { requests: number; failed: number }>();
+  readonly outages = new ServiceOutages();
   readonly judge = new AnswerJudge();
 
   add(entry: TallyEntry): void {
@@ -58,6 +61,7 @@ class HistoryTally {
     const time = Date.parse(entry.time);
     if (Number.isNaN(time)) return;
     this.series.add(entry, time, answer);
+    this.outages.add(entry, answer === 'failed', time);
     this.trends.add(entry, answer);
     this.problems.add(entry, time, answer);
     if (entry.operation === undefined || entry.route !== 'migrate' || answer === 'left') return;

@@ -9,6 +9,7 @@ import { CLIENTS } from '../../../src/report/fleet/fleet-texts.ts';
 import { AnswerJudge } from '../../../src/rewrite-log/answers.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
+import { History } from '../../../src/rewrite-log/history.ts';
 import { TrafficSeries } from '../../../src/rewrite-log/traffic-series.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
@@ -47,12 +48,17 @@ async function historyUntil(until: number, most?: number): Promise<LoggedHistory
 test('a log says what a gateway that ran all the time would have counted', async () => {
   const history = await historyUntil(UNTIL);
   const [judge, series, trends] = [new AnswerJudge(), new TrafficSeries(), new ClientTrends()];
+  const minutes = new History();
   for (const entry of entries) {
     if (Date.parse(entry.time) > UNTIL) continue;
     const answer = judge.judge(entry);
     series.add(entry, Date.parse(entry.time), answer);
     trends.add(entry, answer);
+    minutes.add(entry, Date.parse(entry.time), answer);
   }
+  const { v1, v2 } = minutes.recentFailures(UNTIL, 2);
+  expect(history.outages).toEqual(JSON.parse(JSON.stringify({ v1: v1.outage, v2: v2.outage })));
+  expect(history.outages.v2).toBeDefined();
   expect(history.series).toEqual(JSON.parse(JSON.stringify(series.data)));
   expect(history.trends).toEqual(JSON.parse(JSON.stringify(trends.data)));
   const failed = series.points('day', UNTIL, START).reduce((sum, point) => sum + point.failed, 0);

@@ -1,0 +1,86 @@
+import { askedService, isOutage, statusFrom } from './entry.ts';
+import { RECOVERED } from './operation-health.ts';
+
+/** The last outage of a service. Times are milliseconds since 1970. */
+export interface ServiceOutage {
+  /** Requests of V1's and V2's clients that failed because the service did not respond, and those that its open circuit kept from it. */
+  requests: number;
+  kept: number;
+  /** The first of them and the last: the outage lasts no longer, even if the service is asked again much later. */
+  readonly since: number;
+  last: number;
+  /** Requests that the service has responded to since. */
+  responded: number;
+}
+
+/** The last outage of each service that had one. */
+export type LastOutages = Readonly<Partial<Record<'v1' | 'v2', Readonly<ServiceOutage>>>>;
+
+/** Milliseconds within which a problem or an outage that seemed to be over goes on as the same one. */
+export const PAUSE_MS = 600_000;
+
+/** The members of an entry that decide. */
+type ServedEntry = Parameters<typeof askedService>[0];
+
+/** Counts the outages of the services. */
+export class ServiceOutages {
+  private readonly known: Partial<Record<'v1' | 'v2', ServiceOutage>> = {};
+  /** Responses before the first outage of this run, and when it began. */
+  private readonly well = { v1: 0, v2: 0 };
+  private readonly first: Partial<Record<'v1' | 'v2', number>> = {};
+
+  get last(): LastOutages {
+    return this.known;
+  }
+
+  /** Counts an exchange that ended at `time`. */
+  add(entry: ServedEntry, failed: boolean, time: number): void {
+    const service = askedService(entry);
+    if (service === undefined) return;
+    if (failed && isOutage(entry.failure ?? '')) this.fail(service, entry, time);
+    else if (statusFrom(entry) === service) this.respond(service);
+  }
+
+  private fail(service: 'v1' | 'v2', { failure }: ServedEntry, time: number): void {
+    const known = this.known[service];
+    const outage =
+      known === undefined || isOver(known, time)
+        ? { requests: 0, kept: 0, since: time, last: time, responded: 0 }
+        : known;
+    this.known[service] = outage;
+    this.first[service] ??= time;
+    outage.requests += 1;
+    if (failure === 'circuit-open') outage.kept += 1;
+    outage.last = time;
+    outage.responded = 0;
+  }
+
+  private respond(service: 'v1' | 'v2'): void {
+    const outage = this.known[service];
+    if (outage === undefined) this.well[service] += 1;
+    else outage.responded += 1;
+  }
+
+  /** Adds the last outages from before this run. */
+  learn(earlier: LastOutages): void {
+    for (const service of ['v1', 'v2'] as const) {
+      const logged = earlier[service];
+      if (logged === undefined) continue;
+      const before = { ...logged, responded: logged.responded + this.well[service] };
+      const later = this.known[service];
+      if (later === undefined) this.known[service] = before;
+      else if (later.since === this.first[service] && !isOver(before, later.since))
+        this.known[service] = {
+          ...later,
+          requests: before.requests + later.requests,
+          kept: before.kept + later.kept,
+          since: before.since,
+        };
+    }
+  }
+}
+
+/** Whether a failure at `time` belongs to another outage. */
+function isOver({ responded, last }: ServiceOutage, time: number): boolean {
+  return responded >= RECOVERED && time - last >= PAUSE_MS;
+}
