@@ -137,7 +137,10 @@ export function rolloutText(
       `${verified === true ? 'verify' : 'shadow'}      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
       ...fields
         .slice(0, 10)
-        .map(({ path, kind, count }) => `              ${path}: ${kind}, ${counted(count, 'time')}`),
+        .map(
+          ({ path, kind, count, change }) =>
+            `              ${path}: ${kind}, ${counted(count, 'time')}${change === undefined ? '' : ` (${change} removes it)`}`,
+        ),
     ]),
     ...bodyCheckLines(view),
     ...view.brownouts.map(

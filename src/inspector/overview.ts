@@ -253,8 +253,13 @@ function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem
     worst.length === 0
       ? ''
       : `, in ${listed(worst, MAX_OTHERS)}${last === 0 ? '' : `, the last at ${new Date(last).toISOString()}`}`;
-  const sentence = `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${where}.`;
-  return [item(different > 0 && now - last < REPORTED_MS ? 'note' : 'good', sentence, 'rollout')];
+  const isMeant = shadows
+    .filter((each) => each.different > 0)
+    .every(({ fields }) => fields.length > 0 && fields.every(({ change }) => change !== undefined));
+  const how = isMeant && different > 0 ? ', only in members that the rule book removes' : '';
+  const sentence = `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${where}${how}.`;
+  const isNews = different > 0 && !isMeant && now - last < REPORTED_MS;
+  return [item(isNews ? 'note' : 'good', sentence, 'rollout')];
 }
 
 /** Lists clients whose requests would fail after a migration, and members that no rule handles; clients that are gone need nothing. */

@@ -105,6 +105,8 @@ interface RolloutAdminParts {
   readonly names: () => ReadonlyMap<string, string>;
   /** The modes before each change, for its words; without them, it has those of the present modes. */
   readonly earlier?: (() => readonly EarlierModes[]) | undefined;
+  /** The change of the rule book that removes members with a name; undefined without one. */
+  readonly removedBy?: ((member: string) => string | undefined) | undefined;
   /** Logs each choice of an operator in a sentence. */
   readonly onCommand?: ((sentence: string) => void) | undefined;
 }
@@ -157,6 +159,29 @@ export function commandSentence(
   const { who = 'an operator who gave no name', why } = command;
   const reason = why === undefined ? '' : ` (${why})`;
   return `${commandTitle(requestOf(command), before, names)}: chosen by ${who}${reason}${force ? ', against a warning' : ''}.`;
+}
+
+/** The comparisons, with the changes that explain why V2 has no such member. */
+function explained(
+  shadows: RolloutView['shadows'],
+  removedBy: RolloutAdminParts['removedBy'],
+): RolloutView['shadows'] {
+  if (removedBy === undefined) return shadows;
+  return shadows.map((shadow) => ({
+    ...shadow,
+    fields: shadow.fields.map((field) => {
+      const change = field.kind === 'missing' ? removedBy(nameAt(field.path)) : undefined;
+      return change === undefined ? field : { ...field, change };
+    }),
+  }));
+}
+
+/** The name of the member at a pointer. */
+function nameAt(path: string): string {
+  return path
+    .slice(path.lastIndexOf('/') + 1)
+    .replaceAll('~1', '/')
+    .replaceAll('~0', '~');
 }
 
 /** The target and the mode of a command. */
@@ -220,7 +245,7 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
     }),
     changes: changesOf(parts, names, before),
     ruleBook: modesInForce(ofBook, undefined),
-    shadows: counts.comparisons.list,
+    shadows: explained(counts.comparisons.list, parts.removedBy),
     ...bodyChecksOf(parts, (counts) => dryRunsOnV1(counts, modes, end, Date.now()), maxCounts),
     requests: counts.requests,
     ...rateLimitOf(parts, book),

@@ -115,5 +115,9 @@ export interface ShadowView {
   /** RFC 3339: the last read that differed; absent without one. */
   readonly lastDifferent?: string;
   /** Fields that differed, most frequent first. */
-  readonly fields: readonly (Finding & { readonly count: number })[];
+  readonly fields: readonly (Finding & {
+    readonly count: number;
+    /** The change whose rules remove members with this name, so that V2 has none by design; absent if none does. */
+    readonly change?: string;
+  })[];
 }

@@ -140,6 +140,43 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'note: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',
   ],
   [
+    'reads that differ in what the rule book removes',
+    {
+      rollout: sampleRollout({
+        shadows: [
+          {
+            ...differing(1000)[0],
+            same: 1,
+            different: 4,
+            unknown: 0,
+            fields: [{ path: '/data/*/colour', kind: 'missing', count: 4, change: 'colour' }],
+          },
+        ],
+      }),
+    },
+    'good: Of 5 reads that both services got, 4 differed, in read_client, the last at 2026-11-28T23:59:59.000Z, only in members that the rule book removes.',
+  ],
+  [
+    'reads that differ in more than that',
+    {
+      rollout: sampleRollout({
+        shadows: [
+          {
+            ...differing(1000)[0],
+            same: 1,
+            different: 4,
+            unknown: 0,
+            fields: [
+              { path: '/data/*/colour', kind: 'missing', count: 4, change: 'colour' },
+              { path: '/data/*/name', kind: 'value', count: 1 },
+            ],
+          },
+        ],
+      }),
+    },
+    'note: Of 5 reads that both services got, 4 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',
+  ],
+  [
     'reads that differed an hour ago',
     { rollout: sampleRollout({ shadows: differing(HOUR) }) },
     'good: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:00:00.000Z.',

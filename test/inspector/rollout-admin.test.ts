@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createRolloutAdmin, type RolloutAdmin } from '../../src/inspector/rollout-admin.ts';
 import { BodyCheckTally } from '../../src/rollout/body-checks.ts';
+import { ComparisonTally } from '../../src/rollout/comparison-tally.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { commanded, earlierModes, initialRollout, rolledBack } from '../../src/rollout/rollout-state.ts';
 import type { RolloutRequest } from '../../src/rollout/rollout-tally.ts';
@@ -12,12 +13,13 @@ function adminOf(
   control: RolloutControl,
   onCommand?: (sentence: string) => void,
   tally = new BodyCheckTally(),
+  comparisons = new ComparisonTally(),
 ): RolloutAdmin {
   return createRolloutAdmin({
     control,
     counts: {
       requests: { v1: 0, v2: 0 },
-      comparisons: { list: [] },
+      comparisons,
       bodyChecks: { isOn: true, tally, warnings: () => [] },
     },
     hasStore: false,
@@ -25,6 +27,7 @@ function adminOf(
     v1Origin: 'http://v1.test',
     isSticky: true,
     names: () => new Map(),
+    removedBy: (member) => (member === 'colour' ? 'tool-colour' : undefined),
     earlier: () => earlierModes(control.state, rule.rollout?.modes),
     ...(onCommand === undefined ? {} : { onCommand }),
   });
@@ -91,6 +94,21 @@ test('changes keep the words of their time: everything was not everything else',
     'Send everything to V1 in shadow',
   ]);
   expect(rollbacks.map(({ target }) => target)).toEqual(['everything']);
+});
+
+test('a member that the rule book removes is missing by design', () => {
+  const comparisons = new ComparisonTally();
+  const missing = ['/data/*/colour', '/data/*/name'].map((path) => ({ path, kind: 'missing' }) as const);
+  const value = { path: '/data/*/colour', kind: 'value' } as const;
+  const differences = [...missing, value];
+  comparisons.add('list_clients', { verdict: 'different', differences, noise: 0, extra: 0 }, false, 0);
+  const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  const [shadow] = adminOf(control, undefined, undefined, comparisons).view().shadows;
+  expect(shadow?.fields).toEqual([
+    { ...missing[0], count: 1, change: 'tool-colour' },
+    { ...missing[1], count: 1 },
+    { ...value, count: 1 },
+  ]);
 });
 
 test('dry runs of migrated requests do not take the place of those that V1 still responds to', async () => {

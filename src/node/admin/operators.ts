@@ -23,6 +23,7 @@ import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
+import { removesMember } from '../../rules/kinds/kinds.ts';
 import { clientNames } from '../../rules/rule-book.ts';
 import type { Replica } from '../../rollout/replica.ts';
 import { earlierModes } from '../../rollout/rollout-state.ts';
@@ -380,6 +381,10 @@ function rolloutAdmin(state: OperatorState, gateway: Gateway, rollout: RolloutCo
     names: () => namesOf(state),
     ruleBook: () => ruleBooks.current.ruleBook,
     reloads: () => ruleBooks.history,
+    removedBy: (member) =>
+      ruleBooks.current.ruleBook.changes.find(({ request }) =>
+        request.some((rule) => removesMember(rule, member)),
+      )?.id,
     earlier: () => earlierModes(rollout.state, ruleBooks.current.ruleBook.rollout?.modes),
     v1Origin,
     isSticky: settings.get(table.clientSecret) !== undefined,

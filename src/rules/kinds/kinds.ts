@@ -230,6 +230,11 @@ export function lensNamed(rule: string): Lens<RequestRule, KindOfResponseRule> |
   return Object.hasOwn(lenses, rule) ? lenses[rule] : undefined;
 }
 
+/** Whether a rule removes members with this name. */
+export function removesMember(rule: RequestRule, name: string): boolean {
+  return lensOf(rule).drops?.(rule, name) === true;
+}
+
 /** True for the name of the kind that replaces the body with a member. */
 export function isUnwrapping(rule: string): boolean {
   const kinds: Readonly<Record<string, Kind<RequestRule> | undefined>> = REQUEST_KINDS;

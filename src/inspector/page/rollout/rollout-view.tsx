@@ -361,10 +361,10 @@ function shadowsCard({ shadows, replica }: Rollout): VNode | false {
 function differingFields(fields: Rollout['shadows'][number]['fields']): ComponentChildren {
   if (fields.length === 0) return '–';
   return [
-    fields.slice(0, MAX_FIELDS).map(({ path, kind, count: times }) => (
+    fields.slice(0, MAX_FIELDS).map(({ path, kind, count: times, change }) => (
       <div key={`${kind} ${path}`}>
         <code>{path}</code>
-        {` ${kind}, ${count(times)}×`}
+        {` ${kind}, ${count(times)}×${change === undefined ? '' : `: ${change} removes it`}`}
       </div>
     )),
     fields.length > MAX_FIELDS && (
