@@ -244,7 +244,7 @@ test('observe to migrate and back: one step each, and what would be refused or e
   await told(/Rule book refused the gateway .*nonsense/);
   await page.getByRole('link', { name: 'Overview' }).click();
   const marked = page.getByRole('list', { name: 'Changes, marked in the charts' });
-  await marked.getByText(/^\d+\d\d:\d\d Migrate create_client, by Ada$/).waitFor();
+  await marked.getByText(/^\d+\d\d:\d\d Migrate create_client, by Ada: why Migrate create_client$/).waitFor();
   // Marks of one moment share their number: `1–9`.
   const numbers = page.locator('.chart').first().locator('.change-mark');
   await expect
