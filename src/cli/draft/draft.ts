@@ -24,7 +24,7 @@ import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
-import { printFault } from '../../rules/rule-book-fault.ts';
+import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import { prefixFault, readPrefix } from '../../rules/rule.ts';
 import {
   type CommandFault,
@@ -104,7 +104,7 @@ export async function runDraft(options: DraftOptions): Promise<CommandFault | un
       stdout.write(
         isSame
           ? `${out} already has everything: nothing was added.\n`
-          : `${out}: ${counted(merged.operations, 'operation')} and ${counted(merged.changes, 'change')} added, questions among them.\n`,
+          : `${out}: ${counted(merged.operations, 'operation')} and ${counted(merged.changes, 'change')} added; ${counted(openQuestions(text, '').length, 'open question')} in the file.\n`,
       );
     else if (out === undefined) writeDocument(text);
     process.stderr.write(trial?.text ?? '');

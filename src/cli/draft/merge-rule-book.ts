@@ -10,7 +10,7 @@ import {
   keyQuestion,
   NO_CHANGE_YET,
   printQuestions,
-  questionOf,
+  type ProposedGone,
   type ProposedOperation,
   type ProposedRuleBook,
 } from '../../openapi/draft/print-rule-book.ts';
@@ -50,7 +50,7 @@ export function movesIn(text: string): GivenMoves {
 export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedRuleBook {
   const document = parseDocument(text);
   const value = valueOf(document);
-  const known = new KnownRules(value);
+  const known = new KnownRules(value, text);
   const ids = new Map(proposed.operations.map((operation) => [operation.id, known.idOf(operation)]));
   const fresh = proposed.operations.filter(({ id }) => ids.get(id) === undefined);
   const operations = fresh.map((operation) => ({ ...operation, id: known.freeId(operation.id) }));
@@ -59,16 +59,20 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
   // An open question is not repeated.
   const unasked = proposed.changes.filter((change) => {
     const rules = printAskedRules(change);
-    const isSame = rules.length > 0 && rules.every((rule) => text.includes(`- ${rule}`));
-    return !isSame && !text.includes(questionOf(change.asWith ?? change.id));
+    return rules.length === 0 || !rules.every((rule) => text.includes(`- ${rule}`));
   });
-  const changes = unasked.flatMap((change) => newPart(change, proposed.operations, idNow, known));
+  const changes = withLeaders(
+    unasked.map((change) => ({ change, added: newPart(change, proposed.operations, idNow, known) })),
+  );
   const questions = new Map(
     [...proposed.questions]
       .filter(([id]) => renamed.has(id))
       .map(([id, sentences]) => [renamed.get(id) ?? id, sentences]),
   );
-  const added: ProposedRuleBook = { ...proposed, operations, changes, questions };
+  const isUntold = ({ named, operation: { method, rest } }: ProposedGone): boolean =>
+    (named === undefined || known.idOf(named) === undefined) && !text.includes(`# - ${method} ${rest}`);
+  const gone = proposed.gone?.filter(isUntold) ?? [];
+  const added: ProposedRuleBook = { ...proposed, operations, changes, questions, gone };
   const keys = proposed.keys.flatMap((key) => {
     const asked = {
       ...key,
@@ -82,7 +86,7 @@ export function mergeRuleBook(text: string, proposed: ProposedRuleBook): MergedR
     insertionAt(document, text, 'operations', printOperations(added)),
     insertionAt(document, text, 'changes', [
       ...printChanges(added),
-      ...printQuestions(added).map((line) => `  ${line}`),
+      ...printQuestions(added).map((line) => (line === '' ? line : `  ${line}`)),
     ]),
   ].filter((insertion) => insertion !== undefined);
   // From the end, so that earlier offsets remain valid.
@@ -98,7 +102,9 @@ class KnownRules {
   private readonly changeIds = new Set<string>();
   private readonly names = new Map<string, Set<string>>();
 
-  constructor(book: unknown) {
+  constructor(book: unknown, text: string) {
+    // Changes that are still questions have ids as well.
+    for (const [, id = ''] of text.matchAll(/^[ #]*- \{? *id: "?([\w.-]+)/gm)) this.changeIds.add(id);
     for (const [id, declared] of Object.entries(objectIn(book, 'operations'))) {
       const match = typeof declared === 'string' ? declared : memberOf(declared, 'match');
       if (typeof match !== 'string') continue;
@@ -118,7 +124,7 @@ class KnownRules {
     }
   }
 
-  idOf({ method, template }: ProposedOperation): string | undefined {
+  idOf({ method, template }: Pick<ProposedOperation, 'method' | 'template'>): string | undefined {
     return this.ids.get(`${method} ${templateShape(template)}`);
   }
 
@@ -149,6 +155,23 @@ function namesIn(value: unknown): readonly string[] {
       ? Object.keys(inner).flatMap((path) => path.split('.'))
       : namesIn(inner);
   });
+}
+
+/** The added changes; of those that ask the same, the first one asks, if the one that the draft names is in the book already. */
+function withLeaders(
+  all: readonly { readonly change: ProposedChange; readonly added: readonly ProposedChange[] }[],
+): readonly ProposedChange[] {
+  const leaders = new Map<string, string>();
+  return all.flatMap(({ change, added }) =>
+    added.map((own) => {
+      const question = change.asWith ?? change.id;
+      const leader = leaders.get(question);
+      if (leader !== undefined) return { ...own, asWith: leader };
+      leaders.set(question, own.id);
+      const { asWith: _, ...asking } = own;
+      return asking;
+    }),
+  );
 }
 
 /** The new rules in a change, for the operations that lack them. */

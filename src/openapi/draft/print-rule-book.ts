@@ -228,7 +228,7 @@ export function printChanges({ changes }: ProposedRuleBook, marks: Marks = 'mark
 }
 
 /** The question whether a change that is commented out applies. */
-export function questionOf(id: string): string {
+function questionOf(id: string): string {
   return `${TODO} does ${id} hold? Remove its marks, or delete it.`;
 }
 
