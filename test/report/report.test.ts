@@ -727,10 +727,10 @@ describe('the guide', () => {
     [
       201,
       { verdict: 'unchanged', v2: 'invalid', at: '/note' },
-      'to V2; as far as is known, only the address changes.',
+      'to V2. Its requests were checked without sending them to V2: 1 of 1 checked request would fail after the migration.',
     ],
   ] as const)(
-    'says that only the address changes where V2 takes the rest: %i, %j',
+    'says that only the address changes where V2 takes the rest, and none would fail: %i, %j',
     (status, would, sentence) => {
       const sent = order({ edits: [FLAT], status, attributes: ['/note'] });
       const guide = guideOf(would === undefined ? sent : { ...sent, origin: 'v1', would });

@@ -121,7 +121,7 @@ function opening(guide: GuideDocument): readonly Inline[] {
       ? unserved.length === 0
         ? ' It is unknown what has to change: no accepted request shows it.'
         : ' None of its calls can be moved to V2, as the table says.'
-      : ` Please move ${calls.length === 1 ? 'this call' : `these ${count(calls.length)} calls`} to V2${last === undefined ? '' : ' by then'}${addressWords(calls)}.`,
+      : ` Please move ${calls.length === 1 ? 'this call' : `these ${count(calls.length)} calls`} to V2${last === undefined ? '' : ' by then'}${addressWords(guide)}.`,
     ...(dryRuns === '' ? [] : [` ${dryRuns}`]),
     ...(refused === 0
       ? []
@@ -237,8 +237,9 @@ function isReadElsewhere({ responses }: GuideCall): boolean {
   return responses.length > 0;
 }
 
-/** The work of a client without any other change; empty if there is one. */
-function addressWords(calls: readonly GuideCall[]): string {
+/** The work of a client without any other change; empty if there is one, or a request that would fail. */
+function addressWords({ calls, mistakes, dryRuns }: GuideDocument): string {
+  if (dryRuns.failing > 0 || mistakes.some(({ code: kind }) => kind === GONE)) return '';
   const isOther = ({ changes, responses, examples }: GuideCall): boolean =>
     changes.length + responses.length > 0 || examples.some(({ moves }) => moves.length > 0);
   if (calls.some(isOther)) return '';
