@@ -189,7 +189,7 @@ export function proposeRuleBook(
     ]),
     questions: joined([
       new Map([['', general]]),
-      new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body, v2)])),
+      new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body, [v1, v2])])),
       parameterQuestions(versions),
       outcome.questions,
       places.questions,
@@ -520,19 +520,37 @@ function otherStatus({ v1, v2, moved }: MatchedOperation): ProposedOperation['st
   return isOne && old !== young && moved?.doubt === undefined ? [young, old] : undefined;
 }
 
+/** The question about a body that V2 takes under another media type: no rule changes the type of a request. */
+function mediaQuestions(
+  { v1, v2 }: MatchedOperation,
+  descriptions: readonly [v1: Description, v2: Description],
+): readonly Question[] {
+  const [old = [], young = []] = [v1, v2].map(({ operation }, at) =>
+    Object.keys(objectIn(followed(descriptions[at] ?? {}, operation['requestBody']), 'content')).map((type) =>
+      (type.split(';', 1)[0] ?? '').trim().toLowerCase(),
+    ),
+  );
+  // A range takes any type, and a release may be in one of a vendor.
+  const isPlain = (type: string): boolean => !/\*|\/vnd\.|\/json$/.test(type) || type === 'application/json';
+  if (old.length === 0 || young.length === 0 || ![...old, ...young].every(isPlain)) return [];
+  if (old.some((type) => young.includes(type))) return [];
+  const text = `V1 accepts a body of ${old.join(' or ')}, and V2 of ${young.join(' or ')}, and no rule changes the media type of a request: let V2 take V1's as well.`;
+  return [{ path: [], text, general: text }];
+}
+
 /** Questions about bodies that were not compared, because one version does not describe a body. */
 function uncomparedQuestions(
   { pair, v1, v2 }: NamedOperation & { readonly [Version in 'v1' | 'v2']: DescribedBody | undefined },
-  description: Description,
+  versions: readonly [v1: Description, v2: Description],
 ): readonly Question[] {
   if (v1 !== undefined && v2 !== undefined) {
-    if (v1.form === v2.form) return [];
+    if (v1.form === v2.form) return mediaQuestions(pair, versions);
     const text = `V1 accepts ${FORM_WORDS[v1.form]}, and V2 accepts ${FORM_WORDS[v2.form]}: decide who converts it.`;
     return [{ path: [], text, general: text }];
   }
   if ((v1 === undefined) === (v2 === undefined)) return [];
   if (v1 === undefined && pair.v1.operation['requestBody'] === undefined) {
-    const body = followed(description, pair.v2.operation['requestBody']);
+    const body = followed(versions[1], pair.v2.operation['requestBody']);
     const isRequired = memberOf(body, 'required') === true;
     if (isRequired || isRewritten(pair.v1.method))
       return [

@@ -1961,3 +1961,22 @@ test.each<[what: string, old: unknown, young: unknown, rules: readonly string[],
     );
   },
 );
+
+test.each([
+  ['application/json', 'application/merge-patch+json', true],
+  ['application/json', 'application/json; charset=utf-8', false],
+  ['application/json', '*/*', false],
+  ['application/vnd.acme.v1+json', 'application/vnd.acme.v2+json', false],
+])('a body of %s that V2 takes as %s is asked about: %s', (one, other, isAsked) => {
+  const patched = (version: string, type: string): Record<string, unknown> =>
+    described(version, '/things', {
+      patch: {
+        operationId: 'edit',
+        requestBody: { content: { [type]: { schema: objectOf({ a: text }) } } },
+        responses: {},
+      },
+    });
+  const asked = questionsOf(proposeRuleBook(patched('v1', one), patched('v2', other)));
+  const sentence = `V1 accepts a body of ${one}, and V2 of ${other}, and no rule changes the media type of a request: let V2 take V1's as well.`;
+  expect(asked).toEqual(isAsked ? [sentence] : []);
+});
