@@ -26,12 +26,19 @@ export function errorPointers(response: object): readonly string[] {
   const errors = memberOf(response, 'errors');
   if (!Array.isArray(errors)) return [];
   const pointers = errors.flatMap((error: unknown) => {
-    const pointer = memberOf(memberOf(error, 'source'), 'pointer');
+    const pointer = memberOf(memberOf(error, 'source'), 'pointer') ?? fieldPointer(memberOf(error, 'field'));
     return typeof pointer === 'string' && pointer.startsWith('/') && pointer.length <= MAX_POINTER
       ? [generalPointer(pointer)]
       : [];
   });
   return [...new Set(pointers)].slice(0, MAX_PLACES);
+}
+
+/** The pointer of a member by its name, such as `lines`, `lines.0.id` or `lines[0].id`; undefined for any other text. */
+function fieldPointer(field: unknown): string | undefined {
+  if (typeof field !== 'string' || field.length > MAX_POINTER) return undefined;
+  const names = field.replaceAll('[', '.').replaceAll(']', '').split('.');
+  return names.every((name) => /^[\w-]+$/.test(name)) ? `/${names.join('/')}` : undefined;
 }
 
 /** Maximum errors of one response to quote, and maximum characters. */

@@ -21,6 +21,22 @@ describe('the places of errors', () => {
     expect(errorPointers({ errors: [error(`/${'a'.repeat(5000)}`)] })).toEqual([]);
     expect(errorPointers({})).toEqual([]);
   });
+
+  test.each<[field: unknown, pointers: readonly string[]]>([
+    ['lines', ['/lines']],
+    ['lines.0.unit_price', ['/lines/*/unit_price']],
+    ['lines[12].id', ['/lines/*/id']],
+    ['jane@example.com', []],
+    ['is missing', []],
+    ['', []],
+    ['a'.repeat(300), []],
+    [7, []],
+  ])('are the names of fields: %j', (field, pointers) => {
+    expect(errorPointers({ errors: [{ field, message: 'is required' }] })).toEqual(pointers);
+    // A pointer says more.
+    const source = { pointer: '/data/lines' };
+    expect(errorPointers({ errors: [{ field, source }] })).toEqual(['/data/lines']);
+  });
 });
 
 test.each<[response: object, words: string | undefined]>([
