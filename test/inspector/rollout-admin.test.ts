@@ -137,6 +137,7 @@ test('dry runs of migrated requests do not take the place of those that V1 still
     [new Set(['create_client', 'heartbeat']), 61, 0, 0],
   ]);
   await admin.command({ mode: 'migrate', operation: 'create_client', force: true });
+  expect(admin.view().bodyChecks).not.toHaveProperty('fault');
   expect([listed(), listed('all')]).toEqual([
     [new Set(['heartbeat']), 1, 0, 60],
     [new Set(['heartbeat']), 1, 0, 60],

@@ -114,9 +114,7 @@ function banner(
   actions: ModeActions,
 ): VNode {
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
-  // Requests that are already migrated cannot be refused.
-  const isMigrated = rollout.default.mode === 'migrate' || rollout.default.mode === 'verify';
-  const fault = isMigrated ? undefined : rollout.bodyChecks?.fault;
+  const fault = rollout.bodyChecks?.fault;
   const against =
     fault === undefined
       ? undefined
