@@ -76,7 +76,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
         )}
         <TimeBar
           filter={filter}
-          hasRows={view.rows.length > 0}
+          rows={view.rows.length}
           onFilter={(text) => go({ filter: text }, 'replace')}
           onChanges={() => go({ view: 'rollout' })}
         />
@@ -181,8 +181,8 @@ function searchHint(capture: CaptureState | undefined): string {
 /** Properties of the time bar. */
 interface TimeBarProps {
   readonly filter: string;
-  /** True once the list has a row, which causes another count. */
-  readonly hasRows: boolean;
+  /** Number of rows in the list, which may be newer than the last count. */
+  readonly rows: number;
   readonly onFilter: (filter: string) => void;
   /** Shows all changes of modes and rule book. */
   readonly onChanges: () => void;
@@ -192,14 +192,14 @@ interface TimeBarProps {
 const MAX_MARKS = 3;
 
 /** The kept exchanges that match the filter, by time. A chosen bar or range becomes a term of the filter. */
-function TimeBar({ filter, hasRows, onFilter, onChanges }: TimeBarProps): VNode {
+function TimeBar({ filter, rows, onFilter, onChanges }: TimeBarProps): VNode {
   const [isOpen, setIsOpen] = useState(() => keptValue(OPEN_KEY) !== 'closed');
   const range = timeRangeOf(filter);
   const choose = (chosen: TimeRange): void => onFilter(withTimeRange(filter, chosen));
   const query = new URLSearchParams(filter === '' ? {} : { filter });
   const { response } = useAsked<EntryHistogram>(
     isOpen ? `entries/histogram?${query.toString()}` : undefined,
-    hasRows ? REFRESH_MS : EMPTY_REFRESH_MS,
+    rows > 0 ? REFRESH_MS : EMPTY_REFRESH_MS,
   );
   const changes = response === undefined ? [] : changesIn(response, range);
   const marks = marksOf(changes.slice(-MAX_MARKS));
@@ -216,7 +216,7 @@ function TimeBar({ filter, hasRows, onFilter, onChanges }: TimeBarProps): VNode 
     >
       <summary>
         Time
-        <small>{response === undefined ? '' : spanWords(response, range, hasRows)}</small>
+        <small>{response === undefined ? '' : spanWords(response, range, rows)}</small>
         {failed > 0 && (
           <small>
             <span class="swatch fill-failed" aria-hidden />
@@ -333,15 +333,18 @@ function barWords({ time, count: all, failed }: EntryHistogram['bars'][number], 
 function spanWords(
   { bars, step, wholeSince }: EntryHistogram,
   range: TimeRange | undefined,
-  hasRows: boolean,
+  rows: number,
 ): string {
   const [first, last] = [bars[0], bars.at(-1)];
   if (first === undefined || last === undefined) {
-    if (hasRows) return '';
+    if (rows > 0) return '';
     return range === undefined ? 'nothing is kept yet' : 'nothing is kept for the chosen time';
   }
   const end = new Date(Date.parse(last.time) + step * 1000).toISOString();
-  const all = bars.reduce((sum, bar) => sum + bar.count, 0);
+  const all = Math.max(
+    rows,
+    bars.reduce((sum, bar) => sum + bar.count, 0),
+  );
   const only =
     wholeSince !== undefined && first.time < wholeSince.slice(0, 19)
       ? `; refusals and failures only before ${dayTime(wholeSince)}`
