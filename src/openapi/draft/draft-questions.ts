@@ -363,23 +363,33 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
     const concerned = new Set(all.flat().map((rule) => rule.change));
     const on = changes.filter(({ id }) => concerned.has(id)).map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
-    const summary = together.find(({ id }) => concerned.has(id))?.summary ?? change.summary;
+    const first = together.find(({ id }) => concerned.has(id)) ?? change;
     const described = all.map((rules): QuestionPart => ({
       why: whyOf(rules),
       answers: answersOf(rules),
       ...(rules.some(({ isOpen }) => isOpen) && { isOpen: true }),
     }));
     const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
-    const text = summary.replace(/\.$/, '?');
+    const text = titleOf(first, all.flat());
     const written = {
       id: change.id,
-      summary,
+      summary: first.summary,
       on: operations.length === 0 ? ('every' as const) : operations,
       lists: writtenLists(all.flat()),
     };
     const question = { id, about: 'change' as const, text, operations, parts: described, own: written };
     return [{ question, parts: all }];
   });
+}
+
+/** The summary of the first change as a question; if others lack further members, with the number of all of them. */
+function titleOf({ id, summary }: ProposedChange, rules: readonly AskedRule[]): string {
+  const members = (some: readonly AskedRule[]): number => new Set(some.map(({ keys }) => keys?.[0])).size;
+  const total = members(rules);
+  const names = /^(?<names>.*) (?:is|are) gone\.$/s.exec(summary)?.groups?.['names'];
+  return names === undefined || total === members(rules.filter(({ change }) => change === id))
+    ? summary.replace(/\.$/, '?')
+    : `${total} members are gone, such as ${names}?`;
 }
 
 function placeKey({ change, list, at }: AskedRule): string {

@@ -1012,3 +1012,24 @@ test('the question about a gone operation lists what V2 has besides, and may wai
   expect(after('1')).not.toContain('TODO');
   expect(after('later')).toMatch(/TODO: V2 does not describe this operation(?:.*\n)*.*POST \/treatments/);
 });
+
+test('the title of a question about members that are gone counts those that its first change does not name', () => {
+  const reading = (
+    version: string,
+    members: Readonly<Record<string, readonly string[]>>,
+  ): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: Object.fromEntries(
+      Object.entries(members).map(([path, names]) => {
+        const properties = Object.fromEntries(names.map((name) => [name, { type: 'string' }]));
+        const content = { 'application/json': { schema: { type: 'object', properties } } };
+        return [`/api/${version}/${path}`, { get: { responses: { 200: { content } } } }];
+      }),
+    ),
+  });
+  const v1 = reading('v1', { a: ['fax', 'telex', 'pager', 'id'], b: ['fax', 'id'] });
+  const book = proposeRuleBook(v1, reading('v2', { a: ['id'], b: ['id'] }));
+  const asked = draftQuestions(book).filter(({ about }) => about === 'change');
+  expect(asked.map((question) => question.text)).toEqual(['3 members are gone, such as fax?']);
+});
