@@ -17,7 +17,8 @@ const MARKED = /<!-- checkout -->[^]*?<!-- package(?:: ([^]*?))? -->/;
 export function packageReadme(text: string, version: string): string {
   return text
     .split(MARKED)
-    .map((piece = '', at) => (at % 2 === 0 ? withCommands(piece, version) : piece))
+    // Without a text for the package, the piece between is undefined.
+    .map((piece: string | undefined, at) => (at % 2 === 0 ? withCommands(piece ?? '', version) : piece))
     .join('')
     .replaceAll(
       /(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)/g,
