@@ -998,7 +998,7 @@ test('the question about a gone operation lists what V2 has besides, and may wai
       '/things': { get: {} },
     }),
   );
-  const [question] = draftQuestions(book).filter(({ about }) => about === 'operation');
+  const question = draftQuestions(book).find(({ about }) => about === 'operation');
   expect(question?.parts[0]?.answers.map(({ key, lines }) => [key, ...lines])).toEqual([
     ['0', 'POST /treatments → POST /vaccines'],
     ['1', 'POST /treatments → POST /procedures'],
