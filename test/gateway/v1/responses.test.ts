@@ -597,7 +597,7 @@ describe('a list that there is no room for, or that is longer than limits.respon
     const isChunked = /\r\ntransfer-encoding: chunked\r\n/i.test(text);
     expect((isChunked ? unchunked(body) : body) === listOf(inV1)).toBe(true);
     const entry = await gateway.entry();
-    expect(entry).toMatchObject({ verdict: 'rewritten', responseEditsOmitted: 100_000 - 64 });
+    expect(entry).toMatchObject({ verdict: 'rewritten', responseEditsOmitted: 100_000 - 65 });
     expect(entry.responseNote).toBeUndefined();
     await until(() => gateway.gateway.budget.held === 0);
     expect(gateway.surprises).toEqual([]);
@@ -647,7 +647,9 @@ describe('a list that there is no room for, or that is longer than limits.respon
     const expected = linked(edits > 0 ? inV1 : one, 'v1').replaceAll('HOST', 'gw');
     expect((isChunked ? unchunked(body) : body) === expected).toBe(true);
     const entry = await gateway.entry();
-    expect(entry).toMatchObject({ verdict: 'rewritten', responseEditsOmitted: edits + 5002 - 64 });
+    // The elements' second rule and the links have their first edits behind the first 64.
+    const listed = edits > 0 ? 66 : 64;
+    expect(entry).toMatchObject({ verdict: 'rewritten', responseEditsOmitted: edits + 5002 - listed });
     expect(entry.responseNote).toBeUndefined();
     await until(() => gateway.gateway.budget.held === 0);
     expect(gateway.surprises).toEqual([]);
