@@ -1,5 +1,6 @@
 import { type FoundRule, isProposed, localKey, PROPOSED_FROM } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
+import { withEnvelopes } from './envelopes.ts';
 import {
   ANYWHERE,
   BLANK,
@@ -15,7 +16,7 @@ import {
   type WrittenChange,
   type WrittenList,
 } from './print-rule-book.ts';
-import { type ProposedChange, summaryOf } from './propose-changes.ts';
+import { type Envelope, type ProposedChange, summaryOf } from './propose-changes.ts';
 import {
   commonPlace,
   filledBy,
@@ -96,6 +97,8 @@ interface AskedRule {
   readonly isOpen: boolean;
   /** True for a rule of responses that gets the answer about the same member of requests, as far as it has that answer. */
   readonly isAdopted?: true;
+  /** The envelope that the rule fills; absent for other rules. */
+  readonly envelope?: Envelope;
 }
 
 /** The questions of a draft in the best order to answer: places of operations, then differences that a request shows, then the rest. */
@@ -320,7 +323,8 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
           : meanings?.map((found) => found && localKey(found));
       const isClear = confidence >= PROPOSED_FROM && others.length === 0 && lines.every(keepsValues);
       const isOpen = 'isOpen' in rule || !isClear;
-      return [{ change: change.id, list, on: change.on, at, lines, why, others, keys, isOpen }];
+      const asked = { change: change.id, list, on: change.on, at, lines, why, others, keys, isOpen };
+      return [{ ...asked, ...('envelope' in rule && { envelope: rule.envelope }) }];
     }),
   );
 }
@@ -534,7 +538,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
   const changes = withSettled(answeredChanges(book, answers)).flatMap((change) =>
     withoutDeclined(change, declined),
   );
-  return {
+  return withEnvelopes({
     ...book,
     operations: [...operations, ...placed],
     keys: book.keys.flatMap((key) => answeredKey(key, answers)),
@@ -545,7 +549,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
       const given = answers.get(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone');
       return given === undefined || given.chosen[0] === 'later';
     }),
-  };
+  });
 }
 
 /** The changes with the rules that a person wrote, under ids that no other change has. */
@@ -759,13 +763,38 @@ function absentWords({ old, path }: TakenPlace): string {
  */
 export function openQuestions(book: ProposedRuleBook, answers: GivenAnswers): readonly DraftQuestion[] {
   const taken = takenPlaces(answeredChanges(book, answers));
+  const answered = answeredDraft(book, answers);
   const decided = new Map(decisionsOf(book).map(({ question: { id }, parts }) => [id, parts]));
   return draftQuestions(book).flatMap((question): readonly DraftQuestion[] => {
     const rules = decided.get(question.id);
     if (taken.length === 0 || rules === undefined || answers.has(question.id)) return [question];
     if (rules.every((part) => isOver(part, taken))) return [];
-    return [{ ...question, parts: question.parts.map((part, at) => openPart(part, rules[at] ?? [], taken)) }];
+    return [
+      {
+        ...question,
+        parts: question.parts.map((part, at) =>
+          withMovesOf(answered, openPart(part, rules[at] ?? [], taken), rules[at] ?? []),
+        ),
+      },
+    ];
   });
+}
+
+/** The part with the moves into its envelope as the answered draft has them. */
+function withMovesOf(
+  { changes }: ProposedRuleBook,
+  part: QuestionPart,
+  rules: readonly AskedRule[],
+): QuestionPart {
+  const envelopes = new Set(rules.flatMap(({ envelope }) => envelope ?? []));
+  if (envelopes.size === 0) return part;
+  const lines = changes.flatMap(({ response = [] }) =>
+    response.flatMap(({ envelope, texts }) => (envelope && envelopes.has(envelope) ? texts : [])),
+  );
+  const answers = part.answers.map((one) =>
+    one.key === 'yes' ? { ...one, lines: [...new Set(lines)] } : one,
+  );
+  return { ...part, answers };
 }
 
 /** True if answers about other members have decided about all that the rules would do. */
@@ -791,7 +820,10 @@ function openPart(
       const lines = own === 'yes' ? rule.lines : rule.others[Number(own)];
       return lines === undefined ? [] : [{ rule, lines }];
     });
-    return all.length === 0 || !all.every(({ rule, lines }) => isTaken(lines, rule, taken));
+    // An envelope moves each member by the name that other answers give it.
+    const isHeld = (rule: AskedRule, lines: readonly string[]): boolean =>
+      rule.envelope === undefined && isTaken(lines, rule, taken);
+    return all.length === 0 || !all.every(({ rule, lines }) => isHeld(rule, lines));
   };
   const answers = part.answers.filter((answer) => answer.key === 'no' || isLeft(answer));
   const why = filled === undefined ? part.why : absentWords(filled);

@@ -43,6 +43,7 @@ import {
   type Versions,
   withInverse,
 } from './find-inverse.ts';
+import { movesInto } from './envelopes.ts';
 import { errorChanges, errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
 import { findHeaderRenames, findQueryRenames, parameterQuestions } from './find-parameters.ts';
@@ -63,6 +64,7 @@ import {
 } from './print-rule-book.ts';
 import {
   changeId,
+  type Envelope,
   type OperationFindings,
   type ProposedChange,
   proposeChanges,
@@ -252,7 +254,8 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
   const questions = new Map<string, readonly Question[]>();
   for (const { id, at, old, young, doubt } of found) {
     if (old === undefined || at === old.at) continue;
-    const texts = envelopeTexts(old, young);
+    const envelope = envelopeOf(old, young);
+    const texts = envelope === undefined ? placeTexts(old, young) : movesInto(old.at, envelope.members);
     const inner = isListed(young) && !isListed(old) ? innerList(old) : undefined;
     const before = inner === undefined ? old.at || 'the body' : pathText(inner);
     if (texts === undefined) {
@@ -279,6 +282,7 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
         confidence: 0.9,
         evidence: `V1's responses have it in ${before}, and V2's in ${at || 'the body'}`,
         doubt: doubt ?? why,
+        ...(envelope && { envelope }),
       },
     ];
     const change = { id: changeId(`${name}-envelope`), summary, on, rules: [], response };
@@ -293,9 +297,17 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
 /** Maximum members of a body that rules move into an envelope, each by one rule. */
 const MAX_MOVED = 60;
 
-/** The rules of a response that put the resource into V1's place; undefined if no rules can, such as for a list beside other members. */
-function envelopeTexts(old: FoundResource, young: FoundResource): readonly string[] | undefined {
-  const { at, response, shape } = young;
+/** The envelope of V1 around an object that is V2's whole body, if rules can move its members there. */
+function envelopeOf(old: FoundResource, young: FoundResource): Envelope | undefined {
+  if (young.at !== '' || isListed(old) || isListed(young)) return undefined;
+  const members = [...young.shape.members.keys()];
+  if (members.length > MAX_MOVED || members.includes(old.at)) return undefined;
+  return { around: old.at, members };
+}
+
+/** The rule of a response that puts the resource into V1's place; undefined if none can, such as for a list beside other members. */
+function placeTexts(old: FoundResource, young: FoundResource): readonly string[] | undefined {
+  const { at } = young;
   const { at: before } = old;
   if (isListed(young)) {
     const inner = isListed(old) ? [before] : innerList(old);
@@ -306,14 +318,8 @@ function envelopeTexts(old: FoundResource, young: FoundResource): readonly strin
       more.length === 0 ? `{ rename: ${scalar(at)}, to: ${to} }` : `{ move: ${scalar(at)}, to: ${to} }`,
     ];
   }
-  if (isListed(old)) return undefined;
-  if (at !== '')
-    return [before === '' ? `{ unnest: ${scalar(at)} }` : `{ rename: ${scalar(at)}, to: ${scalar(before)} }`];
-  const names = [...shape.members.keys()];
-  if (response.element !== undefined || names.length > MAX_MOVED || names.includes(before)) return undefined;
-  return names.map(
-    (name) => `{ move: ${scalar(pathText([name]))}, to: ${scalar(pathText([before, name]))} }`,
-  );
+  if (isListed(old) || at === '') return undefined;
+  return [before === '' ? `{ unnest: ${scalar(at)} }` : `{ rename: ${scalar(at)}, to: ${scalar(before)} }`];
 }
 
 /** The only list of objects in the object that has the resource, or in one of the objects of the body. */

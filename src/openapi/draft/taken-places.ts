@@ -24,7 +24,8 @@ export function takenPlaces(changes: readonly ProposedChange[]): readonly TakenP
   return changes.flatMap((change) =>
     LISTS.flatMap((list) =>
       (change[list] ?? []).flatMap((rule): readonly TakenPlace[] => {
-        if (rule.isSettled !== true) return [];
+        // An envelope takes no place: its moves name each member as V1 did.
+        if (rule.isSettled !== true || ('envelope' in rule && rule.envelope !== undefined)) return [];
         const [lines, isAlways] =
           'found' in rule ? [printRule(rule.found), rule.isAlways === true] : [rule.texts, false];
         return lines.flatMap((line) => {
@@ -119,6 +120,11 @@ function pairIn(list: RuleList, line: string): Pick<TakenPlace, 'path' | 'old'> 
   return list === 'response' ? { path: source, old: target } : { path: target, old: source };
 }
 
+/** The place of V2 that a rule of responses names, and the member of V1. */
+export function responsePair(line: string): Pick<TakenPlace, 'path' | 'old'> | undefined {
+  return pairIn('response', line);
+}
+
 /** Where the last name of a path begins. */
 function lastName(path: string): number {
   const dots = [...path.matchAll(/\\.|\./g)].filter(([text]) => text === '.');
@@ -126,6 +132,6 @@ function lastName(path: string): number {
 }
 
 /** A path without the quotes of a YAML scalar. */
-function plainPath(scalar: string): string {
+export function plainPath(scalar: string): string {
   return scalar.startsWith('"') ? String(JSON.parse(scalar)) : scalar;
 }

@@ -10,6 +10,7 @@ import {
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
+import { compileResponsePlans } from '../../../src/rewrite/response-plan.ts';
 import { bookIn } from '../../rules/reading.ts';
 
 const text = { type: 'string' };
@@ -823,6 +824,73 @@ test('responses do not offer again what the answer about requests does in them',
   expect(renames).toEqual(['{ rename: exhibition_id, to: show_id }']);
   await bookIn(printRuleBook(answeredDraft(book, given)));
 });
+
+/** A value of each kind that a description of V2 has. */
+const exampleOf = (schema: unknown): unknown => {
+  const { type, properties = {} } = schema as { type: string; properties?: Record<string, unknown> };
+  if (type !== 'object') return type === 'number' ? 1 : 'x';
+  return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, exampleOf(inner)]));
+};
+
+const RENAMED: readonly [Members, Members] = [{ invoice_no: text }, { invoiceNumber: text }];
+
+test.each<[what: string, members: readonly [Members, Members], isSent: boolean]>([
+  ['no member has another name', [{ note: text }, { note: text }], false],
+  ['a response has another name', RENAMED, false],
+  ['requests have it as well', RENAMED, true],
+  ['a member is in an object', [{ starts_at: text }, { schedule: objectOf({ startsAt: text }) }], true],
+  ['and V2 has more in it', [{ at: text }, { schedule: objectOf({ at: text, room: text }) }], false],
+  ['an object is gone', [{ address: objectOf({ street: text }) }, { street: text }], true],
+  ['a member is gone', [{ tax: number }, { note: text }], false],
+])(
+  'no member of a response is outside its envelope once each question has its first answer: %s',
+  async (_, [old, young], isSent) => {
+    const invoices = (prefix: string, members: Members, around: (shape: object) => object): object => {
+      const own = { id: text, status: text, ...members };
+      const answer = (more: Members): object => answers(around(objectOf({ ...own, ...more })));
+      const request = { requestBody: contentOf(around(objectOf(own))) };
+      return describe(prefix, {
+        '/invoices': { post: { operationId: 'make', ...(isSent && request), ...answer({}) } },
+        '/invoices/{id}': { get: { operationId: 'read', ...answer({}) } },
+        '/payments': { get: { operationId: 'pay', ...answer({ method: text }) } },
+      });
+    };
+    const [v1, v2] = [
+      invoices('/api/v1', old, (data) => objectOf({ data })),
+      invoices('/api/v2', young, (data) => data),
+    ] as [Record<string, unknown>, Record<string, unknown>];
+    const book = await soundDraft(proposeRuleBook(v1, v2));
+    await bookIn(printRuleBook(book, undefined, 'unmarked'));
+    const isEnvelope = (question: DraftQuestion): boolean => question.text.includes('no longer in data');
+    for (const isFirst of [true, false]) {
+      const given = new Map<string, GivenAnswer>();
+      for (;;) {
+        const open = openQuestions(book, given).filter(({ id }) => !given.has(id));
+        const next = open.find((one) => isEnvelope(one) === isFirst) ?? open[0];
+        if (next === undefined) break;
+        given.set(next.id, { chosen: next.parts.map(({ answers: [first] }) => first?.key ?? '') });
+        await bookIn(printRuleBook(answeredDraft(book, given)));
+      }
+      const ruleBook = await bookIn(printRuleBook(answeredDraft(book, given)));
+      for (const operation of ruleBook.operations) {
+        const more = operation.id === 'pay' ? { method: 'x' } : {};
+        const sent = { id: 'x', status: 'x', ...(exampleOf(objectOf(young)) as object), ...more };
+        const { body } = compileResponsePlans(ruleBook)
+          .of(operation, operation.method)
+          .rewrite(new TextEncoder().encode(JSON.stringify(sent)), {
+            status: 200,
+            deprecated: [],
+            isWrapped: true,
+          });
+        const got = JSON.parse(new TextDecoder().decode(body)) as { data: object };
+        expect(Object.keys(got)).toEqual(['data']);
+        expect(Object.keys(got.data)).toEqual(
+          expect.arrayContaining(['id', 'status', ...Object.keys({ ...old, ...more })]),
+        );
+      }
+    }
+  },
+);
 
 /** The draft of one operation, and what is asked and written once each answer with one of these lines is given. */
 async function decided(
