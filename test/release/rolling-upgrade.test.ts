@@ -91,16 +91,16 @@ test.each(DIRECTIONS)(
     await until(async () => String(await totalsOf(fourth)) === String(['fleet', 2, 5]));
     await Promise.all([third, fourth].map((replica) => replica.stop()));
 
-    // Either version reads the one log of both, and finds the same in it; the file has no line that broke.
+    // Either version reads the one log of both; the file has no line that broke.
     const lines = readFileSync(log, 'utf8').trim().split('\n');
     expect(lines.map((line) => (JSON.parse(line) as { readonly operation: string }).operation)).toEqual(
       Array.from({ length: 5 }, () => 'create_client'),
     );
-    for (const command of [
-      ['report', '--json', '--at', '2099-01-01', log],
-      ['tail', '--json', log],
-    ])
-      expect(outputOf(BEFORE, command)).toEqual(outputOf(NOW, command));
+    const tail = ['tail', '--json', log];
+    expect(outputOf(BEFORE, tail)).toEqual(outputOf(NOW, tail));
+    // The newer one finds the same in it, and may find more.
+    const report = ['report', '--json', '--at', '2099-01-01', log];
+    expect(JSON.parse(outputOf(NOW, report))).toMatchObject(JSON.parse(outputOf(BEFORE, report)));
   },
   240_000,
 );
