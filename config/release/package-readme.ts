@@ -15,18 +15,20 @@ const MARKED = /<!-- checkout -->[^]*?<!-- package(?:: ([^]*?))? -->/;
  * for pages and pictures that are not packed.
  */
 export function packageReadme(text: string, version: string): string {
-  return text
-    .split(MARKED)
-    // Without a text for the package, the piece between is undefined.
-    .map((piece: string | undefined, at) => (at % 2 === 0 ? withCommands(piece ?? '', version) : piece))
-    .join('')
-    .replaceAll(
-      /(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)/g,
-      (link, picture: string, words: string, path: string) =>
-        PACKED.has(path)
-          ? link
-          : `${picture}[${words}](${picture === '' ? `${PROJECT}/blob` : RAW}/v${version}/${path})`,
-    );
+  return (
+    text
+      .split(MARKED)
+      // Without a text for the package, the piece between is undefined.
+      .map((piece: string | undefined, at) => (at % 2 === 0 ? withCommands(piece ?? '', version) : piece))
+      .join('')
+      .replaceAll(
+        /(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)\s]+)\)/g,
+        (link, picture: string, words: string, path: string) =>
+          PACKED.has(path)
+            ? link
+            : `${picture}[${words}](${picture === '' ? `${PROJECT}/blob` : RAW}/v${version}/${path})`,
+      )
+  );
 }
 
 function withCommands(text: string, version: string): string {
