@@ -272,11 +272,16 @@ function outageCondition(operations: readonly TroubleNow[], facts: ConditionFact
     level: 'note',
     ...(outage.responded >= RECOVERED && onV1.length === 0 ? { past: outage.requests } : {}),
     label: 'V2 did not respond',
-    sentence: `${outageWords('v2', outage, isOver)}.${isServed ? ` V1 serves them now. ${contactWords('v2', facts)}` : ''}`,
+    sentence: `${outageWords('v2', outage, isOver)}.${isServed ? `${servedWords('them', facts)} ${contactWords('v2', facts)}` : ''}`,
     place: { view: 'traffic', part: 'problems' },
     since,
     ...(isOver ? { until: new Date(outage.last).toISOString() } : {}),
   };
+}
+
+/** Says that V1 serves what V2 does not get any more; empty after the end of V1. */
+function servedWords(what: 'it' | 'them', { rollout, now }: ConditionFacts): string {
+  return rollout !== undefined && hasEnded(rollout, now) ? '' : ` V1 serves ${what} now.`;
 }
 
 function outageWords(
@@ -316,7 +321,7 @@ function serviceCondition(
   const how = isRefusal ? `, ${failed === 1 ? 'a refusal' : 'all of them refusals'}` : '';
   const share =
     requests === 0
-      ? `No request went to ${name} in the last two minutes.`
+      ? `No client's request went to ${name} in the last two minutes.`
       : `${failed} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${how}${keptWords(failed, kept)}${earlierWords(past)}.`;
   const since = inARow.failed ? new Date(inARow.since).toISOString() : undefined;
   const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts) };
@@ -338,7 +343,7 @@ function serviceCondition(
   }
   if (isLeft) return leftCondition(about, past, facts);
   if (requests === 0) {
-    const sentence = `No request went to ${name} in the last two minutes. ${contactWords(about, facts)}`;
+    const sentence = `No client's request went to ${name} in the last two minutes. ${contactWords(about, facts)}`;
     return { about, level: 'unknown', label: `${name} idle`, sentence };
   }
   const percent = ((isRefusal ? failed : failed - refused) * 100) / requests;
@@ -518,7 +523,7 @@ function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Conditi
     about: 'operation',
     level: until !== undefined || isSilent || isUnknown || !isMost ? 'note' : 'bad',
     label: `${operation} ${words}${whom}`,
-    sentence: `${operation} ${words}${whom}${others}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? ` V1 serves it now.${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}` : ''}`,
+    sentence: `${operation} ${words}${whom}${others}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? `${servedWords('it', facts)}${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}` : ''}`,
     place: {
       view: 'traffic',
       filter: printFilter([

@@ -986,6 +986,18 @@ describe('the verdict', () => {
       'good: All well for 11 minutes. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
     ],
     [
+      'an operation failed until the end of V1',
+      (all) =>
+        all
+          .see(100)
+          .see(25, FAILS)
+          .verdict({
+            ...rollout({ sunset: '2026-11-29T08:02:05.000Z', gone: {}, brownouts: [], rollbacks: [] }),
+            isAsked: () => false,
+          }),
+      'note: order_floor_plan failed: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose.',
+    ],
+    [
       'a fault that is over, after the end of V1',
       (all) =>
         all
