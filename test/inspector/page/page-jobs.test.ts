@@ -693,13 +693,14 @@ test('a draft of rules survives another view, and a field that opens takes the t
       tables.evaluateAll((all) => all.map(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)),
     )
     .toEqual([0]);
-  // No column moves while a name is typed.
+  // No column moves while a name is typed, but for a part of a pixel by numbers that go on.
   const columns = (): Promise<readonly number[]> =>
     tables.locator('thead th').evaluateAll((all) => all.map((one) => one.getBoundingClientRect().left));
   const before = await columns();
   await name.click();
   await page.keyboard.type('Acme');
-  expect(await columns()).toEqual(before);
+  const moved = (await columns()).map((left, at) => Math.abs(left - (before[at] ?? Number.NaN)));
+  expect(Math.max(...moved)).toBeLessThan(1);
   await page.keyboard.press('Enter');
   const renamed = page.getByRole('button', { name: /^Rename [0-9a-f]{16}$/ });
   await renamed.waitFor();
