@@ -1,3 +1,4 @@
+import { pointerSteps } from '../json/pointer.ts';
 import { nameIn } from '../report/text.ts';
 import type { Hono } from 'hono';
 import { parsedJson } from '../rewrite-log/attributes.ts';
@@ -170,18 +171,10 @@ function explained(
   return shadows.map((shadow) => ({
     ...shadow,
     fields: shadow.fields.map((field) => {
-      const change = field.kind === 'missing' ? removedBy(nameAt(field.path)) : undefined;
+      const change = field.kind === 'missing' ? removedBy(pointerSteps(field.path).at(-1) ?? '') : undefined;
       return change === undefined ? field : { ...field, change };
     }),
   }));
-}
-
-/** The name of the member at a pointer. */
-function nameAt(path: string): string {
-  return path
-    .slice(path.lastIndexOf('/') + 1)
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~');
 }
 
 /** The target and the mode of a command. */

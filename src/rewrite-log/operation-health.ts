@@ -155,8 +155,8 @@ interface Trouble {
   until: number | undefined;
   recovered: number;
   readonly before: Counts;
-  /** Successive requests without a failure since it began, the time of the first, and how many of them V2 responded to. */
-  row: { requests: number; since: number; byV2: number };
+  /** Successive requests without a failure since it began, and the time of the first: V1 or V2 served them. */
+  row: { requests: number; since: number };
   /** The latest requests to which V2 responded, the time of the first, and the counts of the trouble until then. */
   responded:
     | {
@@ -217,7 +217,7 @@ export class OperationHealth {
     const failed = answer === 'failed';
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') count(health.past, failed);
-      endWhenWell(health.trouble, failed, time, 0);
+      endWhenWell(health.trouble, failed, time);
       moveClient(health, entry, time);
       return;
     }
@@ -511,7 +511,7 @@ function begun(
   trouble: Omit<Trouble, 'upToLast' | 'last' | 'until' | 'recovered' | 'row' | 'responded' | 'isReported'>,
   last: number,
 ): Trouble {
-  const row = { requests: 0, since: last, byV2: 0 };
+  const row = { requests: 0, since: last };
   return {
     ...trouble,
     upToLast: trouble.requests,
@@ -529,17 +529,16 @@ function sampleOf({ requests, failed }: Counts): { readonly requests: number; re
 }
 
 /** Ends trouble after {@link RECOVERED} successive requests without a failure: V1 or V2 served them, or both, as in a canary. */
-function endWhenWell(trouble: Trouble | undefined, failed: boolean, time: number, byV2: 0 | 1): void {
+function endWhenWell(trouble: Trouble | undefined, failed: boolean, time: number): void {
   if (trouble === undefined || trouble.until !== undefined) return;
   const { row } = trouble;
-  if (failed || row.requests === 0) Object.assign(row, { requests: 0, since: time, byV2: 0 });
+  if (failed || row.requests === 0) Object.assign(row, { requests: 0, since: time });
   if (failed) return;
   row.requests += 1;
-  row.byV2 += byV2;
   if (row.requests < RECOVERED) return;
   trouble.until = row.since;
-  trouble.recovered = row.byV2;
-  trouble.requests -= row.byV2;
+  trouble.recovered = trouble.requests - trouble.upToLast;
+  trouble.requests = trouble.upToLast;
 }
 
 function count(counts: { requests: number; failed: number }, failed: boolean): void {
@@ -603,7 +602,7 @@ function goOn(trouble: Trouble, entry: Entry, failed: boolean, time: number): vo
     trouble.last = time;
     trouble.failures.add(entry, time);
   } else if (trouble.kind === 'always') trouble.kind = 'more';
-  endWhenWell(trouble, failed, time, 1);
+  endWhenWell(trouble, failed, time);
 }
 
 function addToMinute(health: Health, entry: Entry, failed: boolean, time: number): void {
