@@ -131,6 +131,13 @@ function differing(ago: number): RolloutView['shadows'] {
   return merged.list;
 }
 
+const REMOVED = { path: '/data/*/colour', kind: 'missing', count: 4, change: 'colour' } as const;
+
+/** The same tally with four reads that differ in these fields. */
+function differingIn(fields: RolloutView['shadows'][number]['fields']): RolloutView['shadows'] {
+  return differing(1000).map((one) => ({ ...one, same: 1, different: 4, unknown: 0, fields }));
+}
+
 const ENDED: Partial<RolloutView> = { sunset: '2026-11-01T00:00:00Z', gone: {} };
 
 test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined]>([
@@ -141,37 +148,14 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
   ],
   [
     'reads that differ in what the rule book removes',
-    {
-      rollout: sampleRollout({
-        shadows: [
-          {
-            ...differing(1000)[0],
-            same: 1,
-            different: 4,
-            unknown: 0,
-            fields: [{ path: '/data/*/colour', kind: 'missing', count: 4, change: 'colour' }],
-          },
-        ],
-      }),
-    },
+    { rollout: sampleRollout({ shadows: differingIn([REMOVED]) }) },
     'good: Of 5 reads that both services got, 4 differed, in read_client, the last at 2026-11-28T23:59:59.000Z, only in members that the rule book removes.',
   ],
   [
     'reads that differ in more than that',
     {
       rollout: sampleRollout({
-        shadows: [
-          {
-            ...differing(1000)[0],
-            same: 1,
-            different: 4,
-            unknown: 0,
-            fields: [
-              { path: '/data/*/colour', kind: 'missing', count: 4, change: 'colour' },
-              { path: '/data/*/name', kind: 'value', count: 1 },
-            ],
-          },
-        ],
+        shadows: differingIn([REMOVED, { path: '/data/*/name', kind: 'value', count: 1 }]),
       }),
     },
     'note: Of 5 reads that both services got, 4 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',
