@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import process from 'node:process';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { CHROMIUM } from './tools.ts';
 import { NEVER_MS } from './until.ts';
@@ -40,11 +44,13 @@ export interface OpenPage {
   readonly foreign: readonly string[];
 }
 
-/** Starts headless Chromium. */
+/** Starts headless Chromium. Its temporary files have their own folder: it leaves some behind where it is ended by a signal. */
 export async function startBrowser(): Promise<Browser> {
-  const context: BrowserContext = await chromium.launchPersistentContext('', {
+  const folder = mkdtempSync(join(tmpdir(), 'chromium-'));
+  const context: BrowserContext = await chromium.launchPersistentContext(join(folder, 'profile'), {
     executablePath: CHROMIUM,
     args: FLAGS,
+    env: { ...process.env, TMPDIR: folder },
     permissions: ['clipboard-read', 'clipboard-write'],
     reducedMotion: 'reduce',
   });
@@ -84,6 +90,9 @@ export async function startBrowser(): Promise<Browser> {
           .map((page) => page.close()),
       );
     },
-    close: () => context.close(),
+    close: async () => {
+      await context.close();
+      rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
+    },
   };
 }
