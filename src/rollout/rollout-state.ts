@@ -369,8 +369,20 @@ export function applyChange(state: RolloutState, change: RolloutChange, isLate: 
   }
   const { command, at } = change;
   // A command whose response came too late may have been stored.
-  if (isLate && state.changed === at && state.by === command.by) return state;
-  return isLate && isOvertaken(state, change) ? state : commanded(state, command, at);
+  return isLate && (isStored(state, command, at) || isOvertaken(state, change))
+    ? state
+    : commanded(state, command, at);
+}
+
+function isStored({ history = [] }: RolloutState, command: RolloutCommand, at: string): boolean {
+  return history.some(
+    (record) =>
+      record.at === at &&
+      record.by === command.by &&
+      record.operation === command.operation &&
+      record.client === command.client &&
+      isSameMode(record.mode, command.mode),
+  );
 }
 
 /** True when the state's mode for the target of a command is neither its base's nor the command's. */

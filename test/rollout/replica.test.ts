@@ -212,6 +212,26 @@ test('with a slow store nothing is lost, and a choice holds as soon as the store
   expect([fleet.kinds(0), fleet.kinds(1)]).toEqual([[], ['changed']]);
 });
 
+test.each(['down', 'hung', 'slow'] as const)(
+  'choices of one millisecond are all stored once the store responds: %s',
+  async (state) => {
+    const fleet = await new Fleet().start(0, 0);
+    const { control, link } = fleet.player(0);
+    if (state === 'slow') link.delay = 2500;
+    else link.state = state;
+    const operations = { list: CANARY, read: MIGRATE, write: OBSERVE };
+    for (const [operation, mode] of Object.entries(operations)) control.command({ mode, operation });
+    await fleet.time.pass(4000);
+    link.state = 'up';
+    link.delay = 1;
+    await fleet.time.pass(4000);
+    for (const player of fleet.players) {
+      expect(player.control.state.operations).toEqual(operations);
+      expect(player.control.state.history).toHaveLength(3);
+    }
+  },
+);
+
 test('the choices of two operators at once are both recorded, and the later one holds everywhere', async () => {
   const fleet = await new Fleet().start(0, 0, 0);
   fleet.player(0).control.command({ mode: CANARY });
