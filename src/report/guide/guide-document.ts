@@ -195,7 +195,7 @@ export function dayText(time: number, zone: Zone): string {
   return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()] ?? ''} ${date.getUTCFullYear()}`;
 }
 
-/** A call to an address that no operation fits and where the services that got it have nothing: it cannot be moved to V2. */
+/** A call to an address that no operation fits and where V2, or the only service that got it, has nothing: it cannot be moved to V2. */
 export interface UnservedCall {
   /** Method and path. */
   readonly name: string;
@@ -204,7 +204,9 @@ export interface UnservedCall {
   readonly since: string;
   /** Who had nothing there, with the numbers of requests by status. */
   readonly outcomes: readonly Outcome[];
-  /** Operations of the rule book with the most similar addresses: method and path in V1. */
+  /** If V1 has the address: V2's responses to the requests, and to the same reads in shadow, by status. */
+  readonly onlyV1?: readonly { readonly status: number; readonly count: number }[];
+  /** Operations of the rule book with the most similar addresses: method and path in V2. */
   readonly instead: readonly string[];
 }
 
@@ -217,6 +219,8 @@ export interface GuideCall {
   readonly last: string;
   /** Method and path in both versions, with parameters, if V2 has the operation elsewhere. */
   readonly moved?: { readonly v1: string; readonly v2: string };
+  /** True if no rule says where V2 has it, and V2 has accepted none: its address in V1 shows nothing about V2's. */
+  readonly isPlaceUnknown?: true;
   readonly bodies: readonly GuideBody[];
   /** Ids of the facts of the guide that concern it. */
   readonly changes: readonly string[];
@@ -336,6 +340,9 @@ export interface GuideShape {
 
 /** The evidence that a body is right for V2, or why there is none. */
 type Evidence = Pick<GuideBody, 'isVerified' | 'evidence'>;
+
+/** The refusal of an operation that ends with V1: no correction of the request helps. */
+export const GONE = 'operation-gone';
 
 /** Used in place of a V1 pointer for a member that only V2 has. */
 export const ADDED = 'not sent';

@@ -9,7 +9,7 @@ import { generalPointer, pointerToken } from '../../json/pointer.ts';
 import { lensOf } from '../../rules/kinds/kinds.ts';
 import { conversionRemark, ruleRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
-import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
+import { type Change, OperationTable, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue, QueryRule, RequestRule } from '../../rules/rule.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
 import type { StripProposal } from '../census.ts';
@@ -18,6 +18,7 @@ import {
   BodyCheckCounts,
   type DifferingMembers,
   haveNothing,
+  isMissing,
   ofServices,
   Outcomes,
   ResponseChanges,
@@ -32,6 +33,7 @@ import {
   emptyEvidence,
   endOfV1,
   evidenceOfSchema,
+  GONE,
   type GuideBody,
   type GuideCall,
   type GuideChange,
@@ -163,7 +165,7 @@ export class Guide {
       this.omitted += 1;
       return;
     }
-    const call = known ?? new CallGuide(name, entry.method);
+    const call = known ?? new CallGuide(name, entry.method, entry.path);
     this.calls.set(name, call);
     call.add(entry);
   }
@@ -187,9 +189,10 @@ export class Guide {
     const { from, alsoFrom, to, changes } = book;
     const field = guideField(book);
     const [client = this.client] = this.clientHashes;
-    const all = [...this.calls.values()].sort((one, other) => other.count - one.count);
+    const all = callsUnder(book, [...this.calls.values()]);
     const unserved = all.flatMap((call) => call.unserved(book) ?? []);
-    const calls = all.filter(({ name }) => unserved.every((call) => call.name !== name));
+    const gone = new Set(book.operations.flatMap((one) => (one.gone === undefined ? [] : one.id)));
+    const calls = all.filter(({ name }) => !gone.has(name) && unserved.every((call) => call.name !== name));
     const used = new Set(calls.flatMap((call) => [...call.changes]));
     const facts = guideFacts(changes, (id) => used.has(id));
     return {
@@ -212,21 +215,44 @@ export class Guide {
       ...(book.zone === undefined ? {} : { zone: book.zone }),
       calls: calls.map((call) => call.document(book, facts, inForce, unknown)),
       ...(unserved.length === 0 ? {} : { unserved }),
-      mistakes: [...this.mistakes.values()].map(({ call, code, pointers, count, last }) => ({
-        call,
-        ...placeOfOperation(call, book),
-        code,
-        pointers: [...pointers],
-        count,
-        last,
-        remedy:
-          (code === 'operation-gone'
-            ? book.operations.find(({ id }) => id === call)?.gone
-            : REMEDIES.get(code)) ?? 'Correct the request; the response says what is wrong.',
-      })),
+      mistakes: this.mistakesAndGone(all.filter(({ name }) => gone.has(name))).map(
+        ({ call, code, pointers, count, last }) => ({
+          call,
+          ...placeOfOperation(call, book),
+          code,
+          pointers: [...pointers],
+          count,
+          last,
+          remedy:
+            (code === GONE ? book.operations.find(({ id }) => id === call)?.gone : REMEDIES.get(code)) ??
+            'Correct the request; the response says what is wrong.',
+        }),
+      ),
       dryRuns: wouldFail([...this.dryRuns.under(inForce).values()]),
       omitted: this.omitted,
     };
+  }
+
+  /** The mistakes, with requests for operations that are gone in V2, and that V1 or nobody got: each operation is one row. */
+  private mistakesAndGone(gone: readonly CallGuide[]): readonly Mistake[] {
+    const mistakes = new Map(this.mistakes);
+    for (const { name, count, first, last } of gone) {
+      const key = JSON.stringify([name, GONE]);
+      const known = mistakes.get(key) ?? {
+        call: name,
+        code: GONE,
+        pointers: new Set(),
+        count: 0,
+        first,
+        last,
+      };
+      mistakes.set(key, {
+        ...known,
+        count: known.count + count,
+        last: last > known.last ? last : known.last,
+      });
+    }
+    return [...mistakes.values()];
   }
 
   private addMistake(call: string, code: string, { time, pointer }: Entry): void {
@@ -268,7 +294,7 @@ function placesOfCall(name: string, { from, to, operations }: GuideBook): Pick<G
   return { moved: { v1: `${method} ${v1}`, v2: `${v2Method} ${v2}` }, paths: { v1, v2 } };
 }
 
-/** The operations with a method whose paths have the longest beginning in common with a path. */
+/** The operations with a method whose paths have the longest beginning in common with a path: method and path in V2. */
 function similarTo(path: string, method: string, { operations }: GuideBook): readonly string[] {
   const alike = (template: string): number => {
     let at = 0;
@@ -279,15 +305,38 @@ function similarTo(path: string, method: string, { operations }: GuideBook): rea
     .filter((operation) => operation.method === method && operation.gone === undefined)
     .toSorted((one, other) => alike(other.template) - alike(one.template))
     .slice(0, MAX_SIMILAR)
-    .map(({ template }) => `${method} ${template}`);
+    .map(({ template, to }) => (to === undefined ? `${method} ${template}` : printDestination(to)));
+}
+
+/**
+ * The calls by the operations of a rule book, most used first. Requests that no operation fitted, and that one fits now, are of that
+ * operation.
+ */
+function callsUnder(book: GuideBook, calls: readonly CallGuide[]): readonly CallGuide[] {
+  const table = new OperationTable(book.operations);
+  const prefixes = new Prefixes(book.from, book.to, book.alsoFrom);
+  const placed = new Map<string, CallGuide>();
+  for (const call of calls.toSorted(
+    (one, other) => Number(isUnfit(one.name)) - Number(isUnfit(other.name)),
+  )) {
+    const prefix = prefixes.find(call.path);
+    const [path = '', query] = call.path.slice(prefix?.text.length ?? 0).split('?', 2);
+    const fitting = isUnfit(call.name) ? table.match(call.method, path, query)?.id : undefined;
+    const id = fitting ?? call.name;
+    placed.set(id, placed.get(id)?.withEarlier(call) ?? (fitting === undefined ? call : call.under(fitting)));
+  }
+  return [...placed.values()].sort((one, other) => other.count - one.count);
 }
 
 /** Collects one kind of call of one client. */
 class CallGuide {
   readonly name: string;
+  readonly method: string;
+  /** The target of its first request. */
+  readonly path: string;
   count = 0;
+  first = '';
   last = '';
-  private readonly method: string;
   private readonly shapes = new Map<string, GuideShape>();
   private readonly outcomes = new Outcomes();
   /** By the hash of the rule book of their requests. */
@@ -295,6 +344,8 @@ class CallGuide {
   private newest = { time: '', ruleBook: '' };
   private readonly responses = new ResponseChanges();
   private readonly checks = new BodyCheckCounts();
+  /** V2's own responses to these requests, and to those that V1 served and shadow compared, by status. */
+  private readonly statusesOfV2 = new Map<number, number>();
   /** The leaves of each body that V2 accepted, all members of these bodies, and how often V2's errors pointed at a member. */
   private readonly accepted = new Set<string>();
   private readonly acceptedMembers = new Set<string>();
@@ -306,9 +357,27 @@ class CallGuide {
   private unread = 0;
   private omitted = 0;
 
-  constructor(name: string, method: string) {
+  constructor(name: string, method: string, path: string) {
     this.name = name;
     this.method = method;
+    this.path = path;
+  }
+
+  /** The same requests as those of an operation whose rule came later: what became of them before says nothing about it. */
+  under(name: string): CallGuide {
+    const call = new CallGuide(name, this.method, this.path);
+    for (const [key, shape] of this.shapes) call.shapes.set(key, { ...shape, byV2: 0, atV2: undefined });
+    call.isUnknown = true;
+    return call.withEarlier(this);
+  }
+
+  /** Its requests, and the number of earlier ones. */
+  withEarlier({ count, first, last }: CallGuide): CallGuide {
+    const call: CallGuide = Object.assign(new CallGuide(this.name, this.method, this.path), this);
+    call.count += count;
+    if (call.first === '' || first < call.first) call.first = first;
+    if (last > call.last) call.last = last;
+    return call;
   }
 
   /** The changes of its edits, in both directions. */
@@ -327,9 +396,12 @@ class CallGuide {
   /** Counts a request that was not refused for a mistake. */
   add(entry: Entry): void {
     this.count += 1;
+    if (this.first === '' || entry.time < this.first) this.first = entry.time;
     if (entry.time > this.last) this.last = entry.time;
     this.outcomes.add(entry);
     this.checks.add(this.name, entry);
+    const status = statusAtV2(entry);
+    if (status !== undefined) this.statusesOfV2.set(status, (this.statusesOfV2.get(status) ?? 0) + 1);
     if (entry.time >= this.newest.time) this.newest = { time: entry.time, ruleBook: entry.ruleBook };
     const members = this.members.get(entry.ruleBook) ?? new Map();
     const side = this.responses.add(entry, members);
@@ -369,15 +441,22 @@ class CallGuide {
     learnCheck(shape, entry);
   }
 
-  /** The call, if no operation fits it and each service that got it had nothing there; undefined for any other. */
+  /** The call, if no operation fits it and V2, or the only service that got it, had nothing there; undefined for any other. */
   unserved(book: GuideBook): UnservedCall | undefined {
-    const { name, count, method } = this;
+    const { name, count, method, statusesOfV2 } = this;
+    if (!isUnfit(name)) return undefined;
     const outcomes = ofServices(outcomesOf(this.outcomes));
-    if (!isUnfit(name) || !haveNothing(outcomes)) return undefined;
-    const since = outcomes
-      .map(({ firstSeen }) => firstSeen)
-      .reduce((one, other) => (one < other ? one : other));
-    return { name, count, since, outcomes, instead: similarTo(name.slice(method.length + 1), method, book) };
+    const isNowhere = haveNothing(outcomes);
+    const missing = [...statusesOfV2].map(([status, times]) => ({ status, count: times }));
+    if (missing.length === 0 ? !isNowhere : !missing.every(isMissing)) return undefined;
+    const since = outcomes.map(({ firstSeen }) => firstSeen).toSorted()[0] ?? this.first;
+    const instead = similarTo(name.slice(method.length + 1), method, book);
+    return { name, count, since, outcomes, ...(isNowhere ? {} : { onlyV1: missing }), instead };
+  }
+
+  /** True if no rule says where V2 has the call, and V2 has accepted none. */
+  private get isPlaceUnknown(): boolean {
+    return isUnfit(this.name) && ![...this.statusesOfV2.keys()].some((status) => status < 400);
   }
 
   document(
@@ -404,6 +483,7 @@ class CallGuide {
     return {
       name: this.name,
       ...places,
+      ...(this.isPlaceUnknown ? { isPlaceUnknown: true as const } : {}),
       count: this.count,
       last: this.last,
       bodies: bodies.slice(0, MAX_SHOWN),
@@ -603,6 +683,14 @@ class CallGuide {
         : { from, to, remark: `${times}; it may be the name or the value` };
     });
   }
+}
+
+/** The status of V2's own response to a request, or to the same read in shadow; undefined if V2 did not respond, or failed. */
+function statusAtV2({ origin, failure, status, comparison }: Entry): number | undefined {
+  if (failure !== undefined || status === 0) return undefined;
+  const isCompared = comparison !== undefined && comparison.verdict !== 'unknown';
+  const responded = origin === undefined ? status : isCompared ? (comparison.status?.v2 ?? status) : 500;
+  return responded < 500 ? responded : undefined;
 }
 
 /** Counts requests whose members were not recorded for the shape with the same edits. */

@@ -8,6 +8,7 @@ import {
   ADDED,
   dayText,
   type EndOfV1,
+  GONE,
   type GuideCall,
   type GuideDocument,
   type GuideExample,
@@ -39,9 +40,6 @@ export interface Letter {
   readonly details: readonly Block[];
 }
 
-/** The refusal of an operation that ends with V1: no correction of the request helps. */
-const GONE = 'operation-gone';
-
 /** Made by the operator's own program: no rule says how. */
 const BY_PROGRAM = "today the operator's own program converts it to V2's form: ask for its logic";
 
@@ -50,7 +48,7 @@ const MAX_EXAMPLES = 3;
 
 /** Writes the letter of a guide. Each fact, value and line that every call shares is in it once. */
 export function letterOf(guide: GuideDocument): Letter {
-  const { requests, calls, unserved = [], omitted } = guide;
+  const { requests, calls, omitted } = guide;
   const title = titleOf(guide);
   if (requests === 0)
     return {
@@ -60,7 +58,7 @@ export function letterOf(guide: GuideDocument): Letter {
     };
   const shared = sharedFields(calls);
   const said = new Said(guide, shared);
-  const everywhere = calls.length === 0 && unserved.length > 0 ? [] : everyCall(guide, shared);
+  const everywhere = calls.length === 0 && placeless(guide).none > 0 ? [] : everyCall(guide, shared);
   const sections = calls.flatMap((call) => sectionOf(call, guide, said));
   return {
     title,
@@ -71,7 +69,9 @@ export function letterOf(guide: GuideDocument): Letter {
       ...datesOf(guide),
     ],
     details: [
-      ...(sections.some(({ kind }) => kind === 'example') ? [paragraph(...legend(calls))] : []),
+      ...(sections.some(({ kind }) => kind === 'example')
+        ? [paragraph(...legend(calls.filter(({ isPlaceUnknown }) => isPlaceUnknown !== true)))]
+        : []),
       ...sections,
       ...mistakesPart(guide),
       ...(omitted > 0 ? [paragraph(`Not shown: ${counted(omitted, 'request')} of other kinds.`)] : []),
@@ -106,7 +106,7 @@ function code(text: string): Inline {
 
 /** Who calls V1, how much, until when that works, and what to do. */
 function opening(guide: GuideDocument): readonly Inline[] {
-  const { name, client, requests, calls, unserved = [], end, zone } = guide;
+  const { name, client, requests, end, zone } = guide;
   const last = end.find(({ isEnd }) => isEnd === true);
   const [first, latest] = [guide.first, guide.latest].map((time) =>
     dayText(Date.parse(time), new Zone(zone ?? 'UTC')),
@@ -117,16 +117,48 @@ function opening(guide: GuideDocument): readonly Inline[] {
   return [
     `Your client ${name ?? client} still uses V1 of the API: it sent ${counted(requests, 'request')} ${when}. `,
     ...(last === undefined ? ['V1 has no end date yet.'] : stepInlines(last)),
-    calls.length === 0
-      ? unserved.length === 0
-        ? ' It is unknown what has to change: no accepted request shows it.'
-        : ' None of its calls can be moved to V2, as the table says.'
-      : ` Please move ${calls.length === 1 ? 'this call' : `these ${count(calls.length)} calls`} to V2${last === undefined ? '' : ' by then'}${addressWords(guide)}.`,
+    ...workWords(guide, last),
     ...(dryRuns === '' ? [] : [` ${dryRuns}`]),
     ...(refused === 0
       ? []
       : [
           ` Apart from that, ${counted(refused, 'request')} ${refused === 1 ? 'was' : 'were'} refused for a mistake in ${refused === 1 ? 'it' : 'them'}, to be corrected for either version.`,
+        ]),
+  ];
+}
+
+/** The numbers of calls that have no place in V2, and of those whose place there no rule says. */
+function placeless({
+  calls,
+  unserved = [],
+  mistakes,
+}: GuideDocument): Readonly<Record<'none' | 'unknown', number>> {
+  return {
+    none: unserved.length + mistakes.filter(({ code: kind }) => kind === GONE).length,
+    unknown: calls.filter(({ isPlaceUnknown }) => isPlaceUnknown === true).length,
+  };
+}
+
+/** What the reader is asked to do. */
+function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly string[] {
+  const { none, unknown } = placeless(guide);
+  const known = guide.calls.length - unknown;
+  if (known + unknown === 0)
+    return [
+      none === 0
+        ? ' It is unknown what has to change: no accepted request shows it.'
+        : ' None of its calls can be moved to V2, as the table says.',
+    ];
+  const calls =
+    known + unknown + none === 1 ? 'this call' : known === 1 ? 'one call' : `${count(known)} calls`;
+  const by = end === undefined ? '' : ' by then';
+  return [
+    ...(known === 0 ? [] : [` Please move ${calls} to V2${by}${addressWords(guide)}.`]),
+    ...(none === 0 ? [] : [` V2 does not have ${counted(none, 'call')} of the table.`]),
+    ...(unknown === 0
+      ? []
+      : [
+          ` No rule says where V2 has ${counted(unknown, 'call')} of the table: ask before you move ${unknown === 1 ? 'it' : 'them'}.`,
         ]),
   ];
 }
@@ -149,11 +181,15 @@ function callTable(guide: GuideDocument, shared: SharedFields): readonly Block[]
   const rows = [
     ...calls.map((call) => ({
       count: call.count,
-      cells: [[placeIn(call, guide, 'v1')], [placeIn(call, guide, 'v2')], [changesIn(call, shared)]],
+      cells: [
+        [placeIn(call, guide, 'v1')],
+        [call.isPlaceUnknown === true ? 'not known' : placeIn(call, guide, 'v2')],
+        [call.isPlaceUnknown === true ? 'not known' : changesIn(call, shared)],
+      ],
     })),
     ...unserved.map((call) => ({
       count: call.count,
-      cells: [[code(call.name)], ['–'], unservedWords(call, guide)],
+      cells: [[code(call.name)], ['not in V2'], unservedWords(call, guide)],
     })),
     ...gone.map((mistake) => ({
       count: mistake.count,
@@ -171,10 +207,26 @@ function callTable(guide: GuideDocument, shared: SharedFields): readonly Block[]
 }
 
 /** Says who has nothing at an address, since when its calls have not worked, and what to do about them. */
-function unservedWords({ name, since, outcomes, instead }: UnservedCall, guide: GuideDocument): Inline[] {
+function unservedWords(
+  { name, count: all, since, outcomes, onlyV1, instead }: UnservedCall,
+  guide: GuideDocument,
+): Inline[] {
   const services = new Set(outcomes.map(({ by }) => by));
   // A path with ids may be right, and what the ids name missing.
   const what = name.includes('*') ? 'anything at such an address' : 'this address';
+  if (onlyV1 !== undefined) {
+    const asked = onlyV1.reduce((sum, one) => sum + one.count, 0);
+    const [first, ...others] = onlyV1;
+    const statuses =
+      others.length === 0
+        ? `${first?.status} for ${count(asked)} of ${counted(asked, 'request')}`
+        : onlyV1.map(({ status, count: times }) => `${status} ${count(times)}×`).join(', ');
+    const unasked = all === asked ? '' : ' that V2 got';
+    return [
+      `V2 does not have ${what} (${statuses}${unasked}), and no rule says what takes its place: ask`,
+      ...(instead.length === 0 ? [] : ['; similar in V2: ', ...codesOf(instead)]),
+    ];
+  }
   const who =
     services.size > 1
       ? `neither V1 nor V2 has ${what}`
@@ -404,7 +456,8 @@ function sectionOf(call: GuideCall, guide: GuideDocument, said: Said): readonly 
     ...responsePart(call, guide, said),
     ...remarksOf(call, shown),
   ];
-  return parts.length === 0 ? [] : [heading(placeIn(call, guide, 'v1')), ...parts];
+  if (parts.length === 0 || call.isPlaceUnknown === true) return [];
+  return [heading(placeIn(call, guide, 'v1')), ...parts];
 }
 
 /** The examples of a call that help its owner: not those without a member that nobody accepted, beside others. */

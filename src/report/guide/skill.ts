@@ -262,7 +262,8 @@ function questionsText(guide: GuideDocument): string {
       : [`Which release should the client ask for? The gateway sends ${version.field}: ${version.value}.`]),
     ...calls.flatMap((call) => callQuestions(call)),
     ...unserved.map(
-      ({ name, outcomes }) => `${name} has never worked: ${outcomeWords(outcomes)}. May it be removed?`,
+      ({ name, outcomes, onlyV1 }) =>
+        `${onlyV1 === undefined ? `${name} has never worked` : `V2 does not have ${name}, which V1 has`}: ${outcomeWords(outcomes)}. May it be removed, or what takes its place?`,
     ),
     ...mistakes.map(
       ({ call, code, pointers, count, remedy }) =>

@@ -305,6 +305,14 @@ test('a member that V2 does not know is left out, and the letter says so with th
   }
 });
 
+/** A read that V1 served, and shadow asked V2 for. */
+const COMPARED: Partial<Entry> = {
+  origin: 'v1',
+  status: 200,
+  would: { verdict: 'unchanged' },
+  comparison: { verdict: 'different', status: { v1: 200, v2: 404 }, differences: [], noise: 0, extra: 0 },
+};
+
 /** What services made of calls that no operation fits, and the row of the letter. */
 const UNSERVED: readonly (readonly [
   name: string,
@@ -316,7 +324,7 @@ const UNSERVED: readonly (readonly [
     'that both services do not have',
     'GET /bill_list',
     [{ origin: 'v1', status: 404 }, { status: 404 }, { status: 404 }],
-    'neither V1 nor V2 has this address (404 by V2 2×, 404 by V1 1×): this call has not worked since 21 November 2026 or before; remove it or use one of `GET /bills` and `GET /bills/{id}`',
+    'neither V1 nor V2 has this address (404 by V2 2×, 404 by V1 1×): this call has not worked since 21 November 2026 or before; remove it or use one of `GET /bills` and `GET /invoices/inv_{id}`',
   ],
   [
     'for whose method both have nothing',
@@ -328,7 +336,7 @@ const UNSERVED: readonly (readonly [
     'that V1 does not have, and V2 never got',
     'GET /bill_list',
     [{ origin: 'v1', status: 404 }],
-    'V1 does not have this address (404 by V1 1×): this call has not worked since 21 November 2026 or before; remove it or use one of `GET /bills` and `GET /bills/{id}`',
+    'V1 does not have this address (404 by V1 1×): this call has not worked since 21 November 2026 or before; remove it or use one of `GET /bills` and `GET /invoices/inv_{id}`',
   ],
   [
     'with an id, whose resource may be missing',
@@ -336,7 +344,20 @@ const UNSERVED: readonly (readonly [
     [{ status: 404 }],
     'V2 does not have anything at such an address (404 by V2 1×): this call has not worked since 21 November 2026 or before; remove it',
   ],
-  ['that V1 has', 'GET /bill_list', [{ origin: 'v1', status: 200 }, { status: 404 }], undefined],
+  [
+    'that V1 has, and V2 has not',
+    'GET /bill_list',
+    [{ origin: 'v1', status: 200 }, { status: 404 }],
+    'V2 does not have this address (404 for 1 of 1 request that V2 got), and no rule says what takes its place: ask; similar in V2: `GET /bills` and `GET /invoices/inv_{id}`',
+  ],
+  [
+    'that V1 has, and V2 has not, by shadow reads alone',
+    'GET /bill_list',
+    [COMPARED, COMPARED],
+    'V2 does not have this address (404 for 2 of 2 requests), and no rule says what takes its place: ask; similar in V2: `GET /bills` and `GET /invoices/inv_{id}`',
+  ],
+  ['that V1 has, and V2 never got', 'GET /bill_list', [{ origin: 'v1', status: 200 }], undefined],
+  ['that V2 had once', 'GET /bill_list', [{ status: 200 }, { status: 404 }], undefined],
   ['that V2 refuses otherwise', 'GET /bill_list', [{ status: 403 }, { status: 404 }], undefined],
   ['that only the gateway refused', 'GET /bill_list', [{ status: 404, failure: 'newcomer' }], undefined],
 ];
@@ -351,16 +372,52 @@ test.each(UNSERVED)('a call %s', async (_, call, outcomes, row) => {
   const alone = documentOf(book, entries);
   expect(alone.unserved?.map((one) => one.name)).toEqual(row === undefined ? undefined : [name]);
   const text = guideMarkdown(alone);
-  expect(text.includes('Please move this call to V2')).toBe(row === undefined);
+  // V1's address is never shown as V2's, unless V2 has it.
+  const isInV2 = outcomes.some(({ origin, status }) => origin === undefined && status === 200);
+  expect(text.includes('Please move this call to V2')).toBe(isInV2);
+  expect(text.includes(`| \`${name}\` | \`${name}\` |`)).toBe(isInV2);
+  expect(text.includes('No rule says where V2 has 1 call of the table')).toBe(row === undefined && !isInV2);
   if (row === undefined) return;
   const cell = row.replace('(', String.raw`\(`).replace(')', String.raw`\)`);
-  expect(text).toContain(`| \`${name}\` | – | ${cell} | ${entries.length} |`);
+  expect(text).toContain(`| \`${name}\` | not in V2 | ${cell} | ${entries.length} |`);
   expect(text).toContain('None of its calls can be moved to V2, as the table says.');
   expect(text).not.toContain('The path begins with');
   // Beside a call that works, only that one is to be moved.
   const both = guideMarkdown(documentOf(book, [...entries, sent(book, 'get', {})]));
-  expect(both).toContain('Please move this call to V2');
+  expect(both).toContain('Please move one call to V2');
+  expect(both).toContain('V2 does not have 1 call of the table.');
   expect(both).toContain(cell);
+});
+
+test('requests that an operation fits since a new rule are in one row with its own', async () => {
+  const before = { operation: undefined, method: 'GET', path: '/api/v1/bills/4711/lines', status: 404 };
+  const book = await bookIn(
+    `{ operations: { lines: { match: 'GET /bills/{id}/lines', to: 'GET /lines/{id}' } }, changes: [] }`,
+  );
+  const missing = sent(book, '(none)', {}, before);
+  const served = sent(book, 'lines', {}, { path: before.path });
+  for (const entries of [[missing], [missing, served], [served, missing]]) {
+    const { calls, unserved } = documentOf(book, entries);
+    expect(calls).toMatchObject([{ name: 'lines', count: entries.length }]);
+    expect(unserved).toBeUndefined();
+    const text = guideMarkdown(documentOf(book, entries));
+    expect(text).toContain('| `GET /bills/{id}/lines` | `GET /lines/{id}` |');
+    expect(text).not.toContain('404');
+  }
+});
+
+test('requests for an operation that is gone are in one row, whoever got them', async () => {
+  const book = await bookIn(`{ operations: { old: { match: GET /old, gone: Use the list. } }, changes: [] }`);
+  const refused = { verdict: 'refused', status: 410 } as const;
+  const document = documentOf(book, [
+    sent(book, 'old', {}, { ...refused, failure: 'operation-gone' }),
+    sent(book, 'old', {}, { ...refused, failure: 'brownout', status: 503 }),
+    sent(book, 'old', {}, { origin: 'v1' }),
+  ]);
+  expect(document).toMatchObject({ calls: [], mistakes: [{ call: 'old', count: 3 }] });
+  const text = guideMarkdown(document);
+  expect(text).toContain('| `GET /old` | not in V2 | Use the list. | 3 |');
+  expect(text).toContain('None of its calls can be moved to V2, as the table says.');
 });
 
 test('every format has every part of the letter, and a copied mail has its summary', async () => {
