@@ -1,8 +1,8 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici/index.js';
-import { readText } from '../node/files.ts';
+import { errorCode, readText } from '../node/files.ts';
 import { readSecret } from '../settings/read-settings.ts';
-import { type Setting, settings as table } from '../settings/settings.ts';
+import { environmentName, type Setting, settings as table } from '../settings/settings.ts';
 import type { CommandFault } from './command-fault.ts';
 import { givenSettings } from './settings-file.ts';
 
@@ -11,6 +11,8 @@ interface AdminAddress {
   /** Such as `http://127.0.0.1:8081`. */
   readonly url: string;
   readonly token: string | undefined;
+  /** How the token is set, such as `GATEWAY_ADMIN_TOKEN_FILE`. */
+  readonly tokenName?: string | undefined;
 }
 
 /** Maximum milliseconds to connect, and until the response headers. */
@@ -29,20 +31,57 @@ const MAX_WAITS = 10;
 export class AdminClient {
   readonly url: string;
   private readonly token: string | undefined;
+  private readonly tokenName: string;
   private agent: Dispatcher | undefined = undefined;
 
-  constructor({ url, token }: AdminAddress) {
+  constructor({ url, token, tokenName = environmentName(table.adminToken) }: AdminAddress) {
     this.url = url;
     this.token = token;
+    this.tokenName = tokenName;
   }
 
-  /** Explains a status other than 200, and what to do about a token. */
-  refusal(status: number): string {
+  /**
+   * Asks for a view, which has `member`, by a GET, or by a POST of a JSON `body`. The fault says whether nothing responds, another server
+   * does, the token is wrong, or the gateway refuses what was asked.
+   */
+  async view<View extends object>(
+    path: string,
+    member: keyof View,
+    body?: string,
+  ): Promise<View | CommandFault> {
+    try {
+      const response = await this.ask(path, {}, body);
+      const text = await response.body.text();
+      if (response.statusCode !== 200) return this.refusal(response.statusCode, text);
+      return viewIn<View>(text, member) ?? { fault: this.anotherServer() };
+    } catch (error) {
+      return this.unreachable(error);
+    }
+  }
+
+  /** The fault of a listener that does not respond. */
+  unreachable(error: unknown): CommandFault {
+    return {
+      fault: `No response from ${this.url} (${errorCode(error)}): start the gateway with serve, or name its admin listener with --admin.`,
+    };
+  }
+
+  /** The fault of a status other than 200, and what to do about a token. */
+  refusal(status: number, text = ''): CommandFault {
     const listener = `The admin listener at ${this.url}`;
-    if (status !== 401) return `${listener} responded with ${status}.`;
-    return this.token === undefined
-      ? `${listener} requires its token; set GATEWAY_ADMIN_TOKEN, or GATEWAY_ADMIN_TOKEN_FILE to a file that holds it.`
-      : `${listener} refused the token in GATEWAY_ADMIN_TOKEN; set the one that the gateway has.`;
+    const detail = refusalIn(text);
+    if (status === 404) return { fault: this.anotherServer(detail) };
+    if (status !== 401) return { fault: detail ?? `${listener} responded with ${status}.`, isJunk: true };
+    return {
+      fault:
+        this.token === undefined
+          ? `${listener} requires its token; set GATEWAY_ADMIN_TOKEN, or GATEWAY_ADMIN_TOKEN_FILE to a file that holds it.`
+          : `${listener} refused the token in ${this.tokenName}; set the one that the gateway has.`,
+    };
+  }
+
+  private anotherServer(detail?: string): string {
+    return `${this.url} is not the admin listener; name that with --admin.${detail === undefined ? '' : ` It says: ${detail}`}`;
   }
 
   /**
@@ -90,7 +129,7 @@ export class AdminClient {
 }
 
 /** Reads a view of the admin listener, which has `member`; undefined for the response of another server. */
-export function viewIn<View extends object>(text: string, member: keyof View): View | undefined {
+function viewIn<View extends object>(text: string, member: keyof View): View | undefined {
   try {
     const view: View | null = JSON.parse(text);
     return typeof view?.[member] === 'object' ? view : undefined;
@@ -119,5 +158,5 @@ export async function secretOf(
 /** Returns a client for the admin listener at `url`, with the token from the environment or the settings file. */
 export async function openAdmin(url: string, config?: string): Promise<AdminClient | CommandFault> {
   const read = await secretOf(table.adminToken, config);
-  return 'fault' in read ? read : new AdminClient({ url, token: read.secret });
+  return 'fault' in read ? read : new AdminClient({ url, token: read.secret, tokenName: read.name });
 }

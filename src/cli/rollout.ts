@@ -1,7 +1,6 @@
 import type { State } from '../inspector/api.ts';
 import { causeFilter, type Condition, rateLimitSentence } from '../inspector/conditions.ts';
 import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
-import { errorCode } from '../node/files.ts';
 import { count as number, counted, jsonText, terminalLines } from '../report/text.ts';
 import {
   evidenceSentence,
@@ -11,7 +10,7 @@ import {
 } from '../rollout/rollout-state.ts';
 import { type BodyCheckCount, faultPlaces, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
-import { type AdminClient, openAdmin, refusalIn, viewIn } from './admin-client.ts';
+import { type AdminClient, openAdmin } from './admin-client.ts';
 import { type CommandFault, isFault } from './command-fault.ts';
 import { type Terminal, terminalOf, wrapLines } from './terminal.ts';
 
@@ -32,7 +31,8 @@ export async function carryOutRollout(
   request: RolloutRequest | undefined,
 ): Promise<CommandFault | undefined> {
   const client = await openAdmin(options.admin, options.config);
-  const outcome = isFault(client) ? client : await ask(client, request);
+  const body = request && JSON.stringify(request);
+  const outcome = isFault(client) ? client : await client.view<RolloutView>('/rollout', 'default', body);
   if (isFault(outcome)) return { ...outcome, fault: terminalLines(outcome.fault) };
   if (options.format === 'json') {
     process.stdout.write(`${jsonText(outcome)}\n`);
@@ -45,47 +45,10 @@ export async function carryOutRollout(
 
 /** Asks for the conditions that the page's header shows, except good ones; returns none if the gateway does not respond. */
 async function conditionsFrom(client: AdminClient): Promise<readonly Condition[]> {
-  try {
-    const response = await client.ask('/state');
-    const text = await response.body.text();
-    const { conditions = [] }: Partial<State> = response.statusCode === 200 ? JSON.parse(text) : {};
-    return conditions.filter(({ level }) => level === 'bad' || level === 'note');
-  } catch {
-    // The rollout's state itself is known.
-    return [];
-  }
-}
-
-async function ask(
-  client: AdminClient,
-  request: RolloutRequest | undefined,
-): Promise<RolloutView | CommandFault> {
-  let status: number;
-  let text: string;
-  try {
-    const response = await client.ask(
-      '/rollout',
-      {},
-      request === undefined ? undefined : JSON.stringify(request),
-    );
-    status = response.statusCode;
-    text = await response.body.text();
-  } catch (error) {
-    return {
-      fault: `No response from ${client.url} (${errorCode(error)}); name the admin listener with --admin.`,
-    };
-  }
-  if (status === 200)
-    return (
-      viewIn<RolloutView>(text, 'default') ?? {
-        fault: `${client.url} is not the admin listener; name that with --admin.`,
-      }
-    );
-  if (status === 401) return { fault: client.refusal(status) };
-  const detail = refusalIn(text);
-  if (status === 404 && detail !== undefined)
-    return { fault: `${client.url} is not the admin listener; name that with --admin. It says: ${detail}` };
-  return { fault: detail ?? client.refusal(status), isJunk: true };
+  const state = await client.view<State>('/state', 'conditions');
+  // The rollout's state itself is known.
+  if (isFault(state)) return [];
+  return state.conditions.filter(({ level }) => level === 'bad' || level === 'note');
 }
 
 /** Maximum number of changes to list. */

@@ -1,8 +1,7 @@
 import type { Status } from '../inspector/api.ts';
 import { beyondVerdict } from '../inspector/conditions.ts';
-import { errorCode } from '../node/files.ts';
 import { jsonText, terminalLines } from '../report/text.ts';
-import { openAdmin, viewIn } from './admin-client.ts';
+import { openAdmin } from './admin-client.ts';
 import { type CommandFault, FAILURE, isFault } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
 import { terminalOf, wrapLines } from './terminal.ts';
@@ -16,17 +15,7 @@ export async function printStatus(
 ): Promise<CommandFault | undefined> {
   const client = await openAdmin(options.admin, options.config);
   if (isFault(client)) return client;
-  const status = await client.ask('/status').then(
-    async (response): Promise<Status | CommandFault | undefined> =>
-      response.statusCode === 200
-        ? viewIn<Status>(await response.body.text(), 'verdict')
-        : { fault: client.refusal(response.statusCode) },
-    (error: unknown): CommandFault => ({
-      fault: `No response from ${client.url} (${errorCode(error)}); name the admin listener with --admin.`,
-    }),
-  );
-  if (status === undefined)
-    return { fault: `${client.url} is not the admin listener; name that with --admin.` };
+  const status = await client.view<Status>('/status', 'verdict');
   if (isFault(status)) return { ...status, fault: terminalLines(status.fault) };
   process.stdout.write(
     options.format === 'json'

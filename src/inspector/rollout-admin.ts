@@ -439,7 +439,7 @@ function commandOf(
     const ids = parts.ruleBook().operations.map(({ id }) => id);
     if (!ids.includes(operation))
       return {
-        fault: `The rule book has no operation ${operation}${didYouMean(operation, ids) || `; there are ${ids.join(', ')}`}.`,
+        fault: `The rule book has no operation ${operation}${didYouMean(operation, ids) || `; there are ${ids.join(', ')}.`}`,
       };
   }
   const [hash, ...others] = client === undefined ? [] : hashesOf(parts, client);

@@ -75,10 +75,49 @@ test.each(ASKING.map((args) => [args.join(' '), args] as const))(
     ]);
     expect([refused.code, refused.err]).toEqual([
       2,
-      `The admin listener at ${listener.origin} refused the token in GATEWAY_ADMIN_TOKEN; set the one that the gateway has.\n`,
+      `The admin listener at ${listener.origin} refused the token in GATEWAY_ADMIN_TOKEN_FILE; set the one that the gateway has.\n`,
     ]);
   },
 );
+
+test.each(ASKING.map((args) => [args.join(' '), args] as const))(
+  '%s says that nothing responds, or that another server does, on stderr alone',
+  async (_, args) => {
+    const others = await Promise.all([
+      rawServer((socket) => socket.write(ok('<!doctype html>'))),
+      rawServer((socket) => socket.write(ok('{}'))),
+      rawServer((socket) => socket.write(ok('null'))),
+      rawServer((socket) => {
+        socket.end('HTTP/1.1 404 Not Found\r\ncontent-length: 2\r\n\r\n{}');
+      }),
+    ]);
+    for (const [url, fault] of [
+      ...others.map(({ origin }) => [origin, `${origin} is not the admin listener; name that with --admin.`]),
+      [
+        'http://127.0.0.1:1',
+        'No response from http://127.0.0.1:1 (ECONNREFUSED): start the gateway with serve, or name its admin listener with --admin.',
+      ],
+    ])
+      expect(await commandRun([...args, '--admin', url ?? ''])).toEqual({
+        code: 2,
+        out: '',
+        err: `${fault ?? ''}\n`,
+      });
+  },
+);
+
+test("another server's sentence is repeated, and an address without a scheme is refused", async () => {
+  const sentence = '{"errors":[{"detail":"Only /api/v1 and /api/v2 are served here."}]}';
+  const { origin } = await rawServer((socket) => {
+    socket.end(`HTTP/1.1 404 Not Found\r\ncontent-length: ${sentence.length}\r\n\r\n${sentence}`);
+  });
+  expect((await commandRun(['status', '--admin', origin])).err).toBe(
+    `${origin} is not the admin listener; name that with --admin. It says: Only /api/v1 and /api/v2 are served here.\n`,
+  );
+  expect((await commandRun(['rollout', '--admin', '127.0.0.1:8081'])).err).toMatch(
+    /It must be an address such as http:\/\/127\.0\.0\.1:8081/,
+  );
+});
 
 test('the secret of client hashes is read from a file, and a short one is refused', async () => {
   const hashWith = (environment: Readonly<Record<string, string>>): Promise<CommandRun> =>

@@ -61,11 +61,7 @@ export async function readRecordedRequests(
       return isFault(client) ? client : await readAdminRequests(client, book);
     }
   } catch (error) {
-    // A gateway that does not respond is not an invalid file, whatever the error is.
-    return {
-      ...unreadable(har ?? postman ?? log ?? admin ?? '', error),
-      ...(admin === undefined ? {} : { isJunk: false }),
-    };
+    return unreadable(har ?? postman ?? log ?? '', error);
   }
   return { fault: 'Give one of --har, --postman, --log and --admin.' };
 }
@@ -195,12 +191,11 @@ export async function readAdminRequests(
   let entries = 0;
   let before: number | undefined;
   do {
-    const { statusCode, body } = await client.ask(
+    const page = await client.view<RequestsPage>(
       `/entries/requests?filter=route:v1&limit=500${before === undefined ? '' : `&before=${before}`}`,
+      'requests',
     );
-    const text = await body.text();
-    if (statusCode !== 200) return { fault: client.refusal(statusCode) };
-    const page: RequestsPage = JSON.parse(text);
+    if (isFault(page)) return page;
     for (const { name, request, lacks = 'request' } of page.requests) {
       entries += 1;
       if (request === undefined) {

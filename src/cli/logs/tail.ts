@@ -74,8 +74,7 @@ export async function runTail(
     }
   } catch (error) {
     if (error instanceof AdminRefusal) return { fault: error.message };
-    const fault = unreadable(options.admin ?? file ?? 'stdin', error);
-    return options.admin === undefined ? fault : { ...fault, isJunk: false };
+    return client?.unreachable(error) ?? unreadable(file ?? 'stdin', error);
   }
   if (lines.shown === 0 && lines.entries > 0) stderr.write(nothingFound(filter, names));
   return junk(lines.entries === 0 && lines.others > 0 ? noEntry(file ?? '-', lines.others) : undefined);
@@ -92,17 +91,13 @@ async function namesOf({ names: path, rules, config }: TailOptions): Promise<Nam
   return isFault(book) ? book : clientNames(book.rules.ruleBook, given);
 }
 
-/** The names that a running gateway knows; empty if it does not return them. */
+/** The names that a running gateway knows. */
 async function namesAt(client: AdminClient): Promise<Names | CommandFault> {
-  const response = await client.ask('/clients').catch(() => undefined);
-  if (response?.statusCode === 200) {
-    const { clients }: ClientsView = JSON.parse(await response.body.text());
-    return new Map(
-      clients.flatMap(({ client: hash, name }) => (name === undefined ? [] : [[hash, name] as const])),
-    );
-  }
-  await response?.body.dump();
-  return response?.statusCode === 401 ? { fault: client.refusal(401) } : new Map();
+  const view = await client.view<ClientsView>('/clients', 'clients');
+  if (isFault(view)) return view;
+  return new Map(
+    view.clients.flatMap(({ client: hash, name }) => (name === undefined ? [] : [[hash, name] as const])),
+  );
 }
 
 /** Says that no entry of a log matches, and where to find values that no log contains. */
@@ -158,7 +153,7 @@ async function* streamEntries(client: AdminClient, filter: string): AsyncGenerat
   const kept = await client.ask(`/entries?limit=${limit}&filter=${encodeURIComponent(filter)}`);
   if (kept.statusCode !== 200) {
     await kept.body.dump();
-    throw new AdminRefusal(client.refusal(kept.statusCode));
+    throw new AdminRefusal(client.refusal(kept.statusCode).fault);
   }
   const page: EntriesPage = JSON.parse(await kept.body.text());
   yield* page.entries.toReversed();
@@ -174,7 +169,7 @@ async function* streamEntries(client: AdminClient, filter: string): AsyncGenerat
       });
     if (response !== undefined && response.statusCode !== 200) {
       await response.body.dump();
-      throw new AdminRefusal(client.refusal(response.statusCode));
+      throw new AdminRefusal(client.refusal(response.statusCode).fault);
     }
     isFirst = false;
     for await (const event of eventsOf(response?.body)) {

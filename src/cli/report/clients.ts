@@ -95,20 +95,5 @@ async function ask(
 ): Promise<ClientsView | CommandFault> {
   const client = await openAdmin(admin, config);
   if (isFault(client)) return client;
-  try {
-    const response = await client.ask('/clients', {}, body);
-    const text = await response.body.text();
-    if (response.statusCode === 200) {
-      const view: ClientsView | null = JSON.parse(text);
-      if (view === null || !Array.isArray(view.clients)) throw new Error('it is not an admin listener');
-      return view;
-    }
-    if (response.statusCode === 401) return { fault: client.refusal(401) };
-    const failure: { readonly errors?: readonly { readonly detail?: string }[] } = JSON.parse(text);
-    return { fault: failure.errors?.[0]?.detail ?? client.refusal(response.statusCode), isJunk: true };
-  } catch (error) {
-    return {
-      fault: `The admin listener at ${admin} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
-    };
-  }
+  return client.view<ClientsView>('/clients', 'clients', body);
 }
