@@ -1,3 +1,4 @@
+import { midnightIn } from './kinds/date-format.ts';
 import {
   type Brownout,
   type End,
@@ -104,8 +105,8 @@ class RolloutReader {
 
   private signals(): Signals | undefined {
     const { deprecation, sunset, links = {} } = this.source;
-    const since = timeOf(typeof deprecation === 'object' ? deprecation.since : deprecation);
-    const at = sunsetOf(sunset);
+    const since = this.timeOf(typeof deprecation === 'object' ? deprecation.since : deprecation);
+    const at = this.sunsetOf(sunset);
     if (since !== undefined && at !== undefined && at < since) {
       this.fault(
         ['sunset'],
@@ -127,8 +128,8 @@ class RolloutReader {
     const { newcomers, sunset } = this.source;
     if (newcomers === undefined) return {};
     const { from, answer = 'refuse', except = [], guide } = newcomers;
-    const begin = timeOf(from);
-    const end = sunsetOf(sunset);
+    const begin = this.timeOf(from);
+    const end = this.sunsetOf(sunset);
     if (end !== undefined && begin >= end)
       this.fault(
         ['newcomers', 'from'],
@@ -161,7 +162,7 @@ class RolloutReader {
     whole: Signals | undefined,
     path: SourcePath,
   ): End {
-    const [since, at] = [timeOf(deprecation), sunsetOf(sunset)];
+    const [since, at] = [this.timeOf(deprecation), this.sunsetOf(sunset)];
     const begin = since ?? whole?.since;
     if (at !== undefined && begin !== undefined && at < begin)
       this.fault([...path, 'sunset'], 'sunset is before deprecation; choose a later day (RFC 9745 §4)');
@@ -191,7 +192,7 @@ class RolloutReader {
 
   private brownout(source: NonNullable<RuleBookSource['brownouts']>[number], path: SourcePath): Brownout {
     const { id, from, until, share = 100, status = 410, message } = source;
-    const [begin, end] = [timeOf(from), timeOf(until)];
+    const [begin, end] = [this.timeOf(from), this.timeOf(until)];
     if (begin !== undefined && end !== undefined && end <= begin) {
       this.fault([...path, 'until'], `brownout "${id}" ends before it begins; write a later time`);
     }
@@ -265,6 +266,20 @@ class RolloutReader {
     if (!this.ids.has(id)) this.fault(path, `operation "${id}" ${unknownOperation(id, this.ids)}`, blame);
   }
 
+  /** The schema has already checked the time. A day begins at midnight in the zone of the rule book. */
+  private timeOf<Text extends string | undefined>(
+    text: Text,
+  ): number | (Text extends string ? never : undefined);
+  private timeOf(text: string | undefined): number | undefined {
+    if (text === undefined) return undefined;
+    const time = readInstant(text) ?? 0;
+    return text.includes('T') ? time : midnightIn(this.source.zone ?? 'UTC', time);
+  }
+
+  private sunsetOf(sunset: EndSource['sunset']): number | undefined {
+    return this.timeOf(typeof sunset === 'object' ? sunset.at : sunset);
+  }
+
   private fault(path: SourcePath, message: string, blame?: 'key'): void {
     this.faults.push({ path, blame, message });
   }
@@ -292,16 +307,4 @@ function shieldOf({ requests, per, wait, queue }: NonNullable<RuleBookSource['sh
     wait: readDuration(wait ?? '') ?? 5000,
     queue: queue ?? 100,
   };
-}
-
-/** The schema has already checked the time. */
-function timeOf<Text extends string | undefined>(
-  text: Text,
-): number | (Text extends string ? never : undefined);
-function timeOf(text: string | undefined): number | undefined {
-  return text === undefined ? undefined : (readInstant(text) ?? 0);
-}
-
-function sunsetOf(sunset: EndSource['sunset']): number | undefined {
-  return timeOf(typeof sunset === 'object' ? sunset.at : sunset);
 }

@@ -132,7 +132,7 @@ export function ownEnd(ends: Ends[keyof Ends], id: string): End | undefined {
   return Object.hasOwn(ends, id) ? ends[id] : undefined;
 }
 
-/** Reads a day or a time (RFC 3339) as milliseconds since 1970; a day starts at midnight UTC. Undefined for anything else. */
+/** Reads a day or a time (RFC 3339) as milliseconds since 1970; a day is read as midnight UTC. Undefined for anything else. */
 export function readInstant(text: string): number | undefined {
   const match = /^(\d{4}-\d{2}-\d{2})(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2}))?$/.exec(
     text,

@@ -933,7 +933,7 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
     ),
     zone: optional(
       z.string().refine(isZoneName, 'is not a time zone; write a name such as Australia/Sydney or UTC'),
-      "The time zone in which plan counts hours and shows times, as a name such as Australia/Sydney; the machine's when absent.",
+      "The time zone in which days begin and plan counts hours, as a name such as Australia/Sydney. When absent, days begin at midnight UTC, and plan takes the machine's.",
     ),
     ...rolloutSource,
   }).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');

@@ -57,6 +57,20 @@ describe('its meaning', () => {
       { newcomers: { from: Date.UTC(2027, 0, 1), answer: 'refuse', except: [ACME] } },
     ],
     [
+      // Summer and winter time in one book; a time with an offset keeps it.
+      'zone: Europe/Amsterdam\ndeprecation: 2026-07-01\nsunset: { at: 2027-03-03, after: gone }\nnewcomers: { from: 2026-12-01 }\nbrownouts: [{ id: b, from: 2027-02-01, until: 2027-02-01T12:00:00Z }]',
+      {
+        signals: {
+          since: Date.UTC(2026, 5, 30, 22),
+          attributes: true,
+          sunset: Date.UTC(2027, 2, 2, 23),
+          links: [],
+        },
+        newcomers: { from: Date.UTC(2026, 10, 30, 23), answer: 'refuse', except: [] },
+        brownouts: [{ id: 'b', from: Date.UTC(2027, 0, 31, 23), until: Date.UTC(2027, 1, 1, 12) }],
+      },
+    ],
+    [
       'newcomers: { from: 2027-01-01, answer: warn, guide: "https://x.test/" }',
       { newcomers: { answer: 'warn', except: [], guide: 'https://x.test/' } },
     ],

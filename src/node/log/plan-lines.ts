@@ -1,4 +1,4 @@
-import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair, visit } from 'yaml';
 import type { PlanLines } from '../../inspector/api.ts';
 import { lineAfter, lineDiff } from '../../report/line-diff.ts';
 import { DEFAULT_LEAD_DAYS, type Plan, PLAN_PREFIX } from '../../report/plan/plan.ts';
@@ -35,8 +35,9 @@ export function withPlan(text: string, plan: Plan): string | undefined {
     contents.items.find(({ key: name }) => isScalar(name) && name.value === key);
   const zone = new Zone(plan.zone);
   const inZone = (at: number): string => ` # ${zone.text(at)} ${plan.zone}`;
-  // A gateway elsewhere would otherwise count days by the clock of its own machine.
-  if (find('zone') === undefined && plan.zone !== 'UTC') added.push(`zone: ${plan.zone}\n`);
+  // A gateway elsewhere would otherwise count days by the clock of its own machine. It would move days that the book has without one.
+  if (find('zone') === undefined && plan.zone !== 'UTC' && !hasDay(document))
+    added.push(`zone: ${plan.zone}\n`);
   if (find('deprecation') === undefined)
     added.push(`deprecation: ${timeText(plan.deprecation)}${inZone(plan.deprecation)}\n`);
   const lead = plan.leadDays === DEFAULT_LEAD_DAYS ? '' : `, lead: ${plan.leadDays}`;
@@ -103,6 +104,21 @@ export function withPlan(text: string, plan: Plan): string | undefined {
     }
   }
   return finished(ended, edits, added);
+}
+
+/** The keys of a rule book whose values are days or times. */
+const DATE_KEYS: ReadonlySet<string> = new Set(['deprecation', 'since', 'sunset', 'at', 'from', 'until']);
+
+/** Whether a day without a time stands in a rule book: without `zone`, it begins at midnight UTC. */
+function hasDay(document: Document): boolean {
+  let found = false;
+  visit(document, {
+    Pair: (_, { key, value }) => {
+      const isDate = isScalar(key) && isScalar(value) && DATE_KEYS.has(String(key.value));
+      found ||= isDate && /^\d{4}-\d\d-\d\d$/.test(String(value.value));
+    },
+  });
+  return found;
 }
 
 interface TextEdit {

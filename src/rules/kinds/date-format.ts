@@ -290,6 +290,11 @@ function instantOf(local: number, zone: string, isDay: boolean): number | undefi
   return isDay ? local - before : undefined;
 }
 
+/** The beginning in a zone of the day whose beginning in UTC is given; both in milliseconds since 1970. */
+export function midnightIn(zone: string, day: number): number {
+  return (instantOf(day / 1000, zone, true) ?? 0) * 1000;
+}
+
 /** Seconds by which the local time is ahead of UTC. */
 function offsetAt(seconds: number, zone: string): number {
   if (zone === 'UTC') return 0;

@@ -111,6 +111,11 @@ zone: Australia/Sydney
     expect(await written(`${SHIPPED}\n${before}\nlinks: {}\n`)).toContain(`${after}\nlinks: {}\n`);
   });
 
+  test('names no zone in a book with a day, which would begin at another time in that zone', async () => {
+    expect(await written(`${SHIPPED}\nnewcomers: { from: 2027-01-01 }\n`)).not.toContain('zone:');
+    expect(await written(`${SHIPPED}\nnewcomers: { from: '2027-01-01T00:00:00Z' }\n`)).toContain('\nzone: ');
+  });
+
   test('keeps the line ends and the byte order mark of the file', async () => {
     const inWindows = (text: string): string => `\uFEFF${text.replaceAll('\n', '\r\n')}`;
     expect(await written(inWindows(SHIPPED))).toBe(inWindows(await written(SHIPPED)));
