@@ -30,7 +30,7 @@ export interface Timeline {
   readonly now: string;
   /** By time. */
   readonly marks: readonly TimelineMark[];
-  /** Sentences about dates that differ between rule book and plan. */
+  /** Sentences about dates of the rule book that a plan would not choose. */
   readonly differences: readonly string[];
   /** The reason why nothing is proposed; absent if there is a proposal. */
   readonly noProposal?: string;
@@ -42,6 +42,8 @@ export interface EndProposal {
   readonly sunset: string;
   /** Why the sunset is not earlier, as a part of a sentence. */
   readonly sunsetBecause: string;
+  /** That the sunset of the rule book leaves less than the lead time, in a sentence. */
+  readonly shortfall?: string;
   readonly brownouts: readonly {
     readonly id: string;
     readonly from: string;
@@ -171,18 +173,10 @@ function proposedMarks({ now, rollout, proposal }: TimelineFacts): readonly Time
   ];
 }
 
-/** Sentences about declared dates that differ from those of the plan; a date that is over is not compared. */
+/** Says that the declared sunset leaves less than the lead time; one that is over is not compared. */
 function differencesOf({ now, rollout, proposal }: TimelineFacts): readonly string[] {
-  if (proposal === undefined) return [];
-  return (['deprecation', 'sunset'] as const).flatMap((kind) => {
-    const declared = rollout?.[kind];
-    if (declared === undefined || Date.parse(declared) <= now || isSameTime(proposal[kind], declared))
-      return [];
-    const why = kind === 'sunset' ? `, ${proposal.sunsetBecause}` : '';
-    return [
-      `The rule book declares the ${kind} at ${declared}; the plan from the log proposes ${proposal[kind]}${why}.`,
-    ];
-  });
+  if (proposal === undefined || Date.parse(rollout?.sunset ?? '') <= now) return [];
+  return proposal.shortfall === undefined ? [] : [proposal.shortfall];
 }
 
 function isSameTime(one: string, other: string | undefined): boolean {

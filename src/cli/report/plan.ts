@@ -1,7 +1,15 @@
 import { stdout } from 'node:process';
 import { PlanTally } from '../../report/plan/activity.ts';
 import { avoidedDays } from '../../report/plan/avoided-days.ts';
-import { DEFAULT_LEAD_DAYS, endWarnings, makePlan, type Plan, PLAN_PREFIX } from '../../report/plan/plan.ts';
+import {
+  DEFAULT_LEAD_DAYS,
+  endWarnings,
+  makePlan,
+  noPlanSentence,
+  type Plan,
+  PLAN_PREFIX,
+  type PlanOptions,
+} from '../../report/plan/plan.ts';
 import { withPlan } from '../../node/log/plan-lines.ts';
 import {
   planJson,
@@ -82,7 +90,7 @@ export async function runPlan(
   const read = await readLogs(given, counts, now, opened.given);
   if ('fault' in read) return read;
   const { names, book } = into === undefined ? bookOfLogs(opened, read) : opened;
-  const plan = makePlan(counts, {
+  const choices: PlanOptions = {
     now: Date.parse(now),
     leadDays: options.lead ?? book?.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
     goneAfterDays: options.goneAfter,
@@ -90,14 +98,12 @@ export async function runPlan(
     rollout: book?.rollout,
     gaps: read.gaps,
     avoid: avoided,
-  });
+  };
+  const plan = makePlan(counts, choices);
   if (plan === undefined) {
     process.exitCode = FAILURE;
-    return write(
-      options.format,
-      `There is nothing to plan: in the last ${counted(options.goneAfter, 'day')} of these logs no client for which V1 ends sent a request with an API key.\n`,
-      { plan: null },
-    );
+    const why = noPlanSentence(choices, zone);
+    return write(options.format, `${why}\n`, { plan: null, why });
   }
   const shown = (): string =>
     options.format === 'md' ? planMarkdown(plan) : planTerminal(plan, terminalOf(stdout));

@@ -6,7 +6,13 @@ import { faultOfLogs, noEntry } from '../../report/log-gaps.ts';
 import { PlanTally } from '../../report/plan/activity.ts';
 import { failureBody } from '../../inspector/routes/responses.ts';
 import { avoidedDays } from '../../report/plan/avoided-days.ts';
-import { DEFAULT_LEAD_DAYS, makePlan, type Plan, type PlannedClient } from '../../report/plan/plan.ts';
+import {
+  DEFAULT_LEAD_DAYS,
+  makePlan,
+  noPlanSentence,
+  type Plan,
+  type PlannedClient,
+} from '../../report/plan/plan.ts';
 import { planFigures, planParts } from '../../report/plan/plan-text.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
@@ -17,11 +23,12 @@ import { planLines } from './plan-lines.ts';
 /** Newest bytes of a log to read, and rows to show. */
 const LIMITS: PlanLimits = { bytes: LOG_BYTES, rows: 500 };
 
-function proposalOf({ deprecation, sunset, sunsetBecause, brownouts }: Plan): EndProposal {
+function proposalOf({ deprecation, sunset, sunsetBecause, shortfall, brownouts }: Plan): EndProposal {
   return {
     deprecation: new Date(deprecation).toISOString(),
     sunset: new Date(sunset).toISOString(),
     sunsetBecause,
+    ...(shortfall === undefined ? {} : { shortfall }),
     brownouts: brownouts.map(({ id, from, until, reaches }) => ({
       id,
       from: new Date(from).toISOString(),
@@ -70,6 +77,7 @@ export async function planOfLog(
     logFile,
     exchanges: entries,
     made: [
+      ...(plan === undefined && since !== undefined ? [noPlanSentence(options, zone)] : []),
       since === undefined
         ? (fault ?? noEntry(logFile, 0))
         : `Made from ${counted(entries, 'exchange')} in ${logFile}, since ${zone.text(Date.parse(since))}.`,

@@ -42,6 +42,7 @@ export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly
       sentences: [
         ...(caveat === undefined ? [] : [caveat]),
         `Deprecation: ${zone.text(plan.deprecation)}. Sunset: ${zone.text(plan.sunset)}, ${plan.sunsetBecause}. All times are those of ${plan.zone}.`,
+        ...(plan.shortfall === undefined ? [] : [plan.shortfall]),
         ...reachSentences(plan),
       ],
       table: { head: ['when', 'what'], rows: datesOf(plan, zone) },
@@ -186,7 +187,7 @@ export function sunsetText({ gone, clients, spared }: Pick<Plan, 'gone' | 'clien
   const named = namedIn([...clients, ...spared]);
   const who = gone.clients === undefined ? '' : ` of ${named(gone.clients)}`;
   const but = gone.except === undefined ? '' : `, except those of ${named(gone.except)}`;
-  return `V1 ends (after: gone): V1 requests${who} get 410${but}.`;
+  return `V1 ends (after: gone): V1 requests${who} get 410${but}. Write after: serve to announce the date only.`;
 }
 
 /** Lists clients by the names that they have in a plan. */

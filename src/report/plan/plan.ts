@@ -134,6 +134,8 @@ export interface Plan {
   readonly sunset: number;
   /** Why the sunset is not earlier. */
   readonly sunsetBecause: string;
+  /** That the sunset of the rule book is nearer to the deprecation than the lead time, in a sentence; absent where the time suffices. */
+  readonly shortfall?: string;
   /** The requests that get 410 from the sunset on; absent if the rule book's sunset only announces the end. */
   readonly gone?: Scope;
   readonly announcements: readonly Announcement[];
@@ -152,15 +154,16 @@ export interface Plan {
   readonly unknown: readonly string[];
 }
 
-/** Makes the plan from the counts of a log; undefined when no client with a key still uses V1. */
+/** Makes the plan from the counts of a log; undefined when V1 has ended, or no client with a key still uses it. */
 export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefined {
   const { now, leadDays, rollout, names } = options;
+  if ((rollout?.signals?.sunset ?? Infinity) <= now) return undefined;
   const { zone } = tally;
   const groups = groupsOf(tally, options);
   const { clients } = groups;
   if (clients.length === 0) return undefined;
-  const deprecation = rollout?.signals?.since ?? nextWorkday(zone, options);
-  const { sunset, because } = sunsetOf(deprecation, zone, options);
+  const deprecation = deprecationOf(zone, options);
+  const { sunset, because, shortfall } = sunsetOf(deprecation, zone, options);
   const weeks = new LastWeeks(tally, options.gaps);
   const days = daysOfRounds(Math.max(deprecation, now), sunset, zone, options);
   const chosen = chooseBrownouts(clients, weeks, days, zone);
@@ -173,6 +176,7 @@ export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefin
     deprecation,
     sunset,
     sunsetBecause: because,
+    ...(shortfall === undefined ? {} : { shortfall }),
     ...goneOf(rollout),
     announcements: announcements(Math.max(deprecation, now), sunset, brownouts),
     brownouts,
@@ -222,25 +226,54 @@ function nextWorkday(zone: Zone, { now, avoid }: PlanOptions): number {
   return zone.utcFrom(day * DAY_MS);
 }
 
-/** The first midnight of a Tuesday, Wednesday or Thursday that is late enough, or the rule book's sunset if that is later. */
+/** The deprecation of the rule book, or the next working day; now, if the rule book's sunset is before that. */
+function deprecationOf(zone: Zone, options: PlanOptions): number {
+  const { since, sunset = Infinity } = options.rollout?.signals ?? {};
+  const workday = nextWorkday(zone, options);
+  return since ?? (workday < sunset ? workday : options.now - (options.now % 60_000));
+}
+
+/** The sunset of the rule book, on which clients rely, or the first midnight of a Tuesday, Wednesday or Thursday that is late enough. */
 function sunsetOf(
   deprecation: number,
   zone: Zone,
   { now, leadDays, avoid, rollout }: PlanOptions,
-): { readonly sunset: number; readonly because: string } {
-  const first = dayOf(Math.max(deprecation, now) + leadDays * DAY_MS, zone) + 1;
+): { readonly sunset: number; readonly because: string; readonly shortfall?: string } {
+  const begin = Math.max(deprecation, now);
+  const first = dayOf(begin + leadDays * DAY_MS, zone) + 1;
   const days = Array.from({ length: SUNSET_DAYS }, (_, later) => first + later).filter((day) => !avoid(day));
   const day = days.find((one) => weekdayOf(one) >= 1 && weekdayOf(one) <= 3) ?? days[0] ?? first;
   const earliest = zone.utcFrom(day * DAY_MS);
-  const declared = rollout?.signals?.sunset;
-  // Clients that know the day rely on it.
-  if (declared !== undefined && declared > earliest)
+  const since = deprecation < now ? 'from now' : 'after the deprecation';
+  const declared = rollout?.signals?.sunset ?? earliest;
+  if (declared === earliest)
+    return { sunset: earliest, because: `at least ${counted(leadDays, 'day')} ${since}` };
+  const left = `${lengthWords(declared - deprecation)} after the deprecation`;
+  const because = `the time that the rule book declares, ${left}`;
+  if (declared < deprecation + leadDays * DAY_MS)
     return {
       sunset: declared,
-      because: `the day that the rule book declares; it could be ${zone.text(earliest)}`,
+      because,
+      shortfall: `The time until the declared sunset does not suffice: ${zone.text(declared)} is ${left}, the lead time is ${counted(leadDays, 'day')}, and the first fitting day is ${zone.text(earliest)}.`,
     };
-  const since = deprecation < now ? 'from now' : 'after the deprecation';
-  return { sunset: earliest, because: `at least ${counted(leadDays, 'day')} ${since}` };
+  return {
+    sunset: declared,
+    because: earliest < declared ? `${because}; it could be ${zone.text(earliest)}` : because,
+  };
+}
+
+/** Says why `makePlan` makes no plan: by the rule book V1 has ended, or no client with a key still uses it. */
+export function noPlanSentence(
+  { rollout, now, goneAfterDays }: Pick<PlanOptions, 'rollout' | 'now' | 'goneAfterDays'>,
+  zone: Zone,
+): string {
+  const { signals: { sunset } = {}, gone } = rollout ?? {};
+  if (sunset === undefined || sunset > now)
+    return `There is nothing to plan: in the last ${counted(goneAfterDays, 'day')} of the log no client for which V1 ends sent a request with an API key.`;
+  const time = `${zone.text(sunset)} (${zone.name})`;
+  return gone === undefined
+    ? `There is nothing to plan: the sunset that the rule book announces, ${time}, is over, and V1 is still served (after: serve). Write after: gone to end V1, or another time.`
+    : `There is nothing to plan: V1 ended on ${time}, as the rule book declares (after: gone).`;
 }
 
 /** A sunset that the rule book declares stays what it is, an end or an announcement; a new one ends V1. */
@@ -459,7 +492,7 @@ function announcements(
     },
     { at: sunset - 7 * DAY_MS, text: 'Call the owners of the clients that still use V1.' },
   ];
-  return all.filter(({ at }) => at >= start).sort((one, other) => one.at - other.at);
+  return all.filter(({ at }) => at >= start && at < sunset).sort((one, other) => one.at - other.at);
 }
 
 function endingsIn(

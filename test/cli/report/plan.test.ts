@@ -242,7 +242,7 @@ test('--into without a file writes into the rule book of --rules, with the zone 
 
 const A = "'aaaaaaaaaaaaaaaa'";
 describe('what plan prints of the sunset is what --into writes', () => {
-  const END = 'V1 ends (after: gone): V1 requests get 410.';
+  const END = 'V1 ends (after: gone): V1 requests get 410. Write after: serve to announce the date only.';
   const NO_END = 'The announced date of the end (after: serve): V1 requests are served as before.';
   test.each<[string, string, string, boolean, ...string[]]>([
     ['no sunset', '', END, true],

@@ -529,17 +529,17 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   await session.send('Emulation.setTimezoneOverride', { timezoneId: 'Australia/Brisbane' });
   await page.goto(`${gateway.adminOrigin}/?view=clients`);
   await page
-    .getByText(/^V1 ends on 30 Jun 2099 10:00 GMT\+10, .*: V1 requests get 410 from then on\.$/)
+    .getByText(/^V1 ends on 30 Jun 2099 00:00 GMT\+10, .*: V1 requests get 410 from then on\.$/)
     .waitFor();
-  await page.getByText(/^Brownout first is to come: 100 % get 410, from 1 Jan 2099 11:00 GMT\+11/).waitFor();
+  await page.getByText(/^Brownout first is to come: 100 % get 410, from 1 Jan 2099 00:00 GMT\+11/).waitFor();
   // The picture says the same in few words, each date on a line of its own.
   const dates = page.locator('.timeline li');
   await dates.filter({ hasText: 'Sunset of heartbeat' }).waitFor();
   expect(await dates.filter({ hasText: /^Brownout first/ }).innerText()).toMatch(
-    /1 Jan 2099 11:00 GMT\+11, 100 %, to come$/,
+    /1 Jan 2099 00:00 GMT\+11, 100 %, to come$/,
   );
   expect(await dates.filter({ hasText: /^Sunset of heartbeat/ }).innerText()).toMatch(
-    /1 Jan 2098 11:00 GMT\+11$/,
+    /1 Jan 2098 00:00 GMT\+11$/,
   );
   expect(await dates.filter({ hasText: /^Last V1 request/ }).innerText()).toMatch(/\d+ clients/);
   // The days of the axis begin when the reader's do.
@@ -581,7 +581,7 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   await page.locator('summary', { hasText: 'Hours of the week' }).click();
   await hours.waitFor();
   // It is said once.
-  await page.getByText(/^Operation heartbeat ends on 1 Jan 2098 11:00 GMT\+11/).waitFor();
+  await page.getByText(/^Operation heartbeat ends on 1 Jan 2098 00:00 GMT\+11/).waitFor();
   expect(await barriers(page)).toEqual([]);
   // The reader's choice of a zone counts the same log by another clock.
   await page.getByLabel('Time zone of the plan').selectOption('America/New_York');

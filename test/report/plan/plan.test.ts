@@ -2,7 +2,13 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { LogGap } from '../../../src/report/log-gaps.ts';
 import { PlanTally } from '../../../src/report/plan/activity.ts';
-import { endWarnings, makePlan, type Plan, type PlanOptions } from '../../../src/report/plan/plan.ts';
+import {
+  endWarnings,
+  makePlan,
+  noPlanSentence,
+  type Plan,
+  type PlanOptions,
+} from '../../../src/report/plan/plan.ts';
 import { planParts } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
@@ -312,7 +318,7 @@ test('if no day is left there is no brownout, but the plan still describes the c
   );
 });
 
-test('dates of the rule book: a later sunset stays, and a plan does not begin from one that is over', () => {
+test('dates of the rule book: its sunset stays, nothing is planned after it, and a plan does not begin from one that is over', () => {
   const entries = [...LOG, ...at(A, TUESDAYS), ...at(B, TUESDAYS)];
   const with_ = (since: number, sunset?: number): Plan =>
     planned(entries, {
@@ -324,16 +330,51 @@ test('dates of the rule book: a later sunset stays, and a plan does not begin fr
     });
   const late = with_(NOW - 30 * DAY, NOW + 200 * DAY);
   expect(late.sunset).toBe(NOW + 200 * DAY);
-  expect(late.sunsetBecause).toBe('the day that the rule book declares; it could be Wed 24 Feb 2027 00:00');
+  expect(late.sunsetBecause).toBe(
+    'the time that the rule book declares, 230 days after the deprecation; it could be Wed 24 Feb 2027 00:00',
+  );
+  expect(late.shortfall).toBeUndefined();
   const soon = with_(NOW - 30 * DAY, NOW + 20 * DAY);
-  expect(soon.sunset).toBe(Date.parse('2027-02-24T00:00:00Z'));
-  expect(soon.sunsetBecause).toBe('at least 90 days from now');
+  expect(soon.sunset).toBe(NOW + 20 * DAY);
+  expect(soon.sunsetBecause).toBe('the time that the rule book declares, 50 days after the deprecation');
+  expect(soon.shortfall).toBe(
+    'The time until the declared sunset does not suffice: Tue 15 Dec 2026 00:00 is 50 days after the deprecation, the lead time is 90 days, and the first fitting day is Wed 24 Feb 2027 00:00.',
+  );
+  expect(planParts(soon)[0]?.sentences).toContain(soon.shortfall);
+  expect(soon.brownouts.length).toBeGreaterThan(0);
   expect(with_(NOW + DAY).sunsetBecause).toBe('at least 90 days after the deprecation');
-  for (const { at: time } of soon.announcements) expect(time).toBeGreaterThanOrEqual(NOW);
+  // A plan that is under way keeps its lead time, which began with the deprecation.
+  expect(with_(NOW - 80 * DAY, NOW + 20 * DAY).shortfall).toBeUndefined();
+  // Less than a working day before the sunset, V1 is deprecated from now on.
+  const now = planned(entries, {
+    rollout: { ...NONE, signals: { attributes: true, links: [], sunset: NOW + DAY / 2 } },
+  });
+  expect([now.deprecation, now.sunset]).toEqual([NOW, NOW + DAY / 2]);
+  for (const plan of [late, soon, now]) {
+    for (const { until } of plan.brownouts) expect(until).toBeLessThan(plan.sunset);
+    for (const { at: time } of plan.announcements) {
+      expect(time).toBeGreaterThanOrEqual(NOW);
+      expect(time).toBeLessThan(plan.sunset);
+    }
+  }
   // Whom the sunset spares, the plan does.
   expect(soon.clients.map(({ client }) => client).sort()).toEqual([B, Z]);
   expect(soon.unknown).toContain(`The sunset of the rule book spares 1 client, so the plan does: ${A}.`);
   for (const { except } of soon.brownouts) expect(except).toEqual([A]);
+});
+
+test.each([
+  ['gone', {}, 'V1 ended on Tue 24 Nov 2026 00:00 (UTC), as the rule book declares (after: gone).'],
+  [
+    'serve',
+    undefined,
+    'the sunset that the rule book announces, Tue 24 Nov 2026 00:00 (UTC), is over, and V1 is still served (after: serve). Write after: gone to end V1, or another time.',
+  ],
+])('after a sunset with after: %s there is no plan', (_, gone, why) => {
+  const signals = { attributes: true, links: [], sunset: NOW - DAY };
+  const options = optionsAt(NOW, { rollout: { ...NONE, signals, ...(gone && { gone }) } });
+  expect(makePlan(tallied(UTC, [...LOG, ...at(A, TUESDAYS)]), options)).toBeUndefined();
+  expect(noPlanSentence(options, UTC)).toBe(`There is nothing to plan: ${why}`);
 });
 
 test('without clients, with only requests without a key, or with only silent clients, there is no plan', () => {

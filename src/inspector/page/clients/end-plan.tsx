@@ -170,7 +170,7 @@ export function EndPlanCards({ plan, isDeclared, announce }: EndPlanProps): VNod
 }
 
 function planOf(plan: EndPlan, isDeclared: boolean, announce: Announce): VNode {
-  const { made, logFile, parts, figures = [], caveat } = plan;
+  const { made, parts, figures = [], caveat } = plan;
   const [dates] = parts;
   return (
     <>
@@ -188,11 +188,6 @@ function planOf(plan: EndPlan, isDeclared: boolean, announce: Announce): VNode {
       {declaration(plan, isDeclared, announce)}
       <SentenceList
         sentences={[
-          ...(dates === undefined && logFile !== undefined
-            ? [
-                'There is nothing to plan: at the end of this log no client for which V1 ends sends requests with an API key.',
-              ]
-            : []),
           ...made,
           ...(IS_ZONE_KNOWN ? [] : ['This browser names no time zone, so times of the plan are in UTC.']),
         ]}
