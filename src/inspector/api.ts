@@ -13,7 +13,7 @@
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
  * | `GET /errors` | `filter` | `ErrorGroups` |
  * | `GET /problems` | `filter` | `ProblemsView`: failed requests in groups |
- * | `GET /overview` | | `Overview` |
+ * | `GET /overview` | `by` as for `/series` | `Overview`, all of one moment |
  * | `GET /state` | | `State` |
  * | `GET /status` | | `Status`: the overall state in a sentence, and the conditions behind it |
  * | `GET /history` | | `HistoryView`, the last hour by minute |
@@ -48,10 +48,12 @@ import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
-import type { SeriesPoint, SeriesStep } from '../rewrite-log/traffic-series.ts';
-import type { ChangeRecord, ReplicaView } from '../rollout/rollout-tally.ts';
+import type { SentCounts, SeriesPoint, SeriesStep } from '../rewrite-log/traffic-series.ts';
+import type { ChangeRecord, ReplicaView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
+import type { ReportDay } from '../report/report.ts';
+import type { ProblemsView } from './problems.ts';
 import type { EndProposal } from './timeline.ts';
 import type { Condition, ConditionLevel, Place, Verdict as StateVerdict } from './conditions.ts';
 
@@ -133,15 +135,20 @@ export interface ErrorGroup {
   readonly lastSeen: string;
 }
 
-/** The first view of the page: the state in a sentence, and items that an operator may have to act on. */
+/** The first view of the page, whole and counted at one moment, so that its numbers agree. */
 export interface Overview {
-  readonly verdict: StateVerdict;
-  /** Outcomes of the requests since the start. */
-  readonly state: string;
+  readonly state: State;
   /** The gateway or replicas that counted the requests, and the start of the count. */
   readonly whose: string;
-  /** Worst first. */
+  /** What an operator may have to act on, worst first. */
   readonly items: readonly OverviewItem[];
+  readonly problems: ProblemsView;
+  /** Absent if the rollout cannot be read. */
+  readonly rollout?: RolloutView;
+  readonly series: SeriesView;
+  /** V1's clients by day; with `isKeyless`, requests without a key are missing from them. */
+  readonly days: readonly ReportDay[];
+  readonly isKeyless?: true;
 }
 
 /** One fact, and where the page shows more. */
@@ -189,6 +196,10 @@ export interface State {
   readonly verdict: StateVerdict;
   /** What became of the requests since the start, counted when the verdict was made. */
   readonly counts: string;
+  /** V1's path prefix, `/` at the root. */
+  readonly v1Path: string;
+  /** Where V1 clients' requests went in the last minutes. */
+  readonly sent: SentCounts;
   /** The dates of V1's end in the rule book, and its brownouts' begins and ends (RFC 3339), and its `zone`; absent without either. */
   readonly end?: { readonly zone?: string; readonly times?: readonly string[] };
   /** The rule book that was refused last, until a valid one is read; until then, the previous one stays in force. */

@@ -9,7 +9,7 @@ import { wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
-import type { Place, Verdict } from './conditions.ts';
+import type { Place } from './conditions.ts';
 import { callsAfterEnd, endSentences, hasEnded } from './end-of-v1.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
@@ -25,7 +25,6 @@ export interface OverviewFacts {
   readonly now: number;
   /** Address of the gateway. */
   readonly origin: string;
-  readonly verdict: Verdict;
   /** The errors of the kept entries, for those of dry runs. */
   readonly errors: ErrorGroups;
   readonly report: Report;
@@ -54,8 +53,8 @@ const UNFIT = 'op:- route:v1';
 
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 
-/** The overall state in sentences, worst first, without the conditions and the problems. */
-export function overviewOf(facts: OverviewFacts): Overview {
+/** What is to know beside the verdict, its conditions and the problems, worst first. */
+export function overviewOf(facts: OverviewFacts): Pick<Overview, 'whose' | 'items'> {
   const { rollout, now } = facts;
   // After the end of V1 nothing is left to migrate.
   const ofMigration =
@@ -72,8 +71,6 @@ export function overviewOf(facts: OverviewFacts): Overview {
         ];
   const items = [...responseItems(facts), ...ofMigration, ruleBookItem(facts)];
   return {
-    verdict: facts.verdict,
-    state: stateSentence(facts),
     whose: whoseWords(facts),
     items: items.toSorted((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level)),
   };
@@ -102,26 +99,29 @@ export function stateSentence({ sums, origin }: Pick<OverviewFacts, 'sums' | 'or
       [onPurpose, 'on purpose'],
     ] as const
   ).filter(([times]) => times > 0);
-  const toNeither = all - migrated - onV1 - passed - outside;
-  const sent = [
-    `${count(migrated)} migrated`,
-    ...(onV1 > 0 ? [`${count(onV1)} sent to V1`] : []),
-    ...(passed > 0 ? [`${count(passed)} of V2 clients`] : []),
-    ...(outside > 0 ? [`${count(outside)} under neither prefix`] : []),
-    ...(toNeither > 0 ? [`${count(toNeither)} sent to neither service`] : []),
-  ];
-  // These requests are also counted in `sent`; one that failed does not count as refused.
-  const refusals = refusedByV2 + refusedByV1 + refusedByGateway + onPurpose;
-  const others = failed === 0 ? '' : refusals === 1 ? ' other' : ' others';
-  const by = refused.map(([times, who]) => `${count(times)} ${who}`).join(', ');
-  const whose = refused.length === 1 ? ` ${refused[0]?.[1]}` : `: ${by}`;
-  const ended = [
-    failed > 0 ? `${count(failed)} failed` : 'none failed',
-    ...(refusals === 0
-      ? []
-      : [`${count(refusals)}${others} ${refusals === 1 ? 'was' : 'were'} refused${whose}`]),
-  ];
-  return `${counted(all, 'request')}: ${sent.join(', ')}; of all these, ${ended.join(', and ')}.`;
+  const unsent = all - migrated - onV1 - passed - outside;
+  const sent = (
+    [
+      [migrated, 'sent to V2'],
+      [onV1, 'sent to V1'],
+      [unsent, 'sent to neither'],
+      [passed, "of V2's own clients"],
+      [outside, 'under neither prefix'],
+    ] as const
+  ).filter(([times]) => times > 0);
+  // Each request counts once: one that failed was not refused.
+  const refusals = refused.reduce((sum, [times]) => sum + times, 0);
+  const [whose = ''] = refused.length === 1 ? refused.map(([, who]) => ` ${who}`) : [];
+  const by = refused.length === 1 ? '' : `: ${listedCounts(refused)}`;
+  const refusedWords =
+    refusals === 0
+      ? ''
+      : ` ${count(refusals)}${failed === 0 ? '' : refusals === 1 ? ' other' : ' others'} ${refusals === 1 ? 'was' : 'were'} refused${whose}${whose === ' on purpose' ? '' : ', which is no failure'}${by}.`;
+  return `${counted(all, 'request')}: ${listedCounts(sent)}. ${failed === 0 ? 'None' : count(failed)} failed.${refusedWords}`;
+}
+
+function listedCounts(counts: readonly (readonly [times: number, words: string])[]): string {
+  return counts.map(([times, words]) => `${count(times)} ${words}`).join(', ');
 }
 
 function whoseWords({ startedAt, replicas = 1, rollout, report: { coverage } }: OverviewFacts): string {

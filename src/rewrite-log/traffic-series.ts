@@ -1,5 +1,5 @@
 import type { Answer } from './answers.ts';
-import { type Entry, isOfV1, statusFrom } from './entry.ts';
+import { type Entry, isOfV1, sentTo, statusFrom } from './entry.ts';
 import { DurationSteps } from './history.ts';
 
 /** Widths of the points of a series. */
@@ -27,12 +27,25 @@ export interface SeriesPoint {
   readonly v2Latency?: Latency;
 }
 
+/** Requests of V1 clients since a minute, or since the first count, by the service that got them. */
+export interface SentCounts {
+  /** RFC 3339. */
+  readonly since: string;
+  readonly v1: number;
+  readonly v2: number;
+  /** Sent to neither service: those that the operator refuses on purpose, and the others. */
+  readonly onPurpose: number;
+  readonly unsent: number;
+}
+
 /** Who chose the status of a response. */
 export type Responder = 'v1' | 'v2' | 'gateway' | 'nobody';
 
 /** The members of an entry that a series reads. */
 export type SeriesEntry = Parameters<typeof statusFrom>[0] &
   Pick<Entry, 'upstreamMs'> & {
+    readonly upstreamPath?: string | undefined;
+    readonly sent?: boolean | undefined;
     readonly path?: string | undefined;
     readonly totalMs?: number | undefined;
   };
@@ -53,7 +66,7 @@ interface SlotData {
 }
 
 interface Slot {
-  /** By `ANSWERERS`, then those of V1 clients, failed ones and those refused on purpose. */
+  /** By `RESPONDERS`, then those of V1 clients, failed ones, those refused on purpose, and of V1 clients those sent to V1 and to V2. */
   readonly counts: number[];
   readonly total: DurationSteps;
   readonly v2: DurationSteps;
@@ -63,6 +76,8 @@ const RESPONDERS: readonly Responder[] = ['v1', 'v2', 'gateway', 'nobody'];
 const OF_V1 = RESPONDERS.length;
 const FAILED = OF_V1 + 1;
 const ON_PURPOSE = OF_V1 + 2;
+const TO_V1 = OF_V1 + 3;
+const TO_V2 = OF_V1 + 4;
 
 /** Length of each step in milliseconds, and how many are kept: six hours by minute, two weeks by hour, two years by day. */
 const STEPS: Readonly<Record<SeriesStep, { readonly ms: number; readonly keep: number }>> = {
@@ -94,6 +109,7 @@ export class TrafficSeries {
     const ofV1 = isOfV1(entry);
     if (entry.verdict === 'served' || (!ofV1 && entry.route !== 'pass')) return;
     this.first = Math.min(this.first ?? time, time);
+    const service = ofV1 ? sentTo(entry) : undefined;
     const answerer = RESPONDERS.indexOf(statusFrom(entry) ?? 'nobody');
     const { totalMs, upstreamMs, origin } = entry;
     // Each is one logarithm, for three points.
@@ -104,6 +120,7 @@ export class TrafficSeries {
       if (slot === undefined) continue;
       increment(slot.counts, answerer);
       if (ofV1) increment(slot.counts, OF_V1);
+      if (service !== undefined) increment(slot.counts, service === 'v1' ? TO_V1 : TO_V2);
       if (answer === 'failed') increment(slot.counts, FAILED);
       else if (answer === 'on-purpose') increment(slot.counts, ON_PURPOSE);
       if (total >= 0) slot.total.addAt(total);
@@ -124,6 +141,22 @@ export class TrafficSeries {
       const start = (from + at) * ms;
       return pointOf(start, this.slots[step].get(start));
     });
+  }
+
+  /** What became of V1 clients' requests in the minute of `now` and those before it, but not before `since`: milliseconds since 1970. */
+  sent(now: number, since: number, minutes: number): SentCounts {
+    const { ms } = STEPS.minute;
+    const from = (Math.floor(now / ms) - minutes + 1) * ms;
+    let [ofV1, v1, v2, onPurpose] = [0, 0, 0, 0];
+    for (let at = 0; at < minutes; at += 1) {
+      const counts = this.slots.minute.get(from + at * ms)?.counts ?? [];
+      ofV1 += counts[OF_V1] ?? 0;
+      v1 += counts[TO_V1] ?? 0;
+      v2 += counts[TO_V2] ?? 0;
+      onPurpose += counts[ON_PURPOSE] ?? 0;
+    }
+    const first = Math.max(from, Math.min(since, this.first ?? since));
+    return { since: new Date(first).toISOString(), v1, v2, onPurpose, unsent: ofV1 - v1 - v2 - onPurpose };
   }
 
   /** The counts, to be merged in another process. */
@@ -165,7 +198,11 @@ export class TrafficSeries {
     const oldest = (Math.floor(this.latest / ms) - keep + 1) * ms;
     if (start < oldest) return undefined;
     for (const other of slots.keys()) if (other < oldest) slots.delete(other);
-    const slot = { counts: [0, 0, 0, 0, 0, 0, 0], total: new DurationSteps(), v2: new DurationSteps() };
+    const slot = {
+      counts: new Array<number>(TO_V2 + 1).fill(0),
+      total: new DurationSteps(),
+      v2: new DurationSteps(),
+    };
     slots.set(start, slot);
     return slot;
   }

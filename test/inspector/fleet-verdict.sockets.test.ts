@@ -53,9 +53,9 @@ test('replicas that share a store give one verdict: on each page, in /status, an
     before: { requests: 30 },
   });
   for (const gateway of gateways) {
-    const { verdict, state, whose } = await gateway.readJson<Overview>('/overview');
-    expect(verdict).toEqual(one?.verdict);
-    expect(state).toBe('46 requests: 46 migrated; of all these, 16 failed.');
+    const { state, whose } = await gateway.readJson<Overview>('/overview');
+    expect(state.verdict).toEqual(one?.verdict);
+    expect(state.counts).toBe('46 requests: 46 sent to V2. 16 failed.');
     expect(whose).toMatch(/^Counted by 2 replicas since /);
   }
   const told = await commandRuns(gateways.map(({ adminOrigin }) => ['status', '--admin', adminOrigin]));
@@ -80,7 +80,7 @@ test('after a roll-back to V1 the trouble is reported as over at once: in /statu
   const { verdict, conditions } = await gateway.readJson<Status>('/status');
   expect(verdict.sentence).toMatch(/ V1 serves it now\.$/);
   expect(conditions.filter(({ level }) => level === 'bad')).toEqual([]);
-  expect((await gateway.readJson<Overview>('/overview')).verdict).toEqual(verdict);
+  expect((await gateway.readJson<Overview>('/overview')).state.verdict).toEqual(verdict);
   expect((await gateway.readJson<State>('/state')).verdict).toEqual(verdict);
   const [told] = await commandRuns([['status', '--admin', gateway.adminOrigin]]);
   expect(told).toMatchObject({ code: 0 });

@@ -5,7 +5,7 @@ import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History, type RequestSums } from '../../src/rewrite-log/history.ts';
-import { type OverviewFacts, overviewOf } from '../../src/inspector/overview.ts';
+import { type OverviewFacts, overviewOf, stateSentence } from '../../src/inspector/overview.ts';
 import { makeReport } from '../../src/report/report.ts';
 import { LineTally } from '../../src/report/tally/tally-lines.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
@@ -20,7 +20,7 @@ import { until } from '../support/until.ts';
 test('before the first request, the overview says so, and names the mode and rule book in force', async () => {
   const gateway = await inspected();
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(state).toBe(`Send a request to ${gateway.origin} to see it here.`);
+  expect(state.counts).toBe(`Send a request to ${gateway.origin} to see it here.`);
   expect(items.map(({ level, place }) => `${level} ${place.view}`)).toEqual(['good rollout', 'good rules']);
 });
 
@@ -30,9 +30,11 @@ test('the overview counts what became of the requests, and says the worst first,
   for (let sent = 0; sent < 2; sent += 1)
     await gateway.post('/clients', '{"data":{"name":"A"}}', { authorization: 'Bearer one' });
   await gateway.post('/clients', '{"data":', { authorization: 'Bearer one' });
-  await until(async () => (await gateway.readJson<Overview>('/overview')).state.startsWith('3 requests'));
+  await until(async () =>
+    (await gateway.readJson<Overview>('/overview')).state.counts.startsWith('3 requests'),
+  );
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(state).toBe('3 requests: 2 migrated, 1 sent to neither service; of all these, 3 failed.');
+  expect(state.counts).toBe('3 requests: 2 sent to V2, 1 sent to neither. 3 failed.');
   const sentences = items.map(({ sentence }) => sentence);
   expect(sentences[0]).toBe('V1 requests are migrated and go to V2.');
   // Failures are in their own table, and are not repeated here.
@@ -59,10 +61,10 @@ test('a request under neither prefix does not count as one of a V2 client, refus
     const routes = entries.toReversed().map(({ route }) => route);
     expect(routes).toEqual([...OUTSIDE.map(() => (other === 'pass' ? 'other' : 'none')), 'pass', 'pass']);
     const { state } = await gateway.readJson<Overview>('/overview');
-    expect(state).toBe(
+    expect(state.counts).toBe(
       other === 'pass'
-        ? '9 requests: 0 migrated, 2 of V2 clients, 7 under neither prefix; of all these, none failed.'
-        : '9 requests: 0 migrated, 2 of V2 clients, 7 sent to neither service; of all these, none failed, and 7 were refused by the gateway.',
+        ? "9 requests: 2 of V2's own clients, 7 under neither prefix. None failed."
+        : "9 requests: 7 sent to neither, 2 of V2's own clients. None failed. 7 were refused by the gateway, which is no failure.",
     );
     expect(await gateway.readJson<Report>('/report')).toMatchObject({ v1: 0, v2: 2 });
     const read = new Tally();
@@ -92,7 +94,7 @@ const NOW = Date.UTC(2026, 10, 29);
 const HOUR = 3_600_000;
 
 /** The overview of a gateway that has seen nothing but these facts. */
-function overviewWith(facts: Partial<OverviewFacts>): Overview {
+function overviewWith(facts: Partial<OverviewFacts>): Pick<Overview, 'items' | 'whose'> {
   const history = new History();
   return overviewOf({
     sums: history.sums,
@@ -100,7 +102,6 @@ function overviewWith(facts: Partial<OverviewFacts>): Overview {
     startedAt: '1970-01-01T00:00:00Z',
     now: NOW,
     origin: 'http://g',
-    verdict: { level: 'good', label: 'All well', sentence: 'All well for 3 days.' },
     errors: { exchanges: 0, groups: [], omitted: 0 },
     report: makeReport(new Tally(), { now: new Date(NOW).toISOString() }),
     rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
@@ -367,17 +368,23 @@ function rank(level: string): number {
 }
 
 test.each<[sums: Partial<RequestSums>, ended: string]>([
-  [{}, 'none failed'],
-  [{ failed: 3 }, '3 failed'],
-  [{ refusedByV2: 1 }, 'none failed, and 1 was refused by V2'],
-  [{ refusedByV2: 2, refusedByGateway: 7 }, 'none failed, and 9 were refused: 2 by V2, 7 by the gateway'],
-  [{ onPurpose: 25 }, 'none failed, and 25 were refused on purpose'],
-  [{ refusedByGateway: 2, onPurpose: 1 }, 'none failed, and 3 were refused: 2 by the gateway, 1 on purpose'],
-  [{ failed: 1234, refusedByV1: 1 }, '1,234 failed, and 1 other was refused by V1'],
-  [{ failed: 1, refusedByV1: 40 }, '1 failed, and 40 others were refused by V1'],
+  [{}, 'None failed.'],
+  [{ failed: 3 }, '3 failed.'],
+  [{ refusedByV2: 1 }, 'None failed. 1 was refused by V2, which is no failure.'],
+  [
+    { refusedByV2: 2, refusedByGateway: 7 },
+    'None failed. 9 were refused, which is no failure: 2 by V2, 7 by the gateway.',
+  ],
+  [{ onPurpose: 25 }, 'None failed. 25 were refused on purpose.'],
+  [
+    { refusedByGateway: 2, onPurpose: 1 },
+    'None failed. 3 were refused, which is no failure: 2 by the gateway, 1 on purpose.',
+  ],
+  [{ failed: 1234, refusedByV1: 1 }, '1,234 failed. 1 other was refused by V1, which is no failure.'],
+  [{ failed: 1, refusedByV1: 40 }, '1 failed. 40 others were refused by V1, which is no failure.'],
 ])('what failed and what else was refused are told apart: %o', (sums, ended) => {
   const all = { ...new History().sums, all: 2000, migrated: 2000, ...sums };
-  expect(overviewWith({ sums: all }).state).toBe(`2,000 requests: 2,000 migrated; of all these, ${ended}.`);
+  expect(stateSentence({ sums: all, origin: 'http://g' })).toBe(`2,000 requests: 2,000 sent to V2. ${ended}`);
 });
 
 test('a request that failed is not counted as refused by any side', () => {

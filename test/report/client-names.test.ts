@@ -117,7 +117,6 @@ function overview(): string {
     startedAt: new Date(NOW - DAY).toISOString(),
     now: NOW,
     origin: 'http://127.0.0.1:8080',
-    verdict: { level: 'good', label: 'good', sentence: 'All is well.' },
     errors: { exchanges: 0, groups: [], omitted: 0 },
     report: report(),
     rules: { hash: 'b', loadedAt: new Date(NOW - DAY).toISOString(), operations: 1, changes: 1 },

@@ -49,6 +49,28 @@ describe('traffic over time', () => {
     });
   });
 
+  test('says where requests of V1 clients went in the last minutes, also before this run, and since when', () => {
+    const [logged, series] = [new TrafficSeries(), new TrafficSeries()];
+    logged.add(entryOf({ origin: 'v1' }), START - 2 * MINUTE, 'well');
+    logged.add(entryOf(), START - 6 * MINUTE, 'well');
+    for (const [facts, answer] of [
+      [{}, 'well'],
+      [{ sent: false, failure: 'circuit-open', status: 503 }, 'failed'],
+      [{ status: 503, failure: 'brownout', verdict: 'refused' }, 'on-purpose'],
+      [{ route: 'pass', verdict: 'passed' }, 'well'],
+    ] as const)
+      series.add(entryOf(facts), START, answer);
+    expect(series.sent(START, START - 1000, 5)).toEqual({
+      since: new Date(START - 1000).toISOString(),
+      ...{ v1: 0, v2: 1, onPurpose: 1, unsent: 1 },
+    });
+    series.merge(logged.data);
+    expect(series.sent(START, START - 1000, 5)).toEqual({
+      since: '2026-11-29T09:56:00.000Z',
+      ...{ v1: 1, v2: 1, onPurpose: 1, unsent: 1 },
+    });
+  });
+
   test.each<[sender: string, facts: Partial<Entry>]>([
     ['a request under neither prefix', { route: 'other', path: '/favicon.ico', verdict: 'passed' }],
     ['a webhook', { route: 'webhook' }],

@@ -43,8 +43,12 @@ export interface Asked<Response> {
   readonly failure: AdminFailure | undefined;
 }
 
-/** Requests `path` now, and every `everyMs` while the page is visible; nothing if it is undefined. */
-export function useAsked<Response>(path: string | undefined, everyMs?: number): Asked<Response> {
+/** Requests `path` now, whenever `cause` changes, and every `everyMs` while the page is visible; nothing if it is undefined. */
+export function useAsked<Response>(
+  path: string | undefined,
+  everyMs?: number,
+  cause?: string,
+): Asked<Response> {
   const [asked, setAsked] = useState<Asked<Response> & { readonly path: string | undefined }>(NOTHING);
   useEffect(() => {
     if (path === undefined) return undefined;
@@ -69,7 +73,7 @@ export function useAsked<Response>(path: string | undefined, everyMs?: number): 
       aborter.abort();
       clearInterval(timer);
     };
-  }, [path, everyMs]);
+  }, [path, everyMs, cause]);
   return asked.path === path ? asked : NOTHING;
 }
 

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
-import type { ClientsView as Known, RulesView as Rules, State } from '../api.ts';
-import { useAsked } from './admin-client.ts';
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type { ClientsView as Known, Overview, RulesView as Rules, State } from '../api.ts';
+import { type Asked, useAsked } from './admin-client.ts';
 import { nameOf } from './clients/client-name.tsx';
 import { ClientsView } from './clients/clients-view.tsx';
 import { endingOf, huesOf, whoseWords } from './format.ts';
@@ -13,10 +13,12 @@ import { useRolloutCommands } from './rollout/rollout-form.tsx';
 import { RolloutView } from './rollout/rollout-view.tsx';
 import { RulesView } from './rules/rules-view.tsx';
 import { OverviewView } from './overview/overview-view.tsx';
+import { type Span, SPANS } from './overview/traffic-charts.tsx';
 import { LiveEntries, NOTHING_YET } from './traffic/live-entries.ts';
 import { ProblemsView } from './traffic/problems-view.tsx';
 import { TrafficView } from './traffic/traffic-view.tsx';
 
+const OVERVIEW_EVERY = 5000;
 const RULES_EVERY = 5000;
 const CLIENTS_EVERY = 10_000;
 const ANNOUNCEMENT_MS = 4000;
@@ -35,6 +37,10 @@ export function InspectorPage(): VNode {
   const [announcement, announce] = useAnnouncement(place.view);
   // The first view does not need the rule book, which would be a fifth of the page's data.
   const rules = useAsked<Rules>(place.view === 'overview' ? undefined : 'rules', RULES_EVERY);
+  const [span, setSpan] = useState<Span>(SPANS[0]);
+  const overview = useOverview(place.view === 'overview', span, view.state);
+  // The header, too, is of the moment of the overview.
+  const state = overview.failure === undefined ? (overview.response?.state ?? view.state) : view.state;
   const asked = useAsked<Known>('clients', CLIENTS_EVERY);
   const [named, setNamed] = useState<Known | undefined>(undefined);
   useEffect(() => setNamed(undefined), [asked.response]);
@@ -99,13 +105,13 @@ export function InspectorPage(): VNode {
         ?.click(),
   };
   useKeys(actions, hasLetters);
-  const { end } = view.state ?? {};
+  const { end } = state ?? {};
   // Each state brings the same dates anew.
   const ending = useMemo(() => endingOf(end), [JSON.stringify(end)]);
   if (view.failure?.status === 401 || rules.failure?.status === 401) {
     return <Login onDone={() => location.reload()} />;
   }
-  const whose = whoseWords(view.state?.replica);
+  const whose = whoseWords(state?.replica);
   const shared: PageTools = { go, announce, hueOf, summaryOf, nameOf: (hash) => nameOf(clients, hash) };
   return (
     <EndingContext.Provider value={ending}>
@@ -113,25 +119,33 @@ export function InspectorPage(): VNode {
         <a class="skip" href="#main">
           Skip to the content
         </a>
-        <PageHeader place={place} go={go} view={view} onHelp={() => setIsHelpOpen(true)} />
+        <PageHeader place={place} go={go} view={{ ...view, state }} onHelp={() => setIsHelpOpen(true)} />
         <div>
-          {view.state !== undefined && place.view !== 'overview' && (
+          {state !== undefined && place.view !== 'overview' && (
             <ConditionsBanner
               // The view Rollout shows roll-backs itself.
-              conditions={view.state.conditions.filter(
+              conditions={state.conditions.filter(
                 ({ about }) => about !== 'roll-back' || place.view !== 'rollout',
               )}
               go={go}
               onCommand={commands.check}
             />
           )}
-          {view.state?.refusedRuleBook !== undefined && !isSaidByVerdict(place.view, view.state) && (
-            <RefusedBanner refused={view.state.refusedRuleBook} inForce={view.state.ruleBook} />
+          {state?.refusedRuleBook !== undefined && !isSaidByVerdict(place.view, state) && (
+            <RefusedBanner refused={state.refusedRuleBook} inForce={state.ruleBook} />
           )}
         </div>
         <main id="main" tabIndex={-1}>
           {place.view === 'overview' && (
-            <OverviewView {...shared} whose={whose} onCommand={commands.check} live={view.state} />
+            <OverviewView
+              {...shared}
+              whose={whose}
+              onCommand={commands.check}
+              asked={overview}
+              live={state}
+              span={span}
+              onSpan={setSpan}
+            />
           )}
           {place.view === 'traffic' && place.part === 'problems' && (
             <ProblemsView {...shared} filter={place.filter} rules={rules.response} whose={whose} />
@@ -155,12 +169,7 @@ export function InspectorPage(): VNode {
           )}
           {place.view === 'clients' && <ClientsView {...shared} clients={clients} onNamed={setNamed} />}
           {place.view === 'rollout' && (
-            <RolloutView
-              go={go}
-              commands={commands}
-              rules={rules.response}
-              conditions={view.state?.conditions ?? []}
-            />
+            <RolloutView go={go} commands={commands} rules={rules.response} state={state} />
           )}
           {commands.dialog}
         </main>
@@ -182,6 +191,18 @@ export function InspectorPage(): VNode {
       </div>
     </EndingContext.Provider>
   );
+}
+
+/** The overview; the last one while another span of its charts is loaded, and a new one as soon as the header has another verdict. */
+function useOverview(isShown: boolean, { by }: Span, live: State | undefined): Asked<Overview> {
+  const verdict = live && `${live.verdict.level} ${live.verdict.about}`;
+  const first = useRef(verdict);
+  first.current ??= verdict;
+  const path = isShown ? `overview?by=${by}` : undefined;
+  const asked = useAsked<Overview>(path, OVERVIEW_EVERY, verdict === first.current ? undefined : verdict);
+  const last = useRef<Overview | undefined>(undefined);
+  last.current = isShown ? (asked.response ?? last.current) : undefined;
+  return { ...asked, response: last.current };
 }
 
 /** Whether Overview already shows the refused rule book, with its faults, as its verdict. */

@@ -14,7 +14,8 @@ import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
 import { timelineOf } from '../timeline.ts';
-import type { EndPlan, HistoryView, Overview, SeriesView, State, Status } from '../api.ts';
+import { NO_KEY } from '../../report/text.ts';
+import type { EndPlan, HistoryView, Overview, ProblemsView, SeriesView, State, Status } from '../api.ts';
 import { declaredTimes } from '../end-of-v1.ts';
 import { askedIn, conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.ts';
 import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
@@ -60,6 +61,9 @@ const PLAN_MS = 60_000;
 /** Maximum bytes of a plan from a small log. */
 const SMALL_PLAN_BYTES = 64 * 1024;
 
+/** Minutes over which the state counts where requests went; few, so that a mode that was just chosen soon shows. */
+const SENT_MINUTES = 5;
+
 /** Days after which a client without a V1 request counts as gone, as in `report`. */
 const GONE_AFTER_DAYS = 14;
 
@@ -77,17 +81,19 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/problems', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
-    const before = await parts.history?.read();
-    const since = before?.since === undefined ? startedAt : Date.parse(before.since);
-    const now = time();
-    const all = view.problems.view(now, Math.min(startedAt, since), parts.names(), isAskedOf(parts));
+    const all = problemsOf(parts, await parts.history?.read());
     return jsonResponse(
       filter.terms.length === 0
         ? { ...all, problems: apart(all.problems) }
         : await problemsAmong(view, all, filter.accepts, pause),
     );
   });
-  app.get('/overview', async () => jsonResponse(await overview(parts)));
+  app.get('/overview', async (c) => {
+    const fault = queryFault(c.req.query(), { by: SERIES_STEPS });
+    return fault === undefined
+      ? jsonResponse(await overview(parts, stepIn(c.req.query('by'))))
+      : failure(400, 'bad-query', fault);
+  });
   const planFor = ({
     zone,
     own = 'UTC',
@@ -129,8 +135,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const fault = queryFault(c.req.query(), { by: SERIES_STEPS });
     if (fault !== undefined) return failure(400, 'bad-query', fault);
     const before = await parts.history?.read();
-    const by = SERIES_STEPS.find((step) => step === c.req.query('by')) ?? 'minute';
-    return jsonResponse(seriesOf(parts, by, before));
+    return jsonResponse(seriesOf(parts, stepIn(c.req.query('by')), before));
   });
   app.get('/metrics', () => {
     const { from, to, operations } = parts.rules().current.ruleBook;
@@ -174,6 +179,17 @@ function isZone(name: string): boolean {
   } catch {
     return false;
   }
+}
+
+function stepIn(by: string | undefined): SeriesView['by'] {
+  return SERIES_STEPS.find((step) => step === by) ?? 'minute';
+}
+
+/** The problems of this gateway, since the start of its log. */
+function problemsOf(parts: InspectorParts, before: LoggedHistory | undefined): ProblemsView {
+  const { view, time, startedAt } = parts;
+  const since = before?.since === undefined ? startedAt : Date.parse(before.since);
+  return view.problems.view(time(), Math.min(startedAt, since), parts.names(), isAskedOf(parts));
 }
 
 /** The traffic of this gateway over time, with the changes of modes and rule book as marks. */
@@ -279,23 +295,26 @@ function isOfSmallLog(bytes: Uint8Array): boolean {
   return exchanges < SMALL_LOG;
 }
 
-async function overview(parts: InspectorParts): Promise<Overview> {
-  const { view, rules, rollout, time } = parts;
-  const { current, since } = rules();
+/** The first view; after its awaits, all of it is counted at once. */
+async function overview(parts: InspectorParts, by: SeriesView['by']): Promise<Overview> {
+  const { view, rules, time } = parts;
+  const before = await parts.history?.read();
   const [report, errors] = await Promise.all([
     reportOf(parts),
-    errorGroups(view, pause, { ruleBook: current.ruleBook.hash }),
+    errorGroups(view, pause, { ruleBook: rules().current.ruleBook.hash }),
   ]);
+  const { current, since } = rules();
   const facts = fleetFacts(parts);
-  const { verdict } = stateOf(parts, facts);
-  return overviewOf({
+  const rollout = parts.rollout?.view();
+  const problems = problemsOf(parts, before);
+  const { days, clients } = report;
+  const known = overviewOf({
     sums: facts.sums,
     lastHour: facts.lastHour,
     replicas: facts.replicas,
     startedAt: new Date(facts.startedAt).toISOString(),
     now: time(),
     origin: parts.gatewayOrigin(),
-    verdict,
     errors,
     report,
     rules: {
@@ -304,8 +323,17 @@ async function overview(parts: InspectorParts): Promise<Overview> {
       operations: current.ruleBook.operations.length,
       changes: current.ruleBook.changes.length,
     },
-    rollout: rollout?.view(),
+    rollout,
   });
+  return {
+    ...known,
+    state: stateOf(parts, facts),
+    problems: { ...problems, problems: apart(problems.problems) },
+    ...(rollout === undefined ? {} : { rollout }),
+    series: seriesOf(parts, by, before),
+    days,
+    ...(clients.some(({ client }) => client === NO_KEY) ? { isKeyless: true } : {}),
+  };
 }
 
 function isAskedOf({ rollout, rollBack, time }: InspectorParts): IsAsked | undefined {
@@ -399,6 +427,8 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
       now,
     }),
     counts: stateSentence({ sums: facts.sums, origin: parts.gatewayOrigin() }),
+    v1Path: rules().current.ruleBook.from || '/',
+    sent: view.series.sent(now, startedAt, SENT_MINUTES),
     ...replicaOf(rollout?.replica),
     ...endOf(rules().current.ruleBook.zone, rollout),
     ...refusedRuleBook(refusal),

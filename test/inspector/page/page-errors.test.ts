@@ -208,7 +208,7 @@ test('an operation that fails since it is migrated is shown with its failures be
   const answered = async (): Promise<string> => (await rail.innerText()).replaceAll(/\s+/g, ' ');
   await expect
     .poll(answered)
-    .toContain('34 calls to V1 in the last 5 minutes: sent to V1 73.5 % 25 to V2 26.5 % 9');
+    .toMatch(/34 calls of \/api\/v1 since \S.*: sent to V1 73\.5 % 25 sent to V2 26\.5 % 9/);
   await page.getByRole('button', { name: 'Send create_client to V1' }).first().click();
   await page.getByRole('dialog').getByText('Send create_client to V1').first().waitFor();
   // Once V1 serves it, nothing on the page says that it fails, and the numbers stay.
@@ -222,7 +222,7 @@ test('an operation that fails since it is migrated is shown with its failures be
   expect(await problem.locator('td.number').first().textContent()).toBe('9');
   await expect
     .poll(answered)
-    .toContain('35 calls to V1 in the last 5 minutes: sent to V1 74.3 % 26 to V2 25.7 % 9');
+    .toMatch(/35 calls of \/api\/v1 since \S.*: sent to V1 74\.3 % 26 sent to V2 25\.7 % 9/);
   const changes = page.getByRole('list', { name: 'Changes, marked in the charts' }).locator('li');
   expect(await changes.last().innerText()).toMatch(/^\d\s*\d\d:\d\d Send create_client to V1$/);
   await page.getByText(/^create_client failed: 9 of 9 requests since .* V1 serves it now\.$/).waitFor();
@@ -326,4 +326,69 @@ test('kept exchanges are searched by text and time, and one is explained again',
     .toBe('2 edits');
   expect(complaints).toEqual([]);
   await browser.closePages();
+});
+
+/** The numbers on Overview that count the same requests, read at one moment. */
+const COUNTS = `(() => {
+  const number = (text) => Number(text.replaceAll(',', ''));
+  const after = (text, pattern) => number(text.match(pattern)?.[1] ?? '0');
+  const line = document.querySelector('.verdict-card p:not(.state)').textContent;
+  const rail = document.querySelector('.answered .readout').textContent;
+  const chart = document.querySelector('[aria-label^="Requests of the last"]').getAttribute('aria-label');
+  const rows = [...document.querySelectorAll('[aria-label="Failed requests"] td[data-label=Failed]')];
+  const headline = document.querySelector('.verdict-card .state').textContent;
+  return {
+    requests: [
+      after(line, /^([\\d,]+) requests/),
+      ['V2', 'V1', 'neither'].reduce((sum, to) => sum + after(line, new RegExp('([\\\\d,]+) sent to ' + to)), 0),
+      after(rail, /^([\\d,]+) calls/),
+      ['V2', 'V1', 'the gateway'].reduce((sum, by) => sum + after(chart, new RegExp('([\\\\d,]+) ' + by)), 0),
+    ],
+    toV2: [after(line, /([\\d,]+) sent to V2/), after(rail, /sent to V2 \\S+ %\\s*([\\d,]+)/)],
+    failed: [
+      after(line, /([\\d,]+) failed/),
+      after(chart, /([\\d,]+) failed/),
+      rows.reduce((sum, { textContent }) => sum + number(textContent), 0),
+      after(headline, /: ([\\d,]+) of/),
+    ],
+    pill: [document.querySelector('.conditions summary').title, headline],
+  };
+})()`;
+
+test('in each of 20 looks at Overview under traffic, numbers that count the same requests are equal', async () => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"from":"v1"}')));
+  const v2 = await rawServer((socket) => socket.write(`HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n`));
+  const gateway = await gatewayOfTest({ 'v1-upstream': v1.origin, upstream: v2.origin, breaker: 'off' });
+  const send = (path: string): Promise<number> => gateway.send('POST', path, '{"data":{"name":"A"}}');
+  await gateway.postJson('/rollout', { mode: 'observe', force: true });
+  for (let sent = 0; sent < 25; sent += 1) await send('/api/v1/clients');
+  await gateway.postJson('/rollout', { mode: 'migrate', operation: 'create_client', force: true });
+  let isOver = false;
+  const traffic = (async () => {
+    while (!isOver) {
+      await send('/api/v1/clients');
+      await send('/api/v1/orders/post_productions');
+    }
+  })();
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
+  await page.getByRole('region', { name: 'Failed requests' }).waitFor();
+  await page.locator('.verdict-card.bad').waitFor();
+  const seen = new Set<number>();
+  for (let look = 0; look < 20; look += 1) {
+    const { requests, toV2, failed, pill } = await page.evaluate<
+      Record<'requests' | 'toV2' | 'failed', readonly number[]> & { readonly pill: readonly string[] }
+    >(COUNTS);
+    const [all = 0] = requests;
+    seen.add(all);
+    for (const same of [requests, toV2, failed])
+      expect([...new Set(same)], JSON.stringify({ requests, toV2, failed })).toHaveLength(1);
+    expect(Math.min(...toV2, ...failed)).toBeGreaterThan(0);
+    expect(pill[0]).toContain(pill[1]?.slice(0, 20));
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  }
+  isOver = true;
+  await traffic;
+  // The page has gone on counting meanwhile.
+  expect(seen.size).toBeGreaterThan(1);
+  expect(complaints).toEqual([]);
 });

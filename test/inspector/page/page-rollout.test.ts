@@ -110,7 +110,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
   await page.unroute('**/rollout');
   await page
     .getByText(
-      /^\d+ forwarded calls? to V1 since the start of \S+: sent to V1 \S+ % \d+(?: to V2 \S+ % \d+)?\s*$/,
+      /^\d+ calls? of \/api\/v1 since the start at \S+ \(.+\): sent to V1 \S+ % \d+(?: sent to V2 \S+ % \d+)?/,
     )
     .waitFor();
   // Without its store, the replica says since when it is alone.

@@ -1,16 +1,14 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import { NO_KEY } from '../../../report/text.ts';
 import type { ChangeRecord } from '../../../rollout/rollout-tally.ts';
-import type { Report, ReportDay } from '../../api.ts';
+import type { Overview, ReportDay } from '../../api.ts';
 import { count, counted, dayText } from '../format.ts';
 import { Card } from '../parts.tsx';
 import { type ChartSeries, TimeChart } from './time-chart.tsx';
 import { marksOf } from './traffic-charts.tsx';
 
 /** Properties of the burn-down. */
-interface BurnDownProps {
-  readonly report: Report;
+interface BurnDownProps extends Pick<Overview, 'days' | 'isKeyless'> {
   readonly changes: readonly ChangeRecord[];
 }
 
@@ -20,15 +18,15 @@ const DAY = 86_400;
 const MIN_DAYS = 14;
 
 /** Clients that called V1, by day: those whose requests or responses were edited, or would have been, and those without an edit seen. */
-export function BurnDown({ report, changes }: BurnDownProps): VNode {
-  const { days, clients } = report;
+export function BurnDown({ days, isKeyless, changes }: BurnDownProps): VNode {
   const shown = useMemo(() => slotsOf(days), [days]);
   const marks = useMemo(() => marksOf(changes.toReversed()), [changes]);
-  const isKeyless = clients.some(({ client }) => client === NO_KEY);
   return (
     <Card
       heading="Clients that called V1, by day"
-      note={isKeyless ? 'UTC, without requests that have no key, whose clients cannot be counted' : 'UTC'}
+      note={
+        isKeyless === true ? 'UTC, without requests that have no key, whose clients cannot be counted' : 'UTC'
+      }
     >
       {days.length === 0 ? (
         <p class="empty">No V1 request has been seen yet.</p>

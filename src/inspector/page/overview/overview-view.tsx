@@ -1,21 +1,16 @@
 import type { VNode } from 'preact';
-import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
-import type { HistoryView, Overview, OverviewItem, ProblemsView, Report, State } from '../../api.ts';
+import type { Overview, OverviewItem, State } from '../../api.ts';
 import { beyondVerdict, type Condition } from '../../conditions.ts';
-import { useAsked } from '../admin-client.ts';
+import type { Asked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
 import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
 import { failedHeading } from '../format.ts';
 import { type Go, openHere, placeAddress } from '../page-state.ts';
 import { Card, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
 import { ProblemTable } from '../traffic/problems-view.tsx';
-import { Rail, type RailProps } from '../rollout/rail.tsx';
+import { Rail } from '../rollout/rail.tsx';
 import { BurnDown } from './burn-down.tsx';
-import { TrafficCharts } from './traffic-charts.tsx';
-
-const REFRESH_MS = 5000;
-
-const SLOW_MS = 30_000;
+import { type Span, TrafficCharts } from './traffic-charts.tsx';
 
 const LEVEL_NAMES = { bad: 'Bad', note: 'Note' } as const;
 
@@ -26,31 +21,24 @@ interface OverviewViewProps extends Pick<PageTools, 'go' | 'nameOf'> {
   /** Names the replica whose exchanges these are, if there are others. */
   readonly whose: string | undefined;
   readonly onCommand: OnCommand;
-  /** The state of the header; undefined before the first. */
+  /** All that the view shows, counted at one moment. */
+  readonly asked: Asked<Overview>;
+  /** The state of the header, which is that of `asked` once that is known; undefined before the first. */
   readonly live: State | undefined;
+  /** The span of time of the charts. */
+  readonly span: Span;
+  readonly onSpan: (span: Span) => void;
 }
 
-const NOTHING_YET: Omit<Overview, 'verdict'> & Partial<Pick<Overview, 'verdict'>> = {
-  state: '',
-  whose: '',
-  items: [],
-};
-
-/** Minutes over which the rail counts who responded; few, so that a mode that was just chosen soon shows. */
-const RAIL_MINUTES = 5;
-
 /** The overview for a reader with ten seconds: the verdict, the stage of the migration, the problems, and their history. */
-export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewViewProps): VNode {
-  const { response = NOTHING_YET, failure } = useAsked<Overview>('overview', REFRESH_MS);
-  const { response: history } = useAsked<HistoryView>('history', REFRESH_MS);
-  const { response: rollout } = useAsked<Rollout>('rollout', REFRESH_MS);
-  const { response: report } = useAsked<Report>('report?format=json', SLOW_MS);
-  const { response: failed } = useAsked<ProblemsView>('problems', REFRESH_MS);
+export function OverviewView(props: OverviewViewProps): VNode {
+  const { go, nameOf, whose, onCommand, asked, live, span, onSpan } = props;
+  const { response, failure } = asked;
   // The header has the verdict sooner, because the overview waits until the earlier log is read.
-  const verdict = live?.verdict ?? response.verdict;
-  if (verdict === undefined) return <Loading failure={failure} subject="the overview" />;
-  const { state, whose: counted, items } = response;
-  const further = beyondVerdict(verdict, live?.conditions ?? []);
+  if (live === undefined) return <Loading failure={failure} subject="the overview" />;
+  const { verdict } = live;
+  const { whose: counted = '', items = [], rollout, problems: failed } = response ?? {};
+  const further = beyondVerdict(verdict, live.conditions);
   const failing = further.filter(({ level, evidence }) => level === 'bad' && evidence !== undefined);
   const problems = [
     ...further.flatMap((condition) => (failing.includes(condition) ? [] : conditionItem(condition))),
@@ -66,11 +54,10 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
         </i>
         <div>
           {headline(verdict.sentence)}
-          {/* Of the same moment as the verdict. */}
-          <p>{sentence(live?.counts ?? state)}</p>
+          <p>{sentence(live.counts)}</p>
           <small>{sentence(counted)}</small>
           <Evidence {...verdict} />
-          {verdict.about === 'rule-book' && live?.refusedRuleBook !== undefined && (
+          {verdict.about === 'rule-book' && live.refusedRuleBook !== undefined && (
             <RefusedFaults refused={live.refusedRuleBook} />
           )}
           <ActionButton action={verdict.action} onCommand={onCommand} />
@@ -88,10 +75,10 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
           </div>
         </section>
       ))}
-      {response === NOTHING_YET && <Loading failure={failure} subject="the counts" />}
+      {response === undefined && <Loading failure={failure} subject="the counts" />}
       {rollout !== undefined && (
         <section class="card" aria-label="Stage of the migration">
-          <Rail rollout={rollout} answered={answeredOf(history)} />
+          <Rail rollout={rollout} state={live} />
           <p class="rail-more">
             <LinkButton onClick={() => go({ view: 'rollout' })}>Open Rollout</LinkButton>
           </p>
@@ -110,8 +97,12 @@ export function OverviewView({ go, nameOf, whose, onCommand, live }: OverviewVie
           <ul class="plain facts-list">{problems.map((item) => itemLine(item, go))}</ul>
         </Card>
       )}
-      <TrafficCharts go={go} whose={whose} />
-      {report !== undefined && <BurnDown report={report} changes={rollout?.changes ?? []} />}
+      {response !== undefined && (
+        <>
+          <TrafficCharts go={go} whose={whose} series={response.series} span={span} onSpan={onSpan} />
+          <BurnDown {...response} changes={rollout?.changes ?? []} />
+        </>
+      )}
       {facts.length > 0 && (
         <Card heading="Good to know">
           <ul class="plain facts-list">{facts.map((item) => itemLine(item, go))}</ul>
@@ -130,18 +121,6 @@ function headline(words: string): VNode {
       {end > 0 && <small>{sentence(words.slice(end))}</small>}
     </p>
   );
-}
-
-/** Recent requests of V1 clients, by the service that responded. */
-function answeredOf(history: HistoryView | undefined): RailProps['answered'] {
-  if (history === undefined) return undefined;
-  let [v1, v2, neither] = [0, 0, 0];
-  for (const { outcomes } of history.minutes.slice(-RAIL_MINUTES)) {
-    v1 += outcomes.v1;
-    v2 += outcomes.rewritten + outcomes.unchanged;
-    neither += outcomes.refused;
-  }
-  return { v1, v2, neither, within: `in the last ${RAIL_MINUTES} minutes` };
 }
 
 function conditionItem({ level, label, sentence: words, place }: Condition): OverviewItem[] {

@@ -1,9 +1,8 @@
 import type { VNode } from 'preact';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import type { SeriesPoint, SeriesStep } from '../../../rewrite-log/traffic-series.ts';
 import type { ChangeRecord } from '../../../rollout/rollout-tally.ts';
 import type { SeriesView } from '../../api.ts';
-import { useAsked } from '../admin-client.ts';
 import { count, dayText, dayTime, milliseconds, minuteTime, shortTime } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
 import { Card, type Column, LinkButton, ScrollTable, sentence, visibleText } from '../parts.tsx';
@@ -15,19 +14,22 @@ interface TrafficChartsProps {
   readonly go: Go;
   /** Names the replica whose exchanges these are, if there are others. */
   readonly whose: string | undefined;
+  readonly series: SeriesView;
+  /** The chosen span; until its series is there, that of `series` is shown. */
+  readonly span: Span;
+  readonly onSpan: (span: Span) => void;
 }
 
-const REFRESH_MS = 5000;
-
 /** The selectable spans of time, each with its step; enough points that bars do not become too wide. */
-const SPANS = [
+export const SPANS = [
   { name: '1 hour', by: 'minute', points: 60, fewest: 15 },
   { name: '6 hours', by: 'minute', points: 360, fewest: 60 },
   { name: '2 weeks', by: 'hour', points: 336, fewest: 24 },
   { name: '2 years', by: 'day', points: 731, fewest: 14 },
 ] as const satisfies readonly Span[];
 
-interface Span {
+/** A span of time, its step, its number of points, and the fewest for which a chart has room. */
+export interface Span {
   readonly name: string;
   readonly by: SeriesStep;
   readonly points: number;
@@ -37,21 +39,23 @@ interface Span {
 const SECONDS: Readonly<Record<SeriesStep, number>> = { minute: 60, hour: 3600, day: 86_400 };
 
 /** Requests by responding side, with failures of each, and their time beside V2's. */
-export function TrafficCharts({ go, whose }: TrafficChartsProps): VNode | false {
-  const [span, setSpan] = useState<Span>(SPANS[0]);
-  const { by, fewest } = span;
-  const { response } = useAsked<SeriesView>(`series?by=${by}`, REFRESH_MS);
-  const points = useMemo(() => response?.points.slice(-span.points) ?? [], [response, span]);
+export function TrafficCharts({
+  go,
+  whose,
+  series: response,
+  span: chosen,
+  onSpan,
+}: TrafficChartsProps): VNode {
+  const { by } = response;
+  const span = chosen.by === by ? chosen : (SPANS.find((one) => one.by === by) ?? chosen);
+  const { fewest } = span;
+  const points = useMemo(() => response.points.slice(-span.points), [response, span]);
   const times = useMemo(() => points.map(({ time }) => Date.parse(time) / 1000), [points]);
   const answered = useMemo(() => answeredSeries(points), [points]);
   const latency = useMemo(() => latencySeries(points), [points]);
   const last = times.at(-1) ?? 0;
   const from = last - (Math.max(fewest, points.length) - 1) * SECONDS[by];
-  const marks = useMemo(
-    () => marksOf(response?.marks ?? []).filter(({ at }) => at >= from),
-    [response, from],
-  );
-  if (response === undefined) return false;
+  const marks = useMemo(() => marksOf(response.marks).filter(({ at }) => at >= from), [response, from]);
   const tickText = (second: number): string => stepText(second, by);
   const shared = {
     times,
@@ -76,8 +80,8 @@ export function TrafficCharts({ go, whose }: TrafficChartsProps): VNode | false 
             <button
               key={one.name}
               type="button"
-              aria-pressed={one.name === span.name}
-              onClick={() => setSpan(one)}
+              aria-pressed={one.name === chosen.name}
+              onClick={() => onSpan(one)}
             >
               {one.name}
             </button>

@@ -1,11 +1,12 @@
 import type { VNode } from 'preact';
 import { useContext } from 'preact/hooks';
 import type { ModeView, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
-import { listed, percentWords } from '../../../report/text.ts';
+import type { State } from '../../api.ts';
+import { lengthWords, listed, percentWords } from '../../../report/text.ts';
 import { count, counted, type Ending, shortTime } from '../format.ts';
 import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget } from '../../rollout-effect.ts';
-import { classes, EndingContext, visibleText } from '../parts.tsx';
+import { classes, EndingContext, sentence, visibleText } from '../parts.tsx';
 
 /** The stages of a migration, in order. */
 const STAGES = [
@@ -25,23 +26,14 @@ const MAX_NAMES = 3;
 /** Properties of the rail. */
 export interface RailProps {
   readonly rollout: Rollout;
-  /** Recent requests of V1 clients by the service that got them; undefined if unknown. */
-  readonly answered?:
-    | {
-        readonly v1: number;
-        readonly v2: number;
-        /** Requests that neither service got, if they are counted. */
-        readonly neither?: number;
-        /** The time of the counts, such as `in the last 5 minutes`. */
-        readonly within: string;
-      }
-    | undefined;
+  /** Has the recent requests of V1 clients by the service that got them; undefined before the first. */
+  readonly state: State | undefined;
   /** Chooses a stage for everything without its own mode; if absent, the rail is only a picture. */
   readonly onChoose?: (stage: Stage) => void;
 }
 
 /** Observe, shadow, canary, migrate, end: the stage of V1's traffic, and the exceptions. */
-export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
+export function Rail({ rollout, state, onChoose }: RailProps): VNode {
   const now = Date.now();
   const ending = useContext(EndingContext);
   const current = stageOf(rollout.default, rollout, now);
@@ -106,24 +98,24 @@ export function Rail({ rollout, answered, onChoose }: RailProps): VNode {
           );
         })}
       </ol>
-      {answered !== undefined &&
-        answered.v1 + answered.v2 + (answered.neither ?? 0) > 0 &&
-        answeredBar(answered)}
+      {state !== undefined && sentBar(state)}
     </div>
   );
 }
 
-/** The share of V1 clients' requests that each service got, with the key to its colours. */
-function answeredBar(answered: NonNullable<RailProps['answered']>): VNode {
-  const { v1, v2, neither = 0, within } = answered;
-  // Without `neither`, the counts contain only forwarded requests.
-  const what = answered.neither === undefined ? 'forwarded call' : 'call';
-  const all = v1 + v2 + neither;
+/** Where V1 clients' requests went, with the key to the colours. */
+function sentBar({ sent, v1Path, startedAt, now, replica }: State): VNode | false {
+  const { since, v1, v2, onPurpose, unsent } = sent;
+  const all = v1 + v2 + onPurpose + unsent;
+  if (all === 0) return false;
   const parts = [
     { name: 'sent to V1', look: 'of-v1', times: v1 },
-    { name: 'to V2', look: 'of-v2', times: v2 },
-    { name: 'to neither', look: 'of-neither', times: neither },
+    { name: 'sent to V2', look: 'of-v2', times: v2 },
+    { name: 'refused on purpose', look: 'on-purpose', times: onPurpose },
+    { name: 'not sent: refused or failed here', look: 'of-neither', times: unsent },
   ].filter(({ times }) => times > 0);
+  const age = lengthWords(Date.parse(now) - Date.parse(since));
+  const from = since === startedAt ? `the start at ${since} (${age})` : since;
   return (
     <div class="answered">
       <span class="answered-bar" aria-hidden>
@@ -132,7 +124,9 @@ function answeredBar(answered: NonNullable<RailProps['answered']>): VNode {
         ))}
       </span>
       <p class="readout">
-        {`${counted(all, what)} to V1 ${within}: `}
+        {sentence(`${counted(all, 'call')} of ${v1Path} since ${from}`)}
+        {replica !== undefined && ` at ${replica.name}`}
+        {': '}
         {parts.map(({ name, look, times }) => (
           <span key={look} class="legend">
             <i class={`swatch ${look}`} aria-hidden />

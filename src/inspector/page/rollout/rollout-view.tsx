@@ -9,7 +9,7 @@ import type {
   RolloutView as Rollout,
 } from '../../../rollout/rollout-tally.ts';
 import { reasonSentence } from '../../../rollout/rollout-state.ts';
-import type { RulesView } from '../../api.ts';
+import type { RulesView, State } from '../../api.ts';
 import { type Condition, rateLimitSentence } from '../../conditions.ts';
 import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget, type DryRuns, hasV1Mode, otherModes, stageHeading } from '../../rollout-effect.ts';
@@ -47,8 +47,8 @@ const REFRESH = 2000;
 interface RolloutViewProps extends Pick<PageTools, 'go'> {
   readonly commands: RolloutCommands;
   readonly rules: RulesView | undefined;
-  /** The conditions of the services and the gateway. */
-  readonly conditions: readonly Condition[];
+  /** The state of the header; undefined before the first. */
+  readonly state: State | undefined;
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
@@ -81,7 +81,7 @@ const COUNTERS = [
 ] as const;
 
 /** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
-export function RolloutView({ go, rules, conditions, commands }: RolloutViewProps): VNode {
+export function RolloutView({ go, rules, state, commands }: RolloutViewProps): VNode {
   const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
   const { check, changed } = commands;
   const response = changed !== undefined && changed.revision > (asked?.revision ?? 0) ? changed : asked;
@@ -96,7 +96,7 @@ export function RolloutView({ go, rules, conditions, commands }: RolloutViewProp
   return (
     <div class="view rollout">
       <h2>Rollout</h2>
-      {banner(response, conditions, choose, { go, methodOf: methodIn(operations), check })}
+      {banner(response, state, choose, { go, methodOf: methodIn(operations), check })}
       {exceptionsCard(response, { go, methodOf: methodIn(operations), check })}
       {canariesCard(response, go)}
       <RolloutForm rollout={response} operations={operations} check={check} />
@@ -109,10 +109,11 @@ export function RolloutView({ go, rules, conditions, commands }: RolloutViewProp
 
 function banner(
   rollout: Rollout,
-  conditions: readonly Condition[],
+  state: State | undefined,
   choose: (stage: Stage) => void,
   actions: ModeActions,
 ): VNode {
+  const conditions: readonly Condition[] = state?.conditions ?? [];
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   const fault = rollout.bodyChecks?.fault;
   const against =
@@ -151,14 +152,7 @@ function banner(
           {stepButtons({ name: defaultTarget(rollout), mode: rollout.default, target: {} }, rollout, actions)}
         </p>
       </div>
-      <Rail
-        rollout={rollout}
-        onChoose={choose}
-        answered={{
-          ...rollout.requests,
-          within: `since the start${rollout.replica === undefined ? '' : ` of ${rollout.replica.name}`}`,
-        }}
-      />
+      <Rail rollout={rollout} onChoose={choose} state={state} />
       {standing.map((rollback) => (
         <p key={rollback.at}>
           {sentence(rollbackSentence(rollback))} {causeLink(rollback, actions.go)}
