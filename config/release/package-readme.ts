@@ -33,10 +33,13 @@ export function packageReadme(text: string, version: string): string {
 
 function withCommands(text: string, version: string): string {
   return text
-    .replaceAll(/^npm ci$/gm, 'npm install capture-gateway\ncp -r node_modules/capture-gateway/examples .')
+    .replaceAll(
+      /^npm ci$/gm,
+      'npm install capture-gateway node@24\ncp -r node_modules/capture-gateway/examples .',
+    )
     .replaceAll(/\bnpm start(?: --)?(?![\w-])/g, 'npx capture-gateway serve')
     .replaceAll('npm run -s gateway --', 'npx capture-gateway')
-    .replaceAll('npm run -s invoicing --', 'node examples/invoicing/service.mts')
+    .replaceAll('npm run -s invoicing --', 'npx node examples/invoicing/service.mts')
     .replaceAll('npm run demo', 'npx capture-gateway demo')
     .replaceAll('docker build -q .', `docker build -q ${PROJECT}.git#v${version}`);
 }

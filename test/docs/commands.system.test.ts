@@ -28,7 +28,7 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^npm run release /, 'needs a git repository; test/release/release.test.ts prepares a release in a copy'],
   [/^npm pack$/, 'test/runtime/library.test.ts packs and installs the package'],
   [
-    /^(?:npm install capture-gateway|cp -r node_modules\/capture-gateway\/examples \.)$/,
+    /^(?:npm install capture-gateway node@24|cp -r node_modules\/capture-gateway\/examples \.)$/,
     'installs the package; test/release/release.test.ts does the same with its tarball',
   ],
   [/^docker /, 'needs a container engine and a registry; test/runtime/container.test.ts checks the image'],

@@ -11,12 +11,12 @@ test('the README of the package has no script of a checkout among its commands',
   const commands = commandsOf(packed);
   expect(commands.length).toBeGreaterThanOrEqual(commandsOf(readme).length);
   expect(commands.slice(0, 3)).toEqual([
-    'npm install capture-gateway',
+    'npm install capture-gateway node@24',
     'cp -r node_modules/capture-gateway/examples .',
     'npx capture-gateway serve',
   ]);
   const known =
-    /^(?:npx capture-gateway |npm install capture-gateway$|cp -r |curl |docker run |node examples\/)/;
+    /^(?:npx capture-gateway |npm install capture-gateway node@24$|cp -r |curl |docker run |npx node examples\/)/;
   expect(commands.filter((command) => !known.test(command))).toEqual([]);
   expect(packed.match(/npm (?:ci|test|run demo|run -s invoicing)|<!--|docker build -q \./g)).toBeNull();
 });
