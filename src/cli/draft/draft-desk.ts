@@ -372,7 +372,7 @@ export class Desk implements DraftDesk {
   private asks(id: string, given: GivenAnswer | undefined): DraftQuestion | DraftFault {
     const question = this.questions().find((one) => one.id === id);
     if (question === undefined) return { fault: 'The draft no longer asks this question; reload the page.' };
-    const clash = given && clashOf(question, given);
+    const clash = given && clashOf(this.proposed, question, given);
     if (clash !== undefined) return { fault: clash };
     if (given === undefined || isAnswerTo(question, given)) return question;
     return {

@@ -1,7 +1,8 @@
 import { isMap, isScalar, isSeq, type Pair, parseDocument } from 'yaml';
-import { templateShape } from '../../rules/rule.ts';
+import { readPath, templateShape } from '../../rules/rule.ts';
 import { isObject, memberOf, objectIn } from '../../openapi/description.ts';
 import { freeName } from '../command-fault.ts';
+import type { BookRule } from '../../openapi/draft/book-rules.ts';
 import type { FoundRule } from '../../openapi/draft/compare-shapes.ts';
 import {
   printAskedRules,
@@ -185,8 +186,7 @@ function newPart(
   const all = (on === 'every' ? operations.map(({ id }) => id) : on).map(idNow);
   const names = [
     ...rules.flatMap(({ found }) => namesOf(found)),
-    ...[...query, ...headers].flatMap(({ texts }) => texts.map(nameIn)),
-    ...response.flatMap(({ texts }) => texts.map(memberIn)),
+    ...[...query, ...headers, ...response].flatMap((one) => one.rules.map(nameIn)),
   ];
   const open = all.filter((id) => !names.some((name) => known.hasNamed(id, name)));
   if (open.length === 0) return [];
@@ -200,15 +200,11 @@ function namesOf(found: FoundRule): readonly string[] {
   return found.rule === 'copy' ? found.to.slice(-1) : [found.member];
 }
 
-/** The name in a printed rule. */
-function nameIn(text: string): string {
-  return /(?:of|rename): "?([^",}]+)"?/.exec(text)?.[1]?.trim() ?? '';
-}
-
-/** The member in a printed response rule: the last name of its path. */
-function memberIn(text: string): string {
-  const path = /^\{ \w+: (?:\{.*\}, of: )?"?([^",}]+)"?/.exec(text)?.[1] ?? '';
-  return path.trim().split('.').at(-1) ?? '';
+/** The member, parameter or field that a rule is about: the last name of its path. */
+function nameIn({ of, ...rule }: BookRule): string {
+  const [first] = Object.values(rule);
+  const path = of ?? (Array.isArray(first) ? first.flat()[0] : first);
+  return readPath(String(path)).at(-1) ?? '';
 }
 
 /** Inserts the keys before `operations`, or before the first key if that is missing; comments above that key remain above them. */

@@ -1,9 +1,9 @@
+import { BLANK, type BookRule, bookRules } from './book-rules.ts';
 import { type FoundRule, isProposed, localKey, PROPOSED_FROM } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import { withEnvelopes } from './envelopes.ts';
 import {
-  ANYWHERE,
-  BLANK,
+  lacksValue,
   MAX_ANSWERED,
   noteKey,
   openNotes,
@@ -12,6 +12,7 @@ import {
   type ProposedKey,
   type ProposedOperation,
   type ProposedRuleBook,
+  scalar,
   SETTLED,
   type WrittenChange,
   type WrittenList,
@@ -88,9 +89,9 @@ interface AskedRule {
   readonly list: RuleList;
   readonly on: ProposedChange['on'];
   readonly at: number;
-  readonly lines: readonly string[];
+  readonly rules: readonly BookRule[];
   readonly why: string;
-  readonly others: readonly (readonly string[])[];
+  readonly others: readonly (readonly BookRule[])[];
   /** The meaning of each answer for a member, regardless of its place and direction; absent if answers are identified by their order. */
   readonly keys?: readonly (string | undefined)[] | undefined;
   /** True where a person must choose, because the first answer has a rival, or could lose, distort or make up a value. */
@@ -273,7 +274,7 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
       {
         key: 'gone',
         words: 'It is gone: clients get 410 with a sentence',
-        lines: [`gone: ${BLANK}`],
+        lines: [`gone: ${scalar(BLANK)}`],
         lacksValue: true as const,
       },
       { key: 'yes', words: "Requests for it get V2's response, such as 404", lines: [] },
@@ -311,27 +312,27 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
     (change[list] ?? []).flatMap((rule, at): readonly AskedRule[] => {
       if (isProposed(rule)) return [];
       const { evidence, doubt, confidence } = rule;
-      const lines = 'found' in rule ? printRule(rule.found) : rule.texts;
-      const others = (rule.others ?? []).map((other) => ('rule' in other ? printRule(other) : other));
+      const rules = 'found' in rule ? bookRules(rule.found) : rule.rules;
+      const others = ('found' in rule ? rule.others?.map(bookRules) : rule.others) ?? [];
       const why = [evidence, ...(doubt === undefined ? [] : [`but ${doubt}`])]
         .filter((words) => words !== '')
         .join('; ');
       const meanings = 'found' in rule ? [rule.found, ...(rule.others ?? [])] : rule.meanings;
       const keys =
         list === 'query'
-          ? [lines, ...others].map((all) => all.join(' '))
+          ? [rules, ...others].map((all) => all.map(printRule).join(' '))
           : meanings?.map((found) => found && localKey(found));
-      const isClear = confidence >= PROPOSED_FROM && others.length === 0 && lines.every(keepsValues);
+      const isClear = confidence >= PROPOSED_FROM && others.length === 0 && rules.every(keepsValues);
       const isOpen = 'isOpen' in rule || !isClear;
-      const asked = { change: change.id, list, on: change.on, at, lines, why, others, keys, isOpen };
+      const asked = { change: change.id, list, on: change.on, at, rules, why, others, keys, isOpen };
       return [{ ...asked, ...('envelope' in rule && { envelope: rule.envelope }) }];
     }),
   );
 }
 
 /** True for a rule that only gives values another name or place. */
-function keepsValues(line: string): boolean {
-  return /^\{ (?:rename|move|nest|unnest|copy|alias):/.test(line);
+function keepsValues(rule: BookRule): boolean {
+  return ['rename', 'move', 'nest', 'unnest', 'copy', 'alias'].some((kind) => kind in rule);
 }
 
 /** A question about a change and the changes that ask the same, with the rules of each part. */
@@ -455,7 +456,7 @@ function partsOf(own: readonly AskedRule[], more: readonly AskedRule[]): readonl
 interface FurtherAnswer {
   /** Its meaning for the member; undefined if only its order identifies it. */
   readonly meaning: string | undefined;
-  readonly lines: readonly string[];
+  readonly rules: readonly BookRule[];
 }
 
 /** The answers of the first rule, and then those that only rules for other operations have. */
@@ -463,13 +464,12 @@ function furtherAnswers(rules: readonly AskedRule[]): readonly FurtherAnswer[] {
   const [first] = rules;
   const found: FurtherAnswer[] = [];
   for (const rule of rules) {
-    for (const [at, lines] of rule.others.entries()) {
+    for (const [at, own] of rule.others.entries()) {
       const meaning = rule.keys?.[at + 1];
       const known = meaning === undefined ? -1 : found.findIndex((one) => one.meaning === meaning);
-      const all = [...new Set([...(found[known]?.lines ?? []), ...lines])];
-      if (known >= 0) found[known] = { meaning, lines: all };
+      if (known >= 0) found[known] = { meaning, rules: [...(found[known]?.rules ?? []), ...own] };
       else if (rule === first || (meaning !== undefined && meaning !== first?.keys?.[0]))
-        found.push({ meaning, lines });
+        found.push({ meaning, rules: own });
     }
   }
   return found;
@@ -479,35 +479,55 @@ function whyOf(rules: readonly AskedRule[]): string {
   return [...new Set(rules.map(({ why }) => why))].slice(0, 3).join('; ');
 }
 
-function answersOf(rules: readonly AskedRule[]): readonly DraftAnswer[] {
-  const lines = [...new Set(rules.flatMap((rule) => rule.lines))];
+function answersOf(asked: readonly AskedRule[]): readonly DraftAnswer[] {
+  const answer = (key: string, words: string, rules: readonly BookRule[]): DraftAnswer => {
+    const lines = [...new Set(rules.map(printRule))];
+    return { key, words, lines, ...lackOf(lines) };
+  };
   return [
-    { key: 'yes', words: 'Yes', lines, ...lackOf(lines) },
-    ...furtherAnswers(rules).map((other, at) => ({
-      key: String(at),
-      words: 'Instead',
-      lines: other.lines,
-      ...lackOf(other.lines),
-    })),
+    answer('yes', 'Yes', rulesOf(asked)),
+    ...furtherAnswers(asked).map(({ rules }, at) => answer(String(at), 'Instead', rules)),
     { key: 'no', words: 'No rule', lines: [] },
   ];
 }
 
-function lackOf(lines: readonly string[]): { readonly lacksValue?: true } {
-  return lines.some((line) => line.includes(BLANK)) ? { lacksValue: true } : {};
+function rulesOf(asked: readonly AskedRule[]): readonly BookRule[] {
+  return asked.flatMap(({ rules }) => rules);
 }
 
-/** Why the answers to the parts of a question exclude each other; undefined if they do not. */
-export function clashOf({ parts }: DraftQuestion, { chosen }: GivenAnswer): string | undefined {
-  const lines = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at])?.lines ?? []);
-  const place = commonPlace(lines);
+function lackOf(lines: readonly string[]): { readonly lacksValue?: true } {
+  return lines.some(lacksValue) ? { lacksValue: true } : {};
+}
+
+/** Why the answers to the parts of a question of the draft exclude each other; undefined if they do not. */
+export function clashOf(
+  book: ProposedRuleBook,
+  { id }: DraftQuestion,
+  { chosen }: GivenAnswer,
+): string | undefined {
+  const { parts = [] } = decisionsOf(book).find(({ question }) => question.id === id) ?? {};
+  const place = commonPlace(
+    parts.map((asked, at) =>
+      chosen[at] === 'yes' ? rulesOf(asked) : (furtherAnswers(asked)[Number(chosen[at])]?.rules ?? []),
+    ),
+  );
   return place && `Two of these answers are about ${place}: choose another one for one of the parts.`;
 }
 
 /** The lines with the value that a person has given: a text, as header fields, queries and releases are. */
 function filled(lines: readonly string[], value: string | undefined): readonly string[] {
   return lines.map((line) =>
-    value === undefined ? line : line.replace(BLANK, () => JSON.stringify(textIn(value))),
+    value === undefined ? line : line.replace(scalar(BLANK), () => JSON.stringify(textIn(value))),
+  );
+}
+
+/** The rules with the value that a person has given. */
+function filledRules(rules: readonly BookRule[], value: string | undefined): readonly BookRule[] {
+  const isBlank = (own: unknown): boolean => own === BLANK && value !== undefined;
+  return rules.map((rule) =>
+    Object.fromEntries(
+      Object.entries(rule).map(([name, own]) => [name, isBlank(own) ? textIn(value ?? '') : own]),
+    ),
   );
 }
 
@@ -660,7 +680,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       const key = chosenKey === OWN ? 'no' : chosenKey;
       // A rule for any depth is one rule, however many depths had the question.
       const further = furtherAnswers(rules)[Number(key)];
-      const isOne = further?.lines.some((line) => line.includes(ANYWHERE)) === true;
+      const isOne = further?.rules.some((rule) => rule['in'] === '**') === true;
       for (const [number, rule] of rules.entries()) {
         const { change } = rule;
         if (key !== 'no' && clashing.has(change)) continue;
@@ -686,16 +706,16 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
         ? []
         : [{ ...rule, found: withValue(found, value), others: [], isSettled: true as const }];
     });
-    const texts = (list: 'query' | 'headers' | 'response'): NonNullable<ProposedChange[typeof list]> =>
+    const chosenIn = (list: 'query' | 'headers' | 'response'): NonNullable<ProposedChange[typeof list]> =>
       (change[list] ?? []).flatMap((rule, at) => {
         const choice = choiceOf(list, at);
         if (choice === undefined) return [rule];
         const [key, value] = choice;
-        const lines = key === 'yes' ? rule.texts : (rule.others?.[Number(key)] ?? rule.texts);
-        const settledRule = { ...rule, texts: filled(lines, value), others: [], isSettled: true as const };
+        const own = key === 'yes' ? rule.rules : (rule.others?.[Number(key)] ?? rule.rules);
+        const settledRule = { ...rule, rules: filledRules(own, value), others: [], isSettled: true as const };
         return key === 'no' ? [] : [settledRule];
       });
-    const [query, headers, response] = [texts('query'), texts('headers'), texts('response')];
+    const [query, headers, response] = [chosenIn('query'), chosenIn('headers'), chosenIn('response')];
     const isAsProposed = LISTS.every((list) =>
       (change[list] ?? []).every((_, at) => (choiceOf(list, at)?.[0] ?? 'yes') === 'yes'),
     );
@@ -727,13 +747,13 @@ function withSettled(changes: readonly ProposedChange[]): readonly ProposedChang
     const { on, query = [], headers = [], isInverse, ...rest } = change;
     const left = change.rules.flatMap((rule) => withoutFilled(rule, on, taken));
     const response = (change.response ?? []).filter(
-      ({ texts }) => !texts.some((line) => isSource(line, on, taken)),
+      ({ rules }) => !rules.some((rule) => isSource(rule, on, taken)),
     );
     const isSame = left.length === change.rules.length && response.length === (change.response ?? []).length;
     if (!isSame && [left, query, headers, response].flat().length === 0) return [];
     // The inverse of a default would leave the member out of responses.
     const isFilled = left.every(({ found }) =>
-      printRule(found).some((line) => filledBy(line, on, taken, isForSame) !== undefined),
+      bookRules(found).some((rule) => filledBy(rule, on, taken, isForSame) !== undefined),
     );
     const inverse = isInverse === true && !isFilled && { isInverse };
     return [{ ...rest, on, query, headers, rules: left, response, ...inverse }];
@@ -746,8 +766,8 @@ function withoutFilled(
   on: ProposedChange['on'],
   taken: readonly TakenPlace[],
 ): ProposedChange['rules'] {
-  const [line = ''] = printRule(rule.found);
-  const filled = isProposed(rule) ? undefined : filledBy(line, on, taken);
+  const [first] = isProposed(rule) ? [] : bookRules(rule.found);
+  const filled = first && filledBy(first, on, taken);
   if (filled === undefined) return [rule];
   return filled.isAlways ? [] : [{ ...rule, evidence: '', doubt: absentWords(filled) }];
 }
@@ -789,7 +809,9 @@ function withMovesOf(
   const envelopes = new Set(rules.flatMap(({ envelope }) => envelope ?? []));
   if (envelopes.size === 0) return part;
   const lines = changes.flatMap(({ response = [] }) =>
-    response.flatMap(({ envelope, texts }) => (envelope && envelopes.has(envelope) ? texts : [])),
+    response.flatMap(({ envelope, rules: own }) =>
+      envelope && envelopes.has(envelope) ? own.map(printRule) : [],
+    ),
   );
   const answers = part.answers.map((one) =>
     one.key === 'yes' ? { ...one, lines: [...new Set(lines)] } : one,
@@ -799,10 +821,10 @@ function withMovesOf(
 
 /** True if answers about other members have decided about all that the rules would do. */
 function isOver(rules: readonly AskedRule[], taken: readonly TakenPlace[]): boolean {
-  return rules.every(({ list, lines, on }) =>
+  return rules.every(({ list, rules: own, on }) =>
     list === 'response'
-      ? lines.every((line) => isSource(line, on, taken))
-      : lines.every((line) => filledBy(line, on, taken)?.isAlways === true),
+      ? own.every((rule) => isSource(rule, on, taken))
+      : own.every((rule) => filledBy(rule, on, taken)?.isAlways === true),
   );
 }
 
@@ -812,18 +834,18 @@ function openPart(
   taken: readonly TakenPlace[],
 ): QuestionPart {
   if (isOver(rules, taken)) return { why: '', answers: part.answers.filter(({ key }) => key === 'no') };
-  const [filled] = rules.flatMap(({ lines: [line = ''], on }) => filledBy(line, on, taken) ?? []);
+  const [filled] = rules.flatMap(({ rules: [first], on }) => (first && filledBy(first, on, taken)) ?? []);
   const further = furtherAnswers(rules);
   const isLeft = ({ key }: DraftAnswer): boolean => {
     const all = rules.flatMap((rule) => {
       const own = key === 'yes' ? 'yes' : sameAnswer(key, further[Number(key)], rule);
-      const lines = own === 'yes' ? rule.lines : rule.others[Number(own)];
-      return lines === undefined ? [] : [{ rule, lines }];
+      const chosen = own === 'yes' ? rule.rules : rule.others[Number(own)];
+      return chosen === undefined ? [] : [{ rule, chosen }];
     });
     // An envelope moves each member by the name that other answers give it.
-    const isHeld = (rule: AskedRule, lines: readonly string[]): boolean =>
-      rule.envelope === undefined && isTaken(lines, rule, taken);
-    return all.length === 0 || !all.every(({ rule, lines }) => isHeld(rule, lines));
+    const isHeld = (rule: AskedRule, chosen: readonly BookRule[]): boolean =>
+      rule.envelope === undefined && isTaken(chosen, rule, taken);
+    return all.length === 0 || !all.every(({ rule, chosen }) => isHeld(rule, chosen));
   };
   const answers = part.answers.filter((answer) => answer.key === 'no' || isLeft(answer));
   const why = filled === undefined ? part.why : absentWords(filled);

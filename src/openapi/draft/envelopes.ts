@@ -1,20 +1,13 @@
 import { readPath } from '../../rules/rule.ts';
+import { type BookRule, undoingRules } from './book-rules.ts';
 import { isProposed, pathText } from './compare-shapes.ts';
-import {
-  ANYWHERE,
-  printUndone,
-  type ProposedOperation,
-  type ProposedRuleBook,
-  scalar,
-} from './print-rule-book.ts';
+import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
 import { type Envelope, type ProposedChange, withOwnIds } from './propose-changes.ts';
-import { plainPath, responsePair } from './taken-places.ts';
+import { responsePair } from './taken-places.ts';
 
 /** The rules that move the members of a body into an envelope. */
-export function movesInto(around: string, members: Iterable<string>): readonly string[] {
-  return [...members].map(
-    (name) => `{ move: ${scalar(pathText([name]))}, to: ${scalar(pathText([around, name]))} }`,
-  );
+export function movesInto(around: string, members: Iterable<string>): readonly BookRule[] {
+  return [...members].map((name) => ({ move: pathText([name]), to: pathText([around, name]) }));
 }
 
 /**
@@ -26,14 +19,12 @@ export function withEnvelopes(book: ProposedRuleBook): ProposedRuleBook {
     const [rule] = change.response ?? [];
     const envelope = rule?.envelope;
     if (rule === undefined || envelope === undefined || change.on === 'every') return [change];
-    const texts = new Map(
-      change.on.map((id) => [id, movesInto(envelope.around, namesThen(book, at, id, envelope))] as const),
-    );
-    const groups = Map.groupBy(change.on, (id) => texts.get(id)?.join('\n'));
+    const names = new Map(change.on.map((id) => [id, namesThen(book, at, id, envelope)] as const));
+    const groups = Map.groupBy(change.on, (id) => JSON.stringify([...(names.get(id) ?? [])]));
     return [...groups.values()].map((on) => ({
       ...change,
       on,
-      response: [{ ...rule, texts: texts.get(on[0] ?? '') ?? [] }],
+      response: [{ ...rule, rules: movesInto(envelope.around, names.get(on[0] ?? '') ?? []) }],
     }));
   });
   return { ...book, changes: changes.length === book.changes.length ? changes : withOwnIds(changes) };
@@ -59,13 +50,13 @@ function namesThen(
       if (rule.found.rule === 'default') continue;
       // A question has the names of its answer: `check` refuses to move what an inverse has renamed.
       const isSure = change.isShown !== true && (isProposed(rule) || !isActive);
-      for (const line of printUndone(rule.found, [])) rename(names, line, isSure);
+      for (const undoing of undoingRules(rule.found)) rename(names, undoing, isSure);
     }
   }
   for (const { on, response = [], isShown } of changes.slice(0, at)) {
     if (on !== 'every' && !on.includes(id)) continue;
     for (const rule of response)
-      for (const line of rule.texts) rename(names, line, isShown !== true && isProposed(rule));
+      for (const own of rule.rules) rename(names, own, isShown !== true && isProposed(rule));
   }
   names.delete(around);
   return names;
@@ -86,58 +77,25 @@ function withoutNames(path: string): string {
 }
 
 /** Changes the names in the body as a rule of responses does; one that is not sure removes none. */
-function rename(names: Set<string>, line: string, isSure: boolean): void {
-  if (/, status: [45]xx \}$/.test(line)) return;
-  const pair = responsePair(line.replace(`, ${ANYWHERE}`, ''));
-  if (pair !== undefined) {
-    const [[from = '', ...inner], [to = '']] = [readPath(pair.path), readPath(pair.old)];
-    if (!names.has(from)) return;
-    if (inner.length === 0 && isSure) names.delete(from);
-    names.add(to);
-    return;
-  }
-  const colon = line.indexOf(': ');
-  const kind = line.slice(2, colon);
-  const [first = '', ...inner] = namesAt(line.slice(colon + 2).replace(/^\{ /, ''));
-  const [name = ''] = ['as', 'to'].flatMap((key) => namesAfter(line, `, ${key}: `).slice(0, 1));
-  switch (kind) {
-    case 'strip':
-      if (inner.length === 0 && isSure) names.delete(first);
-      break;
-    case 'default':
-      names.add(first);
-      break;
-    case 'copy':
-      if (names.has(first)) names.add(name);
-      break;
-    case 'alias':
-    case 'lookup':
-      if (names.has(first) && inner.length === 0) names.add(name);
-      break;
-    case 'unnest': {
-      if (!names.has(first) || inner.length > 0) break;
-      let at = line.indexOf(', members: [') + ', members: ['.length;
-      for (let text = scalarAt(line.slice(at)); text !== ''; text = scalarAt(line.slice(at))) {
-        names.add(readPath(plainPath(text))[0] ?? '');
-        at += text.length + ', '.length;
-      }
-      break;
-    }
-    default:
-  }
+function rename(names: Set<string>, rule: BookRule, isSure: boolean): void {
+  const { strip, copy, alias, lookup, unnest, default: added, as, to, members, status } = rule;
+  if (status !== undefined) return;
+  if (Array.isArray(added)) for (const [path] of added) add(names, path);
+  const pair = responsePair(rule);
+  const [from, ...inner] = namesIn(pair?.path ?? strip ?? copy ?? alias ?? lookup ?? unnest);
+  if (from === undefined || !names.has(from)) return;
+  const isWhole = inner.length === 0;
+  if (isWhole && isSure && (pair ?? strip) !== undefined) names.delete(from);
+  const further = Array.isArray(members) ? members : [as];
+  for (const path of [pair?.old, ...(copy === undefined ? [] : [to]), ...(isWhole ? further : [])])
+    add(names, path);
 }
 
-/** The names in the path after a key of a rule; none without the key. */
-function namesAfter(line: string, key: string): readonly string[] {
-  const at = line.lastIndexOf(key);
-  return at < 0 ? [] : namesAt(line.slice(at + key.length));
+/** Adds the member of the body that a path begins with. */
+function add(names: Set<string>, path: unknown): void {
+  for (const name of namesIn(path).slice(0, 1)) names.add(name);
 }
 
-function namesAt(text: string): readonly string[] {
-  return readPath(plainPath(scalarAt(text)));
-}
-
-/** The scalar of YAML that a text begins with. */
-function scalarAt(text: string): string {
-  return (/^(?:"(?:[^"\\]|\\.)*"|[^",:}\]]+)/.exec(text)?.[0] ?? '').trimEnd();
+function namesIn(path: unknown): readonly string[] {
+  return typeof path === 'string' ? readPath(path) : [];
 }

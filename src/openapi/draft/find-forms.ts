@@ -2,6 +2,7 @@ import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, isJsonMedia, memberOf, objectIn } from '../description.ts';
 import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
 import { successShape } from './bodies.ts';
+import type { BookRule } from './book-rules.ts';
 import { pathText } from './compare-shapes.ts';
 import type { Versions } from './find-inverse.ts';
 import { singular, wordsOf } from './names.ts';
@@ -170,8 +171,8 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
     const [before, now] = [old, young].map(onlyShape);
     const found = before && now && (innerRules(before, now) ?? plainRules(before, now));
     if (before === undefined || now === undefined || found === undefined) continue;
-    const texts = classesOf([...old, ...young]).flatMap((status) =>
-      found.rules.map((rule) => `{ ${rule}, status: ${status} }`),
+    const rules = classesOf([...old, ...young]).flatMap((status) =>
+      found.rules.map((rule) => ({ ...rule, status })),
     );
     const on: string[] = [];
     const names = [before, now].map((shape) => memberNames(shape).join(', '));
@@ -182,14 +183,14 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
       rules: [],
       response: [
         {
-          texts,
+          rules,
           confidence: 0.5,
           evidence: `V1's errors have ${names[0]}, and V2's ${names[1]}`,
           doubt: 'what they say is in words and numbers of V2',
         },
       ],
     };
-    const key = JSON.stringify(texts);
+    const key = JSON.stringify(rules);
     const known = groups.get(key) ?? { change, on };
     groups.set(key, known);
     known.on.push(operation.id);
@@ -203,7 +204,7 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
 
 /** Rules that turn V2's errors into V1's, except for the status, and their effect in words. */
 interface ErrorRules {
-  readonly rules: readonly string[];
+  readonly rules: readonly BookRule[];
   readonly words: string;
 }
 
@@ -215,15 +216,15 @@ function plainRules(before: Shape, now: Shape): ErrorRules | undefined {
   const left = [...now.members.keys()].filter((name) => !kept.has(name));
   return {
     rules: [
-      ...pairs.map(({ from, to }) => ruleText(to.length === 1 ? 'rename' : 'move', [from], to)),
-      ...left.map((name) => ruleText('strip', [name])),
+      ...pairs.map(({ from, to }) => errorRule(to.length === 1 ? 'rename' : 'move', [from], to)),
+      ...left.map((name) => errorRule('strip', [name])),
     ],
     words: pairs.map(({ from, to }) => `${pathText([from])} as ${pathText(to)}`).join(', '),
   };
 }
 
-function ruleText(word: string, path: readonly string[], to?: readonly string[]): string {
-  return `${word}: ${scalar(pathText(path))}${to === undefined ? '' : `, to: ${scalar(pathText(to))}`}`;
+function errorRule(word: string, path: readonly string[], to?: readonly string[]): BookRule {
+  return { [word]: pathText(path), ...(to !== undefined && { to: pathText(to) }) };
 }
 
 /** An object in a body of an error, or the elements of a list in it. */
@@ -290,16 +291,16 @@ function outerRules(
   const members = [...new Set([...same, ...pairs.map(({ from }) => from)])];
   const left = [...now.members.keys()].filter((other) => other !== name && !before.members.has(other));
   const head = isList
-    ? [ruleText('first', [name], [holder])]
+    ? [errorRule('first', [name], [holder])]
     : holder === name
       ? []
-      : [ruleText('rename', [name], [holder])];
+      : [errorRule('rename', [name], [holder])];
   return {
     rules: [
       ...head,
-      `${ruleText('unnest', [holder])}, members: [${members.map((member) => scalar(member)).join(', ')}]`,
-      ...pairs.map(({ from, to }) => ruleText(to.length === 1 ? 'rename' : 'move', [from], to)),
-      ...[holder, ...left].map((other) => ruleText('strip', [other])),
+      { ...errorRule('unnest', [holder]), members },
+      ...pairs.map(({ from, to }) => errorRule(to.length === 1 ? 'rename' : 'move', [from], to)),
+      ...[holder, ...left].map((other) => errorRule('strip', [other])),
     ],
     words: `what V2 has in ${isList ? 'the first of ' : ''}${pathText([name])}`,
   };
@@ -324,12 +325,16 @@ function betweenRules({ before, now, place, inner }: InnerPair, pairs: readonly 
   const to = isNamed ? undefined : [place.name];
   return {
     rules: [
-      ...(isFirst ? [ruleText('first', [inner.name], to)] : to ? [ruleText('rename', [inner.name], to)] : []),
+      ...(isFirst
+        ? [errorRule('first', [inner.name], to)]
+        : to
+          ? [errorRule('rename', [inner.name], to)]
+          : []),
       ...pairs
         .filter((pair) => pair.to.length === 1)
-        .map((pair) => ruleText('rename', [...path, pair.from], pair.to)),
-      ...inside.map((name) => ruleText('strip', [...path, name])),
-      ...left.map((name) => ruleText('strip', [name])),
+        .map((pair) => errorRule('rename', [...path, pair.from], pair.to)),
+      ...inside.map((name) => errorRule('strip', [...path, name])),
+      ...left.map((name) => errorRule('strip', [name])),
     ],
     words: `in ${pathText([place.name])} what V2 has in ${isFirst ? 'the first of ' : ''}${pathText([inner.name])}`,
   };

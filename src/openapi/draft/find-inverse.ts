@@ -3,6 +3,7 @@ import type { Components } from '../components.ts';
 import { type DescribedOperation, templateOf } from '../description.ts';
 import { type Shape, shapeAt } from '../shape.ts';
 import { type FoundResource, resourceIn } from './bodies.ts';
+import { defaultRule, undoingRules } from './book-rules.ts';
 import {
   type Finding,
   type FoundRule,
@@ -14,12 +15,12 @@ import {
   ruleKey,
 } from './compare-shapes.ts';
 import type { MatchedOperation } from './match-operations.ts';
-import { type ProposedOperation, printDefault, printUndone, scalar } from './print-rule-book.ts';
+import type { ProposedOperation } from './print-rule-book.ts';
 import {
   type OperationFindings,
   type ProposedChange,
   proposeChanges,
-  type ProposedText,
+  type ProposedRules,
 } from './propose-changes.ts';
 
 /** The resources in the responses of both versions, by the path of their collection. */
@@ -167,7 +168,7 @@ export function responseChanges(
   });
   const leaders = new Map<string, string>();
   return proposeChanges(found, [], 'response').flatMap((change) => {
-    const response = change.rules.flatMap((finding) => responseText(finding) ?? []);
+    const response = change.rules.flatMap((finding) => responseRules(finding) ?? []);
     if (response.length === 0) return [];
     const leader = change.asWith === undefined ? leaderOf(change, changes) : leaders.get(change.asWith);
     if (leader !== undefined) leaders.set(change.id, leader);
@@ -257,29 +258,29 @@ function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRul
 }
 
 /** A rule of a response with its evidence; undefined if nothing has to be undone. */
-function responseText(finding: Finding): ProposedText | undefined {
+function responseRules(finding: Finding): ProposedRules | undefined {
   const { found, confidence, evidence, doubt, others = [] } = finding;
-  const texts = printUndone(found, []);
+  const rules = undoingRules(found);
   const undone = others
-    .map((one) => ({ lines: printUndone(one, []), found: one }))
-    .filter(({ lines }) => lines.length > 0);
-  const further = undone.map(({ lines }) => lines);
+    .map((one) => ({ rules: undoingRules(one), found: one }))
+    .filter((one) => one.rules.length > 0);
+  const further = undone.map((one) => one.rules);
   if (found.rule === 'default') {
-    return { texts, confidence, evidence: "V2's responses have it, and V1's never had it", doubt };
+    return { rules, confidence, evidence: "V2's responses have it, and V1's never had it", doubt };
   }
-  if (texts.length > 0) {
+  if (rules.length > 0) {
     // An answer with an alias, which keeps V2's name as well: for clients of both versions, or if V2 may also have the old name.
     const isPlain = found.rule === 'rename' && found.conversions === undefined && found.in[0] !== '**';
-    const isAlias = isPlain && doubt !== undefined;
-    const [path, as] = isAlias ? [pathText(found.in, found.to), pathText([found.member])] : ['', ''];
-    const aliases = isAlias ? [[`{ alias: ${scalar(path)}, as: ${scalar(as)} }`]] : [];
+    const aliases =
+      isPlain && doubt !== undefined
+        ? [[{ alias: pathText(found.in, found.to), as: pathText([found.member]) }]]
+        : [];
     const meanings = [found, ...aliases.map(() => undefined), ...undone.map((one) => one.found)];
-    return { texts, confidence, evidence, doubt, others: [...aliases, ...further], meanings };
+    return { rules, confidence, evidence, doubt, others: [...aliases, ...further], meanings };
   }
   if (found.rule !== 'strip') return undefined;
-  const path = pathText(found.in, found.member);
   return {
-    texts: [printDefault(path, null)],
+    rules: [defaultRule(pathText(found.in, found.member), null)],
     confidence: 0.5,
     // The same sentence for all members: rules with the same evidence are printed with one comment.
     evidence: "V1's responses have it, and V2's do not",

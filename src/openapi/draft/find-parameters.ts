@@ -2,6 +2,7 @@ import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, memberOf, objectIn } from '../description.ts';
 import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
+import { type BookRule, bookRules, valueMap } from './book-rules.ts';
 import {
   type Evidence,
   findRenames,
@@ -15,8 +16,7 @@ import { conversions, keywordIn, type NamedShape, patternPrefix, separatorIn } f
 import type { Versions } from './find-inverse.ts';
 import { hasOtherWord, type MatchedOperation, type OtherWord, parametersOf } from './match-operations.ts';
 import { areOtherIdentifiers, isSameQuery, nameSimilarity, plainName } from './names.ts';
-import { printRule, printValueMap, scalar } from './print-rule-book.ts';
-import { changeId, type ProposedChange, type ProposedText } from './propose-changes.ts';
+import { changeId, type ProposedChange, type ProposedRules } from './propose-changes.ts';
 
 /** Finds query parameters that V2 renamed, also by the renames of bodies in `known`; those that are merely gone are questions. */
 export function findQueryRenames(
@@ -26,8 +26,8 @@ export function findQueryRenames(
   const words = named.flatMap(({ pair: { moved } }) => moved?.word ?? []);
   const changes = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
   const gone = new Map<string, GoneParameter>();
-  const add = (operation: string, id: string, summary: string, rule: ProposedText): void => {
-    const key = JSON.stringify([rule.texts, isProposed(rule)]);
+  const add = (operation: string, id: string, summary: string, rule: ProposedRules): void => {
+    const key = JSON.stringify([rule.rules, isProposed(rule)]);
     const on: string[] = [];
     const found = changes.get(key) ?? {
       change: { id: changeId(id), summary, on, rules: [], query: [rule] },
@@ -45,14 +45,14 @@ export function findQueryRenames(
     const asked = new Set<string>();
     const addRename = (from: string, to: string, evidence: Evidence): void => {
       renamed.set(from, to);
-      const texts = renameTexts(from, old, to, young, evidence.doubt !== undefined);
-      const others = evidence.doubt === undefined ? [] : [[`{ strip: ${scalar(from)} }`]];
+      const rules = renameRules(from, old, to, young, evidence.doubt !== undefined);
+      const others = evidence.doubt === undefined ? [] : [[{ strip: from }]];
       if (evidence.doubt !== undefined) asked.add(from);
       const doubt = evidence.doubt ?? unsure;
       add(operation.id, `${to}-parameter`, `The query parameter ${from} becomes ${to}.`, {
         ...evidence,
         doubt,
-        texts,
+        rules,
         others,
       });
     };
@@ -80,7 +80,7 @@ export function findQueryRenames(
         const likely = likelyNames(name, { old, young }, new Set(renamed.values()), words);
         for (const one of [...likely, ...(candidate === undefined ? [] : [candidate])])
           if (!known.candidates.has(one.to))
-            known.candidates.set(one.to, { ...one, texts: renameTexts(name, old, one.to, young, true) });
+            known.candidates.set(one.to, { ...one, rules: renameRules(name, old, one.to, young, true) });
       }
     }
     const listOf = (version: 'v1' | 'v2', name: string): unknown =>
@@ -146,13 +146,13 @@ function likelyNames(
  * The rules for a renamed parameter of V2, and for its value if the unit, or the case and separators, differ; `isAsked` for an answer of a
  * person, which also has the likely values.
  */
-function renameTexts(
+function renameRules(
   from: string,
   old: Shape,
   to: string,
   young: Shape,
   isAsked: boolean,
-): readonly string[] {
+): readonly BookRule[] {
   const [one, other] = [old.members.get(from)?.shape, young.members.get(to)?.shape];
   const all =
     one === undefined || other === undefined
@@ -163,8 +163,8 @@ function renameTexts(
   const more = converted.length > 0 && { conversions: converted };
   const map = one && valueMapRule(one, other, to);
   return [
-    ...printRule({ rule: 'rename', in: [], member: from, to, ...more }),
-    ...(map !== undefined && (isAsked || map.doubt === undefined) ? map.texts : []),
+    ...bookRules({ rule: 'rename', in: [], member: from, to, ...more }),
+    ...(map !== undefined && (isAsked || map.doubt === undefined) ? map.rules : []),
   ];
 }
 
@@ -196,14 +196,14 @@ function listForm(own: DescribedParameter, other: DescribedParameter): string | 
 function listRule(
   name: string,
   [old, young]: readonly [old: DescribedParameter, young: DescribedParameter],
-): ProposedText | undefined {
+): ProposedRules | undefined {
   const [from, to] = [listForm(old, young), listForm(young, old)];
   const separator = [from, to].find((one) => one !== undefined && one !== SEVERAL);
   if (separator === undefined || (from === SEVERAL) === (to === SEVERAL)) return undefined;
   if (from === undefined || to === undefined) return undefined;
   const word = to === SEVERAL ? 'list' : 'unlist';
   return {
-    texts: [`{ ${word}: ${scalar(name)}, with: ${scalar(separator)} }`],
+    rules: [{ [word]: name, with: separator }],
     confidence: 0.8,
     evidence: 'styles or descriptions show how both versions write it',
     doubt: 'a text that has the separator would become two, or none',
@@ -322,7 +322,7 @@ function isWeak(candidate: Evidence): boolean {
 interface GoneParameter {
   readonly on: string[];
   /** The possible names in V2, each with its rules. */
-  readonly candidates: Map<string, ProposedText>;
+  readonly candidates: Map<string, ProposedRules>;
   /** The cursor by which V2 pages; undefined unless the parameter is the place of a page. */
   readonly cursor: string | undefined;
 }
@@ -363,14 +363,14 @@ function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly Propose
 }
 
 /** The rule for a parameter that V2 does not describe. Any candidate comes before removal, because V2 returns too much without a filter. */
-function goneRule(name: string, { candidates, cursor }: GoneParameter): ProposedText {
-  const strip = [`{ strip: ${scalar(name)} }`];
+function goneRule(name: string, { candidates, cursor }: GoneParameter): ProposedRules {
+  const strip = [{ strip: name }];
   const [likeliest, ...others] = [...candidates.values()].toSorted(
     (one, other) => other.confidence - one.confidence,
   );
   if (likeliest === undefined)
     return {
-      texts: strip,
+      rules: strip,
       confidence: 0.5,
       evidence: "V2's description does not have it",
       doubt:
@@ -381,7 +381,7 @@ function goneRule(name: string, { candidates, cursor }: GoneParameter): Proposed
   return {
     ...likeliest,
     doubt: `${likeliest.doubt ?? 'it may be another one'}; and without it V2 would respond as if the client had not sent it`,
-    others: [...others.map(({ texts }) => texts), strip],
+    others: [...others.map(({ rules }) => rules), strip],
     isOpen: true,
   };
 }
@@ -426,11 +426,11 @@ export function findHeaderRenames(
     rules: [],
     headers: [
       {
-        texts: [`{ rename: ${from}, to: ${to} }`],
+        rules: [{ rename: from, to }],
         confidence: 0.8,
         evidence: `${from} is the only field that is gone, and ${to} the only one that is new`,
         doubt: 'a value that means something else would be sent under that name',
-        others: [[`{ strip: ${from} }`]],
+        others: [[{ strip: from }]],
       },
     ],
   }));
@@ -456,7 +456,7 @@ function goneFields(
       on: on.length === operations ? 'every' : on,
       rules: [],
       headers: names.map((name) => ({
-        texts: [`{ strip: ${name} }`],
+        rules: [{ strip: name }],
         confidence: 0.5,
         evidence: "V2's description does not have it",
         doubt: inQuery.has(name)
@@ -481,14 +481,14 @@ export function hasField(fields: Shape['members'], name: string): boolean {
 }
 
 /** The rule that maps the values of a query parameter to V2's; undefined if V2 has the same. */
-function valueMapRule(old: Shape, young: Shape | undefined, name: string): ProposedText | undefined {
+function valueMapRule(old: Shape, young: Shape | undefined, name: string): ProposedRules | undefined {
   const map = young && findValueMap(old.values, young.values);
   const pairs = [...(map?.spelled.pairs ?? []), ...(map?.guessed.pairs ?? [])];
   if (map === undefined || pairs.length === 0) return undefined;
   const isGuess = map.guessed.pairs.length > 0;
   const left = map.left.length === 0 ? '' : `V2 has no value for ${map.left.map(String).join(', ')}`;
   return {
-    texts: [printValueMap(pairs, name)],
+    rules: [valueMap(pairs, name)],
     confidence: Math.min(map.spelled.confidence, map.guessed.confidence),
     evidence: [...map.spelled.reasons, ...map.guessed.reasons].join('; '),
     doubt: isGuess ? 'a value that means something else would change' : left || undefined,

@@ -1,9 +1,7 @@
-import { inverseOf } from '../../rules/kinds/scale.ts';
-import type { Path } from '../../rules/rule.ts';
-import { type Evidence, type FoundRule, isProposed, pathText, type Question } from './compare-shapes.ts';
-import type { Conversion, FoundValue } from './conversions.ts';
+import { BLANK, type BookRule, bookRules } from './book-rules.ts';
+import { type Evidence, isProposed, pathText, type Question } from './compare-shapes.ts';
 import type { GoneOperation, MovedOperation } from './match-operations.ts';
-import type { ProposedChange, ProposedText } from './propose-changes.ts';
+import type { ProposedChange, ProposedRules } from './propose-changes.ts';
 
 /** An operation of a proposed rule book. */
 export interface ProposedOperation {
@@ -124,11 +122,9 @@ export function keyQuestion({ lines, question = '' }: ProposedKey): readonly str
   ];
 }
 
-/** The placeholder for a value that only a person knows, as a YAML text in quotes. */
-export const BLANK = '"…"';
-
-function lacksValue(line: string): boolean {
-  return line.includes(BLANK);
+/** True for a line in which a person has to write a value. */
+export function lacksValue(line: string): boolean {
+  return line.includes(scalar(BLANK));
 }
 
 function printOperation(
@@ -257,8 +253,8 @@ function printChange(change: ProposedChange, isShown = false): readonly string[]
       'request',
       rules.map(({ others, ...rule }) => ({
         ...rule,
-        texts: printRule(rule.found),
-        ...(others && { others: others.map(printRule) }),
+        rules: bookRules(rule.found),
+        ...(others && { others: others.map(bookRules) }),
       })),
     ),
     ...printRules('query', query),
@@ -295,22 +291,22 @@ export function printAskedRules({
   headers = [],
   response = [],
 }: ProposedChange): readonly string[] {
-  const own = rules.map((rule) => ({ ...rule, texts: printRule(rule.found), others: [] }));
+  const own = rules.map((rule) => ({ ...rule, rules: bookRules(rule.found), others: [] }));
   return [...own, ...query, ...headers, ...response]
     .filter((rule) => !isProposed(rule))
-    .flatMap(({ texts }) => texts);
+    .flatMap((rule) => rule.rules.map(printRule));
 }
 
 /** The evidence for what a person has decided; the doubt about it is settled. */
 export const SETTLED = 'a person answered so';
 
 /** The rules under a key of a change, with their evidence, doubts and other answers. */
-function printRules(name: string, rules: readonly ProposedText[] = []): readonly string[] {
-  if (rules.length === 0) return [];
+function printRules(name: string, all: readonly ProposedRules[] = []): readonly string[] {
+  if (all.length === 0) return [];
   let before = '';
   return [
     `    ${name}:`,
-    ...rules.flatMap(({ texts, confidence, evidence, doubt, others = [], isSettled }, at) => {
+    ...all.flatMap(({ rules, confidence, evidence, doubt, others = [], isSettled }, at) => {
       const words = [evidence, doubt === undefined ? '' : `but ${doubt}`].filter((part) => part !== '');
       const guess = `confidence ${confidence.toFixed(2)}: ${words.join('; ')}`;
       const why = comment(isSettled === true ? SETTLED : guess, '      ');
@@ -318,10 +314,10 @@ function printRules(name: string, rules: readonly ProposedText[] = []): readonly
       before = why;
       return [
         ...(isSame ? [] : [why]),
-        ...texts.map((text) => `      - ${text}`),
+        ...rules.map((rule) => `      - ${printRule(rule)}`),
         ...(at < MAX_ANSWERED && doubt !== undefined
           ? others.map((answer) =>
-              comment(`or instead: ${answer.map((text) => `- ${text}`).join(' ')}`, '      '),
+              comment(`or instead: ${answer.map((rule) => `- ${printRule(rule)}`).join(' ')}`, '      '),
             )
           : []),
       ];
@@ -329,222 +325,19 @@ function printRules(name: string, rules: readonly ProposedText[] = []): readonly
   ];
 }
 
-/** A request rule, as a rule book writes it. */
-export function printRule(found: FoundRule): readonly string[] {
-  if (found.rule === 'unwrap') return [`{ unwrap: ${scalar(pathText([found.member]))} }`];
-  switch (found.rule) {
-    case 'rename': {
-      const to = scalar(pathText([found.to]));
-      const rename = `{ rename: ${named(found.in, found.member)}, to: ${to} }`;
-      const { conversions = [], values } = found;
-      return [
-        rename,
-        ...conversions.map((one) => printConversion(one, found.in, found.to)),
-        ...(values === undefined ? [] : [printValueMap(values, pathText([found.to]), found.in)]),
-      ];
-    }
-    case 'convert':
-      return found.conversions.map((one) => printConversion(one, found.in, found.member));
-    case 'default': {
-      // The person who answers the question knows the value.
-      const value = found.value === undefined ? BLANK : scalar(found.value);
-      return [`{ default: { ${scalar(pathText(found.in, found.member))}: ${value} } }`];
-    }
-    case 'strip':
-      return [`{ strip: ${scalar(pathText(found.in, found.member))} }`];
-    case 'move': {
-      const [from, to] = [pathText(found.in, found.member), pathText([...found.in, ...found.to])];
-      const [around, last] = [[...found.in, ...found.to.slice(0, -1)], found.to.at(-1) ?? ''];
-      const converted = (found.conversions ?? []).map((one) => printConversion(one, around, last));
-      const mapped =
-        found.values === undefined ? [] : [printValueMap(found.values, pathText([last]), around)];
-      return [`{ move: ${scalar(from)}, to: ${scalar(to)} }`, ...converted, ...mapped];
-    }
-    case 'list':
-      return [`{ list: ${scalar(pathText(found.in, found.member))}, to: ${scalar(pathText([found.to]))} }`];
-    case 'copy': {
-      const [from, to] = [found.from, found.to].map((end) => scalar(pathText([...found.in, ...end])));
-      return [`{ copy: ${from}, to: ${to} }`];
-    }
-    case 'first':
-    case 'lookup':
-      return [];
-    case 'nest': {
-      const members = list(found.members.map((name) => pathText([name])));
-      return [`{ nest: ${members}${place(found.in)}, under: ${scalar(pathText([found.under]))} }`];
-    }
-    case 'flatten': {
-      const own = pathText(found.in, found.member);
-      const moves = found.moves.map(([from, to]) => {
-        const inner = scalar(pathText([...found.in, found.member, ...from]));
-        return `{ move: ${inner}, to: ${scalar(pathText([...found.in, to]))} }`;
-      });
-      // What is left of the object is empty.
-      return [...moves, ...(found.isWhole ? [`{ strip: ${scalar(own)} }`] : [])];
-    }
-    case 'unbox': {
-      const own = [...found.in, found.member];
-      const moves = [...found.beside, [found.from, found.through] as const].map(
-        ([from, to]) =>
-          `{ move: ${scalar(pathText([...own, from]))}, to: ${scalar(pathText([...found.in, to]))} }`,
-      );
-      return [
-        ...moves,
-        `{ strip: ${scalar(pathText(own))} }`,
-        `{ rename: ${named(found.in, found.through)}, to: ${scalar(pathText([found.member]))} }`,
-        ...found.conversions.map((one) => printConversion(one, found.in, found.member)),
-      ];
-    }
-    case 'map':
-      return [printValueMap(found.values, pathText([found.member]), found.in)];
-  }
+/** A rule on one line, as a rule book writes it. */
+export function printRule(rule: BookRule): string {
+  const keys = Object.entries(rule).map(([name, value]) => `${name}: ${flow(value)}`);
+  return `{ ${keys.join(', ')} }`;
 }
 
-/** A `default` of a member by its path. */
-export function printDefault(path: string, value: FoundValue | null): string {
-  return `{ default: { ${scalar(path)}: ${value === null ? 'null' : scalar(value)} } }`;
-}
-
-/** A `map` of the values of a member or a query parameter, as a rule book writes it. */
-export function printValueMap(
-  pairs: readonly (readonly [from: FoundValue, to: FoundValue])[],
-  name: string,
-  path: Path = [],
-): string {
-  const values = pairs.map(([from, to]) => `${key(from)}: ${scalar(to)}`).join(', ');
-  return `{ map: { ${values} }, of: ${scalar(name)}${place(path)} }`;
-}
-
-function printConversion({ word, options }: Conversion, path: Path, member: string): string {
-  const beside = options.map(([name, value]) => `, ${name}: ${scalar(value)}`).join('');
-  return `{ ${word}: ${named(path, member)}${beside} }`;
-}
-
-/** The member that a rule names, and where it is at any depth. */
-function named(path: Path, member: string): string {
-  const isAnywhere = path[0] === '**';
-  return isAnywhere ? `${scalar(pathText([member]))}, ${ANYWHERE}` : scalar(pathText(path, member));
-}
-
-/** The key of a rule that applies at any depth. */
-export const ANYWHERE = 'in: "**"';
-
-/** The response rules that undo a rule in the objects at `base` of a response, in their order. */
-export function printUndone(found: FoundRule, base: Path): readonly string[] {
-  if (found.rule === 'unwrap') return [];
-  const path = found.in[0] === '**' ? found.in : [...base, ...found.in];
-  switch (found.rule) {
-    case 'rename': {
-      const converted = (found.conversions ?? []).toReversed();
-      const rename = `{ rename: ${named(path, found.to)}, to: ${scalar(pathText([found.member]))} }`;
-      const old = found.values?.map(([from, to]) => [to, from] as const);
-      return [
-        ...(old === undefined ? [] : [printValueMap(old, pathText(path, found.to))]),
-        ...converted.map((one) => printConversion(undone(one), path, found.to)),
-        rename,
-      ];
-    }
-    case 'convert':
-      return found.conversions.toReversed().map((one) => printConversion(undone(one), path, found.member));
-    case 'default':
-      return [`{ strip: ${scalar(pathText(path, found.member))} }`];
-    case 'strip': {
-      if (found.twin === undefined) return [];
-      const [twin, own] = [pathText([...path, ...found.twin]), pathText(path, found.member)];
-      return [`{ copy: ${scalar(twin)}, to: ${scalar(own)} }`];
-    }
-    case 'copy':
-      return [`{ strip: ${scalar(pathText([...path, ...found.to]))} }`];
-    case 'lookup': {
-      const resource = found.resource === undefined ? '' : `, resource: ${scalar(found.resource)}`;
-      const take = list(found.take.map((name) => pathText([name])));
-      return [
-        `{ lookup: ${scalar(pathText(path, found.key))}, get: ${scalar(found.get)}${resource}, take: ${take}, as: ${scalar(pathText([found.member]))} }`,
-        ...found.renames.map(
-          ([from, to]) =>
-            `{ rename: ${scalar(pathText([...path, found.member, from]))}, to: ${scalar(pathText([to]))} }`,
-        ),
-      ];
-    }
-    case 'move': {
-      const [from, to] = [pathText([...path, ...found.to]), pathText(path, found.member)];
-      const [around, last] = [[...path, ...found.to.slice(0, -1)], found.to.at(-1) ?? ''];
-      const converted = (found.conversions ?? []).toReversed();
-      const old = found.values?.map(([one, other]) => [other, one] as const);
-      return [
-        ...(old === undefined ? [] : [printValueMap(old, from)]),
-        ...converted.map((one) => printConversion(undone(one), around, last)),
-        `{ move: ${scalar(from)}, to: ${scalar(to)} }`,
-      ];
-    }
-    case 'list':
-      return [`{ first: ${scalar(pathText(path, found.to))}, to: ${scalar(pathText([found.member]))} }`];
-    case 'first':
-      return [`{ list: ${scalar(pathText(path, found.to))}, to: ${scalar(pathText([found.member]))} }`];
-    case 'nest': {
-      const members = list(found.members.map((name) => pathText([name])));
-      return [`{ unnest: ${scalar(pathText(path, found.under))}, members: ${members} }`];
-    }
-    case 'flatten':
-      return found.moves.map(([from, to]) => {
-        const inner = scalar(pathText([...path, found.member, ...from]));
-        return `{ move: ${scalar(pathText([...path, to]))}, to: ${inner} }`;
-      });
-    case 'unbox': {
-      const own = [...path, found.member];
-      const moves = [[found.from, found.member] as const, ...found.beside].map(
-        ([to, from]) =>
-          `{ move: ${scalar(pathText([...path, from]))}, to: ${scalar(pathText([...own, to]))} }`,
-      );
-      const converted = found.conversions.toReversed();
-      return [...converted.map((one) => printConversion(undone(one), path, found.member)), ...moves];
-    }
-    case 'map': {
-      const pairs = found.values.map(([from, to]) => [to, from] as const);
-      return [printValueMap(pairs, pathText(path, found.member))];
-    }
-  }
-}
-
-function undone({ word, options }: Conversion): Conversion {
-  const option = (name: string): FoundValue => options.find(([own]) => own === name)?.[1] ?? '';
-  switch (word) {
-    case 'quote':
-      return { word: 'unquote', options };
-    case 'unquote':
-      return { word: 'quote', options };
-    case 'prefix':
-      return { word: 'unprefix', options };
-    case 'unprefix':
-      return { word: 'prefix', options };
-    case 'list':
-    case 'entries':
-      return { word: 'unlist', options };
-    case 'unlist':
-      return { word: options.some(([name]) => name === 'value') ? 'entries' : 'list', options };
-    case 'date':
-      return {
-        word,
-        options: [
-          ['from', option('to')],
-          ['to', option('from')],
-        ],
-      };
-    case 'scale':
-      return {
-        word,
-        options: options.map(([name, value]) => [name, name === 'by' ? inverseBy(value) : value] as const),
-      };
-  }
-}
-
-function inverseBy(by: FoundValue): FoundValue {
-  const text = inverseOf(String(by)) ?? '1';
-  return text.includes('/') ? text : Number(text);
-}
-
-function place(path: readonly string[]): string {
-  return path.length === 0 ? '' : `, in: ${scalar(pathText(path))}`;
+function flow(value: BookRule[string]): string {
+  if (value === null) return 'null';
+  if (typeof value !== 'object') return scalar(value);
+  const items = value.map((item) =>
+    typeof item === 'string' ? scalar(item) : `${key(item[0])}: ${flow(item[1])}`,
+  );
+  return typeof value[0] === 'string' ? `[${items.join(', ')}]` : `{ ${items.join(', ')} }`;
 }
 
 /** The start of a comment that a person has to answer: `serve` refuses a book that has one. */
@@ -672,7 +465,9 @@ function key(value: string | number | boolean): string {
 export function scalar(value: string | number | boolean): string {
   if (typeof value !== 'string') return String(value);
   const isPlain =
-    /^[A-Za-z_][\w./ -]*[\w/.]$|^[A-Za-z_]$/.test(value) && !RESERVED.test(value) && !value.includes('  ');
+    /^[A-Za-z_][\w./ -]*[\w/.]$|^[A-Za-z_]$|^[45]xx$/.test(value) &&
+    !RESERVED.test(value) &&
+    !value.includes('  ');
   if (isPlain) return value;
   return JSON.stringify(value).replaceAll(/[\u007f-\u009f\u2028\u2029\ufeff]|\p{Cs}/gu, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

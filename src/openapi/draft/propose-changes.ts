@@ -1,5 +1,6 @@
 import { isRewritten } from '../../rules/rule-book.ts';
 import type { Direction } from '../shape.ts';
+import type { BookRule } from './book-rules.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import {
   type Evidence,
@@ -19,11 +20,11 @@ export interface ProposedChange {
   readonly on: 'every' | readonly string[];
   readonly rules: readonly Finding[];
   /** Rules for query parameters; absent without any. */
-  readonly query?: readonly ProposedText[];
+  readonly query?: readonly ProposedRules[];
   /** Rules for header fields; absent without any. */
-  readonly headers?: readonly ProposedText[];
+  readonly headers?: readonly ProposedRules[];
   /** Rules for responses that no request rule undoes; absent without any. */
-  readonly response?: readonly ProposedText[];
+  readonly response?: readonly ProposedRules[];
   /** True when V1's responses show the change undone. */
   readonly isInverse?: true;
   /** The id of a change with the same question, for other operations or for objects at another depth. */
@@ -33,10 +34,10 @@ export interface ProposedChange {
 }
 
 /** Rules as a rule book writes them, with their evidence: for one parameter, one field, or one member of responses. */
-export interface ProposedText extends Evidence {
-  readonly texts: readonly string[];
+export interface ProposedRules extends Evidence {
+  readonly rules: readonly BookRule[];
   /** The other answers to the same question, the likeliest first. */
-  readonly others?: readonly (readonly string[])[];
+  readonly others?: readonly (readonly BookRule[])[];
   /** The meaning of each answer for a member; undefined for one that keeps V2's name as well. */
   readonly meanings?: readonly (FoundRule | undefined)[];
   /** True where a person chooses the answer: none is likely enough, and the first could lose or distort a value. */

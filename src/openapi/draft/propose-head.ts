@@ -11,6 +11,7 @@ import {
   memberOf,
   objectIn,
 } from '../description.ts';
+import { BLANK, type BookRule } from './book-rules.ts';
 import { firstValue } from './compare-shapes.ts';
 import { parameterShape } from './bodies.ts';
 import type { Versions } from './find-inverse.ts';
@@ -60,7 +61,7 @@ export function newFieldChanges(
       rules: [],
       headers: [
         {
-          texts: [`{ default: ${name}, to: ${scalar(value ?? '…')} }`],
+          rules: [{ default: name, to: value ?? BLANK }],
           confidence: 0.5,
           evidence: 'V1 does not have it',
           doubt: `${name} is required in V2 and not in V1: V2 refuses requests without it`,
@@ -315,8 +316,8 @@ function credentials(v1: Description, v2: Description): Pick<ProposedHead, 'keys
     if (to === undefined) return [];
     const [first] = likely;
     const rule = {
-      texts: [to],
-      others: others.map((text) => [text]),
+      rules: [to],
+      others: others.map((other) => [other]),
       confidence: 0.8,
       evidence: `V1 has its key in ${from.name}, and V2 in ${first?.name}`,
       doubt: 'V2 may have keys of its own',
@@ -327,7 +328,7 @@ function credentials(v1: Description, v2: Description): Pick<ProposedHead, 'keys
   return { keys, changes };
 }
 
-function credentialRule(from: KeyPlace, to: KeyPlace): string {
-  const as = to.word === '' ? '' : `, as: ${scalar(`${to.word} {}`)}`;
-  return `{ ${from.in === 'query' ? 'query' : 'rename'}: ${scalar(from.name)}, to: ${to.name}${as} }`;
+function credentialRule(from: KeyPlace, to: KeyPlace): BookRule {
+  const as = to.word !== '' && { as: `${to.word} {}` };
+  return { [from.in === 'query' ? 'query' : 'rename']: from.name, to: to.name, ...as };
 }

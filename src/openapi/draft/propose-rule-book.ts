@@ -22,6 +22,7 @@ import {
   requestBody,
   resourceIn,
 } from './bodies.ts';
+import type { BookRule } from './book-rules.ts';
 import {
   compareShapes,
   type Comparison,
@@ -255,10 +256,10 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
   for (const { id, at, old, young, doubt } of found) {
     if (old === undefined || at === old.at) continue;
     const envelope = envelopeOf(old, young);
-    const texts = envelope === undefined ? placeTexts(old, young) : movesInto(old.at, envelope.members);
+    const rules = envelope === undefined ? placeRules(old, young) : movesInto(old.at, envelope.members);
     const inner = isListed(young) && !isListed(old) ? innerList(old) : undefined;
     const before = inner === undefined ? old.at || 'the body' : pathText(inner);
-    if (texts === undefined) {
+    if (rules === undefined) {
       const words =
         isListed(old) !== isListed(young)
           ? `only one version's response is a list, in ${isListed(old) ? before : at || 'the body'}. Write a transform that makes the other of it.`
@@ -272,13 +273,13 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
     const isRename = at !== '' && old.at !== '' && inner === undefined;
     const name = old.at === '' ? at : old.at;
     const why = isRename ? undefined : 'the members around it have other places as well';
-    const key = JSON.stringify([texts, doubt]);
+    const key = JSON.stringify([rules, doubt]);
     const on: string[] = [];
     const summary =
       at === '' ? `Responses are no longer in ${old.at}.` : `Responses have the resource in ${at}.`;
     const response = [
       {
-        texts,
+        rules,
         confidence: 0.9,
         evidence: `V1's responses have it in ${before}, and V2's in ${at || 'the body'}`,
         doubt: doubt ?? why,
@@ -306,20 +307,17 @@ function envelopeOf(old: FoundResource, young: FoundResource): Envelope | undefi
 }
 
 /** The rule of a response that puts the resource into V1's place; undefined if none can, such as for a list beside other members. */
-function placeTexts(old: FoundResource, young: FoundResource): readonly string[] | undefined {
+function placeRules(old: FoundResource, young: FoundResource): readonly BookRule[] | undefined {
   const { at } = young;
   const { at: before } = old;
   if (isListed(young)) {
     const inner = isListed(old) ? [before] : innerList(old);
     const [first = '', ...more] = inner ?? [];
     if (at === '' || first === '') return undefined;
-    const to = scalar(pathText([first, ...more]));
-    return [
-      more.length === 0 ? `{ rename: ${scalar(at)}, to: ${to} }` : `{ move: ${scalar(at)}, to: ${to} }`,
-    ];
+    return [{ [more.length === 0 ? 'rename' : 'move']: at, to: pathText([first, ...more]) }];
   }
   if (isListed(old) || at === '') return undefined;
-  return [before === '' ? `{ unnest: ${scalar(at)} }` : `{ rename: ${scalar(at)}, to: ${scalar(before)} }`];
+  return [before === '' ? { unnest: at } : { rename: at, to: before }];
 }
 
 /** The only list of objects in the object that has the resource, or in one of the objects of the body. */

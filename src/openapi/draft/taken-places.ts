@@ -1,4 +1,6 @@
-import { printRule } from './print-rule-book.ts';
+import { readPath } from '../../rules/rule.ts';
+import { type BookRule, bookRules } from './book-rules.ts';
+import { pathText } from './compare-shapes.ts';
 import type { ProposedChange } from './propose-changes.ts';
 
 /** The lists of a change that have rules. */
@@ -26,10 +28,10 @@ export function takenPlaces(changes: readonly ProposedChange[]): readonly TakenP
       (change[list] ?? []).flatMap((rule): readonly TakenPlace[] => {
         // An envelope takes no place: its moves name each member as V1 did.
         if (rule.isSettled !== true || ('envelope' in rule && rule.envelope !== undefined)) return [];
-        const [lines, isAlways] =
-          'found' in rule ? [printRule(rule.found), rule.isAlways === true] : [rule.texts, false];
-        return lines.flatMap((line) => {
-          const pair = pairIn(list, line);
+        const [rules, isAlways] =
+          'found' in rule ? [bookRules(rule.found), rule.isAlways === true] : [rule.rules, false];
+        return rules.flatMap((own) => {
+          const pair = pairIn(list, own);
           if (pair === undefined) return [];
           const place = { list, on: change.on, ...pair, isAlways };
           return change.isInverse === true
@@ -41,14 +43,14 @@ export function takenPlaces(changes: readonly ProposedChange[]): readonly TakenP
   );
 }
 
-/** True if an answer with these lines would give away a place that is taken for all of its operations. */
+/** True if an answer with these rules would give away a place that is taken for all of its operations. */
 export function isTaken(
-  lines: readonly string[],
+  rules: readonly BookRule[],
   { list, on }: Pick<TakenPlace, 'list' | 'on'>,
   taken: readonly TakenPlace[],
 ): boolean {
-  return lines.some((line) => {
-    const pair = pairIn(list, line);
+  return rules.some((rule) => {
+    const pair = pairIn(list, rule);
     const all = taken.filter((one) => pair !== undefined && one.list === list && isAt(one, pair.path));
     const operations = all.some((one) => one.on === 'every') ? 'every' : all.flatMap((one) => one.on);
     return all.length > 0 && includesAll(operations, on);
@@ -57,21 +59,23 @@ export function isTaken(
 
 /** The place that a `default` of requests fills, if an answer has taken it for operations of the default: for all of them, or for those that `isFor` accepts. */
 export function filledBy(
-  line: string,
+  { default: filled }: BookRule,
   on: ProposedChange['on'],
   taken: readonly TakenPlace[],
   isFor = includesAll,
 ): TakenPlace | undefined {
-  const path = /^\{ default: \{ (?<path>"(?:[^"\\]|\\.)*"|[^":]+):/.exec(line)?.groups?.['path'];
-  if (path === undefined) return undefined;
-  return taken.find((one) => one.list === 'rules' && one.path === plainPath(path) && isFor(one.on, on));
+  const [first] = Array.isArray(filled) ? filled : [];
+  return taken.find((one) => one.list === 'rules' && one.path === first?.[0] && isFor(one.on, on));
 }
 
 /** True if a rule leaves a member out of responses from which an answer takes it for one of V1. */
-export function isSource(line: string, on: ProposedChange['on'], taken: readonly TakenPlace[]): boolean {
-  const path = /^\{ strip: (?<path>"(?:[^"\\]|\\.)*"|[^",]+) \}$/.exec(line)?.groups?.['path'];
-  if (path === undefined) return false;
-  return taken.some((one) => one.list === 'response' && isAt(one, plainPath(path)) && isForSame(on, one.on));
+export function isSource(
+  { strip, status }: BookRule,
+  on: ProposedChange['on'],
+  taken: readonly TakenPlace[],
+): boolean {
+  if (typeof strip !== 'string' || status !== undefined) return false;
+  return taken.some((one) => one.list === 'response' && isAt(one, strip) && isForSame(on, one.on));
 }
 
 function isAt({ path, isInverse }: TakenPlace, place: string): boolean {
@@ -91,10 +95,10 @@ function includesAll(one: ProposedChange['on'], other: ProposedChange['on']): bo
  * The place that the chosen answers to two parts of a question both name, as a rule book writes it: for two members of V1, or for one member
  * twice; undefined for none.
  */
-export function commonPlace(parts: readonly (readonly string[])[]): string | undefined {
-  const pairs = parts.flatMap((lines, part) =>
-    lines.flatMap((line) => {
-      const pair = pairIn('rules', line);
+export function commonPlace(parts: readonly (readonly BookRule[])[]): string | undefined {
+  const pairs = parts.flatMap((rules, part) =>
+    rules.flatMap((rule) => {
+      const pair = pairIn('rules', rule);
       return pair === undefined ? [] : [{ part, ...pair }];
     }),
   );
@@ -106,32 +110,17 @@ export function commonPlace(parts: readonly (readonly string[])[]): string | und
   return undefined;
 }
 
-/** The place of V2 that a rule names, and the member of V1, as the list of the rule has them. */
-function pairIn(list: RuleList, line: string): Pick<TakenPlace, 'path' | 'old'> | undefined {
-  const found =
-    /^\{ (?<kind>rename|move|list|first): (?<from>"(?:[^"\\]|\\.)*"|[^",]+), to: (?<to>"(?:[^"\\]|\\.)*"|[^",]+)[ ,]/.exec(
-      line,
-    )?.groups;
-  if (found === undefined) return undefined;
-  const { kind = '', from = '', to = '' } = found;
-  const source = plainPath(from);
-  const around = kind === 'move' ? '' : source.slice(0, lastName(source));
-  const target = `${around}${plainPath(to.trimEnd())}`;
+/** The place of V2 that a rule names, and the member of V1, as the list of the rule has them; none for a rule of any depth. */
+function pairIn(list: RuleList, rule: BookRule): Pick<TakenPlace, 'path' | 'old'> | undefined {
+  const { rename, move, list: one, first, to, in: around } = rule;
+  const source = rename ?? move ?? one ?? first;
+  if (typeof source !== 'string' || typeof to !== 'string' || around !== undefined) return undefined;
+  const target = move === undefined ? pathText([...readPath(source).slice(0, -1), ...readPath(to)]) : to;
   return list === 'response' ? { path: source, old: target } : { path: target, old: source };
 }
 
 /** The place of V2 that a rule of responses names, and the member of V1. */
-export function responsePair(line: string): Pick<TakenPlace, 'path' | 'old'> | undefined {
-  return pairIn('response', line);
-}
-
-/** Where the last name of a path begins. */
-function lastName(path: string): number {
-  const dots = [...path.matchAll(/\\.|\./g)].filter(([text]) => text === '.');
-  return (dots.at(-1)?.index ?? -1) + 1;
-}
-
-/** A path without the quotes of a YAML scalar. */
-export function plainPath(scalar: string): string {
-  return scalar.startsWith('"') ? String(JSON.parse(scalar)) : scalar;
+export function responsePair(rule: BookRule): Pick<TakenPlace, 'path' | 'old'> | undefined {
+  const { in: _, ...plain } = rule;
+  return pairIn('response', plain);
 }

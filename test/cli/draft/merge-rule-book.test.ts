@@ -152,3 +152,26 @@ changes:
   expect(merged).toContain('# - GET /d');
   expect(merged).not.toContain('- GET /c');
 });
+
+test('a merge asks nothing about a parameter or a member for which the book has a rule of another kind', () => {
+  const of = (version: string, names: readonly string[], member: string): Record<string, unknown> => {
+    const schema = { type: 'object', properties: { [member]: { type: 'string' } } };
+    const parameters = names.map((name) => ({ name, in: 'query', schema: { type: 'string' } }));
+    const get = { parameters, responses: { 200: { content: { 'application/json': { schema } } } } };
+    return {
+      openapi: '3.1.0',
+      info: { title: 'T', version: '1' },
+      paths: { [`/api/${version}/a`]: { get } },
+    };
+  };
+  const proposed = proposeRuleBook(of('v1', ['sort'], 'fax'), of('v2', [], 'id'));
+  const written = (rules: string): string =>
+    `from: /api/v1\nto: /api/v2\nresource: ''\noperations:\n  get_a: GET /a\nchanges:\n  - id: own\n    summary: Own.\n    on: [get_a]\n${rules}`;
+  const asked = (rules: string): readonly string[] =>
+    mergeRuleBook(written(rules), proposed).text.match(/(?<=# {3}- id: )\S+|(?<=# - id: )\S+/g) ?? [];
+  expect(asked('    response: [{ strip: more }]\n')).toEqual([
+    'sort-parameter-gone',
+    'removed-attributes-response',
+  ]);
+  expect(asked('    query: [{ set: { sort: "" } }]\n    response: [{ set: { fax: none } }]\n')).toEqual([]);
+});

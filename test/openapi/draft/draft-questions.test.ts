@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { BookRule } from '../../../src/openapi/draft/book-rules.ts';
 import {
   answeredDraft,
   clashOf,
@@ -466,7 +467,11 @@ test('a rule whose only condition is the place of its operation is preselected',
     describe('/api/v2', sent(objectOf({ id: text, size: text }))),
   );
   const evidence = { confidence: 0.9, evidence: 'V2 has it', doubt: 'only if its operation moved' };
-  const asked = (confidence: number, lines: readonly string[], others: readonly string[][] = []): unknown =>
+  const asked = (
+    confidence: number,
+    rules: readonly BookRule[],
+    others: readonly BookRule[][] = [],
+  ): unknown =>
     draftQuestions({
       ...drafted,
       changes: [
@@ -475,18 +480,18 @@ test('a rule whose only condition is the place of its operation is preselected',
           summary: 'One.',
           on: ['make'],
           rules: [],
-          response: [{ ...evidence, confidence, texts: lines, others }],
+          response: [{ ...evidence, confidence, rules, others }],
         },
       ],
     }).map(({ parts }) => parts.map(({ isOpen }) => isOpen));
-  expect(asked(0.9, ['{ rename: data, to: things }'])).toEqual([[undefined]]);
+  expect(asked(0.9, [{ rename: 'data', to: 'things' }])).toEqual([[undefined]]);
   for (const open of [
-    asked(0.5, ['{ rename: data, to: things }']),
-    asked(0.9, ['{ rename: data, to: things }'], [['{ alias: data, as: things }']]),
-    asked(0.9, ['{ strip: data }']),
-    asked(0.9, ['{ rename: data, to: things }', '{ strip: more }']),
-    asked(0.9, ['{ default: { data: null } }']),
-    asked(0.9, ['{ map: { a: b }, of: data }']),
+    asked(0.5, [{ rename: 'data', to: 'things' }]),
+    asked(0.9, [{ rename: 'data', to: 'things' }], [[{ alias: 'data', as: 'things' }]]),
+    asked(0.9, [{ strip: 'data' }]),
+    asked(0.9, [{ rename: 'data', to: 'things' }, { strip: 'more' }]),
+    asked(0.9, [{ default: [['data', null]] }]),
+    asked(0.9, [{ map: [['a', 'b']], of: 'data' }]),
   ])
     expect(open).toEqual([[true]]);
 });
@@ -1000,7 +1005,7 @@ test('answers to two parts of a question exclude each other if both name the sam
       ({ answers: all }) =>
         all.find((answer) => answer.lines.some((line) => lines.includes(line)))?.key ?? 'no',
     );
-    return question && clashOf(question, { chosen: chosen ?? [] });
+    return question && clashOf(book, question, { chosen: chosen ?? [] });
   };
   expect(clash('{ rename: website, to: kind }', '{ rename: website, to: fax }')).toMatch(/ about website: /);
   expect(clash('{ rename: website, to: kind }', '{ default: { fax: null } }')).toBeUndefined();
