@@ -29,7 +29,7 @@ interface Container {
   readonly image: string;
   readonly restartPolicy?: string;
   readonly env: readonly { readonly name: string; readonly value?: string }[];
-  readonly envFrom?: readonly object[];
+  readonly envFrom?: readonly { readonly configMapRef: { readonly name: string } }[];
   readonly volumeMounts: readonly {
     readonly name: string;
     readonly mountPath: string;
@@ -53,6 +53,7 @@ describe('kustomize', () => {
     const objects = buildKustomization('standalone');
     expect(await kubernetesFaults(objects)).toEqual([]);
     expect(objects.map(({ kind }) => kind).sort()).toEqual([
+      'ConfigMap',
       'Deployment',
       'HorizontalPodAutoscaler',
       'NetworkPolicy',
@@ -153,7 +154,11 @@ describe('the Helm chart', () => {
       const byName = <T extends { readonly name: string }>(list: readonly T[]): readonly T[] =>
         list.toSorted((one, other) => (one.name < other.name ? -1 : 1));
       return {
-        containers: containers.map((one) => ({ ...one, volumeMounts: byName(one.volumeMounts) })),
+        containers: containers.map((one) => ({
+          ...one,
+          env: byName(one.env),
+          volumeMounts: byName(one.volumeMounts),
+        })),
         volumes: byName(volumes),
         securityContext,
         terminationGracePeriodSeconds,
@@ -201,18 +206,20 @@ describe('the Helm chart', () => {
   });
 
   test.each(['standalone', 'sidecar'])(
-    'the settings of %s take a store, and its password from the secret',
+    'the settings of %s replace its V2, its store and its drain time',
     (home) => {
-      const { containers, initContainers = [] } = podOf(buildKustomization(home));
-      const gateway = [...containers, ...initContainers].find(({ envFrom }) => envFrom !== undefined);
-      expect(gateway?.envFrom).toEqual([
-        { configMapRef: { name: 'capture-gateway-settings', optional: true } },
-      ]);
-      const settings = [
-        { name: 'GATEWAY_STORE', value: 'redis://redis:6379' },
-        { name: 'GATEWAY_STORE_PASSWORD_FILE', value: '/run/secrets/gateway/store-password' },
-      ];
-      expect(settingFaults({ env: [...(gateway?.env ?? []), ...settings] })).toEqual([]);
+      const settings = {
+        GATEWAY_UPSTREAM: 'https://v2.example',
+        GATEWAY_DRAIN: '20000',
+        GATEWAY_STORE: 'redis://redis:6379',
+        GATEWAY_STORE_PASSWORD_FILE: '/run/secrets/gateway/store-password',
+      };
+      const { containers, initContainers = [] } = podOf(buildKustomization(home), settings);
+      const gateway = [...initContainers, ...containers].find(({ image }) =>
+        image.startsWith('capture-gateway:'),
+      );
+      expect(settingFaults(gateway)).toEqual([]);
+      for (const [name, value] of Object.entries(settings)) expect(valueOf(gateway, name)).toBe(value);
     },
   );
 
@@ -444,8 +451,29 @@ describe('the systemd unit', () => {
   });
 });
 
-function podOf(objects: readonly KubernetesObject[]): PodSpec {
-  return templateOf(objects).spec;
+/** The pod, whose containers have the environment that Kubernetes makes; `settings` is the ConfigMap of the user. */
+function podOf(
+  objects: readonly KubernetesObject[],
+  settings: Readonly<Record<string, string>> = {},
+): PodSpec {
+  const maps = new Map([['capture-gateway-settings', settings]]);
+  for (const { kind, metadata, ...rest } of objects)
+    if (kind === 'ConfigMap' && 'data' in rest)
+      maps.set(metadata.name, rest.data as Readonly<Record<string, string>>);
+  const { spec } = templateOf(objects);
+  const withEnvironment = ({ envFrom = [], env, ...container }: Container): Container => {
+    // Of two ConfigMaps the later one counts, and `env` counts more than both.
+    const given = Object.assign({}, ...envFrom.map(({ configMapRef }) => maps.get(configMapRef.name)));
+    const own = new Set(env.map(({ name }) => name));
+    const added = Object.entries<string>(given).filter(([name]) => !own.has(name));
+    return { ...container, env: [...added.map(([name, value]) => ({ name, value })), ...env] };
+  };
+  const { containers, initContainers } = spec;
+  return {
+    ...spec,
+    containers: containers.map(withEnvironment),
+    ...(initContainers && { initContainers: initContainers.map(withEnvironment) }),
+  };
 }
 
 function templateOf(objects: readonly KubernetesObject[]): {
