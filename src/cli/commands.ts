@@ -523,7 +523,7 @@ function naturalNumber(text: string): number {
 export function status(command: Command): void {
   common(command)
     .description(
-      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as in the page's header, and below it all others that make requests fail or may do so. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. The exit code is 1 if the verdict is bad, for scripts and probes; it is 0 for a note, such as refusals that may be the clients' own.",
+      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as in the page's header, and below it all others that make requests fail or may do so, or else the next step of the migration. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. The exit code is 1 if the verdict is bad, for scripts and probes; it is 0 for a note, such as refusals that may be the clients' own.",
     )
     .action(async (options: RolloutOptions) => {
       const { printStatus } = await import('./status.ts');

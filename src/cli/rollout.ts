@@ -8,7 +8,7 @@ import {
   type OriginCount,
   reasonSentence,
 } from '../rollout/rollout-state.ts';
-import { type BodyCheckCount, faultPlaces, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import { faultPlaces, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import { type AdminClient, openAdmin } from './admin-client.ts';
 import { type CommandFault, isFault } from './command-fault.ts';
@@ -96,15 +96,7 @@ export function rolloutText(
         ({ at, what, who, by, why }) =>
           `change      ${at} ${what}${who === undefined ? '' : `, by ${who}`}${by === undefined ? '' : `, at ${by}`}${why === undefined ? '' : `: ${why}`}`,
       ),
-    ...view.shadows.flatMap(({ operation, verified, same, different, unknown, fields }) => [
-      `${verified === true ? 'verify' : 'shadow'}      ${operation ?? '(other)'}: ${same} same, ${different} different, ${unknown} unknown`,
-      ...fields
-        .slice(0, 10)
-        .map(
-          ({ path, kind, count, change }) =>
-            `              ${path}: ${kind}, ${counted(count, 'time')}${change === undefined ? '' : ` (${change} removes it)`}`,
-        ),
-    ]),
+    ...shadowLines(view.shadows),
     ...bodyCheckLines(view),
     ...view.brownouts.map(
       ({ id, state, share, status }) => `brownout    ${id}: ${state}, ${share} % get ${status}`,
@@ -150,67 +142,90 @@ function replicaLines({ name, replicas, aloneSince, aloneReason, waiting }: Repl
   ];
 }
 
-/** Maximum pairs of client and operation to list, and pointers for each. */
+/** Maximum pairs of client and operation to list, and places for each. */
 const MAX_PAIRS = 10;
-const MAX_POINTERS = 5;
+const MAX_PLACES = 5;
 
-/** Lines about bodies that were checked instead of sent to V2. */
+/** The requests that were checked instead of sent to V2: in total, then the pairs whose requests would fail. */
 function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
   if (bodyChecks === undefined)
     return v1Origin === undefined
       ? []
-      : ["V2's schema unknown: no body is checked, because GATEWAY_V2_OPENAPI is not set"];
-  const { counts, clients = [], omitted, past, warnings = [] } = bodyChecks;
+      : ['dry runs    no body is checked, because GATEWAY_V2_OPENAPI is not set'];
+  const { counts, omitted, past, warnings = [] } = bodyChecks;
   const warned = warnings.map((text) => `warning     ${text}`);
   if (counts.length === 0)
     return [
       ...warned,
       past === 0
-        ? "V2's schema no body was checked yet under this rule book"
-        : "V2's schema no body was checked of what V1 still responds to",
+        ? 'dry runs    no body was checked yet under this rule book'
+        : 'dry runs    none now: V1 no longer serves the requests that were checked',
     ];
-  const rest = omitted + Math.max(0, counts.length - MAX_PAIRS);
-  const sums = clients.flatMap(({ client = '(no key)', name = client, ...sum }) =>
-    sum.judged === 0 ? [] : [`dry runs    ${name}: ${wouldFailWords(sum)}`],
-  );
+  const judged = counts.filter((pair) => wouldFail([pair]).judged > 0);
+  const clients = new Set(judged.map(({ client }) => client)).size;
+  const failing = counts.filter(({ invalid, refused }) => invalid + refused > 0);
+  const unlisted = Math.max(0, failing.length - MAX_PAIRS);
   return [
     ...warned,
-    ...sums.slice(0, MAX_PAIRS),
-    ...counts.slice(0, MAX_PAIRS).flatMap(({ operation, client = '(no key)', name = client, ...pair }) => {
-      const { pointers, refused, bodies, refusals, ...count } = pair;
-      const total = wouldFailWords(wouldFail([{ ...count, refused }]));
+    judged.length === 0
+      ? `dry runs    ${counted(sum(counts, 'bodies'), 'request')}: no body was checked`
+      : `dry runs    ${counted(clients, 'client')}: ${wouldFailWords(wouldFail(judged))}`,
+    ...failing.slice(0, MAX_PAIRS).flatMap((pair) => {
+      const { operation = '(other)', client = '(no key)', name = client } = pair;
       return [
-        ...(total === '' ? [] : [`dry runs    ${name} ${operation ?? '(other)'}: ${total}`]),
-        ...(refused === 0
-          ? []
-          : [
-              `the gateway ${name} ${operation ?? '(other)'}: ${number(refused)} of ${number(bodies)} refused that V1 accepted`,
-              ...placeLines(faultPlaces([{ pointers, refusals }], 'refused')),
-            ]),
-        ...(checkWords(count) === ''
-          ? []
-          : [`checked     ${name} ${operation ?? '(other)'}: ${checkWords(count)}`]),
-        ...placeLines(faultPlaces([{ pointers, refusals }], 'invalid')),
+        `would fail  ${name} ${operation}: ${wouldFailWords(wouldFail([pair]))}`,
+        ...placeLines('the gateway', faultPlaces([pair], 'refused')),
+        ...placeLines('V2', faultPlaces([pair], 'invalid')),
       ];
     }),
-    ...(rest === 0 ? [] : [`              and ${number(rest)} more`]),
+    ...(unlisted === 0
+      ? []
+      : [`              and ${counted(unlisted, 'more pair')} of client and operation`]),
+    ...(omitted === 0
+      ? []
+      : [
+          `              not counted here: ${counted(omitted, 'pair')} of client and operation with fewer failures`,
+        ]),
   ];
 }
 
-function placeLines(places: ReturnType<typeof faultPlaces>): readonly string[] {
-  return places
-    .slice(0, MAX_POINTERS)
-    .map(({ place, count: times }) => `              ${place}: ${counted(times, 'time')}`);
+function sum<Name extends string>(parts: readonly Readonly<Record<Name, number>>[], name: Name): number {
+  return parts.reduce((all, part) => all + part[name], 0);
 }
 
-function checkWords({
-  valid,
-  invalid,
-  refusedByBoth,
-  unknown,
-}: Pick<BodyCheckCount, 'valid' | 'invalid' | 'refusedByBoth' | 'unknown'>): string {
-  if (valid + invalid + unknown === 0) return refusedByBoth === 0 ? 'no body was checked' : '';
-  return `${number(invalid)} refused that V1 accepted, ${number(valid)} accepted, ${number(refusedByBoth)} refused by V1 as well, ${number(unknown)} unknown`;
+function placeLines(who: string, places: ReturnType<typeof faultPlaces>): readonly string[] {
+  return places
+    .slice(0, MAX_PLACES)
+    .map(({ place, count: times }) => `              refused by ${who}: ${place}, ${counted(times, 'time')}`);
+}
+
+/** Operations whose reads were all the same in one line, then each of the others with its differences. */
+function shadowLines(shadows: RolloutView['shadows']): readonly string[] {
+  return [false, true].flatMap((isVerified) => {
+    const label = isVerified ? 'verify      ' : 'shadow      ';
+    const all = shadows.filter(({ verified = false }) => verified === isVerified);
+    const well = all.filter(({ different }) => different === 0);
+    const unknown = sum(well, 'unknown');
+    const notCompared = unknown === 0 ? '' : `, ${number(unknown)} could not be compared`;
+    return [
+      ...(well.length === 0
+        ? []
+        : [
+            `${label}${counted(well.length, 'operation')}: no read differs, ${number(sum(well, 'same'))} are the same${notCompared}`,
+          ]),
+      ...all
+        .filter(({ different }) => different > 0)
+        .flatMap(({ operation, same, different, unknown: open, fields }) => [
+          `${label}${operation ?? '(other)'}: ${number(different)} of ${counted(same + different, 'read')} differ${open === 0 ? '' : `, ${number(open)} could not be compared`}`,
+          ...fields
+            .slice(0, 10)
+            .map(
+              ({ path, kind, count, change }) =>
+                `              ${path}: ${kind}, ${counted(count, 'time')}${change === undefined ? '' : ` (${change} removes it)`}`,
+            ),
+        ]),
+    ];
+  });
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {

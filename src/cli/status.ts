@@ -3,6 +3,7 @@ import { beyondVerdict } from '../inspector/conditions.ts';
 import { jsonText, terminalLines } from '../report/text.ts';
 import { openAdmin } from './admin-client.ts';
 import { type CommandFault, FAILURE, isFault } from './command-fault.ts';
+import type { RolloutView } from '../rollout/rollout-tally.ts';
 import type { RolloutOptions } from './rollout.ts';
 import { terminalOf, wrapLines } from './terminal.ts';
 
@@ -17,11 +18,12 @@ export async function printStatus(
   if (isFault(client)) return client;
   const status = await client.view<Status>('/status', 'verdict');
   if (isFault(status)) return { ...status, fault: terminalLines(status.fault) };
-  process.stdout.write(
-    options.format === 'json'
-      ? `${jsonText(status)}\n`
-      : statusText(status, terminalOf(process.stdout).columns),
-  );
+  if (options.format === 'json') process.stdout.write(`${jsonText(status)}\n`);
+  else {
+    const rollout = await client.view<RolloutView>('/rollout', 'default');
+    const next = isFault(rollout) ? undefined : nextStep(rollout);
+    process.stdout.write(statusText(status, terminalOf(process.stdout).columns, next));
+  }
   if (status.verdict.level === 'bad') process.exitCode = FAILURE;
   return undefined;
 }
@@ -37,7 +39,11 @@ function backLines(action: Status['verdict']['action']): readonly string[] {
 }
 
 /** The verdict, and below it the other conditions that make requests fail or may do so. */
-export function statusText({ verdict, conditions }: Status, columns: number | undefined): string {
+export function statusText(
+  { verdict, conditions }: Status,
+  columns: number | undefined,
+  next?: string,
+): string {
   const others = beyondVerdict(verdict, conditions).filter(
     ({ level }) => level === 'bad' || level === 'note',
   );
@@ -45,6 +51,24 @@ export function statusText({ verdict, conditions }: Status, columns: number | un
     verdict.sentence,
     ...backLines(verdict.action),
     ...others.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`),
+    // While requests fail, no step comes before their mend.
+    ...(next === undefined || verdict.level === 'bad' ? [] : [`next    ${next}`]),
   ];
   return `${wrapLines(terminalLines(lines.join('\n')), columns, LABEL)}\n`;
+}
+
+/** The mode of most V1 traffic, and the step of a migration that comes after it; undefined once V1 has a date to end. */
+export function nextStep({ default: { mode, share }, sunset, v1Origin }: RolloutView): string | undefined {
+  if (sunset !== undefined || v1Origin === undefined) return undefined;
+  switch (mode) {
+    case 'observe':
+      return 'V1 serves the requests (observe): compare the reads of both services by rollout shadow.';
+    case 'shadow':
+      return 'V1 serves the requests (shadow): see differences by rollout, then move some clients by rollout canary 5.';
+    case 'canary':
+      return `V2 serves ${share ?? 0} % of the clients (canary): move more by a larger share, then all by rollout migrate.`;
+    case 'verify':
+    case 'migrate':
+      return `V2 serves the requests (${mode}): see who still uses V1 by report, and plan its end by plan.`;
+  }
 }

@@ -13,15 +13,20 @@ function view(counts: NonNullable<RolloutView['bodyChecks']>['counts'], past = 0
 
 test('dry runs of migrated requests alone are not shown as missing', () => {
   const shown = (past: number): string => rolloutText(view([], past), { columns: undefined });
-  expect(shown(0)).toContain("V2's schema no body was checked yet under this rule book\n");
-  expect(shown(2)).toContain("V2's schema no body was checked of what V1 still responds to\n");
+  expect(shown(0)).toContain('dry runs    no body was checked yet under this rule book\n');
+  expect(shown(2)).toContain('dry runs    none now: V1 no longer serves the requests that were checked\n');
 });
 
 test('a body that V2’s schema did not check is not counted as accepted', () => {
   const text = rolloutText(view([{ ...CHECKED, ...NONE, refusals: REFUSALS }]), { columns: undefined });
-  expect(text).toContain('the gateway acme create_client: 2 of 5 refused that V1 accepted');
-  expect(text).toContain('checked     acme create_client: no body was checked');
-  expect(text).not.toContain('0 refused');
+  expect(text).toContain(
+    'would fail  acme create_client: 2 of 2 checked requests would fail after the migration\n              refused by the gateway: malformed-json, 2 times\n',
+  );
+  expect(text).not.toContain('accepted');
+  const unknown = rolloutText(view([{ ...CHECKED, ...NONE, refused: 0, unknown: 5, refusals: [] }]), {
+    columns: undefined,
+  });
+  expect(unknown).toContain('dry runs    5 requests: no body was checked\n');
 });
 
 test('the counts of one replica among several are marked as such', () => {
@@ -48,9 +53,45 @@ test('a rate limit that processes divide is shown with the part of each', () => 
   );
 });
 
-test('bodies that V2’s schema checked are counted by its verdict', () => {
-  const text = rolloutText(view([{ ...CHECKED, ...NONE, valid: 3, refusals: [] }]), { columns: undefined });
-  expect(text).toContain('0 refused that V1 accepted, 3 accepted, 0 refused by V1 as well, 0 unknown');
+test('requests that would not fail are one line, however many clients and operations send them', () => {
+  const well = { ...CHECKED, ...NONE, refused: 0, valid: 3, refusals: [] };
+  const pairs = ['a', 'b', 'c'].flatMap((client) =>
+    ['create_client', 'list_clients'].map((operation) => ({ ...well, client, operation })),
+  );
+  const lines = (all: Parameters<typeof view>[0]): readonly string[] =>
+    rolloutText(view(all), { columns: undefined })
+      .split('\n')
+      .filter((line) => /dry runs|would fail|refused/.test(line));
+  expect(lines(pairs)).toEqual([
+    'dry runs    3 clients: none of 18 checked requests would fail after the migration',
+  ]);
+  const failing = { ...well, client: 'd', invalid: 1, pointers: [{ at: '/zip', count: 1 }] };
+  expect(lines([failing, ...pairs])).toEqual([
+    'dry runs    4 clients: 1 of 22 checked requests would fail after the migration',
+    'would fail  d create_client: 1 of 4 checked requests would fail after the migration',
+    '              refused by V2: /zip, 1 time',
+  ]);
+  const many = Array.from({ length: 12 }, (_, at) => ({ ...failing, client: `c${at}` }));
+  expect(lines(many)).toHaveLength(21);
+  expect(rolloutText(view(many), { columns: undefined })).toContain(
+    'and 2 more pairs of client and operation\n',
+  );
+});
+
+test('reads without a difference are one line, and each operation with one has its own', () => {
+  const well = { same: 3, different: 0, unknown: 0, fields: [] };
+  const shadows = [
+    { ...well, operation: 'list_clients' },
+    { ...well, operation: 'list_contacts', unknown: 2 },
+    { ...well, operation: 'get_client', different: 1 },
+    { ...well, operation: 'list_clients', verified: true as const },
+  ];
+  const text = rolloutText(sampleRollout({ shadows }), { columns: undefined });
+  expect(text.split('\n').filter((line) => /^(?:shadow|verify)/.test(line))).toEqual([
+    'shadow      2 operations: no read differs, 6 are the same, 2 could not be compared',
+    'shadow      get_client: 1 of 4 reads differ',
+    'verify      1 operation: no read differs, 3 are the same',
+  ]);
 });
 
 test('a count of one has a singular', () => {
@@ -68,9 +109,9 @@ test('a count of one has a singular', () => {
     { ...view([once, { ...CHECKED, ...NONE, refusals: twice }]), shadows },
     { columns: undefined },
   );
-  expect(text).toMatch(/^ +\/zip: 1 time$/m);
+  expect(text).toMatch(/^ +refused by V2: \/zip, 1 time$/m);
   expect(text).toMatch(/^ +\/data: missing, 1 time$/m);
-  expect(text).toMatch(/^ +malformed-json: 2 times$/m);
+  expect(text).toMatch(/^ +refused by the gateway: malformed-json, 2 times$/m);
 });
 
 test('hashes that are new at each start are mentioned', () => {

@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { nextStep, statusText } from '../../src/cli/status.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+import { sampleRollout } from '../support/sample-rollout.ts';
+
+const step = (mode: RolloutView['default'], parts: Partial<RolloutView> = {}): string | undefined =>
+  nextStep(sampleRollout({ default: mode, ...parts }));
+
+test.each([
+  [{ mode: 'observe', from: 'default' }, /^V1 serves .+ \(observe\): .+ rollout shadow\.$/],
+  [{ mode: 'shadow', from: 'operator' }, /^V1 serves .+ \(shadow\): .+ rollout canary 5\.$/],
+  [{ mode: 'canary', share: 5, from: 'operator' }, /^V2 serves 5 % of the clients .+ rollout migrate\.$/],
+  [{ mode: 'verify', share: 5, from: 'operator' }, /^V2 serves .+ \(verify\): .+ report, .+ plan\.$/],
+  [{ mode: 'migrate', from: 'rule-book' }, /^V2 serves .+ \(migrate\): .+ report, .+ plan\.$/],
+] as const)('after %o status names the next step', (mode, sentence) => {
+  expect(step(mode)).toMatch(sentence);
+  expect(step(mode, { sunset: '2027-01-01T00:00:00.000Z' })).toBeUndefined();
+});
+
+test('the next step comes last, and not while requests fail', () => {
+  const text = (level: 'good' | 'bad'): string =>
+    statusText({ verdict: { level, label: '', sentence: 'It is so.' }, conditions: [] }, undefined, 'Go on.');
+  expect(text('good')).toBe('It is so.\nnext    Go on.\n');
+  expect(text('bad')).toBe('It is so.\n');
+});
