@@ -24,7 +24,6 @@ const NOT_RUN: readonly (readonly [pattern: RegExp, reason: string])[] = [
   [/^npm run bench /, 'takes minutes'],
   [/^npm run (?:soak|attack|slow-clients)$/, 'takes minutes'],
   [/^npm run edge$/, 'needs workerd for minutes; test/runtime/edge.test.ts runs the worker'],
-  [/^npm run image /, 'builds everything anew; test/runtime/container.test.ts does the same'],
   [/^npm run release /, 'needs a git repository; test/release/release.test.ts prepares a release in a copy'],
   [/^npm pack$/, 'test/runtime/library.test.ts packs and installs the package'],
   [
