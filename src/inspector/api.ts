@@ -355,8 +355,8 @@ export interface EndPlan {
   readonly clients: readonly ClientNotice[];
   /** Days from the deprecation to the sunset that it was made with; absent, like the next three, if there is nothing to plan. */
   readonly leadDays?: number;
-  /** The lines that declare it in the rule book in force, and those whose place they take. */
-  readonly lines?: PlanLines;
+  /** The changes of the rule book in force that declare it, the last one first; absent if that is not written in block style. */
+  readonly lines?: readonly PlanLines[];
   /** Path of the rule book in force. */
   readonly ruleFile?: string;
   /** The command that writes these lines, as one starts this program here. */
@@ -365,8 +365,10 @@ export interface EndPlan {
   readonly proposal?: EndProposal;
 }
 
-/** The lines of a rule book that declare a plan, and those of it whose place they take; each ends with a line feed. */
+/** Lines of a rule book that declare a part of a plan, and those of it whose place they take; each ends with a line feed. */
 export interface PlanLines {
+  /** `at the end of the file`, `after line 12`, `in place of line 12` or `in place of lines 12 to 14`. */
+  readonly place: string;
   readonly added: string;
   readonly removed: string;
 }

@@ -44,6 +44,12 @@ export function declareRollout(
   return { rollout: reader.read(), faults: reader.faults };
 }
 
+/** Reads a day or a time of a rule book as milliseconds since 1970; a day begins at midnight in the book's zone, or else in UTC. */
+export function instantIn(zone: string | undefined, text: string): number | undefined {
+  const time = readInstant(text);
+  return time === undefined || text.includes('T') ? time : midnightIn(zone ?? 'UTC', time);
+}
+
 type ScopeSource = Partial<Record<keyof Scope, readonly string[]>>;
 type ModeSource = Exclude<NonNullable<RuleBookSource['modes']>, { default?: unknown }>;
 
@@ -266,14 +272,12 @@ class RolloutReader {
     if (!this.ids.has(id)) this.fault(path, `operation "${id}" ${unknownOperation(id, this.ids)}`, blame);
   }
 
-  /** The schema has already checked the time. A day begins at midnight in the zone of the rule book. */
+  /** The schema has already checked the time. */
   private timeOf<Text extends string | undefined>(
     text: Text,
   ): number | (Text extends string ? never : undefined);
   private timeOf(text: string | undefined): number | undefined {
-    if (text === undefined) return undefined;
-    const time = readInstant(text) ?? 0;
-    return text.includes('T') ? time : midnightIn(this.source.zone ?? 'UTC', time);
+    return text === undefined ? undefined : (instantIn(this.source.zone, text) ?? 0);
   }
 
   private sunsetOf(sunset: EndSource['sunset']): number | undefined {

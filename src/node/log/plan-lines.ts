@@ -1,23 +1,62 @@
-import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair, visit } from 'yaml';
+import { type Document, isMap, isScalar, isSeq, parseDocument, type Pair, type Scalar, visit } from 'yaml';
 import type { PlanLines } from '../../inspector/api.ts';
-import { lineAfter, lineDiff } from '../../report/line-diff.ts';
+import { lineAfter } from '../../report/line-diff.ts';
 import { DEFAULT_LEAD_DAYS, type Plan, PLAN_PREFIX } from '../../report/plan/plan.ts';
 import { Zone } from '../../report/plan/zone.ts';
+import { instantIn } from '../../rules/declared-rollout.ts';
 
-/** A rule book without a line about the end of V1. */
-const BARE = 'format: 1\n';
+/** The changes that write a plan into a rule book with this text, the last one first; undefined if that is not written in block style. */
+export function planLines(text: string, plan: Plan): readonly PlanLines[] | undefined {
+  const book = ended(text);
+  const changes = changesOf(book, plan);
+  if (changes === undefined) return undefined;
+  const { edits, added } = changes;
+  return [
+    ...(added.length === 0 ? [] : [{ place: 'at the end of the file', added: added.join(''), removed: '' }]),
+    ...changedLines(book, edits)
+      .toReversed()
+      .map((range) => linesOf(book, range))
+      .filter(({ added: now, removed }) => now !== removed),
+  ];
+}
 
-/** The lines to write into a rule book with this text; if that is not written in block style, those of one without dates. */
-export function planLines(text: string, plan: Plan): PlanLines {
-  const own = withPlan(text, plan);
-  const [before, after] = own === undefined ? [BARE, withPlan(BARE, plan) ?? BARE] : [text, own];
-  const lines = lineDiff(before, after);
-  const of = (sign: '+' | '-'): string =>
-    lines
-      .filter((line) => line.sign === sign && line.text.trim() !== '')
-      .map((line) => `${line.text}\n`)
-      .join('');
-  return { added: of('+'), removed: of('-') };
+/** The lines of the text that edits change, those that touch each other in one range. */
+function changedLines(text: string, edits: readonly TextEdit[]): readonly LineRange[] {
+  const ranges: { from: number; until: number; edits: TextEdit[] }[] = [];
+  for (const edit of edits.toSorted((one, other) => one.from - other.from)) {
+    const from = lineStart(text, edit.from - 1);
+    const isInsertion = from === edit.until;
+    const until = isInsertion ? from : lineAfter(text, Math.max(from, edit.until - 1));
+    const last = ranges.at(-1);
+    if (last === undefined || from > last.until) ranges.push({ from, until, edits: [edit] });
+    else {
+      last.until = Math.max(last.until, until);
+      last.edits.push(edit);
+    }
+  }
+  return ranges;
+}
+
+interface LineRange {
+  readonly from: number;
+  readonly until: number;
+  readonly edits: readonly TextEdit[];
+}
+
+function linesOf(text: string, { from, until, edits }: LineRange): PlanLines {
+  const removed = text.slice(from, until);
+  const here = edits.map((edit) => ({ ...edit, from: edit.from - from, until: edit.until - from }));
+  const first = lineCount(text.slice(0, from)) + 1;
+  const last = lineCount(text.slice(0, until));
+  const place =
+    removed === ''
+      ? `after line ${last}`
+      : `in place of ${first === last ? `line ${first}` : `lines ${first} to ${last}`}`;
+  return { place, added: applied(removed, here), removed };
+}
+
+function lineCount(text: string): number {
+  return text.split('\n').length - 1;
 }
 
 /**
@@ -25,8 +64,25 @@ export function planLines(text: string, plan: Plan): PlanLines {
  * Every other line stays, with its comments. Undefined if the text is not written in block style.
  */
 export function withPlan(text: string, plan: Plan): string | undefined {
-  const ended = text === '' || text.endsWith('\n') ? text : `${text}\n`;
-  const document: Document = parseDocument(ended, { version: '1.2', schema: 'core', stringKeys: true });
+  const book = ended(text);
+  const changes = changesOf(book, plan);
+  if (changes === undefined) return undefined;
+  const { edits, added } = changes;
+  return applied(book, edits) + (added.length === 0 ? '' : `${separator(book)}${added.join('')}`);
+}
+
+function ended(text: string): string {
+  return text === '' || text.endsWith('\n') ? text : `${text}\n`;
+}
+
+/** What a plan changes in the text of a rule book: edits, and lines at its end. */
+interface BookChanges {
+  readonly edits: readonly TextEdit[];
+  readonly added: readonly string[];
+}
+
+function changesOf(book: string, plan: Plan): BookChanges | undefined {
+  const document: Document = parseDocument(book, { version: '1.2', schema: 'core', stringKeys: true });
   const { contents } = document;
   if (!isMap(contents) || contents.flow === true) return undefined;
   const edits: TextEdit[] = [];
@@ -40,22 +96,25 @@ export function withPlan(text: string, plan: Plan): string | undefined {
     added.push(`zone: ${plan.zone}\n`);
   if (find('deprecation') === undefined)
     added.push(`deprecation: ${timeText(plan.deprecation)}${inZone(plan.deprecation)}\n`);
+  const zoneOfBook = document.get('zone');
+  const isSunset = ({ value }: Scalar): boolean =>
+    instantIn(typeof zoneOfBook === 'string' ? zoneOfBook : undefined, String(value)) === plan.sunset;
   const lead = plan.leadDays === DEFAULT_LEAD_DAYS ? '' : `, lead: ${plan.leadDays}`;
   const sunset = find('sunset');
   if (sunset === undefined)
     added.push(
-      `sunset: { at: ${timeText(plan.sunset)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }${inZone(plan.sunset)}\n`,
+      `sunset: { at: ${timeText(plan.sunset)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }${inZone(plan.sunset)}${plan.gone === undefined ? '' : '; after: serve only announces it'}\n`,
     );
   else if (isMap(sunset.value)) {
     const at = sunset.value.get('at', true);
-    if (!isScalar(at) || !replaceNode(edits, at, timeText(plan.sunset))) return undefined;
+    if (!isScalar(at) || (!isSunset(at) && !replaceNode(edits, at, timeText(plan.sunset)))) return undefined;
     const old = sunset.value.get('lead', true);
     if (isScalar(old)) replaceNode(edits, old, String(plan.leadDays));
     else if (lead !== '') {
       const end = at.range?.[1];
       const { flow } = sunset.value;
       if (end === undefined) return undefined;
-      const indent = ' '.repeat(columnOf(ended, sunset.value.range?.[0] ?? 0));
+      const indent = ' '.repeat(columnOf(book, sunset.value.range?.[0] ?? 0));
       edits.push({
         from: end,
         until: end,
@@ -64,16 +123,17 @@ export function withPlan(text: string, plan: Plan): string | undefined {
     }
   } else if (
     !isScalar(sunset.value) ||
-    !replaceNode(
-      edits,
-      sunset.value,
-      lead === '' ? timeText(plan.sunset) : `{ at: ${timeText(plan.sunset)}, after: serve${lead} }`,
-    )
+    (!(lead === '' && isSunset(sunset.value)) &&
+      !replaceNode(
+        edits,
+        sunset.value,
+        lead === '' ? timeText(plan.sunset) : `{ at: ${timeText(plan.sunset)}, after: serve${lead} }`,
+      ))
   )
     return undefined;
   const brownouts = find('brownouts');
   // Existing brownouts are better than none.
-  if (plan.brownouts.length === 0) return finished(ended, edits, added);
+  if (plan.brownouts.length === 0) return { edits, added };
   if (brownouts === undefined) added.push(`brownouts:\n${brownoutLines(plan, '  ')}`);
   else {
     const list = brownouts.value;
@@ -87,14 +147,14 @@ export function withPlan(text: string, plan: Plan): string | undefined {
       });
     } else {
       if (list.flow === true) return undefined;
-      const indent = ' '.repeat(columnOf(ended, ended.lastIndexOf('-', startOf(list.items[0]) ?? 0)));
+      const indent = ' '.repeat(columnOf(book, book.lastIndexOf('-', startOf(list.items[0]) ?? 0)));
       let end: number | undefined;
       for (const item of list.items) {
         const start = startOf(item);
         if (!isMap(item) || start === undefined || item.range === null || item.range === undefined)
           return undefined;
-        const from = lineStart(ended, ended.lastIndexOf('-', start));
-        end = lineAfter(ended, item.range[1] - 1);
+        const from = lineStart(book, book.lastIndexOf('-', start));
+        end = lineAfter(book, item.range[1] - 1);
         const id = item.get('id');
         if (typeof id === 'string' && id.startsWith(PLAN_PREFIX))
           edits.push({ from, until: end, insert: '' });
@@ -103,7 +163,7 @@ export function withPlan(text: string, plan: Plan): string | undefined {
       edits.push({ from: end, until: end, insert: brownoutLines(plan, indent) });
     }
   }
-  return finished(ended, edits, added);
+  return { edits, added };
 }
 
 /** The keys of a rule book whose values are days or times. */
@@ -125,10 +185,6 @@ interface TextEdit {
   readonly from: number;
   readonly until: number;
   readonly insert: string;
-}
-
-function finished(text: string, edits: readonly TextEdit[], added: readonly string[]): string {
-  return applied(text, edits) + (added.length === 0 ? '' : `${separator(text)}${added.join('')}`);
 }
 
 function applied(text: string, edits: readonly TextEdit[]): string {

@@ -69,6 +69,7 @@ export async function planOfLog(
     gaps: lines.gaps,
     avoid: avoided,
   });
+  const declaring = plan && planLines(ruleText, plan);
   const since = lines.coverage.flatMap((log) => log.since ?? []).sort()[0];
   const entries = lines.coverage.reduce((sum, log) => sum + log.entries, 0);
   const fault = faultOfLogs(lines.coverage);
@@ -101,7 +102,7 @@ export async function planOfLog(
           figures: planFigures(plan),
           ...(plan.caveat === undefined ? {} : { caveat: plan.caveat }),
           leadDays: plan.leadDays,
-          lines: planLines(ruleText, plan),
+          ...(declaring === undefined ? {} : { lines: declaring }),
           ruleFile,
           command: [
             program,

@@ -75,7 +75,7 @@ describe('plan --into', () => {
     const text = await written(SHIPPED);
     expect(text.startsWith(SHIPPED)).toBe(true);
     expect(text.slice(SHIPPED.length).trim()).toBe(
-      `zone: Australia/Sydney\ndeprecation: 2026-11-25T13:00:00Z # Thu 26 Nov 2026 00:00 Australia/Sydney\nsunset: { at: 2027-03-01T13:00:00Z, after: gone } # Tue 2 Mar 2027 00:00 Australia/Sydney\nbrownouts:\n  ${LINES.join('\n  ')}`,
+      `zone: Australia/Sydney\ndeprecation: 2026-11-25T13:00:00Z # Thu 26 Nov 2026 00:00 Australia/Sydney\nsunset: { at: 2027-03-01T13:00:00Z, after: gone } # Tue 2 Mar 2027 00:00 Australia/Sydney; after: serve only announces it\nbrownouts:\n  ${LINES.join('\n  ')}`,
     );
     expect(await written(text)).toBe(text);
   });
@@ -237,7 +237,7 @@ test('--into without a file writes into the rule book of --rules, with the zone 
   const book = await loadRuleBook(path);
   if ('faults' in book) throw new Error(book.faults.join('\n'));
   expect(book.rules.ruleBook.zone).toBe('Europe/Berlin');
-  expect(readFileSync(path, 'utf8')).toMatch(/^sunset: .*Z, .* # \w{3} .* 00:00 Europe\/Berlin$/m);
+  expect(readFileSync(path, 'utf8')).toMatch(/^sunset: .*Z, .* # \w{3} .* 00:00 Europe\/Berlin;/m);
 });
 
 const A = "'aaaaaaaaaaaaaaaa'";

@@ -6,11 +6,12 @@ import type { EndPlan } from '../../../src/inspector/api.ts';
 import type { PlanWork } from '../../../src/inspector/operator-work.ts';
 import { planOfLog } from '../../../src/node/log/plan-of-log.ts';
 import { PlanTally } from '../../../src/report/plan/activity.ts';
-import { avoidedDays } from '../../../src/report/plan/avoided-days.ts';
+import type { avoidedDays } from '../../../src/report/plan/avoided-days.ts';
 import { makePlan, type Plan } from '../../../src/report/plan/plan.ts';
 import { planLines, withPlan } from '../../../src/node/log/plan-lines.ts';
 import { planParts } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
+import { bookIn } from '../../rules/reading.ts';
 import { entryAt, simulatedFleet } from '../../report/plan/fleet.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -155,22 +156,105 @@ test('a plan has the lead time and the days of its reader, and the lines that de
   const days = proposal?.brownouts.map(({ from }) => ZONE.text(Date.parse(from))) ?? [];
   expect(days.length).toBeGreaterThan(1);
   for (const day of days) expect(day).not.toMatch(/^Mon|^(?:2[4-9]|3[01]) Dec/);
-  // Nothing but the plan's own lines changes, and they are those that the command writes.
-  expect(lines?.removed.split('\n').map((line) => line.trim().slice(0, 12))).toEqual([
-    'sunset: { at',
-    '- { id: plan',
-    '',
+  // Nothing but the plan's own lines changes.
+  expect(lines?.map(({ place, removed }) => [place, removed.trim().slice(0, 12)])).toEqual([
+    ['at the end of the file', ''],
+    ['in place of line 6', '- { id: plan'],
+    ['in place of line 3', 'sunset: { at'],
   ]);
-  const plan = makePlanOf({ leadDays: 120, avoid: avoidedDays(avoid) });
-  const next = withPlan(ruleText, plan) ?? expect.fail('a text');
-  for (const line of lines?.added.split('\n') ?? []) expect(next).toContain(line);
-  expect(next).toContain('# Ours.');
-  expect(lines?.added).toContain('lead: 120');
-  // A book in another style gets the lines of one without dates.
-  expect(planLines('{ format: 1 }', plan)).toEqual({
-    added: expect.stringMatching(/^(?:zone: .*\n)?deprecation: .*\nsunset: .*\nbrownouts:\n/) as string,
-    removed: '',
-  });
+  expect(lines?.map(({ added }) => added).join('')).toContain('lead: 120');
+});
+
+/** What a reader of the page does: the changes in their order, each at its place. */
+function pasted(text: string, lines: NonNullable<EndPlan['lines']>): string {
+  let book = text.split('\n');
+  if (book.at(-1) === '') book = book.slice(0, -1);
+  for (const { place, added, removed } of lines) {
+    const now = added.split('\n').slice(0, -1);
+    const [, first = '', last = first] =
+      /^in place of lines? (\d+)(?: to (\d+))?$/.exec(place) ?? /^after line (\d+)$/.exec(place) ?? [];
+    const isReplaced = place.startsWith('in place');
+    if (first === '') book = [...book, ...now];
+    else if (isReplaced) {
+      expect(`${book.slice(Number(first) - 1, Number(last)).join('\n')}\n`).toBe(removed);
+      book.splice(Number(first) - 1, Number(last) - Number(first) + 1, ...now);
+    } else book.splice(Number(first), 0, ...now);
+  }
+  return book.join('\n');
+}
+
+const MINE = "{ id: mine, from: '2026-12-01T10:00:00Z', until: '2026-12-01T11:00:00Z' }";
+const OLD = "{ id: plan-1, from: '2026-12-02T10:00:00Z', until: '2026-12-02T11:00:00Z' }";
+
+test.each([
+  ['no line about the end', '', ['at the end of the file']],
+  ['no line feed at its end', 'links: {}', ['at the end of the file']],
+  [
+    'brownouts',
+    `brownouts:\n  # ours\n  - ${MINE} # agreed\n\nlinks: {}\n`,
+    ['at the end of the file', 'after line 4'],
+  ],
+  [
+    'brownouts of a plan first',
+    `brownouts:\n- ${OLD}\n- ${MINE}\nlinks: {}\n`,
+    ['at the end of the file', 'in place of line 3', 'after line 4'],
+  ],
+  [
+    'brownouts of a plan last',
+    `brownouts:\n- ${MINE}\n- id: plan-1\n  from: 2026-12-02\n`,
+    ['at the end of the file', 'in place of lines 4 to 5'],
+  ],
+  [
+    'an empty list',
+    'brownouts: [] # none yet\nlinks: {}\n',
+    ['at the end of the file', 'in place of line 2'],
+  ],
+  ['a sunset', 'sunset: 2027-06-01\n', ['at the end of the file']],
+  [
+    'a sunset, and other lines',
+    '# ours\nsunset: # agreed\n  at: 2027-06-01 # by letter\n  after: gone\nlinks: {}\n',
+    ['at the end of the file'],
+  ],
+  [
+    'a zone, a deprecation and a sunset',
+    `zone: Europe/Berlin\ndeprecation: 2026-12-01\nsunset: { at: 2027-06-01, after: gone, lead: 100 }\n`,
+    ['at the end of the file'],
+  ],
+  [
+    'all of it',
+    `deprecation: 2026-12-01\nsunset: { at: 2027-06-01, after: gone, except: ['${'b'.repeat(16)}'] }\nbrownouts:\n  - ${MINE}\n`,
+    ['after line 5'],
+  ],
+])(
+  'the lines load where the page says, with the meaning of the plan: a book with %s',
+  async (_, more, places) => {
+    const ruleText = `changes: []\n${more}`;
+    const before = await bookIn(ruleText);
+    const { rollout } = before;
+    const made = (await planOfLog({ ...work, ruleText, rollout })).value as EndPlan;
+    const { lines = [], proposal } = made;
+    expect(lines.map(({ place }) => place)).toEqual(places);
+    const { rollout: after } = await bookIn(pasted(ruleText, lines));
+    expect(after?.signals).toMatchObject({
+      since: Date.parse(proposal?.deprecation ?? ''),
+      sunset: Date.parse(proposal?.sunset ?? ''),
+    });
+    // A sunset keeps its effect; a new one ends V1.
+    expect(after?.gone).toEqual(rollout?.signals?.sunset === undefined ? {} : rollout.gone);
+    const planned = after?.brownouts.filter(({ id }) => id.startsWith('plan-'));
+    expect(planned?.map(({ id, from, until }) => [id, from, until])).toEqual(
+      proposal?.brownouts.map(({ id, from, until }) => [id, Date.parse(from), Date.parse(until)]),
+    );
+    expect(after?.brownouts.filter(({ id }) => id === 'mine')).toEqual(
+      rollout?.brownouts.filter(({ id }) => id === 'mine') ?? [],
+    );
+  },
+);
+
+test('a book in another style has no lines, and a book that declares the plan needs none', async () => {
+  const plan = makePlanOf({ leadDays: 90, avoid: () => false });
+  expect(planLines('{ format: 1 }', plan)).toBeUndefined();
+  expect(planLines(withPlan('format: 1\n', plan) ?? '', plan)).toEqual([]);
 });
 
 test.each([

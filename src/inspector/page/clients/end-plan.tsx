@@ -1,8 +1,8 @@
-import type { VNode } from 'preact';
+import { Fragment, type VNode } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
 import type { PlanPart } from '../../../report/plan/plan-text.ts';
 import { Zone } from '../../../report/plan/zone.ts';
-import type { EndPlan } from '../../api.ts';
+import type { EndPlan, PlanLines } from '../../api.ts';
 import { SMALL_LOG } from '../../operator-view.ts';
 import { type Asked, useAsked } from '../admin-client.ts';
 import {
@@ -205,34 +205,70 @@ function declaration(
   isDeclared: boolean,
   announce: Announce,
 ): VNode | false {
-  if (lines === undefined || ruleFile === undefined || command === undefined) return false;
-  const { added, removed } = lines;
-  if (added === '') return <p>The rule book declares this plan.</p>;
-  const [put, where] = removed === '' ? ['add', ' at the top level of'] : ['put', ' into'];
+  if (ruleFile === undefined || command === undefined) return false;
+  if (lines?.length === 0) return <p>The rule book declares this plan.</p>;
+  const checked =
+    'Each gateway checks the file when it changes, and keeps the earlier dates if it has a fault.';
+  if (lines === undefined)
+    return (
+      <p>
+        {`To declare this plan, write the top level, sunset and brownouts of ${ruleFile} over several lines first: no lines fit a file that has them in one. ${checked}`}
+      </p>
+    );
+  const what = isDeclared
+    ? 'The rule book declares a plan. To replace it by this one'
+    : 'To declare this plan';
+  const [only, ...more] = lines;
+  const how =
+    more.length === 0 && only?.removed === ''
+      ? `add these lines ${only.place.replace('the file', ruleFile)}`
+      : `change ${ruleFile} as follows, from its end upwards`;
   return (
     <>
-      <p>
-        {`${isDeclared ? 'The rule book declares a plan. To replace it by this one, put' : `To declare this plan, ${put}`} these lines${where} ${ruleFile}, for every replica. Each gateway checks the file when it changes, and keeps the earlier dates if it has a fault.`}
-      </p>
-      <pre class="file" tabIndex={0}>
-        {added}
+      <p>{`${what}, ${how}, for every replica. ${checked}`}</p>
+      {lines.map((change) => planChange(change, more.length > 0, announce))}
+      <p>This command writes the plan; add further logs to count the clients of other replicas:</p>
+      <pre class="file wrapped" tabIndex={0}>
+        {command}
       </pre>
+    </>
+  );
+}
+
+/** Lines to add, with their place where there are several, and those that they replace. */
+function planChange({ place, added, removed }: PlanLines, isNamed: boolean, announce: Announce): VNode {
+  const isGone = added === '';
+  return (
+    <Fragment key={place}>
+      {isNamed && removed === '' && <p>{`Add ${place}:`}</p>}
       {removed !== '' && (
         <>
-          <p>They take the place of these:</p>
+          <p>
+            {isGone
+              ? `Remove ${place.replace('in place of ', '')}:`
+              : `Remove, and write the next lines ${place}:`}
+          </p>
           <pre class="file" tabIndex={0}>
             {removed}
           </pre>
         </>
       )}
-      <p class="actions">
-        <CopyButton text={added} label="Copy the lines" done="The lines are copied." announce={announce} />
-      </p>
-      <p>This command writes them; add further logs to count the clients of other replicas:</p>
-      <pre class="file wrapped" tabIndex={0}>
-        {command}
-      </pre>
-    </>
+      {!isGone && (
+        <>
+          <pre class="file" tabIndex={0}>
+            {added}
+          </pre>
+          <p class="actions">
+            <CopyButton
+              text={added}
+              label={isNamed ? `Copy the lines ${place}` : 'Copy the lines'}
+              done="The lines are copied."
+              announce={announce}
+            />
+          </p>
+        </>
+      )}
+    </Fragment>
   );
 }
 
