@@ -14,9 +14,15 @@ const clock = new Intl.DateTimeFormat('en-GB', {
 /** The parts of a short time, by the clock of one zone. */
 function clockOf(
   timeZone?: string,
-): Readonly<Record<'zone' | 'minute' | 'weekday' | 'day' | 'date', Intl.DateTimeFormat>> {
+): Readonly<Record<'zone' | 'second' | 'minute' | 'weekday' | 'day' | 'date', Intl.DateTimeFormat>> {
   return {
     zone: new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' }),
+    second: new Intl.DateTimeFormat('en-GB', {
+      timeZone,
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+    }),
     minute: new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' }),
     weekday: new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short' }),
     day: new Intl.DateTimeFormat('en-GB', { timeZone, day: 'numeric', month: 'short' }),
@@ -86,11 +92,12 @@ export function shortTime(time: string, ending = NO_ENDING, now: number = Date.n
 }
 
 /**
- * A declared or planned date of V1's end, by the clock of the rule book's zone: `1 Dec 00:00 GMT+11`, with its year if it is another. It is
- * copied into mails and calendars, so it always has its day and its zone.
+ * A declared or planned date of V1's end, by the clock of the rule book's zone: `1 Dec 00:00 GMT+11`, with its year if it is another, and
+ * its seconds if it has any. It is copied into mails and calendars, so it always has its day and its zone.
  */
 export function endTime(time: string, { clock: theirs }: Ending, now: number = Date.now()): string {
-  return `${dayBy(theirs, time, now)} ${zoneOf(new Date(time), theirs)}`;
+  const clock = Date.parse(time) % 60_000 === 0 ? theirs.minute : theirs.second;
+  return `${dayBy(theirs, time, now, clock)} ${zoneOf(new Date(time), theirs)}`;
 }
 
 /** Whether the rule book declares that time: a date of V1's end, or a begin or end of a brownout. */
@@ -107,10 +114,10 @@ function briefTime(time: string, now: number): string {
 }
 
 /** Day and time by a clock, with the year if it is another. */
-function dayBy({ minute, day, date: days }: typeof own, time: string, now: number): string {
+function dayBy({ minute, day, date: days }: typeof own, time: string, now: number, clock = minute): string {
   const date = new Date(time);
   const [year = ''] = days.format(date).split('-');
-  return `${day.format(date)}${days.format(now).startsWith(`${year}-`) ? '' : ` ${year}`} ${minute.format(date)}`;
+  return `${day.format(date)}${days.format(now).startsWith(`${year}-`) ? '' : ` ${year}`} ${clock.format(date)}`;
 }
 
 /** Replaces `from … until …` by `at …` where both ends would be shown as the same short time. */

@@ -99,9 +99,9 @@ export function dayText(local: number): string {
   return `${weekday} ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]?.slice(0, 3)} ${date.getUTCFullYear()}`;
 }
 
-/** Prints the time of day of a local time as `09:00`. */
+/** Prints the time of day of a local time as `09:00`, or `09:00:25`. */
 export function clockText(local: number): string {
-  return new Date(local).toISOString().slice(11, 16);
+  return new Date(local).toISOString().slice(11, 19).replace(/:00$/, '');
 }
 
 /** The cell of a time in milliseconds since 1970: the number of quarters of an hour since 1970 by the clock of a zone. */

@@ -188,6 +188,7 @@ test.each([
   ['on the day that it is there', CHATHAM, '2027-03-02T10:15:00Z', '3 Mar 2027 00:00 GMT+13:45'],
   ['with its day within a week', CHATHAM, '2026-11-24T10:15:00Z', '25 Nov 00:00 GMT+13:45'],
   ['with its day where it is today there', CHATHAM, '2026-11-22T10:15:00Z', '23 Nov 00:00 GMT+13:45'],
+  ['with its seconds, if it has any', CHATHAM, '2026-11-22T10:15:25Z', '23 Nov 00:00:25 GMT+13:45'],
   ['in the year that it is there', CHATHAM, '2026-12-31T10:15:00Z', '1 Jan 2027 00:00 GMT+13:45'],
 ])("a declared date of V1's end is %s, with the zone of the rule book", (_, zone, time, words) => {
   const now = Date.parse('2026-11-22T11:00:00Z');
@@ -198,7 +199,7 @@ test.each([
   for (const other of [undefined, 'Mars/Olympus']) {
     const own = endingOf({ ...(other === undefined ? {} : { zone: other }), times: [time] });
     // The reader's clock names its zone as well.
-    expect(shortTime(time, own, now)).toMatch(/^\d+ [A-Z][a-z]{2}( \d{4})? \d\d:\d\d \S+$/);
+    expect(shortTime(time, own, now)).toMatch(/^\d+ [A-Z][a-z]{2}( \d{4})? \d\d:\d\d(:25)? \S+$/);
   }
 });
 
