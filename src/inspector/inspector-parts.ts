@@ -190,8 +190,12 @@ export class OwnReports {
       const strips = all.tally.census
         .result(undefined, ruleBook)
         .strips.map((strip) => ({ ...strip, why: '' }));
-      const document = guide.document(ruleBook, undefined, ruleBook.hash, strips);
       const at = new Date(time()).toISOString();
+      const document = guide.document(ruleBook, undefined, {
+        inForce: ruleBook.hash,
+        unknown: strips,
+        now: at,
+      });
       const report = makeOwnReport(client, tally, document, { at, since, coverage, ruleBook: ruleBook.hash });
       return { kind: 'report', text: printOwnReport(report, type) };
     });

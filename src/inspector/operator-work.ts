@@ -95,6 +95,8 @@ export interface GuideWork {
   readonly ruleBook: RuleBook;
   /** Members that V2 does not know by the requests of all clients. */
   readonly strips: readonly StripProposal[];
+  /** When it is made: RFC 3339. */
+  readonly now: string;
 }
 
 /** The history of a log file and the rotated files beside it, up to the start of this run. */

@@ -285,7 +285,7 @@ describe('the other routes', () => {
     for (const entry of entries) guide.add(entry);
     const { ruleBook } = await compiledShippedRuleBook();
     expect(await gateway.readJson(`/report?client=${client}&format=json`)).toEqual(
-      JSON.parse(JSON.stringify(guide.document(ruleBook, undefined, ruleBook.hash))),
+      JSON.parse(JSON.stringify(guide.document(ruleBook, undefined, { inForce: ruleBook.hash }))),
     );
     expect((await gateway.readJson<ClientsTable>('/clients/table')).rows).toMatchObject([{ hasGuide: true }]);
     // A client of this run has requests that the log may not have yet.

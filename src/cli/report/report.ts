@@ -216,7 +216,7 @@ function printCensus({ census }: Report, { format }: ReportOptions): string {
 
 async function printGuide(
   files: readonly string[],
-  { client, rules, format, into }: ReportOptions,
+  { client, rules, format, into, at }: ReportOptions,
   names: ReadonlyMap<string, string>,
 ): Promise<CommandFault | undefined> {
   if (client === undefined || !/^[0-9a-f]{1,16}$/i.test(client))
@@ -245,7 +245,10 @@ async function printGuide(
   if (foreign !== undefined) return { fault: foreign };
   const { ruleBook } = book.rules;
   const { strips } = tally.census.result(undefined, ruleBook);
-  const document = guide.document(ruleBook, clientNames(ruleBook, names).get(only), undefined, strips);
+  const document = guide.document(ruleBook, clientNames(ruleBook, names).get(only), {
+    unknown: strips,
+    now: at ?? new Date().toISOString(),
+  });
   if (into !== undefined) return writeSkill(document, into);
   await write(printedGuide(document, format));
   return undefined;

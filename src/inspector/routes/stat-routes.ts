@@ -464,7 +464,7 @@ function refusedRuleBook(
 /** The guide for one client, from the entries still in the ring, or from the log file if that has more. */
 async function guideOf(
   given: string,
-  { view, rules, names, totals, loggedGuide }: InspectorParts,
+  { view, rules, names, totals, loggedGuide, time }: InspectorParts,
 ): Promise<GuideDocument | undefined> {
   const guide = await clientGuide(given.toLowerCase(), view.ring, pause);
   const [client = guide.client, ...others] = guide.clients;
@@ -473,15 +473,18 @@ async function guideOf(
   const { tally } = await totals.tally(pause);
   const { strips } = tally.census.result(undefined, ruleBook);
   const name = names().get(client);
+  const now = new Date(time()).toISOString();
   const isWhole = guide.requests >= (totals.client(client)?.v1.count ?? 0);
   const logged = isWhole
     ? undefined
-    : await loggedGuide?.({ client, ruleBook, name, strips }).catch(() => undefined);
+    : await loggedGuide?.({ client, ruleBook, name, strips, now }).catch(() => undefined);
   if (logged?.status === 200) {
     const document: GuideDocument = JSON.parse(new TextDecoder().decode(logged.bytes));
     if (document.requests > guide.requests) return document;
   }
-  return guide.requests === 0 ? undefined : guide.document(ruleBook, name, ruleBook.hash, strips);
+  return guide.requests === 0
+    ? undefined
+    : guide.document(ruleBook, name, { inForce: ruleBook.hash, unknown: strips, now });
 }
 
 function noGuide({ totals }: InspectorParts): string {

@@ -12,6 +12,7 @@ export async function guideOfLog({
   ruleBook,
   name,
   strips,
+  now,
 }: GuideWork): Promise<OperatorResult> {
   const guide = new Guide(client);
   await readNewest(logFile, LOG_BYTES, {
@@ -21,5 +22,8 @@ export async function guideOfLog({
       entriesOfClient(lines, client, (entry) => guide.add(entry));
     },
   });
-  return { status: 200, value: guide.document(ruleBook, name, ruleBook.hash, strips) };
+  return {
+    status: 200,
+    value: guide.document(ruleBook, name, { inForce: ruleBook.hash, unknown: strips, now }),
+  };
 }

@@ -64,6 +64,8 @@ export interface EndOfV1 {
   readonly link?: string;
   /** True for the end of V1 itself. */
   readonly isEnd?: true;
+  /** True for the end of V1 once it is past. */
+  readonly isOver?: true;
   /** The times to which the sentence leads, if there are several. */
   readonly times?: readonly string[];
 }
@@ -76,7 +78,7 @@ interface EndContext {
   readonly zone?: string | undefined;
   /** How a reader knows an operation or change; by default by its id. */
   readonly nameOf?: typeof endingName;
-  /** Time of the client's last request: brownouts that ended before are left out. */
+  /** When the steps are read, RFC 3339: brownouts that ended before are left out, and what is over is said to be; by default before all steps. */
   readonly now?: string | undefined;
 }
 
@@ -98,10 +100,17 @@ export function endOfV1(
     (clients === undefined || clients.includes(client)) &&
     except?.includes(client) !== true &&
     (operations === undefined || operations.some(isCalled));
-  const refused = gone !== undefined && concerns(gone) ? ' From then on these requests get 410.' : '';
-  const ahead = brownouts.filter(
-    (brownout) => concerns(brownout) && !((brownout.until ?? Infinity) <= Date.parse(now)),
-  );
+  const at = now === '' ? -Infinity : Date.parse(now);
+  const isOver = (time: number): boolean => time <= at;
+  const ahead = brownouts.filter((brownout) => concerns(brownout) && !isOver(brownout.until ?? Infinity));
+  /** Says when something ends, or ended, and what its requests get then. */
+  const endText = (what: string, whose: string, time: number, refused: Scope | undefined): string => {
+    const isRefused = refused !== undefined && concerns(refused);
+    const day = dateText(time, zone);
+    if (!isOver(time))
+      return `${what} ends on ${day}.${isRefused ? ` From then on ${whose} requests get 410.` : ''}`;
+    return `${what} ended on ${day}: ${whose} requests ${isRefused ? 'have got 410 since' : 'are still served'}.`;
+  };
   return [
     ...(since === undefined
       ? []
@@ -110,8 +119,6 @@ export function endOfV1(
       Object.entries(ends?.[`${kind}s`] ?? {}).flatMap(([id, end]) => {
         if (kind === 'operation' && !isCalled(id)) return [];
         const what = nameOf(kind, id);
-        const own410 =
-          end.gone !== undefined && concerns(end.gone) ? ' From then on its requests get 410.' : '';
         return [
           ...(end.since === undefined
             ? []
@@ -125,7 +132,7 @@ export function endOfV1(
             ? []
             : [
                 {
-                  text: `${what} ends on ${dateText(end.sunset, zone)}.${own410}`,
+                  text: endText(what, 'its', end.sunset, end.gone),
                   ...linkOf('sunset', end.links),
                 },
               ]),
@@ -134,15 +141,16 @@ export function endOfV1(
     ),
     // Those that differ only in their times are one step.
     ...[...Map.groupBy(ahead, (brownout) => brownoutText(brownout, nameOf))].map(([effect, alike]) =>
-      brownoutStep(effect, alike, zone),
+      brownoutStep(effect, alike, zone, at),
     ),
     ...(sunset === undefined
       ? []
       : [
           {
-            text: `V1 ends on ${dateText(sunset, zone)}.${refused}`,
+            text: endText('V1', 'these', sunset, gone),
             ...linkOf('sunset'),
             isEnd: true as const,
+            ...(isOver(sunset) ? { isOver: true as const } : {}),
           },
         ]),
     ...(links.some(([relation]) => relation === 'successor-version')
@@ -163,16 +171,19 @@ function brownoutText({ share, status, operations, message }: Brownout, nameOf: 
 }
 
 /** Brownouts that differ only in their times. */
-function brownoutStep(effect: string, alike: readonly Brownout[], zone: Zone): EndOfV1 {
-  const times = alike.map(({ from, until }) => windowWords(from, until, zone));
+function brownoutStep(effect: string, alike: readonly Brownout[], zone: Zone, now: number): EndOfV1 {
+  const times = alike.map(({ from, until }) =>
+    windowWords(from !== undefined && from <= now ? undefined : from, until, zone),
+  );
   const [only = '', ...others] = times;
   if (others.length === 0) return { text: `${capital(only)}: ${effect}.` };
   return { text: `At these times ${effect}:`, times };
 }
 
-/** When a brownout is: `1 March 2027, 09:00 to 10:00 (Australia/Sydney)`. */
+/** When a brownout is: `1 March 2027, 09:00 to 10:00 (Australia/Sydney)`; one that is under way has no `from`. */
 function windowWords(from: number | undefined, until: number | undefined, zone: Zone): string {
-  if (from === undefined) return until === undefined ? 'at present' : `until ${dateText(until, zone)}`;
+  if (from === undefined)
+    return until === undefined ? 'at present' : `at present, until ${dateText(until, zone)}`;
   if (until === undefined) return `from ${dateText(from, zone)} on`;
   const [start, end] = [timeText(from, zone), timeText(until, zone)];
   const last = dayText(from, zone) === dayText(until, zone) ? end.clock : `${end.day}, ${end.clock}`;
@@ -186,7 +197,13 @@ function dateText(time: number, zone: Zone): string {
 }
 
 function timeText(time: number, zone: Zone): { readonly day: string; readonly clock: string } {
-  return { day: dayText(time, zone), clock: clockText(zone.local(time)) };
+  const local = zone.local(time);
+  const seconds = Math.floor((local / 1000) % 60);
+  const clock = clockText(local);
+  return {
+    day: dayText(time, zone),
+    clock: seconds === 0 ? clock : `${clock}:${String(seconds).padStart(2, '0')}`,
+  };
 }
 
 /** A day as people write it: `30 June 2027`. */

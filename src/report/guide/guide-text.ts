@@ -215,9 +215,7 @@ export function digests(
       ...(client.name === undefined ? {} : { name: client.name }),
       subject: `V1 of the API: ${counted(client.v1, 'request')}, the last at ${client.lastSeen}`,
       sentences: [
-        ...endOfV1(rollout, client.client, { calls: callsOf(client), zone, now: client.lastSeen }).map(
-          stepText,
-        ),
+        ...endOfV1(rollout, client.client, { calls: callsOf(client), zone, now: report.at }).map(stepText),
         ...sentencesOf(client, summaries),
         ...unknownTo(client, report.census.strips),
       ],

@@ -82,6 +82,16 @@ interface GuidePrefixes {
   readonly to: string;
 }
 
+/** What a guide knows beside the requests of its client. */
+interface GuideContext {
+  /** Hash of the rule book whose dry runs count; by default that of the latest dry run. */
+  readonly inForce?: string | undefined;
+  /** The members that V2 does not know by the requests of all clients. */
+  readonly unknown?: readonly StripProposal[];
+  /** When the guide is made, RFC 3339; by default at the client's last request. */
+  readonly now?: string | undefined;
+}
+
 interface Mistake extends Span {
   readonly call: string;
   readonly code: string;
@@ -177,15 +187,10 @@ export class Guide {
   }
 
   /**
-   * The guide for a rule book. `inForce` is the hash of the one whose dry runs count; by default that of the latest dry run. `unknown` are the
-   * members that V2 does not know by the requests of all clients.
+   * The guide for a rule book.
    */
-  document(
-    book: GuideBook,
-    name?: string,
-    inForce = this.dryRuns.latest?.ruleBook,
-    unknown: readonly StripProposal[] = [],
-  ): GuideDocument {
+  document(book: GuideBook, name?: string, context: GuideContext = {}): GuideDocument {
+    const { inForce = this.dryRuns.latest?.ruleBook, unknown = [], now = this.latest } = context;
     const { from, alsoFrom, to, changes } = book;
     const field = guideField(book);
     const [client = this.client] = this.clientHashes;
@@ -209,7 +214,7 @@ export class Guide {
       end: endOfV1(book.rollout, client, {
         calls: this.called,
         zone: book.zone,
-        now: this.latest,
+        now,
         nameOf: (kind, id) => nameInV1(kind, id, book),
       }),
       ...(book.zone === undefined ? {} : { zone: book.zone }),

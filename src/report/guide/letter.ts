@@ -151,7 +151,7 @@ function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly str
     ];
   const calls =
     known + unknown + none === 1 ? 'this call' : known === 1 ? 'one call' : `${count(known)} calls`;
-  const by = end === undefined ? '' : ' by then';
+  const by = end === undefined || end.isOver === true ? '' : ' by then';
   return [
     ...(known === 0 ? [] : [` Please move ${calls} to V2${by}${addressWords(guide)}.`]),
     ...(none === 0 ? [] : [` V2 does not have ${counted(none, 'call')} of the table.`]),

@@ -283,6 +283,70 @@ test('brownouts that differ in their times are one sentence, without those that 
   ]);
 });
 
+/** What a letter says about V1's end, by its state at noon on 21 November. */
+const TENSES: readonly (readonly [
+  state: string,
+  rollout: string,
+  present: readonly string[],
+  absent: readonly RegExp[],
+])[] = [
+  ['no date', '', ['V1 has no end date yet.', 'Please move this call to V2'], [/ends? on|by then/]],
+  [
+    'a date ahead',
+    'sunset: { at: 2026-11-30, after: gone }',
+    [
+      'V1 ends on 30 November 2026. From then on these requests get 410.',
+      'Please move this call to V2 by then',
+    ],
+    [/ended|still served/],
+  ],
+  [
+    'a brownout under way',
+    "sunset: 2026-11-30, brownouts: [{ id: a, from: '2026-11-21T11:59:00Z', until: '2026-11-21T12:00:30Z' }]",
+    [
+      'V1 ends on 30 November 2026.',
+      String.raw`At present, until 21 November 2026, 12:00:30 \(UTC\): all V1 requests get 410 on purpose`,
+    ],
+    [/ended|11:59/],
+  ],
+  [
+    'a brownout that is over',
+    "sunset: 2026-11-30, brownouts: [{ id: a, from: '2026-11-21T11:58:00Z', until: '2026-11-21T12:00:00Z' }]",
+    ['V1 ends on 30 November 2026.'],
+    [/on purpose/],
+  ],
+  [
+    'the end, with 410',
+    'sunset: { at: 2026-11-21, after: gone }',
+    ['V1 ended on 21 November 2026: these requests have got 410 since.', 'Please move this call to V2'],
+    [/ends|by then|From then on/],
+  ],
+  [
+    'the end, without 410',
+    'sunset: 2026-11-21',
+    ['V1 ended on 21 November 2026: these requests are still served.', 'Please move this call to V2'],
+    [/ends|by then|From then on/],
+  ],
+  [
+    'the end of an operation',
+    'operations: { make: { match: POST /bills, sunset: 2026-11-21 } }',
+    ['POST /bills ended on 21 November 2026', 'V1 has no end date yet.'],
+    [/ends on/],
+  ],
+];
+
+test.each(TENSES)('tells the state of the end of V1: %s', async (_, rollout, present, absent) => {
+  const operations = rollout.startsWith('operations:') ? '' : 'operations: { make: POST /bills }, ';
+  const book = await bookIn(`{ ${operations}changes: []${rollout === '' ? '' : `, ${rollout}`} }`);
+  const guide = new Guide('3fa9');
+  guide.add(sent(book, 'make', { a: 1 }));
+  const document = guide.document(book, 'Acme', { now: '2026-11-21T12:00:00.000Z' });
+  for (const text of [guideMarkdown(document), guideMail(document).replaceAll(/[()]/g, String.raw`\$&`)]) {
+    for (const sentence of present) expect(text).toContain(sentence);
+    for (const sentence of absent) expect(text).not.toMatch(sentence);
+  }
+});
+
 test('a member that V2 does not know is left out, and the letter says so with the counts', async () => {
   const book = await bookOf(RENAME);
   const refused = { origin: 'v1', would: { verdict: 'rewritten', v2: 'invalid', at: '/reference' } } as const;
@@ -291,7 +355,7 @@ test('a member that V2 does not know is left out, and the letter says so with th
     guide.add(sent(book, 'make', { name: 1, reference: 2 }, more));
   const strip = { operation: 'make', member: 'reference', why: 'sent 2×, refused 1×', clients: [] };
   const letter = (strips: readonly (typeof strip)[]): string =>
-    guideMarkdown(guide.document(book, 'Acme', undefined, strips));
+    guideMarkdown(guide.document(book, 'Acme', { unknown: strips }));
   const text = letter([strip]);
   expect(text).toMatch(
     /- `reference` is not known to V2: leave it out \\\(all clients: sent 2×, refused 1×\\\)\./,
