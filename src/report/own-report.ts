@@ -82,17 +82,19 @@ export function printOwnReport(own: OwnReport, type: OwnReportType): string {
 
 function ownReportHtml({ at, since, coverage, report, omitted, guide }: OwnReport): string {
   const { v1, v2, firstSeen, lastSeen, operations, outcomes } = report;
-  return guideHtml(guide, [
-    `<p>Counted from ${htmlText(since)} to ${htmlText(at)}.${COVERAGE[coverage]}</p>`,
-    `<p>${counted(v1, 'request')} to V1, ${v1 === 1 ? '' : `the first at ${htmlText(firstSeen)} and the last `}at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
-    `<p>${WORK[report.class]}${reasonsOf(report)
-      .map((reason) => ` ${htmlText(reason)}`)
-      .join('')}</p>`,
-    `<p>Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
-    `<ul>${operations.map(({ operation, count: seen, lastSeen: last }) => `<li>${htmlText(operation)}: ${count(seen)}, the last at ${htmlText(last)}</li>`).join('')}</ul>`,
-    guide.requests < v1 ? `<p>${keptWords(guide.requests)}</p>` : '',
-    omitted > 0 ? `<p>Not shown: ${counted(omitted, 'further row')}.</p>` : '',
-  ]);
+  return guideHtml(guide, {
+    lead: [
+      `<p>Counted from ${htmlText(since)} to ${htmlText(at)}.${COVERAGE[coverage]}</p>`,
+      `<p>${counted(v1, 'request')} to V1, ${v1 === 1 ? '' : `the first at ${htmlText(firstSeen)} and the last `}at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
+      `<p>${WORK[report.class]}${reasonsOf(report)
+        .map((reason) => ` ${htmlText(reason)}`)
+        .join('')}</p>`,
+      `<p>Responses: ${htmlText(outcomeWords(outcomes))}.</p>`,
+      `<ul>${operations.map(({ operation, count: seen, lastSeen: last }) => `<li>${htmlText(operation)}: ${count(seen)}, the last at ${htmlText(last)}</li>`).join('')}</ul>`,
+      guide.requests < v1 ? `<p>${keptWords(guide.requests)}</p>` : '',
+      omitted > 0 ? `<p>Not shown: ${counted(omitted, 'further row')}.</p>` : '',
+    ],
+  });
 }
 
 /** Says on how few of a client's requests its guide rests: the gateway keeps the latest of all clients. */

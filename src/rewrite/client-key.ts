@@ -1,7 +1,7 @@
 import { type HeaderList, headerValues } from '../http/header-list.ts';
 import { queryParts, valueOf } from '../http/target.ts';
 import { headerKindOf, queryKindOf } from '../rules/kinds/kinds.ts';
-import type { ClientField, RuleBook } from '../rules/rule-book.ts';
+import type { Change, ClientField, RuleBook } from '../rules/rule-book.ts';
 
 /** The place of a client's key in one version, with the text around it. */
 interface KeyPlace {
@@ -14,6 +14,11 @@ interface KeyPlace {
 export interface KeyedHead {
   readonly authorization: string | undefined;
   readonly forwardedHeaders: HeaderList;
+}
+
+/** The parts of a rule book that say where a key is. */
+interface KeyBook extends Pick<RuleBook, 'client'> {
+  readonly changes: readonly Partial<Pick<Change, 'headers' | 'query'>>[];
 }
 
 const AUTHORIZATION: ClientField = { header: 'Authorization' };
@@ -55,7 +60,7 @@ export function clientField({ client }: Pick<RuleBook, 'client'>): ClientField {
 }
 
 /** The place of a key in V2 requests. */
-export function clientFieldAtV2(book: Pick<RuleBook, 'client' | 'changes'>): ClientField {
+export function clientFieldAtV2(book: KeyBook): ClientField {
   return placeAtV2(clientField(book), book).field;
 }
 
@@ -83,7 +88,7 @@ function headerWith(name: string, key: string, as: string | undefined): readonly
 }
 
 /** Follows the rules that move the credential; the last of them decides. */
-function placeAtV2(field: ClientField, { changes }: Pick<RuleBook, 'changes'>): KeyPlace {
+function placeAtV2(field: ClientField, { changes }: Pick<KeyBook, 'changes'>): KeyPlace {
   let place: KeyPlace = { field, as: undefined };
   for (const rule of changes.flatMap(({ headers = [] }) => headers))
     for (const { from, to, as } of headerKindOf(rule).moves?.(rule) ?? [])

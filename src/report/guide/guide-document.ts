@@ -50,10 +50,26 @@ export interface GuideDocument {
   /** Calls that no service takes, which are not among `calls`; absent without any. */
   readonly unserved?: readonly UnservedCall[];
   readonly mistakes: readonly GuideMistake[];
+  /** What became of its V1 requests that V2 served; absent for none. */
+  readonly onV2?: ServedByV2;
+  /** The place of the client's key in both versions, such as `Authorization`, or `?key` in the query. */
+  readonly key: { readonly v1: string; readonly v2: string };
   /** The verdicts of dry runs on this client's requests, including mistakes. */
   readonly dryRuns: WouldFail;
   /** Requests of further kinds, which are not shown. */
   readonly omitted: number;
+}
+
+/** A client's V1 requests that were sent to V2, without those that V1 or nobody got. */
+export interface ServedByV2 {
+  /** Times of the first and the last of them: RFC 3339. */
+  readonly first: string;
+  readonly last: string;
+  /** True if V1 has served later ones. */
+  readonly isOver: boolean;
+  readonly succeeded: number;
+  /** Statuses of the others, most frequent first: the requests' fault below 500, otherwise that of V2 or the gateway. */
+  readonly others: readonly { readonly status: number; readonly count: number }[];
 }
 
 /** One step of V1's end that concerns a client. */
@@ -191,7 +207,7 @@ function windowWords(from: number | undefined, until: number | undefined, zone: 
 }
 
 /** A day if it begins in the zone at that time, otherwise with the time and the zone. */
-function dateText(time: number, zone: Zone): string {
+export function dateText(time: number, zone: Zone): string {
   const { day, clock } = timeText(time, zone);
   return clock === '00:00' && zone.local(time) % DAY_MS === 0 ? day : `${day}, ${clock} (${zone.name})`;
 }

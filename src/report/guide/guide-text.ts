@@ -40,9 +40,13 @@ export const GUIDE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f2f2f2;color:#111;padding:.75rem;overflow:auto}del,ins{display:block;text-decoration:none}del{background:#ffd7d5;color:#111}ins{background:#ccffd8;color:#111}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .5rem;text-align:left}';
 
-/** Prints a guide as one HTML page that loads and runs nothing; `lead` is HTML to put before it. */
-export function guideHtml(guide: GuideDocument, lead: readonly string[] = [], style = STYLE): string {
-  const { title, summary, details } = letterOf(guide);
+/** Prints a guide as one HTML page that loads and runs nothing: a letter in a style of its own, or with HTML before it for the client itself. */
+export function guideHtml(
+  guide: GuideDocument,
+  { lead = [], style }: { readonly lead?: readonly string[]; readonly style?: string } = {},
+): string {
+  const { title, summary, details, closing } = letterOf(guide);
+  const blocks = [...summary, ...details, ...(style === undefined ? [] : closing)];
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -50,11 +54,11 @@ export function guideHtml(guide: GuideDocument, lead: readonly string[] = [], st
 <meta http-equiv="Content-Security-Policy" content="${GUIDE_POLICY}">
 <meta name="viewport" content="width=device-width">
 <title>${htmlText(title)}</title>
-<style>${style}</style>
+<style>${style ?? STYLE}</style>
 </head>
 <body>
 <h1>${htmlText(title)}</h1>
-${[...lead, ...[...summary, ...details].map(htmlBlock)].join('\n')}
+${[...lead, ...blocks.map(htmlBlock)].join('\n')}
 </body>
 </html>
 `;
@@ -105,8 +109,8 @@ function htmlInline(text: Inline): string {
 
 /** Prints a guide as Markdown. */
 export function guideMarkdown(guide: GuideDocument): string {
-  const { title, summary, details } = letterOf(guide);
-  const parts = [...summary, ...details].map(markdownBlockOf);
+  const { title, summary, details, closing } = letterOf(guide);
+  const parts = [...summary, ...details, ...closing].map(markdownBlockOf);
   return `${[`# ${markdownText(title)}`, ...parts].join('\n\n')}\n`;
 }
 
@@ -247,7 +251,7 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
     ...new Set(responses.map(responseSentence)),
     ...(clientWouldFail(client) === ''
       ? []
-      : [`Requests of this client were checked without sending them to V2: ${clientWouldFail(client)}.`]),
+      : [`Requests of this client were checked before they go to V2: ${clientWouldFail(client)}.`]),
     ...bodyChecks
       .filter(({ invalid, refused }) => invalid + refused > 0)
       .map((checks) => `V2's schema, for ${checks.operation}: ${bodyCheckCounts(checks)}.`),

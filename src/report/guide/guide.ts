@@ -1,5 +1,6 @@
 import { Prefixes, queryParts, withName, withValueInQuery } from '../../http/target.ts';
-import { isOutage, type Entry } from '../../rewrite-log/entry.ts';
+import { askedService, isOutage, type Entry } from '../../rewrite-log/entry.ts';
+import { clientField, clientFieldAtV2, printClientField } from '../../rewrite/client-key.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
 import { Moves } from '../../rewrite/moves.ts';
@@ -68,7 +69,9 @@ const MAX_POINTERS = 5;
 
 /** The parts of a rule book that a guide uses. */
 interface GuideBook
-  extends GuidePrefixes, Pick<RuleBook, 'version' | 'versionField' | 'rollout' | 'operations' | 'zone'> {
+  extends
+    GuidePrefixes,
+    Pick<RuleBook, 'client' | 'version' | 'versionField' | 'rollout' | 'operations' | 'zone'> {
   readonly changes: readonly GuidedChange[];
 }
 
@@ -144,6 +147,7 @@ export class Guide {
   private readonly mistakes = new Map<string, Mistake>();
   private clientHashes = new Set<string>();
   private readonly dryRuns = new BodyCheckCounts();
+  private readonly onV2 = new RequestsOnV2();
   private first = '';
   private latest = '';
   private omitted = 0;
@@ -165,6 +169,7 @@ export class Guide {
     if (entry.time > this.latest) this.latest = entry.time;
     const name = callName(entry.operation, entry.method, entry.path);
     this.dryRuns.add(name, entry);
+    this.onV2.add(entry);
     const mistake = mistakeOf(entry);
     if (mistake !== undefined) {
       this.addMistake(name, mistake, entry);
@@ -233,6 +238,8 @@ export class Guide {
             'Correct the request; the response says what is wrong.',
         }),
       ),
+      ...this.onV2.result,
+      key: { v1: printClientField(clientField(book)), v2: printClientField(clientFieldAtV2(book)) },
       dryRuns: wouldFail([...this.dryRuns.under(inForce).values()]),
       omitted: this.omitted,
     };
@@ -268,6 +275,36 @@ export class Guide {
     if (known !== undefined) recordUse(known, time);
     this.mistakes.set(key, mistake);
     if (pointer !== undefined && mistake.pointers.size < MAX_POINTERS) mistake.pointers.add(pointer);
+  }
+}
+
+/** Counts the V1 requests that V2 served. */
+class RequestsOnV2 {
+  private readonly statuses = new Map<number, number>();
+  private first = '';
+  private last = '';
+  private lastOnV1 = '';
+
+  add(entry: Entry): void {
+    const { time, status } = entry;
+    const service = askedService(entry);
+    if (service === 'v1' && time > this.lastOnV1) this.lastOnV1 = time;
+    if (service !== 'v2' || status === 0) return;
+    if (this.first === '' || time < this.first) this.first = time;
+    if (time > this.last) this.last = time;
+    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+  }
+
+  get result(): Pick<GuideDocument, 'onV2'> {
+    const { statuses, first, last } = this;
+    if (statuses.size === 0) return {};
+    const others = [...statuses]
+      .filter(([status]) => status >= 400)
+      .map(([status, times]) => ({ status, count: times }))
+      .sort((one, other) => other.count - one.count);
+    const all = [...statuses.values()].reduce((sum, times) => sum + times, 0);
+    const succeeded = others.reduce((left, one) => left - one.count, all);
+    return { onV2: { first, last, isOver: this.lastOnV1 > last, succeeded, others } };
   }
 }
 
@@ -357,6 +394,8 @@ class CallGuide {
   private readonly named = new Map<string, number>();
   /** Members that V2 does not know, for certain. */
   private unknown: readonly StripProposal[] = [];
+  /** Members of V1's responses that V2's lacked in the same reads, though no rule says so, by the hash of the rule book. */
+  private readonly missing = new Map<string, DifferingMembers>();
   private isCompared = false;
   private isUnknown = false;
   private unread = 0;
@@ -412,6 +451,7 @@ class CallGuide {
     const side = this.responses.add(entry, members);
     if (side === 'different') this.members.set(entry.ruleBook, members);
     if (side === 'same' || side === 'different') this.isCompared = true;
+    this.addMissing(entry);
     if (side === 'unknown') this.isUnknown = true;
     if (entry.verdict === 'refused') return;
     if (isUnread(entry)) {
@@ -476,7 +516,7 @@ class CallGuide {
     const shapes = currentShapes(mergedShapes([...this.shapes.values()]));
     const bodies = shapes.map((shape) => this.body(shape, book, moved)).sort(byVerdict);
     const examples = exampleShapes(shapes, (shape) => this.body(shape, book, moved).isKnownToFail === true);
-    const members = inOrder(responsesOf(this.membersNow()), book.changes);
+    const members = inOrder(this.differingMembers(), book.changes);
     const values = responseValues(members, book.changes);
     const responses = readMembers(members, book.changes).map((member) => ({
       ...member,
@@ -507,6 +547,26 @@ class CallGuide {
       unread: this.unread,
       omitted: this.omitted + hidden,
     };
+  }
+
+  private addMissing({ origin, ruleBook, comparison, time }: Entry): void {
+    if (origin !== 'v1') return;
+    const missing = this.missing.get(ruleBook) ?? new Map();
+    for (const { path, kind } of comparison?.differences ?? []) {
+      const known = missing.get(path);
+      if (kind !== 'missing') continue;
+      if (known !== undefined) recordUse(known, time);
+      else missing.set(path, { ...firstUse(time), change: '', v1: path });
+    }
+    if (missing.size > 0) this.missing.set(ruleBook, missing);
+  }
+
+  /** The members of responses that differ, by the rules, and those that V2 lacks by shadow's reads. */
+  private differingMembers(): readonly ResponseMember[] {
+    const members = responsesOf(this.membersNow());
+    const known = new Set(members.map(({ v1 }) => v1));
+    const missing = responsesOf(this.missing.get(this.newest.ruleBook) ?? new Map());
+    return [...members, ...missing.filter(({ v1 }) => !known.has(v1))];
   }
 
   /** Learns from V2's own response to a request. */

@@ -1,11 +1,12 @@
 import { printPrefix } from '../../rules/rule.ts';
 import { wouldFailWords } from '../../rollout/body-checks.ts';
 import { bodyCheckCounts, outcomeWords } from '../client-report.ts';
-import { isSameJsonLine, type DiffLine, lineDiff } from '../line-diff.ts';
+import { type DiffLine, lineDiff } from '../line-diff.ts';
 import { Zone } from '../plan/zone.ts';
-import { count, counted } from '../text.ts';
+import { capital, count, counted } from '../text.ts';
 import {
   ADDED,
+  dateText,
   dayText,
   type EndOfV1,
   GONE,
@@ -17,6 +18,8 @@ import {
   OTHER_SHAPE,
   type UnservedCall,
 } from './guide-document.ts';
+
+import { lastName } from './guide-values.ts';
 
 /** Text in a line: plain, code, or an address of the rule book. */
 export type Inline = string | { readonly code: string } | { readonly link: string };
@@ -38,10 +41,17 @@ export interface Letter {
   readonly title: string;
   readonly summary: readonly Block[];
   readonly details: readonly Block[];
+  /** The last line, for the operator to fill in before the letter is sent; not in the report that a client reads itself. */
+  readonly closing: readonly Block[];
 }
+
+/** No setting names a contact for clients. */
+const WHOM_TO_ASK = 'Whom to ask about V1 and V2: ..............................';
 
 /** Made by the operator's own program: no rule says how. */
 const BY_PROGRAM = "today the operator's own program converts it to V2's form: ask for its logic";
+
+const MINUTE_MS = 60_000;
 
 /** Maximum examples of a call. */
 const MAX_EXAMPLES = 3;
@@ -55,6 +65,7 @@ export function letterOf(guide: GuideDocument): Letter {
       title,
       summary: [paragraph('No V1 request of this client is among those examined.')],
       details: [],
+      closing: [],
     };
   const shared = sharedFields(calls);
   const said = new Said(guide, shared);
@@ -76,6 +87,7 @@ export function letterOf(guide: GuideDocument): Letter {
       ...mistakesPart(guide),
       ...(omitted > 0 ? [paragraph(`Not shown: ${counted(omitted, 'request')} of other kinds.`)] : []),
     ],
+    closing: [paragraph(WHOM_TO_ASK)],
   };
 }
 
@@ -112,13 +124,16 @@ function opening(guide: GuideDocument): readonly Inline[] {
     dayText(Date.parse(time), new Zone(zone ?? 'UTC')),
   );
   const when = first === latest ? `on ${first}` : `between ${first} and ${latest}`;
-  const dryRuns = dryRunWords(guide);
+  const checked = [servedWords(guide), dryRunWords(guide)].filter((words) => words !== '');
   const refused = guide.mistakes.reduce((sum, one) => (one.code === GONE ? sum : sum + one.count), 0);
   return [
-    `Your client ${name ?? client} still uses V1 of the API: it sent ${counted(requests, 'request')} ${when}. `,
+    name === undefined
+      ? `Your client ${client} still uses V1 of the API: it`
+      : `${name} still uses V1 of the API: your client`,
+    ` sent ${counted(requests, 'request')} ${when}. `,
     ...(last === undefined ? ['V1 has no end date yet.'] : stepInlines(last)),
     ...workWords(guide, last),
-    ...(dryRuns === '' ? [] : [` ${dryRuns}`]),
+    ...checked.map((words) => ` ${words}`),
     ...(refused === 0
       ? []
       : [
@@ -147,10 +162,11 @@ function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly str
     return [
       none === 0
         ? ' It is unknown what has to change: no accepted request shows it.'
-        : ' None of its calls can be moved to V2, as the table says.',
+        : ' None of your calls can be moved to V2, as the table says.',
     ];
-  const calls =
-    known + unknown + none === 1 ? 'this call' : known === 1 ? 'one call' : `${count(known)} calls`;
+  const isAll = unknown + none === 0;
+  const those = isAll ? `these ${count(known)} calls` : `${count(known)} calls`;
+  const calls = known > 1 ? those : isAll ? 'this call' : 'one call';
   const by = end === undefined || end.isOver === true ? '' : ' by then';
   return [
     ...(known === 0 ? [] : [` Please move ${calls} to V2${by}${addressWords(guide)}.`]),
@@ -163,10 +179,37 @@ function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly str
   ];
 }
 
-/** Says how many of a client's requests would fail after the migration, by dry runs; empty without a verdict. */
-export function dryRunWords({ dryRuns }: Pick<GuideDocument, 'dryRuns'>): string {
+/** Says what became of the requests that V2 served; empty if it got none. */
+function servedWords({ onV2, zone }: GuideDocument): string {
+  if (onV2 === undefined) return '';
+  const { first, last, isOver, succeeded, others } = onV2;
+  const at = (time: string): string =>
+    dateText(Math.floor(Date.parse(time) / MINUTE_MS) * MINUTE_MS, new Zone(zone ?? 'UTC'));
+  const when = isOver ? `From ${at(first)} to ${at(last)}` : `Since ${at(first)}`;
+  const all = others.reduce((sum, one) => sum + one.count, succeeded);
+  const of = (kind: typeof others, what: string): string => {
+    if (kind.length === 0) return '';
+    const times = kind.reduce((sum, one) => sum + one.count, 0);
+    return `, ${count(times)} ${what} (${kind.map((one) => `${one.status} ${count(one.count)}×`).join(', ')})`;
+  };
+  const refused = of(
+    others.filter(({ status }) => status < 500),
+    'refused',
+  );
+  const failed = of(
+    others.filter(({ status }) => status >= 500),
+    'failed on our side',
+  );
+  return `${when} V2 ${isOver ? 'served' : 'has served'} your requests to V1: ${count(succeeded)} of ${count(all)} succeeded${refused}${failed}.`;
+}
+
+/** Says how many requests would fail after the migration, or would have; empty without a verdict. */
+export function dryRunWords({ dryRuns, onV2 }: Pick<GuideDocument, 'dryRuns' | 'onV2'>): string {
   const words = wouldFailWords(dryRuns);
-  return words === '' ? '' : `Its requests were checked without sending them to V2: ${words}.`;
+  if (words === '') return '';
+  if (onV2 === undefined) return `Your requests were checked before they go to V2: ${words}.`;
+  const { judged, failing } = dryRuns;
+  return `${capital(counted(judged, 'other request'))} ${judged === 1 ? 'was' : 'were'} checked while V1 served ${judged === 1 ? 'it' : 'them'}: ${failing === 0 ? 'none' : count(failing)} would have failed on V2.`;
 }
 
 function stepInlines({ text, link, times = [] }: EndOfV1): readonly Inline[] {
@@ -346,7 +389,7 @@ function sharedFields(calls: readonly GuideCall[]): SharedFields {
 
 /** What holds for each call. */
 function everyCall(guide: GuideDocument, shared: SharedFields): readonly (readonly Inline[])[] {
-  const { from, alsoFrom = [], to, version } = guide;
+  const { from, alsoFrom = [], to, version, key } = guide;
   const prefixes = [from, ...alsoFrom].flatMap((prefix, at): readonly Inline[] => [
     ...(at === 0 ? [] : [' or ']),
     code(printPrefix(prefix)),
@@ -369,6 +412,15 @@ function everyCall(guide: GuideDocument, shared: SharedFields): readonly (readon
                 '.',
               ],
         ]),
+    [
+      'The host stays the same',
+      ...(key.v1 === key.v2
+        ? [', and your API key stays in ', code(key.v1)]
+        : added.some((line) => line.startsWith(`${key.v2}:`))
+          ? []
+          : ['; your API key moves from ', code(key.v1), ' to ', code(key.v2)]),
+      '.',
+    ],
     ...(version === undefined
       ? []
       : [
@@ -401,9 +453,9 @@ function legend(calls: readonly GuideCall[]): readonly Inline[] {
     code('…'),
     ' is any value. ',
     isSure
-      ? `${who} has accepted each of these requests.`
+      ? `${who} has accepted requests like each of these.`
       : examples.some(({ isVerified }) => isVerified)
-        ? `${who} has accepted these requests, unless a section says that one is not verified.`
+        ? `${who} has accepted requests like these, unless a section says that one is not verified.`
         : 'No section is verified yet.',
   ];
 }
@@ -452,12 +504,32 @@ function sectionOf(call: GuideCall, guide: GuideDocument, said: Said): readonly 
   const requests = shown.flatMap((example) => requestPart(example, shown.length > 1, { call, said }));
   const parts = [
     ...(facts.length === 0 ? [] : [paragraph(facts.map(ended).join(' '))]),
+    ...goneMembers(call, shown),
     ...requests,
     ...responsePart(call, guide, said),
     ...remarksOf(call, shown),
   ];
   if (parts.length === 0 || call.isPlaceUnknown === true) return [];
   return [heading(placeIn(call, guide, 'v1')), ...parts];
+}
+
+/** Names each member that V2 does not have, beside the lines that show it. */
+function goneMembers({ responses }: GuideCall, shown: readonly GuideExample[]): readonly Block[] {
+  const sent = shown.flatMap(({ moves }) =>
+    moves.flatMap(({ from, to, remark }) =>
+      to === undefined && remark === '' && from.startsWith('/') ? [from] : [],
+    ),
+  );
+  const read = responses.flatMap(({ v1, v2, isMade, hasOtherValues }) =>
+    v2 === undefined && isMade !== true && hasOtherValues !== true ? [v1] : [],
+  );
+  const names = (places: readonly string[]): readonly Inline[] =>
+    codesOf(places.flatMap((place) => lastName(place) ?? []));
+  const words = [
+    ...(sent.length === 0 ? [] : ['V2 does not take ', ...names(sent), ' any more. ']),
+    ...(read.length === 0 ? [] : ['V2 does not respond with ', ...names(read), ' any more.']),
+  ];
+  return words.length === 0 ? [] : [paragraph(...words)];
 }
 
 /** The examples of a call that help its owner: not those without a member that nobody accepted, beside others. */
@@ -496,7 +568,7 @@ function requestPart(
       : `Request${isOneOfSeveral ? `, ${counted(seen, 'time')}` : ''}`;
   return [
     label(title),
-    { kind: 'example', lines: lineDiff(printed(old), printed(now), isSameJsonLine) },
+    { kind: 'example', lines: lineDiff(printed(old), printed(now)) },
     ...notes,
     ...evidence,
     ...older,
@@ -569,7 +641,7 @@ function responsePart(call: GuideCall, guide: GuideDocument, said: Said): readon
   if (read !== undefined)
     return [
       label('Response'),
-      { kind: 'example', lines: lineDiff(read.before, read.after, isSameJsonLine) },
+      { kind: 'example', lines: lineDiff(read.before, read.after) },
       ...remarksOfResponse(responses),
     ];
   if (responses.length === 0) return [];

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { GuideDocument } from '../../../src/report/guide/guide-document.ts';
-import { guideMail, guideMessage } from '../../../src/report/guide/guide-letter.ts';
+import { guideLetter, guideMail, guideMessage } from '../../../src/report/guide/guide-letter.ts';
 import { guideHtml, guideMarkdown } from '../../../src/report/guide/guide-text.ts';
 import { Guide } from '../../../src/report/guide/guide.ts';
 import { type Block, letterOf } from '../../../src/report/guide/letter.ts';
@@ -183,10 +183,10 @@ test('a member that V2 lacks, and the gateway adds, is gone in V2', async () => 
 });
 
 test.each([
-  ['V2 has accepted each of these requests.', {}, {}],
-  ['V2 or its schema has accepted each of these requests.', {}, { v2: 'valid' as const }],
+  ['V2 has accepted requests like each of these.', {}, {}],
+  ['V2 or its schema has accepted requests like each of these.', {}, { v2: 'valid' as const }],
   [
-    'V2 or its schema has accepted each of these requests.',
+    'V2 or its schema has accepted requests like each of these.',
     { v2: 'valid' as const },
     { v2: 'valid' as const },
   ],
@@ -444,7 +444,7 @@ test.each(UNSERVED)('a call %s', async (_, call, outcomes, row) => {
   if (row === undefined) return;
   const cell = row.replace('(', String.raw`\(`).replace(')', String.raw`\)`);
   expect(text).toContain(`| \`${name}\` | not in V2 | ${cell} | ${entries.length} |`);
-  expect(text).toContain('None of its calls can be moved to V2, as the table says.');
+  expect(text).toContain('None of your calls can be moved to V2, as the table says.');
   expect(text).not.toContain('The path begins with');
   // Beside a call that works, only that one is to be moved.
   const both = guideMarkdown(documentOf(book, [...entries, sent(book, 'get', {})]));
@@ -466,7 +466,7 @@ test('requests that an operation fits since a new rule are in one row with its o
     expect(unserved).toBeUndefined();
     const text = guideMarkdown(documentOf(book, entries));
     expect(text).toContain('| `GET /bills/{id}/lines` | `GET /lines/{id}` |');
-    expect(text).not.toContain('404');
+    expect(text).not.toContain('Not all of these requests succeed');
   }
 });
 
@@ -481,7 +481,108 @@ test('requests for an operation that is gone are in one row, whoever got them', 
   expect(document).toMatchObject({ calls: [], mistakes: [{ call: 'old', count: 3 }] });
   const text = guideMarkdown(document);
   expect(text).toContain('| `GET /old` | not in V2 | Use the list. | 3 |');
-  expect(text).toContain('None of its calls can be moved to V2, as the table says.');
+  expect(text).toContain('None of your calls can be moved to V2, as the table says.');
+});
+
+test('a client on V2 reads what became of its requests there, beside those that were checked', async () => {
+  const book = await bookOf(RENAME);
+  const checked = { origin: 'v1', would: { verdict: 'rewritten', v2: 'valid' } } as const;
+  const unreachable = { status: 502, failure: 'upstream-unreachable' } as const;
+  const onPurpose = { verdict: 'refused', status: 503, failure: 'brownout' } as const;
+  const rows: readonly (readonly [entries: readonly Partial<Entry>[], sentences: string])[] = [
+    [
+      [checked, checked],
+      'Your requests were checked before they go to V2: none of 2 checked requests would fail after the migration.',
+    ],
+    [
+      [checked, {}, { status: 404 }, unreachable, onPurpose],
+      String.raw`Since 21 November 2026 V2 has served your requests to V1: 1 of 3 succeeded, 1 refused \(404 1×\), 1 failed on our side \(502 1×\). 1 other request was checked while V1 served it: none would have failed on V2.`,
+    ],
+    [[{}, { origin: 'v1' }], 'V2 served your requests to V1: 1 of 1 succeeded.'],
+  ];
+  for (const [entries, sentences] of rows) {
+    minute = 0;
+    const time = '2026-11-21T00:00:30.000Z';
+    const sentAll = entries.map((more, at) =>
+      sent(book, 'make', { name: 1 }, { time: time.replace('30', String(30 + at)), ...more }),
+    );
+    expect(guideMarkdown(documentOf(book, sentAll))).toContain(sentences);
+  }
+});
+
+test('the prose of a call names each member that V2 does not have, also one that only shadow missed', async () => {
+  const book = await bookOf(
+    '{ id: c, summary: The colour is gone., on: [make, get], request: [{ strip: color }] }',
+  );
+  const missing = {
+    origin: 'v1',
+    would: { verdict: 'unchanged' },
+    responseWould: [],
+    comparison: {
+      verdict: 'different',
+      differences: [
+        { path: '/data/*/shade', kind: 'missing' },
+        { path: '/data/*/size', kind: 'value' },
+      ],
+      noise: 0,
+      extra: 0,
+    },
+  } as const;
+  const document = documentOf(book, [
+    sent(book, 'make', { color: 1, name: 2 }),
+    sent(book, 'get', {}, missing),
+  ]);
+  const text = guideMarkdown(document);
+  expect(text).toContain('V2 does not take `color` any more.');
+  expect(text).toContain('V2 does not respond with `shade` any more.');
+  expect(text).not.toContain('size');
+  expect(examplesOf(document)[1]).toContain('- "shade": "…"');
+});
+
+test('both sides of an example are JSON, whichever members leave', async () => {
+  const book = await bookOf(
+    '{ id: c, summary: C., on: [make], request: [{ unwrap: data }, { strip: z }, { strip: a }] }',
+  );
+  for (const data of [
+    { a: 1, b: 2 },
+    { b: 1, z: 2 },
+    { a: 1, b: { c: 1 }, z: 2 },
+  ]) {
+    const { details } = letterOf(documentOf(book, [sent(book, 'make', { data })]));
+    for (const block of details) {
+      if (block.kind !== 'example') continue;
+      for (const side of ['-', '+']) {
+        const lines = block.lines.filter(({ sign }) => sign === ' ' || sign === side);
+        expect(() =>
+          JSON.parse(
+            lines
+              .map(({ text }) => text)
+              .slice(1)
+              .join('\n'),
+          ),
+        ).not.toThrow();
+      }
+    }
+    expect(details.some(({ kind }) => kind === 'example')).toBe(true);
+  }
+});
+
+test('a letter says where V2 is, where the key goes, and has a line for whom to ask', async () => {
+  const moves = 'headers: [{ rename: X-Key, to: X-Api-Key }]';
+  const kept = await bookOf(RENAME);
+  const moved = await bookOf(`{ id: k, summary: K., on: every, ${moves} }`, ', client: { header: X-Key }');
+  const whom = 'Whom to ask about V1 and V2: ....';
+  for (const [book, words] of [
+    [kept, 'The host stays the same, and your API key stays in `Authorization`.'],
+    [moved, 'The host stays the same; your API key moves from `X-Key` to `X-Api-Key`.'],
+  ] as const) {
+    const document = documentOf(book, [sent(book, 'make', { name: 1 })]);
+    expect(guideMarkdown(document)).toContain(words);
+    expect(guideMail(document)).toContain(whom);
+    expect(guideLetter(document)).toContain(whom);
+    // A client that reads its own report has no line to fill in.
+    expect(guideHtml(document)).not.toContain(whom);
+  }
 });
 
 test('every format has every part of the letter, and a copied mail has its summary', async () => {

@@ -30,6 +30,7 @@ function guideOf(bodies: readonly GuideBody[], parts: Partial<GuideDocument> = {
     latest: '2026-11-20T12:00:00.000Z',
     changes: [{ id: 'wrapper', summary: 'No wrapper.', prose: 'No wrapper.' }],
     end: [],
+    key: { v1: 'Authorization', v2: 'Authorization' },
     calls: [
       {
         name: 'order',
