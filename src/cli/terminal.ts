@@ -253,3 +253,14 @@ export function program(): string {
   if (import.meta.url.endsWith('.ts')) return 'npm run -s gateway --';
   return process.env['npm_command'] === 'exec' ? 'npx capture-gateway' : 'capture-gateway';
 }
+
+/** An address of this machine at which a server that listens at `origin` responds: `http://[::]:8080` is every address. */
+export function reachable(origin: string): string {
+  return origin.replace('//[::]', '//127.0.0.1').replace('//0.0.0.0', '//127.0.0.1');
+}
+
+/** The address at which a server listens, as people read it. */
+export function addressWords(origin: string): string {
+  const own = reachable(origin);
+  return own === origin ? origin : `${own}, and every other address of this machine`;
+}

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import { DatabaseSync } from 'node:sqlite';
 import { getRequestListener } from '@hono/node-server';
-import { boundHost } from './clients/listen.ts';
+import { boundHost, listenFault } from './clients/listen.ts';
 import { createPrivateFile } from './files.ts';
 import { editionOfV1, editionOfV2 } from '../reference/dialect.ts';
 import { Refusal, refusalResponse, toResponse } from '../reference/envelope.ts';
@@ -50,11 +50,13 @@ export async function startReference(options: ReferenceOptions): Promise<Running
     return { origin: `http://${host}:${port}`, close: () => close(server, store) };
   } catch (error) {
     store.close();
-    const { message } = asError(error);
+    const fault = listenFault(error)?.fault ?? asError(error).message;
     throw new ReferenceFault(
       'listen',
-      `${address.host}:${address.port}: ${message}. Choose another address or port.`,
-      { cause: error },
+      `names an address that cannot be used: ${fault}. Choose another address or port.`,
+      {
+        cause: error,
+      },
     );
   }
 }

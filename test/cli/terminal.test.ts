@@ -1,7 +1,14 @@
 import { styleText } from 'node:util';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { printColumns, ProgressBar, widthOf, wrapLines, wrapText } from '../../src/cli/terminal.ts';
+import {
+  addressWords,
+  printColumns,
+  ProgressBar,
+  widthOf,
+  wrapLines,
+  wrapText,
+} from '../../src/cli/terminal.ts';
 
 const word = fc.stringMatching(/^[a-z0-9/_.-]{1,24}$/);
 const cell = fc.array(word, { minLength: 1, maxLength: 8 }).map((words) => words.join(' '));
@@ -15,6 +22,16 @@ const table = fc.integer({ min: 1, max: 6 }).chain((columns) =>
     columns: fc.constantFrom(40, 60, 80, 100),
   }),
 );
+
+test.each([
+  ['http://127.0.0.1:8080', 'http://127.0.0.1:8080'],
+  ['http://10.1.2.3:8080', 'http://10.1.2.3:8080'],
+  ['http://[::1]:8080', 'http://[::1]:8080'],
+  ['http://[::]:8080', 'http://127.0.0.1:8080, and every other address of this machine'],
+  ['https://0.0.0.0:8443', 'https://127.0.0.1:8443, and every other address of this machine'],
+])('%s is shown as an address that a browser opens', (origin, words) => {
+  expect(addressWords(origin)).toBe(words);
+});
 
 describe('a table', () => {
   test('has every word of its cells whole and in order, in lines that fit, for any content', () => {

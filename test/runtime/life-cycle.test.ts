@@ -24,7 +24,12 @@ describe('start', () => {
     const other = await rawServer(() => {});
     const listeners = ['--listen', `127.0.0.1:${other.port}`, '--admin-listen', '127.0.0.1:0'];
     const { code, err } = await endedCommand(['serve', ...listeners, '--upstream', v2.origin]);
-    expect([code, err]).toEqual([2, expect.stringMatching(/cannot listen: .*EADDRINUSE.*--listen/)]);
+    expect([code, err]).toEqual([
+      2,
+      expect.stringMatching(
+        /cannot listen: 127\.0\.0\.1:\d+ is in use by another program \(EADDRINUSE\); choose another address with --listen\."/,
+      ),
+    ]);
   });
 });
 

@@ -12,7 +12,7 @@ import { environmentName, settings } from '../../settings/settings.ts';
 import { liveUntilSignal, refuseStart, stderrLog } from '../life-cycle.ts';
 import { startServing } from '../serve/serving.ts';
 import { givenSettings } from '../settings-file.ts';
-import { terminalOf, wrapLines } from '../terminal.ts';
+import { reachable, terminalOf, wrapLines } from '../terminal.ts';
 
 /** An attribute that V1 had deprecated and V2 has dropped. The name is invented, because no document lists one. */
 export const DEPRECATED_ATTRIBUTE = 'legacy_code';
@@ -122,7 +122,8 @@ export async function runDemo(flagsGiven: Readonly<Record<string, string | undef
     return;
   }
   await play(started.running.origin, started.ruleBooks.current);
-  const { origin, adminOrigin } = started.running;
+  const origin = reachable(started.running.origin);
+  const adminOrigin = reachable(started.running.adminOrigin);
   // Before the sentence that names Ctrl-C, which a reader may press at once.
   const ended = liveUntilSignal(started.life);
   const end = `${styleText('bold', 'Still serving')} on ${origin}; these requests are on ${adminOrigin}. Stop with Ctrl-C.\n`;

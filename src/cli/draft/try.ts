@@ -14,7 +14,7 @@ import { type CommandFault, isFault } from '../command-fault.ts';
 import { freeAddresses } from '../demo/demo.ts';
 import { liveUntilSignal, refuseStart, stderrLog } from '../life-cycle.ts';
 import { type Serving, startServing } from '../serve/serving.ts';
-import { terminalOf, wrapLines } from '../terminal.ts';
+import { reachable, terminalOf, wrapLines } from '../terminal.ts';
 import { startDescribedService } from './described-service.ts';
 import { readToCompare } from './description-file.ts';
 import { type DraftParts, wishesOf } from './draft.ts';
@@ -109,7 +109,8 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
     return undefined;
   }
   gateway.serving = started;
-  const { origin, adminOrigin } = started.running;
+  const origin = reachable(started.running.origin);
+  const adminOrigin = reachable(started.running.adminOrigin);
   // Before the sentence that names Ctrl-C, because a reader may press it at once.
   const ended = liveUntilSignal(started.life);
   const page = `${adminOrigin}/?view=rules`;

@@ -3,7 +3,7 @@ import type { ListenAddress } from '../../settings/setting-kinds.ts';
 import type { Setting } from '../../settings/settings.ts';
 import { ReferenceFault, type ReferenceOptions, startReference } from '../../node/reference.ts';
 import { NOT_STARTED, SUCCESS } from '../command-fault.ts';
-import { type Fact, factLines, terminalOf } from '../terminal.ts';
+import { type Fact, factLines, reachable, terminalOf } from '../terminal.ts';
 import { camelCase, referenceGroups } from '../setting-options.ts';
 import { counted } from '../../report/text.ts';
 
@@ -43,7 +43,7 @@ async function run(texts: Readonly<Record<string, string | undefined>>): Promise
     const running = await startReference({ ...facts, listen, report });
     // Before it prints the address, whose reader may stop the service at once.
     const stopped = Promise.race([once(process, 'SIGTERM'), once(process, 'SIGINT')]);
-    process.stderr.write(banner(running.origin, listen, facts));
+    process.stderr.write(banner(reachable(running.origin), listen, facts));
     await stopped;
     await running.close();
     return SUCCESS;

@@ -3,6 +3,7 @@ import type { DraftDesk } from '../../inspector/draft-desk.ts';
 import { noticeLine } from '../../gateway/resilience.ts';
 import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
 import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
+import { listenFault } from '../../node/clients/listen.ts';
 import { allocateYoung, missingPartsLine } from '../../node/node-internals.ts';
 import { fewFilesLine, openFilesLimit } from '../../node/connection-limits.ts';
 import { openTraces, type Traces } from '../../node/log/tracing.ts';
@@ -35,7 +36,7 @@ import type { V2Description } from '../draft/v2-description.ts';
 import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
 import { packageVersion } from '../program.ts';
 import { type GivenSettings, givenSettings } from '../settings-file.ts';
-import { type Fact, factLines, program, terminalOf } from '../terminal.ts';
+import { addressWords, type Fact, factLines, program, reachable, terminalOf } from '../terminal.ts';
 import {
   loadInspectorPage,
   openRewriteLog,
@@ -417,11 +418,12 @@ function descriptionSource(settings: Settings, embedded: RunningReference | unde
 
 function startFault(error: unknown, settings: Settings): string {
   if (error instanceof WorkerFault) return error.message;
-  if (error instanceof Error && 'code' in error && 'syscall' in error) {
-    const names = `${settings.nameOf(table.listen)} or ${settings.nameOf(table.adminListen)}`;
-    return `cannot listen: ${error.message}; choose another address with ${names}.`;
-  }
-  throw error;
+  const refused = listenFault(error);
+  if (refused === undefined) throw error;
+  const all = [table.listen, table.adminListen];
+  const concerned = all.filter((setting) => settings.get(setting).port === refused.port);
+  const names = (concerned.length === 0 ? all : concerned).map((setting) => settings.nameOf(setting));
+  return `cannot listen: ${refused.fault}; choose another address with ${names.join(' or ')}.`;
 }
 
 /** Everything that reloads and stops with a serving gateway. */
@@ -550,24 +552,31 @@ function banner(
       ? `the embedded reference at ${embedded?.origin ?? ''} (set GATEWAY_UPSTREAM for another)`
       : originText(upstream);
   const facts: readonly Fact[] = [
-    ['clients', running.origin],
-    ['admin', running.adminOrigin],
+    ['clients', addressWords(running.origin)],
+    ['admin', addressWords(running.adminOrigin)],
     ['V2', v2],
     [
       'rule book',
       `${ruleBook.shippedAt ?? rulesPath}: ${counted(book.operations.length, 'operation')}, ${counted(book.changes.length, 'change')}, hash ${book.hash}`,
     ],
-    ['', `${assumed} of the paths ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`],
+    ...(assumed === 0
+      ? []
+      : [
+          [
+            '',
+            `${counted(assumed, 'path')} ${assumed === 1 ? 'is an assumption' : 'are assumptions'} (see check)`,
+          ] as const,
+        ]),
     ...(secret === undefined
-      ? [['', 'client names change at each start (set GATEWAY_CLIENT_SECRET to keep them)'] as const]
+      ? [['', 'client hashes change at each start (set GATEWAY_CLIENT_SECRET to keep them)'] as const]
       : []),
   ];
-  const example = exampleRequest(running.origin, book);
+  const example = exampleRequest(reachable(running.origin), book);
   return [
     `capture-gateway ${packageVersion()} on ${runtimeText(process.versions)}`,
     ...factLines(facts, 11, terminalOf(process.stderr).columns),
     '',
-    `Open ${running.adminOrigin} to see each request and its result.`,
+    `Open ${reachable(running.adminOrigin)} to see each request and its result.`,
     // Last, so that all the text after it can be pasted.
     ...(example.length === 0 ? [] : ['', ...example]),
     '',

@@ -171,6 +171,35 @@ async function ownHost(host: string): Promise<string> {
   return (await isBindable('::1')) ? '::1' : '127.0.0.1';
 }
 
+/** Says why the system refuses an address to listen on; undefined for another error. */
+export function listenFault(error: unknown): { readonly fault: string; readonly port?: number } | undefined {
+  if (!(error instanceof Error && 'code' in error && 'syscall' in error)) return undefined;
+  const { code, port, address = '', hostname = '' }: Error & ListenError = error;
+  const host = address.includes(':') ? `[${address}]` : address;
+  const where = `${host}:${port ?? ''}`;
+  const known = port === undefined ? {} : { port };
+  switch (code) {
+    case 'EADDRINUSE':
+      return { ...known, fault: `${where} is in use by another program (EADDRINUSE)` };
+    case 'EADDRNOTAVAIL':
+      return { ...known, fault: `${host} is no address of this machine (EADDRNOTAVAIL)` };
+    case 'EACCES':
+      return { ...known, fault: `this user may not listen on ${where} (EACCES)` };
+    case 'ENOTFOUND':
+      return { fault: `the host ${hostname} is unknown (ENOTFOUND)` };
+    default:
+      return { ...known, fault: error.message };
+  }
+}
+
+/** What Node adds to an error of a listening socket. */
+interface ListenError {
+  readonly code?: unknown;
+  readonly port?: number;
+  readonly address?: string;
+  readonly hostname?: string;
+}
+
 /** Returns the host to bind: for "everywhere" both families on one socket, or IPv4 if the kernel has no IPv6. */
 export async function boundHost(host: string): Promise<string> {
   if (host !== EVERYWHERE) return host;

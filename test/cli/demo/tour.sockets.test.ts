@@ -174,7 +174,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
     );
     const larger = namesOf(entries.slice(0, -FLEET.length * 4).filter((entry) => isMigrated(entry)));
     expect(text).toContain(
-      `A canary of 60 % migrates ${larger.length} clients, all of the smaller one among them.`,
+      `A canary of 60 % migrates ${larger.length} clients, among them all of the canary of 30 %.`,
     );
     expect(larger).toEqual(
       expect.arrayContaining(namesOf(of('Canary').entries.filter((entry) => isMigrated(entry)))),

@@ -59,6 +59,8 @@ test('Ctrl-C in the middle ends everything that the tour has started, and remove
   await tour.until(/2\/8 {2}Census/);
   expect((await fetch(`${v1}/api/v1/heartbeat`)).status).toBe(401);
   expect(await tour.stop('SIGINT')).toBe(130);
+  // Without a terminal the demo does not wait, so nobody can look at its page.
+  expect(tour.stdout()).not.toContain('Look at');
   expect(readdirSync(folder)).toEqual([]);
   await until(async () => (await fetch(`${v1}/api/v1/heartbeat`).catch(() => undefined)) === undefined);
 });

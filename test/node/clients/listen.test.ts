@@ -2,6 +2,7 @@ import { connect, createServer, type Server } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import {
+  listenFault,
   ACCEPT_QUEUES,
   closePort,
   listen,
@@ -71,6 +72,25 @@ function several(count = ACCEPT_QUEUES): [Server, ...Server[]] {
 function closeAll(servers: readonly Server[]): void {
   for (const server of servers) server.close();
 }
+
+test.each([
+  [
+    { code: 'EADDRINUSE', address: '127.0.0.1', port: 80 },
+    '127.0.0.1:80 is in use by another program (EADDRINUSE)',
+  ],
+  [{ code: 'EADDRINUSE', address: '::', port: 80 }, '[::]:80 is in use by another program (EADDRINUSE)'],
+  [{ code: 'EACCES', address: '127.0.0.1', port: 80 }, 'this user may not listen on 127.0.0.1:80 (EACCES)'],
+  [
+    { code: 'EADDRNOTAVAIL', address: '10.1.2.3', port: 80 },
+    '10.1.2.3 is no address of this machine (EADDRNOTAVAIL)',
+  ],
+  [{ code: 'ENOTFOUND', hostname: 'a.invalid' }, 'the host a.invalid is unknown (ENOTFOUND)'],
+  [{ code: 'EINVAL', address: '::', port: 80 }, 'listen EINVAL'],
+] as const)('an address that the system refuses: %o', (parts, fault) => {
+  const error = Object.assign(new Error('listen EINVAL'), { syscall: 'listen', ...parts });
+  expect(listenFault(error)).toEqual({ fault, ...('port' in parts ? { port: parts.port } : {}) });
+  expect(listenFault(new Error('of another kind'))).toBeUndefined();
+});
 
 describe('several listening sockets of one port', () => {
   test('each of them accepts', async () => {
