@@ -28,6 +28,7 @@ import {
   type OwnReportType,
   printOwnReport,
 } from '../report/own-report.ts';
+import type { ClientNames } from '../rewrite-log/filter.ts';
 import type { Ring } from '../rewrite-log/history.ts';
 import { jsonText } from '../report/text.ts';
 
@@ -226,4 +227,11 @@ export async function clientGuide(client: string, ring: Ring, pause: () => Promi
     if (seq % ENTRIES_PER_STEP === 0) await pause();
   }
   return guide;
+}
+
+/** The name and the `User-Agent` fields by which a filter finds a client, of the moment at which it is asked. */
+export function clientTexts({ names, view }: Pick<InspectorParts, 'names' | 'view'>): ClientNames {
+  return {
+    get: (client) => [names().get(client), ...(view.traces.all.get(client)?.userAgents ?? [])].join('\n'),
+  };
 }

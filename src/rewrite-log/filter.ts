@@ -147,7 +147,11 @@ function readTerm({ text, start, end }: FilterWord): FilterTerm | FilterFault {
   const name = colon[0].slice(0, -1).toLowerCase();
   if (!isFilterField(name)) {
     const known = Object.keys(FILTER_FIELDS);
-    const hint = didYouMean(name, known) || `; there are ${known.join(', ')}.`;
+    const meant = MEANT.get(name);
+    const hint =
+      meant === undefined
+        ? didYouMean(name, known) || `; there are ${known.join(', ')}.`
+        : `; did you mean "${meant}"?`;
     return { message: `There is no field ${name}${hint}`, start, end };
   }
   return { negated, field: name, values: choices(rest.slice(colon[0].length)), start, end };
@@ -195,7 +199,7 @@ function testOf({ field, values }: FilterTerm, names: ClientNames): ValueTest | 
  * status:4xx verdict:refused`
  */
 export const FILTER_FIELDS = {
-  client: 'first digits of the client hash, or part of its name; - for none, * for any',
+  client: 'first digits of the client hash, or part of its name or User-Agent; - for none, * for any',
   op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit, of the request or of the response',
   rule: `rule that made an edit: ${RULE_NAMES.join(', ')}`,
@@ -222,6 +226,25 @@ export const FILTER_FIELDS = {
   time: 'UTC time, cut as you like: 2026-11-22T04, >=2026-11-22T04:30, 2026-11-22T04:30..2026-11-22T05; or of any day: 12:35, 12:30..12:40',
 } as const;
 
+/** The fields that are meant by other names; for some of them, another field is spelled alike. */
+const MEANT: ReadonlyMap<string, FilterField> = new Map([
+  ['edit', 'change'],
+  ['member', 'has'],
+  ['field', 'has'],
+  ['body', 'has'],
+  ['text', 'has'],
+  ['agent', 'client'],
+  ['user-agent', 'client'],
+  ['name', 'client'],
+  ['key', 'client'],
+  ['operation', 'op'],
+  ['code', 'error'],
+  ['url', 'path'],
+  ['service', 'origin'],
+  ['to', 'origin'],
+  ['duration', 'ms'],
+]);
+
 /** Name of a filter field. */
 type FilterField = keyof typeof FILTER_FIELDS;
 
@@ -238,8 +261,8 @@ interface SearchedText {
 
 type ValueTest = (entry: Entry, text: SearchedText) => boolean;
 
-/** Display names of clients, by hash. */
-export type ClientNames = ReadonlyMap<string, string>;
+/** Display names of clients, by hash; a gateway adds their latest `User-Agent` fields. */
+export type ClientNames = Pick<ReadonlyMap<string, string>, 'get'>;
 
 const NO_NAMES: ClientNames = new Map();
 

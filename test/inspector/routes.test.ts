@@ -53,6 +53,13 @@ describe('/entries', () => {
     const second = await gateway.readJson<EntriesPage>(`/entries?limit=4&before=${first.next}`);
     expect(second.entries.map(({ seq }) => seq)).toEqual([2, 1]);
     expect(second).not.toHaveProperty('next');
+    await gateway.post('/clients', '{"data":{}}', {
+      authorization: 'Bearer other',
+      'user-agent': 'CityBoard/2 okhttp',
+    });
+    await gateway.entry(7);
+    const found = await gateway.readJson<EntriesPage>('/entries?filter=client:cityboard');
+    expect(found.entries.map(({ seq }) => seq)).toEqual([7]);
     const refused = await gateway.readJson<EntriesPage>('/entries?filter=verdict:refused');
     expect(refused.entries).toMatchObject([{ seq: 6, failure: 'wrapper-not-object' }]);
     expect(await gateway.readJson('/entries?filter=colour:red')).toMatchObject({

@@ -14,7 +14,7 @@ import {
   numbered,
   searchEntries,
 } from '../entries/search-entries.ts';
-import { type InspectorParts, workResponse } from '../inspector-parts.ts';
+import { clientTexts, type InspectorParts, workResponse } from '../inspector-parts.ts';
 import { keptBytes } from '../operator-work.ts';
 import { failure, jsonResponse, pause, queryFault, WHOLE_NUMBER } from './responses.ts';
 import { stateOf } from './stat-routes.ts';
@@ -82,7 +82,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     return workResponse({ kind: 'requests', exchanges, ruleBook: rules?.ruleBook, next: rest }, rules, parts);
   });
   app.get('/entries/histogram', async (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
+    const filter = parseFilter(c.req.query('filter') ?? '', clientTexts(parts));
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const range = parseFilter(printFilter(filter.terms.filter(({ field }) => field === 'time')));
     const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
@@ -93,12 +93,12 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     return jsonResponse(histogram);
   });
   app.get('/errors', async (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
+    const filter = parseFilter(c.req.query('filter') ?? '', clientTexts(parts));
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     return jsonResponse(await errorGroups(parts.view, pause, filter));
   });
   app.get('/entries/stream', (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
+    const filter = parseFilter(c.req.query('filter') ?? '', clientTexts(parts));
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const fault = queryFault(c.req.query(), { after: WHOLE_NUMBER });
     if (fault !== undefined) return failure(400, 'bad-query', fault);
@@ -148,12 +148,13 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
 /** Returns the entries of a page for the query of its request, and the start of the next page; or the response to an invalid query. */
 async function foundEntries(
   query: Readonly<Record<string, string>>,
-  { names, view }: InspectorParts,
+  parts: InspectorParts,
 ): Promise<
   Response | { readonly found: Awaited<ReturnType<typeof searchEntries>>; readonly next: number | undefined }
 > {
+  const { view } = parts;
   const { ring } = view;
-  const filter = parseFilter(query['filter'] ?? '', names());
+  const filter = parseFilter(query['filter'] ?? '', clientTexts(parts));
   if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
   const fault = queryFault(query, { limit: WHOLE_NUMBER, before: WHOLE_NUMBER });
   if (fault !== undefined) return failure(400, 'bad-query', fault);

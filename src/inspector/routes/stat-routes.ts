@@ -21,7 +21,7 @@ import { askedIn, conditionsOf, RECENT_MINUTES, verdictOf } from '../conditions.
 import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorGroups, problemsAmong } from '../entries/search-entries.ts';
-import { type InspectorParts, clientGuide } from '../inspector-parts.ts';
+import { type InspectorParts, clientGuide, clientTexts } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
 import type { PlanWork, RunInThread } from '../operator-work.ts';
 import { overviewOf, stateSentence } from '../overview.ts';
@@ -79,7 +79,7 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     return jsonResponse({ verdict, conditions } satisfies Status);
   });
   app.get('/problems', async (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '', parts.names());
+    const filter = parseFilter(c.req.query('filter') ?? '', clientTexts(parts));
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
     const all = problemsOf(parts, await parts.history?.read());
     return jsonResponse(
