@@ -7,6 +7,7 @@ import {
   editsTitle,
   failureWords,
   reasonWords,
+  requestOutcomeOf,
   sentToWords,
   OUTCOME_MEANINGS,
 } from '../../src/inspector/entries/entry-words.ts';
@@ -316,6 +317,17 @@ test('the meaning of each outcome and mode states the facts from which it is der
     expect(OUTCOME_MEANINGS[outcomeOf(wouldBe)]).toMatch(/^for V1, as it came; .*migration/);
   }
   expect([modeOf(entryWith({})), modeOf(entryWith({ mode: 'shadow' }))]).toEqual(['migrate', 'shadow']);
+});
+
+test.each<[different: Partial<Entry>, outcome: string]>([
+  [{}, 'unchanged'],
+  [{ edits: [{ change: 'c', rule: 'rename', from: '/a', path: '/b' }] }, 'rewritten'],
+  [{ route: 'webhook' }, 'rewritten'],
+])('a request whose response alone was edited is not called rewritten: %o', (different, outcome) => {
+  const responseEdits = [{ change: 'c', rule: 'rename', from: '/b', path: '/a' }] as const;
+  expect(requestOutcomeOf(entryWith({ verdict: 'rewritten', edits: [], responseEdits, ...different }))).toBe(
+    outcome,
+  );
 });
 
 test.each<[Partial<Entry>, title: string]>([

@@ -62,12 +62,18 @@ describe('traffic over time', () => {
       series.add(entryOf(facts), START, answer);
     expect(series.sent(START, START - 1000, 5)).toEqual({
       since: new Date(START - 1000).toISOString(),
-      ...{ v1: 0, v2: 1, onPurpose: 1, unsent: 1 },
+      v1: 0,
+      v2: 1,
+      onPurpose: 1,
+      unsent: 1,
     });
     series.merge(logged.data);
     expect(series.sent(START, START - 1000, 5)).toEqual({
       since: '2026-11-29T09:56:00.000Z',
-      ...{ v1: 1, v2: 1, onPurpose: 1, unsent: 1 },
+      v1: 1,
+      v2: 1,
+      onPurpose: 1,
+      unsent: 1,
     });
   });
 

@@ -33,10 +33,18 @@ export const OUTCOME_MEANINGS: Readonly<Record<Outcome, string>> = {
   passed: 'native V2 request, passed unread',
   served: 'a client fetched its own report; nothing was sent',
   'would-rewritten': 'for V1, as it came; migration would have edited its body or query',
-  'would-unchanged': 'for V1, as it came; migration would have left its body and query unchanged',
+  'would-unchanged':
+    'for V1, as it came; migration would have sent its body and query to V2 unchanged; the response is not tried',
   'would-refused': 'for V1, as it came; migration would have refused it',
   'to-v1': 'for V1, as it came; the outcome of a migration is not known',
 };
+
+/** What became of the request alone: an exchange may be rewritten only because its response was. */
+export function requestOutcomeOf(entry: Entry): Outcome {
+  const outcome = outcomeOf(entry);
+  const isOfResponse = editCount(entry) === 0 && responseEditCount(entry) > 0 && entry.route === 'migrate';
+  return outcome === 'rewritten' && isOfResponse ? 'unchanged' : outcome;
+}
 
 /** The meaning of a mode in a sentence. */
 export const MODE_MEANINGS: Readonly<Record<EntryMode, string>> = {

@@ -486,14 +486,17 @@ export function unbrokenWords(text: string): (VNode | string)[] {
 }
 
 /** An outcome with a symbol, readable without colour; dashed for a dry run. */
-export function VerdictBadge({ outcome }: { readonly outcome: Outcome }): VNode {
+export function VerdictBadge({
+  outcome,
+  meaning = OUTCOME_MEANINGS[outcome],
+}: {
+  readonly outcome: Outcome;
+  readonly meaning?: string | undefined;
+}): VNode {
   const isDryRun = outcome.startsWith('would-');
   const hue = isDryRun ? outcome.slice('would-'.length) : outcome;
   return (
-    <span
-      class={classes('verdict', `verdict-${hue}`, isDryRun && 'dry-run')}
-      title={OUTCOME_MEANINGS[outcome]}
-    >
+    <span class={classes('verdict', `verdict-${hue}`, isDryRun && 'dry-run')} title={meaning}>
       <svg class="verdict-sign" viewBox="0 0 12 12" aria-hidden>
         <path d={SIGNS[outcome]} />
       </svg>

@@ -12,6 +12,7 @@ import {
   sentToWords,
   shortClient,
   statusTitle,
+  requestOutcomeOf,
   statusTone,
   statusWords,
 } from '../../entries/entry-words.ts';
@@ -178,7 +179,7 @@ function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }
       {mode(entry)}
       {cell(`sent-to to-${sentTo(entry) ?? 'none'}`, sentToWords(entry))}
       <span role="gridcell" class="cell verdict-cell">
-        <VerdictBadge outcome={outcomeOf(entry)} />
+        <VerdictBadge outcome={requestOutcomeOf(entry)} meaning={requestMeaning(entry)} />
         {requestEdits(entry, hueOf)}
       </span>
       {responseEdits(entry, hueOf)}
@@ -187,6 +188,12 @@ function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }
       {cell('ms total', milliseconds(entry.totalMs))}
     </div>
   );
+}
+
+function requestMeaning(entry: NumberedEntry): string | undefined {
+  return requestOutcomeOf(entry) === outcomeOf(entry)
+    ? undefined
+    : 'V1 request with its body and query unchanged; its response was edited';
 }
 
 function cell(name: string, text: string, title?: string): VNode {
