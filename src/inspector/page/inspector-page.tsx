@@ -6,7 +6,7 @@ import { nameOf } from './clients/client-name.tsx';
 import { ClientsView } from './clients/clients-view.tsx';
 import { endingOf, huesOf, whoseWords } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.tsx';
-import { ConditionsBanner, Login, PageHeader, RefusedBanner, VIEW_NAMES } from './page-header.tsx';
+import { ConditionsBanner, Login, PageHeader, VIEW_NAMES } from './page-header.tsx';
 import { linkTo, PERSPECTIVES, usePlace, type View, VIEWS } from './page-state.ts';
 import { type Announce, classes, EndingContext, type PageTools } from './parts.tsx';
 import { useRolloutCommands } from './rollout/rollout-form.tsx';
@@ -127,12 +127,10 @@ export function InspectorPage(): VNode {
               conditions={state.conditions.filter(
                 ({ about }) => about !== 'roll-back' || place.view !== 'rollout',
               )}
+              refused={state.refusedRuleBook}
               go={go}
               onCommand={commands.check}
             />
-          )}
-          {state?.refusedRuleBook !== undefined && !isSaidByVerdict(place.view, state) && (
-            <RefusedBanner refused={state.refusedRuleBook} inForce={state.ruleBook} />
           )}
         </div>
         <main id="main" tabIndex={-1}>
@@ -203,11 +201,6 @@ function useOverview(isShown: boolean, { by }: Span, live: State | undefined): A
   const last = useRef<Overview | undefined>(undefined);
   last.current = isShown ? (asked.response ?? last.current) : undefined;
   return { ...asked, response: last.current };
-}
-
-/** Whether Overview already shows the refused rule book, with its faults, as its verdict. */
-function isSaidByVerdict(view: View, { verdict }: Pick<State, 'verdict'>): boolean {
-  return view === 'overview' && verdict.about === 'rule-book';
 }
 
 /** A sentence for screen readers and, unless the page shows it elsewhere, for the foot of the page. */

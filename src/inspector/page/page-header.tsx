@@ -173,35 +173,46 @@ export function ActionButton({ action, onCommand }: ActionButtonProps): VNode | 
   return <Button onClick={() => onCommand(action.request)}>{action.title}</Button>;
 }
 
-/** Shows, on every view, the conditions that make requests fail now; a refused rule book has its own banner. */
+/** Shows, above every view but Overview, the worst condition that makes requests fail now; the others are counted, and on Overview. */
 export function ConditionsBanner({
   conditions,
+  refused,
   go,
   onCommand,
 }: {
   readonly conditions: readonly Condition[];
+  /** The refused rule book, whose faults are listed. */
+  readonly refused: RefusedRuleBook | undefined;
   readonly go: Go;
   readonly onCommand: OnCommand;
 }): VNode | null {
-  const bad = conditions.filter(({ level, about }) => level === 'bad' && about !== 'rule-book');
-  if (bad.length === 0) return null;
+  const [worst, ...others] = conditions.filter(({ level }) => level === 'bad');
+  if (worst === undefined) return null;
+  const { label, sentence: words, about, since } = worst;
+  const isNamed = words.startsWith(label);
   return (
     <section class="refused-book" role="alert">
-      {bad.map((condition) => (
-        <p key={condition.sentence}>
-          {condition.sentence.startsWith(condition.label) ? (
-            <>
-              <strong>{visibleText(condition.label)}</strong>
-              {sentence(condition.sentence.slice(condition.label.length))}
-            </>
-          ) : (
-            <>
-              <strong>{visibleText(`${condition.label}.`)}</strong> {sentence(condition.sentence)}
-            </>
-          )}{' '}
-          {conditionLink(condition, go)} <ActionButton action={condition.action} onCommand={onCommand} />
+      <p>
+        <strong>{visibleText(label)}</strong>
+        {isNamed ? (
+          ''
+        ) : about === 'rule-book' && since !== undefined ? (
+          <> at {<ShortTime at={since} />}. </>
+        ) : (
+          '. '
+        )}
+        {sentence(isNamed ? words.slice(label.length) : words)} {conditionLink(worst, go)}{' '}
+        <ActionButton action={worst.action} onCommand={onCommand} />
+      </p>
+      {about === 'rule-book' && refused !== undefined && <RefusedFaults refused={refused} />}
+      {others.length > 0 && (
+        <p>
+          <LinkButton onClick={() => go({ view: 'overview', entry: undefined })}>
+            {`And ${count(others.length)} more`}
+          </LinkButton>
+          {visibleText(`: ${others.map((one) => one.label).join('; ')}`)}
         </p>
-      ))}
+      )}
     </section>
   );
 }
@@ -228,28 +239,6 @@ function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, ma
       </span>
       <small>{`${bytes(usedBytes)} of ${bytes(maxBytes)}`}</small>
     </span>
-  );
-}
-
-/** Warns that the rule book on disk is not the one in force, until a valid one is read. */
-export function RefusedBanner({
-  refused,
-  inForce,
-}: {
-  readonly refused: RefusedRuleBook;
-  /** Hash of the rule book in force. */
-  readonly inForce: string;
-}): VNode {
-  return (
-    <section class="refused-book" role="alert">
-      <p>
-        <strong>The new rule book was refused</strong>
-        {' at '}
-        <ShortTime at={refused.at} />
-        {`. The one before it, ${inForce}, stays in force until the file is corrected.`}
-      </p>
-      <RefusedFaults refused={refused} />
-    </section>
   );
 }
 

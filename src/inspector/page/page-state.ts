@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 
 /** The value that the browser has kept for a key; null without one, and in a browser that blocks storage. */
 export function keptValue(key: string): string | null {
@@ -84,9 +84,11 @@ function usualView(filter: string, entry: string): View {
 /** Formats a state as a relative URL; defaults are omitted. */
 export function placeAddress(place: PageState): string {
   const query = new URLSearchParams();
-  if (place.view !== usualView(place.filter, place.entry?.id ?? '')) query.set('view', place.view);
+  // The filter is that of the traffic: other views do not show it.
+  const filter = place.view === 'traffic' ? place.filter : '';
+  if (place.view !== usualView(filter, place.entry?.id ?? '')) query.set('view', place.view);
   if (place.part !== undefined) query.set('part', place.part);
-  if (place.filter !== '') query.set('filter', place.filter);
+  if (filter !== '') query.set('filter', filter);
   if (place.entry !== undefined) query.set('entry', place.entry.id);
   if (place.entry?.seq !== undefined) query.set('n', String(place.entry.seq));
   if (place.entry !== undefined && place.perspective !== 'diff') query.set('show', place.perspective);
@@ -124,17 +126,24 @@ export function findAddress({ id, seq }: EntryLink): string {
 /** The page's state, kept in its URL. */
 export function usePlace(): readonly [PageState, Go] {
   const [place, setPlace] = useState(() => readPlace(location.search));
+  // Kept while another view is shown, whose address does not have it.
+  const filter = useRef(place.filter);
+  const readHere = (): PageState => {
+    const read = readPlace(location.search);
+    return read.view === 'traffic' ? read : { ...read, filter: filter.current };
+  };
   useEffect(() => {
     // Replaces a former address by its successor, which readers then copy.
     if (REPLACED[new URLSearchParams(location.search).get('view') ?? ''] !== undefined)
       history.replaceState(undefined, '', placeAddress(place));
-    const follow = (): void => setPlace(readPlace(location.search));
+    const follow = (): void => setPlace(readHere());
     addEventListener('popstate', follow);
     return () => removeEventListener('popstate', follow);
   }, []);
   const go: Go = (change, step = 'keep') => {
     const part = change.view === undefined ? {} : { part: undefined };
-    const next = { ...readPlace(location.search), ...part, ...change };
+    const next = { ...readHere(), ...part, ...change };
+    filter.current = next.filter;
     const address = placeAddress(next);
     if (step === 'replace') history.replaceState(undefined, '', address);
     if (step === 'keep') history.pushState(undefined, '', address);

@@ -145,15 +145,18 @@ test('a V2 that is down is named in the header of every view, in a banner, and a
     .poll(() => page.locator('.conditions li').allTextContents())
     .toContainEqual(expect.stringMatching(/^Good: Rule book in force/));
   expect(await barriers(page, 'header, [role=alert]')).toEqual([]);
-  // A second banner stands above the view as well.
+  // What else is bad is counted in the same banner, and leads to Overview, which has all of it in one card.
   await appendFile(rules, '\nnonsense: 1\n');
-  const refused = page.getByRole('alert').filter({ hasText: 'The new rule book was refused' });
-  await refused.waitFor();
-  const [first, second, main] = await Promise.all(
-    [banner, refused, page.locator('main')].map((one) => one.boundingBox()),
-  );
-  expect(second?.y).toBe((first?.y ?? 0) + (first?.height ?? 0));
-  expect(main?.y).toBe((second?.y ?? 0) + (second?.height ?? 0));
+  await page.getByRole('alert').filter({ hasText: 'And 1 more: Rule book refused' }).waitFor();
+  expect(await page.getByRole('alert').count()).toBe(1);
+  await page.getByRole('button', { name: 'And 1 more' }).click();
+  const also = page.getByRole('list', { name: 'Also bad' }).locator(':scope > li');
+  await also.getByText('1 fault', { exact: true }).waitFor();
+  expect(await also.allInnerTexts()).toEqual([
+    expect.stringMatching(/^Rule book refused\. The rule book on disk has 1 fault/),
+  ]);
+  expect(await page.getByRole('alert').count()).toBe(1);
+  await page.goto(`${gateway.adminOrigin}/?view=clients`);
   await page.getByRole('alert').getByRole('button', { name: 'Show the problems' }).click();
   // The shown figures are those that were counted, and lead to the exchanges.
   const failed = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
@@ -269,10 +272,12 @@ test('the page shows a refused rule book until a valid one is read', async () =>
   );
   await ruleBooks.reload();
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rules`);
-  const banner = page.getByRole('alert').filter({ hasText: 'The new rule book was refused' });
+  const banner = page.getByRole('alert').filter({ hasText: 'Rule book refused' });
   await banner.waitFor();
-  expect((await banner.locator('p').textContent())?.replace(/\d\d:\d\d/, 'TIME')).toBe(
-    'The new rule book was refused at TIME. The one before it, 0123456789abcdef, stays in force until the file is corrected.',
+  expect((await banner.locator('p').first().textContent())?.replace(/\d\d:\d\d/, 'TIME')).toEqual(
+    expect.stringMatching(
+      /^Rule book refused at TIME\. The rule book on disk has 23 faults and was refused; the one before it, 0123456789abcdef, stays in force\./,
+    ),
   );
   expect(ruleBooks.current.ruleBook.hash).toBe('0123456789abcdef');
   await expect.poll(() => banner.locator('summary').textContent()).toBe('23 faults');
@@ -363,9 +368,9 @@ test('in each of 20 looks at Overview under traffic, numbers that count the same
   await gateway.postJson('/rollout', { mode: 'observe', force: true });
   for (let sent = 0; sent < 25; sent += 1) await send('/api/v1/clients');
   await gateway.postJson('/rollout', { mode: 'migrate', operation: 'create_client', force: true });
-  let isOver = false;
+  const over = new AbortController();
   const traffic = (async () => {
-    while (!isOver) {
+    while (!over.signal.aborted) {
       await send('/api/v1/clients');
       await send('/api/v1/orders/post_productions');
     }
@@ -380,13 +385,16 @@ test('in each of 20 looks at Overview under traffic, numbers that count the same
     >(COUNTS);
     const [all = 0] = requests;
     seen.add(all);
-    for (const same of [requests, toV2, failed])
-      expect([...new Set(same)], JSON.stringify({ requests, toV2, failed })).toHaveLength(1);
+    expect({ requests, toV2, failed }).toEqual({
+      requests: requests.map(() => all),
+      toV2: toV2.map(() => toV2[0]),
+      failed: failed.map(() => failed[0]),
+    });
     expect(Math.min(...toV2, ...failed)).toBeGreaterThan(0);
     expect(pill[0]).toContain(pill[1]?.slice(0, 20));
     await new Promise((resolve) => setTimeout(resolve, 500));
   }
-  isOver = true;
+  over.abort();
   await traffic;
   // The page has gone on counting meanwhile.
   expect(seen.size).toBeGreaterThan(1);

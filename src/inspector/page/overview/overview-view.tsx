@@ -6,7 +6,7 @@ import { Evidence } from '../evidence.tsx';
 import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
 import { failedHeading } from '../format.ts';
 import { type Go, openHere, placeAddress } from '../page-state.ts';
-import { Card, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
+import { Card, LinkButton, Loading, type PageTools, sentence, visibleText } from '../parts.tsx';
 import { ProblemTable } from '../traffic/problems-view.tsx';
 import { Rail } from '../rollout/rail.tsx';
 import { BurnDown } from './burn-down.tsx';
@@ -39,7 +39,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
   const { verdict } = live;
   const { whose: counted = '', items = [], rollout, problems: failed } = response ?? {};
   const further = beyondVerdict(verdict, live.conditions);
-  const failing = further.filter(({ level, evidence }) => level === 'bad' && evidence !== undefined);
+  const failing = further.filter(({ level }) => level === 'bad');
   const problems = [
     ...further.flatMap((condition) => (failing.includes(condition) ? [] : conditionItem(condition))),
     ...items.filter(({ level }) => level !== 'good'),
@@ -60,21 +60,31 @@ export function OverviewView(props: OverviewViewProps): VNode {
           {verdict.about === 'rule-book' && live.refusedRuleBook !== undefined && (
             <RefusedFaults refused={live.refusedRuleBook} />
           )}
-          <ActionButton action={verdict.action} onCommand={onCommand} />
+          <p class="actions">
+            <ActionButton action={verdict.action} onCommand={onCommand} />
+            <LinkButton
+              onClick={() => go({ view: 'traffic', part: 'problems', filter: '', entry: undefined })}
+            >
+              Open Problems
+            </LinkButton>
+          </p>
+          {failing.length > 0 && (
+            <ul class="plain also" aria-label="Also bad">
+              {failing.map((condition) => (
+                <li key={condition.sentence}>
+                  <p>
+                    <strong>{visibleText(`${condition.label}.`)}</strong> {sentence(condition.sentence)}{' '}
+                    <ActionButton action={condition.action} onCommand={onCommand} />
+                  </p>
+                  {condition.about === 'rule-book' && live.refusedRuleBook !== undefined && (
+                    <RefusedFaults refused={live.refusedRuleBook} />
+                  )}
+                </li>
+              ))}
+            </ul>
+          )}
         </div>
       </section>
-      {failing.map((condition) => (
-        <section key={condition.sentence} class="verdict-card bad">
-          <i class="level-sign" aria-hidden>
-            {LEVEL_SIGNS.bad}
-          </i>
-          <div>
-            <p>{sentence(condition.sentence)}</p>
-            <Evidence {...condition} />
-            <ActionButton action={condition.action} onCommand={onCommand} />
-          </div>
-        </section>
-      ))}
       {response === undefined && <Loading failure={failure} subject="the counts" />}
       {rollout !== undefined && (
         <section class="card" aria-label="Stage of the migration">

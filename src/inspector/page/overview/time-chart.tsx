@@ -185,12 +185,12 @@ function createPlot(
         setSelect: [
           (plot) => {
             const { left, width } = plot.select;
-            if (width < 4) return;
-            const { onRange, step } = latest.current;
-            onRange?.(
-              Math.floor(plot.posToVal(left, 'x')),
-              Math.floor(plot.posToVal(left + width, 'x')) + step - 1,
-            );
+            if (width === 0) return;
+            const { onRange, step, from } = latest.current;
+            // The whole of each bar that it touches, also of a single one.
+            const barAt = (pixel: number): number =>
+              from + Math.floor((plot.posToVal(pixel, 'x') - from) / step) * step;
+            onRange?.(barAt(left), barAt(left + width) + step - 1);
           },
         ],
       },

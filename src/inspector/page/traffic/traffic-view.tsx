@@ -188,6 +188,9 @@ interface TimeBarProps {
   readonly onChanges: () => void;
 }
 
+/** Minimum bars between two numbers of changes. */
+const BARS_APART = 4;
+
 /** Maximum changes that are marked, the newest. */
 const MAX_MARKS = 3;
 
@@ -263,6 +266,13 @@ function histogram(
   choose: (range: TimeRange) => void,
 ): VNode {
   const most = Math.max(1, ...bars.map((bar) => bar.count));
+  const changesAt = bars.map(({ time }) => {
+    const start = Date.parse(time) / 1000;
+    return marks.flatMap(({ at, words }, order) =>
+      at >= start && at < start + step ? [{ number: order + 1, words }] : [],
+    );
+  });
+  const numbers = markNumbers(changesAt.map((changes) => changes.map(({ number }) => number)));
   const take = (index: number): void => {
     const start = Date.parse(bars[index]?.time ?? '') / 1000;
     if (!Number.isNaN(start)) choose({ from: start, to: start + step - 1 });
@@ -288,10 +298,7 @@ function histogram(
       }}
     >
       {bars.map((bar, index) => {
-        const start = Date.parse(bar.time) / 1000;
-        const changes = marks.flatMap(({ at, words }, order) =>
-          at >= start && at < start + step ? [{ number: order + 1, words }] : [],
-        );
+        const changes = changesAt[index] ?? [];
         const words = [barWords(bar, step), ...changes.map((change) => change.words)].join('; ');
         return (
           <span
@@ -299,7 +306,7 @@ function histogram(
             id={`bar-${index}`}
             role="option"
             class={classes('bar', changes.length > 0 && 'changed-bar')}
-            data-marks={changes.map(({ number }) => number).join(' ')}
+            data-marks={numbers[index]}
             aria-label={words}
             aria-selected={false}
             title={words}
@@ -312,6 +319,18 @@ function histogram(
       })}
     </div>
   );
+}
+
+/** The numbers at each bar; those of bars so close that they would overlap stand at the first of them. */
+function markNumbers(numbersOf: readonly (readonly number[])[]): readonly string[] {
+  const shown: string[] = numbersOf.map(() => '');
+  let first = -BARS_APART;
+  for (const [index, numbers] of numbersOf.entries()) {
+    if (numbers.length === 0) continue;
+    if (index - first >= BARS_APART) first = index;
+    shown[first] = `${shown[first] ?? ''} ${numbers.join(' ')}`.trim();
+  }
+  return shown;
 }
 
 /** Moves the mark without a redraw of all bars. */
