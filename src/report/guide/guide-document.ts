@@ -213,13 +213,7 @@ export function dateText(time: number, zone: Zone): string {
 }
 
 function timeText(time: number, zone: Zone): { readonly day: string; readonly clock: string } {
-  const local = zone.local(time);
-  const seconds = Math.floor((local / 1000) % 60);
-  const clock = clockText(local);
-  return {
-    day: dayText(time, zone),
-    clock: seconds === 0 ? clock : `${clock}:${String(seconds).padStart(2, '0')}`,
-  };
+  return { day: dayText(time, zone), clock: clockText(zone.local(time)) };
 }
 
 /** A day as people write it: `30 June 2027`. */
