@@ -1,4 +1,14 @@
-import { certificateSentence, count, counted, lengthWords, nameIn } from '../report/text.ts';
+import {
+  certificateSentence,
+  clientName,
+  count,
+  counted,
+  countedClients,
+  isUnfit,
+  lengthWords,
+  listed,
+  OTHER_CALLS,
+} from '../report/text.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { HourOfV2, IsAsked, OriginFailures, PastRequests } from '../rewrite-log/history.ts';
@@ -8,6 +18,7 @@ import { RECOVERED, type OperationTrouble, type TroubleEvidence } from '../rewri
 import { isAsked, ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import type { FleetFacts } from './fleet-facts.ts';
+import { callTerms, type FreshFailures } from './problems.ts';
 import { hasEnded } from './end-of-v1.ts';
 import { commandTitle, modesOf, operationOf } from './rollout-effect.ts';
 import { type EarlierModes, reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
@@ -78,6 +89,8 @@ export interface ConditionFacts {
   readonly operations: readonly OperationTrouble[];
   /** Display names by client hash. */
   readonly names: ReadonlyMap<string, string>;
+  /** Texts by which people recognise clients without a name, by client hash. */
+  readonly agents?: FleetFacts['agents'];
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Hash of the rule book in force. */
@@ -101,6 +114,9 @@ export interface FleetOf extends Pick<FleetFacts, 'replicas' | 'broken' | 'ruleB
   /** Silent replicas; `at` is milliseconds since 1970. */
   readonly silent: readonly { readonly name: string; readonly at: number }[];
 }
+
+/** Maximum calls that a sentence lists. */
+const MOST_CALLS = 3;
 
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
 
@@ -221,7 +237,7 @@ function isOver({ until }: Condition): boolean {
   return until !== undefined;
 }
 
-/** Trouble of an operation; with `isBack` it is over only because V2 no longer gets the operation's requests. */
+/** Trouble of an operation; with `isBack` V2 no longer gets the operation's requests. */
 interface TroubleNow extends OperationTrouble {
   readonly isBack?: true;
 }
@@ -232,12 +248,15 @@ function operationsNow({
   now,
 }: ConditionFacts): readonly TroubleNow[] {
   return operations.flatMap((trouble): readonly TroubleNow[] => {
-    const { operation, last, until } = trouble;
-    if (until !== undefined || isAskedNow('v2', operation, last)) return [trouble];
-    if (now - last >= REPORTED_MS) return [];
+    const { operation, last, until, upToLast = trouble.requests } = trouble;
     // Responses after the last change of the mode are none of what failed before it.
-    const over = { ...trouble, requests: trouble.upToLast ?? trouble.requests, until: last };
-    return [isAskedNow('v2', operation) ? over : { ...over, isBack: true }];
+    const over =
+      until !== undefined || isAskedNow('v2', operation, last)
+        ? trouble
+        : { ...trouble, requests: upToLast, until: last };
+    if (over.until !== undefined && now - over.until >= REPORTED_MS) return [];
+    const isRecovered = until !== undefined && (trouble.recovered ?? 0) > 0;
+    return [isRecovered || isAskedNow('v2', operation) ? over : { ...over, isBack: true }];
   });
 }
 
@@ -302,12 +321,6 @@ function keptWords(failed: number, kept: number): string {
   return `; ${which} sent, because its circuit was open`;
 }
 
-/** Failures in these minutes that a change of modes has ended. */
-function earlierWords(past: PastRequests | undefined): string {
-  if (past === undefined || past.failed === 0) return '';
-  return `, and before the modes were changed ${count(past.failed)} of ${count(past.requests)}`;
-}
-
 function serviceCondition(
   about: 'v1' | 'v2',
   breaker: GatewayStats['breaker'],
@@ -322,7 +335,7 @@ function serviceCondition(
   const share =
     requests === 0
       ? `No client's request went to ${name} in the last two minutes.`
-      : `${failed} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${how}${keptWords(failed, kept)}${earlierWords(past)}.`;
+      : `${failed} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${how}${keptWords(failed, kept)}.`;
   const since = inARow.failed ? new Date(inARow.since).toISOString() : undefined;
   const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts) };
   const isLeft = requests === 0 && past !== undefined;
@@ -411,7 +424,7 @@ function notAskedCondition(
 /** Reports a service that no longer gets requests: its earlier failures do not affect clients now. */
 function leftCondition(
   about: 'v1' | 'v2',
-  { requests, failed, last }: PastRequests,
+  { requests, failed, since = 0, last }: PastRequests,
   facts: ConditionFacts,
 ): Condition {
   const { recent, rollout, now } = facts;
@@ -427,7 +440,7 @@ function leftCondition(
   // The time of the last request is said above.
   const contact = about === 'v2' ? facts.stats.v2Contact : facts.stats.v1Contact;
   const isNews = contact !== undefined || (facts.lastResponses?.[about] ?? 0) > last;
-  if (failed * 100 < requests * TROUBLE)
+  if (failed === 0 || failed * 100 < requests * TROUBLE)
     return {
       about,
       level: 'unknown',
@@ -438,7 +451,7 @@ function leftCondition(
   const isOutage = outage !== undefined && now - outage.last < RECENT_MINUTES * MINUTE_MS;
   const what = isOutage
     ? outageWords(about, outage, true)
-    : `${name} failed ${count(failed)} of ${counted(requests, 'request')} until ${at}`;
+    : `${name} failed ${count(failed)} of ${counted(requests, 'request')} from ${new Date(since).toISOString()} until ${at}`;
   return {
     about,
     level: 'note',
@@ -490,55 +503,75 @@ function repeated(condition: Condition): Condition {
 
 /** Reports trouble of an operation: `bad` if it fails more than before, but a note for refusals if its past is unknown. */
 function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Condition {
-  const { names, now } = facts;
-  const { operation, kind, requests, failed, isRefusal, unanswered, client, clients } = trouble;
-  const { since, last, until, before } = trouble;
-  const isBack = trouble.isBack === true;
-  const isSilent = isBack || now - last >= SILENT_MS;
+  const { operation, kind, requests, failed, isRefusal, clients, inCanary, isBack } = trouble;
+  const { since, last, until, before, answer } = trouble;
+  const isPast = until !== undefined;
+  const isSilent = facts.now - last >= SILENT_MS;
   const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
   const isMost = kind === 'always' || failed * 100 >= requests * FAILING;
-  const verb = isRefusal ? 'is refused' : 'fails';
-  const past = isRefusal ? 'was refused' : 'failed';
-  const isPast = until !== undefined;
-  const times = kind === 'always' || isPast ? '' : ' at times';
-  const words = isPast ? past : `${verb}${times}`;
-  const of = `${count(failed)} of ${counted(requests, 'request')}`;
+  const isCall = isUnfit(operation);
+  const isMissing = isCall && (answer?.status === 404 || answer?.status === 405);
+  const [verb, past] = isRefusal && !isCall ? ['is refused', 'was refused'] : ['fails', 'failed'];
+  const subject = operation === OTHER_CALLS ? 'Calls of further addresses' : operation;
+  const words = isPast ? past : `${verb}${kind === 'always' ? '' : ' at times'}`;
+  const label = `${subject} ${words}${whomWords(trouble, facts)}`;
+  const of = `${count(failed)} of ${counted(requests, 'request')}${inCanary === true ? ' sent to V2' : ''}`;
   const from = new Date(since).toISOString();
-  const period =
-    until === undefined || isBack ? `since ${from}` : `from ${from} until ${new Date(until).toISOString()}`;
-  const lately =
-    (until === undefined || isBack) && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
-  const name = client === undefined ? undefined : nameIn(names, client);
-  const whose = clients !== undefined || name === undefined ? '' : `, all of ${name}`;
-  const whom = clients === undefined ? '' : ` for ${name ?? counted(clients.length, 'client')}`;
-  const others = clients === undefined || hasAllFailed(trouble, facts) ? '' : ', and not for others';
-  const toNone =
-    unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
-  const answers = unanswered === 0 ? '' : `; V2 did not respond to ${toNone}`;
+  const period = isPast ? `from ${from} until ${new Date(until).toISOString()}` : `since ${from}`;
+  const lately = !isPast && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
+  const response =
+    answer === undefined || !isRefusal
+      ? ''
+      : `; ${answer.by === 'v2' ? 'V2' : 'the gateway'} ${isPast ? 'responded' : 'responds'} ${answer.status}`;
   const earlier =
     before.requests < ENOUGH_BEFORE
       ? 'Too little is known about the time before.'
       : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))}${clients === undefined ? '' : ' of all clients'} failed.`;
   return {
     about: 'operation',
-    level: until !== undefined || isSilent || isUnknown || !isMost ? 'note' : 'bad',
-    label: `${operation} ${words}${whom}`,
-    sentence: `${operation} ${words}${whom}${others}: ${of} ${period}${lately}${whose}${answers}. ${earlier}${isBack ? `${servedWords('it', facts)}${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}` : ''}`,
-    place: {
-      view: 'traffic',
-      filter: printFilter([
-        { negated: false, field: 'op', values: [operation] },
-        ...(clients === undefined || client === undefined
-          ? []
-          : [{ negated: false, field: 'client', values: [client] } as const]),
-      ]),
-    },
+    level: isPast || isSilent || isUnknown || !isMost ? 'note' : 'bad',
+    label,
+    sentence: `${label}: ${of} ${period}${lately}${response}${silenceWords(trouble)}. ${earlier}${isBack === true ? backWords(trouble, facts) : isMissing && !isPast ? UNFIT : ''}`,
+    place: { view: 'traffic', filter: filterOf(trouble) },
     operation,
     evidence: trouble.evidence,
     since: from,
-    ...(until === undefined ? rollBackOf(trouble, facts) : { until: new Date(until).toISOString() }),
-    ...(isRecovered(trouble, now) ? { past: failed } : {}),
+    ...(isPast ? { until: new Date(until).toISOString() } : rollBackOf(trouble, facts)),
+    ...(isRecovered(trouble, facts.now) ? { past: failed } : {}),
   };
+}
+
+/** What to do about a call that no operation fits. */
+const UNFIT =
+  ' No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.';
+
+/** Names one or two clients that a trouble hits, or counts them. */
+function whomWords({ hit = [] }: OperationTrouble, { names, agents = {} }: ConditionFacts): string {
+  if (hit.length === 0) return '';
+  const named = hit.map((client) => clientName({ client, name: names.get(client) ?? agents[client] }));
+  const isClear = hit.length < 3 && new Set(named).size === named.length;
+  return ` for ${isClear ? named.join(' and ') : countedClients(hit)}`;
+}
+
+function silenceWords({ unanswered, failed }: OperationTrouble): string {
+  if (unanswered === 0) return '';
+  const which =
+    unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
+  return `; V2 did not respond to ${which}`;
+}
+
+function backWords({ unanswered }: OperationTrouble, facts: ConditionFacts): string {
+  return `${servedWords('it', facts)}${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}`;
+}
+
+/** Finds the exchanges of an operation, or of a call that no operation fits, for the one client that it is about. */
+function filterOf({ operation, clients = [] }: OperationTrouble): string {
+  const [client] = clients;
+  const ofClient =
+    client === undefined || clients.length > 1
+      ? []
+      : [{ negated: false, field: 'client', values: [client] } as const];
+  return printFilter([...callTerms(operation), ...ofClient]);
 }
 
 /** Whether V2 has responded well to the operation since its trouble was over: V1's responses show nothing about V2. */
@@ -547,30 +580,16 @@ function isRecovered({ until, isBack, recovered = 0 }: TroubleNow, now: number):
   return recovered >= RECOVERED || (recovered > 0 && now - until >= PAST_MS);
 }
 
-/** Whether the whole operation was in trouble, such as an outage of V2, while its clients were. */
-function hasAllFailed(
-  { operation, since, until }: OperationTrouble,
-  { operations }: ConditionFacts,
-): boolean {
-  return operations.some((one) => {
-    if (one.operation !== operation || one.clients !== undefined) return false;
-    const failed = one.isOwn ? one : (one.outage ?? one);
-    return (
-      failed.since <= (until ?? Number.POSITIVE_INFINITY) &&
-      (failed.until ?? Number.POSITIVE_INFINITY) >= since
-    );
-  });
-}
-
 /** The action while an operation fails at V2: to take it off V2, and then the client that fails there in a mode of its own. */
 function rollBackOf(
-  { operation, client }: OperationTrouble,
+  { operation, hit = [] }: OperationTrouble,
   facts: ConditionFacts,
 ): Pick<Condition, 'action'> {
   const { modeOnV1, rollout } = facts;
   const mode = modeOnV1?.(operation);
   if (mode !== undefined) return backAction({ ...mode, operation }, facts);
-  if (client === undefined || rollout?.v1Origin === undefined) return {};
+  const [client] = hit;
+  if (client === undefined || hit.length > 1 || rollout?.v1Origin === undefined) return {};
   const own = ownMode(rollout.clients, client);
   return own !== undefined && sendsToV2(own) ? backAction({ mode: 'observe', client }, facts) : {};
 }
@@ -642,13 +661,17 @@ interface Seen {
   readonly replicas?: number | undefined;
   /** Start of the time in which no operation failed more than before: milliseconds since 1970. */
   readonly since: number;
+  /** The last change of the modes: milliseconds since 1970; absent without any. */
+  readonly changedAt?: number | undefined;
+  /** Failures that are new or back, and go on; absent without any. */
+  readonly fresh?: FreshFailures | undefined;
   readonly now: number;
 }
 
 /** Summarises everything by the worst condition. */
 export function verdictOf(
   conditions: readonly Condition[],
-  { requests, lastHour, replicas = 1, since, now }: Seen,
+  { requests, lastHour, replicas = 1, since, changedAt = 0, fresh, now }: Seen,
 ): Verdict {
   const all = conditions.filter(
     ({ level, isRepeated }) => (level === 'bad' || level === 'note') && isRepeated !== true,
@@ -680,8 +703,9 @@ export function verdictOf(
   if (requests === 0)
     return { level: 'unknown', label: 'No request yet', sentence: 'No request yet, so nothing is known.' };
   const before = ended === undefined ? '' : `${ended.sentence} `;
-  const from = Math.max(since, ...all.map(({ until = '' }) => Date.parse(until) || 0));
-  const length = now - from < MINUTE_MS ? 'less than a minute' : lengthWords(now - from);
+  const from = Math.max(since, changedAt, ...all.map(({ until = '' }) => Date.parse(until) || 0));
+  const age = now - from < MINUTE_MS ? 'less than a minute' : lengthWords(now - from);
+  const length = from === changedAt ? `${age}, since the modes were changed` : age;
   const whose = replicas === 1 ? '' : ` at ${counted(replicas, 'replica')}`;
   const refusals =
     lastHour.refused === 0
@@ -692,12 +716,41 @@ export function verdictOf(
   const isAll = failed <= all.reduce((sum, { past = 0 }) => sum + past, 0);
   const state = isAll
     ? `All well for ${length}${whose}.`
-    : `For ${length} no operation has failed more than before${whose}. In the last hour ${counted(failed, 'request')} failed.`;
+    : `For ${length}${from === changedAt ? ',' : ''} no operation has failed more than before${whose}. In the last hour ${counted(failed, 'request')} failed.`;
+  const over = all.map(({ sentence }) => sentence);
+  if (fresh !== undefined) return freshVerdict(fresh, before, now - Math.max(since, changedAt), over);
   return {
     level: 'good',
     label: !isAll ? `${count(failed)} failed in an hour` : ended === undefined ? 'All well' : ended.label,
-    sentence: [`${before}${state}`, ...all.map(({ sentence }) => sentence)].join(' ') + refusals,
+    sentence: [`${before}${state}`, ...over].join(' ') + refusals,
     since: new Date(from).toISOString(),
+  };
+}
+
+/** Reports failures that are too few, or too rare, to be trouble of an operation; `known` is the time to which they can be compared. */
+function freshVerdict(
+  { requests, calls, since }: FreshFailures,
+  before: string,
+  known: number,
+  over: readonly string[],
+): Verdict {
+  const at = new Date(since).toISOString();
+  const compared =
+    known < RECENT_MINUTES * MINUTE_MS
+      ? 'Too little is known about the time before.'
+      : 'No operation fails clearly more often than before.';
+  const which = listed(
+    calls.map((call) => (call === '' ? OTHER_CALLS : call)),
+    MOST_CALLS,
+  );
+  return {
+    level: 'note',
+    label: counted(requests, 'new failure'),
+    sentence: [
+      `${before}${counted(requests, 'new failure')} since ${at}, in ${which}. ${compared}`,
+      ...over,
+    ].join(' '),
+    since: at,
   };
 }
 

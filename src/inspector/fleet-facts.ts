@@ -2,6 +2,7 @@ import { clockAhead } from '../report/fleet/fleet-texts.ts';
 import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/history.ts';
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
+import type { FreshFailures } from './problems.ts';
 import {
   evidenceOf,
   isOwn,
@@ -21,7 +22,11 @@ export interface ReplicaFacts {
   readonly lastHour: HourOfV2;
   /** See `OperationHealth.wellSince`. */
   readonly wellSince?: number | undefined;
+  /** See `ProblemTally.fresh`; absent without any, and in the facts of an older version. */
+  readonly fresh?: FreshFailures | undefined;
   readonly operations: readonly OperationTrouble[];
+  /** Texts by which people recognise the clients that these hit, by client; absent in the facts of an older version. */
+  readonly agents?: Readonly<Record<string, string>>;
   /** Its requests of operations that fail at other replicas. */
   readonly watched: readonly WatchedOperation[];
   readonly stats: Pick<
@@ -74,7 +79,7 @@ export function readFacts(text: string, at: number): ReplicaFacts | undefined {
 
 /** Converts facts to a clock that is `ahead` by so many milliseconds. */
 function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
-  const { startedAt, recent, wellSince, operations, watched, refusal } = facts;
+  const { startedAt, recent, wellSince, fresh, operations, watched, refusal } = facts;
   const { stats, ruleBookSince, lastResponses } = facts;
   const contact = (one: ServiceContact | undefined): ServiceContact | undefined =>
     one && { ...one, since: one.since + ahead };
@@ -87,13 +92,16 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
     ...counts,
     inARow: span(inARow),
     ...(outage && { outage: span(outage) }),
-    ...(past && { past: { ...past, last: past.last + ahead } }),
+    ...(past && {
+      past: { ...past, since: (past.since ?? past.last) + ahead, last: past.last + ahead },
+    }),
   });
   return {
     ...facts,
     startedAt: startedAt + ahead,
     recent: { v1: row(recent.v1), v2: row(recent.v2) },
     wellSince: wellSince && wellSince + ahead,
+    fresh: fresh && { ...fresh, since: fresh.since + ahead },
     operations: operations.map((one) => ({
       ...span(one),
       until: one.until && one.until + ahead,
@@ -127,6 +135,7 @@ export function addFacts(
 ): FleetFacts {
   const all = [first, ...others];
   const wellSince = all.flatMap((one) => one.wellSince ?? []);
+  const fresh = all.flatMap((one) => one.fresh ?? []);
   const drops = all.flatMap(({ stats }) => stats.lastDroppedLine ?? []);
   const refusals = all.flatMap(({ refusal }) => refusal ?? []);
   const ruleBooks = [...new Set(all.map(({ ruleBook }) => ruleBook))].sort();
@@ -143,6 +152,16 @@ export function addFacts(
     },
     lastResponses: { v1: lastResponse(all, 'v1'), v2: lastResponse(all, 'v2') },
     ...(wellSince.length === 0 ? {} : { wellSince: Math.max(...wellSince) }),
+    ...(fresh.length === 0
+      ? {}
+      : {
+          fresh: {
+            requests: sumOf(all, (one) => one.fresh?.requests ?? 0),
+            calls: [...new Set(fresh.flatMap(({ calls }) => calls))].sort(),
+            since: Math.min(...fresh.map(({ since }) => since)),
+          },
+        }),
+    agents: agentsOf(all),
     operations: [
       ...Map.groupBy(
         all.flatMap((one) => one.operations),
@@ -177,6 +196,12 @@ export function addFacts(
           },
         }),
   };
+}
+
+/** The texts of all replicas; of two for one client the first in order. */
+function agentsOf(all: readonly ReplicaFacts[]): Readonly<Record<string, string>> {
+  const pairs = all.flatMap(({ agents = {} }) => Object.entries(agents));
+  return Object.fromEntries(pairs.toSorted(([, one], [, other]) => (one < other ? 1 : -1)));
 }
 
 function lastResponse(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): number | undefined {
@@ -239,6 +264,7 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
           past: {
             requests: past.reduce((sum, { requests }) => sum + requests, 0),
             failed: past.reduce((sum, { failed }) => sum + failed, 0),
+            since: Math.min(...past.map(({ since, last: at }) => since ?? at)),
             last: Math.max(...past.map((one) => one.last)),
           },
         }),
@@ -284,8 +310,12 @@ function troubleOf(
   const outages = latestOf(reported.flatMap((one) => one.outage ?? []));
   const outage = outages.length === 0 ? undefined : outageOf(outages);
   const clients = [...new Set(reported.flatMap((one) => one.clients ?? []))].sort();
-  const isOfOne =
-    reported.every(({ client }) => client === first.client) && watched.every((one) => one.requests === 0);
+  // Watched requests have no clients.
+  const isKnown = watched.every((one) => one.failed === 0);
+  const hit = isKnown ? [...new Set(reported.flatMap((one) => one.hit ?? []))].sort() : [];
+  const isOneAnswer = reported.every(
+    ({ answer }) => answer?.by === first.answer?.by && answer?.status === first.answer?.status,
+  );
   const until = lasting.length === 0 ? Math.max(...reported.map((one) => one.until ?? one.last)) : undefined;
   return {
     operation,
@@ -297,7 +327,9 @@ function troubleOf(
     unanswered,
     ...(outage === undefined ? {} : { outage }),
     isOwn: isOwn(before, { requests, failed }, unanswered, rule),
-    client: isOfOne ? first.client : undefined,
+    hit,
+    ...(isKnown && isOneAnswer && first.answer !== undefined ? { answer: first.answer } : {}),
+    ...(reported.some(({ inCanary }) => inCanary === true) ? { inCanary: true } : {}),
     ...(isOfClients ? { clients } : {}),
     since: Math.min(
       ...reported.map(({ since }) => since),

@@ -1,6 +1,16 @@
 import type { Answer } from '../rewrite-log/answers.ts';
 import type { TallyEntry } from '../report/tally/tally-entry.ts';
-import { errorValue, isOfV1, isOutage, statusFrom } from '../rewrite-log/entry.ts';
+import {
+  callName,
+  clientOf,
+  errorValue,
+  isOfV1,
+  isOutage,
+  isUnfit,
+  NO_KEY,
+  OTHER_CALLS,
+  statusFrom,
+} from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
@@ -13,9 +23,13 @@ export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
 export interface Problem {
   /** Absent for requests that the rule book does not name, and for those of V2's own clients. */
   readonly operation?: string;
+  /** The name (`callName`) of a V1 call that no operation fits. */
+  readonly call?: string;
   /** The unreachable service, if requests of several operations failed for that one cause. */
   readonly service?: 'v1' | 'v2';
   readonly operations?: number;
+  /** True if such an outage failed requests that no operation fits as well, or V2's own clients. */
+  readonly hasOthers?: true;
   /** The failures of such an outage by code, the most frequent first. */
   readonly parts?: readonly ProblemPart[];
   /** The side that chose the status. */
@@ -36,6 +50,8 @@ export interface Problem {
   /** Number of failed requests since it was first seen, and of clients with a key among them. */
   readonly count: number;
   readonly clients: number;
+  /** True if some of the requests have no key, so that their clients cannot be counted. */
+  readonly isKeyless?: true;
   /** The hash of the only client, and its name; absent for several clients, or for requests without a key. */
   readonly client?: string;
   readonly name?: string;
@@ -63,6 +79,13 @@ export interface ProblemPart {
   readonly filter: string;
 }
 
+/** Failed requests of problems that are new or back, the calls that failed, and since when: milliseconds since 1970. */
+export interface FreshFailures {
+  readonly requests: number;
+  readonly calls: readonly string[];
+  readonly since: number;
+}
+
 /** The problems of this gateway. */
 export interface ProblemsView {
   /** RFC 3339; nothing is known about the time before. */
@@ -73,8 +96,9 @@ export interface ProblemsView {
   readonly omitted: number;
 }
 
-/** Maximum problems that are distinguished, and maximum clients that are counted per problem. */
+/** Maximum problems that are distinguished, of calls that no operation fits, and of clients that are counted per problem. */
 const MAX_PROBLEMS = 300;
+const MAX_CALLS = 50;
 const MAX_CLIENTS = 1000;
 
 /** A problem is over after {@link RECOVERED} responses of the operation without it, and after this many times its longest pause. */
@@ -95,7 +119,7 @@ const MAX_PIECES = 5;
 
 interface Kind extends Pick<
   Problem,
-  'operation' | 'service' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'
+  'operation' | 'call' | 'service' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'
 > {
   /** The service that did not respond to the operation; the problem becomes part of an outage of that service at the same time. */
   readonly silent?: 'v1' | 'v2';
@@ -108,7 +132,6 @@ export interface ProblemsData {
     | 'kind'
     | 'count'
     | 'pause'
-    | 'isKeyless'
     | 'isOfClients'
     | 'first'
     | 'since'
@@ -146,11 +169,11 @@ interface Group {
   count: number;
   /** Maximum successful responses between two of its failures since it began; many if one client among hundreds always fails. */
   pause: number;
+  /** Clients (`clientOf`), and calls; empty for those of V2's own clients. */
   readonly clients: Set<string>;
   readonly operations: Set<string>;
   /** Its failures by code; those without a code are counted together. */
   readonly codes: Map<string, CodeCounts>;
-  isKeyless: boolean;
   /** False once a request of one of V2's own clients failed, since these go to V2 in every mode. */
   isOfClients: boolean;
   first: number;
@@ -240,17 +263,27 @@ export class ProblemTally {
     if (!isOfV1(entry) && entry.route !== 'pass') return;
     // Nothing has failed yet.
     if (answer !== 'failed' && this.wells.size === 0) return;
-    const name = `${entry.route} ${entry.operation ?? ''}`;
+    const call = this.callOf(entry);
+    const name = `${entry.route} ${call}`;
     const responded = statusFrom(entry);
     if (responded === 'v1' || responded === 'v2') this.addWell(serviceName(responded), time);
     if (answer !== 'failed') {
       this.addWell(name, time);
       return;
     }
-    const kind = kindOf(entry, messageOf());
+    const kind = kindOf(entry, call, messageOf());
     const group = this.groupOf(kind, kind.service === undefined ? name : serviceName(kind.service), time);
     if (group === undefined) this.omitted += 1;
-    else count(group, entry, time);
+    else count(group, entry, call, time);
+  }
+
+  /** The operation of a request, or the name of its call; empty for V2's own clients. */
+  private callOf({ operation, route, method, path }: TallyEntry): string {
+    if (operation !== undefined || route !== 'migrate') return operation ?? '';
+    const call = callName(undefined, method, path);
+    if (this.wells.has(`${route} ${call}`)) return call;
+    const calls = [...this.wells.keys()].filter((name) => isUnfit(name.slice(route.length + 1)));
+    return calls.length < MAX_CALLS ? call : OTHER_CALLS;
   }
 
   /**
@@ -264,7 +297,7 @@ export class ProblemTally {
     isAsked: IsAsked = () => true,
   ): ProblemsView {
     const problems = withOutages([...this.groups.values()]).flatMap((group) => {
-      const until = endOf(group, now) ?? (isLeft(group, isAsked) ? group.last : undefined);
+      const until = untilOf(group, now, isAsked);
       const isListed = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
       return isListed ? [problemOf(group, now, until, names)] : [];
     });
@@ -274,6 +307,21 @@ export class ProblemTally {
         (one, other) => rank(one) - rank(other) || (one.lastSeen < other.lastSeen ? 1 : -1),
       ),
       omitted: this.omitted,
+    };
+  }
+
+  /** The failures of the problems that {@link view} lists as new or back; undefined without any. */
+  fresh(now: number, isAsked: IsAsked = () => true): FreshFailures | undefined {
+    const groups = [...this.groups.values()].filter(
+      (group) => now - group.since < HOUR_MS && untilOf(group, now, isAsked) === undefined,
+    );
+    if (groups.length === 0) return undefined;
+    const inMinutes = ({ minutes, since }: Group): number =>
+      [...minutes].reduce((sum, [minute, times]) => (minute >= minuteOf(since) ? sum + times : sum), 0);
+    return {
+      requests: groups.reduce((sum, group) => sum + inMinutes(group), 0),
+      calls: [...new Set(groups.flatMap(({ operations }) => [...operations]))].sort(),
+      since: Math.min(...groups.map(({ since }) => since)),
     };
   }
 
@@ -304,7 +352,6 @@ export class ProblemTally {
       clients: new Set(),
       operations: new Set(),
       codes: new Map(),
-      isKeyless: false,
       isOfClients: true,
       first: time,
       since: time,
@@ -382,7 +429,6 @@ function goOn(earlier: Group, later: Group, wellsBefore: number): void {
   if (later.kind.message === undefined) later.kind = earlier.kind;
   later.first = earlier.first;
   later.count += earlier.count;
-  later.isKeyless ||= earlier.isKeyless;
   later.isOfClients &&= earlier.isOfClients;
   for (const client of earlier.clients) if (later.clients.size < MAX_CLIENTS) later.clients.add(client);
   addSets(later, earlier);
@@ -448,7 +494,6 @@ function joined(outage: Group, parts: readonly Group[]): Group {
     operations: new Set(),
     codes: new Map(),
     minutes: new Map(),
-    isKeyless: all.some(({ isKeyless }) => isKeyless),
     isOfClients: all.every(({ isOfClients }) => isOfClients),
     first: Math.min(...all.map(({ first }) => first)),
     since: Math.min(...all.map(({ since }) => since)),
@@ -458,14 +503,20 @@ function joined(outage: Group, parts: readonly Group[]): Group {
   return sum;
 }
 
-function kindOf(entry: TallyEntry, told: string | undefined): Kind {
+function kindOf(entry: TallyEntry, call: string, told: string | undefined): Kind {
   const { operation, status, failure, cause, pointer, errorPointers } = entry;
   const place = pointer ?? errorPointers?.[0];
   const isAway = failure !== undefined && OUT_OF_REACH.has(failure);
   const isSilent = failure !== undefined && SILENT.has(failure);
   const message = told ?? (failure !== undefined && isOutage(failure) ? cause : undefined);
   return {
-    ...(isAway ? { service: entry.origin ?? 'v2' } : operation === undefined ? {} : { operation }),
+    ...(isAway
+      ? { service: entry.origin ?? 'v2' }
+      : operation !== undefined
+        ? { operation }
+        : call === ''
+          ? {}
+          : { call }),
     ...(isSilent ? { silent: entry.origin ?? 'v2' } : {}),
     by: statusFrom(entry) ?? 'gateway',
     status,
@@ -477,11 +528,8 @@ function kindOf(entry: TallyEntry, told: string | undefined): Kind {
   };
 }
 
-function count(
-  group: Group,
-  { client, operation = '', route, status, failure }: TallyEntry,
-  time: number,
-): void {
+function count(group: Group, entry: TallyEntry, call: string, time: number): void {
+  const { route, status, failure } = entry;
   const until = overSince(group, time) ?? (time - group.last >= LASTING_MS ? group.last : undefined);
   if (until !== undefined && time - until >= PAUSE_MS) {
     group.isAgain = true;
@@ -489,15 +537,14 @@ function count(
     group.pause = 0;
   } else if (group.count > 0) group.pause = Math.max(group.pause, group.wells.count - group.wellsAtLast);
   group.count += 1;
-  group.operations.add(operation);
+  group.operations.add(call);
   group.isOfClients &&= route === 'migrate';
   if (failure !== undefined) addCode(group.codes, failure, { status, count: 1 });
   group.last = time;
   group.firstWell = undefined;
   group.wellsAtLast = group.wells.count;
   group.wells.awaiting.add(group);
-  if (client === undefined) group.isKeyless = true;
-  else if (group.clients.size < MAX_CLIENTS) group.clients.add(client);
+  if (group.clients.size < MAX_CLIENTS) group.clients.add(clientOf(entry));
   const minute = Math.floor(time / MINUTE_MS);
   group.minutes.set(minute, (group.minutes.get(minute) ?? 0) + 1);
   for (const old of group.minutes.keys()) if (old <= minute - TREND) group.minutes.delete(old);
@@ -515,13 +562,22 @@ function endOf(group: Group, now: number): number | undefined {
   return until !== undefined && group.kind.service !== undefined ? group.last : until;
 }
 
+/** When a problem ended, also because its service is not used any more. */
+function untilOf(group: Group, now: number, isAsked: IsAsked): number | undefined {
+  return endOf(group, now) ?? (isLeft(group, isAsked) ? group.last : undefined);
+}
+
+function minuteOf(time: number): number {
+  return Math.floor(time / MINUTE_MS);
+}
+
 /** True for a problem of a service that gets no requests for the operations of the problem now, or got none until the mode changed. */
 function isLeft({ kind, operations, isOfClients, last }: Group, isAsked: IsAsked): boolean {
-  const { service, silent, by, operation } = kind;
+  const { service, silent, by, operation, call = '-' } = kind;
   const failing = service ?? silent ?? (by === 'gateway' ? undefined : by);
   if (failing === undefined || !isOfClients) return false;
-  const calls = service === undefined ? [operation ?? ''] : [...operations];
-  return calls.every((call) => !isAsked(failing, call === '' ? '-' : call, last));
+  const calls = service === undefined ? [operation ?? call] : [...operations];
+  return calls.every((one) => !isAsked(failing, one === '' ? '-' : one, last));
 }
 
 function problemOf(
@@ -530,12 +586,14 @@ function problemOf(
   until: number | undefined,
   names: ReadonlyMap<string, string>,
 ): Problem {
-  const { kind, clients, isKeyless, first, since, last } = group;
+  const { kind, clients, operations, first, since, last } = group;
   const { silent: _silent, ...told } = kind;
   const parts = kind.service === undefined ? undefined : partsOf(group);
   const [most] = parts ?? [];
   const [one] = clients;
+  const isKeyless = clients.has(NO_KEY);
   const client = clients.size > 1 || isKeyless ? undefined : one;
+  const named = [...operations].filter((call) => call !== '' && !isUnfit(call)).length;
   const name = client === undefined ? undefined : names.get(client);
   const latest = Math.floor(now / MINUTE_MS);
   return {
@@ -545,9 +603,10 @@ function problemOf(
       until !== undefined ? 'over' : now - since >= HOUR_MS ? 'lasting' : group.isAgain ? 'again' : 'new',
     ...(parts === undefined
       ? {}
-      : { operations: group.operations.size - (group.operations.has('') ? 1 : 0), parts }),
+      : { operations: named, ...(named < operations.size ? { hasOthers: true } : {}), parts }),
     count: group.count,
-    clients: clients.size,
+    clients: clients.size - Number(isKeyless),
+    ...(isKeyless ? { isKeyless } : {}),
     ...(client === undefined ? {} : { client }),
     ...(name === undefined ? {} : { name }),
     firstSeen: new Date(first).toISOString(),
@@ -573,7 +632,7 @@ function filterOfErrors(errors: readonly string[]): string {
   return printFilter([{ negated: false, field: 'error', values: errors }]);
 }
 
-function filterOf({ operation = '-', by, status, code, pointer }: Kind): string {
+function filterOf({ operation, call, by, status, code, pointer }: Kind): string {
   const error =
     code === undefined && by !== 'gateway'
       ? errorValue({ by, code: String(status), ...(pointer === undefined ? {} : { pointer }) })
@@ -587,14 +646,26 @@ function filterOf({ operation = '-', by, status, code, pointer }: Kind): string 
     status < 400
       ? { negated: false, field: 'status', values: [String(status)] }
       : { negated: false, field: 'error', values: [error] },
-    { negated: false, field: 'op', values: [operation] },
+    ...callTerms(operation ?? call ?? '-'),
   ]);
+}
+
+/** The terms of a filter for an operation, or for a call that no operation fits. */
+export function callTerms(call: string): Parameters<typeof printFilter>[0] {
+  const term = (field: 'op' | 'method' | 'path', value: string) =>
+    ({ negated: false, field, values: [value] }) as const;
+  const [method = '', path = ''] = call.split(' ');
+  if (!isUnfit(call)) return [term('op', call)];
+  if (call === OTHER_CALLS) return [term('op', '-')];
+  return [term('op', '-'), term('method', method), term('path', path.split('*')[0] ?? path)];
 }
 
 /** True for a failed exchange whose response says `told`, if that is a failure of this problem. */
 export function isOfProblem(problem: Problem, entry: TallyEntry, told: string | undefined): boolean {
-  const kind = kindOf(entry, told);
-  const members = ['operation', 'service', 'by', 'status', 'code', 'pointer', 'message'] as const;
+  const { operation, route, method, path } = entry;
+  const call = route !== 'migrate' ? '' : callName(operation, method, path);
+  const kind = kindOf(entry, problem.call === OTHER_CALLS ? OTHER_CALLS : call, told);
+  const members = ['operation', 'call', 'service', 'by', 'status', 'code', 'pointer', 'message'] as const;
   return members.every((name) => kind[name] === problem[name]);
 }
 

@@ -1,12 +1,8 @@
+import { NO_KEY } from '../rewrite-log/entry.ts';
 import { counted } from '../rules/words.ts';
 
+export { callName, isUnfit, NO_KEY, OTHER_CALLS } from '../rewrite-log/entry.ts';
 export { count, counted, listed } from '../rules/words.ts';
-
-/** Maximum length of a path in a name. */
-const MAX_PATH = 120;
-
-/** Name for calls beyond the limit. */
-export const OTHER_CALLS = '(other)';
 
 /**
  * Control and format characters (bidirectional, zero-width, marks), line separators and lone surrogates, which change how text is
@@ -14,9 +10,6 @@ export const OTHER_CALLS = '(other)';
  */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 const UNPRINTABLE_BUT_LINES = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
-
-/** Represents all clients that send no key. */
-export const NO_KEY = '-';
 
 /**
  * The clients with these hashes, and a verb: `2 clients use`, `1 client and requests without a key use`. The number of clients without a
@@ -32,7 +25,13 @@ export function countedClients(hashes: Iterable<string>, one = '', many = one): 
 }
 
 /** How a sentence names a client: the clients without a key have no hash. */
-export function clientName({ client, name }: { readonly client: string; readonly name?: string }): string {
+export function clientName({
+  client,
+  name,
+}: {
+  readonly client: string;
+  readonly name?: string | undefined;
+}): string {
   return name ?? (client === NO_KEY ? 'requests without a key' : client);
 }
 
@@ -69,34 +68,6 @@ export function certificateSentence(
   return notAfter <= now
     ? `${name} ended at ${end}: connections fail until its file is renewed.`
     : `${name} ends at ${end}, in ${lengthWords(notAfter - now)}; renew its file, and the running gateway reads it again.`;
-}
-
-/** The usual prefix of V1, which names of calls leave out. */
-const USUAL_PREFIX = /^\/api\/v1(?=\/|$)/;
-
-/** A segment that has digits and is no id. */
-const VERSION = /^v\d{1,2}$/i;
-
-/** Names the kind of a call: its operation, or its method and path, below V1's usual prefix, with `*` for segments that have digits. */
-export function callName(
-  operation: string | undefined,
-  method: string | undefined,
-  path: string | undefined,
-): string {
-  if (operation !== undefined) return operation;
-  if (method === undefined || path === undefined || path.length > MAX_PATH) return OTHER_CALLS;
-  const end = path.indexOf('?');
-  const named = (end === -1 ? path : path.slice(0, end))
-    .replace(USUAL_PREFIX, '')
-    .split('/')
-    .filter((segment) => segment !== '')
-    .map((segment) => (/\d/.test(segment) && !VERSION.test(segment) ? '*' : segment));
-  return `${method} /${named.join('/')}`;
-}
-
-/** True for the name of a call that no operation fits. */
-export function isUnfit(call: string): boolean {
-  return call === OTHER_CALLS || call.includes(' ');
 }
 
 /** Prints a Markdown table; its cells are Markdown already (`markdownText`, `markdownCode`). */

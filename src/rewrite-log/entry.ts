@@ -177,6 +177,48 @@ export function modeOf({ mode, route }: Entry): EntryMode | undefined {
   return route === 'migrate' ? (mode ?? 'migrate') : undefined;
 }
 
+/** Represents all clients that send no key. */
+export const NO_KEY = '-';
+
+/** The client of a request, for all counts by client: its hash, or {@link NO_KEY}. */
+export function clientOf({ client = NO_KEY }: Pick<Entry, 'client'>): string {
+  return client;
+}
+
+/** Maximum length of a path in a name. */
+const MAX_PATH = 120;
+
+/** Name for calls beyond the limit. */
+export const OTHER_CALLS = '(other)';
+
+/** The usual prefix of V1, which names of calls leave out. */
+const USUAL_PREFIX = /^\/api\/v1(?=\/|$)/;
+
+/** A segment that has digits and is no id. */
+const VERSION = /^v\d{1,2}$/i;
+
+/** Names the kind of a call: its operation, or its method and path, below V1's usual prefix, with `*` for segments that have digits. */
+export function callName(
+  operation: string | undefined,
+  method: string | undefined,
+  path: string | undefined,
+): string {
+  if (operation !== undefined) return operation;
+  if (method === undefined || path === undefined || path.length > MAX_PATH) return OTHER_CALLS;
+  const end = path.indexOf('?');
+  const named = (end === -1 ? path : path.slice(0, end))
+    .replace(USUAL_PREFIX, '')
+    .split('/')
+    .filter((segment) => segment !== '')
+    .map((segment) => (/\d/.test(segment) && !VERSION.test(segment) ? '*' : segment));
+  return `${method} /${named.join('/')}`;
+}
+
+/** True for the name of a call that no operation fits. */
+export function isUnfit(call: string): boolean {
+  return call === OTHER_CALLS || call.includes(' ');
+}
+
 /** Whether a V1 client sent the request, even if it was refused before it was routed; not for a read of a client's own report. */
 export function isOfV1({
   route,

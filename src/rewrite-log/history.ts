@@ -10,7 +10,7 @@ import {
   type Verdict,
 } from './entry.ts';
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
-import { type ServiceOutage, ServiceOutages } from './service-outages.ts';
+import { PAUSE_MS, type ServiceOutage, ServiceOutages } from './service-outages.ts';
 
 /** Outcome of an exchange; `v1` is a V1 request that was forwarded to V1 unchanged. */
 export type HourOutcome = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'v1';
@@ -43,10 +43,15 @@ export type OriginFailures = Readonly<
   >
 >;
 
-/** Requests of operations for which the service is not asked any more, and when the last one ended: milliseconds since 1970. */
+/**
+ * Requests of a service that no operation asks any more: since the first that failed, if one did. The times are milliseconds since 1970 of
+ * the start of that one, and of the end of the last.
+ */
 export interface PastRequests {
   readonly requests: number;
   readonly failed: number;
+  /** Absent in the facts of an older version. */
+  readonly since?: number;
   readonly last: number;
 }
 
@@ -148,6 +153,14 @@ interface Row extends InARow {
   readonly calls: Map<string | undefined, { requests: number; readonly since: number }>;
 }
 
+/** Requests of a service since the first that failed, until none failed for a long time. */
+interface Spell {
+  requests: number;
+  failed: number;
+  since: number;
+  lastFailed: number;
+}
+
 const MINUTE_MS = 60_000;
 const SLICE_MS = 10_000;
 
@@ -183,6 +196,7 @@ export class History {
   };
   /** Each slice is at the place of its start modulo the length. */
   private readonly ringOfSlices = Array.from({ length: SLICES }, (): Slice => emptySlice(0));
+  private readonly spells: Partial<Record<'v1' | 'v2', Spell>> = {};
   readonly outages = new ServiceOutages();
   private readonly responded: Partial<Record<'v1' | 'v2', number>> = {};
   private second = 0;
@@ -216,6 +230,8 @@ export class History {
       const call = entry.route === 'migrate' ? (entry.operation ?? '-') : undefined;
       const failed = answer === 'failed';
       addCall(this.slice(time).origins[asked], call, entry, failed, time);
+      const spell = spellAfter(this.spells[asked], failed, time - Math.round(entry.totalMs), time);
+      if (spell !== undefined) this.spells[asked] = spell;
       this.outages.add(entry, failed, time);
       const row = this.inARow[asked];
       if (failed && isRefusal(entry)) row.last = time;
@@ -274,22 +290,24 @@ export class History {
       const isNow = (call: string | undefined, at: number): boolean =>
         call === undefined || isAsked(name, call, at);
       const sum = { requests: 0, failed: 0, refused: 0, kept: 0 };
-      const past = { requests: 0, failed: 0, last: 0 };
+      let last: number | undefined;
       for (const [call, counts] of recent.flatMap(({ origins }) => [...origins[name]])) {
-        const part = isNow(call, counts.last) ? sum : past;
-        part.requests += counts.requests;
-        part.failed += counts.failed;
-        if (part === sum) {
-          sum.refused += counts.refused;
-          sum.kept += counts.kept;
-        } else past.last = Math.max(past.last, counts.last);
+        if (!isNow(call, counts.last)) {
+          last = Math.max(last ?? 0, counts.last);
+          continue;
+        }
+        sum.requests += counts.requests;
+        sum.failed += counts.failed;
+        sum.refused += counts.refused;
+        sum.kept += counts.kept;
       }
+      const { requests, failed, since } = this.spells[name] ?? { requests: 0, failed: 0, since: last ?? 0 };
       const inARow = rowOf(this.inARow[name], isNow);
       const outage = this.outages.last[name];
       return {
         ...sum,
         inARow,
-        ...(past.requests === 0 ? {} : { past }),
+        ...(last === undefined ? {} : { past: { requests, failed, since, last } }),
         ...(outage === undefined ? {} : { outage: { ...outage } }),
       };
     };
@@ -341,6 +359,20 @@ export class History {
     const known = this.ringOfMinutes[at];
     return known?.start === start ? known : (this.ringOfMinutes[at] = emptyMinute(start));
   }
+}
+
+function spellAfter(
+  known: Spell | undefined,
+  failed: boolean,
+  began: number,
+  time: number,
+): Spell | undefined {
+  if (!failed) return known && { ...known, requests: known.requests + 1 };
+  const spell =
+    known === undefined || time - known.lastFailed >= PAUSE_MS
+      ? { requests: 0, failed: 0, since: began }
+      : known;
+  return { ...spell, requests: spell.requests + 1, failed: spell.failed + 1, lastFailed: time };
 }
 
 function addCall(

@@ -3,10 +3,11 @@ import type { FailedShare } from '../rollout/rollout-state.ts';
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 import type { Answer } from './answers.ts';
-import { type Entry, isOutage, statusFrom } from './entry.ts';
+import { callName, clientOf, type Entry, isOutage, isUnfit, OTHER_CALLS, statusFrom } from './entry.ts';
 
-/** How a migrated operation of V1 fails, compared with its own past. */
+/** How a migrated operation of V1, or a call that no operation fits, fails, compared with its own past. */
 export interface OperationTrouble {
+  /** Id of the operation, or the name of the call (`callName`). */
   readonly operation: string;
   /** `always`: every request since it began; `more`: a larger share than before. */
   readonly kind: 'always' | 'more';
@@ -23,11 +24,15 @@ export interface OperationTrouble {
   readonly outage?: Outage;
   /** True if the requests to which V2 did respond show the trouble as well, so that an outage of V2 does not explain it. */
   readonly isOwn: boolean;
-  /** The hash of the only affected client; undefined if there are several, or requests without a key. */
-  readonly client: string | undefined;
-  /** Hashes of the clients that fail while others do not; absent if it fails for all clients, or at times. */
+  /** The clients whose requests failed (`clientOf`), at most 100; absent in the facts of an older version. */
+  readonly hit?: readonly string[];
+  /** The status and its sender, if all failures with a response have the same. */
+  readonly answer?: FailedAnswer;
+  /** True if it began in a canary: other clients were on V1. */
+  readonly inCanary?: true;
+  /** The clients that fail while others do not (`clientOf`); absent if it fails for all clients, or at times. */
   readonly clients?: readonly string[];
-  /** Milliseconds since 1970 of the first failure, of the last one, and of the first response after that, once it is over. */
+  /** Milliseconds since 1970: the start of the first failed request, the end of the last one, and the same once it is over. */
   readonly since: number;
   readonly last: number;
   readonly until: number | undefined;
@@ -37,6 +42,12 @@ export interface OperationTrouble {
   readonly before: Counts;
   /** The shares that failed before and since it began, evaluated like a canary; `isHarm` is true if that finds more failures. */
   readonly evidence: TroubleEvidence;
+}
+
+/** The response of a failed request. */
+export interface FailedAnswer {
+  readonly by: 'v2' | 'gateway';
+  readonly status: number;
 }
 
 /** Milliseconds since 1970 of the first and the last request without a response of V2, and of the first response after them. */
@@ -91,27 +102,42 @@ const PAST_REQUESTS = 10_000;
 /** Maximum operations that are evaluated: a rule book has fewer. */
 const MAX_OPERATIONS = 2000;
 
+/** Maximum calls that no operation fits and that are evaluated each for itself: clients can make any number of addresses up. */
+const MAX_UNFIT = 100;
+
 /** Maximum clients of an operation whose failures are followed: more of them are trouble of the operation. */
 const MAX_CLIENTS = 100;
+
+/** The failed requests of one client: of `failed`, 4xx and those without a response. */
+interface ClientFailures {
+  failed: number;
+  refused: number;
+  unanswered: number;
+}
 
 /** The common properties of failed requests. */
 class Failures {
   count = 0;
   unanswered = 0;
   outage: Outage | undefined = undefined;
+  inCanary = false;
   private refused = 0;
-  private clients: { readonly only: string | undefined } | undefined = undefined;
+  private readonly byClient = new Map<string, ClientFailures>();
+  /** Undefined before the first response, and null once there are several kinds. */
+  private onlyAnswer: FailedAnswer | null | undefined = undefined;
 
   /** The failures of all of these. */
   static of(all: readonly Failures[]): Failures {
     const sum = new Failures();
-    for (const { count: times, unanswered, outage, refused, clients } of all) {
-      if (clients === undefined) continue;
+    for (const { count: times, unanswered, outage, inCanary, refused, byClient, onlyAnswer } of all) {
+      if (times === 0) continue;
       sum.count += times;
       sum.unanswered += unanswered;
       if (outage !== undefined) sum.outage = { ...outage, since: sum.outage?.since ?? outage.since };
+      sum.inCanary ||= inCanary;
       sum.refused += refused;
-      sum.addClient(clients.only);
+      for (const [client, failures] of byClient) sum.addClient(client, failures);
+      if (onlyAnswer !== undefined) sum.addAnswer(onlyAnswer);
     }
     return sum;
   }
@@ -120,18 +146,33 @@ class Failures {
     return this.refused === this.count;
   }
 
-  get client(): string | undefined {
-    return this.clients?.only;
+  get clients(): readonly string[] {
+    return [...this.byClient.keys()];
   }
 
-  add({ status, failure = '', client }: Entry, time: number): void {
-    this.count += 1;
-    if (status >= 400 && status < 500) this.refused += 1;
+  get answer(): FailedAnswer | undefined {
+    return this.onlyAnswer ?? undefined;
+  }
+
+  /** Failures to which V2 or the gateway responded. */
+  get answered(): number {
+    return this.count - this.unanswered;
+  }
+
+  /** Adds a request that began and ended at these times. */
+  add(entry: Entry, began: number, time: number): void {
+    const { status, failure = '', mode } = entry;
+    const failures = { failed: 1, refused: 0, unanswered: 0 };
+    if (status >= 400 && status < 500) failures.refused = 1;
     if (isOutage(failure)) {
-      this.unanswered += 1;
-      this.outage = { since: this.outage?.since ?? time, last: time, until: undefined };
-    }
-    this.addClient(client);
+      failures.unanswered = 1;
+      this.outage = { since: this.outage?.since ?? began, last: time, until: undefined };
+    } else this.addAnswer({ by: statusFrom(entry) === 'v2' ? 'v2' : 'gateway', status });
+    this.count += 1;
+    this.refused += failures.refused;
+    this.unanswered += failures.unanswered;
+    this.inCanary ||= mode === 'canary';
+    this.addClient(clientOf(entry), failures);
   }
 
   /** V2 responded at this time. */
@@ -139,9 +180,35 @@ class Failures {
     if (this.outage !== undefined) this.outage = { ...this.outage, until: this.outage.until ?? time };
   }
 
-  private addClient(client: string | undefined): void {
-    if (this.clients === undefined) this.clients = { only: client };
-    else if (this.clients.only !== client) this.clients = { only: undefined };
+  /** Number of a client's failures with a response. */
+  answeredOf(client: string): number {
+    const { failed, unanswered } = this.byClient.get(client) ?? { failed: 0, unanswered: 0 };
+    return failed - unanswered;
+  }
+
+  /** Takes the failures of a client with a response away, and returns their number. */
+  drop(client: string): number {
+    const own = this.byClient.get(client);
+    if (own === undefined) return 0;
+    const answered = own.failed - own.unanswered;
+    this.count -= answered;
+    this.refused -= own.refused;
+    if (own.unanswered === 0) this.byClient.delete(client);
+    else this.byClient.set(client, { failed: own.unanswered, refused: 0, unanswered: own.unanswered });
+    return answered;
+  }
+
+  private addClient(client: string, { failed, refused, unanswered }: ClientFailures): void {
+    const own = this.byClient.get(client) ?? { failed: 0, refused: 0, unanswered: 0 };
+    own.failed += failed;
+    own.refused += refused;
+    own.unanswered += unanswered;
+    if (this.byClient.size < MAX_CLIENTS) this.byClient.set(client, own);
+  }
+
+  private addAnswer(answer: FailedAnswer | null): void {
+    const known = (this.onlyAnswer ??= this.onlyAnswer === null ? null : answer);
+    if (known?.by !== answer?.by || known?.status !== answer?.status) this.onlyAnswer = null;
   }
 }
 
@@ -155,8 +222,8 @@ interface Trouble {
   until: number | undefined;
   recovered: number;
   readonly before: Counts;
-  /** Successive requests without a failure since it began, and the time of the first: V1 or V2 served them. */
-  row: { requests: number; since: number };
+  /** The latest successive requests without a failure: V1 or V2 served them. */
+  wells: number;
   /** The latest requests to which V2 responded, the time of the first, and the counts of the trouble until then. */
   responded:
     | {
@@ -167,12 +234,14 @@ interface Trouble {
       }
     | undefined;
   isReported: boolean;
+  /** True for trouble of a client that does not count for the operation, because other clients do well there. */
+  isApart: boolean;
 }
 
 /** An operation, or one of its clients, whose requests are judged. */
 interface Judged {
-  /** The successive requests that all failed, or that all succeeded. */
-  row: { failed: boolean; requests: number; since: number; failures: Failures };
+  /** The successive requests that all failed, or that all succeeded, and those of other clients that V1 served meanwhile. */
+  row: { failed: boolean; requests: number; since: number; failures: Failures; readonly onV1: Tallied };
   trouble: Trouble | undefined;
 }
 
@@ -181,10 +250,24 @@ interface ClientHealth extends Judged {
   before: Counts;
 }
 
+interface Tallied {
+  requests: number;
+  failed: number;
+}
+
+/** Requests to V2 of one minute; `since` is the start of the first that failed, and `onV1` are requests that V1 served after it. */
+interface Minute {
+  readonly start: number;
+  requests: number;
+  readonly failures: Failures;
+  since: number | undefined;
+  onV1: Tallied;
+}
+
 interface Health extends Judged {
-  readonly past: { requests: number; failed: number };
-  readonly minutes: { start: number; requests: number; failures: Failures }[];
-  /** By client hash, the one that failed last at the end: clients whose last request failed, or that were in trouble. */
+  readonly past: Tallied;
+  readonly minutes: Minute[];
+  /** By client, the one that failed last at the end: clients whose last request failed, or that were in trouble. */
   readonly clients: Map<string, ClientHealth>;
 }
 
@@ -194,6 +277,7 @@ interface Health extends Judged {
  */
 export class OperationHealth {
   private readonly all = new Map<string, Health>();
+  private unfit = 0;
   private watching: ReadonlyMap<string, Watch> = new Map();
   private readonly rule: () => RollbackRule;
   private readonly onHarm: (trouble: OperationTrouble) => void;
@@ -209,34 +293,50 @@ export class OperationHealth {
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
   add(entry: Entry, time: number, answer: Answer): void {
-    const { operation, route, verdict, failure = '' } = entry;
-    if (operation === undefined || route !== 'migrate' || verdict === 'served') return;
+    const { operation, route, verdict, failure = '', totalMs } = entry;
+    if (route !== 'migrate' || verdict === 'served') return;
     if (answer === 'left' || NEUTRAL_FAILURES.has(failure)) return;
-    const health = this.healthOf(operation, time);
-    if (health === undefined) return;
+    const call = operation ?? this.unfitCall(entry, answer);
+    const health = call === undefined ? undefined : this.healthOf(call, time);
+    if (call === undefined || health === undefined) return;
     const failed = answer === 'failed';
+    const request: Request = { entry, failed, began: time - Math.round(totalMs), time };
     if (entry.origin === 'v1') {
-      if (statusFrom(entry) === 'v1') count(health.past, failed);
-      endWhenWell(health.trouble, failed, time);
+      if (statusFrom(entry) === 'v1') countOnV1(health, request);
+      endWhenWell(health.trouble, failed);
       moveClient(health, entry, time);
       return;
     }
-    addToRow(health, entry, failed, time);
-    this.addToClient(health, entry, failed, time);
-    watch(this.watching.get(operation), entry, failed, time);
+    if (isApart(health, entry)) {
+      this.follow(health, request);
+      return;
+    }
+    addToRow(health, request);
+    this.follow(health, request);
+    if (isApart(health, entry)) return;
+    watch(this.watching.get(call), request);
     // What failed until then belongs neither to the past nor to what is compared with it from now on.
-    if (this.endAsBefore(health, entry, failed, time)) health.minutes.length = 0;
+    if (this.endAsBefore(health, request)) health.minutes.length = 0;
     const { trouble } = health;
-    if (trouble !== undefined && trouble.until === undefined) goOn(trouble, entry, failed, time);
-    else if (failed) this.judge(health, entry, time);
+    if (isLasting(trouble)) goOn(trouble, request);
+    else if (failed) this.judge(health, request);
     else if (trouble !== undefined) trouble.recovered += 1;
-    addToMinute(health, entry, failed, time);
-    if (failed) this.reportHarm(operation, health);
+    addToMinute(health, request);
+    // Only an operation can be sent back to V1 alone.
+    if (failed && operation !== undefined) this.reportHarm(operation, health);
+  }
+
+  /** The name by which a call is followed that no operation fits; undefined for a refusal of an address that no service is known to have. */
+  private unfitCall({ method, path }: Entry, answer: Answer): string | undefined {
+    const call = callName(undefined, method, path);
+    if (this.all.has(call)) return call;
+    if (answer === 'refused') return undefined;
+    return this.unfit < MAX_UNFIT ? call : OTHER_CALLS;
   }
 
   /** Ends trouble once no larger share fails than before it began, and returns true: an operation may always have failed at times. */
-  private endAsBefore({ trouble }: Judged, entry: Entry, failed: boolean, time: number): boolean {
-    if (trouble === undefined || trouble.until !== undefined) return false;
+  private endAsBefore({ trouble }: Judged, { entry, failed, time }: Request): boolean {
+    if (!isLasting(trouble)) return false;
     if (failed && isOutage(entry.failure ?? '')) {
       trouble.responded = undefined;
       return false;
@@ -310,7 +410,7 @@ export class OperationHealth {
 
   /** Reports once that the test of a canary finds harm: at first there may be too few requests. */
   private reportHarm(operation: string, { trouble }: Health): void {
-    if (trouble === undefined || trouble.until !== undefined || trouble.isReported) return;
+    if (!isLasting(trouble) || trouble.isReported) return;
     const harm = this.troubleOf(operation, trouble);
     if (!harm.evidence.isHarm) return;
     trouble.isReported = true;
@@ -319,14 +419,32 @@ export class OperationHealth {
 
   private troubleOf(
     operation: string,
-    { row: _row, responded: _responded, isReported: _isReported, failures, ...trouble }: Trouble,
+    {
+      wells: _wells,
+      responded: _responded,
+      isReported: _isReported,
+      isApart: _isApart,
+      failures,
+      ...trouble
+    }: Trouble,
   ): OperationTrouble {
-    const { count: failed, isRefusal, unanswered, outage, client } = failures;
+    const { count: failed, isRefusal, unanswered, outage, answer, inCanary, clients: hit } = failures;
     const present = { requests: trouble.requests, failed };
     const evidence = evidenceOf(trouble.before, present, this.rule());
     const own = isOwn(trouble.before, present, unanswered, this.rule());
-    const counts = { failed, isRefusal, unanswered, ...(outage === undefined ? {} : { outage }) };
-    return { operation, ...trouble, ...counts, isOwn: own, client, evidence };
+    return {
+      operation,
+      ...trouble,
+      failed,
+      isRefusal,
+      unanswered,
+      ...(outage === undefined ? {} : { outage }),
+      ...(answer === undefined ? {} : { answer }),
+      ...(inCanary ? { inCanary } : {}),
+      isOwn: own,
+      hit,
+      evidence,
+    };
   }
 
   /** The trouble of an operation, and that of its clients which is not part of it. */
@@ -339,7 +457,7 @@ export class OperationHealth {
   } {
     const ofAll = trouble && this.troubleOf(operation, trouble);
     const ofClients = [...clients].flatMap(([client, { trouble: own }]) =>
-      own === undefined || isPartOf(own, ofAll) ? [] : [[client, own] as const],
+      own === undefined || (!own.isApart && isPartOf(own, ofAll)) ? [] : [[client, own] as const],
     );
     return { ofAll, ofClients: new Map(ofClients) };
   }
@@ -368,18 +486,19 @@ export class OperationHealth {
   }
 
   /** Follows a client whose requests fail: among many others it raises the share of the operation too little to show. */
-  private addToClient(health: Health, entry: Entry, failed: boolean, time: number): void {
-    const { client, failure = '' } = entry;
-    if (client === undefined || isOutage(failure)) return;
+  private follow(health: Health, request: Request): void {
+    const { entry, failed, time } = request;
+    const client = clientOf(entry);
+    if (isOutage(entry.failure ?? '')) return;
     const { clients } = health;
     const known = clients.get(client);
     if (known === undefined && !failed) return;
     const one = known ?? { ...unjudged(time), before: NONE };
     if (failed && !one.row.failed) one.before = beforeOf(health, time);
-    addToRow(one, entry, failed, time);
-    this.endAsBefore(one, entry, failed, time);
+    addToRow(one, request);
+    this.endAsBefore(one, request);
     const { row, trouble, before } = one;
-    if (trouble !== undefined && trouble.until === undefined) goOn(trouble, entry, failed, time);
+    if (isLasting(trouble)) goOn(trouble, request);
     else if (failed && row.requests >= ENOUGH && !hasFailedSo(before)) {
       const { requests, since } = row;
       const failures = Failures.of([row.failures]);
@@ -390,6 +509,7 @@ export class OperationHealth {
       clients.set(client, one);
       const [first] = clients.keys();
       if (clients.size > MAX_CLIENTS && first !== undefined) clients.delete(first);
+      separate(health, client);
     } else if (trouble === undefined) clients.delete(client);
   }
 
@@ -403,6 +523,7 @@ export class OperationHealth {
       clients: new Map(),
     };
     this.all.set(operation, health);
+    if (isUnfit(operation)) this.unfit += 1;
     return health;
   }
 
@@ -414,13 +535,13 @@ export class OperationHealth {
     health.trouble = trouble;
   }
 
-  private judge(health: Health, entry: Entry, time: number): void {
+  private judge(health: Health, { entry, began, time }: Request): void {
     const { past, row } = health;
     const recent = recentOf(health, time);
-    // The requests that failed in a row do not belong to the past that they are compared with.
+    // Neither the requests that failed in a row nor what V1 served meanwhile belong to the past that they are compared with.
     const before = {
-      requests: past.requests + recent.requests - (row.requests - 1),
-      failed: past.failed + recent.failed - (row.requests - 1),
+      requests: past.requests + recent.requests - (row.requests - 1) - row.onV1.requests,
+      failed: past.failed + recent.failed - (row.requests - 1) - row.onV1.failed,
     };
     if (row.requests >= ENOUGH && !hasFailedSo(before)) {
       const { requests, since } = row;
@@ -432,11 +553,71 @@ export class OperationHealth {
     if (recent.failed + 1 < ENOUGH) return;
     if (!failsMoreThanBefore(sampleOf(past), { requests, failures: recent.failed + 1 }, this.rule())) return;
     const minutes = recentMinutes(health, time);
-    const since = minutes.find((minute) => minute.failures.count > 0)?.start ?? time;
+    const failing = minutes.slice(minutes.findIndex((minute) => minute.since !== undefined));
     const failures = Failures.of(minutes.map((minute) => minute.failures));
-    failures.add(entry, time);
-    this.begin(health, begun({ kind: 'more', requests, failures, since, before: { ...past } }, time));
+    failures.add(entry, began, time);
+    const onV1 = failing.map((minute) => minute.onV1);
+    const earlier = {
+      requests: past.requests - onV1.reduce((sum, one) => sum + one.requests, 0),
+      failed: past.failed - onV1.reduce((sum, one) => sum + one.failed, 0),
+    };
+    const since = failing[0]?.since ?? began;
+    this.begin(health, begun({ kind: 'more', requests, failures, since, before: earlier }, time));
   }
+}
+
+type LastingTrouble = Trouble & { readonly until: undefined };
+
+/** An exchange, and when it began and ended: milliseconds since 1970. */
+interface Request {
+  readonly entry: Entry;
+  readonly failed: boolean;
+  readonly began: number;
+  readonly time: number;
+}
+
+function isLasting(trouble: Trouble | undefined): trouble is LastingTrouble {
+  return trouble !== undefined && trouble.until === undefined;
+}
+
+/** Whether V2 or the gateway responded to a client whose trouble does not count for the operation. */
+function isApart({ clients }: Health, entry: Entry): boolean {
+  if (isOutage(entry.failure ?? '')) return false;
+  const trouble = clients.get(clientOf(entry))?.trouble;
+  return isLasting(trouble) && trouble.isApart;
+}
+
+/**
+ * Keeps the trouble of a client that just failed apart from its operation once the requests of others show that the operation does not
+ * fail: what the client failed until then counts for the operation no more.
+ */
+function separate(health: Health, client: string): void {
+  const failing = [...health.clients].filter(
+    ([, { trouble }]) => isLasting(trouble) && !trouble.isApart && trouble.kind === 'always',
+  );
+  const own = health.clients.get(client);
+  if (own === undefined || !failing.some(([one]) => one === client)) return;
+  const { trouble, row } = health;
+  if (!isLasting(trouble) && row.failed && row.requests >= own.row.requests) return;
+  if (isLasting(trouble)) {
+    const { requests, failures } = trouble;
+    const others = failing.reduce((sum, [one]) => sum - failures.answeredOf(one), failures.answered);
+    if (others >= ENOUGH || requests - failures.count < ENOUGH) return;
+  }
+  for (const [one, { trouble: ofClient }] of failing) {
+    if (ofClient !== undefined) ofClient.isApart = true;
+    for (const minute of health.minutes) minute.requests -= minute.failures.drop(one);
+    if (isLasting(trouble)) {
+      const dropped = trouble.failures.drop(one);
+      trouble.requests -= dropped;
+      trouble.upToLast -= dropped;
+    }
+  }
+  if (!isLasting(trouble)) return;
+  const { outage } = trouble.failures;
+  if (outage === undefined) health.trouble = undefined;
+  else if (trouble.failures.answered === 0)
+    Object.assign(trouble, { since: outage.since, last: outage.last });
 }
 
 const NONE: Counts = { requests: 0, failed: 0 };
@@ -491,16 +672,12 @@ function watchFrom(health: Health | undefined, time: number): Watch {
   };
 }
 
-function watch(
-  counts: Watch | undefined,
-  { status, failure = '' }: Entry,
-  failed: boolean,
-  time: number,
-): void {
+function watch(counts: Watch | undefined, { entry, failed, began, time }: Request): void {
   if (counts === undefined) return;
+  const { status, failure = '' } = entry;
   counts.requests += 1;
   if (!failed) return;
-  if (counts.failed === 0) counts.since = time;
+  if (counts.failed === 0) counts.since = began;
   counts.failed += 1;
   counts.last = time;
   counts.isRefusal &&= status >= 400 && status < 500;
@@ -508,19 +685,19 @@ function watch(
 }
 
 function begun(
-  trouble: Omit<Trouble, 'upToLast' | 'last' | 'until' | 'recovered' | 'row' | 'responded' | 'isReported'>,
+  trouble: Pick<Trouble, 'kind' | 'requests' | 'failures' | 'since' | 'before'>,
   last: number,
 ): Trouble {
-  const row = { requests: 0, since: last };
   return {
     ...trouble,
     upToLast: trouble.requests,
     last,
     until: undefined,
     recovered: 0,
-    row,
+    wells: 0,
     responded: undefined,
     isReported: false,
+    isApart: false,
   };
 }
 
@@ -529,16 +706,12 @@ function sampleOf({ requests, failed }: Counts): { readonly requests: number; re
 }
 
 /** Ends trouble after {@link RECOVERED} successive requests without a failure: V1 or V2 served them, or both, as in a canary. */
-function endWhenWell(trouble: Trouble | undefined, failed: boolean, time: number): void {
-  if (trouble === undefined || trouble.until !== undefined) return;
-  const { row } = trouble;
-  if (failed || row.requests === 0) Object.assign(row, { requests: 0, since: time });
-  if (failed) return;
-  row.requests += 1;
-  if (row.requests < RECOVERED) return;
-  trouble.until = row.since;
-  trouble.recovered = trouble.requests - trouble.upToLast;
-  trouble.requests = trouble.upToLast;
+function endWhenWell(trouble: Trouble | undefined, failed: boolean): void {
+  if (!isLasting(trouble)) return;
+  trouble.wells = failed ? 0 : trouble.wells + 1;
+  if (trouble.wells < RECOVERED) return;
+  const { last, requests, upToLast } = trouble;
+  Object.assign(trouble, { until: last, requests: upToLast, recovered: requests - upToLast });
 }
 
 function count(counts: { requests: number; failed: number }, failed: boolean): void {
@@ -549,19 +722,34 @@ function count(counts: { requests: number; failed: number }, failed: boolean): v
   counts.failed /= 2;
 }
 
-function unjudged(time: number): Judged {
-  return { row: { failed: false, requests: 0, since: time, failures: new Failures() }, trouble: undefined };
+/** Counts a response of V1 as the past, and apart from what it is compared with while V2 fails, as in a canary. */
+function countOnV1(health: Health, { failed, time }: Request): void {
+  const { row, past } = health;
+  const minute = minuteAt(health, time);
+  for (const counts of [minute.onV1, ...(row.failed ? [row.onV1] : [])]) {
+    counts.requests += 1;
+    if (failed) counts.failed += 1;
+  }
+  count(past, failed);
 }
 
-function addToRow(health: Judged, entry: Entry, failed: boolean, time: number): void {
-  if (health.row.requests === 0 || health.row.failed !== failed)
-    health.row = { failed, requests: 0, since: time, failures: new Failures() };
-  health.row.requests += 1;
-  if (failed) health.row.failures.add(entry, time);
+function noRow(failed: boolean, since: number): Judged['row'] {
+  return { failed, requests: 0, since, failures: new Failures(), onV1: { requests: 0, failed: 0 } };
+}
+
+function unjudged(time: number): Judged {
+  return { row: noRow(false, time), trouble: undefined };
+}
+
+function addToRow(judged: Judged, { entry, failed, began, time }: Request): void {
+  if (judged.row.requests === 0 || judged.row.failed !== failed) judged.row = noRow(failed, began);
+  judged.row.requests += 1;
+  if (failed) judged.row.failures.add(entry, began, time);
 }
 
 /** V1 serves this client: it is not in trouble any more. */
-function moveClient({ clients }: Health, { client = '' }: Entry, time: number): void {
+function moveClient({ clients }: Health, entry: Entry, time: number): void {
+  const client = clientOf(entry);
   const one = clients.get(client);
   if (one?.trouble === undefined) clients.delete(client);
   else {
@@ -595,33 +783,47 @@ function endOf({ until, last }: Pick<Trouble, 'until' | 'last'>): number {
   return until ?? last;
 }
 
-function goOn(trouble: Trouble, entry: Entry, failed: boolean, time: number): void {
+function goOn(trouble: Trouble, { entry, failed, began, time }: Request): void {
   trouble.requests += 1;
   if (failed) {
     trouble.upToLast = trouble.requests;
     trouble.last = time;
-    trouble.failures.add(entry, time);
+    trouble.failures.add(entry, began, time);
   } else if (trouble.kind === 'always') trouble.kind = 'more';
-  endWhenWell(trouble, failed, time);
+  endWhenWell(trouble, failed);
 }
 
-function addToMinute(health: Health, entry: Entry, failed: boolean, time: number): void {
-  const { minutes, past } = health;
+function addToMinute(health: Health, { entry, failed, began, time }: Request): void {
+  const minute = minuteAt(health, time);
+  minute.requests += 1;
+  if (!failed) return;
+  if (minute.since === undefined) Object.assign(minute, { since: began, onV1: { requests: 0, failed: 0 } });
+  minute.failures.add(entry, began, time);
+}
+
+/** The minute of this time; those that are no longer recent become the past. */
+function minuteAt({ minutes, past, trouble }: Health, time: number): Minute {
   const start = Math.floor(time / MINUTE_MS) * MINUTE_MS;
   for (;;) {
     const [first] = minutes;
     if (first === undefined || first.start > start - RECENT_MINUTES * MINUTE_MS) break;
     minutes.shift();
     // Current failures do not belong to the past that they are compared with.
-    if (health.trouble !== undefined && health.trouble.until === undefined) continue;
+    if (isLasting(trouble)) continue;
     past.requests += first.requests;
     past.failed += first.failures.count;
   }
   const last = minutes.at(-1);
-  const minute = last?.start === start ? last : { start, requests: 0, failures: new Failures() };
-  if (minute !== last) minutes.push(minute);
-  minute.requests += 1;
-  if (failed) minute.failures.add(entry, time);
+  if (last?.start === start) return last;
+  const minute: Minute = {
+    start,
+    requests: 0,
+    failures: new Failures(),
+    since: undefined,
+    onV1: { requests: 0, failed: 0 },
+  };
+  minutes.push(minute);
+  return minute;
 }
 
 function recentMinutes({ minutes }: Health, time: number): Health['minutes'] {

@@ -39,7 +39,7 @@ test('the command, GET /status and the overview have one verdict, and the exit c
   const [code, text] = await told();
   expect(code).toBe(1);
   expect(text).toMatch(
-    /^create_contact fails: 6 of 6 requests since \d{4}-\S+Z\. Too little is known about the time before\.\n/,
+    /^create_contact fails for .+: 6 of 6 requests since \d{4}-\S+Z\. Too little is known about the time before\.\n/,
   );
 });
 

@@ -76,14 +76,14 @@ describe('the facts of replicas', () => {
         replica([...times(201, 30), ...times(500, 6)], {}, OTHER),
       ],
       [
-        'bad: order_floor_plan fails: 15 of 15 requests since 2026-11-29T08:00:21.000Z. Before that, 0 of 50 failed.',
+        'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 15 of 15 requests since 2026-11-29T08:00:21.000Z. Before that, 0 of 50 failed.',
       ],
     ],
     [
       'it fails at one of them for a client that the other has not seen',
       [replica([...times(201, 20), ...times(500, 9)]), replica([])],
       [
-        'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:00:21.000Z, all of acme. Before that, 0 of 20 failed.',
+        'bad: order_floor_plan fails for acme: 9 of 9 requests since 2026-11-29T08:00:21.000Z. Before that, 0 of 20 failed.',
       ],
     ],
     [
@@ -100,7 +100,7 @@ describe('the facts of replicas', () => {
         replica([...times(201, 20), ...times(500, 7), ...times(201, 25)]),
       ],
       [
-        'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:00:21.000Z, all of acme. Before that, 7 of 72 failed.',
+        'bad: order_floor_plan fails for acme: 9 of 9 requests since 2026-11-29T08:00:21.000Z. Before that, 7 of 72 failed.',
       ],
     ],
     [
@@ -110,7 +110,7 @@ describe('the facts of replicas', () => {
         replica([...times(201, 20), ...times(500, 8), ...times(201, 25)]),
       ],
       [
-        'note: order_floor_plan failed: 15 of 15 requests from 2026-11-29T08:00:21.000Z until 2026-11-29T08:00:29.000Z, all of acme. Before that, 0 of 40 failed.',
+        'note: order_floor_plan failed for acme: 15 of 15 requests from 2026-11-29T08:00:21.000Z until 2026-11-29T08:00:28.000Z. Before that, 0 of 40 failed.',
       ],
     ],
     [
@@ -182,7 +182,7 @@ describe('the facts of replicas', () => {
 
   test('say of a service that went back to V1 when its failures ended, by the clock of the reader', () => {
     const facts = replica(times(500, 4));
-    const past = { requests: 4, failed: 4, last: START + 4000 };
+    const past = { requests: 4, failed: 4, since: START + 1000, last: START + 4000 };
     const none = { failed: false, requests: 0, since: 0, last: START + 4000 };
     const recent = { ...facts.recent, v2: { requests: 0, failed: 0, refused: 0, inARow: none, past } };
     const v2Contact = { isAway: false, since: START + 5000 };
@@ -197,7 +197,7 @@ describe('the facts of replicas', () => {
     };
     const other = readFacts(printFacts(left, START), START + 20_000) ?? expect.fail('read');
     expect(told(left, other)).toEqual([
-      'note: V2 failed 8 of 8 requests until 2026-11-29T08:00:24.000Z; no request has gone to it since. V2 has accepted connections again since 2026-11-29T08:00:25.000Z; it has had no request since.',
+      'note: V2 failed 8 of 8 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:24.000Z; no request has gone to it since. V2 has accepted connections again since 2026-11-29T08:00:25.000Z; it has had no request since.',
     ]);
   });
 
@@ -299,9 +299,14 @@ test('a client that fails at several replicas is one client', () => {
     return { ...WELL, operations: health.troubles(traffic.now) };
   };
   const clientsOf = (...all: readonly ReplicaFacts[]): readonly unknown[] =>
-    added(...all).operations.map(({ client, clients }) => [client, clients]);
-  expect(clientsOf(failing(ACME), failing(ACME))).toEqual([[ACME, [ACME]]]);
-  expect(clientsOf(failing(ACME, OTHER), failing(OTHER))).toEqual([[undefined, [ACME, OTHER]]]);
+    added(...all).operations.map(({ hit, clients }) => [hit, clients]);
+  expect(clientsOf(failing(ACME), failing(ACME))).toEqual([[[ACME], [ACME]]]);
+  expect(clientsOf(failing(ACME, OTHER), failing(OTHER))).toEqual([
+    [
+      [ACME, OTHER],
+      [ACME, OTHER],
+    ],
+  ]);
 });
 
 test('clients that always fail stay apart from the outage of their operation', () => {
@@ -316,13 +321,12 @@ test('clients that always fail stay apart from the outage of their operation', (
     [WELL],
     DEFAULT_ROLLBACK,
   );
-  const told = operations.map(({ clients, client, requests, failed, unanswered }) => ({
+  const told = operations.map(({ clients, requests, failed, unanswered }) => ({
     clients,
-    client,
     requests,
     failed,
     unanswered,
   }));
-  expect(told).toContainEqual({ clients: [ACME], client: ACME, requests: 6, failed: 6, unanswered: 0 });
+  expect(told).toContainEqual({ clients: [ACME], requests: 6, failed: 6, unanswered: 0 });
   expect(told).toContainEqual(expect.objectContaining({ clients: undefined, unanswered: 10 }));
 });

@@ -9,6 +9,7 @@ import {
 } from '../../src/inspector/conditions.ts';
 import { statusText } from '../../src/cli/status.ts';
 import type { Status } from '../../src/inspector/api.ts';
+import { ProblemTally } from '../../src/inspector/problems.ts';
 import { rolloutEffect } from '../../src/inspector/rollout-effect.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
@@ -29,21 +30,26 @@ const START = WATCH_START;
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
+type Facts = Partial<ConditionFacts> & { readonly changedAt?: number };
+
 /** A gateway whose verdict is asked for while time passes. */
 class Watched extends WatchedTraffic {
   /** The last verdict. */
   told: Status | undefined;
   private readonly history: History;
   private readonly health: OperationHealth;
+  private readonly problems: ProblemTally;
 
   constructor() {
-    const [history, health] = [new History(), new OperationHealth()];
+    const [history, health, problems] = [new History(), new OperationHealth(), new ProblemTally()];
     super((entry, time, answer) => {
       history.add(entry, time, answer);
       health.add(entry, time, answer);
+      problems.add(entry, time, answer);
     });
     this.history = history;
     this.health = health;
+    this.problems = problems;
   }
 
   /** So many exchanges of two clients, a second apart. */
@@ -60,12 +66,12 @@ class Watched extends WatchedTraffic {
     return this;
   }
 
-  verdict(more: Partial<ConditionFacts> = {}): string {
+  verdict(more: Facts = {}): string {
     const { level, sentence } = this.judged(more);
     return `${level}: ${sentence}`;
   }
 
-  judged(more: Partial<ConditionFacts> = {}): Verdict {
+  judged({ changedAt, ...more }: Facts = {}): Verdict {
     const { now } = this;
     const isAsked = more.isAsked ?? (more.rollout && askedIn(more.rollout, [], now));
     const facts: ConditionFacts = {
@@ -88,6 +94,8 @@ class Watched extends WatchedTraffic {
       lastHour: this.history.hourOfV2(now),
       replicas: facts.fleet?.replicas,
       since,
+      changedAt,
+      fresh: this.problems.fresh(now, isAsked),
       now,
     });
     this.told = { verdict, conditions };
@@ -238,6 +246,31 @@ function atTimes(all: Watched, isWell: (number: number) => boolean): Watched {
   return all;
 }
 
+/** An address that no operation fits. */
+const LOTS: Partial<Entry> = {
+  operation: undefined,
+  method: 'GET',
+  path: '/api/v1/lots?page=…',
+  client: ACME,
+};
+
+/** Requests without a key that V2 refuses, among others that it serves. */
+function rounds(all: Watched, times = 8): Watched {
+  for (let round = 0; round < times; round += 1) all.see(3).see(1, { status: 401, client: undefined });
+  return all;
+}
+
+function keyless(all: Watched): Watched {
+  return rounds(all.see(60, ON_V1), 6);
+}
+
+/** V2 responds to no request for a minute. */
+function keylessOutage(all: Watched): Watched {
+  for (let round = 0; round < 20; round += 1)
+    all.see(2, UNREACHABLE).see(1, { ...UNREACHABLE, client: undefined });
+  return all;
+}
+
 const OUTAGE_WORDS =
   'V2 did not respond to 60 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:40.000Z; 40 of these were not sent, because its circuit was open.';
 
@@ -295,7 +328,7 @@ describe('the verdict', () => {
     expect(verdict.slice(-told.length)).toBe(told);
   });
 
-  test('does not say that others do not fail while V2 responds to nobody', () => {
+  test('names the client that V2 refuses while V2 does not respond to others', () => {
     const all = outage(new Watched());
     for (let round = 0; round < 6; round += 1)
       all
@@ -305,7 +338,7 @@ describe('the verdict', () => {
     all.verdict(MIGRATED);
     const told = all.told?.conditions.map(({ sentence }) => sentence).filter((one) => one.includes('acme'));
     expect(told).toEqual([
-      'b is refused for acme: 6 of 6 requests since 2026-11-29T08:02:53.000Z. Before that, 0 of 59 of all clients failed.',
+      'b is refused for acme: 6 of 6 requests since 2026-11-29T08:02:53.000Z; V2 responds 422. Before that, 0 of 59 of all clients failed.',
     ]);
   });
 
@@ -316,7 +349,7 @@ describe('the verdict', () => {
       told.push(all.judged(MIGRATED).label);
       return number % 10 === 0;
     });
-    const first = told.findIndex((label) => label !== 'All well' && !label.includes('in an hour'));
+    const first = told.findIndex((label) => label.includes('acme'));
     expect(new Set(told.slice(first))).toEqual(
       new Set(['order_floor_plan fails for acme', 'order_floor_plan fails at times for acme']),
     );
@@ -333,11 +366,13 @@ describe('the verdict', () => {
     const told = Array.from({ length: 8 }, () => all.see(1).verdict(change));
     expect(new Set(told)).toEqual(
       new Set([
-        'note: order_floor_plan failed: 30 of 30 requests from 2026-11-29T08:00:51.000Z until 2026-11-29T08:01:20.000Z. Before that, 0 of 50 failed.',
+        'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 30 of 30 requests from 2026-11-29T08:00:51.000Z until 2026-11-29T08:01:20.000Z. Before that, 0 of 50 failed.',
       ]),
     );
     const again = all.see(1, FAILS).verdict(change);
-    expect(again).toMatch(/^bad: order_floor_plan fails at times: 31 of 39 requests since /);
+    expect(again).toMatch(
+      /^bad: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 31 of 39 requests since /,
+    );
   });
 
   test.each<[string, Partial<ConditionFacts>]>([
@@ -392,7 +427,7 @@ describe('the verdict', () => {
           .see(200, { operation: 'create_client' })
           .see(25, { ...FAILS, client: ACME })
           .verdict(),
-      'bad: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:03:21.000Z, all of acme. Too little is known about the time before.',
+      'bad: order_floor_plan fails for acme: 25 of 25 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before.',
     ],
     [
       'one operation always fails, for many clients, and did not before',
@@ -403,17 +438,17 @@ describe('the verdict', () => {
           .see(25, FAILS)
           .see(20, { operation: 'create_client' })
           .verdict(),
-      'bad: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:05:01.000Z. Before that, 0 of 100 failed.',
+      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:05:01.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'one operation is always refused, and was not before',
       (all) => all.see(100, ON_V1).see(10, REFUSED).verdict(),
-      'bad: order_floor_plan is refused: 10 of 10 requests since 2026-11-29T08:01:41.000Z. Before that, 0 of 100 failed.',
+      'bad: order_floor_plan is refused for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests since 2026-11-29T08:01:41.000Z; V2 responds 422. Before that, 0 of 100 failed.',
     ],
     [
       'one operation is always refused, and its past is not known',
       (all) => all.see(200, { operation: 'create_client' }).see(10, REFUSED).verdict(),
-      'note: order_floor_plan is refused: 10 of 10 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before.',
+      'note: order_floor_plan is refused for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests since 2026-11-29T08:03:21.000Z; V2 responds 422. Too little is known about the time before.',
     ],
     [
       'one operation fails more often than before',
@@ -428,7 +463,7 @@ describe('the verdict', () => {
           .see(10)
           .see(4, REFUSED)
           .verdict(),
-      'note: order_floor_plan is refused at times: 11 of 61 requests since 2026-11-29T08:28:00.000Z. Before that, 0 of 500 failed.',
+      'note: order_floor_plan is refused at times for acme and bbbbbbbbbbbbbbbb: 11 of 61 requests since 2026-11-29T08:28:41.000Z; V2 responds 422. Before that, 0 of 500 failed.',
     ],
     [
       'a share of failures as in its past is not a rise',
@@ -489,7 +524,7 @@ describe('the verdict', () => {
           .see(5, { ...ON_V1, operation: 'a' })
           .see(6, { ...FAILS, operation: 'a' })
           .verdict(backAndForth(160_500, 165_500)),
-      'bad: a fails: 36 of 36 requests since 2026-11-29T08:01:41.000Z; V2 did not respond to 30 of these. Before that, 0 of 50 failed.',
+      'bad: a fails for acme and bbbbbbbbbbbbbbbb: 36 of 36 requests since 2026-11-29T08:01:41.000Z; V2 did not respond to 30 of these. Before that, 0 of 50 failed.',
     ],
     [
       'V2 was gone, and has responded to six requests since',
@@ -505,7 +540,85 @@ describe('the verdict', () => {
           all.see(9, { operation: 'b', client: OTHER }).see(1, { ...REFUSED, operation: 'b', client: ACME });
         return all.verdict(MIGRATED);
       },
-      'bad: b is refused for acme, and not for others: 6 of 6 requests since 2026-11-29T08:03:30.000Z. Before that, 0 of 99 of all clients failed.',
+      'bad: b is refused for acme: 6 of 6 requests since 2026-11-29T08:03:30.000Z; V2 responds 422. Before that, 0 of 99 of all clients failed.',
+    ],
+    [
+      'V2 refuses requests without a key, among others that it serves',
+      (all) => keyless(all).verdict(MIGRATED),
+      'bad: order_floor_plan is refused for requests without a key: 6 of 6 requests since 2026-11-29T08:01:04.000Z; V2 responds 401. Before that, 0 of 63 of all clients failed.',
+    ],
+    [
+      'V2 refuses requests without a key, and was gone for all',
+      (all) => rounds(keylessOutage(keyless(all))).verdict(MIGRATED),
+      'bad: order_floor_plan is refused for requests without a key: 14 of 14 requests since 2026-11-29T08:01:04.000Z; V2 responds 401. Before that, 0 of 63 of all clients failed.',
+    ],
+    [
+      'V2 has refused requests without a key since it is back',
+      (all) => rounds(keylessOutage(all.see(60, ON_V1)), 14).verdict(MIGRATED),
+      'bad: order_floor_plan is refused for requests without a key: 14 of 14 requests since 2026-11-29T08:02:04.000Z; V2 responds 401. Before that, 0 of 63 of all clients failed.',
+    ],
+    [
+      'V2 refuses a client and others at once, until only one is refused',
+      (all) => {
+        all.see(60, ON_V1);
+        for (const client of [OTHER, ACME, OTHER, ACME, OTHER, ACME])
+          all.see(1).see(1, { ...REFUSED, client });
+        for (let round = 0; round < 6; round += 1)
+          all.see(9, { client: OTHER }).see(1, { ...REFUSED, client: ACME });
+        return all.verdict(MIGRATED);
+      },
+      'bad: order_floor_plan is refused for acme: 7 of 7 requests since 2026-11-29T08:01:12.000Z; V2 responds 422. Before that, 5 of 71 of all clients failed.',
+    ],
+    [
+      'an address that no operation fits, and that V2 does not have',
+      (all) => {
+        all.see(60, ON_V1).see(30, { ...LOTS, ...ON_V1 });
+        return all
+          .see(20)
+          .see(8, { ...LOTS, status: 404 })
+          .see(20)
+          .verdict(MIGRATED);
+      },
+      'bad: GET /lots fails for acme: 8 of 8 requests since 2026-11-29T08:01:51.000Z; V2 responds 404. Before that, 0 of 30 failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
+    ],
+    [
+      'all has been well since the modes were changed',
+      (all) =>
+        all
+          .see(60, ON_V1)
+          .see(240)
+          .verdict({ ...MIGRATED, changedAt: START + 60_000 }),
+      'good: All well for 4 minutes, since the modes were changed.',
+    ],
+    [
+      'an operation fails in a canary',
+      (all) => {
+        all.see(100, { ...ON_V1, mode: 'canary' });
+        for (let round = 0; round < 7; round += 1)
+          all.see(6, { ...ON_V1, mode: 'canary' }).see(1, { ...FAILS, client: ACME, mode: 'canary' });
+        return all.verdict(stage('canary', 5));
+      },
+      'bad: order_floor_plan fails for acme: 7 of 7 requests sent to V2 since 2026-11-29T08:01:47.000Z. Before that, 0 of 106 failed.',
+    ],
+    [
+      'a request failed slowly',
+      (all) =>
+        all
+          .see(60)
+          .see(6, { ...FAILS, client: ACME, totalMs: 30_000.4 })
+          .verdict(MIGRATED),
+      'bad: order_floor_plan fails for acme: 6 of 6 requests since 2026-11-29T08:00:31.000Z. Before that, 0 of 60 failed.',
+    ],
+    [
+      'two requests have failed since everything was migrated a moment ago',
+      (all) =>
+        all
+          .see(60, ON_V1)
+          .see(60)
+          .see(2, FAILS)
+          .see(3)
+          .verdict({ ...MIGRATED, changedAt: START + 60_000 }),
+      'note: 2 new failures since 2026-11-29T08:02:01.000Z, in order_floor_plan. Too little is known about the time before.',
     ],
     [
       'one client of many always fails',
@@ -515,7 +628,7 @@ describe('the verdict', () => {
           all.see(19, { client: OTHER }).see(1, { ...FAILS, client: ACME });
         return all.verdict();
       },
-      'bad: order_floor_plan fails for acme, and not for others: 5 of 5 requests since 2026-11-29T08:03:40.000Z. Before that, 0 of 219 of all clients failed.',
+      'bad: order_floor_plan fails for acme: 5 of 5 requests since 2026-11-29T08:03:40.000Z. Before that, 0 of 219 of all clients failed.',
     ],
     [
       'two clients of many always fail',
@@ -527,7 +640,7 @@ describe('the verdict', () => {
             .see(2, (at) => ({ ...FAILS, client: at === 0 ? ACME : OTHER }));
         return all.verdict();
       },
-      'bad: order_floor_plan fails for 2 clients, and not for others: 10 of 10 requests since 2026-11-29T08:04:19.000Z. Before that, 0 of 258 of all clients failed.',
+      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests since 2026-11-29T08:04:19.000Z. Before that, 0 of 258 of all clients failed.',
     ],
     [
       'one client of many failed, and does not any more',
@@ -537,12 +650,12 @@ describe('the verdict', () => {
           all.see(19, { client: OTHER }).see(1, { ...FAILS, client: ACME });
         return all.see(1, { client: ACME }).see(130).verdict();
       },
-      'good: All well for 2 minutes. order_floor_plan failed for acme, and not for others: 5 of 5 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:05:01.000Z. Before that, 0 of 219 of all clients failed.',
+      'good: All well for 2 minutes. order_floor_plan failed for acme: 5 of 5 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:05:00.000Z. Before that, 0 of 219 of all clients failed.',
     ],
     [
       'one client of many fails nine of ten requests',
       (all) => atTimes(all, (number) => number % 10 === 0).verdict(),
-      'bad: order_floor_plan fails at times for acme, and not for others: 27 of 29 requests since 2026-11-29T08:04:00.000Z. Before that, 0 of 239 of all clients failed.',
+      'bad: order_floor_plan fails at times for acme: 27 of 29 requests since 2026-11-29T08:04:00.000Z. Before that, 0 of 239 of all clients failed.',
     ],
     [
       'one client of many fails once, and is well again',
@@ -556,7 +669,7 @@ describe('the verdict', () => {
           .pass(3 * MINUTE)
           .see(1, { client: OTHER })
           .verdict(),
-      'good: For 25 minutes no operation has failed more than before. In the last hour 530 requests failed.',
+      'note: 30 new failures since 2026-11-29T08:12:00.000Z, in order_floor_plan. No operation fails clearly more often than before.',
     ],
     [
       'a client fails, and was moved to V1 alone',
@@ -564,7 +677,7 @@ describe('the verdict', () => {
         atTimes(all, () => false)
           .see(1, ON_V1)
           .verdict(),
-      'note: order_floor_plan failed for acme, and not for others: 30 of 30 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:13:20.000Z. Before that, 0 of 219 of all clients failed.',
+      'note: order_floor_plan failed for acme: 30 of 30 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:13:20.000Z. Before that, 0 of 219 of all clients failed.',
     ],
     [
       'clients failed with all others, and have not called since',
@@ -574,7 +687,7 @@ describe('the verdict', () => {
           .see(20, FAILS)
           .see(60, { client: 'c'.repeat(16) })
           .verdict(),
-      'good: All well for less than a minute. order_floor_plan failed: 20 of 20 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:01.000Z. Before that, 0 of 100 failed.',
+      'good: All well for 1 minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 20 of 20 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:00.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'V2 is gone, and V1 has served the clients for a minute',
@@ -596,7 +709,7 @@ describe('the verdict', () => {
           .see(25, FAILS)
           .see(20, { operation: 'create_client' })
           .verdict(rollout({ rollbacks: [], brownouts: [] })),
-      'note: order_floor_plan failed: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 serves it now.',
+      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 serves it now.',
     ],
     [
       'V2 failed for all, and V1 has served since a moment ago',
@@ -604,12 +717,12 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b', 'c']) all.see(20, { operation }).see(3, { operation, ...FAILS });
         return all.see(3, { operation: 'a', ...ON_V1 }).verdict(OBSERVED);
       },
-      'note: V2 failed 9 of 69 requests until 2026-11-29T08:01:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:01:09.000Z, less than a minute ago.',
+      'note: V2 failed 9 of 49 requests from 2026-11-29T08:00:21.000Z until 2026-11-29T08:01:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:01:09.000Z, less than a minute ago.',
     ],
     [
       'V2 failed for all requests, which then went to V1, and none has come since',
       (all) => all.see(9, { ...FAILS, operation: undefined }).verdict(OBSERVED),
-      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; no request has gone to it since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
+      'note: POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before. V1 serves it now.',
     ],
     [
       'V2 was well, and V1 has served since',
@@ -638,7 +751,7 @@ describe('the verdict', () => {
           .verdict({
             rollout: { ...MIGRATED_ROLLOUT, operations: { order_floor_plan: OBSERVE } },
           }),
-      'note: order_floor_plan failed: 41 of 41 requests since 2026-11-29T08:02:01.000Z, the last at 2026-11-29T08:02:41.000Z. Before that, 0 of 100 failed. V1 serves it now.',
+      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 41 of 41 requests from 2026-11-29T08:02:01.000Z until 2026-11-29T08:02:41.000Z. Before that, 0 of 100 failed. V1 serves it now.',
     ],
     [
       'an operation is on V1, and the others still fail',
@@ -649,7 +762,7 @@ describe('the verdict', () => {
           .verdict({
             rollout: { ...MIGRATED_ROLLOUT, operations: { order_floor_plan: OBSERVE } },
           }),
-      'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:01.000Z.',
+      'bad: POST /orders/floor_plans fails for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests since 2026-11-29T08:00:01.000Z. Too little is known about the time before.',
     ],
     [
       'all is on V1, and V2 fails its own clients',
@@ -658,7 +771,7 @@ describe('the verdict', () => {
           .see(20, FAILS)
           .see(9, { ...FAILS, route: 'pass', operation: undefined })
           .verdict(OBSERVED),
-      'bad: 9 of 9 requests to V2 failed in the last two minutes, and before the modes were changed 20 of 20. The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
+      'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
     ],
     [
       'a canary without a share asks V2 for nothing',
@@ -667,7 +780,7 @@ describe('the verdict', () => {
           .see(9, { ...FAILS, operation: undefined })
           .see(1, ON_V1)
           .verdict(stage('canary', 0)),
-      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago.',
+      'note: POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before. V1 serves it now.',
     ],
     [
       'a canary with a share asks V2 still',
@@ -676,7 +789,7 @@ describe('the verdict', () => {
           .see(9, { ...FAILS, operation: undefined })
           .see(1, ON_V1)
           .verdict(stage('canary', 5)),
-      'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:01.000Z.',
+      'bad: POST /orders/floor_plans fails for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests since 2026-11-29T08:00:01.000Z. Too little is known about the time before.',
     ],
     [
       'V1 failed, and everything has been migrated since',
@@ -709,7 +822,7 @@ describe('the verdict', () => {
               gone: {},
             }),
           ),
-      'note: V2 failed 9 of 9 requests until 2026-11-29T08:00:09.000Z; V1 has ended since. V2 responded last at 2026-11-29T08:00:09.000Z, less than a minute ago. V1 ended at 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose.',
+      'note: POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before. V1 ended at 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose.',
     ],
     [
       'V2 was gone for several operations that V1 serves now, with few requests since',
@@ -745,7 +858,7 @@ describe('the verdict', () => {
         for (const client of CALLERS) all.see(2).see(1, { ...REFUSED, client });
         return all.verdict();
       },
-      'note: order_floor_plan fails at times: 18 of 146 requests since 2026-11-29T08:30:00.000Z; V2 did not respond to 4 of these. Before that, 0 of 500 failed.',
+      'note: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 18 of 146 requests since 2026-11-29T08:30:01.000Z; V2 did not respond to 4 of these. Before that, 0 of 500 failed.',
     ],
     [
       'V2 was gone for all, and is back',
@@ -774,7 +887,7 @@ describe('the verdict', () => {
           .see(1, { operation: 'b' })
           .verdict();
       },
-      'good: For 4 minutes no operation has failed more than before. In the last hour 60 requests failed. V2 did not respond to 20 requests from 2026-11-29T08:04:41.000Z until 2026-11-29T08:05:00.000Z.',
+      'note: 40 new failures since 2026-11-29T08:00:01.000Z, in a. No operation fails clearly more often than before. V2 did not respond to 20 requests from 2026-11-29T08:04:41.000Z until 2026-11-29T08:05:00.000Z.',
     ],
     [
       'some requests fail as ever',
@@ -799,7 +912,7 @@ describe('the verdict', () => {
             .see(1, { ...REFUSED, operation: 'create_client', client });
         return all.verdict();
       },
-      'note: create_client is refused at times: 14 of 56 requests since 2026-11-29T08:31:00.000Z. Before that, 0 of 500 failed.',
+      'note: create_client is refused at times for acme and bbbbbbbbbbbbbbbb: 14 of 56 requests since 2026-11-29T08:31:09.000Z; V2 responds 422. Before that, 0 of 500 failed.',
     ],
     [
       'V1 is gone in observe',
@@ -857,7 +970,7 @@ describe('the verdict', () => {
           .pass(3 * MINUTE)
           .see(20, ON_V1)
           .verdict(),
-      'note: order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:05:06.000Z. Before that, 0 of 100 failed.',
+      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation that the gateway rolled back by itself',
@@ -914,7 +1027,7 @@ describe('the verdict', () => {
           .see(6, REFUSED)
           .see(9)
           .verdict(rollout({ default: { mode: 'migrate', from: 'operator' }, replica: ALONE })),
-      'bad: b has not reached the store since 2026-11-29T08:00:00.000Z (ECONNREFUSED): it does not learn of newer choices, and counts only its own requests. order_floor_plan is refused at times: 6 of 15 requests since 2026-11-29T08:29:01.000Z. Before that, 0 of 540 failed.',
+      'bad: b has not reached the store since 2026-11-29T08:00:00.000Z (ECONNREFUSED): it does not learn of newer choices, and counts only its own requests. order_floor_plan is refused at times for acme and bbbbbbbbbbbbbbbb: 6 of 15 requests since 2026-11-29T08:29:01.000Z; V2 responds 422. Before that, 0 of 540 failed.',
     ],
     [
       'the store is lost',
@@ -960,17 +1073,17 @@ describe('the verdict', () => {
           .pass(10 * MINUTE)
           .see(5)
           .verdict(),
-      'good: All well for 11 minutes. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+      'good: All well for 11 minutes. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed, was rolled back to V1, and went forward a moment ago',
       (all) => all.see(100).see(25, FAILS).see(30, ON_V1).see(5).verdict(),
-      'note: order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed, was rolled back to V1, and V2 has responded well to it since',
       (all) => all.see(100).see(25, FAILS).see(30, ON_V1).see(20).verdict(),
-      'good: All well for less than a minute. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+      'good: All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed, was rolled back to V1, and V2 has responded to the few requests of ten minutes since',
@@ -983,7 +1096,7 @@ describe('the verdict', () => {
           .pass(10 * MINUTE)
           .see(1)
           .verdict(),
-      'good: All well for 11 minutes. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+      'good: All well for 11 minutes. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed until the end of V1',
@@ -995,7 +1108,7 @@ describe('the verdict', () => {
             ...rollout({ sunset: '2026-11-29T08:02:05.000Z', gone: {}, brownouts: [], rollbacks: [] }),
             isAsked: () => false,
           }),
-      'note: order_floor_plan failed: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose.',
+      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose.',
     ],
     [
       'a fault that is over, after the end of V1',
@@ -1006,7 +1119,7 @@ describe('the verdict', () => {
           .see(40)
           .see(2, { status: 410, failure: 'sunset', verdict: 'refused' })
           .verdict(rollout({ sunset: '2026-11-29T08:02:45.000Z', gone: {}, brownouts: [], rollbacks: [] })),
-      'good: V1 ended at 2026-11-29T08:02:45.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:06.000Z. Before that, 0 of 100 failed.',
+      'good: V1 ended at 2026-11-29T08:02:45.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed, V1 and V2 have served it well in turns, and an outage of V2 came after that',
@@ -1042,7 +1155,7 @@ describe('the verdict', () => {
           .pass(120 * MINUTE)
           .see(5, { operation: 'read_client' })
           .verdict(),
-      'note: order_floor_plan fails: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+      'note: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'a fault without a sign of its end, days later',
@@ -1065,7 +1178,7 @@ describe('the verdict', () => {
           .see(9, { ...FAILS, operation: 'create_client' })
           .see(60, { operation: 'read_client' })
           .verdict(),
-      'bad: order_floor_plan fails: 9 of 9 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before. Also: create_client fails.',
+      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests since 2026-11-29T08:03:21.000Z. Too little is known about the time before. Also: create_client fails for acme and bbbbbbbbbbbbbbbb.',
     ],
   ])('%s', (_, verdict, expected) => {
     const watched = new Watched();

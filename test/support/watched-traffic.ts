@@ -34,6 +34,7 @@ export class WatchedTraffic {
         incomplete: undefined,
         client: ACME,
         status: 201,
+        totalMs: 0,
         ...(typeof facts === 'function' ? facts(number) : facts),
       };
       this.entries.push(entry);

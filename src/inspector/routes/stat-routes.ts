@@ -10,6 +10,7 @@ import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-l
 import type { ReplicaView, RolloutView } from '../../rollout/rollout-tally.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import type { IsAsked } from '../../rewrite-log/history.ts';
+import type { ClientTrace } from '../../rewrite-log/observer.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
@@ -54,6 +55,9 @@ const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
 const MAX_FAULTS = 20;
+
+/** Characters of a `User-Agent` in a sentence. */
+const MAX_AGENT = 40;
 
 /** Milliseconds for which a plan is reused, so that the log is not read for each request. */
 const PLAN_MS = 60_000;
@@ -347,6 +351,7 @@ function ownFacts(parts: InspectorParts): ReplicaFacts {
   const { ruleBook, ...own } = stats();
   const { breaker, v1Breaker, v2Contact, v1Contact, droppedLogLines, lastDroppedLine, certificates } = own;
   const { refusal, since } = rules();
+  const operations = view.health.troubles(now);
   return {
     startedAt,
     sums: view.history.sums,
@@ -354,7 +359,16 @@ function ownFacts(parts: InspectorParts): ReplicaFacts {
     lastResponses: view.history.lastResponses,
     lastHour: view.history.hourOfV2(now),
     wellSince: view.health.wellSince,
-    operations: view.health.troubles(now),
+    fresh: view.problems.fresh(now, isAskedOf(parts)),
+    operations,
+    agents: Object.fromEntries(
+      operations.flatMap(({ hit = [] }) =>
+        hit.flatMap((client) => {
+          const agent = agentOf(view.traces.all.get(client));
+          return agent === undefined ? [] : [[client, agent] as const];
+        }),
+      ),
+    ),
     watched: view.health.watched,
     stats: { breaker, v1Breaker, v2Contact, v1Contact, droppedLogLines, lastDroppedLine, certificates },
     ruleBook: ruleBook.hash,
@@ -424,6 +438,8 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
       lastHour: facts.lastHour,
       replicas,
       since: facts.wellSince ?? facts.startedAt,
+      changedAt: parts.rollBack?.earlier[0]?.at,
+      fresh: facts.fresh,
       now,
     }),
     counts: stateSentence({ sums: facts.sums, origin: parts.gatewayOrigin() }),
@@ -433,6 +449,12 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
     ...endOf(rules().current.ruleBook.zone, rollout),
     ...refusedRuleBook(refusal),
   };
+}
+
+/** The start of the latest `User-Agent` of a client without a name, in characters that no sentence is built of. */
+function agentOf(trace: ClientTrace | undefined): string | undefined {
+  const [agent = ''] = trace?.userAgents ?? [];
+  return /^[\w./+-]+(?: [\w./+-]+)?/.exec(agent)?.[0].slice(0, MAX_AGENT);
 }
 
 /** This replica; undefined if it runs alone. */

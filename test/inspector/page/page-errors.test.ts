@@ -188,7 +188,9 @@ test('an operation that fails since it is migrated is shown with its failures be
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
   for (const view of VIEWS) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
-    const banner = page.getByRole('alert').filter({ hasText: 'create_client fails: 9 of 9 requests since' });
+    const banner = page
+      .getByRole('alert')
+      .filter({ hasText: /create_client fails for \S+: 9 of 9 requests since/ });
     await banner.getByRole('button', { name: 'Send create_client to V1' }).waitFor();
     // Its picture is on Overview alone: on the other views a banner is a line.
     const bars = view === 'overview' ? 1 : 0;
@@ -228,7 +230,9 @@ test('an operation that fails since it is migrated is shown with its failures be
     .toMatch(/35 calls of \/api\/v1 since \S.*: sent to V1 74\.3 % 26 sent to V2 25\.7 % 9/);
   const changes = page.getByRole('list', { name: 'Changes, marked in the charts' }).locator('li');
   expect(await changes.last().innerText()).toMatch(/^\d\s*\d\d:\d\d Send create_client to V1$/);
-  await page.getByText(/^create_client failed: 9 of 9 requests since .* V1 serves it now\.$/).waitFor();
+  await page
+    .getByText(/^create_client failed for \S+: 9 of 9 requests (?:from|at) .* V1 serves it now\.$/)
+    .waitFor();
   expect(complaints).toEqual([]);
 });
 

@@ -230,8 +230,10 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
     {
       name: 'Clients',
       kind: 'number',
-      cell: ({ clients, client }) =>
-        client === undefined ? count(clients) : visibleText(nameOf(client) ?? client.slice(0, 8)),
+      cell: ({ clients, client, isKeyless }) =>
+        client === undefined
+          ? clientsWords(clients, isKeyless)
+          : visibleText(nameOf(client) ?? client.slice(0, 8)),
     },
     { name: 'Since', cell: ({ since }) => <ShortTime at={since} /> },
     {
@@ -241,15 +243,32 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
   ];
 }
 
+/** Clients with a key, and whether there were requests without one. */
+function clientsWords(clients: number, isKeyless: true | undefined): string {
+  if (isKeyless !== true) return count(clients);
+  return clients === 0 ? 'no key' : `${count(clients)} and no key`;
+}
+
 function problemWords(problem: Problem): string {
-  const { operation, service, operations = 0, parts = [], by, status, code, pointer } = problem;
+  const {
+    operation,
+    call = 'other requests',
+    service,
+    operations = 0,
+    hasOthers,
+    parts = [],
+    by,
+    status,
+    code,
+    pointer,
+  } = problem;
   if (service !== undefined) {
     const how = parts.length > 1 ? '' : `, ${code ?? status}`;
-    return `${service.toUpperCase()} unreachable: ${counted(operations, 'operation')}${how}`;
+    return `${service.toUpperCase()} unreachable: ${counted(operations, 'operation')}${hasOthers === true ? ' and other addresses' : ''}${how}`;
   }
   const who = by === 'gateway' ? 'the gateway' : by.toUpperCase();
   const what = code ?? (status === 0 ? 'no whole response' : String(status));
-  return `${operation ?? 'other requests'}: ${what} from ${who}${pointer === undefined ? '' : ` at ${pointer === '' ? '/' : pointer}`}`;
+  return `${operation ?? call}: ${what} from ${who}${pointer === undefined ? '' : ` at ${pointer === '' ? '/' : pointer}`}`;
 }
 
 /** The parts of the traffic: the exchanges, and their problems. */
@@ -303,11 +322,7 @@ function errorColumns(filter: string, go: Go): readonly Column<ErrorGroup>[] {
       name: 'Clients',
       kind: 'number',
       cell: ({ clients, isKeyless }) =>
-        clients === 0
-          ? isKeyless === true
-            ? 'no key'
-            : 'not known'
-          : `${count(clients)}${isKeyless === true ? ' and no key' : ''}`,
+        clients === 0 && isKeyless !== true ? 'not known' : clientsWords(clients, isKeyless),
     },
     { name: 'Since', cell: ({ firstSeen }) => <ShortTime at={firstSeen} /> },
     {
