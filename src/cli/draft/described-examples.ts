@@ -10,7 +10,14 @@ import {
 } from '../../openapi/description.ts';
 import { shapeOf } from '../../openapi/shape.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import { pathOf, type SampleRequest, sampleOf, sampleRequest, shownSample } from './samples.ts';
+import {
+  declaredExample,
+  pathOf,
+  type SampleRequest,
+  sampleOf,
+  sampleRequest,
+  shownSample,
+} from './samples.ts';
 
 /** A response from a description's examples or schemas. */
 export interface ExampleResponse {
@@ -83,11 +90,9 @@ function responseIn(
 
 /** The example of a media type, or of its whole schema; undefined if there is none. */
 function shownExample(media: unknown, { description }: Components): unknown {
-  const [first] = Object.values(objectIn(media, 'examples'));
   const schema = followed(description, memberOf(media, 'schema'));
   return (
-    memberOf(media, 'example') ??
-    memberOf(followed(description, first), 'value') ??
+    declaredExample(media, description) ??
     memberOf(schema, 'example') ??
     elementsOf(memberOf(schema, 'examples'))[0]
   );

@@ -30,12 +30,12 @@ import { readOnly, readRecordedRequests, takeRead } from '../explain/requests.ts
 import { program } from '../terminal.ts';
 import { coverageOf } from './coverage.ts';
 import { keysOf } from './described-differences.ts';
-import { type ExampleResponse, exampleError } from './described-examples.ts';
+import { type ExampleResponse, exampleError, exampleRequest, exampleResponse } from './described-examples.ts';
 import { DescribedService } from './described-service.ts';
 import { readToCompare } from './description-file.ts';
 import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, withLeft } from './draft.ts';
 import { movesIn } from './merge-rule-book.ts';
-import { type SampleRequest, sampleRequest, shownSample } from './samples.ts';
+import type { SampleRequest } from './samples.ts';
 
 /** Options of `init`. */
 export interface InitOptions extends DraftParts {
@@ -326,10 +326,8 @@ async function firstCases(
       ].join('\n'),
     );
   };
-  const requestOf = (described: DescribedOperation, template: string): SampleRequest =>
-    sampleRequest(described, template.replaceAll(/\{[^{}]*\}/g, '1'), old, ruleBook, {
-      isShown: true,
-    });
+  const requestOf = (described: DescribedOperation): readonly string[] =>
+    requestLines(exampleRequest(described, old, ruleBook));
   let hasError = false;
   for (const { pair, operation } of namedOperations(matched.filter((one) => isWanted(one.v1)))) {
     const body1 = requestBody(pair.v1, old);
@@ -337,11 +335,10 @@ async function firstCases(
     const resource = resourceIn(pair.v2, young);
     const isPlain = operation.method === 'DELETE' || (operation.method === 'GET' && resource !== undefined);
     if (!isWrite && !isPlain) continue;
-    const request = requestLines(requestOf(pair.v1, operation.template));
-    const body = resource === undefined ? '' : JSON.stringify(shownSample(resource.response));
-    const status = Object.keys(Object(pair.v2.operation['responses'])).find((key) => /^2\d\d$/.test(key));
+    const request = requestOf(pair.v1);
+    const { status, body } = exampleResponse(pair.v2, young);
     const fields = shownFields(pair.v2, young);
-    const success = responseLines({ status: Number(status ?? 200), headers: [], body });
+    const success = responseLines({ status, headers: [], body: resource === undefined ? '' : body });
     await add(operation.id, request, success, fields);
     const error = hasError ? undefined : exampleError(pair.v2, young);
     if (error === undefined || error.body === '') continue;
@@ -351,7 +348,7 @@ async function firstCases(
   for (const { id, method, template, gone } of ruleBook.operations) {
     const described = before.find((one) => one.method === method && templateOf(one) === template);
     if (gone === undefined || described === undefined) continue;
-    await add(`${id}, which is gone`, requestLines(requestOf(described, template)), [], []);
+    await add(`${id}, which is gone`, requestOf(described), [], []);
   }
   return `Cases with the descriptions' own values, and the results of the drafted rule book. Read V2's request (=) and the client's response (<), and correct the rules
 until both are right; then add requests of your own. capture-gateway test plays them.

@@ -3,8 +3,10 @@ import { Components } from '../../openapi/components.ts';
 import {
   type DescribedOperation,
   type Description,
+  followed,
   isJsonMedia,
   memberOf,
+  objectIn,
   templateOf,
 } from '../../openapi/description.ts';
 import { requestBody } from '../../openapi/draft/bodies.ts';
@@ -20,8 +22,22 @@ export function pathOf(described: DescribedOperation, description: Description):
   return (templateOf(described) ?? described.rest).replaceAll(/\{[^{}]*\}/g, (own) => {
     const parameter = parameters.find((one) => memberOf(one, 'name') === own.slice(1, -1));
     const shape = shapeOf(memberOf(parameter, 'schema'), new Components(description));
-    return encodeURIComponent(String(parameter === undefined ? 1 : sampleOf(shape)));
+    const shown = plainExample(parameter, description) ?? (parameter === undefined ? 1 : sampleOf(shape));
+    return encodeURIComponent(String(shown));
   });
+}
+
+/** The example that a media type or a parameter declares beside its schema; undefined for none. */
+export function declaredExample(holder: unknown, description: Description): unknown {
+  const [first] = Object.values(objectIn(holder, 'examples'));
+  return memberOf(holder, 'example') ?? memberOf(followed(description, first), 'value');
+}
+
+/** The example of a parameter with a single value, or the first value of a list. */
+function plainExample(parameter: unknown, description: Description): string | undefined {
+  const shown = declaredExample(parameter, description);
+  const first: unknown = Array.isArray(shown) ? shown[0] : shown;
+  return ['string', 'number', 'boolean'].includes(typeof first) ? String(first) : undefined;
 }
 
 /** A V1 request with the values that a description shows. */
@@ -77,7 +93,8 @@ export function sampleRequest(
     if (typeof name !== 'string') continue;
     if (extent !== 'all' && memberOf(parameter, 'required') !== true) continue;
     const shape = parameterShapeOf(parameter, components);
-    const value = parameterText(parameter, shape, pick);
+    const own = options.isShown === true ? plainExample(parameter, components.description) : undefined;
+    const value = own ?? parameterText(parameter, shape, pick);
     if (place === 'header') headers.push(name, value);
     const fields = options.isShown === true ? fieldsOfObject(parameter, name, shape) : undefined;
     if (place === 'query') query.push(...(fields ?? [pair(name, value)]));

@@ -281,7 +281,12 @@ test('the first cases have queries, keys, an error, and an operation that is gon
       [`/api/${version}/parcels/{id}`]: {
         get: {
           operationId: 'read',
-          parameters: [{ name: 'view', in: 'query', schema: { enum: ['short', 'long'] } }],
+          parameters: [
+            { name: 'view', in: 'query', schema: { enum: ['short', 'long'] } },
+            // Examples beside the schema come before values that are made up.
+            { name: 'id', in: 'path', required: true, schema: text, example: 'p-7' },
+            { name: 'tag', in: 'query', schema: text, examples: { own: { value: 'red' } } },
+          ],
           responses: { 200: contentOf({ id: text }), 404: contentOf(error) },
         },
         ...more,
@@ -309,8 +314,8 @@ test('the first cases have queries, keys, an error, and an operation that is gon
   const saved = await desk.save();
   expect(saved).not.toHaveProperty('fault');
   const cases = readFileSync(join(dir, 'new', 'cases', 'first.txt'), 'utf8');
-  const request = '> GET /api/v1/parcels/1?view=short\n> x-api-key: key\n';
-  const sent = '= GET /api/v2/parcels/1?view=short\n= authorization: Bearer key\n';
+  const request = '> GET /api/v1/parcels/p-7?view=short&tag=red\n> x-api-key: key\n';
+  const sent = '= GET /api/v2/parcels/p-7?view=short&tag=red\n= authorization: Bearer key\n';
   expect(cases).toContain(`# read\n${request}${sent}* 200\n`);
   expect(cases).toContain(`# read, with an error of V2\n${request}${sent}* 404\n`);
   expect(cases).toMatch(/\* \{"errors":\[\{"message":"text"\}\]\}\n< 404\n<\n< \{"error":"text"\}\n/);
