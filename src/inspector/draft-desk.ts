@@ -6,8 +6,6 @@ export interface ListedQuestion {
   /** The operations that it is about; empty if it is about all of them. */
   readonly operations: readonly string[];
   readonly isAnswered: boolean;
-  /** True while the saved rule book has it as a TODO: it has no answer, or a person decides later. */
-  readonly isTodo: boolean;
 }
 
 /** A V1 request, or its result, as readable texts: the first line, header fields, and the formatted body. */
@@ -94,7 +92,9 @@ export interface DraftView {
   /** The folder that saving writes to. */
   readonly folder: string;
   readonly questions: readonly ListedQuestion[];
-  /** The question that was asked for, or else the first one without an answer; absent once all are answered. */
+  /** The number of open questions that `check` counts in the rule book: its TODO lines. */
+  readonly todos: number;
+  /** The question that was asked for, or else the next one without an answer; absent once all are answered. */
   readonly current?: AskedQuestion;
   readonly examples: readonly ExampleOperation[];
   /** Absent while a question is open. */

@@ -35,6 +35,7 @@ import {
 import { type DraftWishes, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
+import { openQuestions as todoLines } from '../../rules/rule-book-fault.ts';
 import { templateShape } from '../../rules/rule.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { coverageOf, printCoverage } from './coverage.ts';
@@ -75,6 +76,8 @@ export class Desk implements DraftDesk {
   private readonly answers = new Map<string, GivenAnswer>();
   /** The answered questions about operations, which a later draft does not ask. */
   private readonly answered = new Map<string, DraftQuestion>();
+  /** The questions after the one that was answered last, in their order. */
+  private upcoming: readonly string[] = [];
   private readonly written = new Map<string, string>();
   private readonly first: ProposedRuleBook;
   private proposed: ProposedRuleBook;
@@ -102,7 +105,8 @@ export class Desk implements DraftDesk {
   async view(asked?: string): Promise<DraftView> {
     const questions = this.questions();
     const listed = questions.map((question) => this.listed(question));
-    const open = questions.find(({ id }) => !this.answers.has(id));
+    const left = new Map(questions.flatMap((one) => (this.answers.has(one.id) ? [] : [[one.id, one]])));
+    const [open] = [...this.upcoming.flatMap((id) => left.get(id) ?? []), ...left.values()];
     const current = questions.find(({ id }) => id === asked) ?? open;
     const examples = this.proposed.operations.flatMap((operation) => {
       const example = this.exampleOf(operation);
@@ -111,6 +115,7 @@ export class Desk implements DraftDesk {
     return {
       folder: this.parts.dir,
       questions: listed,
+      todos: todoLines(printRuleBook(answeredDraft(this.proposed, this.answers)), '').length,
       ...(current && { current: await this.asked(current) }),
       examples,
       ...(open === undefined && { remainder: this.remainder() }),
@@ -236,9 +241,7 @@ export class Desk implements DraftDesk {
   }
 
   private listed({ id, about, text, operations }: DraftQuestion): ListedQuestion {
-    const given = this.answers.get(id);
-    const isAnswered = given !== undefined;
-    return { id, about, text, operations, isAnswered, isTodo: !isAnswered || given.chosen[0] === 'later' };
+    return { id, about, text, operations, isAnswered: this.answers.has(id) };
   }
 
   private async asked(question: DraftQuestion): Promise<AskedQuestion> {
@@ -341,6 +344,7 @@ export class Desk implements DraftDesk {
   private async decide(id: string, given: GivenAnswer | undefined): Promise<DraftFault | undefined> {
     const question = this.asks(id, given);
     if ('fault' in question) return question;
+    const order = this.questions().map((one) => one.id);
     const before = {
       answers: [...this.answers],
       answered: [...this.answered],
@@ -357,6 +361,7 @@ export class Desk implements DraftDesk {
     const reading = await readRuleBook(text, 'rules.yaml');
     if (reading.ok) {
       this.ruleBook = reading.ruleBook;
+      this.upcoming = order.slice(order.indexOf(id) + (given === undefined ? 0 : 1));
       await this.parts.publish(text);
       return undefined;
     }

@@ -10,6 +10,7 @@ import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';
+import { openQuestions } from '../../../src/rules/rule-book-fault.ts';
 import { commandRun } from '../../support/command-runs.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
@@ -99,6 +100,21 @@ async function openDesk(): Promise<OpenDesk> {
 }
 
 const partsOf = ({ current }: DraftView): NonNullable<DraftView['current']>['parts'] => current?.parts ?? [];
+
+test('the next question is the one after the answered one; those that were left open come last', async () => {
+  const { desk } = await openDesk();
+  await desk.answer({ question: (await desk.view()).current?.id ?? '', chosen: ['yes'] });
+  const { questions } = await desk.view();
+  const [left, second, third] = questions.filter(({ isAnswered }) => !isAnswered);
+  const chosen = partsOf(await desk.view(second?.id)).map(() => 'no');
+  await desk.answer({ question: second?.id ?? '', chosen });
+  expect((await desk.view()).current?.id).toBe(third?.id);
+  await desk.answer({ question: second?.id ?? '' });
+  expect((await desk.view()).current?.id).toBe(second?.id);
+  const last = questions.at(-1);
+  await desk.answer({ question: last?.id ?? '', chosen: partsOf(await desk.view(last?.id)).map(() => 'no') });
+  expect((await desk.view()).current?.id).toBe(left?.id);
+});
 
 test('asks first where operations are, and leaves out questions that an answer settles', async () => {
   const { desk, published } = await openDesk();
@@ -209,8 +225,8 @@ describe('rules that a person writes', () => {
     const { questions } = await desk.view();
     const listsOf = async (start: string): Promise<readonly string[] | undefined> =>
       (await desk.view(questions.find(({ text }) => text.startsWith(start))?.id)).current?.ownLists;
-    expect(await listsOf('status has other values')).toEqual(['request', 'response']);
-    expect(await listsOf('The query parameter status')).toEqual(['query']);
+    expect(await listsOf('Do the values of status correspond so?')).toEqual(['request', 'response']);
+    expect(await listsOf('Do the values of query parameter status correspond so?')).toEqual(['query']);
     expect(await listsOf('The header field X-Account')).toEqual(['headers']);
     expect(await listsOf('Does V2 refuse')).toBeUndefined();
     const question = questions.find(({ text }) => text.startsWith('The header field'))?.id ?? '';
@@ -358,6 +374,7 @@ describe('the saved folder', () => {
     const [settings, ...rest] = texts(other);
     const [ownSettings, ...own] = texts(dir);
     expect(own).toEqual(rest);
+    expect((await desk.view()).todos).toBe(openQuestions(own[0] ?? '', '').length);
     expect(ownSettings).toBe(settings);
   });
 

@@ -3,7 +3,12 @@ import { expect, test } from 'vitest';
 import type { AnswerCommand, DraftDesk, DraftView } from '../../../src/inspector/draft-desk.ts';
 import { draftRoutes } from '../../../src/inspector/routes/draft-routes.ts';
 
-const VIEW: DraftView = { folder: 'my-api', questions: [], examples: [{ id: 'list', v1: 'GET /v1/a' }] };
+const VIEW: DraftView = {
+  folder: 'my-api',
+  questions: [],
+  todos: 0,
+  examples: [{ id: 'list', v1: 'GET /v1/a' }],
+};
 
 function routes(told: unknown[] = []): Hono {
   const desk: DraftDesk = {

@@ -486,7 +486,7 @@ function withoutComma(line: string): string {
 }
 
 function Save({
-  view: { folder, questions },
+  view: { folder, todos },
   isWritten,
   onSaved,
 }: {
@@ -502,14 +502,13 @@ function Save({
     if (isDone) onSaved();
     else setSaved(undefined);
   };
-  const left = questions.filter(({ isTodo }) => isTodo).length;
   return (
     <div class="draft-save">
       <div class="actions">
         <Button onClick={() => void save()}>
           {`Save ${isWritten ? 'again ' : ''}to ${folder === '.' ? 'this folder' : folder}`}
         </Button>
-        {left > 0 && <span>{todoWords(left, isWritten)}</span>}
+        {todos > 0 && <span>{todoWords(todos, isWritten)}</span>}
       </div>
       <div role="status">
         {saved !== undefined && (
@@ -533,9 +532,8 @@ function Save({
   );
 }
 
-function todoWords(left: number, isWritten: boolean): string {
-  const verb = isWritten ? (left === 1 ? 'is' : 'are') : 'will be';
-  return `${counted(left, 'question')} ${verb} ${left === 1 ? 'a TODO line' : 'TODO lines'} there`;
+function todoWords(todos: number, isWritten: boolean): string {
+  return `rules.yaml ${isWritten ? 'has' : 'will have'} ${counted(todos, 'open question')}, each a TODO line`;
 }
 
 function Examples({
