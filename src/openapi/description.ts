@@ -649,12 +649,19 @@ function parameterOf(parameter: unknown): unknown {
   const reference = memberOf(parameter, '$ref');
   if (typeof reference === 'string') return { $ref: movedReference(reference) };
   const format = memberOf(parameter, 'collectionFormat');
+  const style = new Map<unknown, string>([
+    ['ssv', 'spaceDelimited'],
+    ['pipes', 'pipeDelimited'],
+  ]).get(format);
   const kept = Object.entries(parameter).filter(
     ([name]) => ['name', 'in', 'description', 'required'].includes(name) || name.startsWith('x-'),
   );
   return {
     ...Object.fromEntries(kept),
-    ...(memberOf(parameter, 'type') === 'array' ? { explode: format === 'multi' } : {}),
+    ...(memberOf(parameter, 'type') === 'array' && {
+      explode: format === 'multi',
+      ...(style !== undefined && { style }),
+    }),
     schema: valueSchema(parameter),
   };
 }

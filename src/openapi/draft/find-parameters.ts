@@ -192,18 +192,18 @@ function listForm(own: DescribedParameter, other: DescribedParameter): string | 
   ]).get(style);
 }
 
-/** The rule for a list that one version writes in one query parameter, and the other as one parameter for each text. */
+/** The rules for a list that one version writes in one query parameter, and the other as one parameter for each text or with another separator. */
 function listRule(
   name: string,
   [old, young]: readonly [old: DescribedParameter, young: DescribedParameter],
 ): ProposedRules | undefined {
   const [from, to] = [listForm(old, young), listForm(young, old)];
-  const separator = [from, to].find((one) => one !== undefined && one !== SEVERAL);
-  if (separator === undefined || (from === SEVERAL) === (to === SEVERAL)) return undefined;
-  if (from === undefined || to === undefined) return undefined;
-  const word = to === SEVERAL ? 'list' : 'unlist';
+  if (from === undefined || to === undefined || from === to) return undefined;
   return {
-    rules: [{ [word]: name, with: separator }],
+    rules: [
+      ...(from === SEVERAL ? [] : [{ list: name, with: from }]),
+      ...(to === SEVERAL ? [] : [{ unlist: name, with: to }]),
+    ],
     confidence: 0.8,
     evidence: 'styles or descriptions show how both versions write it',
     doubt: 'a text that has the separator would become two, or none',
