@@ -1589,7 +1589,14 @@ function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 
   return isOnly ? `no other new member has the format ${format}` : undefined;
 }
 
-/** True if the place more likely belongs to another member of V1: by its name, its format or its unit. */
+const DAYS: ReadonlySet<string> = new Set(['date', 'date-time', 'time']);
+
+/** Words in names of days and times. */
+const OF_TIME: ReadonlySet<string> = new Set(
+  'date day time at on since until from to start end begin expires born due month year'.split(' '),
+);
+
+/** True if the place more likely belongs to another member of V1: by its name, its format, its unit or what it is. */
 function belongsToAnother(
   gone: string,
   shape: Shape,
@@ -1608,8 +1615,16 @@ function belongsToAnother(
   const isOtherFormat = !formats.includes('') && formats[0] !== formats[1];
   // A free text does not become one of a few values.
   const isOneOfFew = young.values.length > 0 && shape.values.length === 0;
+  // Nor does one whose name says nothing of time become a day.
+  const isTime =
+    DAYS.has(young.format) && shape.format === '' && !wordsOf(gone).some((word) => OF_TIME.has(word));
   return (
-    isNamed || isOtherFormat || isOneOfFew || areOtherKinds({ name: gone, shape }, { name, shape: young })
+    isNamed ||
+    isOtherFormat ||
+    isOneOfFew ||
+    isTime ||
+    isNoIdentifier({ name: gone, shape }, { name: at.join('_'), shape: young }) ||
+    areOtherKinds({ name: gone, shape }, { name, shape: young })
   );
 }
 
@@ -1763,7 +1778,11 @@ function conversionsOf(v1: Shape, from: string, v2: Shape, to: string): readonly
 function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
   const at = [...path, name];
   const ask = (text: string): void => void work.questions.push({ path: at, text });
-  const askAll = (text: string): void => void work.questions.push({ path: at, text, general: text });
+  const apart = descriptionsApart(v1.shape, v2.shape);
+  const askAll = (general: string): void => {
+    const text = apart === '' ? general : `${general} ${apart}.`;
+    work.questions.push({ path: at, text, general });
+  };
   const [old, young] = [
     { name, shape: v1.shape },
     { name, shape: v2.shape },
@@ -1777,7 +1796,13 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     const why = doubt ?? `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
     const old = work.old;
     addFinding(
-      { found, confidence: 0.8, evidence: 'types, formats and units show it', doubt: why, old },
+      {
+        found,
+        confidence: 0.8,
+        evidence: ['types, formats and units show it', apart].filter((words) => words !== '').join('; '),
+        doubt: why,
+        old,
+      },
       work,
     );
     if (!isCompatible(v1.shape, v2.shape)) return;
@@ -2239,7 +2264,8 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
   if (old.isAlone && young.isAlone && fitsInto(old.shape, young.shape) && isListed(old) === isListed(young))
     weigh(0.2, 'no other member of this type is new or gone');
   if (old.required !== young.required) confidence -= 0.1;
-  const evidence = reasons.filter((reason) => reason !== '').join('; ');
+  const apart = descriptionsApart(old.shape, young.shape);
+  const evidence = [...reasons, apart].filter((reason) => reason !== '').join('; ');
   const opposites = oppositesIn(old.name, young.name)?.join(' is not ');
   const isLinked = areLinked(old, young);
   const contrary = isLinked || !areContraries(old, young) ? undefined : NO_LINK;
@@ -2275,6 +2301,19 @@ function isNoIdentifier(old: NamedShape, young: NamedShape): boolean {
     !isAlike(old.name, young.name) &&
     textWeight(old, young)[0] <= 0
   );
+}
+
+/** Maximum characters of a description in a question. */
+const MAX_DESCRIPTION = 80;
+
+/** The descriptions of a member in both versions if they differ, so that a person sees whether they contradict each other. */
+function descriptionsApart(old: Shape, young: Shape): string {
+  if (old.text === '' || young.text === '' || old.text === young.text) return '';
+  const [before, now] = [old, young].map(({ text }) => {
+    const line = text.replaceAll(/\s+/g, ' ').trim();
+    return JSON.stringify(line.length > MAX_DESCRIPTION ? `${line.slice(0, MAX_DESCRIPTION)}…` : line);
+  });
+  return `V1 describes it as ${before}, and V2 as ${now}`;
 }
 
 type Weight = readonly [weight: number, reason: string];

@@ -17,7 +17,7 @@ import {
   type WrittenChange,
   type WrittenList,
 } from './print-rule-book.ts';
-import { type Envelope, type ProposedChange, summaryOf } from './propose-changes.ts';
+import { type Envelope, listOf, type ProposedChange, summaryOf } from './propose-changes.ts';
 import {
   commonPlace,
   filledBy,
@@ -107,7 +107,7 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
   return [
     ...operationQuestions(book.operations),
     ...placeQuestions(book),
-    ...decisionsOf(book).map(({ question }) => question),
+    ...withOwnTexts(decisionsOf(book).map(({ question }) => question)),
     ...book.keys.flatMap(keyQuestions),
     ...[...openNotes(book)].map(([key, sentences]): DraftQuestion => {
       const lines = sentences.slice(1);
@@ -132,6 +132,16 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
     }),
     ...goneQuestions(book),
   ];
+}
+
+/** The questions with the names of their operations where several would have the same text. */
+function withOwnTexts(all: readonly DraftQuestion[]): readonly DraftQuestion[] {
+  const times = Map.groupBy(all, ({ text }) => text);
+  return all.map((one) =>
+    times.get(one.text)?.length === 1 || one.operations.length === 0
+      ? one
+      : { ...one, text: `${one.text} (${listOf(one.operations)})` },
+  );
 }
 
 /** The lists with rules for bodies. */
@@ -391,10 +401,18 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
 function titleOf({ id, summary }: ProposedChange, rules: readonly AskedRule[]): string {
   const members = (some: readonly AskedRule[]): number => new Set(some.map(({ keys }) => keys?.[0])).size;
   const total = members(rules);
-  const names = /^(?<names>.*) (?:is|are) gone\.$/s.exec(summary)?.groups?.['names'];
-  return names === undefined || total === members(rules.filter(({ change }) => change === id))
-    ? summary.replace(/\.$/, '?')
-    : `${total} members are gone, such as ${names}?`;
+  const isOwn = total === members(rules.filter(({ change }) => change === id));
+  const { names, state } =
+    /^(?<names>.*) (?<state>(?:is|are) (?:gone|new in V2))\.$/s.exec(summary)?.groups ?? {};
+  if (names === undefined || state === undefined)
+    return summary
+      .replace(
+        /^(?:The )?(query parameter )?(.*) has other values\.$/s,
+        'Do the values of $1$2 correspond so?',
+      )
+      .replace(/\.$/, '?');
+  if (state.endsWith('new in V2')) return `Leave out ${names}, which ${state}?`;
+  return isOwn ? `${names} ${state}?` : `${total} members are gone, such as ${names}?`;
 }
 
 function placeKey({ change, list, at }: AskedRule): string {

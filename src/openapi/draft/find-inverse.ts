@@ -17,6 +17,7 @@ import {
 import type { MatchedOperation } from './match-operations.ts';
 import type { ProposedOperation } from './print-rule-book.ts';
 import {
+  below,
   type OperationFindings,
   type ProposedChange,
   proposeChanges,
@@ -161,6 +162,7 @@ export function responseChanges(
       .map(({ others, ...finding }) => ({ ...finding, ...(others && { others: others.filter(isLeft) }) }));
     return {
       id: operation.id,
+      base,
       findings: own.map((finding) =>
         asQuestion(behindInverse(withOffers(finding, offers, resource), base, renames)),
       ),
@@ -234,12 +236,6 @@ function baseOf({ at, response }: FoundResource): Path {
   const names = at === '' ? [] : [at];
   const carrier = at === '' ? response : response.members.get(at)?.shape;
   return carrier?.element === undefined ? names : [...names, '*'];
-}
-
-/** A rule with its path from `base`; unchanged if it is elsewhere. */
-function below(found: FoundRule, base: Path): FoundRule {
-  if (found.rule === 'unwrap' || !base.every((name, at) => found.in[at] === name)) return found;
-  return { ...found, in: found.in.slice(base.length) };
 }
 
 /** The finding with the names that outer objects have after `inverse`. */

@@ -165,7 +165,12 @@ function moveQuestion(
 ): readonly string[] {
   const key = word === undefined ? '' : JSON.stringify([word.from, word.to]);
   if (word !== undefined && asked.has(key))
-    return [comment(`As above: only if ${word.from} is ${word.to} in V2.`, '    ')];
+    return [
+      comment(
+        `If ${word.from} is ${word.to} in V2, as asked above, remove the mark of \`to\` here as well.`,
+        '    ',
+      ),
+    ];
   if (word !== undefined) asked.add(key);
   const what = word === undefined ? '' : ` and is ${word.from} ${word.to} in V2, here and below`;
   return [
@@ -211,8 +216,12 @@ export function printChanges({ changes }: ProposedRuleBook, marks: Marks = 'mark
       ...partOf([change], false).flatMap((doubtful) => {
         if (marks === 'unmarked') return printChange(doubtful, change.isShown);
         const { id, asWith } = doubtful;
-        const question = asWith === undefined ? questionOf(id) : `Belongs to ${asWith}: the same answer.`;
-        const clash = ' It conflicts with another rule: remove the marks of only one of them.';
+        const question =
+          asWith === undefined
+            ? questionOf(id)
+            : `Belongs to ${asWith}: if its marks go, remove these as well; if it goes, delete these lines.`;
+        const clash =
+          ' Its lines have two marks, because it conflicts with another rule: remove both, or those of the other.';
         return [
           comment(`${question}${change.isShown === true ? clash : ''}`, '  '),
           ...printChange(doubtful).map((line) => `  # ${line.slice(2)}`),

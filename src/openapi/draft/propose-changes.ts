@@ -1,4 +1,5 @@
 import { isRewritten } from '../../rules/rule-book.ts';
+import type { Path } from '../../rules/rule.ts';
 import type { Direction } from '../shape.ts';
 import type { BookRule } from './book-rules.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
@@ -56,6 +57,8 @@ export interface Envelope {
 export interface OperationFindings {
   readonly id: string;
   readonly findings: readonly Finding[];
+  /** The place of the resource in the body, which sentences leave out; the body if absent. */
+  readonly base?: Path;
 }
 
 /** An operation that has a body, by its id and its method. */
@@ -66,6 +69,7 @@ export interface WritingOperation {
 
 interface Group {
   readonly on: string[];
+  readonly base: Path;
   rule: Finding;
 }
 
@@ -73,6 +77,8 @@ interface Group {
 interface Part {
   readonly on: ProposedChange['on'];
   readonly rules: Finding[];
+  /** The rules as sentences name them. */
+  readonly named: Pick<Finding, 'found'>[];
   /** The key of the decision, equal for rules with the same question. */
   readonly decision: string;
 }
@@ -88,10 +94,10 @@ export function proposeChanges(
   direction: Direction = 'request',
 ): readonly (ProposedChange & { readonly rules: readonly Finding[] })[] {
   const groups = new Map<string, Group>();
-  for (const { id, findings } of operations) {
+  for (const { id, findings, base = [] } of operations) {
     for (const finding of findings) {
       const key = `${isProposed(finding)} ${ruleKey(finding.found)}`;
-      const group = groups.get(key) ?? { on: [], rule: finding };
+      const group = groups.get(key) ?? { on: [], base, rule: finding };
       groups.set(key, group);
       if (!group.on.includes(id)) group.on.push(id);
       const isAlways = group.rule.isAlways === true && finding.isAlways === true;
@@ -111,7 +117,7 @@ export function proposeChanges(
     ordered.toReversed().map(({ on, rule: { found } }) => [localKey(found), on[0] ?? ''] as const),
   );
   const parts = new Map<string, Part>();
-  for (const { on, rule } of ordered) {
+  for (const { on, base, rule } of ordered) {
     const { found } = rule;
     const isSure = isProposed(rule);
     const depth = found.rule === 'unwrap' ? 0 : found.in.length;
@@ -119,9 +125,10 @@ export function proposeChanges(
     const decision = isSure ? sureKey(found) : decisionOf(found, direction, owner);
     for (const some of found.rule === 'unwrap' ? reachOf(on, writes) : [on]) {
       const key = JSON.stringify([some, decision, isSure, isSure ? 0 : depth]);
-      const part = parts.get(key) ?? { on: some, rules: [], decision: `${isSure} ${decision}` };
+      const part = parts.get(key) ?? { on: some, rules: [], named: [], decision: `${isSure} ${decision}` };
       parts.set(key, part);
       part.rules.push(rule);
+      part.named.push({ found: below(found, base) });
     }
   }
   const ids = new Set<string>();
@@ -131,7 +138,7 @@ export function proposeChanges(
   for (const isSure of [true, false]) {
     for (const part of parts.values()) {
       if (part.rules.every(isProposed) !== isSure) continue;
-      const [id, summary] = namesOf(part.rules, direction);
+      const [id, summary] = namesOf(part.named, direction);
       const free = freeId(id, ids);
       named.set(part, [free, summary]);
       if (!isSure && !first.has(part.decision)) first.set(part.decision, free);
@@ -143,6 +150,12 @@ export function proposeChanges(
     const isAgain = asWith !== undefined && asWith !== id;
     return { id, summary, on: part.on, rules: part.rules, ...(isAgain && { asWith }) };
   });
+}
+
+/** A rule with its path from `base`; unchanged if it is elsewhere. */
+export function below(found: FoundRule, base: Path): FoundRule {
+  if (found.rule === 'unwrap' || !base.every((name, at) => found.in[at] === name)) return found;
+  return { ...found, in: found.in.slice(base.length) };
 }
 
 /** Attributes that are gone from the same operations, at the same depth, are one change. */
@@ -184,7 +197,10 @@ export function summaryOf(rules: readonly Pick<Finding, 'found'>[]): string {
 }
 
 /** The id that a change would have, and its summary. */
-function namesOf(rules: readonly Finding[], direction: Direction): readonly [id: string, summary: string] {
+function namesOf(
+  rules: readonly Pick<Finding, 'found'>[],
+  direction: Direction,
+): readonly [id: string, summary: string] {
   const [id, summary] = requestNames(rules, direction);
   return direction === 'request' ? [id, summary] : [`${id}-response`, summary];
 }
@@ -193,15 +209,19 @@ function namesOf(rules: readonly Finding[], direction: Direction): readonly [id:
 const MAX_NAMED = 3;
 
 /** A list in a sentence, such as `a, b and c`; of many, the first three and how many more. */
-function listOf(names: readonly string[]): string {
+export function listOf(names: readonly string[]): string {
   if (names.length < 2) return names.join('');
   const named = names.slice(0, names.length > MAX_NAMED + 1 ? MAX_NAMED : names.length - 1);
   const left = names.length - named.length;
   return `${named.join(', ')} and ${left === 1 ? names.at(-1) : `${left} more`}`;
 }
 
-function strippedBy(rules: readonly Pick<Finding, 'found'>[]): readonly string[] {
-  return rules.flatMap(({ found }) => (found.rule === 'strip' ? [pathText(found.in, found.member)] : []));
+/** The members that rules of a kind are about. */
+function namesIn(rules: readonly Pick<Finding, 'found'>[], kind: FoundRule['rule']): readonly string[] {
+  const all = rules.flatMap(({ found }) =>
+    found.rule === kind && 'member' in found && 'in' in found ? [pathText(found.in, found.member)] : [],
+  );
+  return [...new Set(all)];
 }
 
 function requestNames(
@@ -226,6 +246,7 @@ function requestNames(
   const { member } = found;
   const isAnywhere = found.in[0] === '**';
   const path = isAnywhere ? `${pathText([member])} at any depth` : pathText(found.in, member);
+  const each = namesIn(rules, found.rule);
   const isMany = new Set(rules.map((rule) => ('member' in rule.found ? rule.found.member : ''))).size > 1;
   switch (found.rule) {
     case 'rename': {
@@ -239,10 +260,7 @@ function requestNames(
       return [names.filter((name) => name !== '*').join('-'), `${path} becomes ${to}${form}.`];
     }
     case 'strip':
-      return [
-        'removed-attributes',
-        rules.length === 1 ? `${path} is gone.` : `${listOf(strippedBy(rules))} are gone.`,
-      ];
+      return ['removed-attributes', rules.length === 1 ? `${path} is gone.` : `${listOf(each)} are gone.`];
     case 'map':
       return [`${member}-values`, `${path} has other values.`];
     case 'convert':
@@ -251,7 +269,7 @@ function requestNames(
         : [`${member}-form`, `${path} has another form.`];
     case 'default':
       return direction === 'response'
-        ? ['new-attributes', 'V2 has attributes that V1 never had.']
+        ? ['new-attributes', `${listOf(each)} ${each.length === 1 ? 'is' : 'are'} new in V2.`]
         : [`${member}-default`, `${path} is required.`];
     case 'move':
       if (isMany) {

@@ -112,6 +112,30 @@ const questionsOf = ({ questions, changes }: ProposedRuleBook): readonly string[
   ),
 ];
 
+test('a question shows the descriptions of both versions where they differ', () => {
+  type Member = readonly [name: string, type: string, description: string];
+  const of = ([name, type, description]: Member): unknown =>
+    objectOf({ [name]: { type, description }, city: text, name: text });
+  const printed = (old: Member, young: Member): string => printRuleBook(bookOf(of(old), of(young)));
+  const words = 'V1 describes it as "What the owner owes", and V2 as "Credit of the client"';
+  const [owes, credit] = ['What the  owner\nowes', 'Credit of the client'] as const;
+  expect(printed(['owner_balance', 'number', owes], ['client_balance', 'number', credit])).toContain(words);
+  expect(printed(['balance', 'number', owes], ['balance', 'object', credit])).toContain(
+    `it is number in V1 and object in V2: say how to convert it. ${words}.`,
+  );
+  expect(printed(['balance', 'number', owes], ['balance', 'object', owes])).not.toContain('V1 describes');
+});
+
+test('no name is offered by its type alone for a text that is no day, or for what is no identifier', () => {
+  const named = (others: Record<string, unknown>, member: string): string =>
+    printRuleBook(bookOf(objectOf({ [member]: text, kept: text }), objectOf({ kept: text, ...others })));
+  const day = { ...text, format: 'date' };
+  const many = { shape: text, colour: text };
+  expect(named({ ...many, implanted: day }, 'notes')).not.toContain('implanted');
+  expect(named({ ...many, implanted: day }, 'started_on')).toContain('to: implanted');
+  expect(named({ ...many, owner_ref: text }, 'notes')).not.toContain('owner_ref');
+});
+
 test('a change that it cannot decide is a question, and no rule', () => {
   const book = bookOf(
     objectOf({
@@ -989,7 +1013,7 @@ test('header fields that are gone are one question, and one that is now a query 
   expect(printed.match(/TODO: does .*/g)).toEqual([
     'TODO: does several-header-gone hold? Remove its marks, or delete it.',
   ]);
-  expect(printed).toContain('Belongs to several-header-gone: the same answer.');
+  expect(printed).toContain('Belongs to several-header-gone: if its marks go, remove these as well');
   expect(printed).toContain('V2 has a query parameter of that name, where no rule puts a header field');
   await bookIn(printRuleBook(draft, undefined, 'unmarked'));
 });
@@ -1378,7 +1402,7 @@ test('for an operation whose path is not V1’s, the draft says where its id is 
   expect(printRuleBook(others)).toContain('# - GET /things (V2 has DELETE there)');
 });
 
-test.each<[old: object, young: object, rule: string | undefined]>([
+test.each<[old: object, young: object, ...rules: readonly string[]]>([
   [{ explode: false, schema: listOf(text) }, { schema: listOf(text) }, '{ list: tags, with: "," }'],
   [
     { schema: listOf(text) },
@@ -1391,12 +1415,25 @@ test.each<[old: object, young: object, rule: string | undefined]>([
     '{ list: tags, with: "," }',
   ],
   [{ schema: listOf(text) }, { schema: { ...text, example: 'a;b' } }, '{ unlist: tags, with: ";" }'],
-  [{ schema: listOf(text) }, { schema: listOf(text) }, undefined],
-  [{ explode: false, schema: listOf(text) }, { schema: text, description: 'Comma-separated.' }, undefined],
-  [{ schema: text }, { schema: listOf(text) }, undefined],
+  [{ schema: listOf(text) }, { schema: listOf(text) }],
+  [
+    { explode: false, schema: listOf(text) },
+    { schema: text, description: 'Comma-separated.' },
+  ],
+  [{ schema: text }, { schema: listOf(text) }],
+  [
+    { style: 'pipeDelimited', explode: false, schema: listOf(text) },
+    { explode: false, schema: listOf(text) },
+    '{ list: tags, with: "|" }',
+    '{ unlist: tags, with: "," }',
+  ],
+  [
+    { style: 'spaceDelimited', explode: false, schema: listOf(text) },
+    { schema: text, example: 'a b' },
+  ],
 ])(
   'a list in a query is a question where both versions tell how they write it: %o, %o',
-  async (old, young, rule) => {
+  async (old, young, ...rules) => {
     const of = (version: string, parameter: object): Record<string, unknown> =>
       described(version, '/things', {
         get: {
@@ -1409,7 +1446,7 @@ test.each<[old: object, young: object, rule: string | undefined]>([
     const lines = printRuleBook(draft)
       .split('\n')
       .filter((line) => line.includes('list: tags'));
-    expect(lines.map((line) => line.replace(/^ +# +- /, ''))).toEqual(rule === undefined ? [] : [rule]);
+    expect(lines.map((line) => line.replace(/^ +# +- /, ''))).toEqual(rules);
     await bookIn(printRuleBook(draft, undefined, 'unmarked'));
   },
 );
