@@ -64,6 +64,7 @@ export function rolloutText(
   conditions: readonly Condition[] = [],
 ): string {
   const lines = [
+    ...(view.warnings ?? []).map((sentence) => `warning     ${sentence}`),
     ...conditions.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`),
     `V1 origin   ${view.v1Origin ?? 'none: V1 requests can only be migrated'}`,
     `default     ${modeText(view.default)}`,

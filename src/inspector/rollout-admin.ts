@@ -3,9 +3,11 @@ import { nameIn } from '../report/text.ts';
 import type { Hono } from 'hono';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import {
+  alwaysFailSentence,
   type BodyCheckCount,
   bodyCheckFault,
   type BodyCheckTally,
+  movedCounts,
   wouldFail,
 } from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
@@ -127,7 +129,7 @@ export interface RolloutAdmin {
   /** `dryRuns` says how many pairs of client and operation it lists: the first, or all. */
   view(dryRuns?: 'first' | 'all'): RolloutView;
   /** Executes a command and shares it with the other replicas; resolves to a fault, in a sentence, when nothing was changed. */
-  command(request: RolloutRequest): Promise<{ readonly fault: string } | undefined>;
+  command(request: RolloutRequest): Promise<{ readonly fault: string } | Pick<RolloutView, 'warnings'>>;
 }
 
 /** Creates the functions behind the rollout routes. */
@@ -139,13 +141,15 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
       if ('fault' in command) return command;
       const fault = request.force === true ? undefined : gateFault(parts, command);
       if (fault !== undefined) return { fault };
-      if (request.check === true) return undefined;
+      const warning = alwaysFailing(parts, command);
+      const outcome = warning === undefined ? {} : { warnings: [warning] };
+      if (request.check === true) return outcome;
       const before = parts.control.modes(parts.ruleBook());
       parts.control.command(command);
       parts.onCommand?.(commandSentence(command, before, parts.names(), request.force));
       // Another operator may have chosen at the same time: the response shows the result.
       if (parts.replica?.isTogether === true) await parts.replica.follow();
-      return undefined;
+      return outcome;
     },
   };
 }
@@ -365,6 +369,19 @@ function gateFault(
   );
 }
 
+/** Names the calls that would always fail after a command; undefined without any. */
+function alwaysFailing(
+  { control, counts, ruleBook, names }: RolloutAdminParts,
+  { mode, operation, client }: RolloutCommand,
+): string | undefined {
+  if (mode === undefined) return undefined;
+  const book = ruleBook();
+  const known = names();
+  const all = counts.bodyChecks.tally.list(book.hash);
+  const moved = movedCounts(all, { operation, client, mode }, control.modes(book));
+  return alwaysFailSentence(moved, (hash) => known.get(hash));
+}
+
 /** The clients of a scope by their names, and by their hashes without one. */
 export function namedScope(
   { clients, except }: Pick<Scope, 'clients' | 'except'>,
@@ -491,7 +508,9 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
         `Send JSON with ${[...CHECKS.keys()].join(', ')}; mode is one of ${[...MODES].join(', ')}.`,
       );
     const outcome = await rollout.command(request);
-    return outcome === undefined ? jsonResponse(rollout.view()) : failure(422, 'not-changed', outcome.fault);
+    return 'fault' in outcome
+      ? failure(422, 'not-changed', outcome.fault)
+      : jsonResponse({ ...rollout.view(), ...outcome });
   });
 }
 

@@ -12,6 +12,7 @@ import {
 } from '../report/text.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import {
+  alwaysFailSentence,
   type BodyCheckCount,
   faultPlaces,
   placeWords,
@@ -109,6 +110,7 @@ export function rolloutEffect(
       ...(mode === 'canary' ? canaryWords(command, rollout) : []),
     ],
     warnings: [
+      ...alwaysFailWarnings(command, rollout),
       ...(mode === 'canary' ? emptyCanaryWarnings(command, rollout, clients) : []),
       ...(mode === 'shadow' || mode === 'verify' ? readWarnings(command, methodOf) : []),
     ],
@@ -323,16 +325,29 @@ function concernedClient(
   }));
 }
 
-/** What is known of the requests that a command sends from V1 to V2. */
-function dryRunsOf(request: RolloutRequest, rollout: RolloutView): RolloutEffect['dryRuns'] {
+/** The dry runs of the requests that a command sends from V1 to V2. */
+function movedDryRuns(request: RolloutRequest, rollout: RolloutView): readonly DryRuns[] {
   const before = modesOf(rollout);
   const { counts = [] } = rollout.bodyChecks ?? {};
-  const moved = counts.filter(({ client, name, operation }) => {
+  return counts.filter(({ client, name, operation }) => {
     const hash = client ?? NO_KEY;
     const isMeant = request.client === undefined || isClient({ client: hash, name }, request.client);
     if (!isMeant || !isTargeted(request, before, operation)) return false;
     return movesToV2(before, modesAfter(request, before, hash), { client, operation });
   });
+}
+
+/** Names the calls that would always fail: in a share of all that is small, they could be overlooked. */
+function alwaysFailWarnings(request: RolloutRequest, rollout: RolloutView): readonly string[] {
+  const moved = movedDryRuns(request, rollout);
+  const names = new Map(moved.map(({ client, name }) => [client, name]));
+  const sentence = alwaysFailSentence(moved, (client) => names.get(client));
+  return sentence === undefined ? [] : [sentence];
+}
+
+/** What is known of the requests that a command sends from V1 to V2. */
+function dryRunsOf(request: RolloutRequest, rollout: RolloutView): RolloutEffect['dryRuns'] {
+  const moved = movedDryRuns(request, rollout);
   const sum = wouldFail(moved);
   if (sum.judged === 0) return undefined;
   return {

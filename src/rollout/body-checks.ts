@@ -28,10 +28,8 @@ export function bodyCheckFault(
   modes: Modes,
   nameOf: (client: string) => string | undefined,
 ): string | undefined {
-  const after = withChosen(modes, command.mode, command);
-  const all = counts.filter(({ client, operation }) => movesToV2(modes, after, { client, operation }));
-  // The operators have accepted what they declared gone.
-  const concerned = all.filter(({ refusals }) => refusals.every(({ reason }) => reason !== 'operation-gone'));
+  const all = movedCounts(counts, command, modes);
+  const concerned = all.filter((one) => !isGone(one));
   const { margin } = modes.rollback;
   const invalid = sum(concerned, 'invalid');
   const checked = invalid + sum(concerned, 'valid');
@@ -65,6 +63,48 @@ type Kind = 'invalid' | 'refused';
 
 const REFUSED_BY: Readonly<Record<Kind, string>> = { invalid: 'By V2', refused: 'By the gateway' };
 
+/** Minimum requests of a client to an operation that must fail, without one that would not, to say that they always fail. */
+const LEAST_ALWAYS = 5;
+
+/** Names the calls that would always fail of those in `counts`, with the most first as they are listed there, however small their share is; undefined without any. */
+export function alwaysFailSentence(
+  counts: readonly BodyCheckCount[],
+  nameOf: (client: string) => string | undefined,
+): string | undefined {
+  const pairs = counts
+    .filter((one) => {
+      const { failing, judged } = wouldFail([one]);
+      return failing >= LEAST_ALWAYS && failing === judged && !isGone(one);
+    })
+    .map((one) => `${pairName(one, nameOf)}: ${placeWords(faultPlaces([one]), MAX_POINTERS)}`);
+  return pairs.length === 0
+    ? undefined
+    : `These calls would always fail on V2, although V1 accepts them: ${listed(pairs, MAX_NAMED, '; ')}.`;
+}
+
+/** Whether the rule book declares the operation gone, which operators have accepted. */
+function isGone({ refusals }: BodyCheckCount): boolean {
+  return refusals.some(({ reason }) => reason === 'operation-gone');
+}
+
+function pairName(
+  { client, operation }: Pick<BodyCheckCount, 'client' | 'operation'>,
+  nameOf: (client: string) => string | undefined,
+): string {
+  const name = client === undefined ? 'requests without a known key' : `client ${nameOf(client) ?? client}`;
+  return `${name}, ${operation ?? 'other operations'}`;
+}
+
+/** The counts of the requests that a command would move to V2. */
+export function movedCounts(
+  counts: readonly BodyCheckCount[],
+  command: RolloutTarget & { readonly mode: Mode },
+  modes: Modes,
+): readonly BodyCheckCount[] {
+  const after = withChosen(modes, command.mode, command);
+  return counts.filter(({ client, operation }) => movesToV2(modes, after, { client, operation }));
+}
+
 /** The pairs of client and operation with the most such bodies, each with its places or reasons. */
 function namedPairs(
   counts: readonly BodyCheckCount[],
@@ -75,13 +115,10 @@ function namedPairs(
     .filter((one) => one[kind] > 0)
     .toSorted((one, other) => other[kind] - one[kind])
     .map((one) => {
-      const { client, operation } = one;
-      const name =
-        client === undefined ? 'requests without a known key' : `client ${nameOf(client) ?? client}`;
       const where = placeWords(faultPlaces([one], kind), MAX_POINTERS);
       // Of a read, it is no place but a status.
       const at = kind === 'invalid' && !/^\d/.test(where) ? 'at ' : '';
-      return `${name}, ${operation ?? 'other operations'}: ${count(one[kind])}, ${at}${where}`;
+      return `${pairName(one, nameOf)}: ${count(one[kind])}, ${at}${where}`;
     });
   return listed(pairs, MAX_NAMED, '; ');
 }

@@ -116,6 +116,8 @@ export interface RolloutView {
   readonly v1Origin?: string;
   /** The replica whose view this is; absent without a store. */
   readonly replica?: ReplicaView;
+  /** What an operator must know of the command that this view answers; absent otherwise. */
+  readonly warnings?: readonly string[];
   /** Number of changes at run time. */
   readonly revision: number;
   /** RFC 3339; absent before the first. */

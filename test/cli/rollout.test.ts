@@ -29,6 +29,13 @@ test('a body that V2’s schema did not check is not counted as accepted', () =>
   expect(unknown).toContain('dry runs    5 requests: no body was checked\n');
 });
 
+test('what an operator must know of a command comes first', () => {
+  const text = rolloutText(sampleRollout({ warnings: ['These calls would always fail.'] }), {
+    columns: undefined,
+  });
+  expect(text).toMatch(/^warning {5}These calls would always fail\.\n/);
+});
+
 test('the counts of one replica among several are marked as such', () => {
   const shown = (replica?: RolloutView['replica']): string =>
     rolloutText({ ...view([]), ...(replica && { replica }) }, { columns: undefined });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createRolloutAdmin, type RolloutAdmin } from '../../src/inspector/rollout-admin.ts';
+import { rolloutEffect } from '../../src/inspector/rollout-effect.ts';
 import { BodyCheckTally } from '../../src/rollout/body-checks.ts';
 import { ComparisonTally } from '../../src/rollout/comparison-tally.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
@@ -142,4 +143,33 @@ test('dry runs of migrated requests do not take the place of those that V1 still
     [new Set(['heartbeat']), 1, 0, 60],
     [new Set(['heartbeat']), 1, 0, 60],
   ]);
+});
+
+test('a move that breaks a client for good names it, however small its share of the requests is', async () => {
+  const tally = new BodyCheckTally();
+  const add = (client: string | undefined, times: number, v2: 'valid' | 'invalid'): void => {
+    const would = { verdict: 'rewritten', v2, ...(v2 === 'invalid' && { at: '/zip' }) } as const;
+    const run = { ruleBook: rule.hash, client, operation: 'create_client', status: 201, bytesIn: 9, would };
+    for (let time = 0; time < times; time += 1) tally.add(run);
+  };
+  add('a'.repeat(16), 6, 'invalid');
+  add('b'.repeat(16), 4, 'invalid');
+  add('c'.repeat(16), 900, 'valid');
+  add('c'.repeat(16), 9, 'invalid');
+  add(undefined, 5, 'invalid');
+  const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  const admin = adminOf(control, undefined, tally);
+  await admin.command({ mode: 'observe' });
+  const sentence =
+    'These calls would always fail on V2, although V1 accepts them: client aaaaaaaaaaaaaaaa, create_client: /zip 6×; requests without a known key, create_client: /zip 5×.';
+  const { warnings } = rolloutEffect({ mode: 'migrate' }, admin.view('all'), {
+    clients: [],
+    omittedClients: 0,
+  });
+  expect(warnings).toEqual([sentence]);
+  expect(await admin.command({ mode: 'migrate', check: true })).toEqual({ warnings: [sentence] });
+  expect(await admin.command({ mode: 'migrate' })).toEqual({ warnings: [sentence] });
+  // What has moved is no news, and what goes back fails no more.
+  expect(await admin.command({ mode: 'migrate' })).toEqual({});
+  expect(await admin.command({ mode: 'observe' })).toEqual({});
 });

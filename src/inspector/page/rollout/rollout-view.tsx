@@ -377,6 +377,11 @@ function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
       </Card>
     );
   const { counts, omitted, past, warnings = [] } = bodyChecks;
+  // Those that would fail come first, and need a row; the others are one sentence.
+  const failing = counts.filter((row) => wouldFail([row]).failing > 0);
+  const well = counts.filter(
+    (row) => wouldFail([row]).failing === 0 && COUNTERS.some(([, counter]) => row[counter] > 0),
+  );
   const warned = warnings.map((text) => (
     <p key={text}>
       <strong>{'Warning: '}</strong>
@@ -397,40 +402,46 @@ function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
         {omitted === 0 && `${capital(wouldFailWords(wouldFail(counts)))}. `}
         {`${CHECKED_WORDS} The view Clients has the sum of each client.`}
       </p>
-      {table<DryRuns>(
-        [
-          {
-            name: 'Client',
-            kind: 'head',
-            cell: ({ client, name = client, operation }) => {
-              const filter = `client:${client ?? '-'}${operation === undefined ? '' : ` op:${operation}`}`;
-              const shown = name ?? '(no key)';
-              return (
-                <LinkButton
-                  onClick={toExchanges(go, filter)}
-                  label={`Show the exchanges of ${shown} (${filter})`}
-                >
-                  {shown}
-                </LinkButton>
-              );
+      {failing.length > 0 &&
+        table<DryRuns>(
+          [
+            {
+              name: 'Client',
+              kind: 'head',
+              cell: ({ client, name = client, operation }) => {
+                const filter = `client:${client ?? '-'}${operation === undefined ? '' : ` op:${operation}`}`;
+                const shown = name ?? '(no key)';
+                return (
+                  <LinkButton
+                    onClick={toExchanges(go, filter)}
+                    label={`Show the exchanges of ${shown} (${filter})`}
+                  >
+                    {shown}
+                  </LinkButton>
+                );
+              },
             },
-          },
-          { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
-          {
-            name: 'After the migration',
-            cellClass: 'words',
-            cell: (row: DryRuns) => wouldFailWords(wouldFail([row])) || 'not known',
-          },
-          ...COUNTERS.map(([name, counter]) => ({
-            name,
-            kind: 'number' as const,
-            cell: (row: DryRuns) => count(row[counter]),
-          })),
-          { name: 'First fault', cell: firstFaults },
-        ],
-        counts.filter((row) => COUNTERS.some(([, counter]) => row[counter] > 0)),
-        ({ client, operation }) => `${client ?? ''} ${operation ?? '(other)'}`,
-        true,
+            { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
+            {
+              name: 'After the migration',
+              cellClass: 'words',
+              cell: (row: DryRuns) => wouldFailWords(wouldFail([row])) || 'not known',
+            },
+            ...COUNTERS.map(([name, counter]) => ({
+              name,
+              kind: 'number' as const,
+              cell: (row: DryRuns) => count(row[counter]),
+            })),
+            { name: 'First fault', cell: firstFaults },
+          ],
+          failing,
+          ({ client, operation }) => `${client ?? ''} ${operation ?? '(other)'}`,
+          true,
+        )}
+      {failing.length > 0 && well.length > 0 && (
+        <p>
+          {`${counted(well.length, 'other pair')} of client and operation: ${wouldFailWords(wouldFail(well)) || 'not known'}.`}
+        </p>
       )}
       {omitted > 0 && <p>{`${counted(omitted, 'more pair')} of client and operation, not listed.`}</p>}
     </Card>
