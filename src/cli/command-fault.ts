@@ -1,4 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs';
+import { getSystemErrorMessage } from 'node:util';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
 import type { GivenBook } from '../report/log-gaps.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -28,7 +29,7 @@ export function endWith(fault: CommandFault | undefined): void {
  */
 export function unreadable(name: string, error: unknown): CommandFault {
   if (!(error instanceof Error)) throw error;
-  return { fault: `${name} cannot be read: ${error.message}.`, isJunk: !isFromSystem(error) };
+  return { fault: `${name} cannot be read: ${reasonOf(error, name)}.`, isJunk: !isFromSystem(error) };
 }
 
 /** The fault of an input that can be read and is something else; undefined without a sentence. */
@@ -43,8 +44,16 @@ export function writeOutput(path: string, text: string | Uint8Array): CommandFau
     return undefined;
   } catch (error) {
     if (!(error instanceof Error)) throw error;
-    return { fault: `${path} cannot be written: ${error.message}.` };
+    return { fault: `${path} cannot be written: ${reasonOf(error, path)}.` };
   }
+}
+
+/** The system's words for an error, without the call that Node adds; the path only if `name` does not have it. */
+export function reasonOf(error: unknown, name: string): string {
+  if (!(error instanceof Error)) return String(error);
+  const { errno, code, path }: NodeJS.ErrnoException = error;
+  if (errno === undefined || code === undefined) return error.message;
+  return `${path === undefined || name.includes(path) ? '' : `${path}: `}${getSystemErrorMessage(errno)} (${code})`;
 }
 
 /** True for an error from the kernel, or with one as its cause. */
@@ -107,7 +116,7 @@ export async function editRuleBook(
     text = readText(path);
   } catch (error) {
     return {
-      faults: [`The rule book cannot be read: ${error instanceof Error ? error.message : String(error)}.`],
+      faults: [`The rule book ${path} cannot be read: ${reasonOf(error, path)}.`],
     };
   }
   const before = await readRuleBook(text, path);

@@ -264,3 +264,21 @@ export function addressWords(origin: string): string {
   const own = reachable(origin);
   return own === origin ? origin : `${own}, and every other address of this machine`;
 }
+
+/** Milliseconds after which a command says that it waits. */
+const WAIT_MS = 2000;
+
+/** Says once that a command waits for a log on stdin, if nothing has come for a while; call the result when all is read. */
+export function tellOfWaiting(
+  files: readonly string[],
+  input: object = process.stdin,
+  say: (text: string) => unknown = (text) => process.stderr.write(text),
+): () => void {
+  if (!files.includes('-')) return () => {};
+  const timer = setTimeout(() => {
+    if ('bytesRead' in input && input.bytesRead === 0)
+      say('Waiting for a rewrite log on stdin; name a file to read that instead.\n');
+  }, WAIT_MS);
+  timer.unref();
+  return () => clearTimeout(timer);
+}

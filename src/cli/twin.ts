@@ -35,6 +35,7 @@ import {
   openRuleBook,
   SUCCESS,
   unreadable,
+  reasonOf,
 } from './command-fault.ts';
 import { printColumns, type Terminal, terminalOf, wrapLines } from './terminal.ts';
 
@@ -392,9 +393,7 @@ export function loadScripts(
       else scripts.push(reading.script);
     } catch (error) {
       isMissing = true;
-      faults.push(
-        `${String(file)} cannot be read: ${error instanceof Error ? error.message : String(error)}.`,
-      );
+      faults.push(`${String(file)} cannot be read: ${reasonOf(error, String(file))}.`);
     }
   }
   if (faults.length > 0) return { faults, isMissing };

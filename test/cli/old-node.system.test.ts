@@ -83,7 +83,7 @@ describe('a Node that is too old', () => {
     const { code, stderr } = await refused(process.execPath, ['--import', pretend('20.0.0'), installed]);
     expect(code).toBe(2);
     expect(stderr).toMatch(ONE_SENTENCE);
-    expect(stderr).toContain('npx -p node@24 -p capture-gateway capture-gateway <command>');
+    expect(stderr).toContain('"npm install node@24" adds one');
   });
 });
 

@@ -1,10 +1,11 @@
 import { styleText } from 'node:util';
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
   addressWords,
   printColumns,
   ProgressBar,
+  tellOfWaiting,
   widthOf,
   wrapLines,
   wrapText,
@@ -31,6 +32,21 @@ test.each([
   ['https://0.0.0.0:8443', 'https://127.0.0.1:8443, and every other address of this machine'],
 ])('%s is shown as an address that a browser opens', (origin, words) => {
   expect(addressWords(origin)).toBe(words);
+});
+
+test('a command says once that it waits for stdin, unless something has come or another file is read', () => {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const said = (files: readonly string[], bytesRead: number, wait = 10_000): readonly string[] => {
+    const texts: string[] = [];
+    const end = tellOfWaiting(files, { bytesRead }, (text) => texts.push(text));
+    vi.advanceTimersByTime(wait);
+    end();
+    vi.advanceTimersByTime(10_000);
+    return texts;
+  };
+  expect(said(['-'], 0)).toEqual(['Waiting for a rewrite log on stdin; name a file to read that instead.\n']);
+  expect([said(['-'], 1), said(['a.log'], 0), said(['-'], 0, 1000)]).toEqual([[], [], []]);
 });
 
 describe('a table', () => {

@@ -27,7 +27,7 @@ describe('start', () => {
     expect([code, err]).toEqual([
       2,
       expect.stringMatching(
-        /cannot listen: 127\.0\.0\.1:\d+ is in use by another program \(EADDRINUSE\); choose another address with --listen\."/,
+        /cannot listen: 127\.0\.0\.1:\d+ is in use by another program \(EADDRINUSE\); choose another address with --listen\.\n$/,
       ),
     ]);
   });

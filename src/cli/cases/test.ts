@@ -11,6 +11,7 @@ import {
   openRuleBook,
   unreadable,
   writeOutput,
+  reasonOf,
 } from '../command-fault.ts';
 import { painter, terminalOf } from '../terminal.ts';
 import {
@@ -103,7 +104,7 @@ function filesOf(paths: readonly string[]): readonly string[] | CommandFault {
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       return {
-        fault: `${path} cannot be read: ${error.message}. Name files or folders of text cases; docs/rule-book.md shows one.`,
+        fault: `${path} cannot be read: ${reasonOf(error, path)}. Name files or folders of text cases; docs/rule-book.md shows one.`,
       };
     }
   }

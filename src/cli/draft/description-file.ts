@@ -23,7 +23,7 @@ import {
 import type { DialectName } from '../../reference/dialect.ts';
 import { createReference } from '../../reference/reference.ts';
 import { valueWords } from '../../rules/rule-book-fault.ts';
-import { type CommandFault, isFault } from '../command-fault.ts';
+import { type CommandFault, isFault, reasonOf } from '../command-fault.ts';
 
 /** Maximum milliseconds to wait for a description. */
 const FETCH_TIMEOUT_MS = 30_000;
@@ -225,7 +225,9 @@ export async function referenceDescription(dialect: DialectName): Promise<Descri
 function causeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return causeOf(error.errors[0]);
   if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? `${error.message}: ${causeOf(error.cause)}` : error.message;
+  if (error.cause instanceof Error) return `${error.message}: ${causeOf(error.cause)}`;
+  const { path = '' }: NodeJS.ErrnoException = error;
+  return reasonOf(error, path);
 }
 
 /** Bytes that may still be read from addresses; all documents of a description share them. */

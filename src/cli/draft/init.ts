@@ -146,7 +146,7 @@ export function nextCommands(
     .join('');
   return [
     `${program()} check --config ${settings} --v1 ${v1} --v2 ${v2}${names === '' ? '' : ` --only${names}`}`,
-    `${program()} test --rules ${rules} --update`,
+    `${program()} test --rules ${rules}`,
     `${program()} serve --config ${settings}`,
   ];
 }

@@ -42,7 +42,15 @@ import {
 import { faultOfLogs, type GivenBook, type LogGap } from '../../report/log-gaps.ts';
 import { readText } from '../../node/files.ts';
 import { logSources, readMergedLogs, sizeOfFiles } from '../../node/log/log-files.ts';
-import { painter, printColumns, ProgressBar, type Terminal, terminalOf, wrapLines } from '../terminal.ts';
+import {
+  painter,
+  printColumns,
+  ProgressBar,
+  type Terminal,
+  terminalOf,
+  wrapLines,
+  tellOfWaiting,
+} from '../terminal.ts';
 
 /** Options that `plan` and `plan rehearse` share. */
 interface LogOptions {
@@ -252,6 +260,7 @@ async function readLogs(
   const { files } = sources;
   const lines = now === undefined ? new LineTally(taker) : new LineTally(taker, () => now);
   const bar = new ProgressBar(process.stderr, await sizeOfFiles(files), () => performance.now());
+  const endOfWait = tellOfWaiting(files);
   for (const file of files) lines.begin(file);
   try {
     await readMergedLogs(files, (bytes, file, read) => {
@@ -261,6 +270,7 @@ async function readLogs(
   } catch (error) {
     return unreadable('The log', error);
   } finally {
+    endOfWait();
     bar.clear();
   }
   const foreign = ofBook && lines.books.faultOf(ofBook);

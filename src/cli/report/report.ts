@@ -77,6 +77,7 @@ import {
   type Terminal,
   terminalOf,
   wrapLines,
+  tellOfWaiting,
 } from '../terminal.ts';
 
 /** Reads the logs, and prints what the options ask for. */
@@ -285,6 +286,7 @@ async function readAll(
   take: (lines: Uint8Array, file: string) => void,
 ): Promise<CommandFault | undefined> {
   const bar = new ProgressBar(process.stderr, await sizeOfFiles(files), () => performance.now());
+  const endOfWait = tellOfWaiting(files);
   try {
     await readMergedLogs(files, (lines, file, read) => {
       take(lines, file);
@@ -294,6 +296,7 @@ async function readAll(
   } catch (error) {
     return unreadable('The log', error);
   } finally {
+    endOfWait();
     bar.clear();
   }
 }

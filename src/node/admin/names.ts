@@ -17,7 +17,10 @@ export function readClientNames(path: string): ReadonlyMap<string, string> | Nam
     text = readText(path);
   } catch (error) {
     const { message } = error instanceof Error ? error : { message: String(error) };
-    return { fault: `The file of client names cannot be read: ${message}.` };
+    const code = errorCode(error, '');
+    return {
+      fault: `The file of client names cannot be read: ${code === '' ? message : `${path} (${code})`}.`,
+    };
   }
   const names = parsed(text);
   if (names === null) return new Map();
