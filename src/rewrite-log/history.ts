@@ -230,9 +230,10 @@ export class History {
       const call = entry.route === 'migrate' ? (entry.operation ?? '-') : undefined;
       const failed = answer === 'failed';
       addCall(this.slice(time).origins[asked], call, entry, failed, time);
-      const spell = spellAfter(this.spells[asked], failed, time - Math.round(entry.totalMs), time);
+      const began = time - Math.round(entry.totalMs);
+      const spell = spellAfter(this.spells[asked], failed, began, time);
       if (spell !== undefined) this.spells[asked] = spell;
-      this.outages.add(entry, failed, time);
+      this.outages.add(entry, failed, time, began);
       const row = this.inARow[asked];
       if (failed && isRefusal(entry)) row.last = time;
       else addToRow(row, call, failed, time);

@@ -33,22 +33,22 @@ export class ServiceOutages {
     return this.known;
   }
 
-  /** Counts an exchange that ended at `time`. */
-  add(entry: ServedEntry, failed: boolean, time: number): void {
+  /** Counts an exchange that ended at `time`; a log has only the time of its beginning. */
+  add(entry: ServedEntry, failed: boolean, time: number, began = time): void {
     const service = askedService(entry);
     if (service === undefined) return;
-    if (failed && isOutage(entry.failure ?? '')) this.fail(service, entry, time);
+    if (failed && isOutage(entry.failure ?? '')) this.fail(service, entry, time, began);
     else if (statusFrom(entry) === service) this.respond(service);
   }
 
-  private fail(service: 'v1' | 'v2', { failure }: ServedEntry, time: number): void {
+  private fail(service: 'v1' | 'v2', { failure }: ServedEntry, time: number, began: number): void {
     const known = this.known[service];
     const outage =
       known === undefined || isOver(known, time)
-        ? { requests: 0, kept: 0, since: time, last: time, responded: 0 }
+        ? { requests: 0, kept: 0, since: began, last: time, responded: 0 }
         : known;
     this.known[service] = outage;
-    this.first[service] ??= time;
+    this.first[service] ??= began;
     outage.requests += 1;
     if (failure === 'circuit-open') outage.kept += 1;
     outage.last = time;

@@ -312,7 +312,7 @@ test('only the last two minutes count, by the service that failed, as in every o
       refused: 1,
       kept: 1,
       inARow: { failed: true, requests: 1, since: 180_001, last: 180_001 },
-      outage: { requests: 11, kept: 1, since: 60_001, last: 180_001, responded: 0 },
+      outage: { requests: 11, kept: 1, since: 59_987, last: 180_001, responded: 0 },
     },
   });
   expect(history.recentFailures(60 * 60_000, RECENT_MINUTES).v2.requests).toBe(0);
