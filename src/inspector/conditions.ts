@@ -850,16 +850,28 @@ function brownoutConditions({ brownouts }: RolloutView): readonly Condition[] {
 }
 
 function replicaCondition(
-  { name, aloneSince, aloneReason = 'no reason known', ...known }: NonNullable<RolloutView['replica']>,
+  {
+    name,
+    aloneSince,
+    aloneReason = 'no reason known',
+    unsteady,
+    ...known
+  }: NonNullable<RolloutView['replica']>,
   fleet: FleetOf | undefined,
   now: number,
 ): Condition {
   const replicas = fleet?.replicas ?? known.replicas;
   const [about, place] = ['replicas', { view: 'rollout' }] as const;
+  const isLong = aloneSince !== undefined && now - Date.parse(aloneSince) >= LONG_ALONE_MS;
+  if (unsteady !== undefined && !isLong) {
+    const { since, times, reason } = unsteady;
+    const sentence = `The store comes and goes since ${since}: ${name} has lost it ${count(times)} times (${reason}), and learns of newer choices late.`;
+    return { about, level: 'note', label: 'Store comes and goes', sentence, place, since };
+  }
   if (aloneSince !== undefined) {
     const sentence = `${name} has not reached the store since ${aloneSince} (${aloneReason}): it does not learn of newer choices, and counts only its own requests.`;
     // A store that is slow for a few seconds has no effect.
-    const level = now - Date.parse(aloneSince) < LONG_ALONE_MS ? 'note' : 'bad';
+    const level = isLong ? 'bad' : 'note';
     return { about, level, label: 'Store unreachable', sentence, place, since: aloneSince };
   }
   const label = replicas === undefined ? 'Replicas' : counted(replicas, 'replica');

@@ -301,11 +301,14 @@ function rateLimitOf({ replica }: RolloutAdminParts, { rollout }: RuleBook): Pic
   return { rateLimit: { requests, per, processes, each: shareOfLimit(requests, processes) } };
 }
 
-function replicaView({ aloneSince, ...status }: ReplicaStatus): ReplicaView {
+function replicaView({ aloneSince, unsteady, ...status }: ReplicaStatus): ReplicaView {
   return {
     ...status,
     ...(status.others === undefined ? {} : { others: status.others.slice(0, MAX_OTHERS) }),
     ...(aloneSince === undefined ? {} : { aloneSince: new Date(aloneSince).toISOString() }),
+    ...(unsteady === undefined
+      ? {}
+      : { unsteady: { ...unsteady, since: new Date(unsteady.since).toISOString() } }),
   };
 }
 

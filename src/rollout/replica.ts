@@ -14,7 +14,7 @@ import {
   windowSums,
 } from './canary-texts.ts';
 import { SharedTexts, type TextSums } from './shared-texts.ts';
-import { type ReplicaClock, repeat, StoreContact } from './store-contact.ts';
+import { type ReplicaClock, repeat, StoreContact, type StoreLosses } from './store-contact.ts';
 import { ROLLOUT_KEY } from './stored-rollout.ts';
 
 /** A notice for a replica's log. */
@@ -41,6 +41,8 @@ export interface ReplicaStatus {
   readonly aloneSince?: number;
   /** Why the store is unreachable. */
   readonly aloneReason?: string;
+  /** Absent unless the store comes and goes. */
+  readonly unsteady?: StoreLosses;
   /** Number of gateways at the last count, each with all its processes; absent before. */
   readonly replicas?: number;
   /** Names of the other gateways; absent before. */
@@ -185,11 +187,12 @@ export class Replica implements RateLimitSharing {
   }
 
   get status(): ReplicaStatus {
-    const { lost } = this.contact;
+    const { lost, unsteady } = this.contact;
     const { others } = this;
     return {
       name: this.name,
       ...(lost === undefined ? {} : { aloneSince: lost.at, aloneReason: lost.reason }),
+      ...(unsteady === undefined ? {} : { unsteady }),
       ...(others === undefined ? {} : { replicas: (this.who.isGateway ? 1 : 0) + others.length, others }),
       waiting: this.rollout.waiting,
     };

@@ -92,6 +92,8 @@ export interface ReplicaView {
   /** RFC 3339: time since which the store has been unreachable; absent while it is reachable. */
   readonly aloneSince?: string;
   readonly aloneReason?: string;
+  /** The losses of a store that comes and goes; `since` is in RFC 3339. */
+  readonly unsteady?: { readonly since: string; readonly times: number; readonly reason: string };
   /** Number of choices that apply on this replica only, until the store is reachable. */
   readonly waiting: number;
 }

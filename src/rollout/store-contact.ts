@@ -1,6 +1,9 @@
 /** Milliseconds after which a replica without the store judges canaries by its own requests. */
 const JUDGE_ALONE_MS = 3000;
 
+/** Milliseconds for which a store has to stay reachable until its next loss is another trouble. */
+const STEADY_MS = 300_000;
+
 /** Clock, timers and chance of a replica. */
 export interface ReplicaClock {
   /** Milliseconds since 1970. */
@@ -24,11 +27,20 @@ interface StoreContactParts {
 /** Uses of a store: one may fail while the other works, as on a full disk. */
 type StoreUse = 'rollout' | 'counts' | 'report';
 
+/** Several losses of the store within some minutes: the time of the first, in milliseconds since 1970, and the reason of the last. */
+export interface StoreLosses {
+  readonly since: number;
+  readonly times: number;
+  readonly reason: string;
+}
+
 /** Whether a replica reaches the store, and since when it does not. */
 export class StoreContact {
   private readonly parts: StoreContactParts;
   private readonly failing = new Set<StoreUse>();
   private lostSince: { readonly at: number; readonly reason: string } | undefined;
+  private losses: StoreLosses | undefined;
+  private foundAt = Number.NEGATIVE_INFINITY;
   private wasReached = false;
 
   constructor(parts: StoreContactParts) {
@@ -38,6 +50,16 @@ export class StoreContact {
   /** Time since which the store has been unreachable, in milliseconds since 1970, and why; undefined while it is reachable. */
   get lost(): { readonly at: number; readonly reason: string } | undefined {
     return this.lostSince;
+  }
+
+  /** The losses of a store that comes and goes; undefined if it was lost once only, or has been reachable for some minutes. */
+  get unsteady(): StoreLosses | undefined {
+    const { losses, isSteady } = this;
+    return losses !== undefined && losses.times > 1 && !isSteady ? losses : undefined;
+  }
+
+  private get isSteady(): boolean {
+    return this.lostSince === undefined && this.parts.clock.time() - this.foundAt >= STEADY_MS;
   }
 
   /** True once the store was reached, and while it is reachable. */
@@ -80,7 +102,10 @@ export class StoreContact {
 
   private lose(reason: string): void {
     if (this.lostSince !== undefined) return;
-    this.lostSince = { at: this.parts.clock.time(), reason };
+    const at = this.parts.clock.time();
+    const { since, times } = (this.isSteady ? undefined : this.losses) ?? { since: at, times: 0 };
+    this.losses = { since, times: times + 1, reason };
+    this.lostSince = { at, reason };
     this.parts.onLost(reason);
   }
 
@@ -88,6 +113,7 @@ export class StoreContact {
     const since = this.lostSince?.at;
     this.wasReached = true;
     this.lostSince = undefined;
+    if (since !== undefined) this.foundAt = this.parts.clock.time();
     if (since !== undefined) this.parts.onFound(Math.max(0, this.parts.clock.time() - since));
   }
 }

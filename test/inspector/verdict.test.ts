@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   askedIn,
@@ -407,6 +408,43 @@ describe('the verdict', () => {
     ],
   ])('tells an outage as present where %s, and V2 was asked all the time', (_, change) => {
     expect(outage(new Watched()).verdict(change)).toMatch(/^bad: /);
+  });
+
+  // What is over has its counts and both its ends, whatever comes after it.
+  test('does not change what it says of the time before everything went back to V1', () => {
+    const outcome = fc.constantFrom<Partial<Entry>>({}, {}, FAILS, REFUSED, UNREACHABLE, {
+      client: undefined,
+    });
+    const episode = fc.array(fc.tuple(fc.integer({ min: 1, max: 12 }), outcome, fc.constantFrom('a', 'b')), {
+      minLength: 1,
+      maxLength: 8,
+    });
+    const later = fc.array(fc.tuple(fc.integer({ min: 1, max: 30 }), fc.constantFrom('a', 'b')), {
+      minLength: 1,
+      maxLength: 6,
+    });
+    const facts = (all: Watched): readonly string[] => {
+      all.judged(OBSERVED);
+      return (all.told?.conditions ?? [])
+        .flatMap(({ sentence }) => /^[^;]*? from \S+Z until [^Z]+Z/.exec(sentence) ?? [])
+        .sort();
+    };
+    fc.assert(
+      fc.property(episode, later, (runs, after) => {
+        const all = new Watched().see(40, { ...ON_V1, operation: 'a' }).see(40, { ...ON_V1, operation: 'b' });
+        for (const [times, more, operation] of runs) all.see(times, { operation, ...more });
+        const told = facts(all);
+        for (const [times, operation] of after) {
+          all.see(times, { ...ON_V1, operation });
+          // The service is reported for two minutes, and its operations for an hour.
+          const now = facts(all);
+          expect(told).toEqual(expect.arrayContaining([...now]));
+          expect(now.filter((one) => !one.startsWith('V2'))).toEqual(
+            told.filter((one) => !one.startsWith('V2')),
+          );
+        }
+      }),
+    );
   });
 
   test.each<[string, (watched: Watched) => string, string]>([
@@ -1016,6 +1054,20 @@ describe('the verdict', () => {
       'the store is slow for some seconds',
       (all) => all.see(9).verdict(rollout({ replica: ALONE })),
       'note: b has not reached the store since 2026-11-29T08:00:00.000Z (ECONNREFUSED): it does not learn of newer choices, and counts only its own requests.',
+    ],
+    [
+      'the store comes and goes',
+      (all) =>
+        all.see(9).verdict(
+          rollout({
+            replica: {
+              name: 'b',
+              waiting: 0,
+              unsteady: { since: '2026-11-29T07:55:00.000Z', times: 3, reason: 'ETIMEDOUT' },
+            },
+          }),
+        ),
+      'note: The store comes and goes since 2026-11-29T07:55:00.000Z: b has lost it 3 times (ETIMEDOUT), and learns of newer choices late.',
     ],
     [
       'the store is lost while an operation fails at times',
