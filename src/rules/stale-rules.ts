@@ -153,8 +153,9 @@ function addUndone(
     on === 'every' ? undefined : operations.find((operation) => on.includes(operation.id)),
   );
   for (const declared of explicit) {
-    const undone = inverted.find(({ rule }) => isUndone(declared, rule));
-    if (undone === undefined) continue;
+    const at = inverted.findIndex(({ rule }) => isUndone(declared, rule));
+    const undone = inverted[at];
+    if (undone === undefined || inverted.slice(at + 1).some(({ rule }) => isGiven(declared, rule))) continue;
     const message = `change "${change.id}": this ${declared.rule.rule} has no effect: the inverse of change "${undone.change}" ${effectText(undone.rule)} before it; name the member as V1 did, or remove the rule`;
     faults.set(declared, { path: declared.path, message });
   }
@@ -167,6 +168,14 @@ function isUndone({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']
   const isThere = 'from' in inverted || 'members' in inverted || beginsWith(path, inverted.path);
   const members = 'members' in rule ? rule.members : undefined;
   return isThere && responseBookOf(inverted).takes?.(inverted, path, members) === true;
+}
+
+/** True if `inverted` gives another member the name or the place of the one that the rule names. */
+function isGiven({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule']): boolean {
+  if (!('path' in rule && 'path' in inverted && 'to' in inverted)) return false;
+  const { path, to } = inverted;
+  const place = typeof to === 'string' ? [...path.slice(0, -1), to] : [...path, ...to];
+  return beginsWith([...rule.path, ...('from' in rule ? rule.from : [])], place);
 }
 
 function effectText(rule: ExplicitResponseRule): string {

@@ -173,6 +173,17 @@ describe('faults', () => {
     expect(await messagesIn(OPERATIONS + changes)).toEqual([]);
   });
 
+  test.each(['{ rename: old, to: name }', '{ move: old, to: in.name }'])(
+    'a rule may name a member that gets the name of another one afterwards: %s',
+    async (earlier) => {
+      const changes = `- { id: r, summary: s, on: [order], request: [ ${earlier} ], response: inverse }
+- { id: q, summary: s, on: [order], request: [ { rename: former, to: old } ], response: inverse }
+- { id: c, summary: s, on: [read_order], response: [ { alias: data.old, as: other } ] }
+`;
+      expect(await messagesIn(OPERATIONS + changes)).toEqual([]);
+    },
+  );
+
   test.each([
     ['{ rename: new, to: newer }', '"new"'],
     ['{ nest: [new, other], under: n }', '"new"'],
