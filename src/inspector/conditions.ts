@@ -520,7 +520,7 @@ function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Conditi
   const period = isPast ? `from ${from} until ${new Date(until).toISOString()}` : `since ${from}`;
   const lately = !isPast && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
   const response =
-    answer === undefined || !isRefusal
+    answer === undefined || answer.status >= 500
       ? ''
       : `; ${answer.by === 'v2' ? 'V2' : 'the gateway'} ${isPast ? 'responded' : 'responds'} ${answer.status}`;
   const earlier =

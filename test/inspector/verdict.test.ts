@@ -896,7 +896,7 @@ describe('the verdict', () => {
         for (const client of CALLERS) all.see(2).see(1, { ...REFUSED, client });
         return all.verdict();
       },
-      'note: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 18 of 146 requests since 2026-11-29T08:30:01.000Z; V2 did not respond to 4 of these. Before that, 0 of 500 failed.',
+      'note: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 18 of 146 requests since 2026-11-29T08:30:01.000Z; V2 responds 422; V2 did not respond to 4 of these. Before that, 0 of 500 failed.',
     ],
     [
       'V2 was gone for all, and is back',
