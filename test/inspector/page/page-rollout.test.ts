@@ -149,10 +149,20 @@ modes:
   onTestFinished(() => reference.close());
   for (let n = 0; n < 40; n += 1)
     expect(await gateway.send('POST', '/api/v1/orders/post_productions', ORDER, `client-${n}`)).toBe(201);
-  for (let n = 0; n < 3; n += 1)
-    expect(await gateway.send('GET', '/api/v1/orders/post_productions', undefined, 'client-1')).toBe(200);
   const view = (): Promise<RolloutView> => gateway.readJson('/rollout');
-  await expect.poll(async () => (await view()).shadows[0]?.different).toBe(3);
+  // On a busy machine one comparison may use up the time of its second, so that the next is unknown: it is sent again.
+  let [different, unknown] = [0, 0];
+  while (different < 3) {
+    expect(await gateway.send('GET', '/api/v1/orders/post_productions', undefined, 'client-1')).toBe(200);
+    const compared = different + unknown;
+    await expect
+      .poll(async () => {
+        const [found] = (await view()).shadows;
+        [different, unknown] = [found?.different ?? 0, found?.unknown ?? 0];
+        return different + unknown;
+      })
+      .toBe(compared + 1);
+  }
 
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=rollout`);
   const text = (): Promise<string> => page.locator('main').innerText();
@@ -176,14 +186,19 @@ modes:
   // The column says whose response the client got.
   await expect
     .poll(text)
-    .toMatch(/Response of\s+Same\s+Different.*list_post_production_orders\s+V2: verify\s+0\s+3\s+0/s);
+    .toMatch(
+      new RegExp(
+        `Response of\\s+Same\\s+Different.*list_post_production_orders\\s+V2: verify\\s+0\\s+3\\s+${unknown}`,
+        's',
+      ),
+    );
   const metrics = await (await fetch(`${gateway.adminOrigin}/metrics`)).text();
   const series = (verdict: string): string =>
     `\ngateway_verify_comparisons_total{operation="list_post_production_orders",verdict="${verdict}"}`;
   for (const [verdict, value] of [
     ['same', 0],
     ['different', 3],
-    ['unknown', 0],
+    ['unknown', unknown],
   ] as const)
     expect(metrics).toContain(`${series(verdict)} ${value}\n`);
   expect(metrics).not.toContain('\ngateway_shadow_comparisons_total{');

@@ -124,9 +124,11 @@ function sentBar({ sent, v1Path, startedAt, now, replica }: State): VNode | fals
         ))}
       </span>
       <p class="readout">
-        {sentence(`${counted(all, 'call')} of ${v1Path} since ${from}`)}
-        {replica !== undefined && ` at ${replica.name}`}
-        {': '}
+        <span>
+          {sentence(`${counted(all, 'call')} of ${v1Path} since ${from}`)}
+          {replica !== undefined && ` at ${replica.name}`}
+          {': '}
+        </span>
         {parts.map(({ name, look, times }) => (
           <span key={look} class="legend">
             <i class={`swatch ${look}`} aria-hidden />
