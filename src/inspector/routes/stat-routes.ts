@@ -264,7 +264,8 @@ export function endPlans(
     for (const [key, { until }] of plans) if (until <= now) plans.delete(key);
     const { current, text } = rules();
     const { rollout, hash } = current.ruleBook;
-    const key = JSON.stringify([hash, zone, lead, avoid]);
+    const known = names();
+    const key = JSON.stringify([hash, zone, lead, avoid, [...known]]);
     let plan = plans.get(key);
     if (plan === undefined) {
       const name = replica();
@@ -275,7 +276,7 @@ export function endPlans(
         avoid,
         ruleText: text,
         goneAfterDays: GONE_AFTER_DAYS,
-        names: names(),
+        names: known,
         rollout,
         whose:
           name && `It is the log of the replica ${name} alone: capture-gateway plan reads all logs together.`,

@@ -26,9 +26,12 @@ const SHORT = 26;
 /** Long, because a plan is made from a whole log, perhaps of weeks. */
 const PLAN_REFRESH = 600_000;
 
-/** The operator's time zone, and the names of all zones. */
+/** The operator's time zone, and the names of all zones by their region. */
 const { zone: ZONE, isKnown: IS_ZONE_KNOWN } = Zone.own();
-const ZONES = [...new Set(['UTC', ZONE.name, ...Intl.supportedValuesOf('timeZone')])];
+const ZONES = Map.groupBy(
+  Intl.supportedValuesOf('timeZone').filter((name) => name !== 'UTC'),
+  (name) => name.split('/')[0] ?? name,
+);
 
 /** Parts of a plan that the view shows elsewhere: dates on the timeline, clients in their table. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['Clients', "Endings before V1's"]);
@@ -125,6 +128,14 @@ function ChoiceField({ label, inputMode, placeholder = '', chosen, choose }: Cho
   );
 }
 
+function zoneOptions(names: readonly string[]): readonly VNode[] {
+  return names.map((name) => (
+    <option key={name} value={name}>
+      {name}
+    </option>
+  ));
+}
+
 /** The choice of the zone in which the plan counts hours and shows times. */
 function zoneField(zone: string, choose: (zone: string) => void): VNode {
   return (
@@ -132,10 +143,11 @@ function zoneField(zone: string, choose: (zone: string) => void): VNode {
       <span>Time zone of the plan</span>
       <select value={zone} onChange={({ currentTarget }) => choose(currentTarget.value)}>
         <option value="">{`That of the rule book, or else ${ZONE.name}`}</option>
-        {ZONES.map((name) => (
-          <option key={name} value={name}>
-            {name}
-          </option>
+        {zoneOptions([...new Set([ZONE.name, 'UTC'])])}
+        {[...ZONES].map(([region, names]) => (
+          <optgroup key={region} label={region}>
+            {zoneOptions(names)}
+          </optgroup>
         ))}
       </select>
     </label>
