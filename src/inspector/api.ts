@@ -419,8 +419,9 @@ export interface TrialOutcome {
     readonly kept: number;
     /** True if older ones are kept, but not tried. */
     readonly isCut?: true;
-    /** Number of those that were tried: time is limited, and a request whose body is not kept cannot be tried. */
     readonly tried: number;
+    /** Numbers of the others: refused on purpose at the end of V1, without a kept body, not readable, and beyond the limit of time. */
+    readonly untried: Readonly<Record<'onPurpose' | 'withoutBody' | 'unread' | 'outOfTime', number>>;
     /** Number of tried ones whose V2 response is kept, so that its rewriting was compared as well. */
     readonly responses: number;
     /** Number of tried ones with placeholders instead of values, which are not kept; rules that map values leave placeholders. */

@@ -44,6 +44,9 @@ const MAX_SHOWN = 4000;
 /** The file name in the patch and the faults, instead of the real path of the rule book. */
 const FILE = 'rules.yaml';
 
+/** Failure codes of requests that the end of V1 refuses, by any rules. */
+const ON_PURPOSE: ReadonlySet<string> = new Set(['brownout', 'sunset', 'newcomer']);
+
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -62,11 +65,22 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
   const end = parts.now() + MAX_MS;
   const listed: TrialDifference[] = [];
   let [tried, responses, withoutValues, differing] = [0, 0, 0, 0];
-  for (const exchange of exchanges) {
-    if (parts.now() > end) break;
+  const untried = { onPurpose: 0, withoutBody: 0, unread: 0, outOfTime: 0 };
+  for (const [at, exchange] of exchanges.entries()) {
+    if (parts.now() > end) {
+      untried.outOfTime = exchanges.length - at;
+      break;
+    }
+    if (ON_PURPOSE.has(exchange.entry.failure ?? '')) {
+      untried.onPurpose += 1;
+      continue;
+    }
     const outcome = await tryOne(exchange, next, parts);
     await pause();
-    if (outcome === undefined) continue;
+    if (outcome === undefined) {
+      untried[exchange.kept.v1Request.body.state === 'withheld' ? 'withoutBody' : 'unread'] += 1;
+      continue;
+    }
     tried += 1;
     if (outcome.hasResponse) responses += 1;
     if (exchange.kept.v1Request.body.state === 'structure') withoutValues += 1;
@@ -86,6 +100,7 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
       kept: exchanges.length,
       ...(parts.isCut === true ? { isCut: true } : {}),
       tried,
+      untried,
       responses,
       withoutValues,
       differing,

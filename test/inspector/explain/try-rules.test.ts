@@ -9,6 +9,8 @@ import type {
 } from '../../../src/inspector/api.ts';
 import { until } from '../../support/until.ts';
 import { inspected } from '../../support/inspected.ts';
+import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
+import { type TriedExchange, tryRules } from '../../../src/inspector/explain/try-rules.ts';
 import { FLOOR_PLAN_ORDER } from '../../support/inspected-gateway.ts';
 
 const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
@@ -58,6 +60,7 @@ test.each(['off', 'bodies'])(
       result: { hash: before.hash, patch: '', differing: 0, exchanges: [] },
     });
     expect(same.result?.tried).toBe(same.result?.kept);
+    expect(same.result?.untried).toEqual({ onPurpose: 0, withoutBody: 0, unread: 0, outOfTime: 0 });
     expect(same.result?.kept).toBeGreaterThanOrEqual(5);
     // Without a change, the exchanges differ that it edited according to the log, and no others.
     const outcomes = new Map<string, TrialOutcome>();
@@ -167,4 +170,31 @@ test('a request that only the edited rule book knows is explained, and faults of
     ]),
   });
   expect((await gateway.postJson('/explain', { operation: 'pulse', rules: 7 })).status).toBe(400);
+});
+
+test('exchanges that the end of V1 refused, and those beyond the limit of time, are counted and not tried', async () => {
+  const current = await compiledShippedRuleBook();
+  let now = 0;
+  const exchangeOf = (failure: string): TriedExchange =>
+    ({ seq: 1, entry: { failure }, kept: {} }) as unknown as TriedExchange;
+  const trial = (failures: readonly string[], stepMs: number): ReturnType<typeof tryRules> =>
+    tryRules(
+      {
+        text: shipped,
+        current,
+        currentText: shipped,
+        exchanges: failures.map(exchangeOf),
+        now: () => (now += stepMs),
+      } as unknown as Parameters<typeof tryRules>[0],
+      async () => {},
+    );
+  const counts = async (...given: Parameters<typeof trial>): Promise<unknown> =>
+    (await trial(...given)).result?.untried;
+  const none = { withoutBody: 0, unread: 0, outOfTime: 0 };
+  expect(await counts(['brownout', 'sunset', 'newcomer'], 0)).toEqual({ ...none, onPurpose: 3 });
+  expect(await counts(['brownout', 'sunset', 'newcomer'], 3000)).toEqual({
+    ...none,
+    onPurpose: 1,
+    outOfTime: 2,
+  });
 });

@@ -178,6 +178,10 @@ function differencesCard(
       {patch !== '' && (
         <details class="patch">
           <summary>The change as a patch</summary>
+          <p>
+            Apply it to the file of the rule book, with patch or git apply. The gateway reads the file again
+            when it changes.
+          </p>
           <pre class="file" tabIndex={0}>
             {patch}
           </pre>
@@ -202,9 +206,17 @@ function summary({ tried, differing }: NonNullable<TrialOutcome['result']>): str
   return `${differing === 0 ? 'None' : count(differing)} of the ${counted(tried, 'exchange')} that could be tried would differ.`;
 }
 
+/** Why exchanges were not tried. */
+const UNTRIED = [
+  ['onPurpose', 'refused on purpose at the end of V1'],
+  ['withoutBody', 'the body is not kept'],
+  ['unread', 'the request cannot be read'],
+  ['outOfTime', 'the time of a trial was used up'],
+] as const;
+
 /** The limits of the trial. */
 function notes(
-  { kept, isCut, tried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
+  { isCut, tried, untried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
   against: string,
 ): string {
   return [
@@ -212,14 +224,15 @@ function notes(
       ? `The text is unchanged from the rule book in force, ${against}.`
       : `Compared with the rule book in force, ${against}.`,
     ...(isCut === true ? ['Older exchanges are kept as well: a trial takes only the newest ones.'] : []),
-    ...(tried < kept
-      ? [
-          `${counted(kept - tried, 'kept exchange')} could not be tried: the body is not kept, or the time was used up.`,
-        ]
-      : []),
+    ...UNTRIED.flatMap(([name, why]) =>
+      untried[name] === 0 ? [] : [`${counted(untried[name], 'kept exchange')} not tried: ${why}.`],
+    ),
     responses === tried
-      ? 'Their responses were compared as well.'
-      : `Responses were compared for ${count(responses)} of them: for the others V2’s response is not kept.`,
+      ? 'The responses of all tried exchanges were compared as well.'
+      : responses === 0
+        ? 'No responses were compared: what V2 responded is not kept.'
+        : `The responses of ${count(responses)} of ${counted(tried, 'tried exchange')} were compared: what V2 responded to the others is not kept.`,
+    'Nothing was sent, so it is not known how V2 would respond to a changed request.',
     ...(withoutValues > 0
       ? [
           `The values of ${count(withoutValues)} are not kept: placeholders replace them, and rules that map values have no effect on those.`,
