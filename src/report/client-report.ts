@@ -5,6 +5,7 @@ import {
   type DifferingMembers,
   haveNothing,
   isMissing,
+  noVerdicts,
   type Outcomes,
   type OutcomeTally,
   type PendingRefusal,
@@ -17,12 +18,20 @@ import { count, isUnfit } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /** The classes of clients, most work first. */
-export const CLASSES = ['field-work', 'unwrap-only', 'url-only', 'unknown', 'unserved', 'gone'] as const;
+export const CLASSES = [
+  'blocked',
+  'field-work',
+  'unwrap-only',
+  'url-only',
+  'unknown',
+  'unserved',
+  'gone',
+] as const;
 
 /**
  * How a client depends on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor
  * responses were edited; `unwrap-only`: only the requests' wrapper has to go; `field-work`: rules move, rename or remove members of
- * requests or responses, or V2 or its schema refuses them; `unserved`: no service has an address that it calls, so there is nothing to
+ * requests or responses, or V2 or its schema refuses them; `blocked`: V2 or the gateway refused, or would refuse, each of its calls, and no rule says what they need; `unserved`: no service has an address that it calls, so there is nothing to
  * move; `unknown`: the log does not say, for the reasons in `unknown` and `refusals`. Only requests of the last `goneAfterDays` days count (for a silent client: the days before its last request), so a
  * client that was fixed moves on.
  */
@@ -30,6 +39,7 @@ export type ClientClass = (typeof CLASSES)[number];
 
 /** Display names of the classes; JSON and CSV contain the classes themselves. */
 export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
+  blocked: 'blocked',
   'field-work': 'field work',
   'unwrap-only': 'unwrap only',
   'url-only': 'URL only',
@@ -40,6 +50,7 @@ export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
 
 /** What each class has to do before V2 can be used, for readers of a table. */
 export const CLASS_MEANINGS: Readonly<Record<ClientClass, string>> = {
+  blocked: 'V2 refuses all that they call, or does not have it',
   'field-work': 'members of requests or responses have to change',
   'unwrap-only': "only the wrapper around the requests' parameters has to go",
   'url-only': 'only the address has to change',
@@ -164,6 +175,8 @@ interface ReportClock {
   readonly allV1: number;
   /** Hash of the rule book whose dry runs count; if absent, that of the client's latest dry run. */
   readonly ruleBook?: string | undefined;
+  /** The operation that fits a call now, by the name of the call; calls that fitted none before are counted with it. */
+  readonly operationOf?: ((call: string) => string | undefined) | undefined;
 }
 
 /** A client is expected to pause again, for up to one and a half times as long. */
@@ -189,9 +202,11 @@ export function clientReport(
     silentDays < clock.goneAfterDays ? new Date(clock.now).toISOString() : tally.v1.last,
     clock.goneAfterDays,
   );
-  const isUnserved = callsNothing(tally, from);
-  const unknown = isUnserved ? [] : unknownParts(tally, from);
-  const refusals = pendingRefusals(tally.calls, from);
+  const calls = callsNow(tally.calls, clock.operationOf);
+  const isUnserved = callsNothing({ calls, outcomes: tally.outcomes }, from);
+  const checks = tally.bodyChecks.under(clock.ruleBook);
+  const unknown = isUnserved ? [] : unknownParts({ calls, lastWork: tally.lastWork }, from);
+  const refusals = pendingRefusals(calls, from);
   return {
     client: hash,
     ...(name === undefined ? {} : { name }),
@@ -200,7 +215,7 @@ export function clientReport(
         ? 'gone'
         : isUnserved
           ? 'unserved'
-          : activeClass(tally, from, refusals, unknown),
+          : activeClass(tally, { from, refusals, unknown, isBlocked: isBlocked(calls, checks, from) }),
     unknown,
     refusals: refusalSentences(refusals),
     v1: tally.v1.count,
@@ -215,19 +230,37 @@ export function clientReport(
     ...(tally.v2.count === 0 ? {} : { lastV2: tally.v2.last }),
     silentDays,
     goneAfterDays,
-    operations: [...tally.calls].map(([operation, call]) => ({ operation, ...usage(call) })).sort(byCount),
+    operations: [...calls].map(([operation, call]) => ({ operation, ...usage(call) })).sort(byCount),
     changes: [...tally.changes]
       .map(([change, span]) => ({ change, ...usage(span), rules: [...span.rules] }))
       .sort(byCount),
     responses: responsesOf(tally.responseMembers),
     outcomes: outcomesOf(tally.outcomes),
-    bodyChecks: bodyChecksOf(tally.bodyChecks.under(clock.ruleBook)),
+    bodyChecks: bodyChecksOf(checks),
     brownouts: [...tally.brownouts].map(([brownout, span]) => ({ brownout, ...usage(span) })).sort(byCount),
     mistakes: [...tally.mistakes].map(([code, span]) => ({ code, ...usage(span) })).sort(byCount),
     ...(tally.newcomer.size === 0
       ? {}
       : { newcomer: [...tally.newcomer].map(([note, span]) => ({ note, ...usage(span) })) }),
   };
+}
+
+/** The calls of a client, where those that fitted no operation, and fit one now, count as requests for it: V2's old verdicts are past. */
+function callsNow(
+  calls: ClientTally['calls'],
+  operationOf: ReportClock['operationOf'] = () => undefined,
+): ClientTally['calls'] {
+  const now = new Map(calls);
+  for (const [name, call] of calls) {
+    const id = isUnfit(name) ? operationOf(name) : undefined;
+    if (id === undefined) continue;
+    now.delete(name);
+    const own = now.get(id) ?? { ...call, count: 0, v2: noVerdicts() };
+    const first = call.first < own.first ? call.first : own.first;
+    const last = call.last > own.last ? call.last : own.last;
+    now.set(id, { ...own, count: own.count + call.count, first, last });
+  }
+  return now;
 }
 
 /** Whole days from `time` to `now`; 0 if the text is not a time, as in another program's log. */
@@ -245,26 +278,55 @@ function silentDaysUntilGone({ days }: ClientTally, goneAfterDays: number): numb
 
 function activeClass(
   { lastWork, lastResponseWork }: ClientTally,
-  from: string,
-  refusals: readonly PendingRefusal[],
-  unknown: readonly string[],
+  {
+    from,
+    refusals,
+    unknown,
+    isBlocked: isStuck,
+  }: {
+    readonly from: string;
+    readonly refusals: readonly PendingRefusal[];
+    readonly unknown: readonly string[];
+    readonly isBlocked: boolean;
+  },
 ): ClientClass {
   const isRecent = (time: string): boolean => time !== '' && time >= from;
   if (isRecent(lastWork['field-work']) || isRecent(lastResponseWork)) return 'field-work';
   if (refusals.some(({ isOfMembers }) => isOfMembers)) return 'field-work';
+  if (isStuck) return 'blocked';
   // No change of a client gives a call an address.
   if (unknown.length > 0 || refusals.some((one) => !isUnfit(one.call) || !isMissing(one))) return 'unknown';
   return isRecent(lastWork['unwrap-only']) ? 'unwrap-only' : 'url-only';
 }
 
+/** Whether V2 accepted no call since `from`, and each was refused by it, or would be by the checks of its requests. */
+function isBlocked(
+  calls: ClientTally['calls'],
+  checks: ReadonlyMap<string, BodyCheckSums>,
+  from: string,
+): boolean {
+  const recent = [...calls].filter(([, { last }]) => last >= from);
+  return (
+    recent.length > 0 &&
+    recent.every(([name, { v2 }]) => {
+      const { valid = 0, invalid = 0, refused = 0 } = checks.get(name) ?? {};
+      const isRefused = v2.lastRefused >= from && v2.lastRefused !== '' && v2.status < 500;
+      return (
+        (v2.lastAccepted === '' || v2.lastAccepted < from) &&
+        (isRefused || (valid === 0 && invalid + refused > 0))
+      );
+    })
+  );
+}
+
 /** Whether no operation fits a call since `from`, and each service that responded had nothing there. */
-function callsNothing({ calls, outcomes }: ClientTally, from: string): boolean {
+function callsNothing({ calls, outcomes }: Pick<ClientTally, 'calls' | 'outcomes'>, from: string): boolean {
   if ([...calls].some(([call, { last }]) => last >= from && !isUnfit(call))) return false;
   return haveNothing([...outcomes.all.values()].filter(({ last }) => last >= from));
 }
 
 /** Says why the requests of the last days do not show a client's remaining work. */
-function unknownParts(tally: ClientTally, from: string): string[] {
+function unknownParts(tally: Pick<ClientTally, 'lastWork' | 'calls'>, from: string): string[] {
   const sentences: string[] = [];
   const { lastWork, calls } = tally;
   const lastRead = Object.values(lastWork).reduce((last, time) => (time > last ? time : last), '');
@@ -335,6 +397,13 @@ function outcomeOf({ by, status, code, pointers, ...span }: OutcomeTally): Outco
     ...usage(span),
     pointers: [...pointers].map(([pointer, named]) => ({ pointer, ...usage(named) })).sort(byCount),
   };
+}
+
+/** Whether V2 served the latest V1 request of a client that a service responded to. */
+export function isOnV2({ outcomes }: Pick<ClientReport, 'outcomes'>): boolean {
+  const lastBy = (service: 'v1' | 'v2'): string =>
+    outcomes.reduce((last, { by, lastSeen }) => (by === service && lastSeen > last ? lastSeen : last), '');
+  return lastBy('v2') > lastBy('v1');
 }
 
 /** Describes the responses to a client, such as `201 by V2 412×, 422 by V2 3× (/legacy_code 3×), 503 brownout by the gateway 5×`. */

@@ -15,7 +15,16 @@ import type { ReportCoverage, ReportTally } from './report-totals.ts';
 import type { BodyCheckCounts } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS, dayNumber, type DayRhythm } from './tally/time-slots.ts';
-import { capital, clientName, count as number, counted, countedClients, NO_KEY } from './text.ts';
+import {
+  capital,
+  fittingOperations,
+  type FittedBook,
+  clientName,
+  count as number,
+  counted,
+  countedClients,
+  NO_KEY,
+} from './text.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
 export interface ReportDay {
@@ -87,6 +96,8 @@ interface ReportOptions {
   readonly ruleBook?: string | undefined;
   /** Its rules, for the census; without them, the rules that edited the requests count. */
   readonly rules?: CensusRules | undefined;
+  /** The operations of the rule book, for calls that fitted none before. */
+  readonly operations?: FittedBook | undefined;
   /** Defaults to 14. */
   readonly goneAfterDays?: number | undefined;
   /** Display names by client hash. */
@@ -141,7 +152,14 @@ export async function makeReportInSteps(
 function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<undefined, Report, undefined> {
   const goneAfterDays = options.goneAfterDays ?? 14;
   const { now, observed, coverage } = options;
-  const clock = { now: Date.parse(now), goneAfterDays, allV1: tally.v1, ruleBook: options.ruleBook };
+  const operationOf = options.operations && fittingOperations(options.operations);
+  const clock = {
+    now: Date.parse(now),
+    goneAfterDays,
+    allV1: tally.v1,
+    ruleBook: options.ruleBook,
+    operationOf,
+  };
   const clients: ClientReport[] = [];
   const rhythms = new Map<string, DayRhythm>();
   const checks = new Map<string, BodyCheckCounts>();
@@ -157,7 +175,15 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   clients.sort(
     (one, other) => CLASSES.indexOf(one.class) - CLASSES.indexOf(other.class) || other.v1 - one.v1,
   );
-  const classes = { gone: 0, unserved: 0, unknown: 0, 'url-only': 0, 'unwrap-only': 0, 'field-work': 0 };
+  const classes = {
+    blocked: 0,
+    gone: 0,
+    unserved: 0,
+    unknown: 0,
+    'url-only': 0,
+    'unwrap-only': 0,
+    'field-work': 0,
+  };
   for (const client of clients) if (client.client !== NO_KEY) classes[client.class] += 1;
   yield;
   const census = tally.census.result(options.schema, options.rules, options.names);
@@ -254,6 +280,11 @@ function remaining(clients: readonly ClientReport[]): string[] {
   };
   const ofClass = (wanted: ClientClass): readonly ClientReport[] =>
     clients.filter((client) => client.class === wanted);
+  add(
+    ofClass('blocked').filter(({ client }) => client !== NO_KEY),
+    'calls only what V2 refuses or does not have',
+    'call only what V2 refuses or does not have',
+  );
   add(ofClass('field-work'), 'has fields to change', 'have fields to change');
   add(ofClass('unwrap-only'), 'only has to drop the wrapper', 'only have to drop the wrapper');
   add(ofClass('url-only'), 'only has to change the address', 'only have to change the address');

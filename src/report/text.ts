@@ -1,4 +1,6 @@
+import { Prefixes } from '../http/target.ts';
 import { NO_KEY } from '../rewrite-log/entry.ts';
+import { OperationTable, type RuleBook } from '../rules/rule-book.ts';
 import { counted } from '../rules/words.ts';
 
 export { callName, isUnfit, NO_KEY, OTHER_CALLS } from '../rewrite-log/entry.ts';
@@ -68,6 +70,28 @@ export function certificateSentence(
   return notAfter <= now
     ? `${name} ended at ${end}: connections fail until its file is renewed.`
     : `${name} ends at ${end}, in ${lengthWords(notAfter - now)}; renew its file, and the running gateway reads it again.`;
+}
+
+/** The parts of a rule book that say which operation fits a call. */
+export type FittedBook = Pick<RuleBook, 'operations' | 'from' | 'to' | 'alsoFrom'>;
+
+/** Finds the operation of a rule book that fits a call now, which had none before: by its name, and if known by its target. */
+export function fittingOperations({
+  operations,
+  from,
+  to,
+  alsoFrom,
+}: FittedBook): (call: string, target?: string) => string | undefined {
+  const table = new OperationTable(operations);
+  const prefixes = new Prefixes(from, to, alsoFrom);
+  return (call, target) => {
+    const [method, path] = call.split(' ');
+    if (method === undefined || path === undefined) return undefined;
+    const at = target ?? path;
+    const prefix = prefixes.find(at);
+    const [below = '', query] = at.slice(prefix?.version === 'v1' ? prefix.text.length : 0).split('?', 2);
+    return table.match(method, below, query)?.id;
+  };
 }
 
 /** Prints a Markdown table; its cells are Markdown already (`markdownText`, `markdownCode`). */

@@ -125,6 +125,24 @@ function nowhere(status: number, edits: Entry['edits'], more: Partial<Entry> = {
   return { ...v1('c', 1, edits, more), operation: undefined, path: '/api/v1/bill_list', status, ...would };
 }
 
+/** V1 served it, and V2 had nothing there in shadow. */
+const CHECKED = {
+  origin: 'v1',
+  comparison: { verdict: 'different', status: { v1: 200, v2: 404 }, differences: [], noise: 0, extra: 0 },
+} as const;
+
+test('calls that an operation fits since a new rule are requests for it', () => {
+  const book = testRuleBook();
+  const operation = book.operations.find(({ template }) => !template.includes('{'));
+  if (operation === undefined) throw new Error('the rule book has a path without parameters');
+  const before = { ...nowhere(404, []), method: operation.method, path: `/api/v1${operation.template}` };
+  const tally = tallyOf([before, v1('c', 1, [], { operation: operation.id, status: 200 })]);
+  const [client] = makeReport(tally, { ...options, operations: book }).clients;
+  expect(client?.operations).toMatchObject([{ operation: operation.id, count: 2 }]);
+  expect(client?.refusals).toEqual([]);
+  expect(makeReport(tally, options).clients[0]?.operations).toHaveLength(2);
+});
+
 describe('a client', () => {
   test.each([
     ['gone', [v1('c', 60, [UNWRAP, NEST]), v1('c', 40, [NEST])]],
@@ -138,7 +156,11 @@ describe('a client', () => {
     ['unserved', [v1('c', 40, []), nowhere(404, [])]],
     ['url-only', [nowhere(404, [NEST], { origin: 'v1' }), v1('c', 1, [])]],
     ['url-only', [nowhere(404, [NEST]), v1('c', 1, [])]],
-    ['unknown', [nowhere(403, [])]],
+    ['blocked', [nowhere(403, [])]],
+    ['blocked', [v1('c', 1, [], { status: 401 }), v1('c', 1, [], { operation: 'other', status: 401 })]],
+    ['blocked', [nowhere(200, [], CHECKED), nowhere(404, [])]],
+    ['blocked', [nowhere(200, [], CHECKED)]],
+    ['unknown', [nowhere(200, [], CHECKED), v1('c', 1, [])]],
     ['unknown', [nowhere(503, [])]],
     ['field-work', [nowhere(200, [NEST])]],
     ['field-work', [v1('c', 1, [NEST], { status: 404 })]],
@@ -235,6 +257,7 @@ describe('the report', () => {
     expect(report).toMatchObject({ v1: 4, v2: 1, entries: 5, canSwitchOff: false });
     // How many clients send requests without a key is not known: they are none.
     expect(report.classes).toEqual({
+      blocked: 0,
       gone: 1,
       unserved: 0,
       unknown: 0,

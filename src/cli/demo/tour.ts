@@ -411,6 +411,7 @@ function classSentence({ classes }: Report): string {
 }
 
 const CLASS_PARTS: readonly (readonly [name: ClientClass, words: string])[] = [
+  ['blocked', 'that V2 refuses in all that they call'],
   ['field-work', 'with work on fields'],
   ['unwrap-only', 'that only drop the wrapper'],
   ['url-only', 'that only need a new URL'],

@@ -117,6 +117,7 @@ export async function runReport(
     gaps: lines.gaps,
     schema,
     rules: ruleBook,
+    operations: ruleBook,
     ends: ruleBook?.rollout?.ends,
   });
   if (options.apply === true) return apply(made, options);
@@ -436,6 +437,7 @@ function endOfChanges(text: string): { readonly offset: number; readonly indent:
 }
 
 const COLOURS: Readonly<Record<ClientClass, Style>> = {
+  blocked: 'red',
   'field-work': 'yellow',
   'unwrap-only': 'cyan',
   'url-only': 'green',

@@ -242,6 +242,7 @@ export async function reportOf(parts: InspectorParts, goneAfterDays?: number): P
     ends: ruleBook.rollout?.ends,
     ruleBook: ruleBook.hash,
     rules: ruleBook,
+    operations: ruleBook,
     goneAfterDays,
   };
   return await makeReportInSteps(tally, options, pause);

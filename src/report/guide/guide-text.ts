@@ -22,6 +22,7 @@ import { type Block, ended, type Inline, letterOf } from './letter.ts';
 
 /** The work of a client by its class, for its owner. */
 export const WORK: Readonly<Record<ClientReport['class'], string>> = {
+  blocked: 'V2 refuses each of these calls, or does not have it.',
   'field-work': 'Members of requests or responses have to change before V2 can be used.',
   'unwrap-only': "Only the wrapper around the requests' parameters has to go.",
   'url-only': 'Only the address has to change.',

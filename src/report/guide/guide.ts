@@ -10,7 +10,7 @@ import { generalPointer, pointerToken } from '../../json/pointer.ts';
 import { lensOf } from '../../rules/kinds/kinds.ts';
 import { conversionRemark, ruleRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
-import { type Change, OperationTable, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
+import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue, QueryRule, RequestRule } from '../../rules/rule.ts';
 import { wouldFail } from '../../rollout/body-checks.ts';
 import type { StripProposal } from '../census.ts';
@@ -28,7 +28,7 @@ import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import { isUnread, mistakeOf } from '../tally/tally-entry.ts';
 import { sketchJson } from '../entry-request.ts';
 import type { Ending } from '../endings.ts';
-import { callName, count, isUnfit } from '../text.ts';
+import { callName, count, fittingOperations, isUnfit } from '../text.ts';
 import {
   ADDED,
   emptyEvidence,
@@ -355,15 +355,12 @@ function similarTo(path: string, method: string, { operations }: GuideBook): rea
  * operation.
  */
 function callsUnder(book: GuideBook, calls: readonly CallGuide[]): readonly CallGuide[] {
-  const table = new OperationTable(book.operations);
-  const prefixes = new Prefixes(book.from, book.to, book.alsoFrom);
+  const operationOf = fittingOperations(book);
   const placed = new Map<string, CallGuide>();
   for (const call of calls.toSorted(
     (one, other) => Number(isUnfit(one.name)) - Number(isUnfit(other.name)),
   )) {
-    const prefix = prefixes.find(call.path);
-    const [path = '', query] = call.path.slice(prefix?.text.length ?? 0).split('?', 2);
-    const fitting = isUnfit(call.name) ? table.match(call.method, path, query)?.id : undefined;
+    const fitting = isUnfit(call.name) ? operationOf(call.name, call.path) : undefined;
     const id = fitting ?? call.name;
     placed.set(id, placed.get(id)?.withEarlier(call) ?? (fitting === undefined ? call : call.under(fitting)));
   }

@@ -177,7 +177,7 @@ function checkClass(
           ? 'unwrap-only'
           : 'url-only';
   const judgement =
-    client.class === 'unknown' && reasonsOf(client).length > 0
+    (client.class === 'unknown' || client.class === 'blocked') && reasonsOf(client).length > 0
       ? 'not-known'
       : client.class === truth
         ? 'right'

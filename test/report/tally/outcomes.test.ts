@@ -44,7 +44,7 @@ describe('a client with requests that V2 refuses', () => {
     ['each, with flat bodies', 'field-work', [at], [on(21, { ...REFUSED, edits: [] })]],
     [
       'each, without a place',
-      'unknown',
+      'blocked',
       ['V2 did not accept the last create_client: 400.'],
       [on(21, { status: 400 })],
     ],
