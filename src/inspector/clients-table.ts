@@ -1,4 +1,10 @@
-import { CLASSES, CLASS_WORDS, type ClientClass, type ClientReport } from '../report/client-report.ts';
+import {
+  CLASSES,
+  CLASS_WORDS,
+  type ClientClass,
+  type ClientReport,
+  isOnV2,
+} from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import type { ClientTrend, FailedCount } from '../report/tally/client-trends.ts';
 import { DAY_MS } from '../report/tally/time-slots.ts';
@@ -22,9 +28,12 @@ export interface ClientRow {
   readonly failed: number;
   /** V1 requests of the last 14 days (UTC), and those of them that failed, oldest first. */
   readonly trend: readonly Readonly<FailedCount>[];
-  /** Number of its requests that would fail after a migration, and of all with a dry run's verdict; absent without such a verdict. */
+  /**
+   * Number of its requests that would fail after a migration, and of all with a dry run's verdict; absent without such a verdict, and for a
+   * client that V2 serves already: `failed` counts what happened.
+   */
   readonly wouldFail?: WouldFail;
-  /** Number of its requests that brownouts refused; each of them is a notice to the client. */
+  /** Number of brownouts that refused requests of it: each is a notice to the client. */
   readonly notices: number;
   /** True if its guide can be made: some of its requests are kept, or in a log file. */
   readonly hasGuide: boolean;
@@ -162,8 +171,8 @@ function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: Client
       { length: TREND_DAYS },
       (_, at) => trend?.days.get(today - TREND_DAYS + 1 + at) ?? { requests: 0, failed: 0 },
     ),
-    ...(checked.judged === 0 ? {} : { wouldFail: checked }),
-    notices: brownouts.reduce((sum, { count }) => sum + count, 0),
+    ...(checked.judged === 0 || isOnV2(report) ? {} : { wouldFail: checked }),
+    notices: brownouts.length,
     hasGuide: client !== NO_KEY && (hasLog || (keptSince !== undefined && lastSeen >= keptSince)),
   };
 }

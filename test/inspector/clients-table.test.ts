@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type ClientRow,
   type ClientsFacts,
   type ClientsQuery,
   clientDetail,
@@ -73,6 +74,28 @@ describe('the table of clients', () => {
     [{ q: 'nobody' }, []],
   ])('is sorted, searched and paged: %j', (query, first) => {
     expect(numbers(query)).toEqual(first);
+  });
+
+  test('counts brownouts as notices, and for a client on V2 what failed, not what would', () => {
+    const checked = {
+      origin: 'v1',
+      would: { verdict: 'rewritten', v2: 'invalid', at: '/a' },
+      status: 200,
+    } as const;
+    const refused = { verdict: 'refused', failure: 'brownout', status: 503, note: 'first' } as const;
+    const rowFor = (...entries: readonly Partial<Entry>[]): ClientRow | undefined => {
+      const tally = new Tally();
+      for (const [at, more] of entries.entries())
+        tally.add({ ...sampleEntry(1, NOW - DAY + at * 1000), route: 'migrate', client: hashOf(1), ...more });
+      const report = makeReport(tally, { now: new Date(NOW).toISOString() });
+      return clientsTable({ ...facts, report }, QUERY).rows[0];
+    };
+    expect(rowFor(checked)).toMatchObject({ wouldFail: { failing: 1, judged: 1 } });
+    expect(rowFor(checked, { status: 201 })).not.toHaveProperty('wouldFail');
+    expect(rowFor({ status: 201 }, checked)).toHaveProperty('wouldFail');
+    expect(rowFor(refused, refused, refused)).toMatchObject({ notices: 1 });
+    const ended = { ...refused, failure: 'sunset', status: 410, note: undefined };
+    expect(rowFor(refused, ended, ended)).toMatchObject({ notices: 1 });
   });
 
   test('has counts, trends and notices that agree with each other', () => {

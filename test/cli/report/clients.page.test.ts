@@ -157,7 +157,7 @@ test('a name that is typed stays, with the focus, while traffic reorders the row
   for (const key of ['first', 'first', 'first', 'named']) await send(gateway, key, 'CRM/1');
   const { client } = await gateway.entry(4);
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=clients`);
-  await page.getByRole('button', { name: 'Calls to V1', exact: true }).click();
+  await page.getByRole('button', { name: "To V1's address", exact: true }).click();
   const rows = page.locator('.scroll:has(.client-name) tbody tr');
   await expect.poll(() => rows.nth(1).textContent()).toContain(client);
   await page.getByRole('button', { name: `Name ${client}` }).click();

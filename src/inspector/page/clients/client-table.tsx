@@ -5,6 +5,7 @@ import {
   CLASS_MEANINGS,
   CLASS_WORDS,
   clientWouldFail,
+  isOnV2,
   isWaitedFor,
   reasonsOf,
 } from '../../../report/client-report.ts';
@@ -50,9 +51,9 @@ const COLUMNS = [
   { name: 'Client', kind: 'text', sort: 'name' },
   { name: 'Last seen', kind: 'number', sort: 'lastSeen' },
   { name: 'Class', kind: 'text', sort: 'class' },
-  { name: 'Calls to V1', kind: 'number', sort: 'requests' },
+  { name: "To V1's address", kind: 'number', sort: 'requests' },
   { name: '14 days', kind: 'text', sort: undefined },
-  { name: 'Calls to V2', kind: 'number', sort: undefined },
+  { name: "To V2's address", kind: 'number', sort: undefined },
   { name: 'Failed', kind: 'number', sort: 'failed' },
   { name: 'Would fail', kind: 'number', sort: 'wouldFail' },
   { name: 'Notices met', kind: 'number', sort: 'notices' },
@@ -292,17 +293,21 @@ function clientRows(
           {CLASS_WORDS[row.class]}
         </span>
       </td>
-      <td class="number" data-label="Calls to V1">
+      <td class="number" data-label="To V1's address">
         {count(v1)}
       </td>
       <td data-label="14 days">
-        <Trend
-          counts={trend.map(({ requests }) => requests)}
-          failed={trend.map((day) => day.failed)}
-          label={`V1 requests of the last 14 days: ${trend.map(({ requests }) => count(requests)).join(', ')}`}
-        />
+        {trend.filter(({ requests }) => requests > 0).length < 2 ? (
+          <small>{trend.some(({ requests }) => requests > 0) ? 'one day' : '–'}</small>
+        ) : (
+          <Trend
+            counts={trend.map(({ requests }) => requests)}
+            failed={trend.map((day) => day.failed)}
+            label={`V1 requests of the last 14 days: ${trend.map(({ requests }) => count(requests)).join(', ')}`}
+          />
+        )}
       </td>
-      <td class="number" data-label="Calls to V2">
+      <td class="number" data-label="To V2's address">
         {count(v2)}
       </td>
       <td class={classes('number', failed === 0 && 'none')} data-label="Failed">
@@ -337,11 +342,15 @@ function clientRows(
             <a
               href={`${href}eml`}
               aria-label={`Mail to the owner of ${who}, as a file`}
-              title="A message for a mail program"
+              title="A message for a mail program; fill in whom to ask"
             >
               Mail
             </a>
           </>
+        ) : client === NO_KEY ? (
+          <small title="Requests without a key may be of many clients: nobody would get a guide for them.">
+            none: no key
+          </small>
         ) : (
           '–'
         )}
@@ -435,9 +444,8 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
         )),
       )}
       {detail(
-        'After the migration',
+        isOnV2(row) ? 'Checked before' : 'After the migration',
         checkLines(row, toExchanges(go, `client:${client} error:schema-*,would-*`)),
-        'client-checks',
       )}
       {detail(
         'Why this class',
@@ -466,10 +474,10 @@ function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps
   );
 }
 
-function detail(name: string, lines: ComponentChildren, look?: string): VNode | false {
+function detail(name: string, lines: ComponentChildren): VNode | false {
   if (Array.isArray(lines) && lines.length === 0) return false;
   return (
-    <div class={look}>
+    <div>
       <dt>{name}</dt>
       <dd>{lines}</dd>
     </div>
