@@ -491,7 +491,9 @@ test('who still uses V1: the clients that do, what each has to change, and who w
     '3 of 3 checked requests would fail',
     '3 of 3 checked requests would fail after the migration',
   ];
-  await expect.poll(figures).toEqual([sentence, figure, figure, figure, 'would have refused 3 request']);
+  await expect
+    .poll(figures)
+    .toEqual([sentence, figure, figure, figure, figure, 'would have refused 3 request']);
 });
 
 /** A log of office, batch and other clients, of 80 days until now. */
