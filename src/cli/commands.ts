@@ -537,7 +537,7 @@ export function rollout(command: Command): void {
     "Shows and changes a running gateway's modes through its admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.",
   );
   common(defaultCommand(command, 'show'))
-    .description('show modes, canaries, roll-backs and shadow results')
+    .description('Shows modes, canaries, roll-backs and shadow results.')
     .action((options: RolloutOptions) => carryOut(options, undefined));
   for (const [mode, words] of MODES) {
     const modeCommand = targeted(common(command.command(mode))).description(words);
@@ -546,26 +546,26 @@ export function rollout(command: Command): void {
     );
   }
   forced(targeted(common(command.command('canary'))))
-    .description('migrate a share of the clients, observe the others')
+    .description('Migrates a share of the clients, and observes the others.')
     .argument('<percent>', 'share of the clients', readShare)
     .action((share: number, options: RolloutOptions) =>
       carryOut(options, { mode: 'canary', share, ...targetOf(options) }),
     );
   targeted(common(command.command('verify')))
-    .description('migrate every request, send a share of the reads to V1 as well, and compare')
+    .description('Migrates every request, sends a share of the reads to V1 as well, and compares.')
     .argument('<percent>', 'share of the reads', readShare)
     .action((share: number, options: RolloutOptions) =>
       carryOut(options, { mode: 'verify', share, ...targetOf(options) }),
     );
   targeted(common(command.command('clear')))
-    .description("return to the rule book's mode")
+    .description("Returns to the rule book's mode.")
     .action((options: RolloutOptions) => carryOut(options, targetOf(options)));
 }
 
 const MODES: readonly (readonly [mode: NonNullable<RolloutRequest['mode']>, words: string])[] = [
-  ['observe', 'send everything to V1, and log the edits that a migration would make'],
-  ['shadow', 'as observe, but send reads to both services, and compare'],
-  ['migrate', 'migrate every request'],
+  ['observe', 'Sends everything to V1, and logs the edits that a migration would make.'],
+  ['shadow', 'As observe, but sends reads to both services, and compares.'],
+  ['migrate', 'Migrates every request.'],
 ];
 
 function common(command: Command): Command {
@@ -623,15 +623,17 @@ export function clients(command: Command): void {
     'The gateway knows a client by a keyed hash of its API key. The admin token comes from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
   );
   common(defaultCommand(command, 'list'))
-    .description("list a running gateway's clients: hash, name, latest User-Agent and address")
+    .description("Lists a running gateway's clients: hash, name, latest User-Agent and address.")
     .action(ending(async () => (await import('./report/clients.ts')).listClients));
   addFormat(command.command('hash'), ['text', 'json'])
-    .description('hash the API key on stdin with GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE')
+    .description('Hashes the API key on stdin with GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE.')
     .addOption(configOption())
     .action(ending(async () => (await import('./report/clients.ts')).printHash));
   const naming = addFormat(command.command('name'), ['text', 'json']);
   addAdmin(naming, 'running gateway to ask, such as http://127.0.0.1:8081')
-    .description('name a client, in the names file or through a running gateway; omit the name to remove it')
+    .description(
+      'Names a client, in the names file or through a running gateway. Without a name it removes the one that it has.',
+    )
     .argument('<client>', 'client hash of 16 hex digits')
     .argument('[name]', 'display name')
     .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')
@@ -641,7 +643,7 @@ export function clients(command: Command): void {
 /** Defines `reference`, which runs the reference service alone until SIGTERM or SIGINT. */
 export function reference(command: Command): void {
   command.description(
-    'Runs a small implementation of the specification as V2, V1 or both. It accepts any API key.',
+    'Runs a small implementation of the property-capture API, as V2, V1 or both, to try the gateway on. It accepts any API key.',
   );
   addReferenceOptions(command);
   command.action(async (texts: Readonly<Record<string, string | undefined>>) => {

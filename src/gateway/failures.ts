@@ -18,7 +18,11 @@ const FAILURES = {
     'The gateway failed; the service may or may not have carried out the request.',
   ],
   'upstream-unreachable': [502, 'Bad Gateway', 'The gateway cannot reach the service, and sent it nothing.'],
-  'upstream-closed': [502, 'Bad Gateway', 'The service closed the connection before it responded.'],
+  'upstream-closed': [
+    502,
+    'Bad Gateway',
+    'The service closed the connection before it responded; it may or may not have carried out the request.',
+  ],
   'upstream-invalid': [502, 'Bad Gateway', "The service's response is not valid HTTP."],
   overloaded: [503, 'Service Unavailable', 'The gateway has too many requests in flight.'],
   'circuit-open': [

@@ -108,3 +108,14 @@ test('every command that reports has --json', () => {
   // These run something, write files, or print a script for a shell.
   expect(without).toEqual(['serve', 'demo tour', 'demo requests', 'reference', 'try', 'init', 'completion']);
 });
+
+test('every command and subcommand is described in sentences', async () => {
+  const program = await createProgram(() => true);
+  const all = program.commands.flatMap((command) => [command, ...command.commands]);
+  expect(all.length).toBeGreaterThan(30);
+  for (const command of all)
+    expect([command.name(), command.description()]).toEqual([
+      command.name(),
+      expect.stringMatching(/^[A-Z].+\.$/),
+    ]);
+});

@@ -62,7 +62,11 @@ export async function giveName(
     const response = await ask(admin, body, config);
     return 'fault' in response ? response : print(out);
   }
-  if (path === undefined) return { fault: 'Give --names or --admin, or set GATEWAY_CLIENT_NAMES.' };
+  if (path === undefined)
+    return {
+      fault:
+        'Say where to keep the name: --admin for a running gateway, or --names for a file (GATEWAY_CLIENT_NAMES).',
+    };
   return nameClient(path, client, name) ?? print(out);
 }
 

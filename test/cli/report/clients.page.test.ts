@@ -89,7 +89,7 @@ describe('the command clients', () => {
     ).toEqual({
       code: 2,
       out: '',
-      err: 'Give --names or --admin, or set GATEWAY_CLIENT_NAMES.\n',
+      err: 'Say where to keep the name: --admin for a running gateway, or --names for a file (GATEWAY_CLIENT_NAMES).\n',
     });
   });
 });
