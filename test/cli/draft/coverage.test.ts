@@ -1034,6 +1034,18 @@ test.each<[rules: string, v1: Json, v2: Json, gap: string | undefined]>([
     "V1's /span is in hours, and V2's /o/span in days: no rule converts the value",
   ],
   [
+    '[{ strip: other }]',
+    { span: { ...integer, description: 'In hours.' }, other: yes },
+    { span: { ...integer, description: 'In days.' } },
+    "V1's /span is in hours, and V2's /span in days: no rule converts the value",
+  ],
+  [
+    '[{ scale: span, by: 1/24 }]',
+    { span: { type: 'number', description: 'In hours.' } },
+    { span: { type: 'number', description: 'In days.' } },
+    undefined,
+  ],
+  [
     '[{ rename: wait_min, to: waitSeconds }, { scale: waitSeconds, by: 60 }]',
     { wait_min: integer },
     { waitSeconds: integer },
