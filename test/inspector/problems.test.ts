@@ -167,6 +167,18 @@ describe('a problem', () => {
     expect(tally.view(4, 0, names).problems[0]).not.toHaveProperty('client');
   });
 
+  test('of a call that no operation fits has its name and its filter, and says that clients have no key', () => {
+    const lots = { operation: undefined, method: 'GET', path: '/api/v1/lots/17?page=…', client: undefined };
+    const [problem] = new Watched()
+      .see(9, { ...lots, origin: 'v1' })
+      .see(3, { ...lots, status: 404 }).problems;
+    expect(problem).toMatchObject({ call: 'GET /lots/*', count: 3, clients: 0, isKeyless: true });
+    expect(problem?.filter).toBe('error:"v2-404 -" op:- method:GET path:/lots/');
+    const down: Partial<Entry> = { status: 502, failure: 'upstream-unreachable', verdict: 'refused' };
+    const [outage] = new Watched().see(2, down).see(1, { ...lots, ...down }).problems;
+    expect(outage).toMatchObject({ operations: 1, hasOthers: true, clients: 1, isKeyless: true });
+  });
+
   test('of an unreachable service is one for all operations, says why, and is over once the service responds', () => {
     const away: Partial<Entry> = { status: 503, failure: 'circuit-open', verdict: 'refused', sent: false };
     const watched = new Watched();
