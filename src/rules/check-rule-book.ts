@@ -618,7 +618,7 @@ function unreadResource(
   const resource = resourceOf(operation);
   if (operations.some((other) => other.method === 'GET' && resourceOf(other) === resource)) return [];
   return [
-    `operation "${id}" writes a resource that no operation reads back: reads of it are in V2's shape; declare GET ${resource}, for example`,
+    `operation "${id}" writes a resource that no operation reads back: reads of it are in V2's shape; declare a read of ${resource}, if V2 offers one`,
   ];
 }
 
