@@ -117,7 +117,7 @@ export function planFigures(plan: Plan): readonly PlanFigure[] {
     { name: 'Sunset', value: `${zone.text(plan.sunset)} ${plan.zone}, ${plan.sunsetBecause}` },
     { name: 'Time zone', value: plan.zone },
     { name: 'Clients on V1', value: all },
-    { name: 'Had a notice before', value: `${count(refused)} of ${all}` },
+    { name: 'Have had a notice', value: `${count(refused)} of ${all}` },
     { name: 'First notice by a planned brownout', value: `${count(planned)} of ${all}` },
     ...(unplanned.length === 0
       ? []
@@ -155,7 +155,9 @@ function reachSentences(plan: Plan): readonly string[] {
   const { refused, planned, unplanned, unreachable, who } = reachOf(plan);
   return [
     `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1. A planned brownout is the first notice for ${ofThem(planned, clients.length)}.`,
-    ...(refused === 0 ? [] : [`By the log, ${ofThem(refused, clients.length)} had a notice before.`]),
+    ...(refused === 0
+      ? []
+      : [`By the log, ${ofThem(refused, clients.length)} ${refused === 1 ? 'has' : 'have'} had a notice.`]),
     ...(unreachable.length === 0
       ? []
       : [`No time of the week reaches ${counted(unreachable.length, 'client')}: ${who(unreachable)}.`]),

@@ -5,12 +5,13 @@ import { SMALL_LOG } from '../../../src/inspector/operator-view.ts';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import { testRuleBook } from '../../support/rule-book.ts';
 
-test('a plan is made anew after a minute, for other choices, and under another rule book', async () => {
+test('a plan is made anew after a minute, for other choices, for other names, and under another rule book', async () => {
   let [now, book, made] = [0, 'one', 0];
+  let names = new Map<string, string>();
   const plans = endPlans(
     {
       time: () => now,
-      names: () => new Map(),
+      names: () => names,
       rules: () => ({ current: new CompiledRuleBook(testRuleBook({ hash: book })), since: 0, text: '' }),
       planEnd: async () => {
         made += 1;
@@ -32,8 +33,10 @@ test('a plan is made anew after a minute, for other choices, and under another r
   ]).toEqual([2, 3, 4]);
   book = 'two';
   expect([await count(), await count()]).toEqual([5, 5]);
+  names = new Map([['a'.repeat(16), 'acme']]);
+  expect([await count(), await count()]).toEqual([6, 6]);
   now = 60_000;
-  expect(await count()).toBe(6);
+  expect(await count()).toBe(7);
 });
 
 test('the table of the JSON interface has every route', async () => {

@@ -79,7 +79,7 @@ test('a plan is made of a log and its rotated files, as of their entries', async
     Sunset: expect.stringContaining(` ${ZONE.name}, `),
     'Time zone': ZONE.name,
     'Clients on V1': String(all),
-    'Had a notice before': `0 of ${all}`,
+    'Have had a notice': `0 of ${all}`,
     'First notice by a planned brownout': `${reached} of ${all}`,
   });
   expect(command).toBe(
