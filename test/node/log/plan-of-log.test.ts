@@ -197,7 +197,7 @@ test.each([
   [
     'brownouts of a plan first',
     `brownouts:\n- ${OLD}\n- ${MINE}\nlinks: {}\n`,
-    ['at the end of the file', 'in place of line 3', 'after line 4'],
+    ['at the end of the file', 'after line 4', 'in place of line 3'],
   ],
   [
     'brownouts of a plan last',
