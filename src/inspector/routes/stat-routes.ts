@@ -159,8 +159,10 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     });
     if (fault !== undefined) return failure(400, 'bad-query', fault);
     if (client !== undefined) {
-      const guide = await guideOf(client, parts);
-      if (guide === undefined) return failure(404, 'no-client', noGuide(parts));
+      const made = await guideOf(client, parts);
+      if (made === undefined) return failure(404, 'no-client', noGuide(parts));
+      const [agent] = view.traces.all.get(made.client)?.userAgents ?? [];
+      const guide = agent === undefined ? made : { ...made, agent };
       const wanted = c.req.query('format');
       if (wanted === 'json') return jsonResponse(guide);
       if (wanted === 'html') return c.body(guideLetter(guide), 200, GUIDE_HEADERS);

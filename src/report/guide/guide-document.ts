@@ -28,6 +28,8 @@ export interface GuideDocument {
   /** The hash; the given digits if there is no such client. */
   readonly client: string;
   readonly name?: string;
+  /** Its latest `User-Agent`, by which its owner knows a client without a name; absent if none was captured. */
+  readonly agent?: string;
   /** V1 requests that were examined. */
   readonly requests: number;
   /** Times of the first and the last of them: RFC 3339, empty without any. */

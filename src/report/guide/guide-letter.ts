@@ -40,8 +40,8 @@ export function guideMail(guide: GuideDocument): string {
   return `${[`Subject: ${subjectOf(guide)}`, plainBlocks(summary), ...rest, plainBlocks(closing)].join('\n\n')}\n`;
 }
 
-function subjectOf({ name, client }: GuideDocument): string {
-  return oneLine(`${name ?? `Client ${client}`}: move from V1 to V2 of the API`);
+function subjectOf({ name, agent, client }: GuideDocument): string {
+  return oneLine(`${name ?? agent ?? `Client ${client}`}: move from V1 to V2 of the API`);
 }
 
 /** Separates the parts of a message: Base64 has no such line. */

@@ -92,8 +92,8 @@ export function letterOf(guide: GuideDocument): Letter {
 }
 
 /** The name of a client in a sentence, and the title of its letter. */
-export function titleOf({ name, client }: Pick<GuideDocument, 'name' | 'client'>): string {
-  return `From V1 to V2: ${name ?? `client ${client}`}`;
+export function titleOf({ name, agent, client }: Pick<GuideDocument, 'name' | 'agent' | 'client'>): string {
+  return `From V1 to V2: ${name ?? agent ?? `client ${client}`}`;
 }
 
 function paragraph(...text: readonly Inline[]): Block {
@@ -118,7 +118,7 @@ function code(text: string): Inline {
 
 /** Who calls V1, how much, until when that works, and what to do. */
 function opening(guide: GuideDocument): readonly Inline[] {
-  const { name, client, requests, end, zone } = guide;
+  const { name, agent, client, requests, end, zone } = guide;
   const last = end.find(({ isEnd }) => isEnd === true);
   const [first, latest] = [guide.first, guide.latest].map((time) =>
     dayText(Date.parse(time), new Zone(zone ?? 'UTC')),
@@ -128,7 +128,7 @@ function opening(guide: GuideDocument): readonly Inline[] {
   const refused = guide.mistakes.reduce((sum, one) => (one.code === GONE ? sum : sum + one.count), 0);
   return [
     name === undefined
-      ? `Your client ${client} still uses V1 of the API: it`
+      ? `Your client ${agent === undefined ? client : `with the User-Agent ${agent}`} still uses V1 of the API: it`
       : `${name} still uses V1 of the API: your client`,
     ` sent ${counted(requests, 'request')} ${when}. `,
     ...(last === undefined ? ['V1 has no end date yet.'] : stepInlines(last)),

@@ -585,6 +585,16 @@ test('a letter says where V2 is, where the key goes, and has a line for whom to 
   }
 });
 
+test('a client without a name is called by its User-Agent, which its owner knows', async () => {
+  const guide = new Guide('3fa9');
+  guide.add(sent(await bookOf(RENAME), 'make', { name: 1 }));
+  const document = { ...guide.document(await bookOf(RENAME)), agent: 'Lots/1.0' };
+  expect(guideMarkdown(document)).toContain('# From V1 to V2: Lots/1.0');
+  expect(guideMarkdown(document)).toContain('Your client with the User-Agent Lots/1.0 still uses V1');
+  expect(guideMail(document)).toContain('Subject: Lots/1.0: move from V1');
+  expect(guideMail({ ...document, name: 'Acme' })).not.toContain('Lots/1.0');
+});
+
 test('every format has every part of the letter, and a copied mail has its summary', async () => {
   const book = await bookOf(RENAME);
   const document = documentOf(book, [sent(book, 'make', { name: 1 }), sent(book, 'get', {})]);
