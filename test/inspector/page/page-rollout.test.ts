@@ -151,15 +151,16 @@ modes:
     expect(await gateway.send('POST', '/api/v1/orders/post_productions', ORDER, `client-${n}`)).toBe(201);
   const view = (): Promise<RolloutView> => gateway.readJson('/rollout');
   // On a busy machine one comparison may use up the time of its second, so that the next is unknown: it is sent again.
-  let [different, unknown] = [0, 0];
-  while (different < 3) {
+  const reads = { different: 0, unknown: 0 };
+  while (reads.different < 3) {
     expect(await gateway.send('GET', '/api/v1/orders/post_productions', undefined, 'client-1')).toBe(200);
-    const compared = different + unknown;
+    const compared = reads.different + reads.unknown;
     await expect
       .poll(async () => {
         const [found] = (await view()).shadows;
-        [different, unknown] = [found?.different ?? 0, found?.unknown ?? 0];
-        return different + unknown;
+        reads.different = found?.different ?? 0;
+        reads.unknown = found?.unknown ?? 0;
+        return reads.different + reads.unknown;
       })
       .toBe(compared + 1);
   }
@@ -188,7 +189,7 @@ modes:
     .poll(text)
     .toMatch(
       new RegExp(
-        `Response of\\s+Same\\s+Different.*list_post_production_orders\\s+V2: verify\\s+0\\s+3\\s+${unknown}`,
+        `Response of\\s+Same\\s+Different.*list_post_production_orders\\s+V2: verify\\s+0\\s+3\\s+${reads.unknown}`,
         's',
       ),
     );
@@ -198,7 +199,7 @@ modes:
   for (const [verdict, value] of [
     ['same', 0],
     ['different', 3],
-    ['unknown', unknown],
+    ['unknown', reads.unknown],
   ] as const)
     expect(metrics).toContain(`${series(verdict)} ${value}\n`);
   expect(metrics).not.toContain('\ngateway_shadow_comparisons_total{');
