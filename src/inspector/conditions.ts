@@ -721,7 +721,7 @@ export function verdictOf(
   if (fresh !== undefined) return freshVerdict(fresh, before, now - Math.max(since, changedAt), over);
   return {
     level: 'good',
-    label: !isAll ? `${count(failed)} failed in an hour` : ended === undefined ? 'All well' : ended.label,
+    label: !isAll ? 'Failures as before' : ended === undefined ? 'All well' : ended.label,
     sentence: [`${before}${state}`, ...over].join(' ') + refusals,
     since: new Date(from).toISOString(),
   };
