@@ -1,6 +1,8 @@
 import type { State } from '../inspector/api.ts';
-import { causeFilter, type Condition, rateLimitSentence } from '../inspector/conditions.ts';
+import type { Condition } from '../inspector/condition.ts';
+import { causeFilter } from '../inspector/gateway-conditions.ts';
 import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
+import { rateLimitSentence } from '../inspector/rollout-effect.ts';
 import { count as number, counted, jsonText, terminalLines } from '../report/text.ts';
 import {
   evidenceSentence,

@@ -1,5 +1,5 @@
 import type { Status } from '../inspector/api.ts';
-import { beyondVerdict } from '../inspector/conditions.ts';
+import { beyondVerdict } from '../inspector/verdict.ts';
 import { jsonText, terminalLines } from '../report/text.ts';
 import { openAdmin } from './admin-client.ts';
 import { type CommandFault, FAILURE, isFault } from './command-fault.ts';

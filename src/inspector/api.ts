@@ -55,7 +55,8 @@ import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
 import type { ReportDay } from '../report/report.ts';
 import type { ProblemsView } from './problems.ts';
 import type { EndProposal } from './timeline.ts';
-import type { Condition, ConditionLevel, Place, Verdict as StateVerdict } from './conditions.ts';
+import type { Condition, ConditionLevel, Place } from './condition.ts';
+import type { Verdict as StateVerdict } from './verdict.ts';
 
 export type { Census } from '../report/census.ts';
 export type { CensusRow } from '../report/census.ts';

@@ -9,7 +9,7 @@ import { wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
-import type { Place } from './conditions.ts';
+import type { Place } from './condition.ts';
 import { callsAfterEnd, endSentences, hasEnded } from './end-of-v1.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 

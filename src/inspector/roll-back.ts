@@ -6,7 +6,7 @@ import { isRead } from '../http/request-head.ts';
 import { chooseMode, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import type { StandingRollBack } from './conditions.ts';
+import type { StandingRollBack } from './condition.ts';
 import { commandSentence } from './rollout-admin.ts';
 
 /** Parts of the roll-back of one operation. */

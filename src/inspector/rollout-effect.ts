@@ -11,6 +11,7 @@ import {
   percentWords,
 } from '../report/text.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
+import type { IsAsked } from '../rewrite-log/history.ts';
 import {
   alwaysFailSentence,
   type BodyCheckCount,
@@ -19,7 +20,16 @@ import {
   wouldFail,
   wouldFailWords,
 } from '../rollout/body-checks.ts';
-import { chooseMode, movesToV2, ownMode, sendsToV2, shareOf, withChosen } from '../rollout/modes-in-force.ts';
+import {
+  chooseMode,
+  isAsked,
+  movesToV2,
+  ownMode,
+  sendsToV2,
+  shareOf,
+  withChosen,
+} from '../rollout/modes-in-force.ts';
+import type { EarlierModes } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
@@ -435,6 +445,30 @@ export function modesOf({ default: other, operations, clients, rollback }: Rollo
   return { default: other, operations, clients, rollback };
 }
 
+/** Tells which services get requests for which operations in the modes in force; after the end of V1, none do. */
+export function askedIn(rollout: RolloutView, earlier: readonly EarlierModes[], now: number): IsAsked {
+  const modes = modesOf(rollout);
+  const hasV1Ended = hasEnded(rollout, now);
+  const since = new Map<string, number | undefined>();
+  return (service, call, at = Number.POSITIVE_INFINITY) => {
+    const key = `${service} ${call}`;
+    if (!since.has(key)) since.set(key, askedSince(modes, earlier, service, operationOf(call)));
+    const from = since.get(key);
+    return !hasV1Ended && from !== undefined && at >= from;
+  };
+}
+
+/** When the first such request could go to the service after the last change before which none did: milliseconds since 1970. */
+function askedSince(
+  modes: Modes,
+  earlier: readonly EarlierModes[],
+  service: 'v1' | 'v2',
+  operation: string | undefined,
+): number | undefined {
+  if (!isAsked(modes, service, operation)) return undefined;
+  return earlier.find((one) => !isAsked(one.modes, service, operation))?.at ?? 0;
+}
+
 function modesAfter({ mode, share, operation, client }: RolloutRequest, modes: Modes, hash: string): Modes {
   if (mode === undefined) {
     const { [hash]: _, ...clients } = modes.clients;
@@ -454,6 +488,16 @@ function canaryWords({ share = 0, client }: RolloutRequest, { rollback, isSticky
           'The gateway makes new client hashes at each start, so other clients will be in the share: set GATEWAY_CLIENT_SECRET.',
         ]),
   ];
+}
+
+/** Says which part of each client's rate limit one process has. */
+export function rateLimitSentence({
+  requests,
+  per,
+  processes,
+  each,
+}: NonNullable<RolloutView['rateLimit']>): string {
+  return `Each client's rate limit of ${counted(requests, 'request')} in ${per / 1000} s is divided by ${processes} processes: ${each} in each.`;
 }
 
 /** Says when a canary is rolled back. */

@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
-import {
-  causeFilter,
-  type ConditionFacts,
-  conditionsOf,
-  RECENT_MINUTES,
-} from '../../src/inspector/conditions.ts';
+import { type ConditionFacts, RECENT_MINUTES } from '../../src/inspector/condition.ts';
+import { conditionsOf } from '../../src/inspector/conditions.ts';
+import { causeFilter } from '../../src/inspector/gateway-conditions.ts';
 import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';

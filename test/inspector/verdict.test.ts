@@ -1,17 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  askedIn,
-  type ConditionFacts,
-  conditionsOf,
-  RECENT_MINUTES,
-  type Verdict,
-  verdictOf,
-} from '../../src/inspector/conditions.ts';
+import { type ConditionFacts, RECENT_MINUTES } from '../../src/inspector/condition.ts';
+import { conditionsOf } from '../../src/inspector/conditions.ts';
 import { statusText } from '../../src/cli/status.ts';
 import type { Status } from '../../src/inspector/api.ts';
 import { ProblemTally } from '../../src/inspector/problems.ts';
-import { rolloutEffect } from '../../src/inspector/rollout-effect.ts';
+import { askedIn, rolloutEffect } from '../../src/inspector/rollout-effect.ts';
+import { type Verdict, verdictOf } from '../../src/inspector/verdict.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { causeFilter } from '../../src/inspector/conditions.ts';
+import { causeFilter } from '../../src/inspector/gateway-conditions.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import type { CanaryOutcome } from '../../src/rollout/canary-window.ts';
 import { type RolloutCommand } from '../../src/rollout/rollout-state.ts';

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { percentWords } from '../../report/text.ts';
 import type { FailedShare, OriginCount } from '../../rollout/rollout-state.ts';
-import type { Condition } from '../conditions.ts';
+import type { Condition } from '../condition.ts';
 import { count, shortTime } from './format.ts';
 
 /** The evidence that an operation fails: the shares of failed requests since then and before, each with its bounds. */

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { RolloutRequest } from '../../rollout/rollout-tally.ts';
 import type { CaptureState, RefusedRuleBook, State } from '../api.ts';
-import type { Condition, ConditionLevel } from '../conditions.ts';
+import type { Condition, ConditionLevel } from '../condition.ts';
 import { send, useAttempt } from './admin-client.ts';
 import { bytes, count, counted } from './format.ts';
 import { type Go, openHere, type PageState, placeAddress, type View, VIEWS } from './page-state.ts';

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import type { BodyRewriter } from '../../../src/gateway/body-rewriter.ts';
-import { causeFilter } from '../../../src/inspector/conditions.ts';
+import { causeFilter } from '../../../src/inspector/gateway-conditions.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../../src/rewrite-log/filter.ts';
 import { shareOf } from '../../../src/rollout/modes-in-force.ts';

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact';
 import type { Overview, OverviewItem, State } from '../../api.ts';
-import { beyondVerdict, type Condition } from '../../conditions.ts';
+import type { Condition } from '../../condition.ts';
+import { beyondVerdict } from '../../verdict.ts';
 import type { Asked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
 import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';

@@ -7,7 +7,7 @@ import {
 } from '../../../rollout/rollout-state.ts';
 import { capital } from '../../../report/text.ts';
 import type { RollbackView, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
-import { causeFilter } from '../../conditions.ts';
+import { causeFilter } from '../../gateway-conditions.ts';
 import { defaultTarget, ruleWords } from '../../rollout-effect.ts';
 import { ShareBars } from '../evidence.tsx';
 import { ago } from '../format.ts';

@@ -10,9 +10,16 @@ import type {
 } from '../../../rollout/rollout-tally.ts';
 import { reasonSentence } from '../../../rollout/rollout-state.ts';
 import type { RulesView, State } from '../../api.ts';
-import { type Condition, rateLimitSentence } from '../../conditions.ts';
+import type { Condition } from '../../condition.ts';
 import { hasEnded } from '../../end-of-v1.ts';
-import { defaultTarget, type DryRuns, hasV1Mode, otherModes, stageHeading } from '../../rollout-effect.ts';
+import {
+  defaultTarget,
+  type DryRuns,
+  hasV1Mode,
+  otherModes,
+  rateLimitSentence,
+  stageHeading,
+} from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, count, counted } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';

@@ -1,0 +1,164 @@
+import { clientName, count, counted, countedClients, isUnfit, OTHER_CALLS } from '../report/text.ts';
+import { printFilter } from '../rewrite-log/filter.ts';
+import { type OperationTrouble, RECOVERED } from '../rewrite-log/operation-health.ts';
+import { ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';
+import { type Condition, type ConditionFacts, FAILING, REPORTED_MS } from './condition.ts';
+import { callTerms } from './problems.ts';
+import { backAction, contactWords, outageWords, servedWords } from './service-conditions.ts';
+
+/** Milliseconds without a failure after which an operation that failed does not count as failing now. */
+const SILENT_MS = 3_600_000;
+
+/** Milliseconds after the end of trouble from which fewer than {@link RECOVERED} responses show that it is past. */
+const PAST_MS = 600_000;
+
+/** Requests before trouble from which the past of an operation counts as known. */
+const ENOUGH_BEFORE = 20;
+
+/** Trouble of an operation; with `isBack` V1 gets the operation's requests again, and V2 has not recovered before. */
+interface TroubleNow extends OperationTrouble {
+  readonly isBack?: true;
+}
+
+/** The reported troubles of operations: `own`, and those of an `outage` in which V2 responded to none of several operations. */
+export function troublesByCause(facts: ConditionFacts): Record<'outage' | 'own', readonly TroubleNow[]> {
+  const troubles = reportedTroubles(facts);
+  const outage = troubles.filter(({ isOwn }) => !isOwn);
+  return outage.length > 1 || facts.stats.breaker !== 'closed'
+    ? { outage, own: troubles.filter(({ isOwn }) => isOwn) }
+    : { outage: [], own: troubles };
+}
+
+function reportedTroubles({ operations, isAsked = () => true, now }: ConditionFacts): readonly TroubleNow[] {
+  return operations.flatMap((trouble): readonly TroubleNow[] => {
+    const { operation, last, until, upToLast = trouble.requests, recovered = 0 } = trouble;
+    // If V2 got no requests for a time since the last failure, its later responses say nothing about this trouble.
+    const told =
+      until !== undefined || isAsked('v2', operation, last)
+        ? trouble
+        : { ...trouble, requests: upToLast, until: last };
+    if (told.until !== undefined && now - told.until >= REPORTED_MS) return [];
+    const isRecovered = until !== undefined && recovered > 0;
+    return [isRecovered || isAsked('v2', operation) ? told : { ...told, isBack: true }];
+  });
+}
+
+/** Reports once that V2 did not respond to several operations, in place of a condition for each of them. */
+export function outageCondition(operations: readonly TroubleNow[], facts: ConditionFacts): Condition {
+  const outages = operations.map((one) => one.outage ?? one);
+  // A service that counts its outage counts requests without an operation as well.
+  const outage = facts.recent.v2.outage ?? {
+    requests: operations.reduce((sum, one) => sum + one.unanswered, 0),
+    kept: 0,
+    since: Math.min(...outages.map((one) => one.since)),
+    last: Math.max(...outages.map((one) => one.last)),
+    responded: 0,
+  };
+  const isOver = outage.responded >= RECOVERED || operations.every((one) => one.until !== undefined);
+  const since = new Date(outage.since).toISOString();
+  const onV1 = operations.filter(({ operation }) => facts.isAsked?.('v2', operation) === false);
+  const isServed = onV1.length === operations.length;
+  return {
+    about: 'v2',
+    level: 'note',
+    ...(outage.responded >= RECOVERED && onV1.length === 0 ? { past: outage.requests } : {}),
+    label: 'V2 did not respond',
+    sentence: `${outageWords('v2', outage, isOver)}.${isServed ? `${servedWords('them', facts)} ${contactWords('v2', facts)}` : ''}`,
+    place: { view: 'traffic', part: 'problems' },
+    since,
+    ...(isOver ? { until: new Date(outage.last).toISOString() } : {}),
+  };
+}
+
+/** Reports trouble of an operation: `bad` if it fails more than before, but a note for refusals if its past is unknown. */
+export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Condition {
+  const { operation, kind, requests, failed, isRefusal, clients, inCanary, isBack } = trouble;
+  const { since, last, until, before, answer } = trouble;
+  const isPast = until !== undefined;
+  const isSilent = facts.now - last >= SILENT_MS;
+  const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
+  const isMost = kind === 'always' || failed * 100 >= requests * FAILING;
+  const isCall = isUnfit(operation);
+  const isMissing = isCall && (answer?.status === 404 || answer?.status === 405);
+  const [verb, past] = isRefusal && !isCall ? ['is refused', 'was refused'] : ['fails', 'failed'];
+  const subject = operation === OTHER_CALLS ? 'Calls of further addresses' : operation;
+  const words = isPast ? past : `${verb}${kind === 'always' ? '' : ' at times'}`;
+  const label = `${subject} ${words}${whomWords(trouble, facts)}`;
+  const of = `${count(failed)} of ${counted(requests, 'request')}${inCanary === true ? ' sent to V2' : ''}`;
+  const from = new Date(since).toISOString();
+  const period = isPast ? `from ${from} until ${new Date(until).toISOString()}` : `since ${from}`;
+  const lately = !isPast && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
+  const response =
+    answer === undefined || answer.status >= 500
+      ? ''
+      : `; ${answer.by === 'v2' ? 'V2' : 'the gateway'} ${isPast ? 'responded' : 'responds'} ${answer.status}`;
+  const earlier =
+    before.requests < ENOUGH_BEFORE
+      ? 'Too little is known about the time before.'
+      : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))}${clients === undefined ? '' : ' of all clients'} failed.`;
+  return {
+    about: 'operation',
+    level: isPast || isSilent || isUnknown || !isMost ? 'note' : 'bad',
+    label,
+    sentence: `${label}: ${of} ${period}${lately}${response}${silenceWords(trouble)}. ${earlier}${isBack === true ? backWords(trouble, facts) : isMissing && !isPast ? UNFIT : ''}`,
+    place: { view: 'traffic', filter: filterOf(trouble) },
+    operation,
+    evidence: trouble.evidence,
+    since: from,
+    ...(isPast ? { until: new Date(until).toISOString() } : rollBackOf(trouble, facts)),
+    ...(isRecovered(trouble, facts.now) ? { past: failed } : {}),
+  };
+}
+
+/** What to do about a call that no operation fits. */
+const UNFIT =
+  ' No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.';
+
+/** Names one or two clients that a trouble hits, or counts them. */
+function whomWords({ hit = [] }: OperationTrouble, { names, agents = {} }: ConditionFacts): string {
+  if (hit.length === 0) return '';
+  const named = hit.map((client) => clientName({ client, name: names.get(client) ?? agents[client] }));
+  const isClear = hit.length < 3 && new Set(named).size === named.length;
+  return ` for ${isClear ? named.join(' and ') : countedClients(hit)}`;
+}
+
+function silenceWords({ unanswered, failed }: OperationTrouble): string {
+  if (unanswered === 0) return '';
+  const which =
+    unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
+  return `; V2 did not respond to ${which}`;
+}
+
+function backWords({ unanswered }: OperationTrouble, facts: ConditionFacts): string {
+  return `${servedWords('it', facts)}${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}`;
+}
+
+/** Finds the exchanges of an operation, or of a call that no operation fits, for the one client that it is about. */
+function filterOf({ operation, clients = [] }: OperationTrouble): string {
+  const [client] = clients;
+  const ofClient =
+    client === undefined || clients.length > 1
+      ? []
+      : [{ negated: false, field: 'client', values: [client] } as const];
+  return printFilter([...callTerms(operation), ...ofClient]);
+}
+
+/** Whether V2 has responded to the operation without a failure since its trouble was over. */
+function isRecovered({ until, isBack, recovered = 0 }: TroubleNow, now: number): boolean {
+  if (until === undefined || isBack === true) return false;
+  return recovered >= RECOVERED || (recovered > 0 && now - until >= PAST_MS);
+}
+
+/** The action while an operation fails: to take it off V2, or if only one client with a mode of its own still goes there, that client. */
+function rollBackOf(
+  { operation, hit = [] }: OperationTrouble,
+  facts: ConditionFacts,
+): Pick<Condition, 'action'> {
+  const { modeOnV1, rollout } = facts;
+  const mode = modeOnV1?.(operation);
+  if (mode !== undefined) return backAction({ ...mode, operation }, facts);
+  const [client] = hit;
+  if (client === undefined || hit.length > 1 || rollout?.v1Origin === undefined) return {};
+  const own = ownMode(rollout.clients, client);
+  return own !== undefined && sendsToV2(own) ? backAction({ mode: 'observe', client }, facts) : {};
+}

@@ -1,0 +1,137 @@
+import { count, counted, lengthWords, listed, OTHER_CALLS } from '../report/text.ts';
+import type { HourOfV2 } from '../rewrite-log/history.ts';
+import type { TroubleEvidence } from '../rewrite-log/operation-health.ts';
+import { type Condition, type ConditionLevel, RECENT_MINUTES } from './condition.ts';
+import type { FreshFailures } from './problems.ts';
+
+/** Maximum calls that a sentence lists. */
+const MOST_CALLS = 3;
+
+const MINUTE_MS = 60_000;
+
+/** The overall state in one sentence: the same on the page, in `GET /status` and in the command `status`. */
+export interface Verdict {
+  /** The subject; absent if all is well, or nothing is known. */
+  readonly about?: Condition['about'];
+  /** `bad`: requests fail, or will soon; `note`: worth knowing; `unknown`: no traffic yet; `good`: all is well. */
+  readonly level: ConditionLevel;
+  /** A few words for the header. */
+  readonly label: string;
+  readonly sentence: string;
+  /** RFC 3339: since when it has been so; absent if unknown. */
+  readonly since?: string;
+  /** The evidence for it, and what would end it. */
+  readonly evidence?: TroubleEvidence;
+  readonly action?: Condition['action'];
+}
+
+/** Facts for the verdict in addition to the conditions. */
+interface Seen {
+  /** Requests since the start. */
+  readonly requests: number;
+  readonly lastHour: HourOfV2;
+  /** Number of replicas that counted these facts, if there are several. */
+  readonly replicas?: number | undefined;
+  /** Start of the time in which no operation failed more than before: milliseconds since 1970. */
+  readonly since: number;
+  /** The last change of the modes: milliseconds since 1970; absent without any. */
+  readonly changedAt?: number | undefined;
+  /** Failures that are new or back, and go on; absent without any. */
+  readonly fresh?: FreshFailures | undefined;
+  readonly now: number;
+}
+
+/** Summarises everything by the worst condition. */
+export function verdictOf(
+  conditions: readonly Condition[],
+  { requests, lastHour, replicas = 1, since, changedAt = 0, fresh, now }: Seen,
+): Verdict {
+  const all = conditions.filter(
+    ({ level, isRepeated }) => (level === 'bad' || level === 'note') && isRepeated !== true,
+  );
+  const ended = conditions.find(({ about }) => about === 'end');
+  const [worst, ...rest] = all.filter(({ past }) => past === undefined);
+  if (worst !== undefined) return worstVerdict(worst, rest, ended);
+  if (requests === 0)
+    return { level: 'unknown', label: 'No request yet', sentence: 'No request yet, so nothing is known.' };
+  const before = ended === undefined ? '' : `${ended.sentence} `;
+  const from = Math.max(since, changedAt, ...all.map(({ until = '' }) => Date.parse(until) || 0));
+  const age = now - from < MINUTE_MS ? 'less than a minute' : lengthWords(now - from);
+  const length = from === changedAt ? `${age}, since the modes were changed` : age;
+  const whose = replicas === 1 ? '' : ` at ${counted(replicas, 'replica')}`;
+  const refusals =
+    lastHour.refused === 0
+      ? ''
+      : ` In the last hour V2 refused ${count(lastHour.refused)} of ${counted(lastHour.requests, 'request')}.`;
+  const { failed } = lastHour;
+  // A few failures are not trouble of an operation, but "all well" would be wrong, unless a fault that is past explains them.
+  const isAll = failed <= all.reduce((sum, { past = 0 }) => sum + past, 0);
+  const state = isAll
+    ? `All well for ${length}${whose}.`
+    : `For ${length}${from === changedAt ? ',' : ''} no operation has failed more than before${whose}. In the last hour ${counted(failed, 'request')} failed.`;
+  const over = all.map(({ sentence }) => sentence);
+  if (fresh !== undefined) return freshVerdict(fresh, before, now - Math.max(since, changedAt), over);
+  return {
+    level: 'good',
+    label: !isAll ? 'Failures as before' : ended === undefined ? 'All well' : ended.label,
+    sentence: [`${before}${state}`, ...over].join(' ') + refusals,
+    since: new Date(from).toISOString(),
+  };
+}
+
+/** Reports the worst condition in full, and names the others of its level. */
+function worstVerdict(worst: Condition, rest: readonly Condition[], ended: Condition | undefined): Verdict {
+  const { about, level, sentence, since, evidence, action } = worst;
+  const others = rest.filter((one) => one.level === level).map(({ label }) => label);
+  // An unreachable store makes no request fail, so it must not hide conditions that do.
+  const hidden = about === 'replicas' ? rest.find(isOfRequests) : undefined;
+  const also = others.length === 0 ? [] : [`Also: ${others.join('; ')}.`];
+  return {
+    about,
+    level,
+    label: [worst.label, ...(others.length > 1 ? [`${others.length} more`] : others)].join('; '),
+    sentence: [sentence, ...also, ...[hidden, ended].flatMap((one) => one?.sentence ?? [])].join(' '),
+    ...(since === undefined ? {} : { since }),
+    ...(evidence === undefined ? {} : { evidence }),
+    ...(action === undefined ? {} : { action }),
+  };
+}
+
+/** Reports failures that are too few, or too rare, to be trouble of an operation; `known` is the time to which they can be compared. */
+function freshVerdict(
+  { requests, calls, since }: FreshFailures,
+  before: string,
+  known: number,
+  over: readonly string[],
+): Verdict {
+  const at = new Date(since).toISOString();
+  const compared =
+    known < RECENT_MINUTES * MINUTE_MS
+      ? 'Too little is known about the time before.'
+      : 'No operation fails clearly more often than before.';
+  const which = listed(
+    calls.map((call) => (call === '' ? OTHER_CALLS : call)),
+    MOST_CALLS,
+  );
+  return {
+    level: 'note',
+    label: counted(requests, 'new failure'),
+    sentence: [
+      `${before}${counted(requests, 'new failure')} since ${at}, in ${which}. ${compared}`,
+      ...over,
+    ].join(' '),
+    since: at,
+  };
+}
+
+/** The conditions that the verdict's sentence does not contain. */
+export function beyondVerdict(
+  { sentence: verdict }: Pick<Verdict, 'sentence'>,
+  conditions: readonly Condition[],
+): readonly Condition[] {
+  return conditions.filter(({ isRepeated, sentence }) => isRepeated !== true && !verdict.includes(sentence));
+}
+
+function isOfRequests({ about, until }: Condition): boolean {
+  return (about === 'v1' || about === 'v2' || about === 'operation') && until === undefined;
+}
