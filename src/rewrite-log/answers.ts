@@ -13,7 +13,7 @@ import {
   ENOUGH,
 } from '../rollout/rollout-control.ts';
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
-import { type Entry, isOfV1, statusFrom } from './entry.ts';
+import { clientOf, type Entry, isOfV1, statusFrom } from './entry.ts';
 
 /**
  * What an exchange was to its client. `failed`: the gateway or a service failed it, or V2 or the gateway refused what V1 did not refuse
@@ -93,7 +93,7 @@ export class AnswerJudge {
   private learn(entry: AnsweredEntry): void {
     this.knowsV1 = true;
     const outcome = canaryOutcome(entry.status, undefined) ?? 'success';
-    this.byClient.addV1(subjectOf(entry, entry.client), outcome, false);
+    this.byClient.addV1(subjectOf(entry, clientOf(entry)), outcome, false);
     this.byOperation.addV1(subjectOf(entry, ALL_CLIENTS), outcome, false);
   }
 
@@ -101,7 +101,7 @@ export class AnswerJudge {
   private isNew(entry: AnsweredEntry): boolean {
     const outcome = canaryOutcome(entry.status, entry.failure) ?? 'success';
     if (!this.knowsV1) return outcome !== 'success' && this.isNewToUnknown(outcome);
-    const [own, all] = [subjectOf(entry, entry.client), subjectOf(entry, ALL_CLIENTS)];
+    const [own, all] = [subjectOf(entry, clientOf(entry)), subjectOf(entry, ALL_CLIENTS)];
     this.byClient.addV2(own, outcome);
     if (outcome === 'success') {
       this.byOperation.addV2(all, outcome);
@@ -149,9 +149,9 @@ function isMoreForClient({ v1, v2 }: Record<'v1' | 'v2', Sample>, before: Sample
 
 function subjectOf(
   { operation }: AnsweredEntry,
-  client: string | undefined,
+  client: string,
 ): {
-  readonly client: string | undefined;
+  readonly client: string;
   readonly operation: string | undefined;
   readonly pointer: undefined;
 } {

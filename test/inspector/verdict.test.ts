@@ -581,6 +581,15 @@ describe('the verdict', () => {
       'bad: order_floor_plan is refused for requests without a key: 6 of 6 requests since 2026-11-29T08:01:04.000Z; V2 responds 401. Before that, 0 of 63 of all clients failed.',
     ],
     [
+      'V2 refuses requests without a key as V1 did, and there are more of them',
+      (all) => {
+        all.see(190, ON_V1).see(10, { ...ON_V1, status: 401, client: undefined });
+        for (let round = 0; round < 20; round += 1) all.see(1).see(1, { status: 401, client: undefined });
+        return all.verdict(MIGRATED);
+      },
+      'good: All well for 4 minutes. In the last hour V2 refused 20 of 40 requests.',
+    ],
+    [
       'V2 refuses requests without a key, and was gone for all',
       (all) => rounds(keylessOutage(keyless(all))).verdict(MIGRATED),
       'bad: order_floor_plan is refused for requests without a key: 14 of 14 requests since 2026-11-29T08:01:04.000Z; V2 responds 401. Before that, 0 of 63 of all clients failed.',

@@ -102,6 +102,26 @@ describe('what an exchange was to its client', () => {
       times(5, onV1(422, OTHER)),
       'refused',
     ],
+    [
+      'a 401 of a request without a key, as V1 gave it to these alone',
+      { status: 401, client: undefined },
+      [
+        ...times(95, onV1(200)),
+        ...times(10, { ...onV1(401), client: undefined }),
+        ...times(10, { status: 401, client: undefined }),
+      ],
+      'refused',
+    ],
+    [
+      'a 404 of a request without a key, which V1 gave to others alone',
+      { status: 404, client: undefined },
+      [
+        ...times(20, { ...onV1(200), client: undefined }),
+        ...times(20, onV1(404)),
+        ...times(10, { status: 404, client: undefined }),
+      ],
+      'failed',
+    ],
     ['a redirection that V1 never gave', { status: 302 }, times(5, onV1(200)), 'failed'],
     ["a 422 to V2's own client", { status: 422, route: 'pass', verdict: 'passed' }, [], 'refused'],
     ["a 500 to V2's own client", { status: 500, route: 'pass', verdict: 'passed' }, [], 'failed'],
