@@ -3,7 +3,7 @@ import type { Condition } from '../inspector/condition.ts';
 import { causeFilter } from '../inspector/gateway-conditions.ts';
 import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
 import { rateLimitSentence } from '../inspector/rollout-effect.ts';
-import { count as number, counted, jsonText, terminalLines } from '../report/text.ts';
+import { count as number, counted, countedClients, jsonText, NO_KEY, terminalLines } from '../report/text.ts';
 import {
   evidenceSentence,
   latencySentence,
@@ -165,14 +165,14 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
         : 'dry runs    none now: V1 no longer serves the requests that were checked',
     ];
   const judged = counts.filter((pair) => wouldFail([pair]).judged > 0);
-  const clients = new Set(judged.map(({ client }) => client)).size;
+  const clients = countedClients(judged.map(({ client = NO_KEY }) => client));
   const failing = counts.filter(({ invalid, refused }) => invalid + refused > 0);
   const unlisted = Math.max(0, failing.length - MAX_PAIRS);
   return [
     ...warned,
     judged.length === 0
       ? `dry runs    ${counted(sum(counts, 'bodies'), 'request')}: no body was checked`
-      : `dry runs    ${counted(clients, 'client')}: ${wouldFailWords(wouldFail(judged))}`,
+      : `dry runs    ${clients}: ${wouldFailWords(wouldFail(judged))}`,
     ...failing.slice(0, MAX_PAIRS).flatMap((pair) => {
       const { operation = '(other)', client = '(no key)', name = client } = pair;
       return [

@@ -2,6 +2,7 @@ import type { HashBody } from '../migrate/judge-digests.ts';
 import type { DecodeBody } from '../migrate/decode-web-body.ts';
 import type { StripProposal } from '../report/census.ts';
 import type { PlanOptions } from '../report/plan/plan.ts';
+import type { FittedBook } from '../report/text.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { KeptExchange } from '../rewrite-log/capture.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -73,6 +74,8 @@ export interface PlanWork extends Omit<PlanOptions, 'gaps' | 'avoid' | 'leadDays
   /** Path and text of the rule book in force. */
   readonly ruleFile: string;
   readonly ruleText: string;
+  /** The operations of the rule book, for calls that fitted none before. */
+  readonly operations?: FittedBook;
   /** The command that starts this program, as a person writes it. */
   readonly program: string;
   /** Days from the deprecation to the sunset; those of the rule book, or else 90, if absent. */

@@ -72,6 +72,10 @@ test('requests that would not fail are one line, however many clients and operat
   expect(lines(pairs)).toEqual([
     'dry runs    3 clients: none of 18 checked requests would fail after the migration',
   ]);
+  const { client: _client, ...keyless } = pairs[0] ?? expect.fail();
+  expect(lines([keyless, ...pairs])).toEqual([
+    'dry runs    3 clients and requests without a key: none of 21 checked requests would fail after the migration',
+  ]);
   const failing = { ...well, client: 'd', invalid: 1, pointers: [{ at: '/zip', count: 1 }] };
   expect(lines([failing, ...pairs])).toEqual([
     'dry runs    4 clients: 1 of 22 checked requests would fail after the migration',

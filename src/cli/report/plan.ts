@@ -94,7 +94,7 @@ export async function runPlan(
   if (isFault(opened)) return opened;
   const now = options.at ?? new Date().toISOString();
   const zone = zoneOf(options.zone ?? opened.book.zone);
-  const counts = new PlanTally(zone, opened.book.rollout?.ends);
+  const counts = new PlanTally(zone, opened.book.rollout?.ends, opened.book);
   const read = await readLogs(given, counts, now, opened.given);
   if ('fault' in read) return read;
   const { names, book } = into === undefined ? bookOfLogs(opened, read) : opened;
@@ -291,7 +291,7 @@ export async function warningsOfLogs(
 ): Promise<readonly string[] | CommandFault> {
   const { now, isShipped = false } = when;
   const zone = zoneOf(when.zone ?? book.zone);
-  const counts = new PlanTally(zone, book.rollout?.ends);
+  const counts = new PlanTally(zone, book.rollout?.ends, book);
   const read = await readLogs(given, counts, new Date(now).toISOString(), { book, isShipped });
   if ('fault' in read) return read;
   if (read.foreign !== undefined) return { fault: read.foreign };

@@ -284,6 +284,7 @@ export function endPlans(
         goneAfterDays: GONE_AFTER_DAYS,
         names: known,
         rollout,
+        operations: current.ruleBook,
         whose:
           name && `It is the log of the replica ${name} alone: capture-gateway plan reads all logs together.`,
       });

@@ -52,11 +52,22 @@ interface PlanLimits {
 
 /** Makes the plan for the end of V1 from a log file and the rotated ones beside it; it mentions limits that cut it. */
 export async function planOfLog(
-  { logFile, ruleFile, ruleText, program, zone: name, whose, avoid = [], lead, ...options }: PlanWork,
+  {
+    logFile,
+    ruleFile,
+    ruleText,
+    program,
+    zone: name,
+    whose,
+    avoid = [],
+    lead,
+    operations,
+    ...options
+  }: PlanWork,
   limits: PlanLimits = LIMITS,
 ): Promise<OperatorResult> {
   const zone = new Zone(name);
-  const counts = new PlanTally(zone, options.rollout?.ends);
+  const counts = new PlanTally(zone, options.rollout?.ends, operations);
   const now = new Date(options.now).toISOString();
   const lines = new LineTally(counts, () => now);
   const { bytesRead, isWhole } = await readNewest(logFile, limits.bytes, lines);

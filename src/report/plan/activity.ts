@@ -1,7 +1,8 @@
 import type { Ends } from '../../rules/rollout.ts';
-import { EditSummaries, ResponseChanges } from '../tally/outcomes.ts';
+import { addressOf, EditSummaries, ResponseChanges } from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
+import { callName, type FittedBook, fittingOperations, isUnfit } from '../text.ts';
 import { isDecided } from './rehearse.ts';
 import { CELLS_A_DAY, cellAt, type Zone } from './zone.ts';
 
@@ -43,6 +44,9 @@ export interface ClientActivity {
   requests: number;
   /** Time of its last request in milliseconds since 1970. */
   last: number;
+  /** Times of its last request to an address that an operation fits or a service has, and of the last one to an address without either. */
+  lastServed: number;
+  lastMissed: number;
   refusals: Refusals | undefined;
   /** Uses of the operations and changes that end before V1 does, by `operation <id>` and `change <id>`. */
   uses: Map<string, Span> | undefined;
@@ -65,14 +69,16 @@ export class PlanTally {
   keyless = 0;
   omitted = 0;
   private readonly ends: Ends | undefined;
+  private readonly operationOf: ReturnType<typeof fittingOperations>;
   private readonly chunks: Uint32Array[] = [];
   private readonly summaries = new EditSummaries();
   private readonly responses = new ResponseChanges();
 
-  /** `ends` are the operations and changes whose use is counted as well. */
-  constructor(zone: Zone, ends?: Ends) {
+  /** `ends` are the operations and changes whose use is counted as well; `book` has the operations that fit calls now. */
+  constructor(zone: Zone, ends?: Ends, book?: FittedBook) {
     this.zone = zone;
     this.ends = ends;
+    this.operationOf = book === undefined ? () => undefined : fittingOperations(book);
   }
 
   add(entry: TallyEntry): void {
@@ -92,6 +98,7 @@ export class PlanTally {
     }
     client.requests += 1;
     if (time > client.last) client.last = time;
+    this.noteAddress(client, entry, time);
     this.mark(client, cellAt(time, this.zone));
     noteRefusal(client, entry, time);
     if (this.ends !== undefined) this.noteUses(client, entry, this.ends);
@@ -124,6 +131,8 @@ export class PlanTally {
       client: hash,
       requests: 0,
       last: Number.NEGATIVE_INFINITY,
+      lastServed: Number.NEGATIVE_INFINITY,
+      lastMissed: Number.NEGATIVE_INFINITY,
       refusals: undefined,
       uses: undefined,
       row,
@@ -131,6 +140,13 @@ export class PlanTally {
     };
     this.clients.set(hash, client);
     return client;
+  }
+
+  private noteAddress(client: ClientActivity, entry: TallyEntry, time: number): void {
+    const call = callName(entry.operation, entry.method, entry.path);
+    const address = isUnfit(call) && this.operationOf(call) === undefined ? addressOf(entry) : 'served';
+    if (address === 'served') client.lastServed = Math.max(client.lastServed, time);
+    else if (address === 'missing') client.lastMissed = Math.max(client.lastMissed, time);
   }
 
   private mark(client: ClientActivity, cell: number): void {

@@ -202,17 +202,22 @@ interface ClientGroups {
   /** Clients that have been silent for a long time, and those that the sunset of the rule book spares. */
   readonly silent: readonly ClientActivity[];
   readonly spared: readonly ClientActivity[];
+  /** Clients that call only addresses that no service has, as the report judges them: they lose nothing. */
+  readonly unserved: readonly ClientActivity[];
 }
 
 function groupsOf({ clients: all, until }: PlanTally, { goneAfterDays, rollout }: PlanOptions): ClientGroups {
   const clients: ClientActivity[] = [];
   const silent: ClientActivity[] = [];
   const spared: ClientActivity[] = [];
+  const unserved: ClientActivity[] = [];
   const { gone = {} } = rollout ?? {};
+  const from = until - goneAfterDays * DAY_MS;
   for (const client of all.values())
-    if (client.last < until - goneAfterDays * DAY_MS) silent.push(client);
+    if (client.last < from) silent.push(client);
+    else if (client.lastMissed >= from && client.lastServed < from) unserved.push(client);
     else (isFor(gone, client.client) ? clients : spared).push(client);
-  return { clients, silent, spared };
+  return { clients, silent, spared, unserved };
 }
 
 /** Days in which the announcement must have its day; without a working day among them, it is the first. */
@@ -269,7 +274,7 @@ export function noPlanSentence(
 ): string {
   const { signals: { sunset } = {}, gone } = rollout ?? {};
   if (sunset === undefined || sunset > now)
-    return `There is nothing to plan: in the last ${counted(goneAfterDays, 'day')} of the log no client for which V1 ends sent a request with an API key.`;
+    return `There is nothing to plan: in the last ${counted(goneAfterDays, 'day')} of the log no client for which V1 ends sent a request with an API key to an address that a service has.`;
   const time = `${zone.text(sunset)} (${zone.name})`;
   return gone === undefined
     ? `There is nothing to plan: the sunset that the rule book announces, ${time}, is over, and V1 is still served (after: serve). Write after: gone to end V1, or another time.`
@@ -533,7 +538,7 @@ function caveatOf({ since, until }: PlanTally): Pick<Plan, 'caveat'> {
 function unknownParts(
   { keyless, omitted, until, zone }: PlanTally,
   brownouts: readonly PlannedBrownout[],
-  { silent, spared }: ClientGroups,
+  { silent, spared, unserved }: ClientGroups,
   { now, gaps, goneAfterDays, names }: PlanOptions,
 ): readonly string[] {
   const moved = brownouts.find(({ from }) => zone.local(from) - from !== zone.local(until) - until);
@@ -545,6 +550,11 @@ function unknownParts(
       ? []
       : [
           `${counted(silent.length, 'client')} sent nothing in the last ${counted(goneAfterDays, 'day')} of the log and ${silent.length === 1 ? 'is' : 'are'} left out: ${namesIn(silent, names)}.`,
+        ]),
+    ...(unserved.length === 0
+      ? []
+      : [
+          `${counted(unserved.length, 'client')} ${unserved.length === 1 ? 'calls' : 'call'} only addresses that no service has and ${unserved.length === 1 ? 'is' : 'are'} left out: ${namesIn(unserved, names)}.`,
         ]),
     ...(spared.length === 0
       ? []

@@ -45,11 +45,8 @@ export class Outcomes {
   private last: OutcomeTally | undefined = undefined;
 
   add(entry: TallyEntry): void {
-    const { time, status, failure, origin, errorPointers } = entry;
-    const isUnsent = status === 0 && sentTo(entry) === undefined;
-    const isOfService = !isUnsent && (failure === undefined || failure === 'upstream-broken');
-    const by = isOfService ? (origin ?? 'v2') : 'gateway';
-    const outcome = this.of(by, status, failure, time);
+    const { time, status, failure, errorPointers } = entry;
+    const outcome = this.of(responderOf(entry), status, failure, time);
     if (outcome === undefined || errorPointers === undefined) return;
     for (const pointer of errorPointers) countUse(outcome.pointers, pointer, time, MAX_POINTERS);
   }
@@ -107,6 +104,14 @@ export function isMissing({ status }: Pick<TallyEntry, 'status'>): boolean {
   return status === 404 || status === 405;
 }
 
+/** Who responded to a request; if the client disconnected first, the service to which it was sent. */
+function responderOf(entry: TallyEntry): OutcomeTally['by'] {
+  const { status, failure, origin } = entry;
+  const isUnsent = status === 0 && sentTo(entry) === undefined;
+  const isOfService = !isUnsent && (failure === undefined || failure === 'upstream-broken');
+  return isOfService ? (origin ?? 'v2') : 'gateway';
+}
+
 type Responder = Pick<OutcomeTally, 'by' | 'status'> & { readonly code?: string | undefined };
 
 /** The responses that services gave themselves, without their own failures. */
@@ -120,6 +125,13 @@ export function ofServices<One extends Responder>(outcomes: readonly One[]): rea
 export function haveNothing(outcomes: readonly Responder[]): boolean {
   const given = ofServices(outcomes);
   return given.length > 0 && given.every(isMissing);
+}
+
+/** What a request shows of its address: a service has it or has nothing there; undefined if no service responded. */
+export function addressOf(entry: TallyEntry): 'served' | 'missing' | undefined {
+  const { status, failure: code } = entry;
+  const [given] = ofServices([{ by: responderOf(entry), status, code }]);
+  return given === undefined ? undefined : isMissing(given) ? 'missing' : 'served';
 }
 
 /** Dry runs under one rule book, by operation, and the time of the last one. */

@@ -373,7 +373,7 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   await row(/2 of 4/);
   // A word narrows the table, a heading sorts it, and a row opens to what its client does.
   await page.getByLabel('Search').fill('heartbeat');
-  await page.getByText('1 of 3 clients').waitFor();
+  await page.getByText('1 of 3 rows').waitFor();
   await row(/URL only/);
   await page.getByLabel('Search').fill('');
   await page.getByRole('button', { name: 'Would fail' }).click();

@@ -158,5 +158,5 @@ test('three hundred clients are drawn at once, sorted and searched', async () =>
   await expect.poll(shown).toEqual(hashes);
   await page.getByLabel('Search').fill(hashes[150] ?? '');
   await expect.poll(() => rows.count()).toBe(1);
-  await page.getByText('1 of 300 clients').waitFor();
+  await page.getByText('1 of 300 rows').waitFor();
 });

@@ -13,6 +13,7 @@ import { planParts } from '../../../src/report/plan/plan-text.ts';
 import { Zone } from '../../../src/report/plan/zone.ts';
 import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
 import type { Brownout, Rollout } from '../../../src/rules/rollout.ts';
+import { testRuleBook } from '../../support/rule-book.ts';
 import { fuzzRuns, fuzzTime } from '../../support/fuzz.ts';
 import { entryAt, simulatedFleet } from './fleet.ts';
 
@@ -264,6 +265,32 @@ test('the text of a plan names each client and count, and the clients that no br
     sentences: ['The first 2 of 3 are listed; capture-gateway plan lists all.'],
     table: { rows: [{ length: 4 }, { length: 4 }] },
   });
+});
+
+test('a client that calls only addresses that no service has is left out, as the report has it', () => {
+  const lost: Partial<TallyEntry> = {
+    operation: undefined,
+    method: 'GET',
+    path: '/api/v1/bill_list',
+    status: 404,
+  };
+  const entries = [...LOG, ...at(A, TUESDAYS, lost)];
+  const plan = planned(entries, { names: new Map([[A, 'Acme']]) });
+  expect(plan.clients.map(({ client }) => client)).toEqual([Z]);
+  expect(plan.unknown).toEqual(['1 client calls only addresses that no service has and is left out: Acme.']);
+  const isPlanned = (more: readonly TallyEntry[], book?: ReturnType<typeof testRuleBook>): boolean => {
+    const tally = new PlanTally(UTC, undefined, book);
+    for (const entry of [...entries, ...more]) tally.add(entry);
+    return makePlan(tally, optionsAt(NOW))?.clients.some(({ client }) => client === A) === true;
+  };
+  // V1 has it, another call is served, the gateway refused it, or an operation fits it by now.
+  expect(isPlanned(at(A, TUESDAYS, { ...lost, status: 200, origin: 'v1' }))).toBe(true);
+  expect(isPlanned(at(A, TUESDAYS.slice(3)))).toBe(true);
+  expect(isPlanned(at(A, ['2026-11-01 10:00'], { ...lost, status: 200 }))).toBe(false);
+  const book = testRuleBook();
+  const { method, template } = book.operations.find((one) => !one.template.includes('{')) ?? expect.fail();
+  expect(isPlanned(at(A, TUESDAYS, { ...lost, method, path: `/api/v1${template}` }), book)).toBe(true);
+  expect(makePlan(tallied(UTC, at(A, TUESDAYS, lost)), optionsAt(NOW))).toBeUndefined();
 });
 
 test('each round has the slot that reaches most clients without a notice, and a client that had one still counts as reached', () => {

@@ -128,7 +128,7 @@ export function ClientTable(props: ClientTableProps): VNode {
           <div class="table-tools">
             <SearchField onSettled={setSettled} />
             <span role="status">
-              {settled === '' ? '' : `${count(table.matching)} of ${counted(table.all, 'client')}`}
+              {settled === '' ? '' : `${count(table.matching)} of ${counted(table.all, 'row')}`}
             </span>
           </div>
           {clients.some(({ bodyChecks }) => bodyChecks.length > 0) && <p class="lead">{CHECKED_WORDS}</p>}
@@ -152,7 +152,7 @@ export function ClientTable(props: ClientTableProps): VNode {
           {table.rows.length < table.matching && (
             <p class="actions">
               <Button onClick={() => setLimit(limit + ROWS)}>
-                {`Show more of ${counted(table.matching, 'client')}`}
+                {`Show more of ${counted(table.matching, 'row')}`}
               </Button>
             </p>
           )}

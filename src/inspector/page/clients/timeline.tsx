@@ -197,7 +197,7 @@ function rowOf(mark: TimelineMark, now: number, ending: Ending): TimelineRow {
     words: [
       ...(from === undefined ? [] : [endTime(from, ending, now)]),
       ...(kind === 'brownout' ? [brownoutWords(mark)] : []),
-      ...metWords(marks),
+      ...metWords(clients),
     ].join(', '),
     marks,
   };
@@ -208,8 +208,9 @@ function brownoutWords({ share, state, reaches }: TimelineMark): string {
   return `${share ?? 100} %, ${state === 'past' ? 'over' : state === 'now' ? 'on' : 'to come'}`;
 }
 
-function metWords(marks: TimelineRow['marks']): readonly string[] {
-  const [only] = marks;
+function metWords(clients: TimelineMark['clients']): readonly string[] {
+  const [only] = clients;
   if (only === undefined) return [];
-  return [`met by ${marks.length === 1 ? only.name : counted(marks.length, 'client')}`];
+  const who = clients.length === 1 ? clientName(only) : countedClients(clients.map(({ client }) => client));
+  return [`met by ${who}`];
 }
