@@ -23,7 +23,11 @@ const FAILURES = {
     'Bad Gateway',
     'The service closed the connection before it responded; it may or may not have carried out the request.',
   ],
-  'upstream-invalid': [502, 'Bad Gateway', "The service's response is not valid HTTP."],
+  'upstream-invalid': [
+    502,
+    'Bad Gateway',
+    'The service sent invalid HTTP; it may or may not have carried out the request.',
+  ],
   overloaded: [503, 'Service Unavailable', 'The gateway has too many requests in flight.'],
   'circuit-open': [
     503,
@@ -31,7 +35,11 @@ const FAILURES = {
     'The service keeps failing, so the gateway has paused requests to it.',
   ],
   'no-v1-origin': [503, 'Service Unavailable', 'The request is for V1, but no V1 service is configured.'],
-  'upstream-timeout': [504, 'Gateway Timeout', 'The service did not respond in time.'],
+  'upstream-timeout': [
+    504,
+    'Gateway Timeout',
+    'The service did not respond in time; it may or may not have carried out the request.',
+  ],
 } as const satisfies Record<string, FailureRow>;
 
 /** Creates the failure for a code; `detail` replaces the default sentence with one about this case. */

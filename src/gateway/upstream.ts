@@ -105,7 +105,12 @@ export function failureForFault(fault: UpstreamFault): Failure {
       // For a retry: its first attempt reached the origin, which closed the connection.
       return gatewayFailure(fault.mayHaveArrived ? 'upstream-closed' : 'upstream-unreachable');
     case 'timeout':
-      return gatewayFailure('upstream-timeout');
+      return gatewayFailure(
+        'upstream-timeout',
+        fault.mayHaveArrived
+          ? undefined
+          : 'The gateway did not reach the service in time, and sent it nothing.',
+      );
     case 'closed':
       return gatewayFailure('upstream-closed');
     case 'invalid':

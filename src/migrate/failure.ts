@@ -207,7 +207,7 @@ const FAILURES = {
   'malformed-form': [
     400,
     'Bad Request',
-    'The Content-Type cannot be read in one way: it names no boundary, or two, or has parameters that are not separated by semicolons.',
+    'The Content-Type has no boundary, or two, or parameters without semicolons between them.',
   ],
   'digest-mismatch': [400, 'Bad Request', 'The body does not match its digest.'],
   'undecodable-body': [400, 'Bad Request', 'The body does not match its Content-Encoding.'],
@@ -234,7 +234,11 @@ const FAILURES = {
   ],
   'not-implemented': [501, 'Not Implemented', 'The gateway does not support this request.'],
   'upgrade-refused': [501, 'Not Implemented', 'The service supports neither upgrades nor tunnels.'],
-  'transform-failed': [502, 'Bad Gateway', 'The gateway could not convert the message between V1 and V2.'],
+  'transform-failed': [
+    502,
+    'Bad Gateway',
+    'The gateway could not convert the request, and sent the service nothing.',
+  ],
   'lookup-failed': [
     502,
     'Bad Gateway',

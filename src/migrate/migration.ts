@@ -546,7 +546,11 @@ export class ResponseMigration implements Drivable<WithoutEdits<ResponseRewrite>
   }
 
   transformed(made: TransformOutcome): Work | RefusedMigration {
-    if ('why' in made) return refused(failure('transform-failed'), made);
+    if ('why' in made)
+      return refused(
+        failure('transform-failed', 'The gateway could not convert the response of the service.'),
+        made,
+      );
     this.made = made;
     return { rules: made.body ?? this.own };
   }

@@ -39,7 +39,9 @@ describe('V2 cannot be reached', () => {
     const gateway = await gatewayFor(`http://127.0.0.1:${await freePort()}`, {
       flags: { 'upstream-headers-timeout': '300' },
     });
-    expect(statusOf(await exchange(gateway.port, post))).toBe(504);
+    const response = await exchange(gateway.port, post);
+    expect(statusOf(response)).toBe(504);
+    expect(response.text).toContain('did not reach the service in time, and sent it nothing');
     expect(await gateway.entry()).toMatchObject({
       failure: 'upstream-timeout',
       cause: 'ECONNREFUSED',
@@ -167,6 +169,7 @@ describe('V2 responds something else', () => {
     const { v2, gateway, send } = await served(() => {}, { flags: { 'upstream-headers-timeout': '150' } });
     const response = await send(GET);
     expect(statusOf(response)).toBe(504);
+    expect(response.text).toContain('it may or may not have carried out the request');
     expect(v2.received).toHaveLength(1);
     expect(await gateway.entry()).toMatchObject({
       failure: 'upstream-timeout',

@@ -35,7 +35,7 @@ const CODINGS: Readonly<Record<string, string>> = {
 
 /** A service that runs a module itself may see its error. */
 const [UNTOLD, TOLD] = [
-  'The gateway could not convert the message between V1 and V2.',
+  'The gateway could not convert the request, and sent the service nothing.',
   'request of ./made.js threw Error at line 2',
 ];
 
