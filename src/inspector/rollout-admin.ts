@@ -31,7 +31,7 @@ import type {
   RolloutView,
 } from '../rollout/rollout-tally.ts';
 import type { End, Mode, Modes, Scope } from '../rules/rollout.ts';
-import { didYouMean } from '../rules/rule-book-fault.ts';
+import { nearNames } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { ambiguityWords, commandTitle, defaultTarget, dryRunsOnV1 } from './rollout-effect.ts';
 import { failure, jsonResponse, readCommand } from './routes/responses.ts';
@@ -459,7 +459,7 @@ function commandOf(
     const ids = parts.ruleBook().operations.map(({ id }) => id);
     if (!ids.includes(operation))
       return {
-        fault: `The rule book has no operation ${operation}${didYouMean(operation, ids) || `; there are ${ids.join(', ')}.`}`,
+        fault: `The rule book has no operation ${operation}${nearNames(operation, ids, 'the command check')}`,
       };
   }
   const [hash, ...others] = client === undefined ? [] : hashesOf(parts, client);

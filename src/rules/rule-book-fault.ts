@@ -56,6 +56,23 @@ export function didYouMean(written: string, known: Iterable<string>): string {
   return best === undefined ? '' : `; did you mean "${best}"?`;
 }
 
+/** Names that a message can list. */
+const MAX_NAMED = 8;
+
+/**
+ * The end of a sentence about a name that is not known: the name that was meant, or else those that contain what was written, or else all
+ * names if they are few; else their number and `where` they are listed.
+ */
+export function nearNames(written: string, known: readonly string[], where: string): string {
+  const meant = didYouMean(written, known);
+  if (meant !== '') return meant;
+  const near = known.filter((name) => name.toLowerCase().includes(written.toLowerCase()));
+  const named = near.length > 0 && near.length <= MAX_NAMED ? near : known;
+  return named.length <= MAX_NAMED
+    ? `; there ${named.length === 1 ? 'is' : 'are'} ${named.join(', ')}${named === known ? '' : ' among others'}.`
+    : `; ${where} lists all ${known.length}.`;
+}
+
 /** The number of insertions, removals, replacements and swaps of adjacent characters. */
 function editDistance(a: string, b: string): number {
   let previousRow: number[] = [];

@@ -90,7 +90,10 @@ export async function runPlan(
     return { fault: avoided.fault, ...('isJunk' in avoided ? { isJunk: avoided.isJunk } : {}) };
   // The rule book that gets the plan is the one whose dates apply, so that the file says what is printed.
   const into = options.into === true ? options.rules : options.into;
-  const opened = await openInputs({ ...options, rules: into ?? options.rules });
+  const opened = await openInputs(
+    { ...options, rules: into ?? options.rules },
+    typeof options.into === 'string' ? '--into' : undefined,
+  );
   if (isFault(opened)) return opened;
   const now = options.at ?? new Date().toISOString();
   const zone = zoneOf(options.zone ?? opened.book.zone);
@@ -221,11 +224,15 @@ interface Inputs {
   readonly note: string | undefined;
 }
 
-async function openInputs({ names: path, rules, config }: LogOptions): Promise<Inputs | CommandFault> {
+/** Opens names and rule book; `option` is the one that names the book, if not `--rules`. */
+async function openInputs(
+  { names: path, rules, config }: LogOptions,
+  option?: string,
+): Promise<Inputs | CommandFault> {
   const own = await openClientNames(path, config);
   if (isFault(own)) return own;
   const { loadRuleBook, shippedSentence } = await import('../../node/rule-books.ts');
-  const book = await loadRuleBook(rules);
+  const book = await loadRuleBook(rules, option);
   if ('faults' in book) return { fault: book.faults.join('\n') };
   const { ruleBook } = book.rules;
   const [names, note] = [clientNames(ruleBook, own), shippedSentence(book)];

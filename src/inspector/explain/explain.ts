@@ -30,6 +30,7 @@ import { modesInForce, ownMode, pinnedRelease } from '../../rollout/modes-in-for
 import { printDestination } from '../../rules/move.ts';
 import { type Modes, ownEnd, type Rollout, type Scope } from '../../rules/rollout.ts';
 import { ChangeIndex, clientNames, isRewritten, mayHaveRules, type RuleBook } from '../../rules/rule-book.ts';
+import { nearNames } from '../../rules/rule-book-fault.ts';
 import { printAddress } from '../../rules/rule.ts';
 import type { BodyView, ExplainRequest, Explanation, RequestView } from '../api.ts';
 import { makeDiff } from '../diff/diff.ts';
@@ -406,7 +407,11 @@ function requestToExplain(
   const named = operations.find(({ id }) => id === request.operation);
   if (request.operation !== undefined && named === undefined) {
     return {
-      fault: `There is no operation ${request.operation}; there are ${operations.map(({ id }) => id).join(', ')}.`,
+      fault: `The rule book has no operation ${request.operation}${nearNames(
+        request.operation,
+        operations.map(({ id }) => id),
+        'the command check',
+      )}`,
     };
   }
   if (named === undefined && request.target === undefined)

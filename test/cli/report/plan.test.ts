@@ -228,6 +228,14 @@ describe('a log of another API', () => {
   });
 });
 
+test.each([
+  ['--into', ['--into', 'missing.yaml']],
+  ['--rules (GATEWAY_RULES)', ['--rules', 'missing.yaml', '--into']],
+])('a missing rule book is blamed on the option that names it: %s', async (option, options) => {
+  const { code, err } = await commandRun(['plan', foreignLog(), ...options]);
+  expect([code, err]).toEqual([2, `${option} names a file that cannot be read: missing.yaml (ENOENT).\n`]);
+});
+
 test('--into without a file writes into the rule book of --rules, with the zone in which its days begin', async () => {
   writeFileSync(path, SHIPPED);
   const log = hourlyLog(at('2026-11-25T12:00Z'));
