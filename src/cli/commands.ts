@@ -14,7 +14,7 @@ import type { TwinOptions } from './twin.ts';
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
 export function serve(command: Command): void {
   command.description(
-    'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file (and stops a gateway whose terminal has closed). Each flag is also a variable (--max-in-flight: GATEWAY_MAX_IN_FLIGHT) and a line of the file --config. Defaults are in brackets; docs/settings.md says more.',
+    'Runs the gateway. SIGTERM and SIGINT finish the requests in flight and stop; SIGHUP reads rule book and certificates again, and reopens the log file (and stops a gateway whose terminal has closed). Each flag is also a variable (--max-in-flight: GATEWAY_MAX_IN_FLIGHT) and a line of the file --config. Defaults are in brackets; https://github.com/capture-gateway/capture-gateway/blob/main/docs/settings.md says more.',
   );
   addSettings(command, allSettings)
     .addOption(new Option('--force', 'start although the rule book has TODO lines').helpGroup(RULES_GROUP))
@@ -46,12 +46,14 @@ export function demo(command: Command): void {
   const requests = command
     .command('requests')
     .description(
-      "Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book and one more rule: it strips the deprecated attribute legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows V2's response to requests without the strip rule and without the version header, and keeps serving. Writes the rewrite log to --log-file, if given.",
+      "Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book and one more rule: it strips the deprecated attribute legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows V2's response to requests without the strip rule and without the version header, and keeps serving. Writes the rewrite log to --log-file, if given. It takes every option of serve but --upstream.",
     );
-  addSettings(requests, settings).action(async (options: Record<string, string | undefined>) => {
-    const { runDemo } = await import('./demo/demo.ts');
-    await runDemo(flagsOf(settings, options));
-  });
+  addSettings(requests, settings, [table.listen, table.adminListen, table.logFile, table.capture]).action(
+    async (options: Record<string, string | undefined>) => {
+      const { runDemo } = await import('./demo/demo.ts');
+      await runDemo(flagsOf(settings, options));
+    },
+  );
 }
 
 /** The addresses that neither a flag nor a variable names. */

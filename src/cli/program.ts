@@ -50,7 +50,13 @@ export async function createProgram(isUsed: (name: string) => boolean): Promise<
     .exitOverride();
   for (const [name, heading, summary] of COMMANDS) {
     const command = program.command(name).summary(summary).helpGroup(heading);
-    if (isUsed(name)) (await import('./commands.ts'))[name](command);
+    if (!isUsed(name)) continue;
+    const [define, { addExamples }] = await Promise.all([
+      import('./commands.ts'),
+      import('./help-examples.ts'),
+    ]);
+    define[name](command);
+    addExamples(command, name);
   }
   // The group of commander's own command `help`.
   return program.commandsGroup('Shell:').helpCommand(true);

@@ -1,7 +1,10 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import type { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
+import { exampleOf } from '../../src/cli/help-examples.ts';
 import { COMMANDS, createProgram } from '../../src/cli/program.ts';
 import { describeCommand, everyCommand } from '../../src/cli/completion.ts';
 import { allSettings } from '../../src/settings/settings.ts';
@@ -16,6 +19,12 @@ import { registerHooks } from 'node:module';
 import { writeSync } from 'node:fs';
 registerHooks({ load(url, context, next) { if (!url.startsWith('node:')) writeSync(2, url + '\\n'); return next(url, context); } });
 `)}`;
+
+/** The words that name a command: `rollout canary`. */
+function pathOf(command: Command): string {
+  const above = command.parent?.parent ? `${command.parent.name()} ` : '';
+  return `${above}${command.name()}`;
+}
 
 /** The modules that Node loads for these arguments: paths of the project, and the names of packages. */
 async function modulesOf(...args: string[]): Promise<readonly string[]> {
@@ -95,6 +104,40 @@ describe('--help', () => {
         .map(([name]) => `${path} ${name ?? ''}`),
     ]);
     expect(silent).toEqual([]);
+  });
+});
+
+describe('the example at the end of --help', () => {
+  const runs = everyCommand(program).filter(({ commands }) => commands.length === 0);
+
+  test.each(runs.map(({ path }) => path))('of %s is a command line of it', async (path) => {
+    const line = exampleOf(path, 'capture-gateway', fileURLToPath(root));
+    const [, typed = ''] = /capture-gateway ([^)]*)/.exec(line) ?? [];
+    // A word in quotes is one word.
+    const words = (typed.match(/'[^']*'|\S+/g) ?? []).map((word) => word.replaceAll("'", ''));
+    const played = await createProgram(() => true);
+    const names: string[] = [];
+    for (const command of played.commands)
+      for (const below of [command, ...command.commands])
+        if (below.commands.length === 0) below.action(() => void names.push(pathOf(below)));
+    await played.parseAsync(words, { from: 'user' });
+    expect(names).toEqual([path]);
+    for (const [file] of line.matchAll(/examples\/\S+/g)) expect(existsSync(new URL(file, root))).toBe(true);
+  });
+
+  test('of each ends what --help prints, in lines of at most 80 columns', async () => {
+    const { stdout } = await promisify(execFile)(
+      process.execPath,
+      ['src/cli/capture-gateway.js', 'check', '--help'],
+      {
+        cwd: fileURLToPath(root),
+        env: { ...PROGRAM_ENVIRONMENT },
+      },
+    );
+    expect(stdout).toMatch(
+      /\n {2}--json .*\n\nOptions:\n.*--help .*\n\nExample:\n.*check .* \\\n +--v1 \S+ --v2 \S+\n$/,
+    );
+    expect(stdout.split('\n').filter((text) => text.length > 80)).toEqual([]);
   });
 });
 

@@ -104,7 +104,7 @@ function filesOf(paths: readonly string[]): readonly string[] | CommandFault {
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       return {
-        fault: `${path} cannot be read: ${reasonOf(error, path)}. Name files or folders of text cases; docs/rule-book.md shows one.`,
+        fault: `${path} cannot be read: ${reasonOf(error, path)}. Name files or folders of text cases; test --help says what they are, and init writes some.`,
       };
     }
   }

@@ -235,7 +235,7 @@ function settingsText(
   // Many descriptions name a server on the author's own machine, at a port that the gateway would take.
   const [listen, admin] = [8080, 8081, 8082].filter((port) => String(port) !== address?.port);
   const description = isAddress(source) ? source : relative(dir, resolve(source));
-  return `# Settings of the gateway; docs/settings.md lists them all. Flags and variables override them, and paths are relative to this file.
+  return `# Settings of the gateway; serve --help lists them all. Flags and variables override them, and paths are relative to this file.
 listen: ${addresses?.listen ?? `127.0.0.1:${listen}`}
 admin-listen: ${addresses?.adminListen ?? `127.0.0.1:${admin}`}
 ${origin === undefined ? '# Where V2 is: write its address here.' : '# Where V2 is: the first server of its description. Write the address of a test system here while you try the rules.'}
