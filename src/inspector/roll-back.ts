@@ -1,7 +1,12 @@
 import { count } from '../report/text.ts';
 import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { type CommandRecord, type EarlierModes, earlierModes } from '../rollout/rollout-state.ts';
+import {
+  type BookReload,
+  type CommandRecord,
+  type EarlierModes,
+  earlierModes,
+} from '../rollout/rollout-state.ts';
 import { isRead } from '../http/request-head.ts';
 import { chooseMode, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
@@ -13,6 +18,8 @@ import { commandSentence } from './rollout-admin.ts';
 interface RollBackParts {
   readonly control: RolloutControl;
   readonly ruleBook: () => RuleBook;
+  /** Reloads of the rule book; absent where it is never read again. */
+  readonly reloads?: () => readonly BookReload[];
   /** Whether there is a V1 service to go back to. */
   readonly hasV1: boolean;
   /** Logs each action of the gateway in a sentence. */
@@ -51,8 +58,8 @@ export class OperationRollBack {
 
   /** The modes before each change, newest first. */
   get earlier(): readonly EarlierModes[] {
-    const { control, ruleBook } = this.parts;
-    return earlierModes(control.state, ruleBook().rollout?.modes);
+    const { control, ruleBook, reloads } = this.parts;
+    return earlierModes(control.state, ruleBook().rollout?.modes, reloads?.());
   }
 
   /** The operations that the gateway rolled back, and for which no operator has chosen a mode since. */

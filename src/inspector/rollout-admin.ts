@@ -98,8 +98,8 @@ interface RolloutAdminParts {
   /** False where only the processes of this gateway share a state, so that the view names no replica. */
   readonly hasStore: boolean;
   readonly ruleBook: () => RuleBook;
-  /** Reloads of the rule book, newest first; absent where it is never read again. */
-  readonly reloads?: () => readonly RuleBookReload[];
+  /** Reloads of the rule book; absent where it is never read again. */
+  readonly reloads?: () => readonly ChangeRecord[];
   /** Origin of V1; undefined when there is none. */
   readonly v1Origin: string | undefined;
   /** False if the secret is generated at each start, so that client hashes change. */
@@ -112,16 +112,6 @@ interface RolloutAdminParts {
   readonly removedBy?: ((member: string) => string | undefined) | undefined;
   /** Logs each choice of an operator in a sentence. */
   readonly onCommand?: ((sentence: string) => void) | undefined;
-}
-
-/** A reload of the rule book. */
-export interface RuleBookReload {
-  /** Milliseconds since 1970. */
-  readonly at: number;
-  /** Hash of the new rule book; absent if it was refused. */
-  readonly hash?: string;
-  /** The first fault of a refused rule book. */
-  readonly fault?: string;
 }
 
 /** Shows and changes the state of the rollout. */
@@ -255,7 +245,7 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
 function changesOf(
   parts: RolloutAdminParts,
   names: ReadonlyMap<string, string>,
-  before: ReadonlyMap<CommandRecord | Rollback, Modes>,
+  before: ReadonlyMap<EarlierModes['change'], Modes>,
 ): readonly ChangeRecord[] {
   const { state } = parts.control;
   const modesBefore = (change: CommandRecord | Rollback): Modes =>
@@ -281,14 +271,7 @@ function changesOf(
       why: reasonSentence(rollback, names.get(cause?.client ?? '')),
     };
   });
-  const reloads = (parts.reloads?.() ?? []).map(({ at, hash, fault }): ChangeRecord => ({
-    at: new Date(at).toISOString(),
-    kind: 'rule-book',
-    what: hash === undefined ? 'Rule book refused' : `Rule book ${hash} in force`,
-    ...(parts.replica === undefined || !parts.hasStore ? {} : { by: parts.replica.status.name }),
-    ...(fault === undefined ? {} : { why: fault }),
-  }));
-  return [...commands, ...rollbacks, ...reloads]
+  return [...commands, ...rollbacks, ...(parts.reloads?.() ?? [])]
     .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
     .slice(0, MAX_CHANGES);
 }

@@ -23,6 +23,7 @@ import {
 import {
   chooseMode,
   isAsked,
+  modeChanges,
   movesToV2,
   ownMode,
   sendsToV2,
@@ -145,6 +146,21 @@ export function commandTitle(
     return `Send ${target} to V1 in shadow`;
   if (mode === undefined && (operation ?? client) !== undefined) return `Clear the mode of ${target}`;
   return `${commandWords(request)} ${target}`;
+}
+
+/** Names the modes that a rule book changed, such as `modes: everything observe → migrate, by the rule book`; empty if it changed none. */
+export function bookChangeWords(before: Modes, after: Modes, names: ReadonlyMap<string, string>): string {
+  const most = [before, after].map(defaultTarget).sort().at(-1);
+  const changes = modeChanges(before, after).map(({ operation, client, from, to }) => {
+    const target = operation ?? (client === undefined ? most : `the client ${names.get(client) ?? client}`);
+    return `${target} ${shortWords(from)} → ${shortWords(to)}`;
+  });
+  return changes.length === 0 ? '' : `modes: ${listed(changes, MAX_NAMES)}, by the rule book`;
+}
+
+function shortWords(mode: Mode | undefined): string {
+  if (mode === undefined) return 'as its operations';
+  return mode.share === undefined ? mode.mode : `${mode.mode} ${mode.share} %`;
 }
 
 /** The modes, or their views. */

@@ -5,6 +5,7 @@ import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReadSecret } from '../migrate/webhook-signature.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { Modes } from '../rules/rollout.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { settings } from '../settings/settings.ts';
@@ -30,6 +31,20 @@ export interface Reload {
   readonly wasRefused: boolean;
   /** The faults of a refused one. */
   readonly faults: readonly string[];
+  /** The rule book that was in force before. */
+  readonly before: RuleBook;
+}
+
+/** A change of the rule book, or a refusal. */
+export interface ReadingRecord {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  /** Hash of the new rule book; absent if it was refused. */
+  readonly hash?: string;
+  /** The modes of the rule book before it, if it had any. */
+  readonly modesBefore?: Modes | undefined;
+  /** The first fault of a refused rule book. */
+  readonly fault?: string;
 }
 
 /** Maximum number of readings in the list of changes. */
@@ -52,8 +67,8 @@ export class RuleBooks {
   refusal: { readonly at: number; readonly faults: readonly string[] } | undefined = undefined;
   /** Prepares a rule book before it comes into force. */
   prepare: ((book: RuleBook) => Promise<void>) | undefined = undefined;
-  /** The latest changes and refusals, newest first; `at` is milliseconds since 1970. */
-  history: readonly { readonly at: number; readonly hash?: string; readonly fault?: string }[] = [];
+  /** The latest changes and refusals, newest first. */
+  history: readonly ReadingRecord[] = [];
   private readonly load: () => Promise<RuleBookOutcome>;
   private readonly time: () => number;
   private reading: Promise<unknown> = Promise.resolve();
@@ -75,29 +90,30 @@ export class RuleBooks {
 
   private async swap(): Promise<Reload> {
     const began = this.time();
+    const before = this.current.ruleBook;
     const outcome = await this.load();
     this.reloadSeconds = (this.time() - began) / 1000;
     if ('faults' in outcome) {
       this.refused += 1;
       this.refusal = { at: this.time(), faults: outcome.faults };
       this.note({ at: this.time(), fault: outcome.faults[0] ?? '' });
-      return { changed: false, wasRefused: false, faults: outcome.faults };
+      return { changed: false, wasRefused: false, faults: outcome.faults, before };
     }
     const wasRefused = this.refusal !== undefined;
     this.refusal = undefined;
-    const changed = outcome.rules.ruleBook.hash !== this.current.ruleBook.hash;
+    const changed = outcome.rules.ruleBook.hash !== before.hash;
     if (changed) await this.prepare?.(outcome.rules.ruleBook);
     this.current = outcome.rules;
     this.text = outcome.text;
     if (changed) {
       this.since = this.time();
       this.reloads += 1;
-      this.note({ at: this.since, hash: outcome.rules.ruleBook.hash });
+      this.note({ at: this.since, hash: outcome.rules.ruleBook.hash, modesBefore: before.rollout?.modes });
     }
-    return { changed, wasRefused, faults: [] };
+    return { changed, wasRefused, faults: [], before };
   }
 
-  private note(reading: RuleBooks['history'][number]): void {
+  private note(reading: ReadingRecord): void {
     this.history = [reading, ...this.history].slice(0, MAX_HISTORY);
   }
 }

@@ -124,6 +124,32 @@ export function withChosen(
   return { ...modes, default: mode };
 }
 
+/** The mode of an operation, of a client, or of everything else, before and after a change; undefined for a client without one. */
+export interface ModeChange extends Partial<RolloutSubject> {
+  readonly from: Mode | undefined;
+  readonly to: Mode | undefined;
+}
+
+/** The modes that differ between two sets, as requests meet them. */
+export function modeChanges(before: Modes, after: Modes): readonly ModeChange[] {
+  const namesIn = (of: 'operations' | 'clients'): readonly string[] =>
+    Object.keys({ ...before[of], ...after[of] });
+  const changes: readonly ModeChange[] = [
+    { from: before.default, to: after.default },
+    ...namesIn('operations').map((operation) => ({
+      operation,
+      from: ownMode(before.operations, operation) ?? before.default,
+      to: ownMode(after.operations, operation) ?? after.default,
+    })),
+    ...namesIn('clients').map((client) => ({
+      client,
+      from: ownMode(before.clients, client),
+      to: ownMode(after.clients, client),
+    })),
+  ];
+  return changes.filter(({ from, to }) => from?.mode !== to?.mode || from?.share !== to?.share);
+}
+
 /** Whether a change of modes sends the requests of a client and operation from V1 to V2. */
 export function movesToV2(before: Modes, after: Modes, subject: RolloutSubject): boolean {
   return chooseMode(before, subject).origin === 'v1' && chooseMode(after, subject).origin === 'v2';

@@ -1,6 +1,6 @@
 import type { Mode, Modes } from '../rules/rollout.ts';
 import { count, counted } from '../rules/words.ts';
-import { modesInForce, ownMode } from './modes-in-force.ts';
+import { modeChanges, modesInForce, ownMode } from './modes-in-force.ts';
 
 /** Requests through one origin in the observed period. */
 export interface OriginCount {
@@ -287,41 +287,72 @@ export function rolledBack(state: RolloutState, rollback: Rollback): RolloutStat
   return withChoice(changed, rollback, ROLLED_BACK);
 }
 
-/** The modes that were in force before a change at `at` (milliseconds since 1970). */
+/** The modes that were in force before a change at `at` (milliseconds since 1970), and after it. */
 export interface EarlierModes {
   readonly at: number;
   readonly modes: Modes;
-  readonly change: CommandRecord | Rollback;
+  readonly after: Modes;
+  readonly change: CommandRecord | Rollback | BookReload;
 }
 
-/** The modes before each command and rollback that the state has kept, newest first; `book` has those of the rule book. */
-export function earlierModes(state: RolloutState, book: Modes | undefined): readonly EarlierModes[] {
+/** A rule book that replaced another. */
+export interface BookReload {
+  /** RFC 3339. */
+  readonly at: string;
+  /** The modes of the rule book before it, if it had any. */
+  readonly modesBefore: Modes | undefined;
+}
+
+/**
+ * The modes before each command and rollback that the state has kept, and before each reload that changed modes, newest first; `book`
+ * has those of the rule book.
+ */
+export function earlierModes(
+  state: RolloutState,
+  book: Modes | undefined,
+  reloads: readonly BookReload[] = [],
+): readonly EarlierModes[] {
   const rollbacks = state.rollbacks.map((change) => ({
     change,
     target: { operation: change.operation },
     mode: ROLLED_BACK,
   }));
   const commands = (state.history ?? []).map((change) => ({ change, target: change, mode: change.mode }));
-  const changes: readonly AppliedChange[] = [...commands, ...rollbacks].sort(
-    (one, other) => Date.parse(other.change.at) - Date.parse(one.change.at),
-  );
-  let before = state;
-  return changes.map(({ change, target }, index) => {
-    const { operation, client } = target;
-    const last = changes
-      .slice(index + 1)
-      .find((one) => one.target.operation === operation && one.target.client === client);
-    before = withChoice(before, target, last?.mode);
-    return { at: Date.parse(change.at), modes: modesInForce(book, before), change };
+  const changes: readonly AppliedChange[] = [
+    ...commands,
+    ...rollbacks,
+    ...reloads.map((change) => ({ change })),
+  ].sort((one, other) => Date.parse(other.change.at) - Date.parse(one.change.at));
+  let [before, ofBook] = [state, book];
+  return changes.flatMap((applied, index): readonly EarlierModes[] => {
+    const { change } = applied;
+    const after = modesInForce(ofBook, before);
+    if ('modesBefore' in change) ofBook = change.modesBefore;
+    else if ('target' in applied)
+      before = withChoice(before, applied.target, lastMode(applied.target, changes.slice(index + 1)));
+    const modes = modesInForce(ofBook, before);
+    // Most rule books change no mode.
+    if ('modesBefore' in change && modeChanges(modes, after).length === 0) return [];
+    return [{ at: Date.parse(change.at), modes, after, change }];
   });
 }
 
-/** A command or a rollback, with its target and its mode. */
-interface AppliedChange {
-  readonly change: CommandRecord | Rollback;
-  readonly target: RolloutTarget;
-  readonly mode: Mode | undefined;
+/** The mode of a target after the newest of these changes that concerns it. */
+function lastMode({ operation, client }: RolloutTarget, changes: readonly AppliedChange[]): Mode | undefined {
+  const last = changes.find(
+    (one) => 'target' in one && one.target.operation === operation && one.target.client === client,
+  );
+  return last !== undefined && 'mode' in last ? last.mode : undefined;
 }
+
+/** A command or a rollback, with its target and its mode; or a reload of the rule book. */
+type AppliedChange =
+  | {
+      readonly change: CommandRecord | Rollback;
+      readonly target: RolloutTarget;
+      readonly mode: Mode | undefined;
+    }
+  | { readonly change: BookReload };
 
 /** Returns the state with this mode for the target, or without one. */
 function withChoice(

@@ -2,9 +2,16 @@ import { expect, test } from 'vitest';
 import { OperationRollBack } from '../../src/inspector/roll-back.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
-import { commanded, rolledBack, type RolloutCommand } from '../../src/rollout/rollout-state.ts';
+import {
+  type BookReload,
+  commanded,
+  earlierModes,
+  initialRollout,
+  rolledBack,
+  type RolloutCommand,
+} from '../../src/rollout/rollout-state.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
-import type { Mode } from '../../src/rules/rollout.ts';
+import type { Mode, Modes } from '../../src/rules/rollout.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -130,3 +137,34 @@ test.each<[rule: 'observe' | undefined, hasV1: boolean, isBack: boolean]>([
     );
   },
 );
+
+test('a rule book that changed the modes is a change among those of operators', () => {
+  const modes = (mode: Mode): Modes => ({
+    default: mode,
+    operations: {},
+    clients: {},
+    rollback: DEFAULT_ROLLBACK,
+  });
+  const at = (second: number): string => new Date(second * 1000).toISOString();
+  const reload = (second: number, before: Mode): BookReload => ({
+    at: at(second),
+    modesBefore: modes(before),
+  });
+  const state = commanded(initialRollout, { ...ofOperation(MIGRATE) }, at(5));
+  // The last reload changed no mode.
+  const reloads = [reload(9, SHADOW), reload(7, SHADOW), reload(3, OBSERVE), reload(1, MIGRATE)];
+  expect(
+    earlierModes(state, modes(SHADOW), reloads).map(({ at: time, modes: before, after }) => [
+      time / 1000,
+      before.default,
+      after.default,
+      before.operations,
+    ]),
+  ).toEqual([
+    [5, SHADOW, SHADOW, {}],
+    [3, OBSERVE, SHADOW, {}],
+    [1, MIGRATE, OBSERVE, {}],
+  ]);
+  // What an operator chose for everything, no rule book changes.
+  expect(earlierModes(commanded(state, { mode: CANARY }, at(0)), modes(SHADOW), reloads)).toHaveLength(2);
+});

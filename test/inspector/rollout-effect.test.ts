@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  bookChangeWords,
   commandTitle,
   defaultTarget,
   dryRunsOnV1,
@@ -527,5 +528,40 @@ describe('dry runs', () => {
   ])('are shown %s', (_, parts, left, isToCome) => {
     expect(of(parts)).toEqual(left);
     expect(hasV1Mode(sampleRollout(parts), Date.now())).toBe(isToCome);
+  });
+});
+
+describe('a rule book that replaced another', () => {
+  const modes = (parts: Partial<ReturnType<typeof modesOf>>): ReturnType<typeof modesOf> => ({
+    ...modesOf(sampleRollout({})),
+    default: { mode: 'observe' },
+    operations: {},
+    clients: {},
+    ...parts,
+  });
+  const shadow = { mode: 'shadow' } as const;
+
+  test.each<
+    [
+      before: Partial<ReturnType<typeof modesOf>>,
+      after: Partial<ReturnType<typeof modesOf>>,
+      words: string | undefined,
+    ]
+  >([
+    [{}, {}, undefined],
+    [{}, { default: { mode: 'migrate' } }, 'everything observe → migrate'],
+    [{}, { default: { mode: 'canary', share: 5 } }, 'everything observe → canary 5 %'],
+    [
+      { operations: { heartbeat: shadow } },
+      { default: { mode: 'migrate' } },
+      'everything else observe → migrate, heartbeat shadow → migrate',
+    ],
+    [{ operations: { heartbeat: { mode: 'observe' } } }, {}, undefined],
+    [{}, { clients: { [LOW]: shadow } }, 'the client acme as its operations → shadow'],
+    [{ clients: { [HIGH]: shadow } }, {}, `the client ${HIGH} shadow → as its operations`],
+  ])('names the modes that it changed: %j, then %j', (before, after, words) => {
+    expect(bookChangeWords(modes(before), modes(after), new Map([[LOW, 'acme']]))).toBe(
+      words === undefined ? '' : `modes: ${words}, by the rule book`,
+    );
   });
 });

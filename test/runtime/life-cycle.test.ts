@@ -189,6 +189,26 @@ describe('a new rule book', () => {
     );
   });
 
+  test('that changes a mode is a change of modes in the log and in the list of changes', async () => {
+    const rules = join(folder(), 'rules.yaml');
+    writeFileSync(rules, `${ONE_RULE}modes: { default: observe }\n`);
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const gateway = await spawnGateway({ upstream: v2.origin, 'v1-upstream': v2.origin, rules });
+    writeFileSync(rules, `${ONE_RULE}modes: { default: migrate }\n`);
+    gateway.child.kill('SIGHUP');
+    const words = 'modes: everything observe → migrate, by the rule book';
+    await until(() => gateway.stderr().includes(`rollout: ${words}.`));
+    const view = await exchange(
+      gateway.adminPort,
+      'GET /rollout HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
+    );
+    expect(view.toString()).toMatch(new RegExp(`Rule book \\w+ in force; ${words}`));
+    writeFileSync(rules, `${ONE_RULE}modes: { default: migrate }\n# No other modes.\n`);
+    gateway.child.kill('SIGHUP');
+    await until(() => gateway.stderr().split('is in force.').length === 3);
+    expect(gateway.stderr().split('rollout: ')).toHaveLength(2);
+  });
+
   test('that was refused and is corrected is reported, though the same one stays in force', async () => {
     const rules = join(folder(), 'rules.yaml');
     writeFileSync(rules, ONE_RULE);

@@ -26,17 +26,21 @@ import { fileURLToPath } from 'node:url';
 import { constants, gzipSync } from 'node:zlib';
 import type * as esbuild from 'esbuild';
 import type { PageFile } from '../../inspector/api.ts';
+import { bookChangeWords } from '../../inspector/rollout-effect.ts';
+import { modesInForce } from '../../rollout/modes-in-force.ts';
 import { DOCUMENT, pageDocument, pageFiles } from '../../inspector/inspector.ts';
 
 /** The files of a serving gateway, and the parts that use them. */
 interface ServingFilesParts extends Omit<Preflight, 'ruleBook'> {
   readonly running: RunningGateway;
   readonly ruleBooks: RuleBooks;
-  readonly rollout: Pick<OpenRollout, 'renewStoreCa'>;
+  readonly rollout: Pick<OpenRollout, 'control' | 'renewStoreCa'>;
   readonly certificates: CertificatesInUse;
   readonly description: V2Description | undefined;
   /** See `NamesFile.reload`. */
   readonly reloadNames: () => readonly string[];
+  /** Display names of clients, by hash. */
+  readonly names: () => ReadonlyMap<string, string>;
   /** Names the files with webhook secrets. */
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly log: WriteProcessLine;
@@ -133,9 +137,9 @@ export class ServingFiles {
   }
 
   private async reloadRuleBook(isAsked: boolean): Promise<void> {
-    const { ruleBooks, running, log } = this.parts;
-    const { changed, wasRefused, faults } = await ruleBooks.reload();
-    const { hash } = ruleBooks.current.ruleBook;
+    const { ruleBooks, running, log, rollout, names } = this.parts;
+    const { changed, wasRefused, faults, before } = await ruleBooks.reload();
+    const { hash, rollout: declared } = ruleBooks.current.ruleBook;
     const logReload = (level: ProcessLevel, event: ProcessEvent, message: string): void =>
       log({ level, event, message, fields: { ruleBook: hash } });
     for (const fault of faults) logReload('error', 'rule-book-refused', `rule book refused: ${fault}`);
@@ -145,6 +149,14 @@ export class ServingFiles {
     }
     if (changed || wasRefused || isAsked)
       logReload('info', 'rule-book-in-force', `rule book ${hash} is in force.`);
+    // What operators chose stays, so that not each mode of a rule book that differs is a change.
+    const { state } = rollout.control;
+    const words = bookChangeWords(
+      modesInForce(before.rollout?.modes, state),
+      modesInForce(declared?.modes, state),
+      names(),
+    );
+    if (words !== '') logReload('info', 'rollout-changed', `rollout: ${words}.`);
     running.server.reload?.('rule-book');
   }
 

@@ -256,6 +256,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
       certificates,
       description,
       reloadNames: operators.reloadNames,
+      names: operators.names,
       environment: opened.given.environment,
       log: log.write,
     },

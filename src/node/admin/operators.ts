@@ -13,6 +13,7 @@ import { OperatorView } from '../../inspector/operator-view.ts';
 import { saidFacts } from '../../inspector/routes/stat-routes.ts';
 import { warmUpWork } from '../../inspector/operator-work.ts';
 import { OperationRollBack } from '../../inspector/roll-back.ts';
+import { bookChangeWords } from '../../inspector/rollout-effect.ts';
 import { createRolloutAdmin, type RolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
 import { FleetTotals } from '../../report/fleet/fleet-totals.ts';
 import { OwnGaps } from '../../report/log-gaps.ts';
@@ -26,7 +27,7 @@ import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import { removesMember } from '../../rules/kinds/kinds.ts';
 import { clientNames } from '../../rules/rule-book.ts';
 import type { Replica } from '../../rollout/replica.ts';
-import { earlierModes } from '../../rollout/rollout-state.ts';
+import type { ChangeRecord } from '../../rollout/rollout-tally.ts';
 import type { SharedState } from '../../rollout/shared-state.ts';
 import { captureOptions, memoryShares, type Settings } from '../../settings/read-settings.ts';
 import { settings as table } from '../../settings/settings.ts';
@@ -160,6 +161,10 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
       rollBack = new OperationRollBack({
         control,
         ruleBook: () => ruleBooks.current.ruleBook,
+        reloads: () =>
+          ruleBooks.history.flatMap(({ at, hash, modesBefore }) =>
+            hash === undefined ? [] : [{ at: new Date(at).toISOString(), modesBefore }],
+          ),
         hasV1: parts.v1Origin !== undefined,
         onRollBack: (sentence) =>
           parts.log?.({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
@@ -203,6 +208,12 @@ interface OperatorState {
   readonly planThread: OperatorThread;
   readonly processStats: ReturnType<typeof watchProcess>;
   readonly namesFile: NamesFile;
+}
+
+/** What decides the modes in force. */
+interface Controls {
+  readonly rollout: RolloutControl;
+  readonly rollBack: OperationRollBack;
 }
 
 /** Maximum milliseconds for reading the log. */
@@ -276,7 +287,7 @@ function fleetTotals(
 function inspectorParts(
   state: OperatorState,
   gateway: Gateway,
-  { rollout, rollBack }: { readonly rollout: RolloutControl; readonly rollBack: OperationRollBack },
+  { rollout, rollBack }: Controls,
 ): InspectorParts {
   const { parts, view, totals, gaps, books, run, startedAt, thread, namesFile } = state;
   const { settings, ruleBooks, gatewayOrigin, origin } = parts;
@@ -350,7 +361,7 @@ function inspectorParts(
     },
     page: parts.page,
     draft: parts.draft,
-    rollout: rolloutAdmin(state, gateway, rollout),
+    rollout: rolloutAdmin(state, gateway, { rollout, rollBack }),
     rollBack,
   };
 }
@@ -360,7 +371,7 @@ function namesOf({ parts, namesFile }: OperatorState): ReadonlyMap<string, strin
   return clientNames(parts.ruleBooks.current.ruleBook, namesFile.names());
 }
 
-function rolloutAdmin(state: OperatorState, gateway: Gateway, rollout: RolloutControl): RolloutAdmin {
+function rolloutAdmin(state: OperatorState, gateway: Gateway, { rollout, rollBack }: Controls): RolloutAdmin {
   const { parts, view } = state;
   const { settings, ruleBooks, replica, fleetStore, v1Origin, mergeRollout } = parts;
   const { comparisons, bodyChecks } = gateway;
@@ -380,16 +391,39 @@ function rolloutAdmin(state: OperatorState, gateway: Gateway, rollout: RolloutCo
     hasStore: fleetStore !== undefined,
     names: () => namesOf(state),
     ruleBook: () => ruleBooks.current.ruleBook,
-    reloads: () => ruleBooks.history,
+    reloads: () => reloadRecords(state, rollBack),
     removedBy: (member) =>
       ruleBooks.current.ruleBook.changes.find(({ request }) =>
         request.some((rule) => removesMember(rule, member)),
       )?.id,
-    earlier: () => earlierModes(rollout.state, ruleBooks.current.ruleBook.rollout?.modes),
+    earlier: () => rollBack.earlier,
     v1Origin,
     isSticky: settings.get(table.clientSecret) !== undefined,
     onCommand: (sentence) =>
       parts.log?.({ level: 'info', event: 'rollout-changed', message: `rollout: ${sentence}` }),
+  });
+}
+
+/** The reloads of the rule book, with the modes that they changed. */
+function reloadRecords(state: OperatorState, rollBack: OperationRollBack): readonly ChangeRecord[] {
+  const { ruleBooks, fleetStore, replica } = state.parts;
+  const names = namesOf(state);
+  const changed = new Map(
+    rollBack.earlier.map(({ change, modes, after }) => [change.at, bookChangeWords(modes, after, names)]),
+  );
+  return ruleBooks.history.map(({ at: milliseconds, hash, fault }) => {
+    const at = new Date(milliseconds).toISOString();
+    const words = changed.get(at) ?? '';
+    return {
+      at,
+      kind: 'rule-book',
+      what:
+        hash === undefined
+          ? 'Rule book refused'
+          : `Rule book ${hash} in force${words === '' ? '' : `; ${words}`}`,
+      ...(replica === undefined || fleetStore === undefined ? {} : { by: replica.status.name }),
+      ...(fault === undefined ? {} : { why: fault }),
+    };
   });
 }
 

@@ -28,7 +28,7 @@ import type { LogSink } from './log-sink.ts';
  * | `v2-openapi-unread` | warn | V2's description cannot be read; the earlier one stays, and an address is tried again each minute | |
  * | `v2-openapi-unchecked` | warn | V2's description has no JSON body for the rule book's operations, so each check is `unknown`; or has
  * a keyword that is skipped. One line each | |
- * | `rollout-changed` | info | an operator changed a mode, here or at another replica; the line has name and reason | |
+ * | `rollout-changed` | info | an operator changed a mode, here or at another replica, and the line has name and reason; or a rule book did | |
  * | `rollout-rolled-back` | error | a canary was rolled back, or a migrated operation where the rule book allows it | |
  * | `rollout-overtaken` | warn | a mode that was set here without the store was replaced by one set at another replica | |
  * | `rollout-damaged` | error | the stored rollout is damaged; the last known one stays in force | |
