@@ -1,5 +1,5 @@
 import type { Hono } from 'hono';
-import type { GuideDocument } from '../../report/guide/guide-document.ts';
+import { dateText, type GuideDocument } from '../../report/guide/guide-document.ts';
 import { guideLetter, guideMail, guideMessage } from '../../report/guide/guide-letter.ts';
 import { GUIDE_POLICY, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { AVOIDED_FORM, avoidedDays, listedDays } from '../../report/plan/avoided-days.ts';
@@ -82,8 +82,15 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/status', () => {
     // The operations' past is available from the next call on, so that no request waits for a large log.
     void parts.history?.read();
-    const { verdict, conditions } = stateOf(parts);
-    return jsonResponse({ verdict, conditions } satisfies Status);
+    const { verdict, conditions, end } = stateOf(parts);
+    const dated = <Said extends { readonly sentence: string }>(said: Said): Said => ({
+      ...said,
+      sentence: withDates(said.sentence, end),
+    });
+    return jsonResponse({
+      verdict: dated(verdict),
+      conditions: conditions.map(dated),
+    } satisfies Status);
   });
   app.get('/problems', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', clientTexts(parts));
@@ -475,6 +482,14 @@ function endOf(zone: string | undefined, rollout: RolloutView | undefined): Pick
   const times = rollout === undefined ? [] : declaredTimes(rollout);
   if (zone === undefined && times.length === 0) return {};
   return { end: { ...(zone === undefined ? {} : { zone }), times } };
+}
+
+/** The sentence with the dates of V1's end in the rule book's zone, as guides give them. */
+function withDates(sentence: string, { zone = 'UTC', times = [] }: NonNullable<State['end']> = {}): string {
+  return times.reduce(
+    (words, time) => words.replaceAll(time, () => dateText(Date.parse(time), new Zone(zone))),
+    sentence,
+  );
 }
 
 function refusedRuleBook(
