@@ -11,6 +11,7 @@ import {
   reasonSentence,
 } from '../rollout/rollout-state.ts';
 import { faultPlaces, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import { sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import { type AdminClient, openAdmin } from './admin-client.ts';
 import { type CommandFault, isFault } from './command-fault.ts';
@@ -70,10 +71,12 @@ export function rolloutText(
     ...conditions.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`),
     `V1 origin   ${view.v1Origin ?? 'none: V1 requests can only be migrated'}`,
     `default     ${modeText(view.default)}`,
-    ...Object.entries(view.operations).map(([id, mode]) => `operation   ${id}: ${modeText(mode)}`),
+    ...Object.entries(view.operations).map(
+      ([id, mode]) => `operation   ${id}: ${modeText(mode)}${clearText(view, mode, `--operation ${id}`)}`,
+    ),
     ...Object.entries(view.clients).map(
       ([hash, mode]) =>
-        `client      ${mode.name === undefined ? hash : `${mode.name} (${hash})`}: ${modeText(mode)}`,
+        `client      ${mode.name === undefined ? hash : `${mode.name} (${hash})`}: ${modeText(mode)}${clearText(view, mode, `--client ${hash}`)}`,
     ),
     requestsLine(view),
     ...(view.replica === undefined ? [] : replicaLines(view.replica)),
@@ -114,6 +117,13 @@ export function rolloutText(
       : ['careful     client hashes change at each start: set GATEWAY_CLIENT_SECRET to keep shares stable']),
   ];
   return `${lines.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
+}
+
+/** How to end a choice that keeps requests on V1 while V2 gets the others. */
+function clearText(view: RolloutView, mode: ModeView, target: string): string {
+  return mode.from === 'rule-book' || sendsToV2(mode) || !sendsToV2(view.default)
+    ? ''
+    : `; once V2 responds again: rollout clear ${target}`;
 }
 
 function requestsLine(view: RolloutView): string {

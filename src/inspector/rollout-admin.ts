@@ -33,7 +33,7 @@ import type {
 import type { End, Mode, Modes, Scope } from '../rules/rollout.ts';
 import { nearNames } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
-import { ambiguityWords, commandTitle, defaultTarget, dryRunsOnV1 } from './rollout-effect.ts';
+import { ambiguityWords, commandTitle, defaultTarget, dryRunsOnV1, shareTitle } from './rollout-effect.ts';
 import { failure, jsonResponse, readCommand } from './routes/responses.ts';
 
 /** Counts of all processes of a gateway, or of all isolates. */
@@ -153,7 +153,7 @@ export function commandSentence(
 ): string {
   const { who = 'an operator who gave no name', why } = command;
   const reason = why === undefined ? '' : ` (${why})`;
-  return `${commandTitle(requestOf(command), before, names)}: chosen by ${who}${reason}${force ? ', against a warning' : ''}.`;
+  return `${commandTitle(requestOf(command), before, names)}, chosen by ${who}${reason}${force ? ', against a warning' : ''}.`;
 }
 
 /** The comparisons, with the changes that explain why V2 has no such member. */
@@ -266,7 +266,11 @@ function changesOf(
     return {
       at,
       kind: 'roll-back',
-      what: `Roll back ${share} % of the clients for ${operation ?? defaultTarget(modesBefore(rollback))}`,
+      what: shareTitle(
+        'Roll back the canary of',
+        { share },
+        operation ?? defaultTarget(modesBefore(rollback)),
+      ),
       ...(by === undefined ? {} : { by }),
       why: reasonSentence(rollback, names.get(cause?.client ?? '')),
     };

@@ -44,6 +44,12 @@ export interface RolloutEffect {
   readonly sentences: readonly string[];
   /** Effects that the operator may wrongly expect. */
   readonly warnings: readonly string[];
+  /** What would help if a single client has the trouble: a mode of that client. */
+  readonly instead?: {
+    readonly sentence: string;
+    readonly title: string;
+    readonly request: RolloutRequest;
+  };
   /** What the dry runs say of the requests that go from V1 to V2; absent where they say nothing. */
   readonly dryRuns?: {
     readonly sentence: string;
@@ -72,6 +78,7 @@ export type SeenClients = Pick<Report, 'omittedClients'> & {
 };
 
 type SeenClient = Pick<ClientReport, 'client' | 'name'> & {
+  readonly failed?: number;
   readonly operations: readonly Pick<ClientReport['operations'][number], 'operation' | 'count'>[];
 };
 
@@ -107,8 +114,10 @@ export function rolloutEffect(
   const command = withMode(request, rollout);
   const { mode } = command;
   const dryRuns = dryRunsOf(command, rollout);
+  const instead = insteadOf(command, rollout, clients);
   return {
     title,
+    ...(instead === undefined ? {} : { instead }),
     ...(dryRuns === undefined ? {} : { dryRuns }),
     sentences: [
       ...(request.mode === undefined ? [clearedWords(request, command, rollout)] : []),
@@ -128,6 +137,40 @@ export function rolloutEffect(
   };
 }
 
+/** The mode of a single client that spares all others a move: of the client that alone has failed, or that alone would fail on V2. */
+function insteadOf(
+  request: RolloutRequest,
+  rollout: RolloutView,
+  seen: SeenClients['clients'],
+): RolloutEffect['instead'] {
+  if (request.client !== undefined || rollout.v1Origin === undefined) return undefined;
+  const moved = seen
+    .flatMap((client) => concernedClient(request, rollout, client))
+    .filter((one) => one.moved > 0);
+  const wouldFailOnV2 = new Set(
+    movedDryRuns(request, rollout).flatMap((pair) =>
+      wouldFail([pair]).failing === 0 ? [] : [pair.client ?? NO_KEY],
+    ),
+  );
+  const troubled = moved.filter(({ client, to }) =>
+    to === 'v1' ? (client.failed ?? 0) > 0 : wouldFailOnV2.has(client.client),
+  );
+  const [one, ...others] = troubled;
+  // Requests without a key have no mode.
+  if (one === undefined || others.length > 0 || moved.length < 2 || one.client.client === NO_KEY)
+    return undefined;
+  const { client, name } = one.client;
+  const alone: RolloutRequest = { mode: 'observe', client };
+  const names = new Map(name === undefined ? [] : [[client, name]]);
+  const how =
+    one.to === 'v1' ? 'has failed: it can go to V1 alone' : 'would fail on V2: it can stay on V1 alone';
+  return {
+    sentence: `Of these clients, only ${names.get(client) ?? client} ${how}, by a mode of its own.`,
+    title: commandTitle(alone, rollout, names),
+    request: alone,
+  };
+}
+
 /**
  * Describes a command, such as `Migrate 25 % of the clients for create_client`; `before` are the modes at its time, and `names` those of
  * the clients.
@@ -144,8 +187,23 @@ export function commandTitle(
   if (mode === 'observe') return `Send ${target} to V1`;
   if (mode === 'shadow' && client === undefined && sendsToV2(present))
     return `Send ${target} to V1 in shadow`;
-  if (mode === undefined && (operation ?? client) !== undefined) return `Clear the mode of ${target}`;
-  return `${commandWords(request)} ${target}`;
+  if (mode === undefined)
+    return (operation ?? client) === undefined
+      ? `Return to the rule book for ${target}`
+      : `Clear the mode of ${target}`;
+  return request.share === undefined
+    ? `${COMMANDS[mode]} ${target}`
+    : shareTitle(COMMANDS[mode], request, target);
+}
+
+/** Describes what is done to a share of the clients, or of the reads, of a target: `Verify 5 % of the reads`. */
+export function shareTitle(
+  verb: string,
+  { mode, share = 0 }: Pick<RolloutRequest, 'mode' | 'share'>,
+  target: string,
+): string {
+  const what = `${verb} ${share} % of the ${mode === 'verify' ? 'reads' : 'clients'}`;
+  return target === 'everything' ? what : `${what} for ${target}`;
 }
 
 /** Names the modes that a rule book changed, such as `modes: everything observe → migrate, by the rule book`; empty if it changed none. */
@@ -230,12 +288,6 @@ function readWarnings(
   return [
     `Nothing is compared: ${operation} is ${withArticle(method)}, and only reads are sent to both services. Its requests are handled as in ${mode === 'verify' ? 'migrate' : 'observe'}.`,
   ];
-}
-
-function commandWords({ mode, share }: RolloutRequest): string {
-  if (mode === undefined) return 'Return to the rule book for';
-  if (mode === 'verify') return `Verify ${share ?? 0} % of the reads for`;
-  return share === undefined ? COMMANDS[mode] : `${COMMANDS[mode]} ${share} % of the clients for`;
 }
 
 /** Names the scope of the default mode: everything, or everything without its own mode. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { rolloutText } from '../../src/cli/rollout.ts';
-import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
+import type { ModeView, RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 
 const CHECKED = { operation: 'create_client', client: 'acme', bodies: 5, refused: 2, pointers: [] };
@@ -138,4 +138,17 @@ test('the sunset says who gets 410', () => {
   expect(shown({ sunset, gone: { except: ['acme'] } })).toMatch(
     /Z: V1 requests get 410 now, except those of acme$/m,
   );
+});
+
+test('a choice that keeps requests on V1 is listed with the command that ends it', () => {
+  const at = (mode: ModeView['mode'], from: ModeView['from'] = 'operator'): ModeView => ({ mode, from });
+  const operations = {
+    create_client: at('observe'),
+    heartbeat: at('migrate'),
+    list: at('observe', 'rule-book'),
+  };
+  const shown = (most: 'observe' | 'migrate'): string =>
+    rolloutText(sampleRollout({ default: at(most), operations }), { columns: undefined });
+  expect(shown('migrate').match(/rollout clear .*/g)).toEqual(['rollout clear --operation create_client']);
+  expect(shown('observe')).not.toContain('rollout clear');
 });

@@ -130,7 +130,7 @@ test.each<[rule: 'observe' | undefined, hasV1: boolean, isBack: boolean]>([
       isBack
         ? [
             expect.stringMatching(
-              /^Send create_client to V1: chosen by the gateway \(\d+ of \d+ migrated requests failed, 0 of 100 before\)\.$/,
+              /^Send create_client to V1, chosen by the gateway \(\d+ of \d+ migrated requests failed, 0 of 100 before\)\.$/,
             ),
           ]
         : [],

@@ -37,9 +37,9 @@ function adminOf(
 test.each<readonly [request: RolloutRequest, said: readonly string[]]>([
   [
     { mode: 'observe', who: 'anna', why: 'a look first' },
-    [expect.stringMatching(/^.+: chosen by anna \(a look first\)\.$/)],
+    [expect.stringMatching(/^.+, chosen by anna \(a look first\)\.$/)],
   ],
-  [{ mode: 'observe', who: 'anna', why: ' ' }, ['Send everything to V1: chosen by anna.']],
+  [{ mode: 'observe', who: 'anna', why: ' ' }, ['Send everything to V1, chosen by anna.']],
   [{ mode: 'observe' }, [expect.stringContaining('an operator who gave no name')]],
   [{ mode: 'observe', force: true }, [expect.stringContaining('against a warning')]],
   [{ mode: 'observe', check: true }, []],
@@ -90,8 +90,8 @@ test('changes keep the words of their time: everything was not everything else',
     'Send everything else to V1 in shadow',
     'Migrate 25 % of the clients for everything else',
     'Send create_client to V1',
-    'Roll back 5 % of the clients for everything',
-    'Migrate 5 % of the clients for everything',
+    'Roll back the canary of 5 % of the clients',
+    'Migrate 5 % of the clients',
     'Send everything to V1 in shadow',
   ]);
   expect(rollbacks.map(({ target }) => target)).toEqual(['everything']);

@@ -49,7 +49,7 @@ test('a canary names the clients in its share, with their part of the traffic', 
     seen(clients, { omittedClients: 4, coverage }),
   );
   expect(effect).toEqual({
-    title: 'Migrate 10 % of the clients for everything',
+    title: 'Migrate 10 % of the clients',
     sentences: [
       'From V1 to V2: acme (1 of 2 clients seen, with 30 % of all V1 requests).',
       'No change for 1 client and requests without a key on V1.',
@@ -563,5 +563,45 @@ describe('a rule book that replaced another', () => {
     expect(bookChangeWords(modes(before), modes(after), new Map([[LOW, 'acme']]))).toBe(
       words === undefined ? '' : `modes: ${words}, by the rule book`,
     );
+  });
+});
+
+describe('a client that alone has the trouble', () => {
+  const clients = [
+    { client: LOW, name: 'acme', failed: 9, operations: [{ operation: 'heartbeat', count: 9 }] },
+    { client: HIGH, failed: 0, operations: [{ operation: 'heartbeat', count: 90 }] },
+  ];
+  const effectOf = (
+    request: RolloutRequest,
+    from: ModeView,
+    seenClients: SeenClients['clients'],
+  ): ReturnType<typeof rolloutEffect>['instead'] =>
+    rolloutEffect(request, sampleRollout({ default: from, operations: {}, clients: {} }), {
+      clients: seenClients,
+      omittedClients: 0,
+    }).instead;
+  const migrated: ModeView = { mode: 'migrate', from: 'operator' };
+
+  test('can move alone', () => {
+    const instead = {
+      sentence: 'Of these clients, only acme has failed: it can go to V1 alone, by a mode of its own.',
+      title: 'Send the client acme to V1',
+      request: { mode: 'observe', client: LOW },
+    };
+    expect(effectOf({ mode: 'observe', operation: 'heartbeat' }, migrated, clients)).toEqual(instead);
+    expect(effectOf({ mode: 'observe' }, migrated, clients)).toEqual(instead);
+  });
+
+  test.each<[what: string, request: RolloutRequest, seenClients: SeenClients['clients']]>([
+    ['is moved alone already', { mode: 'observe', client: 'acme' }, clients],
+    ['is not alone', { mode: 'observe' }, clients.map((one) => ({ ...one, failed: 1 }))],
+    ['is the only one', { mode: 'observe' }, clients.slice(0, 1)],
+    [
+      'has no key',
+      { mode: 'observe' },
+      clients.map((one) => ({ ...one, client: one.failed > 0 ? '-' : one.client })),
+    ],
+  ])('is not named if it %s', (_, request, seenClients) => {
+    expect(effectOf(request, migrated, seenClients)).toBeUndefined();
   });
 });

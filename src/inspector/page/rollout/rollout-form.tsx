@@ -75,7 +75,13 @@ export function useRolloutCommands(rules: RulesView | undefined, announce: Annou
         {fault}
       </p>
     ) : (
-      <RolloutDialog checked={checked} onCancel={() => setChecked(undefined)} carryOut={carryOut} />
+      <RolloutDialog
+        key={checked.effect.title}
+        checked={checked}
+        onCancel={() => setChecked(undefined)}
+        check={check}
+        carryOut={carryOut}
+      />
     );
   return { check, changed, dialog: (checked !== undefined || fault !== '') && shown };
 }
@@ -253,6 +259,8 @@ interface CheckedCommand {
 interface RolloutDialogProps {
   readonly checked: CheckedCommand;
   readonly onCancel: () => void;
+  /** Shows another command in place of this one. */
+  readonly check: (request: RolloutRequest) => void;
   /** Carries the command out; rejects with the reason when nothing was changed. */
   readonly carryOut: (checked: CheckedCommand, notes: CommandNotes) => Promise<void>;
 }
@@ -264,7 +272,7 @@ type CommandNotes = Pick<RolloutRequest, 'force' | 'who' | 'why'>;
 const WHO_KEY = 'capture-gateway.operator';
 
 /** Shows the effect of a command, and carries it out when the operator confirms it. */
-function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNode {
+function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProps): VNode {
   const dialog = useRef<HTMLDialogElement>(null);
   const [fault, attempt] = useAttempt();
   const [isForced, setIsForced] = useState(false);
@@ -280,7 +288,7 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
       if (document.activeElement === document.body) document.getElementById('main')?.focus();
     };
   }, []);
-  const { title, sentences, warnings, dryRuns } = checked.effect;
+  const { title, sentences, warnings, dryRuns, instead } = checked.effect;
   const { refusal } = checked;
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
@@ -299,6 +307,12 @@ function RolloutDialog({ checked, onCancel, carryOut }: RolloutDialogProps): VNo
       ))}
       <SentenceList sentences={sentences} shown={(text) => <Folded text={text} rest="All of them" />} />
       {dryRuns !== undefined && whatWouldFail(dryRuns)}
+      {instead !== undefined && (
+        <p>
+          {sentence(instead.sentence)}{' '}
+          <Button onClick={() => check(instead.request)}>{visibleText(instead.title)}</Button>
+        </p>
+      )}
       {refusal !== undefined && (
         <div class="fault" role="alert">
           <Folded text={refusal.words} rest={WHICH_CLIENTS} />

@@ -252,16 +252,20 @@ function exceptionsCard(rollout: Rollout, actions: ModeActions): VNode | false {
 /** The steps that a row offers, as buttons; none if only migrating is possible. */
 function stepButtons(row: ModeRow, rollout: Rollout, { methodOf, check }: ModeActions): VNode[] {
   if (rollout.v1Origin === undefined || hasEnded(rollout, Date.now())) return [];
-  return stepsOf(row, methodOf).map(({ words, request }) => (
-    <Button
-      key={words}
-      class="button step"
-      aria-label={`${words} for ${row.name}`}
-      onClick={() => check({ ...request, ...row.target })}
-    >
-      {words}
-    </Button>
-  ));
+  // A choice stays until it is cleared, also once the fault is mended that it was made for.
+  const isChosen = Object.keys(row.target).length > 0 && row.mode.from !== 'rule-book';
+  return [...stepsOf(row, methodOf), ...(isChosen ? [{ words: 'Clear', request: {} }] : [])].map(
+    ({ words, request }) => (
+      <Button
+        key={words}
+        class="button step"
+        aria-label={`${words} for ${row.name}`}
+        onClick={() => check({ ...request, ...row.target })}
+      >
+        {words}
+      </Button>
+    ),
+  );
 }
 
 interface ModeRow {
