@@ -10,6 +10,7 @@ import {
   conversions,
   type FoundValue,
   isListedAlike,
+  isMoney,
   keywordIn,
   listEvidence,
   type ListForm,
@@ -1414,16 +1415,26 @@ function rulesInto(
     const move = { rule: 'move', in: path, member: name, to: rest } as const;
     if (words !== undefined) return [{ ...move, values: words }];
     if (converted.length > 0) return [{ ...move, conversions: converted }];
-    return isCompatible(shape, young) ? [withValues(move, shape, young)] : [];
+    if (isCompatible(shape, young)) return [withValues(move, shape, young)];
+    return isMoney(young) ? boxRules(...named, path, rest) : [];
   }
   if (words !== undefined) return [{ rule: 'rename', in: path, member: name, to, values: words }];
   const listed = listRules({ name, shape }, { name: to, shape: young }, path, work);
   if (listed.length > 0) return listed;
   const converted = conversions(...named);
-  if (!isCompatible(shape, young) && converted.length === 0) return [];
+  if (!isCompatible(shape, young) && converted.length === 0)
+    return isMoney(young) ? boxRules(...named, path, rest) : [];
   return [converted, ...otherScales(...named)].map((all) =>
     withValues(renameRule(path, name, to, all), shape, young),
   );
+}
+
+/** The moves of a value into the object that V2 has at a place, such as an amount beside its currency: the likeliest first. */
+function boxRules(old: NamedShape, young: NamedShape, path: Path, to: Path): readonly FoundRule[] {
+  return boxForms(old, young).map(({ inner, conversions: converted }) => {
+    const move = { rule: 'move', in: path, member: old.name, to: [...to, inner] } as const;
+    return converted.length === 0 ? move : { ...move, conversions: converted };
+  });
 }
 
 /** A rename or a move that a person can choose, with V2's values for those of V1 if both list them: a renamed value that V2 does not know is lost. */
@@ -1525,7 +1536,12 @@ function newMembers(gone: string, shape: Shape, { v1, v2, path, taken, candidate
   const place = { v1, v2, path, taken, candidate };
   const isLinked = (at: Path): boolean => linkBetween(gone, at, place) !== undefined;
   const isWorded = (at: Path): boolean => isRelatedName(at.join('_'), gone);
-  const [alike, rest] = [all.filter(isWorded), all.filter((at) => !isWorded(at))];
+  const isOfOther = (at: Path): boolean =>
+    !isAlike(at.at(-1) ?? '', gone) && belongsToAnother(gone, shape, at, place);
+  const [alike, rest] = [
+    all.filter((at) => isWorded(at) && !isOfOther(at)),
+    all.filter((at) => !isWorded(at)),
+  ];
   const linked = rest.filter(isLinked);
   const sharesValues = (at: Path): boolean =>
     commonSpellings(shape.values, shapeAt(v2, at)?.values ?? []) > 0;
@@ -1535,7 +1551,7 @@ function newMembers(gone: string, shape: Shape, { v1, v2, path, taken, candidate
   const found = {
     alike: [...alike, ...linked],
     others,
-    likely: all.filter((at) => isLinked(at) || isLikelyPlace(gone, shape, at)),
+    likely: all.filter((at) => isLinked(at) || (isLikelyPlace(gone, shape, at) && !isOfOther(at))),
   };
   known.set(key, found);
   return found;
@@ -1609,7 +1625,7 @@ function belongsToAnother(
     (other) =>
       other !== gone &&
       !v2.members.has(other) &&
-      (isSameName(other, name) || isSameName(other, at.join('_'))),
+      (plainName(other) === plainName(name) || isSameName(other, at.join('_'))),
   );
   const formats = [formatOf(shape), formatOf(young)];
   const isOtherFormat = !formats.includes('') && formats[0] !== formats[1];
@@ -1662,8 +1678,15 @@ function takingMembers(
       nameSimilarity(gone, name) >= LIKE_NAME &&
       conversions({ name: gone, shape }, { name, shape: member.shape }).length > 0;
     const isWorded = wordPairs({ name: gone, shape }, { name, shape: member.shape }) !== undefined;
+    const isBoxed =
+      isNew &&
+      isMoney(member.shape) &&
+      isRelatedName(at.join('_'), gone) &&
+      boxRules({ name: gone, shape }, { name, shape: member.shape }, path, at).length > 0;
     const own =
-      isNew && (isOfType || isListOfIt || isConverted || isWorded || isAlike(gone, name)) ? [at] : [];
+      isNew && (isOfType || isListOfIt || isConverted || isWorded || isBoxed || isAlike(gone, name))
+        ? [at]
+        : [];
     const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, taken };
     return [...own, ...takingMembers(gone, shape, inside, [...around, v2.members], allowance)];
   });
@@ -1854,14 +1877,17 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
 /** Asks about a value that is in an object of the same name in V2; false if no member of the object fits. */
 function addBox(name: string, v1: Shape, v2: Shape, path: Path, work: Work): boolean {
   if (work.isRecorded || work.doubt !== work.outer) return false;
-  const forms = boxForms({ name, shape: v1 }, { name, shape: v2 });
-  const [found, ...others] = forms.map(({ inner, conversions: converted }): FoundRule => {
-    const move = { rule: 'move', in: path, member: name, to: [name, inner] } as const;
-    return converted.length === 0 ? move : { ...move, conversions: converted };
-  });
+  const [old, young] = [
+    { name, shape: v1 },
+    { name, shape: v2 },
+  ];
+  const forms = boxForms(old, young);
+  const [found, ...others] = boxRules(old, young, path, [name]);
   const [first] = forms;
   if (found === undefined || first === undefined) return false;
-  const evidence = `V2 has ${pathText([...path, name, first.inner])}`;
+  const evidence = [`V2 has ${pathText([...path, name, first.inner])}`, descriptionsApart(v1, v2)]
+    .filter((words) => words !== '')
+    .join('; ');
   const doubt = `${pathText(path, name)} is ${typeWords(v1)} in V1 and ${typeWords(v2)} in V2${unitWords(forms)}`;
   addFinding({ found, confidence: 0.5, evidence, doubt, others, old: work.old, isOpen: true }, work);
   if (work.isResponse !== true) askNewRequired(ANY_SHAPE, v2, new Set([first.inner]), [...path, name], work);

@@ -377,15 +377,19 @@ export interface BoxForm {
 export function boxForms(plain: NamedShape, { shape: box }: NamedShape, isTaken = false): readonly BoxForm[] {
   if (!isScalar(plain.shape) || box.members.size === 0 || [...box.types].some((type) => type !== 'object'))
     return [];
-  const isMoney = [...box.members.keys()].some((name) => wordsOf(name).includes('currency'));
+  const isAmount = isMoney(box);
   const names = ['amount', ...VALUE_NAMES];
   const own = new Set(wordsOf(plain.name).map(singular));
   const fitting = [...box.members].flatMap(([inner, { shape }]) => {
-    const isOwn = wordsOf(inner).every((word) => own.has(singular(word)));
+    const words = wordsOf(inner);
+    // The currency of an amount is not the amount, although a number could be a text there.
+    if (isAmount && words.includes('currency')) return [];
+    const last = words.findLastIndex((word) => !UNITS.has(word) && word !== 'in');
+    const isOwn = words.slice(0, last + 1).every((word) => own.has(singular(word)));
     const part = { name: inner, shape };
     const [from, to] = isTaken ? [part, plain] : [plain, part];
-    const forms = isScalar(shape) ? valueForms(from, to, isMoney) : [];
-    const at = isOwn ? 0 : names.indexOf(wordsOf(inner).at(-1) ?? '');
+    const forms = isScalar(shape) ? valueForms(from, to, isAmount) : [];
+    const at = isOwn ? 0 : names.indexOf(words[last] ?? '');
     return forms.length === 0 ? [] : [{ at, forms: forms.map((all) => ({ inner, conversions: all })) }];
   });
   const all = fitting
@@ -397,16 +401,21 @@ export function boxForms(plain: NamedShape, { shape: box }: NamedShape, isTaken 
   return (all.every(isQuoted) ? all : all.filter((form) => !isQuoted(form))).slice(0, MAX_FITTING);
 }
 
+/** True for an object that has an amount and its currency. */
+export function isMoney({ members }: Shape): boolean {
+  return [...members.keys()].some((name) => wordsOf(name).includes('currency'));
+}
+
 /** The conversions that may lead from a value to that of V2: the likeliest first. An amount of money may be in another unit. */
 function valueForms(
   old: NamedShape,
   young: NamedShape,
-  isMoney: boolean,
+  isAmount: boolean,
 ): readonly (readonly Conversion[])[] {
   const plain = conversions(old, young);
   if (!isCompatible(old.shape, young.shape) && plain.length === 0) return [];
   const isWhole = [...young.shape.types].join(' ') === 'integer';
-  if (!isMoney || !isWhole || plain.some(({ word }) => word !== 'unquote')) return [plain];
+  if (!isAmount || !isWhole || plain.some(({ word }) => word !== 'unquote')) return [plain];
   const scaled = [
     ...plain,
     { word: 'scale', options: [['by', 100] as const, ['digits', 2] as const] } as const,

@@ -20,13 +20,13 @@ export function singular(word: string): string {
   return isPlural(word) ? word.slice(0, -1) : word;
 }
 
-/** Common short forms of words in names. */
+/** Common short forms of words in names, and other words for the same. */
 const SHORT_FORMS: ReadonlyMap<string, string> = new Map(
   `amt amount|desc description|descr description|nm name|cd code|qty quantity|addr address|num number|nbr number|nr number|dt date|cust customer
   acct account|tel telephone|msg message|ref reference|org organization|organisation organization|img image|lang language|pwd password
   cfg config|ts timestamp|lat latitude|lon longitude|lng longitude|dept department|mgr manager|txn transaction|tx transaction|pmt payment
   ctry country|curr currency|ccy currency|bal balance|avg average|pct percent|idx index|len length|src source|dest destination|attr attribute
-  param parameter|prev previous|seq sequence|ver version|freq frequency|cat category`
+  param parameter|prev previous|seq sequence|ver version|freq frequency|cat category|vat tax`
     .split(/[|\n]/)
     .map((pair) => pair.trim().split(' '))
     .flatMap(([short = '', long = '']) => [[short, long] as const]),

@@ -333,6 +333,7 @@ const money = {
   properties: { amount: whole, currency: text },
   required: ['amount', 'currency'],
 };
+const minor = { type: 'object', properties: { amountMinor: whole, currency: text } };
 
 test.each<BoxRow>([
   [
@@ -354,6 +355,12 @@ test.each<BoxRow>([
     { price: whole, currency: text },
     { price: { value: '10.50', currency: 'EUR' } },
     { price: 1050, currency: 'EUR' },
+  ],
+  [
+    { net: decimal, vat: decimal, total: decimal },
+    { totals: { type: 'object', properties: { net: minor, tax: minor, gross: minor } } },
+    { net: 70.3, vat: 13.36, total: 83.66 },
+    { totals: { net: { amountMinor: 7030 }, tax: { amountMinor: 1336 }, gross: { amountMinor: 8366 } } },
   ],
   [
     { owner: whole },

@@ -384,6 +384,18 @@ test.each<Row>([
     ],
   ],
   [
+    'a price, and an object whose name tells the unit',
+    sent({ fee: number }),
+    sent({ fee: objectOf({ amountMinor: integer, currency: text }) }),
+    ['{ move: fee, to: fee.amountMinor } { scale: fee.amountMinor, by: 100, digits: 2 }'],
+  ],
+  [
+    'an amount, and two objects of V2 with amounts, of which only one has a name for it',
+    answered({ vat: number }),
+    answered({ totals: objectOf({ tax: money(number), gross: money(number) }) }),
+    ['{ move: totals.tax.amount, to: vat }'],
+  ],
+  [
     'a price, and an object with decimals',
     sent({ price: number }),
     sent({ price: money(number) }),
