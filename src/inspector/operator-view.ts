@@ -2,7 +2,7 @@ import { ClientTrends } from '../report/tally/client-trends.ts';
 import { Tally } from '../report/tally/tally.ts';
 import { AnswerJudge } from '../rewrite-log/answers.ts';
 import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
-import { isNotable, type Entry } from '../rewrite-log/entry.ts';
+import { beganAt, type Entry, isNotable } from '../rewrite-log/entry.ts';
 import { History, Ring } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
 import { OperationHealth, type OperationTrouble } from '../rewrite-log/operation-health.ts';
@@ -100,7 +100,7 @@ export class OperatorView implements Observer {
       this.capture.keep(seq, captured, entry.edits, isNotable(entry));
       this.capture.forget(this.ring.oldest - 1, this.ring.oldestFailure - 1);
     }
-    this.problems.add(entry, time, answer, () => reasonIn(entry, this.capture.of(seq)));
+    this.problems.add(entry, time, answer, () => reasonIn(entry, this.capture.of(seq)), beganAt(entry, time));
     this.options.onEntry?.(entry, seq);
   }
 }

@@ -55,7 +55,10 @@ export interface Problem {
   /** The hash of the only client, and its name; absent for several clients, or for requests without a key. */
   readonly client?: string;
   readonly name?: string;
-  /** RFC 3339: the first failure ever, the first since it was over before, the last one, and the first response after it, once it is over. */
+  /**
+   * RFC 3339: the start of the first failed request ever, and of the first since it was over before; the end of the last one; and the first
+   * response after it, once it is over.
+   */
   readonly firstSeen: string;
   readonly since: string;
   readonly lastSeen: string;
@@ -250,14 +253,15 @@ export class ProblemTally {
   }
 
   /**
-   * Counts an exchange that ended at `time` (milliseconds since 1970). `messageOf` returns the text of the errors in its response; it is
-   * called for failures only.
+   * Counts an exchange that ended at `time` (milliseconds since 1970); a log has only the time of its beginning. `messageOf` returns the text
+   * of the errors in its response; it is called for failures only.
    */
   add(
     entry: TallyEntry,
     time: number,
     answer: Answer,
     messageOf: () => string | undefined = () => undefined,
+    began = time,
   ): void {
     if (answer === 'on-purpose' || answer === 'left' || entry.verdict === 'served') return;
     if (!isOfV1(entry) && entry.route !== 'pass') return;
@@ -272,9 +276,14 @@ export class ProblemTally {
       return;
     }
     const kind = kindOf(entry, call, messageOf());
-    const group = this.groupOf(kind, kind.service === undefined ? name : serviceName(kind.service), time);
+    const group = this.groupOf(
+      kind,
+      kind.service === undefined ? name : serviceName(kind.service),
+      time,
+      began,
+    );
     if (group === undefined) this.omitted += 1;
-    else count(group, entry, call, time);
+    else count(group, entry, call, time, began);
   }
 
   /** The operation of a request, or the name of its call; empty for V2's own clients. */
@@ -334,7 +343,7 @@ export class ProblemTally {
     wells.awaiting.clear();
   }
 
-  private groupOf(kind: Kind, name: string, time: number): Group | undefined {
+  private groupOf(kind: Kind, name: string, time: number, began: number): Group | undefined {
     const key = keyOf(name, kind);
     const known = this.groups.get(key) ?? this.logged(key, name, kind);
     if (known !== undefined) {
@@ -353,8 +362,8 @@ export class ProblemTally {
       operations: new Set(),
       codes: new Map(),
       isOfClients: true,
-      first: time,
-      since: time,
+      first: began,
+      since: began,
       last: time,
       isAgain: false,
       firstWell: undefined,
@@ -528,12 +537,12 @@ function kindOf(entry: TallyEntry, call: string, told: string | undefined): Kind
   };
 }
 
-function count(group: Group, entry: TallyEntry, call: string, time: number): void {
+function count(group: Group, entry: TallyEntry, call: string, time: number, began: number): void {
   const { route, status, failure } = entry;
   const until = overSince(group, time) ?? (time - group.last >= LASTING_MS ? group.last : undefined);
   if (until !== undefined && time - until >= PAUSE_MS) {
     group.isAgain = true;
-    group.since = time;
+    group.since = began;
     group.pause = 0;
   } else if (group.count > 0) group.pause = Math.max(group.pause, group.wells.count - group.wellsAtLast);
   group.count += 1;

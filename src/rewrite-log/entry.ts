@@ -185,6 +185,11 @@ export function clientOf({ client = NO_KEY }: Pick<Entry, 'client'>): string {
   return client;
 }
 
+/** When an exchange began that ended at `time`, both in milliseconds since 1970: failures last from the beginning of the first. */
+export function beganAt({ totalMs }: Pick<Entry, 'totalMs'>, time: number): number {
+  return time - Math.round(totalMs);
+}
+
 /** Maximum length of a path in a name. */
 const MAX_PATH = 120;
 

@@ -2,6 +2,7 @@ import { type Answer, isRefusedByGateway } from './answers.ts';
 import {
   AS_V2_SENT_IT,
   askedService,
+  beganAt,
   outcomeOf,
   sentTo,
   statusFrom,
@@ -71,7 +72,8 @@ interface OriginCounts {
 }
 
 /**
- * The latest requests for a service that all failed, or all did not, and when the first and the last ended: milliseconds since 1970.
+ * The latest requests for a service that all failed, or all did not. Times are milliseconds since 1970: failures last from the start of the
+ * first to the end of the last, and a service responds well from the end of the first.
  * Refusals that count as failed do not count here: a service that refuses does respond.
  */
 export interface InARow {
@@ -148,7 +150,7 @@ interface Slice {
 /** Requests of a service by call; undefined for those that are not V1's, which go there in every mode. */
 type CallCounts = Map<string | undefined, Required<OriginCounts> & { last: number }>;
 
-/** The requests in a row by call, and when the first of each ended. */
+/** The requests in a row by call, each with its own `since`. */
 interface Row extends InARow {
   readonly calls: Map<string | undefined, { requests: number; readonly since: number }>;
 }
@@ -230,13 +232,13 @@ export class History {
       const call = entry.route === 'migrate' ? (entry.operation ?? '-') : undefined;
       const failed = answer === 'failed';
       addCall(this.slice(time).origins[asked], call, entry, failed, time);
-      const began = time - Math.round(entry.totalMs);
+      const began = beganAt(entry, time);
       const spell = spellAfter(this.spells[asked], failed, began, time);
       if (spell !== undefined) this.spells[asked] = spell;
       this.outages.add(entry, failed, time, began);
       const row = this.inARow[asked];
       if (failed && isRefusal(entry)) row.last = time;
-      else addToRow(row, call, failed, time);
+      else addToRow(row, call, failed, began, time);
     }
     this.sumUp(entry, isFault ? from : undefined, answer);
     minute.total.add(entry.totalMs);
@@ -393,9 +395,10 @@ function addCall(
   if (entry.failure === 'circuit-open') counts.kept += 1;
 }
 
-function addToRow(row: Row, call: string | undefined, failed: boolean, time: number): void {
+function addToRow(row: Row, call: string | undefined, failed: boolean, began: number, time: number): void {
+  const since = failed ? began : time;
   if (row.failed !== failed || row.requests === 0) {
-    row.since = time;
+    row.since = since;
     row.requests = 0;
     row.calls.clear();
   }
@@ -403,7 +406,7 @@ function addToRow(row: Row, call: string | undefined, failed: boolean, time: num
   row.requests += 1;
   row.last = time;
   const known = row.calls.get(call);
-  if (known === undefined) row.calls.set(call, { requests: 1, since: time });
+  if (known === undefined) row.calls.set(call, { requests: 1, since });
   else known.requests += 1;
 }
 

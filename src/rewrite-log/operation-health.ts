@@ -3,7 +3,16 @@ import type { FailedShare } from '../rollout/rollout-state.ts';
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 import type { Answer } from './answers.ts';
-import { callName, clientOf, type Entry, isOutage, isUnfit, OTHER_CALLS, statusFrom } from './entry.ts';
+import {
+  beganAt,
+  callName,
+  clientOf,
+  type Entry,
+  isOutage,
+  isUnfit,
+  OTHER_CALLS,
+  statusFrom,
+} from './entry.ts';
 
 /** How a migrated operation of V1, or a call that no operation fits, fails, compared with its own past. */
 export interface OperationTrouble {
@@ -293,14 +302,14 @@ export class OperationHealth {
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
   add(entry: Entry, time: number, answer: Answer): void {
-    const { operation, route, verdict, failure = '', totalMs } = entry;
+    const { operation, route, verdict, failure = '' } = entry;
     if (route !== 'migrate' || verdict === 'served') return;
     if (answer === 'left' || NEUTRAL_FAILURES.has(failure)) return;
     const call = operation ?? this.unfitCall(entry, answer);
     const health = call === undefined ? undefined : this.healthOf(call, time);
     if (call === undefined || health === undefined) return;
     const failed = answer === 'failed';
-    const request: Request = { entry, failed, began: time - Math.round(totalMs), time };
+    const request: Request = { entry, failed, began: beganAt(entry, time), time };
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') countOnV1(health, request);
       endWhenWell(health.trouble, failed);

@@ -308,7 +308,7 @@ test('only the last two minutes count, by the service that failed, as in every o
       failed: 3,
       refused: 1,
       kept: 1,
-      inARow: { failed: true, requests: 1, since: 180_001, last: 180_001 },
+      inARow: { failed: true, requests: 1, since: 179_987, last: 180_001 },
       outage: { requests: 11, kept: 1, since: 59_987, last: 180_001, responded: 0 },
     },
   });

@@ -7,7 +7,7 @@ import type { Status } from '../../src/inspector/api.ts';
 import { ProblemTally } from '../../src/inspector/problems.ts';
 import { askedIn, rolloutEffect } from '../../src/inspector/rollout-effect.ts';
 import { type Verdict, verdictOf } from '../../src/inspector/verdict.ts';
-import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { beganAt, type Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
 import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
@@ -41,7 +41,7 @@ class Watched extends WatchedTraffic {
     super((entry, time, answer) => {
       history.add(entry, time, answer);
       health.add(entry, time, answer);
-      problems.add(entry, time, answer);
+      problems.add(entry, time, answer, undefined, beganAt(entry, time));
     });
     this.history = history;
     this.health = health;
@@ -650,6 +650,25 @@ describe('the verdict', () => {
           .see(6, { ...FAILS, client: ACME, totalMs: 30_000.4 })
           .verdict(MIGRATED),
       'bad: order_floor_plan fails for acme: 6 of 6 requests since 2026-11-29T08:00:31.000Z. Before that, 0 of 60 failed.',
+    ],
+    [
+      'V2 is gone, and its requests fail slowly',
+      (all) =>
+        all
+          .see(20)
+          .see(10, { ...UNREACHABLE, totalMs: 10_000 })
+          .verdict({ stats: { breaker: 'open', droppedLogLines: 0 } }),
+      'bad: V2 has failed since 2026-11-29T08:00:11.000Z, so the circuit is open: requests to it get 503 until it responds to a probe. 10 of 30 requests to V2 failed in the last two minutes.',
+    ],
+    [
+      'two requests failed slowly',
+      (all) =>
+        all
+          .see(200)
+          .see(2, { ...FAILS, totalMs: 30_000 })
+          .see(3)
+          .verdict(),
+      'note: 2 new failures since 2026-11-29T08:02:51.000Z, in order_floor_plan. No operation fails clearly more often than before.',
     ],
     [
       'two requests have failed since everything was migrated a moment ago',
