@@ -286,6 +286,8 @@ interface Health extends Judged {
  */
 export class OperationHealth {
   private readonly all = new Map<string, Health>();
+  /** The operations and calls whose requests do not go to V2. */
+  private readonly offV2 = new Set<string>();
   private unfit = 0;
   private watching: ReadonlyMap<string, Watch> = new Map();
   private readonly rule: () => RollbackRule;
@@ -313,7 +315,7 @@ export class OperationHealth {
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') countOnV1(health, request);
       endWhenWell(health.trouble, failed);
-      moveClient(health, entry, time);
+      moveClient(health, clientOf(entry), time);
       return;
     }
     if (isApart(health, entry)) {
@@ -378,6 +380,21 @@ export class OperationHealth {
       const share = Math.min(1, PAST_REQUESTS / 2 / Math.max(1, requests));
       past.requests += requests * share;
       past.failed += failed * share;
+    }
+  }
+
+  /**
+   * Tells which operations V2 gets requests for, after a change of modes at `time`; undefined stands for calls that no operation fits. What
+   * failed before its requests went to V1 is over, so that a failure after their return to V2 is another trouble.
+   */
+  move(goesToV2: (operation: string | undefined) => boolean, time: number): void {
+    for (const [call, health] of this.all) {
+      const isOff = !goesToV2(isUnfit(call) ? undefined : call);
+      const wasOff = this.offV2.has(call);
+      if (isOff) this.offV2.add(call);
+      else this.offV2.delete(call);
+      // Requests that were under way at the first change may have failed after it.
+      if (isOff || wasOff) leaveV2(health, time);
     }
   }
 
@@ -756,9 +773,24 @@ function addToRow(judged: Judged, { entry, failed, began, time }: Request): void
   if (failed) judged.row.failures.add(entry, began, time);
 }
 
+/** Ends the trouble of an operation that V1 serves for all clients; all other requests until now become its past. */
+function leaveV2(health: Health, time: number): void {
+  const { trouble, past, minutes } = health;
+  const recent = recentOf(health, time);
+  let over = NONE;
+  if (isLasting(trouble)) {
+    over = { requests: trouble.upToLast, failed: trouble.failures.count };
+    Object.assign(trouble, { requests: trouble.upToLast, until: trouble.last });
+  }
+  past.requests += Math.max(0, recent.requests - over.requests);
+  past.failed += Math.max(0, recent.failed - over.failed);
+  minutes.length = 0;
+  health.row = unjudged(time).row;
+  for (const client of [...health.clients.keys()]) moveClient(health, client, time);
+}
+
 /** V1 serves this client: it is not in trouble any more. */
-function moveClient({ clients }: Health, entry: Entry, time: number): void {
-  const client = clientOf(entry);
+function moveClient({ clients }: Health, client: string, time: number): void {
   const one = clients.get(client);
   if (one?.trouble === undefined) clients.delete(client);
   else {

@@ -78,6 +78,7 @@ export class RolloutControl implements ModesInForce {
   private book: Modes | undefined;
   private bookHash = '';
   private compiledModes: Modes | undefined;
+  private onModes: ((modes: Modes) => void) | undefined;
   /** The state that does not apply here, after the notice about it. */
   private missedV1: RolloutState | undefined;
 
@@ -90,6 +91,11 @@ export class RolloutControl implements ModesInForce {
     this.sharing = sharing;
   }
 
+  /** Calls this with the modes of each change: by a command, a roll-back, another replica, or a rule book. */
+  watch(onModes: (modes: Modes) => void): void {
+    this.onModes = onModes;
+  }
+
   /** The modes in force with this rule book. */
   modes({ rollout, hash }: RuleBook): Modes {
     if (this.compiledModes === undefined || this.book !== rollout?.modes || this.bookHash !== hash) {
@@ -100,6 +106,7 @@ export class RolloutControl implements ModesInForce {
       this.origins.set(modes, { hash, state: this.state });
       const current = new Set(canariesOf(modes).map((operation) => this.keyOf(operation)));
       for (const key of this.stages.keys()) if (!current.has(key)) this.stages.delete(key);
+      this.onModes?.(modes);
     }
     return this.compiledModes;
   }
@@ -130,6 +137,8 @@ export class RolloutControl implements ModesInForce {
   adopt(state: RolloutState): void {
     this.state = state;
     this.compiledModes = undefined;
+    // They may be replaced before the next request calls modes().
+    this.onModes?.(this.modesHere());
   }
 
   /** Applies a command, here at once. */

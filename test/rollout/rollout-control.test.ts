@@ -57,6 +57,23 @@ class Stage {
   }
 }
 
+test('tells each change of modes: a command, another replica, a rule book', () => {
+  const stage = new Stage();
+  const told: string[] = [];
+  stage.begin();
+  stage.control.watch((modes) => told.push(modes.default.mode));
+  stage.choose({ mode: { mode: 'migrate' } }, { mode: { mode: 'shadow' } });
+  const other = new Stage();
+  other.choose({ mode: { mode: 'verify' } });
+  stage.control.adopt(other.control.state);
+  stage.begin();
+  expect(told).toEqual(['migrate', 'shadow', 'verify', 'verify']);
+  stage.choose({});
+  stage.book = testRuleBook({ hash: '2' });
+  stage.begin();
+  expect(told.slice(4)).toEqual(['observe', 'migrate']);
+});
+
 test.each<readonly [name: string, commands: readonly RolloutCommand[], isKept: boolean]>([
   ['a mode for an operation', [{ operation: OTHER, mode: OBSERVE }], true],
   ['another canary', [{ operation: OTHER, mode: canary(5) }], true],

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { resolve } from 'node:path';
 import type { Hono } from 'hono';
 import type { GatewayParts } from '../../gateway/gateway-context.ts';
+import { isAsked } from '../../rollout/modes-in-force.ts';
 import type { RolloutControl } from '../../rollout/rollout-control.ts';
 import type { Gateway } from '../../gateway/gateway.ts';
 import type { PageFile } from '../../inspector/api.ts';
@@ -169,6 +170,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
         onRollBack: (sentence) =>
           parts.log?.({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
       });
+      control.watch((modes) => view.health.move((operation) => isAsked(modes, 'v2', operation), Date.now()));
       const inspector = inspectorParts(state, gateway, { rollout: control, rollBack });
       said = () => saidFacts(inspector);
       return createInspector(inspector);
