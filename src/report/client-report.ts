@@ -189,6 +189,14 @@ const MAX_SHOWN = 5;
 
 const BY = { v1: 'V1', v2: 'V2', gateway: 'the gateway' } as const;
 
+/** When or for whom the gateway refuses requests on purpose, by failure code. */
+const ON_PURPOSE_WORDS: ReadonlyMap<string, string> = new Map([
+  ['brownout', 'in a brownout'],
+  ['sunset', 'after the end'],
+  ['newcomer', 'for a client new to V1'],
+  ['operation-gone', 'for an operation that V2 does not have'],
+]);
+
 /** Makes the report of one client. */
 export function clientReport(
   hash: string,
@@ -406,7 +414,7 @@ export function isOnV2({ outcomes }: Pick<ClientReport, 'outcomes'>): boolean {
   return lastBy('v2') > lastBy('v1');
 }
 
-/** Describes the responses to a client, such as `201 by V2 412×, 422 by V2 3× (/legacy_code 3×), 503 brownout by the gateway 5×`. */
+/** Describes the responses to a client, such as `201 by V2 412×, 422 by V2 3× (/legacy_code 3×), 503 in a brownout 5×`. */
 export function outcomeWords(outcomes: readonly Outcome[]): string {
   return outcomes
     .map(({ by, status, code, count: seen, pointers }) => {
@@ -415,7 +423,7 @@ export function outcomeWords(outcomes: readonly Outcome[]): string {
       const what =
         status === 0
           ? `client disconnected ${isUnsent ? 'before its request was sent' : `(sent to ${BY[by]})`}`
-          : `${status}${code === undefined ? '' : ` ${code}`} by ${BY[by]}`;
+          : `${status} ${ON_PURPOSE_WORDS.get(code ?? '') ?? `${code === undefined ? '' : `${code} `}by ${BY[by]}`}`;
       return `${what} ${count(seen)}×${places === '' ? '' : ` (${places})`}`;
     })
     .join(', ');

@@ -85,7 +85,7 @@ function ownReportHtml({ at, since, coverage, report, omitted, guide }: OwnRepor
   return guideHtml(guide, {
     lead: [
       `<p>Counted from ${htmlText(since)} to ${htmlText(at)}.${COVERAGE[coverage]}</p>`,
-      `<p>${counted(v1, 'request')} to V1, ${v1 === 1 ? '' : `the first at ${htmlText(firstSeen)} and the last `}at ${htmlText(lastSeen)}; ${count(v2)} to V2.</p>`,
+      `<p>${counted(v1, 'request')} to V1's address, ${v1 === 1 ? '' : `the first at ${htmlText(firstSeen)} and the last `}at ${htmlText(lastSeen)}; ${count(v2)} to V2's address.</p>`,
       `<p>${WORK[report.class]}${reasonsOf(report)
         .map((reason) => ` ${htmlText(reason)}`)
         .join('')}</p>`,

@@ -31,6 +31,11 @@ export type AnsweredEntry = Pick<
 /** Failures that an operator has asked for: brownouts, the end of V1 or of an operation, and new clients that V1 does not take. */
 const ON_PURPOSE: ReadonlySet<string> = new Set(['brownout', 'sunset', 'operation-gone', 'newcomer']);
 
+/** Whether the operator has asked for the requests that are refused with this failure code. */
+export function isOnPurpose(failure: string | undefined): boolean {
+  return failure !== undefined && ON_PURPOSE.has(failure);
+}
+
 /** Failures that the client caused, with any status. */
 const BY_CLIENT: ReadonlySet<string> = new Set(['client-timeout', 'bad-framing']);
 

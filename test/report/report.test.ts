@@ -630,12 +630,14 @@ describe('the guide', () => {
     const html = guideHtml(document);
     expect(html).toContain('<a href="https://example.com/a?b=1&#38;c=2">');
     expect(html).not.toContain('href="javascript');
-    expect(guideMarkdown(document)).toContain(`**Dates**\n\n- ${sentences[0]}`);
+    expect(guideMarkdown(document)).toContain(`**Dates**\n\n- V1 is deprecated as of 1 December 2026 `);
     expect(guideMarkdown(document)).toContain(
       'still uses V1 of the API: it sent 1 request on 21 November 2026. V1 ends on 30 June 2027, 10:00',
     );
     const [digest] = digests(reportOf(order()), [], rollout);
-    expect(digest?.sentences[0]).toBe(`${sentences[0]} https://example.com/a?b=1&c=2`);
+    expect(digest?.sentences[0]).toBe(
+      'V1 is deprecated as of 1 December 2026 (https://example.com/a?b=1&c=2).',
+    );
     expect(digest?.sentences.join(' ')).not.toContain('heartbeat');
   });
 
@@ -750,11 +752,7 @@ describe('the guide', () => {
   test.each([
     [201, undefined, 'to V2; only the address changes.'],
     [415, undefined, 'to V2; as far as is known, only the address changes.'],
-    [
-      201,
-      { verdict: 'unchanged', v2: 'invalid', at: '/note' },
-      'to V2. Your requests were checked before they go to V2: 1 of 1 checked request would fail after the migration.',
-    ],
+    [201, { verdict: 'unchanged', v2: 'invalid', at: '/note' }, 'to V2.'],
   ] as const)(
     'says that only the address changes where V2 takes the rest, and none would fail: %i, %j',
     (status, would, sentence) => {
@@ -847,7 +845,7 @@ describe('the guide', () => {
     };
     const lines = guideMail(guide).split('\n');
     expect(lines[0]).toBe('Subject: Acme Bcc: all@example.org: move from V1 to V2 of the API');
-    expect(lines).toContain('- V1 ends on 2027-01-01. https://example.org/sunset');
+    expect(lines).toContain('- V1 ends on 2027-01-01 (https://example.org/sunset).');
     expect(lines.filter((line) => line.startsWith('Bcc'))).toEqual([]);
     expect(guideMail({ ...guide, end: [] })).toContain('V1 has no end date yet.');
   });
@@ -856,7 +854,7 @@ describe('the guide', () => {
     const end = [{ text: 'V1 ends on 1 January 2027.', isEnd: true as const }];
     const letter = guideLetter({ ...guideOf(order()), name: 'Acme & <Sons>', end });
     expect(letter).toContain(
-      '<p>Acme &#38; &#60;Sons&#62; still uses V1 of the API: your client sent 1 request on 21 November 2026. V1 ends on 1 January 2027. Please move this call to V2 by then. Since 21 November 2026, 12:00 (UTC) V2 has served your requests to V1: 1 of 1 succeeded.</p>',
+      '<p>Acme &#38; &#60;Sons&#62; still uses V1 of the API: your client sent 1 request on 21 November 2026. V1 ends on 1 January 2027. Please move this call to V2 by then.</p>\n<p>Since 21 November 2026, 12:00 (UTC) V2 has served your requests to V1: 1 of 1 succeeded.</p>',
     );
     expect(letter.match(/V1 ends on 1 January 2027/g)).toHaveLength(1);
     expect(letter).not.toMatch(/<(?:script|img|link|iframe)\b|url\(|@import/i);
@@ -911,7 +909,7 @@ describe('the guide', () => {
       ['order_floor_plan', 2, 1],
     ]);
     expect(guide.mistakes).toEqual([expect.objectContaining({ code: 'malformed-json', count: 1 })]);
-    expect(guideMail(guide)).toContain('Apart from that, 1 request was refused for a mistake in it');
+    expect(guideMail(guide)).toContain('503 in a brownout 1×. 1 request was refused for a mistake in it');
     // A client whose every request is refused has more to do than change the address.
     expect(guideMail(guideOf(mistake))).toContain('It is unknown what has to change: no accepted request');
     expect(guide.calls[0]?.outcomes.map(({ code }) => code)).toContain('brownout');

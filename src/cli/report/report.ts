@@ -221,11 +221,17 @@ async function printGuide(
   { client, rules, format, into, at }: ReportOptions,
   names: ReadonlyMap<string, string>,
 ): Promise<CommandFault | undefined> {
+  if (client === NO_KEY)
+    return {
+      fault:
+        'Requests without a key may be of many clients, so there is no guide for them; report lists what they call.',
+    };
   if (client === undefined || !/^[0-9a-f]{1,16}$/i.test(client))
     return { fault: '--guide requires --client with the first hex digits of a client hash.' };
   const book = await openRuleBook(rules);
   if (isFault(book)) return book;
   const guide = new Guide(client.toLowerCase());
+  const end = at === undefined ? Infinity : Date.parse(at);
   // The requests of all clients show which members V2 does not know.
   const tally = new Tally();
   const read = new LineTally(tally);
@@ -233,7 +239,9 @@ async function printGuide(
   const unread = await readAll(files, (bytes, file) => {
     read.add(bytes, nameOf(file));
     const lines = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
-    entriesOfClient(lines, guide.client, (entry: Entry) => guide.add(entry));
+    entriesOfClient(lines, guide.client, (entry: Entry) => {
+      if (!(Date.parse(entry.time) > end)) guide.add(entry);
+    });
   });
   if (unread !== undefined) return unread;
   const [only, second] = guide.clients;

@@ -54,6 +54,8 @@ export interface GuideDocument {
   readonly mistakes: readonly GuideMistake[];
   /** What became of its V1 requests that V2 served; absent for none. */
   readonly onV2?: ServedByV2;
+  /** Responses to requests that the gateway refused on purpose: in brownouts, after the end, or because the client is new; absent for none. */
+  readonly onPurpose?: readonly Outcome[];
   /** The place of the client's key in both versions, such as `Authorization`, or `?key` in the query. */
   readonly key: { readonly v1: string; readonly v2: string };
   /** The verdicts of dry runs on this client's requests, including mistakes. */
@@ -462,9 +464,16 @@ export function printedRequest(
 }
 
 /** A step with its times and its link, in one line of plain text. */
-export function stepText({ text, link, times = [] }: EndOfV1): string {
-  const when = times.length === 0 ? '' : ` ${times.join('; ')}.`;
-  return `${text}${when}${link === undefined ? '' : ` ${link}`}`;
+export function stepText(step: EndOfV1): string {
+  const [before, after] = aroundLink(step);
+  return `${before}${step.link ?? ''}${after}`;
+}
+
+/** The text of a step before its link, and after it; all of it before without a link. */
+export function aroundLink({ text, link, times = [] }: EndOfV1): readonly [before: string, after: string] {
+  const whole = `${text}${times.length === 0 ? '' : ` ${times.join('; ')}.`}`;
+  if (link === undefined) return [whole, ''];
+  return whole.endsWith('.') ? [`${whole.slice(0, -1)} (`, ').'] : [`${whole} `, ''];
 }
 
 /** The member that a client reads today, for a guide; `code` formats a pointer. */

@@ -1,4 +1,5 @@
-import { bodyCheckCounts, type ClientReport, clientWouldFail, reasonsOf } from '../client-report.ts';
+import { bodyCheckCounts, type ClientReport, clientWouldFail, isOnV2, reasonsOf } from '../client-report.ts';
+import { wouldFail } from '../../rollout/body-checks.ts';
 import { MAX_ROW_CLIENTS, type StripProposal } from '../census.ts';
 import { MAX_CALLS } from '../fleet/client-shard.ts';
 import type { Rollout } from '../../rules/rollout.ts';
@@ -18,7 +19,7 @@ import {
 } from '../text.ts';
 import { endOfV1, type GuideChange, type GuideDocument, NOT_KNOWN, stepText } from './guide-document.ts';
 import { type FactChange, factsById } from './guide-facts.ts';
-import { type Block, ended, type Inline, letterOf } from './letter.ts';
+import { type Block, checkedBefore, ended, type Inline, letterOf } from './letter.ts';
 
 /** The work of a client by its class, for its owner. */
 export const WORK: Readonly<Record<ClientReport['class'], string>> = {
@@ -87,7 +88,16 @@ function htmlBlock(block: Block): string {
 }
 
 function htmlRow(cells: readonly (readonly Inline[])[], tag: 'td' | 'th'): string {
-  return `<tr>${cells.map((cell) => `<${tag}>${htmlInlines(cell)}</${tag}>`).join('')}</tr>`;
+  // A narrow window breaks an address before a slash, and not within a name.
+  const html = (cell: readonly Inline[]): string =>
+    cell
+      .map((text) =>
+        typeof text === 'object' && 'code' in text
+          ? htmlInline(text).replaceAll(/(?<=[^<])\//g, '<wbr>/')
+          : htmlInline(text),
+      )
+      .join('');
+  return `<tr>${cells.map((cell) => `<${tag}>${html(cell)}</${tag}>`).join('')}</tr>`;
 }
 
 function htmlLine({ sign, text }: DiffLine): string {
@@ -163,18 +173,36 @@ function plainBlock(block: Block): string {
     case 'bullets':
       return block.items.map((item) => `- ${plainInlines(item)}`).join('\n');
     case 'table':
-      return plainTable([
-        block.head.map((text) => text.toUpperCase()),
-        ...block.rows.map((row) => row.map(plainInlines)),
-      ]);
+      return plainTable(
+        block.head,
+        block.rows.map((row) => row.map(plainInlines)),
+      );
     case 'example':
       return block.lines.map(({ sign, text }) => `  ${terminalText(`${sign} ${text}`)}`).join('\n');
   }
 }
 
-/** Columns of the same width: mail programs may show them in a font of one width, and others still read line by line. */
-function plainTable(rows: readonly (readonly string[])[]): string {
-  const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+/** Characters of a line that mail programs do not break (RFC 5322, section 2.1.1). */
+const MAIL_WIDTH = 78;
+
+/**
+ * Columns of the same width: mail programs may show them in a font of one width, and others still read line by line. Where they are too
+ * wide, each row is an item with a line for each cell.
+ */
+function plainTable(head: readonly string[], cells: readonly (readonly string[])[]): string {
+  const rows = [head.map((text) => text.toUpperCase()), ...cells];
+  const widths = head.map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
+  if (widths.reduce((sum, width) => sum + width + 2, -2) > MAIL_WIDTH)
+    return cells
+      .map(([first, ...others]) =>
+        [
+          `- ${first}`,
+          ...others.map(
+            (cell, at) => `  ${cell.endsWith(` ${head[at + 1]}`) ? '' : `${head[at + 1]}: `}${cell}`,
+          ),
+        ].join('\n'),
+      )
+      .join('\n');
   return rows
     .map((row) =>
       row
@@ -252,12 +280,17 @@ function sentencesOf(client: ClientReport, summaries: ReadonlyMap<string, string
     ...new Set(responses.map(responseSentence)),
     ...(clientWouldFail(client) === ''
       ? []
-      : [`Requests of this client were checked before they go to V2: ${clientWouldFail(client)}.`]),
+      : [
+          isOnV2(client)
+            ? checkedBefore(wouldFail(bodyChecks), 'request')
+            : `Requests of this client were checked before they go to V2: ${clientWouldFail(client)}.`,
+        ]),
     ...bodyChecks
       .filter(({ invalid, refused }) => invalid + refused > 0)
       .map((checks) => `V2's schema, for ${checks.operation}: ${bodyCheckCounts(checks)}.`),
     ...mistakes.map(
-      ({ code, count: seen, lastSeen }) => `Mistake ${code}: ${count(seen)}×, the last at ${lastSeen}.`,
+      ({ code, count: seen, lastSeen }) =>
+        `${counted(seen, 'request')} refused as ${code}, the last at ${lastSeen}.`,
     ),
     ...reasonsOf(client),
   ];

@@ -1,4 +1,5 @@
 import { Prefixes, queryParts, withName, withValueInQuery } from '../../http/target.ts';
+import { isOnPurpose } from '../../rewrite-log/answers.ts';
 import { askedService, isOutage, type Entry } from '../../rewrite-log/entry.ts';
 import { clientField, clientFieldAtV2, printClientField } from '../../rewrite/client-key.ts';
 import { printDestination } from '../../rules/move.ts';
@@ -148,6 +149,7 @@ export class Guide {
   private clientHashes = new Set<string>();
   private readonly dryRuns = new BodyCheckCounts();
   private readonly onV2 = new RequestsOnV2();
+  private readonly onPurpose = new Outcomes();
   private first = '';
   private latest = '';
   private omitted = 0;
@@ -170,6 +172,7 @@ export class Guide {
     const name = callName(entry.operation, entry.method, entry.path);
     this.dryRuns.add(name, entry);
     this.onV2.add(entry);
+    if (isOnPurpose(entry.failure) && entry.failure !== GONE) this.onPurpose.add(entry);
     const mistake = mistakeOf(entry);
     if (mistake !== undefined) {
       this.addMistake(name, mistake, entry);
@@ -239,6 +242,7 @@ export class Guide {
         }),
       ),
       ...this.onV2.result,
+      ...(this.onPurpose.all.size === 0 ? {} : { onPurpose: outcomesOf(this.onPurpose) }),
       key: { v1: printClientField(clientField(book)), v2: printClientField(clientFieldAtV2(book)) },
       dryRuns: wouldFail([...this.dryRuns.under(inForce).values()]),
       omitted: this.omitted,

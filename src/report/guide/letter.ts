@@ -1,11 +1,13 @@
 import { printPrefix } from '../../rules/rule.ts';
-import { wouldFailWords } from '../../rollout/body-checks.ts';
+import { isOnPurpose } from '../../rewrite-log/answers.ts';
+import { type WouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import { bodyCheckCounts, outcomeWords } from '../client-report.ts';
 import { type DiffLine, lineDiff } from '../line-diff.ts';
 import { Zone } from '../plan/zone.ts';
 import { capital, count, counted } from '../text.ts';
 import {
   ADDED,
+  aroundLink,
   dateText,
   dayText,
   type EndOfV1,
@@ -46,7 +48,8 @@ export interface Letter {
 }
 
 /** No setting names a contact for clients. */
-const WHOM_TO_ASK = 'Whom to ask about V1 and V2: ..............................';
+const WHOM_TO_ASK =
+  'Whom to ask about V1 and V2: (to be filled in before this is sent: name, mail, telephone)';
 
 /** Made by the operator's own program: no rule says how. */
 const BY_PROGRAM = "today the operator's own program converts it to V2's form: ask for its logic";
@@ -75,6 +78,7 @@ export function letterOf(guide: GuideDocument): Letter {
     title,
     summary: [
       paragraph(...opening(guide)),
+      ...historyOf(guide),
       ...callTable(guide, shared),
       ...(everywhere.length === 0 ? [] : [label('In every call'), list(everywhere)]),
       ...datesOf(guide),
@@ -124,8 +128,6 @@ function opening(guide: GuideDocument): readonly Inline[] {
     dayText(Date.parse(time), new Zone(zone ?? 'UTC')),
   );
   const when = first === latest ? `on ${first}` : `between ${first} and ${latest}`;
-  const checked = [servedWords(guide), dryRunWords(guide)].filter((words) => words !== '');
-  const refused = guide.mistakes.reduce((sum, one) => (one.code === GONE ? sum : sum + one.count), 0);
   return [
     name === undefined
       ? `Your client ${agent === undefined ? client : `with the User-Agent ${agent}`} still uses V1 of the API: it`
@@ -133,13 +135,21 @@ function opening(guide: GuideDocument): readonly Inline[] {
     ` sent ${counted(requests, 'request')} ${when}. `,
     ...(last === undefined ? ['V1 has no end date yet.'] : stepInlines(last)),
     ...workWords(guide, last),
-    ...checked.map((words) => ` ${words}`),
-    ...(refused === 0
-      ? []
-      : [
-          ` Apart from that, ${counted(refused, 'request')} ${refused === 1 ? 'was' : 'were'} refused for a mistake in ${refused === 1 ? 'it' : 'them'}, to be corrected for either version.`,
-        ]),
   ];
+}
+
+/** What became of the requests so far; no block if nothing is known. */
+function historyOf(guide: GuideDocument): readonly Block[] {
+  const refused = guide.mistakes.reduce((sum, one) => (one.code === GONE ? sum : sum + one.count), 0);
+  const sentences = [
+    servedWords(guide),
+    dryRunWords(guide),
+    onPurposeWords(guide),
+    refused === 0
+      ? ''
+      : `${capital(counted(refused, 'request'))} ${refused === 1 ? 'was' : 'were'} refused for a mistake in ${refused === 1 ? 'it' : 'them'}, to be corrected for either version.`,
+  ].filter((words) => words !== '');
+  return sentences.length === 0 ? [] : [paragraph(sentences.join(' '))];
 }
 
 /** The numbers of calls that have no place in V2, and of those whose place there no rule says. */
@@ -174,7 +184,7 @@ function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly str
     ...(unknown === 0
       ? []
       : [
-          ` No rule says where V2 has ${counted(unknown, 'call')} of the table: ask before you move ${unknown === 1 ? 'it' : 'them'}.`,
+          ` It is not known where V2 has ${counted(unknown, 'call')} of the table: ask before you move ${unknown === 1 ? 'it' : 'them'}.`,
         ]),
   ];
 }
@@ -208,13 +218,26 @@ export function dryRunWords({ dryRuns, onV2 }: Pick<GuideDocument, 'dryRuns' | '
   const words = wouldFailWords(dryRuns);
   if (words === '') return '';
   if (onV2 === undefined) return `Your requests were checked before they go to V2: ${words}.`;
-  const { judged, failing } = dryRuns;
-  return `${capital(counted(judged, 'other request'))} ${judged === 1 ? 'was' : 'were'} checked while V1 served ${judged === 1 ? 'it' : 'them'}: ${failing === 0 ? 'none' : count(failing)} would have failed on V2.`;
+  return checkedBefore(dryRuns, 'other request');
 }
 
-function stepInlines({ text, link, times = [] }: EndOfV1): readonly Inline[] {
-  const when = times.length === 0 ? '' : ` ${times.join('; ')}.`;
-  return [`${text}${when}`, ...(link === undefined ? [] : [' ', { link }])];
+/** Says how many requests would have failed on V2, of those that were checked before V2 served their client. */
+export function checkedBefore({ judged, failing }: WouldFail, what: string): string {
+  const which = failing === 0 ? 'none' : failing < judged ? count(failing) : judged === 1 ? 'it' : 'all';
+  return `${capital(counted(judged, what))} ${judged === 1 ? 'was' : 'were'} checked while V1 served ${judged === 1 ? 'it' : 'them'}: ${which} would have failed on V2.`;
+}
+
+/** Says what brownouts and the end of V1 refused; empty for nothing. */
+function onPurposeWords({ onPurpose = [] }: GuideDocument): string {
+  const all = onPurpose.reduce((sum, one) => sum + one.count, 0);
+  if (all === 0) return '';
+  return `${capital(counted(all, 'request'))} ${all === 1 ? 'was' : 'were'} refused on purpose: ${outcomeWords(onPurpose)}.`;
+}
+
+function stepInlines(step: EndOfV1): readonly Inline[] {
+  const [before, after] = aroundLink(step);
+  const { link } = step;
+  return link === undefined ? [before] : [before, { link }, ...(after === '' ? [] : [after])];
 }
 
 /** A row for each call, most used first. */
@@ -266,7 +289,7 @@ function unservedWords(
         : onlyV1.map(({ status, count: times }) => `${status} ${count(times)}×`).join(', ');
     const unasked = all === asked ? '' : ' that V2 got';
     return [
-      `V2 does not have ${what} (${statuses}${unasked}), and no rule says what takes its place: ask`,
+      `V2 does not have ${what} (${statuses}${unasked}), and it is not known what takes its place: ask`,
       ...(instead.length === 0 ? [] : ['; similar in V2: ', ...codesOf(instead)]),
     ];
   }
@@ -484,7 +507,7 @@ class Said {
     const rows = rowsOf(call);
     const alike = this.responses.find((one) => {
       const known = new Set(rowsOf(one));
-      return known.size <= 2 * rows.length && rows.every((row) => known.has(row));
+      return known.size <= rows.length + 1 && rows.every((row) => known.has(row));
     });
     if (alike === undefined) this.responses.push(call);
     return alike;
@@ -526,8 +549,10 @@ function goneMembers({ responses }: GuideCall, shown: readonly GuideExample[]): 
   const names = (places: readonly string[]): readonly Inline[] =>
     codesOf(places.flatMap((place) => lastName(place) ?? []));
   const words = [
-    ...(sent.length === 0 ? [] : ['V2 does not take ', ...names(sent), ' any more. ']),
-    ...(read.length === 0 ? [] : ['V2 does not respond with ', ...names(read), ' any more.']),
+    ...(sent.length === 0 ? [] : ['V2 does not take ', ...names(sent), ' any more.']),
+    ...(read.length === 0
+      ? []
+      : [...(sent.length === 0 ? [] : [' ']), 'V2 does not respond with ', ...names(read), ' any more.']),
   ];
   return words.length === 0 ? [] : [paragraph(...words)];
 }
@@ -669,14 +694,15 @@ function remarksOfResponse(responses: GuideCall['responses']): readonly Block[] 
 function remarksOf(call: GuideCall, shown: readonly GuideExample[]): readonly Block[] {
   const { outcomes, bodyChecks, unread, omitted, examples } = call;
   const failed = outcomes.filter(
-    ({ code: failure, status }) => failure !== undefined || status === 0 || status >= 400,
+    ({ code: failure, status }) =>
+      !isOnPurpose(failure) && (failure !== undefined || status === 0 || status >= 400),
   );
   const left = examples.reduce((sum, one) => sum + (shown.includes(one) ? 0 : one.count), omitted);
   const isRefusing = bodyChecks !== undefined && bodyChecks.invalid + bodyChecks.refused > 0;
   return [
     ...(failed.length === 0
       ? []
-      : [paragraph(`Not all of these requests succeed: ${outcomeWords(failed)}.`)]),
+      : [paragraph(`Some of these requests did not succeed: ${outcomeWords(failed)}.`)]),
     ...(isRefusing ? [paragraph(`Checks before the migration: ${bodyCheckCounts(bodyChecks)}.`)] : []),
     ...(unread > 0
       ? [paragraph(`Not shown: ${counted(unread, 'request')} that the gateway did not read in full.`)]
