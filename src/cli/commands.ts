@@ -293,7 +293,7 @@ export function plan(command: Command): void {
   addRules(make, 'rule book whose dates apply').addOption(
     new Option(
       '--into [file]',
-      'rule book to write the plan into, without a file that of --rules; its dates count',
+      'rule book to write the plan into, without a file that of --rules; its dates count. Without --into, the plan ends with the lines to write',
     ).helpGroup('Rule book:'),
   );
   addFormat(make, ['text', 'md', 'json']).action(

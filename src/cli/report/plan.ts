@@ -10,7 +10,7 @@ import {
   PLAN_PREFIX,
   type PlanOptions,
 } from '../../report/plan/plan.ts';
-import { withPlan } from '../../node/log/plan-lines.ts';
+import { planLines, withPlan } from '../../node/log/plan-lines.ts';
 import {
   planJson,
   planMarkdown,
@@ -118,11 +118,23 @@ export async function runPlan(
   }
   const shown = (): string =>
     options.format === 'md' ? planMarkdown(plan) : planTerminal(plan, terminalOf(stdout));
-  if (into === undefined) return write(options.format, shown, planJson(plan));
+  if (into === undefined) {
+    // A book that is not that of the logs gets no lines.
+    const lines = book === undefined ? '' : declaringLines(opened, options.rules, plan);
+    return write(options.format, () => shown() + (options.format === 'text' ? lines : ''), planJson(plan));
+  }
   const outcome = await writePlan(into, plan);
   if ('faults' in outcome) return { fault: outcome.faults.join('\n') };
   const written = `${into} now has the plan: ${counted(plan.brownouts.length, 'brownout')} and a sunset on ${zone.text(plan.sunset)} (${plan.zone}). ${sunsetText(plan)}${outcome.kept === '' ? '' : ` ${outcome.kept}`}\n`;
   return write(options.format, () => `${shown()}\n${written}`, { ...planJson(plan), into });
+}
+
+/** The lines that declare a plan in a rule book, each with its place, as *Clients* on the page has them. */
+function declaringLines({ text, note }: Pick<Inputs, 'text' | 'note'>, path: string, plan: Plan): string {
+  const lines = note === undefined ? planLines(text, plan) : undefined;
+  if (lines === undefined || lines.length === 0) return '';
+  const parts = lines.map(({ place, added }) => `\n${place}:\n\n${added}`);
+  return `\nTo declare this plan, write into ${path} (--into does so):\n${parts.join('')}`;
 }
 
 /** Plays brownouts over logs, prints their effect. */
@@ -219,6 +231,7 @@ interface Inputs {
   readonly own: ReadonlyMap<string, string>;
   readonly names: ReadonlyMap<string, string>;
   readonly book: RuleBook;
+  readonly text: string;
   readonly given: GivenBook;
   /** Says that the package's rule book stands in for one that was not named. */
   readonly note: string | undefined;
@@ -236,7 +249,7 @@ async function openInputs(
   if ('faults' in book) return { fault: book.faults.join('\n') };
   const { ruleBook } = book.rules;
   const [names, note] = [clientNames(ruleBook, own), shippedSentence(book)];
-  return { own, names, book: ruleBook, given: givenBook(book), note };
+  return { own, names, book: ruleBook, text: book.text, given: givenBook(book), note };
 }
 
 /** The rule book and the names for these logs. A book that was not named is left out where it is not theirs, as in a report. */

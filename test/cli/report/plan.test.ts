@@ -324,12 +324,18 @@ test('check finds sound what --into writes, and plan rehearse refuses the client
     log,
     lines.map((entry) => `${JSON.stringify({ ...entry, level: 'info', requestId: 'r' })}\n`).join(''),
   );
+  const before = readFileSync(path, 'utf8');
+  const told = await commandRun(['plan', log, '--at', '2026-11-12', '--rules', path, '--lead', '160'], {});
   const made = await commandRun(
     ['plan', log, '--at', '2026-11-12', '--rules', path, '--into', path, '--format', 'json', '--lead', '160'],
     {},
   );
   expect([made.code, made.err]).toEqual([0, '']);
   const plan = JSON.parse(made.out) as Plan;
+  // Without --into, the same lines are printed with their place.
+  expect(told.out.split('(--into does so):\n').at(-1)).toBe(
+    `\nat the end of the file:\n\n${readFileSync(path, 'utf8').slice(before.length).trimStart()}`,
+  );
   expect(plan.clients.filter(({ notice }) => notice === undefined)).toEqual([]);
   const loaded = await loadRuleBook(path);
   if ('faults' in loaded) throw new Error(loaded.faults.join('\n'));
