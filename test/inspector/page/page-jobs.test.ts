@@ -754,7 +754,7 @@ test('the command line alone, with three replicas: one list of changes, and each
     await page.getByText(`Exchanges of the replica ${name}; the other 2 keep their own.`).waitFor();
   }
   await page.goto(`${b.adminOrigin}/?view=rollout`);
-  await page.getByText(`of ${nameOfB} alone, since the start or the last change of the rule book`).waitFor();
+  await page.getByText(`of ${nameOfB} alone, by the rule book in force`).waitFor();
   // A sentence on what each replica counts for itself says whose it is, and so does the field for a name.
   await page.getByRole('navigation').getByRole('link', { name: 'Overview' }).click();
   await page

@@ -21,7 +21,7 @@ import {
   stageHeading,
 } from '../../rollout-effect.ts';
 import { useAsked } from '../admin-client.ts';
-import { ago, count, counted } from '../format.ts';
+import { ago, count, counted, shortTime } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
 import {
   Button,
@@ -108,8 +108,8 @@ export function RolloutView({ go, rules, state, commands }: RolloutViewProps): V
       {canariesCard(response, go)}
       <RolloutForm rollout={response} operations={operations} check={check} />
       {changesCard(response)}
-      {shadowsCard(response)}
-      {bodyChecksCard(response, go)}
+      {shadowsCard(response, state)}
+      {bodyChecksCard(response, rules, go)}
     </div>
   );
 }
@@ -341,10 +341,14 @@ function ofReplica(replica: Rollout['replica']): string {
   return replica === undefined ? '' : `of ${replica.name} alone, `;
 }
 
-function shadowsCard({ shadows, replica }: Rollout): VNode | false {
+function shadowsCard({ shadows, replica }: Rollout, state: State | undefined): VNode | false {
   if (shadows.length === 0) return false;
+  const since = state === undefined ? '' : ` (${shortTime(state.startedAt)})`;
   return (
-    <Card heading="Reads sent to both services" note={`${ofReplica(replica)}since the start, without noise`}>
+    <Card
+      heading="Reads sent to both services"
+      note={`${ofReplica(replica)}since the start${since}, by every rule book since then, without noise`}
+    >
       {table<Rollout['shadows'][number]>(
         [
           { name: 'Operation', kind: 'head', cell: ({ operation }) => operation ?? '(other)' },
@@ -377,7 +381,7 @@ function differingFields(fields: Rollout['shadows'][number]['fields']): Componen
 }
 
 /** What a migration would meet; nothing where all is migrated, whose requests are not tried any more. */
-function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
+function bodyChecksCard(rollout: Rollout, rules: RulesView | undefined, go: Go): VNode | false {
   const { bodyChecks, replica } = rollout;
   if (!hasV1Mode(rollout, Date.now())) return false;
   const title = 'Dry runs: bodies checked against V2’s schema, and reads compared in shadow';
@@ -406,8 +410,9 @@ function bodyChecksCard(rollout: Rollout, go: Go): VNode | false {
         <p>{past === 0 ? 'None yet under this rule book.' : 'None of what V1 still responds to.'}</p>
       </Card>
     );
+  const book = rules === undefined ? '' : ` ${rules.hash}, since ${shortTime(rules.loadedAt)}`;
   return (
-    <Card heading={title} note={`${ofReplica(replica)}since the start or the last change of the rule book`}>
+    <Card heading={title} note={`${ofReplica(replica)}by the rule book in force${book}`}>
       {warned}
       <p class="lead">
         {omitted === 0 && `${capital(wouldFailWords(wouldFail(counts)))}. `}
