@@ -51,9 +51,26 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
   expect(await barriers(page)).toEqual([]);
   const [download] = await Promise.all([
     page.waitForEvent('download'),
-    page.getByRole('link', { name: 'Download' }).click(),
+    page.getByRole('link', { name: 'Download', exact: true }).click(),
   ]);
   expect(download.suggestedFilename()).toBe('rules.patch');
+  // The whole of it is copied as well, and loaded.
+  await page.getByRole('button', { name: 'Copy the rule book' }).click();
+  await expect
+    .poll(() => page.evaluate('navigator.clipboard.readText()'))
+    .toBe(before.text.replace('under: address', 'under: place'));
+  const [book] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('link', { name: 'Download the rule book' }).click(),
+  ]);
+  expect(book.suggestedFilename()).toBe('rules.yaml');
+  // Long lines are wrapped, and the last line's number stands beside it.
+  expect(
+    await draft.evaluate((one: HTMLTextAreaElement) => [
+      one.scrollWidth - one.clientWidth,
+      one.scrollHeight - one.clientHeight,
+    ]),
+  ).toEqual([0, 0]);
   // The request beside it is explained by the edited text.
   const explain = page.getByRole('button', { name: 'Explain', exact: true });
   await explain.click();
@@ -78,7 +95,7 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
     .poll(() => draft.evaluate((one: HTMLTextAreaElement) => one.value.slice(one.selectionStart).slice(0, 4)))
     .toBe('nset');
   const line = before.text.slice(0, before.text.indexOf('nest:')).split('\n').length;
-  await expect.poll(() => page.locator('.line-numbers .faulty').allInnerTexts()).toContain(String(line));
+  await expect.poll(() => page.locator('.line-numbers .faulty b').allInnerTexts()).toContain(String(line));
   // Nothing was put into force.
   expect(await rules()).toMatchObject({ hash: before.hash, loadedAt: before.loadedAt });
   expect(complaints).toEqual([]);

@@ -1,5 +1,5 @@
 import type { RefObject, VNode } from 'preact';
-import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { TrialDifference, TrialOutcome } from '../../api.ts';
 import { postText, useAttempt } from '../admin-client.ts';
 import { clockTime, count, counted } from '../format.ts';
@@ -59,9 +59,27 @@ export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }:
               Try it
             </button>
             {draft !== undefined && (
-              <Button onClick={() => change(undefined)}>Back to the rule book in force</Button>
+              <>
+                <CopyButton
+                  text={draft}
+                  label="Copy the rule book"
+                  done="Copied: the rule book."
+                  announce={announce}
+                />
+                <a
+                  class="button"
+                  href={`data:application/yaml;charset=utf-8,${encodeURIComponent(draft)}`}
+                  download="rules.yaml"
+                >
+                  Download the rule book
+                </a>
+                <Button onClick={() => change(undefined)}>Back to the rule book in force</Button>
+              </>
             )}
           </div>
+          {draft !== undefined && (
+            <p>Put it into the file of the rule book: the gateway reads the file again when it changes.</p>
+          )}
           <Fault text={fault} />
         </Form>
         {run !== undefined && run.result === undefined && faultList(run.faults)}
@@ -78,46 +96,39 @@ interface BookEditorProps {
   readonly onInput: (text: string) => void;
 }
 
-/** A text with line numbers; lines with a fault are marked. */
+/** A text with line numbers; long lines are wrapped, and lines with a fault are marked. */
 function BookEditor({ text, faults, onInput }: BookEditorProps): VNode {
-  const numbers = useRef<HTMLDivElement>(null);
-  const field = useRef<HTMLTextAreaElement>(null);
-  const lines = text.split('\n').length;
   const faulty = new Map(faults.map(({ line, message }) => [line, message]));
-  const follow = (): void => {
-    if (numbers.current !== null && field.current !== null)
-      numbers.current.scrollTop = field.current.scrollTop;
-  };
-  useLayoutEffect(follow, [lines]);
   useLayoutEffect(() => {
     const [first] = faults;
-    if (field.current !== null && first !== undefined) showLine(field.current, first.line);
+    if (first !== undefined) showLine(first.line);
   }, [faults]);
   return (
-    <div class="book-editor">
-      <div class="line-numbers" ref={numbers} tabIndex={-1} aria-hidden>
-        {Array.from({ length: lines }, (_, index) => (
+    <div class="book-editor" id={EDITOR}>
+      {/* Hidden lines under those of the field give each number its place, however often its line is wrapped. */}
+      <div class="line-numbers" aria-hidden>
+        {text.split('\n').map((line, index) => (
           <span key={index} class={classes(faulty.has(index + 1) && 'faulty')} title={faulty.get(index + 1)}>
-            {index + 1}
+            <b>{index + 1}</b>
+            {line === '' ? ' ' : line}
           </span>
         ))}
       </div>
       <textarea
-        ref={field}
         id="rules-draft"
         class="file"
         rows={24}
         spellcheck={false}
-        wrap="off"
         value={text}
         aria-invalid={faults.length > 0}
         aria-describedby={faults.length > 0 ? 'rules-faults' : undefined}
-        onScroll={follow}
         onInput={({ currentTarget }) => onInput(currentTarget.value)}
       />
     </div>
   );
 }
+
+const EDITOR = 'book-editor';
 
 /** Puts the cursor at a fault, and scrolls it to the middle. */
 function goToLine(line: number, column: number): void {
@@ -125,15 +136,18 @@ function goToLine(line: number, column: number): void {
   if (!(field instanceof HTMLTextAreaElement)) return;
   const before = field.value.split('\n').slice(0, line - 1);
   const at = before.reduce((sum, one) => sum + one.length + 1, 0) + Math.max(0, column - 1);
-  field.focus();
+  field.focus({ preventScroll: true });
   field.setSelectionRange(at, at);
-  showLine(field, line);
+  showLine(line)?.scrollIntoView({ block: 'nearest' });
 }
 
-/** Scrolls a line into the middle of what can be seen. */
-function showLine(field: HTMLTextAreaElement, line: number): void {
-  field.scrollTop =
-    (field.scrollHeight * (line - 1)) / field.value.split('\n').length - field.clientHeight / 2;
+/** Scrolls a line into the middle of what the editor shows; returns the editor. */
+function showLine(line: number): HTMLElement | undefined {
+  const editor = document.getElementById(EDITOR);
+  const shown = editor?.querySelector<HTMLElement>(`.line-numbers span:nth-child(${line})`);
+  if (editor === null || shown === null || shown === undefined) return undefined;
+  editor.scrollTop = shown.offsetTop - editor.clientHeight / 2;
+  return editor;
 }
 
 function faultList(faults: TrialOutcome['faults']): VNode {
