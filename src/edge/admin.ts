@@ -1,12 +1,5 @@
 import { Hono } from 'hono/tiny';
-import {
-  type AddressOf,
-  requestRate,
-  sameSite,
-  secureHeaders,
-  Sessions,
-  tokenGate,
-} from '../inspector/guard.ts';
+import { type AddressOf, requestRate, sameSite, secureHeaders, tokenGate } from '../inspector/guard.ts';
 import { createRolloutAdmin, rolloutRoutes } from '../inspector/rollout-admin.ts';
 import { failure } from '../inspector/routes/responses.ts';
 import { type Rate, TokenBuckets } from '../rollout/rate-limit.ts';
@@ -44,8 +37,8 @@ export function createEdgeAdmin(parts: EdgeAdminParts): (request: Request) => Pr
   app.use(secureHeaders(), sameSite(parts));
   app.use(requestRate(new TokenBuckets(REQUEST_RATE, Date.now), addressOf));
   const tries = new TokenBuckets(WRONG_TOKEN_RATE, Date.now);
-  // The edge serves no page and starts no session; a session from elsewhere with the same token is valid.
-  app.use(tokenGate(parts, new Sessions(parts, Date.now), tries, addressOf));
+  // The edge serves no page, so it has no sessions.
+  app.use(tokenGate(parts, undefined, tries, addressOf));
   app.use(async (c, next) => {
     await replica.sync();
     if (!replica.isTogether) return failure(503, 'store-unreachable', UNREACHABLE);

@@ -191,18 +191,18 @@ async function signingKey(token: string): Promise<CryptoKey> {
 }
 
 /**
- * Requires the token, as a bearer or by a session. `tries` limits wrong tokens only: behind a balancer all operators have one address,
+ * Requires the token, as a bearer or by a session, where there are `sessions`. `tries` limits wrong tokens only: behind a balancer all operators have one address,
  * and a guesser must not lock them out. Tokens are too long to be guessed at the request rate; the limit makes attempts visible.
  */
 export function tokenGate(
   guard: GuardOptions,
-  sessions: Sessions,
+  sessions: Pick<Sessions, 'has'> | undefined,
   tries: TokenBuckets,
   from: AddressOf = socketAddress,
 ): MiddlewareHandler {
   return async (c, next) => {
     const { token } = guard;
-    if (token === undefined || (await sessions.has(c.req.header('cookie')))) return next();
+    if (token === undefined || (await sessions?.has(c.req.header('cookie'))) === true) return next();
     const bearer = /^bearer (.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
     if (bearer !== undefined && (await isSame(bearer, token))) return next();
     if (bearer !== undefined && !tries.take(from(c))) return tooManyRequests();
