@@ -4,6 +4,7 @@ import {
   type DifferingMember,
   type DifferingMembers,
   haveNothing,
+  isGone,
   isMissing,
   noVerdicts,
   type Outcomes,
@@ -302,8 +303,9 @@ function activeClass(
   if (isRecent(lastWork['field-work']) || isRecent(lastResponseWork)) return 'field-work';
   if (refusals.some(({ isOfMembers }) => isOfMembers)) return 'field-work';
   if (isStuck) return 'blocked';
-  // No change of a client gives a call an address.
-  if (unknown.length > 0 || refusals.some((one) => !isUnfit(one.call) || !isMissing(one))) return 'unknown';
+  // No change of a client gives a call an address, nor V2 an operation.
+  if (unknown.length > 0 || refusals.some((one) => !isGone(one) && (!isUnfit(one.call) || !isMissing(one))))
+    return 'unknown';
   return isRecent(lastWork['unwrap-only']) ? 'unwrap-only' : 'url-only';
 }
 

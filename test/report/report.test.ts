@@ -143,6 +143,15 @@ test('calls that an operation fits since a new rule are requests for it', () => 
   expect(makeReport(tally, options).clients[0]?.operations).toHaveLength(2);
 });
 
+/** The rule book says that V2 does not have the operation any more. */
+const GONE = { verdict: 'refused', status: 410, failure: 'operation-gone' } as const;
+
+test('a client whose requests only the gateway refused, because V2 has no such operation, reads so', () => {
+  expect(reportOf(v1('c', 1, [], GONE)).clients[0]?.refusals).toEqual([
+    expect.stringMatching(/^V2 does not have \w+ any more: its last request got 410[.]$/),
+  ]);
+});
+
 describe('a client', () => {
   test.each([
     ['gone', [v1('c', 60, [UNWRAP, NEST]), v1('c', 40, [NEST])]],
@@ -157,6 +166,8 @@ describe('a client', () => {
     ['url-only', [nowhere(404, [NEST], { origin: 'v1' }), v1('c', 1, [])]],
     ['url-only', [nowhere(404, [NEST]), v1('c', 1, [])]],
     ['blocked', [nowhere(403, [])]],
+    ['blocked', [v1('c', 1, [], GONE)]],
+    ['url-only', [v1('c', 1, [], GONE), v1('c', 1, [], { operation: 'other' })]],
     ['blocked', [v1('c', 1, [], { status: 401 }), v1('c', 1, [], { operation: 'other', status: 401 })]],
     ['blocked', [nowhere(200, [], CHECKED), nowhere(404, [])]],
     ['blocked', [nowhere(200, [], CHECKED)]],

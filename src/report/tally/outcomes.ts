@@ -359,6 +359,19 @@ export function noteVerdict(verdicts: V2Verdicts, entry: TallyEntry): void {
   else mergeVerdicts(verdicts, { lastAccepted: '', lastRefused: time, status, at: errorPointers?.[0] ?? '' });
 }
 
+/** Status for an operation that V2 does not have any more. */
+const GONE = 410;
+
+/** Notes that the rule book says of an operation that V2 does not have it. */
+export function noteGone(verdicts: V2Verdicts, { time, verdict }: TallyEntry): void {
+  if (verdict === 'refused') mergeVerdicts(verdicts, { ...noVerdicts(), lastRefused: time, status: GONE });
+}
+
+/** Whether V2 does not have an operation any more. */
+export function isGone({ status }: Pick<PendingRefusal, 'status'>): boolean {
+  return status === GONE;
+}
+
 /** Adds verdicts to others, the same in any order. */
 export function mergeVerdicts(into: V2Verdicts, from: Readonly<V2Verdicts>): void {
   if (from.lastAccepted > into.lastAccepted) into.lastAccepted = from.lastAccepted;
@@ -393,9 +406,10 @@ export function pendingRefusals(
 export function refusalSentences(refusals: readonly PendingRefusal[]): string[] {
   const sentences = refusals
     .slice(0, MAX_SHOWN)
-    .map(
-      ({ call, status, at }) =>
-        `V2 did not accept the last ${call}: ${status}${at === '' ? '' : ` at ${at}`}.`,
+    .map(({ call, status, at }) =>
+      status === GONE
+        ? `V2 does not have ${call} any more: its last request got 410.`
+        : `V2 did not accept the last ${call}: ${status}${at === '' ? '' : ` at ${at}`}.`,
     );
   const more = refusals.length - MAX_SHOWN;
   return more <= 0 ? sentences : [...sentences, `The same applies to ${counted(more, 'more call')}.`];

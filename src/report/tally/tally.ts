@@ -12,6 +12,7 @@ import {
   type EditSummary,
   isMissing,
   isRefusedBySchema,
+  noteGone,
   noteVerdict,
   noVerdicts,
   Outcomes,
@@ -245,6 +246,7 @@ export class ClientTally {
     if (refusal !== undefined) {
       if (refusal === 'brownout' && entry.note !== undefined)
         countUse(this.brownouts, entry.note, time, MAX_NAMES);
+      if (refusal === 'operation-gone') noteGone(known.v2, entry);
       if (entry.verdict === 'refused') return;
     }
     judge(known, entry, side);
