@@ -462,8 +462,8 @@ export function readResource(text: string): Path {
   return text === '' ? [] : readPath(text);
 }
 
-/** Warnings about effects that a V1 client may notice although the rule book is valid: one sentence each, with the remedy. */
-export function ruleBookWarnings(book: RuleBook): readonly string[] {
+/** Warnings about effects that a V1 client may notice although the rule book is valid: one sentence each, with the remedy; `v2Reads` are the paths that V2's description reads. */
+export function ruleBookWarnings(book: RuleBook, v2Reads?: readonly string[]): readonly string[] {
   const { changes, operations, policies } = book;
   const contexts = operationContexts(
     changes.map((change) => ({ change })),
@@ -484,7 +484,7 @@ export function ruleBookWarnings(book: RuleBook): readonly string[] {
     ...changes.flatMap((change) => withoutInverse(change)),
     ...changes.flatMap((change) => inexactInverses(change)),
     ...changes.flatMap((change) => partialJoins(change, operations)),
-    ...operations.flatMap((operation) => unreadResource(operation, operations, changes)),
+    ...operations.flatMap((operation) => unreadResource(operation, book, v2Reads)),
     ...changes.flatMap((change) => unreachedResponses(change, operations)),
   ];
 }
@@ -603,8 +603,8 @@ function partialJoins({ id, on, request }: Change, operations: readonly Operatio
 
 function unreadResource(
   operation: Operation,
-  operations: readonly Operation[],
-  changes: readonly Change[],
+  { operations, changes }: RuleBook,
+  v2Reads: readonly string[] | undefined,
 ): readonly string[] {
   const { id } = operation;
   const isWritten = changes.some(
@@ -617,8 +617,15 @@ function unreadResource(
   if (!isWritten) return [];
   const resource = resourceOf(operation);
   if (operations.some((other) => other.method === 'GET' && resourceOf(other) === resource)) return [];
+  const read = v2Reads?.find((template) => resourceOf({ template }) === resource);
+  const advice =
+    v2Reads === undefined
+      ? `declare a read of ${resource}, if V2 offers one`
+      : read === undefined
+        ? "V2's description has no read of it"
+        : `declare GET ${read}`;
   return [
-    `operation "${id}" writes a resource that no operation reads back: reads of it are in V2's shape; declare a read of ${resource}, if V2 offers one`,
+    `operation "${id}" writes a resource that no operation reads back: reads of it are in V2's shape; ${advice}`,
   ];
 }
 

@@ -432,6 +432,10 @@ changes:
       'change "b": only has no inverse: responses lack the members that it removes from "deep", which V1 had',
       'operation "change" writes a resource that no operation reads back: reads of it are in V2\'s shape; declare a read of /things, if V2 offers one',
     ]);
+    const advised = (reads: readonly string[]): string | undefined =>
+      ruleBookWarnings(book, reads).at(-1)?.split('; ').at(-1);
+    expect(advised(['/orders', '/things/{thing}'])).toBe('declare GET /things/{thing}');
+    expect(advised(['/orders'])).toBe("V2's description has no read of it");
   });
 });
 

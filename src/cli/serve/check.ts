@@ -58,7 +58,7 @@ export async function runCheck(
   const questions = openQuestions(sound.ruleBook.text, sound.rulesPath);
   const warnings = [
     ...questions.map((question) => printFault(question)),
-    ...ruleBookWarnings(book),
+    ...ruleBookWarnings(book, await readsOfV2(descriptions, book)),
     ...(await warningsOfV2(sound.settings, book)),
     ...ofLogs,
   ];
@@ -140,6 +140,19 @@ async function coverageBetween(
   const { operationsBelow } = await import('../../openapi/description.ts');
   const isWanted = wantedOf(only, operationsBelow(v1, ruleBook.from, 'v1'));
   return typeof isWanted === 'function' ? coverageOf({ ruleBook, text, v1, v2, isWanted }) : isWanted;
+}
+
+/** The paths of the reads that V2's description has; undefined without one that can be read. */
+async function readsOfV2(
+  { v2: source }: Descriptions,
+  { to }: RuleBook,
+): Promise<readonly string[] | undefined> {
+  if (source === undefined) return undefined;
+  const { readToCompare } = await import('../draft/description-file.ts');
+  const { operationsBelow } = await import('../../openapi/description.ts');
+  const v2 = await readToCompare(source);
+  if (isFault(v2)) return undefined;
+  return operationsBelow(v2, to, 'v2').flatMap(({ method, rest }) => (method === 'GET' ? [rest] : []));
 }
 
 /** Warnings from V2's description about the rule book, or one about a description that cannot be read. */
