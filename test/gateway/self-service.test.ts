@@ -86,7 +86,7 @@ describe('a V1 client reads its own report', () => {
     const page = await response.text();
     expect(page).toContain('&#60;img src=x');
     expect(page).not.toMatch(/<img|<script|\u202e/);
-    expect(page).toContain('1 request to V1, at ');
+    expect(page).toContain("1 request to V1's address, at ");
   });
 
   test('HEAD has the fields of GET and no body; the query is ignored', async () => {
@@ -124,7 +124,7 @@ test('a report says on how few requests its guide rests, and not that counting b
   await gateway.readJson('/report');
   const page = async (): Promise<string> => (await ask(gateway, 'acme', HTML)).text();
   const first = await page();
-  expect(first).toContain('2 requests to V1, the first at ');
+  expect(first).toContain("2 requests to V1's address, the first at ");
   expect(first).toContain('The gateway no longer keeps any of these requests, so it shows no examples: ');
   expect(first).not.toContain('restart');
   await send(gateway, 'acme', '/clients', '{"data":{}}');
