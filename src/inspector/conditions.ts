@@ -1,11 +1,15 @@
 import type { Condition, ConditionFacts, ConditionLevel } from './condition.ts';
+import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
 import { gatewayConditions } from './gateway-conditions.ts';
 import { operationCondition, outageCondition, troublesByCause } from './operation-conditions.ts';
 import { serviceCondition } from './service-conditions.ts';
 
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
 
-/** The conditions of V2, V1, the operations, and the gateway itself, worst first; of one level, what is over comes last. */
+/**
+ * The conditions of V2, V1, the operations, and the gateway itself, worst first: of one level, what is over comes last, and of operations
+ * the one that fails for most clients first.
+ */
 export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   return [...failureConditions(facts), ...gatewayConditions(facts)].toSorted(
     (one, other) =>
@@ -36,6 +40,7 @@ function failureConditions(facts: ConditionFacts): readonly Condition[] {
   const operations = [
     ...own
       .filter(({ isRefusal }) => isRefusal || isOfOperations || v2.level !== 'bad')
+      .toSorted((one, other) => clientsHit(other) - clientsHit(one) || other.failed - one.failed)
       .map((trouble) => operationCondition(trouble, facts)),
     ...(isOutageTold ? [outageCondition(outage, facts)] : []),
   ];
@@ -47,6 +52,10 @@ function failureConditions(facts: ConditionFacts): readonly Condition[] {
 
 function isOver({ until }: { readonly until?: unknown }): boolean {
   return until !== undefined;
+}
+
+function clientsHit({ hit = [] }: OperationTrouble): number {
+  return hit.length;
 }
 
 function repeated(condition: Condition): Condition {

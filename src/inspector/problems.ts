@@ -273,6 +273,10 @@ export class ProblemTally {
     if (responded === 'v1' || responded === 'v2') this.addWell(serviceName(responded), time);
     if (answer !== 'failed') {
       this.addWell(name, time);
+      // An operation of the rule book fits the address now: its failures without one are over.
+      const { operation, route, method, path } = entry;
+      if (operation !== undefined && path !== undefined)
+        this.addWell(`${route} ${callName(undefined, method, path)}`, time, RECOVERED);
       return;
     }
     const kind = kindOf(entry, call, messageOf());
@@ -334,11 +338,11 @@ export class ProblemTally {
     };
   }
 
-  /** Counts a response of an operation or service; without effect if it never failed. */
-  private addWell(name: string, time: number): void {
+  /** Counts a response of an operation or service as so many; without effect if it never failed. */
+  private addWell(name: string, time: number, times = 1): void {
     const wells = this.wells.get(name);
     if (wells === undefined) return;
-    wells.count += 1;
+    wells.count += times;
     for (const group of wells.awaiting) group.firstWell = time;
     wells.awaiting.clear();
   }

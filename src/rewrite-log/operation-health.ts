@@ -288,7 +288,8 @@ export class OperationHealth {
   private readonly all = new Map<string, Health>();
   /** The operations and calls whose requests do not go to V2. */
   private readonly offV2 = new Set<string>();
-  private unfit = 0;
+  /** The rule book under which each call that no operation fits was made last: its hash. */
+  private readonly unfit = new Map<string, string>();
   private watching: ReadonlyMap<string, Watch> = new Map();
   private readonly rule: () => RollbackRule;
   private readonly onHarm: (trouble: OperationTrouble) => void;
@@ -304,12 +305,14 @@ export class OperationHealth {
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
   add(entry: Entry, time: number, answer: Answer): void {
-    const { operation, route, verdict, failure = '' } = entry;
+    const { operation, route, verdict, failure = '', ruleBook } = entry;
     if (route !== 'migrate' || verdict === 'served') return;
     if (answer === 'left' || NEUTRAL_FAILURES.has(failure)) return;
     const call = operation ?? this.unfitCall(entry, answer);
     const health = call === undefined ? undefined : this.healthOf(call, time);
     if (call === undefined || health === undefined) return;
+    if (operation === undefined) this.unfit.set(call, ruleBook);
+    else if (this.unfit.size > 0) this.endUnfit(entry);
     const failed = answer === 'failed';
     const request: Request = { entry, failed, began: beganAt(entry, time), time };
     if (entry.origin === 'v1') {
@@ -337,12 +340,21 @@ export class OperationHealth {
     if (failed && operation !== undefined) this.reportHarm(operation, health);
   }
 
+  /** Ends the trouble of a call that no operation fitted, once one of another rule book does. */
+  private endUnfit({ method, path, ruleBook }: Entry): void {
+    const call = callName(undefined, method, path);
+    const health = this.all.get(call);
+    if (health === undefined || this.unfit.get(call) === ruleBook) return;
+    for (const trouble of [health.trouble, ...[...health.clients.values()].map((one) => one.trouble)])
+      if (isLasting(trouble)) Object.assign(trouble, { until: trouble.last, recovered: RECOVERED });
+  }
+
   /** The name by which a call is followed that no operation fits; undefined for a refusal of an address that no service is known to have. */
   private unfitCall({ method, path }: Entry, answer: Answer): string | undefined {
     const call = callName(undefined, method, path);
     if (this.all.has(call)) return call;
     if (answer === 'refused') return undefined;
-    return this.unfit < MAX_UNFIT ? call : OTHER_CALLS;
+    return this.unfit.size < MAX_UNFIT ? call : OTHER_CALLS;
   }
 
   /** Ends trouble once no larger share fails than before it began, and returns true: an operation may always have failed at times. */
@@ -549,7 +561,6 @@ export class OperationHealth {
       clients: new Map(),
     };
     this.all.set(operation, health);
-    if (isUnfit(operation)) this.unfit += 1;
     return health;
   }
 

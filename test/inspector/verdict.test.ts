@@ -625,6 +625,31 @@ describe('the verdict', () => {
       'bad: order_floor_plan is refused for acme: 7 of 7 requests since 2026-11-29T08:01:12.000Z; V2 responds 422. Before that, 5 of 71 of all clients failed.',
     ],
     [
+      'an operation fits an address since, and V2 responds',
+      (all) => {
+        all.see(60, ON_V1).see(30, { ...LOTS, ...ON_V1 });
+        return all
+          .see(20)
+          .see(8, { ...LOTS, status: 404 })
+          .see(2, { ...LOTS, operation: 'list_lots', ruleBook: 'fedcba9876543210' })
+          .see(20)
+          .verdict(MIGRATED);
+      },
+      'good: All well for less than a minute. GET /lots failed for acme: 8 of 8 requests from 2026-11-29T08:01:51.000Z until 2026-11-29T08:01:58.000Z; V2 responded 404. Before that, 0 of 30 failed.',
+    ],
+    [
+      'one client fails, and then several in another operation',
+      (all) => {
+        all.see(60, ON_V1).see(30, { ...LOTS, ...ON_V1 });
+        all.see(20, { operation: 'get_order' }).see(8, { ...LOTS, status: 404 });
+        for (let round = 0; round < 4; round += 1)
+          for (const client of [OTHER, ACME])
+            all.see(1, { ...REFUSED, status: 500, client }).see(9, { operation: 'get_order' });
+        return all.verdict(MIGRATED);
+      },
+      'bad: order_floor_plan fails for bbbbbbbbbbbbbbbb and acme: 8 of 8 requests since 2026-11-29T08:01:59.000Z. Before that, 0 of 60 failed. Also: GET /lots fails for acme.',
+    ],
+    [
       'an address that no operation fits, and that V2 does not have',
       (all) => {
         all.see(60, ON_V1).see(30, { ...LOTS, ...ON_V1 });
@@ -845,7 +870,7 @@ describe('the verdict', () => {
           .see(20, FAILS)
           .see(9, { ...FAILS, route: 'pass', operation: undefined })
           .verdict(OBSERVED),
-      'bad: 9 of 9 requests to V2 failed in the last two minutes. The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
+      'bad: 9 of 9 requests to V2 failed in the last two minutes; requests from before a change of their mode are not counted. The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
     ],
     [
       'a canary without a share asks V2 for nothing',
