@@ -57,7 +57,7 @@ export async function spawnGateway(
   child.stderr?.on('data', (chunk: Buffer) => {
     texts.stderr += chunk.toString();
   });
-  await until(() => texts.stderr.includes('(see check)') || child.exitCode !== null);
+  await until(() => texts.stderr.includes('to see each request') || child.exitCode !== null);
   if (child.exitCode !== null) throw new Error(`it did not start: ${texts.stderr}`);
   return {
     child,
