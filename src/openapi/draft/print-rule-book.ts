@@ -175,7 +175,7 @@ function moveQuestion(
   const what = word === undefined ? '' : ` and is ${word.from} ${word.to} in V2, here and below`;
   return [
     comment(
-      `${TODO} V2 does not describe ${method} ${template}. Is ${id} ${to}${what}? ${sentence(evidence)} But ${doubt}. Remove the marks of \`to\`, or delete it.${isGuess === true ? ' Then draft into this book: its bodies were not compared.' : ''}`,
+      `${TODO} V2 does not describe ${method} ${template}. Is ${id} ${to}${what}? ${sentence(evidence)} But ${doubt}. Remove the marks of \`to\`, or delete it.${isGuess === true ? ' Then draft into this book: its bodies were not compared.' : ''} If the operation is gone, write \`gone: "what clients can do"\` instead: they get 410 with it.`,
       '    ',
     ),
   ];
@@ -435,7 +435,7 @@ function printGone(gone: readonly GoneOperation[]): readonly string[] {
   return [
     '',
     comment(
-      `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write { match: …, to: … } among the operations; requests for the others get V2's response.`,
+      `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write id: { match: …, to: … } among the operations; if ${each} is gone, write id: { match: …, gone: "what clients can do" }, and they get 410 with it. Without a line, requests get V2's response, such as 404.`,
       '',
     ),
     ...gone.map(({ operation: { method, rest }, hint, candidates }) =>

@@ -1088,6 +1088,7 @@ test('the question about a gone operation lists what V2 has besides, and may wai
   expect(after('1')).toContain('to: POST /procedures');
   expect(after('1')).not.toContain('TODO');
   expect(after('later')).toMatch(/TODO: V2 does not describe this operation(?:.*\n)*.*POST \/treatments/);
+  expect(after('later')).toContain('write id: { match: …, gone: "what clients can do" }');
 });
 
 test('the title of a question about members that are gone counts those that its first change does not name', () => {
