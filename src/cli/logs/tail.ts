@@ -62,10 +62,15 @@ export async function runTail(
     if (isHeadDue) stdout.write(`${entryHead(terminal, names)}\n`);
     isHeadDue = false;
   };
+  const sayWaiting = (): void => {
+    if (lines.shown > 0) return;
+    const what = options.filter === '' ? 'an entry' : 'an entry that the filter accepts';
+    stderr.write(`Waiting for ${what}: ${file ?? options.admin} has none yet. Ctrl-C stops.\n`);
+  };
   // The first entry may take a while.
   if (options.admin !== undefined || options.follow === true) printHead();
   try {
-    for await (const entry of entriesOf(client ?? file, options, lines)) {
+    for await (const entry of entriesOf(client ?? file, options, lines, sayWaiting)) {
       // A gateway filters itself, because it also knows names and captured exchanges.
       if (client === undefined && !filter.accepts(entry)) continue;
       lines.shown += 1;
@@ -76,6 +81,7 @@ export async function runTail(
     if (error instanceof AdminRefusal) return { fault: error.message };
     return client?.unreachable(error) ?? unreadable(file ?? 'stdin', error);
   }
+  if (lines.entries === 0 && lines.others === 0) stderr.write(`${file ?? 'stdin'} is empty.\n`);
   if (lines.shown === 0 && lines.entries > 0) stderr.write(nothingFound(filter, names));
   return junk(lines.entries === 0 && lines.others > 0 ? noEntry(file ?? '-', lines.others) : undefined);
 }
@@ -112,14 +118,15 @@ async function* entriesOf(
   source: AdminClient | string | undefined,
   { filter, follow }: TailOptions,
   counts: { entries: number; others: number },
+  onWait: () => void,
 ): AsyncGenerator<Entry> {
   if (typeof source === 'object') {
-    yield* streamEntries(source, filter);
+    yield* streamEntries(source, filter, onWait);
     return;
   }
   const file = source ?? '-';
   const isFollowed = follow === true && file !== '-' && (await stat(file)).isFile();
-  for await (const line of isFollowed ? followFile(file) : linesOf(file)) {
+  for await (const line of isFollowed ? followFile(file, onWait) : linesOf(file)) {
     const entry = parseEntry(line);
     if (entry !== undefined) {
       counts.entries += 1;
@@ -148,7 +155,11 @@ const MAX_RECENT = 10;
  * Yields the newest entries of a running gateway, then the coming ones; resumes where it stopped after a lost connection. Throws an
  * `AdminRefusal` if the listener refuses.
  */
-async function* streamEntries(client: AdminClient, filter: string): AsyncGenerator<Entry> {
+async function* streamEntries(
+  client: AdminClient,
+  filter: string,
+  onWait: () => void,
+): AsyncGenerator<Entry> {
   const limit = filter === '' ? MAX_RECENT : MAX_FOUND;
   const kept = await client.ask(`/entries?limit=${limit}&filter=${encodeURIComponent(filter)}`);
   if (kept.statusCode !== 200) {
@@ -157,6 +168,7 @@ async function* streamEntries(client: AdminClient, filter: string): AsyncGenerat
   }
   const page: EntriesPage = JSON.parse(await kept.body.text());
   yield* page.entries.toReversed();
+  onWait();
   let last = `${page.run}-${page.latest}`;
   let isFirst = true;
   for (;;) {
@@ -215,11 +227,12 @@ function readEvent(event: string): ServerEvent {
 const POLL_INTERVAL_MS = 200;
 
 /** Yields the lines of a file, then those appended to it; starts again when the file is truncated or replaced. */
-async function* followFile(path: string): AsyncGenerator<string> {
+async function* followFile(path: string, onWait: () => void): AsyncGenerator<string> {
   let { ino } = await stat(path);
   let size = 0;
   let rest = Buffer.alloc(0);
   let reader = new LogLines();
+  let isRead = false;
   for (;;) {
     const now = await stat(path).catch(() => undefined);
     if (now !== undefined && (now.ino !== ino || now.size < size)) {
@@ -237,6 +250,8 @@ async function* followFile(path: string): AsyncGenerator<string> {
       yield* reader.add(read.subarray(0, end)).toString().split('\n');
       continue;
     }
+    if (!isRead) onWait();
+    isRead = true;
     await wait(POLL_INTERVAL_MS);
   }
 }
