@@ -4,7 +4,7 @@ import type { EditRecord, PatchOperation } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
 import type { BodyCheck } from '../rollout/body-checks.ts';
 import type { Comparison } from '../rollout/comparison-tally.ts';
-import type { RequestRuleName } from '../rules/rule.ts';
+import type { RequestRuleName, ResponseRuleName } from '../rules/rule.ts';
 
 /**
  * Route of a request: V1 migrated, V2 passed unread, one under neither prefix passed unread, V2's webhook to a subscriber, or none: refused
@@ -35,7 +35,7 @@ export interface Would extends Partial<BodyCheck> {
 export interface ResponseDifference {
   readonly change: string;
   /** The rule, if it is a `map`: V2 has other values of the member. */
-  readonly rule?: RequestRuleName;
+  readonly rule?: RequestRuleName | ResponseRuleName;
   /** Pointer into V2's response; absent when V2 does not have the member. */
   readonly from?: string;
   /** Pointer into V1's response. */
@@ -100,7 +100,7 @@ export interface Entry {
   readonly responseNote?: string | undefined;
   /** The lookups of response rules at V2, by address and outcome, without keys. */
   readonly lookups?: readonly LookupSummary[] | undefined;
-  /** Members of V1's response that V2 names or places differently, by the request rules; for sampled writes that V1 responded to. */
+  /** Members of V1's response that V2 names or places differently, by the rules; for sampled writes that V1 responded to. */
   readonly responseWould?: readonly ResponseDifference[] | undefined;
   /** Places that the errors of a 4xx point at, in the body as the service received it, at most 16. */
   readonly errorPointers?: readonly string[] | undefined;

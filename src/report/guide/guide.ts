@@ -382,8 +382,9 @@ class CallGuide {
   last = '';
   private readonly shapes = new Map<string, GuideShape>();
   private readonly outcomes = new Outcomes();
-  /** By the hash of the rule book of their requests. */
+  /** By the hash of the rule book of their requests: those of V2's own responses, and those that V1's lead to expect. */
   private readonly members = new Map<string, DifferingMembers>();
+  private readonly expected = new Map<string, DifferingMembers>();
   private newest = { time: '', ruleBook: '' };
   private readonly responses = new ResponseChanges();
   private readonly checks = new BodyCheckCounts();
@@ -433,9 +434,16 @@ class CallGuide {
     return new Set([...edits, ...this.membersNow().values()].map(({ change }) => change));
   }
 
-  /** The members of responses under the newest rule book that shows any. */
+  /** The members of responses under the newest rule book that shows any: V2's responses say where V2 has them, V1's what V2 lacks. */
   private membersNow(): DifferingMembers {
-    return this.members.get(this.newest.ruleBook) ?? [...this.members.values()].at(-1) ?? new Map();
+    const newest = (from: ReadonlyMap<string, DifferingMembers>): DifferingMembers =>
+      from.get(this.newest.ruleBook) ?? [...from.values()].at(-1) ?? new Map();
+    const expected = newest(this.expected);
+    if (this.members.size === 0) return expected;
+    const served = newest(this.members);
+    const known = new Set([...served.values()].map(({ v1 }) => v1));
+    const lacking = [...expected].filter(([, { v1, v2 }]) => v2 === undefined && !known.has(v1));
+    return new Map([...served, ...lacking]);
   }
 
   /** Counts a request that was not refused for a mistake. */
@@ -448,9 +456,10 @@ class CallGuide {
     const status = statusAtV2(entry);
     if (status !== undefined) this.statusesOfV2.set(status, (this.statusesOfV2.get(status) ?? 0) + 1);
     if (entry.time >= this.newest.time) this.newest = { time: entry.time, ruleBook: entry.ruleBook };
-    const members = this.members.get(entry.ruleBook) ?? new Map();
+    const byBook = entry.origin === 'v1' ? this.expected : this.members;
+    const members = byBook.get(entry.ruleBook) ?? new Map();
     const side = this.responses.add(entry, members);
-    if (side === 'different') this.members.set(entry.ruleBook, members);
+    if (side === 'different') byBook.set(entry.ruleBook, members);
     if (side === 'same' || side === 'different') this.isCompared = true;
     this.addMissing(entry);
     if (side === 'unknown') this.isUnknown = true;
