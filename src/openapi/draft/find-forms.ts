@@ -7,7 +7,7 @@ import { pathText } from './compare-shapes.ts';
 import type { Versions } from './find-inverse.ts';
 import { singular, wordsOf } from './names.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';
-import { changeId, type ProposedChange } from './propose-changes.ts';
+import { changeId, listOf, type ProposedChange } from './propose-changes.ts';
 
 /** An error as a description has it: its media type and its shape. */
 interface DescribedError {
@@ -171,14 +171,19 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
     const [before, now] = [old, young].map(onlyShape);
     const found = before && now && (innerRules(before, now) ?? plainRules(before, now));
     if (before === undefined || now === undefined || found === undefined) continue;
-    const rules = classesOf([...old, ...young]).flatMap((status) =>
-      found.rules.map((rule) => ({ ...rule, status })),
-    );
+    const classes = classesOf([...old, ...young]);
+    const inClasses = (all: readonly BookRule[]): readonly BookRule[] =>
+      classes.flatMap((status) => all.map((rule) => ({ ...rule, status })));
+    const isAddress = (name: string): boolean =>
+      isProblemType(name, young) || now.members.get(name)?.shape.format.startsWith('uri') === true;
+    // V1's clients read a code, and would get an address for it.
+    const addresses = (found.pairs ?? []).filter(({ from }) => isAddress(from));
+    const rules = inClasses(found.rules.filter((rule) => !addresses.some((one) => one.rule === rule)));
     const on: string[] = [];
     const names = [before, now].map((shape) => memberNames(shape).join(', '));
     const change: ProposedChange = {
       id: changeId('errors'),
-      summary: `Errors have ${found.words}.`,
+      summary: `Errors have ${found.words}${found.left.length === 0 ? '' : `, and no ${listOf(found.left)}`}.`,
       on,
       rules: [],
       response: [
@@ -188,9 +193,16 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
           evidence: `V1's errors have ${names[0]}, and V2's ${names[1]}`,
           doubt: 'what they say is in words and numbers of V2',
         },
-      ],
+        ...addresses.map(({ from, to, rule }) => ({
+          rules: inClasses([rule]),
+          confidence: 0.5,
+          evidence: `V2's errors have ${from}`,
+          doubt: `it is an address, which V1's clients would get as ${pathText(to)}`,
+          others: [inClasses([errorRule('strip', [from])])],
+        })),
+      ].filter((one) => one.rules.length > 0),
     };
-    const key = JSON.stringify(rules);
+    const key = JSON.stringify([rules, addresses]);
     const known = groups.get(key) ?? { change, on };
     groups.set(key, known);
     known.on.push(operation.id);
@@ -202,23 +214,38 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
   return [...groups.values()].map(({ change, on }) => ({ ...change, on }));
 }
 
+/** True for the `type` of a problem: RFC 9457 has the address of its kind there. */
+function isProblemType(name: string, errors: readonly DescribedError[]): boolean {
+  return name === 'type' && errors.every(({ media }) => media.startsWith('application/problem+json'));
+}
+
 /** Rules that turn V2's errors into V1's, except for the status, and their effect in words. */
 interface ErrorRules {
   readonly rules: readonly BookRule[];
+  /** Those that give a member of V2's body the name of V1's; absent where they depend on each other. */
+  readonly pairs?: readonly PairRule[];
   readonly words: string;
+  /** The members of V2 that are left out. */
+  readonly left: readonly string[];
+}
+
+interface PairRule extends ErrorPair {
+  readonly rule: BookRule;
 }
 
 /** The rules for errors whose members are those of the body in V2. */
 function plainRules(before: Shape, now: Shape): ErrorRules | undefined {
-  const pairs = errorPairs(before, now);
+  const pairs = errorPairs(before, now).map((pair): PairRule => ({
+    ...pair,
+    rule: errorRule(pair.to.length === 1 ? 'rename' : 'move', [pair.from], pair.to),
+  }));
   if (pairs.length === 0) return undefined;
   const kept = new Set([...pairs.map(({ from }) => from), ...before.members.keys()]);
   const left = [...now.members.keys()].filter((name) => !kept.has(name));
   return {
-    rules: [
-      ...pairs.map(({ from, to }) => errorRule(to.length === 1 ? 'rename' : 'move', [from], to)),
-      ...left.map((name) => errorRule('strip', [name])),
-    ],
+    rules: [...pairs.map(({ rule }) => rule), ...left.map((name) => errorRule('strip', [name]))],
+    pairs,
+    left,
     words: pairs.map(({ from, to }) => `${pathText([from])} as ${pathText(to)}`).join(', '),
   };
 }
@@ -302,6 +329,7 @@ function outerRules(
       ...pairs.map(({ from, to }) => errorRule(to.length === 1 ? 'rename' : 'move', [from], to)),
       ...[holder, ...left].map((other) => errorRule('strip', [other])),
     ],
+    left,
     words: `what V2 has in ${isList ? 'the first of ' : ''}${pathText([name])}`,
   };
 }
@@ -336,6 +364,7 @@ function betweenRules({ before, now, place, inner }: InnerPair, pairs: readonly 
       ...inside.map((name) => errorRule('strip', [...path, name])),
       ...left.map((name) => errorRule('strip', [name])),
     ],
+    left: [...inside.map((name) => pathText([...path, name])), ...left],
     words: `in ${pathText([place.name])} what V2 has in ${isFirst ? 'the first of ' : ''}${pathText([inner.name])}`,
   };
 }

@@ -226,7 +226,7 @@ test('a reference to a document that cannot be read is reported with the cause, 
   const old = file('own.json', description('/api/v1', { type: 'object', properties: { note: text } }));
   const { out, err } = await run('--v1', old, '--v2', young);
   expect(err).toMatch(
-    /cannot be read whole\. .*foreign\.json refers to none\.yaml#\/Note: ENOENT.* It is compared without them\.\n/,
+    /cannot be read whole\. .*foreign\.json refers to none\.yaml#\/Note: .*\(ENOENT\)\. It is compared without them\.\n/,
   );
   expect(out).toContain('# TODO: none.yaml#/Note is in another document and was not compared.');
 });

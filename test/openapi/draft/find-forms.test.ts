@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { createMigration } from '../../../src/library/capture-gateway.ts';
+import { draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
 import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
@@ -146,6 +147,21 @@ test.each<[what: string, old: object, young: object, media: string, response: re
   );
   const isOtherType = media === PROBLEM;
   if (isOtherType) expect(draft).toContain('errors: { form: problem, as: { type: application/json } }\n');
+});
+
+test('the address of a kind of error is asked about by itself, and the summary names what is left out', async () => {
+  const [old, young] = [
+    objectOf({ code: text, message: text }),
+    objectOf({ type: text, title: text, detail: text }),
+  ];
+  const [v1, v2] = [reading('v1', OLD, old), reading('v2', YOUNG, young, PROBLEM)];
+  const questions = draftQuestions(proposeRuleBook(v1, v2));
+  const asked = questions.find(({ text: words }) => words.startsWith('Errors'));
+  expect(asked?.text).toBe('Errors have type as code, detail as message, and no title?');
+  expect(asked?.parts.map(({ answers }) => answers.map(({ lines }) => lines[0]))).toEqual([
+    ['{ rename: detail, to: message, status: 4xx }', undefined],
+    ['{ rename: type, to: code, status: 4xx }', '{ strip: type, status: 4xx }', undefined],
+  ]);
 });
 
 const errorsWith = (members: Record<string, unknown>): object =>
