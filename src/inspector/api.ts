@@ -12,7 +12,7 @@
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
  * | `GET /errors` | `filter` | `ErrorGroups` |
- * | `GET /problems` | `filter` | `ProblemsView`: failed requests in groups |
+ * | `GET /problems` | `filter` | `ProblemsScreen`: failed requests in groups, and the errors of `/errors`, of one moment |
  * | `GET /overview` | `by` as for `/series` | `Overview`, all of one moment |
  * | `GET /state` | | `State` |
  * | `GET /status` | | `Status`: the overall state in a sentence, and the conditions behind it |
@@ -20,7 +20,7 @@
  * | `GET /series` | `by=minute\|hour\|day` (minute) | `SeriesView`: six hours, two weeks or two years, with the changes by operators |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail\|eml` | `Report` |
  * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days), `avoid` (days without a brownout) | `EndPlan` |
- * | `GET /clients/table` | `q`, `sort`, `order=reversed`, `offset`, `limit` (1–500, 50) | `ClientsTable` |
+ * | `GET /clients/table` | `q`, `sort`, `order=reversed`, `offset`, `limit` (1–500, 50) | `ClientsTable`; with `open` (hashes, separated by commas; may be empty) `ClientsScreen` |
  * | `GET /clients/:client` | | `ClientDetail`; 404 |
  * | `GET /timeline` | `zone`, `own`, `lead`, `avoid` as for `/plan` | `Timeline` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
@@ -52,7 +52,9 @@ import type { SentCounts, SeriesPoint, SeriesStep } from '../rewrite-log/traffic
 import type { ChangeRecord, ReplicaView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Policies } from '../rules/rule-book.ts';
 import type { Path, RequestRuleName, ResponseRule } from '../rules/rule.ts';
-import type { ReportDay } from '../report/report.ts';
+import type { UnfitCall } from '../report/client-report.ts';
+import type { Report, ReportDay } from '../report/report.ts';
+import type { ClientDetail, ClientsTable } from './clients-table.ts';
 import type { ProblemsView } from './problems.ts';
 import type { EndProposal } from './timeline.ts';
 import type { Condition, ConditionLevel, Place } from './condition.ts';
@@ -134,6 +136,20 @@ export interface ErrorGroup {
   /** RFC 3339. */
   readonly firstSeen: string;
   readonly lastSeen: string;
+}
+
+/** The problems, whole and counted at one moment. */
+export interface ProblemsScreen extends ProblemsView {
+  readonly errorGroups: ErrorGroups;
+  /** Requests that fit no operation, the latest first; empty with a filter. */
+  readonly unfit: readonly UnfitCall[];
+}
+
+/** The view of the clients, whole and counted at one moment. */
+export interface ClientsScreen extends ClientsTable {
+  readonly report: Report;
+  /** The opened clients. */
+  readonly opened: readonly ClientDetail[];
 }
 
 /** The first view of the page, whole and counted at one moment, so that its numbers agree. */

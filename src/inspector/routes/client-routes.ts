@@ -1,6 +1,6 @@
 import type { Hono } from 'hono';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
-import type { ClientsView } from '../api.ts';
+import type { ClientsScreen, ClientsView } from '../api.ts';
 import { CLIENT_SORTS, clientDetail, type ClientsFacts, clientsTable } from '../clients-table.ts';
 import type { InspectorParts } from '../inspector-parts.ts';
 import { failure, jsonResponse, queryFault, readCommand, WHOLE_NUMBER } from './responses.ts';
@@ -44,7 +44,7 @@ async function clientsFacts(parts: InspectorParts): Promise<ClientsFacts> {
  */
 export function clientRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/clients/table', async (c) => {
-    const { q = '', sort, order, offset, limit } = c.req.query();
+    const { q = '', sort, order, offset, limit, open } = c.req.query();
     const fault = queryFault(c.req.query(), {
       sort: CLIENT_SORTS,
       order: ['usual', 'reversed'],
@@ -59,7 +59,11 @@ export function clientRoutes(app: Hono, parts: InspectorParts): void {
       offset: Number(offset ?? 0),
       limit: Math.min(MAX_ROWS, Math.max(1, Number(limit ?? ROWS))),
     };
-    return jsonResponse(clientsTable(await clientsFacts(parts), query));
+    const facts = await clientsFacts(parts);
+    const table = clientsTable(facts, query);
+    if (open === undefined) return jsonResponse(table);
+    const opened = open.split(',').flatMap((client) => clientDetail(facts, client) ?? []);
+    return jsonResponse({ ...table, report: facts.report, opened } satisfies ClientsScreen);
   });
   app.get('/clients/:client', async (c) => {
     const client = c.req.param('client').toLowerCase();

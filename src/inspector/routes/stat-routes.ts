@@ -16,7 +16,17 @@ import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
 import { timelineOf } from '../timeline.ts';
 import { NO_KEY } from '../../report/text.ts';
-import type { EndPlan, HistoryView, Overview, ProblemsView, SeriesView, State, Status } from '../api.ts';
+import type {
+  EndPlan,
+  HistoryView,
+  Overview,
+  ProblemsScreen,
+  ProblemsView,
+  SeriesView,
+  State,
+  Status,
+} from '../api.ts';
+import { unfitCalls } from '../../report/client-report.ts';
 import { declaredTimes } from '../end-of-v1.ts';
 import { RECENT_MINUTES } from '../condition.ts';
 import { conditionsOf } from '../conditions.ts';
@@ -95,12 +105,18 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/problems', async (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', clientTexts(parts));
     if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
-    const all = problemsOf(parts, await parts.history?.read());
-    return jsonResponse(
-      filter.terms.length === 0
+    const isWhole = filter.terms.length === 0;
+    const before = await parts.history?.read();
+    const report = isWhole ? await reportOf(parts) : undefined;
+    const groups = await errorGroups(view, pause, filter);
+    const all = problemsOf(parts, before);
+    return jsonResponse({
+      ...(isWhole
         ? { ...all, problems: apart(all.problems) }
-        : await problemsAmong(view, all, filter.accepts, pause),
-    );
+        : await problemsAmong(view, all, filter.accepts, pause)),
+      errorGroups: groups,
+      unfit: unfitCalls(report?.clients ?? []),
+    } satisfies ProblemsScreen);
   });
   app.get('/overview', async (c) => {
     const fault = queryFault(c.req.query(), { by: SERIES_STEPS });

@@ -364,6 +364,67 @@ const COUNTS = `(() => {
   };
 })()`;
 
+/** The numbers of a client in its row, in its opened row, and among the requests that fit no operation. */
+const CLIENT_COUNTS = `(() => {
+  const number = (text) => Number(text.replaceAll(',', '').match(/\\d+/)?.[0] ?? '0');
+  const uses = [...document.querySelectorAll('.client-use')];
+  const sum = (rows) => rows.reduce((all, row) => all + number(row.querySelector('span').textContent), 0);
+  const text = (selector) => document.querySelector(selector).textContent;
+  return {
+    requests: [number(text('.clients tbody td[data-label="To V1\\'s address"]')), sum(uses)],
+    unfit: [
+      number(text('[aria-label="Requests that fit no operation"] td[data-label=Requests]')),
+      sum(uses.filter(({ textContent }) => textContent.startsWith('GET '))),
+    ],
+  };
+})()`;
+
+/** The failures of one operation as a problem, and as a kind of error. */
+const PROBLEM_COUNTS = `(() => {
+  const of = (table, column) =>
+    Number(document.querySelector('[aria-label="' + table + '"] td[data-label="' + column + '"]').textContent.replaceAll(',', ''));
+  return { failed: [of('Failed requests', 'Failed'), of('Problems', 'Exchanges')] };
+})()`;
+
+test.each([
+  ['Clients', '?view=clients', CLIENT_COUNTS],
+  ['Problems', '?view=traffic&part=problems', PROBLEM_COUNTS],
+])('each look at %s under traffic shows the same number twice', async (_view, address, counts) => {
+  const v1 = await rawServer((socket) => socket.write(ok('{"from":"v1"}')));
+  const v2 = await rawServer((socket) => socket.write(`HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n`));
+  const gateway = await gatewayOfTest({ 'v1-upstream': v1.origin, upstream: v2.origin, breaker: 'off' });
+  await gateway.postJson('/rollout', { mode: 'observe', force: true });
+  await gateway.postJson('/rollout', { mode: 'migrate', operation: 'create_client', force: true });
+  const over = new AbortController();
+  const traffic = (async () => {
+    while (!over.signal.aborted) {
+      await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"A"}}');
+      await gateway.send('GET', '/api/v1/lots');
+    }
+  })();
+  await gateway.send('GET', '/api/v1/lots');
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/${address}`);
+  const opener = page.getByRole('button', { name: /^Operations of/ });
+  if (counts === CLIENT_COUNTS) await opener.first().click();
+  await page
+    .locator(counts === CLIENT_COUNTS ? '.client-use' : '[aria-label=Problems] td')
+    .first()
+    .waitFor();
+  const seen = new Set<number>();
+  for (let look = 0; look < 200 && seen.size < 3; look += 1) {
+    const shown = await page.evaluate<Record<string, readonly number[]>>(counts);
+    expect(shown).toEqual(
+      Object.fromEntries(Object.entries(shown).map(([name, [first]]) => [name, [first, first]])),
+    );
+    seen.add(Object.values(shown)[0]?.[0] ?? 0);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+  }
+  over.abort();
+  await traffic;
+  expect(seen.size).toBeGreaterThan(2);
+  expect(complaints).toEqual([]);
+});
+
 test('in each of 20 looks at Overview under traffic, numbers that count the same requests are equal', async () => {
   const v1 = await rawServer((socket) => socket.write(ok('{"from":"v1"}')));
   const v2 = await rawServer((socket) => socket.write(`HTTP/1.1 500 Oops\r\nContent-Length: 0\r\n\r\n`));

@@ -142,19 +142,19 @@ test('rows that a view leaves out are counted', async () => {
   const omitting = (name: string, count: number) => (told: string) =>
     told.replaceAll(`"${name}":0`, `"${name}":${count}`);
   await leftOut(
-    '/report',
+    '/clients/table',
     '?view=clients',
     ['1,200 requests of further clients, not listed.'],
     omitting('omittedClients', 1200),
   );
   await leftOut(
-    '/report',
+    '/clients/table',
     '?view=clients',
     ['Other names occurred 1 time and are not listed.'],
     omitting('omitted', 1),
   );
   await leftOut(
-    '/errors',
+    '/problems',
     '?view=traffic&part=problems',
     ['3 errors of further kinds, not listed.'],
     omitting('omitted', 3),

@@ -11,16 +11,8 @@ import {
 } from '../../../report/client-report.ts';
 import { capital, countedClients, NO_KEY } from '../../../report/text.ts';
 import { CHECKED_WORDS, wouldFail } from '../../../rollout/body-checks.ts';
-import type {
-  ClientDetail as Detail,
-  ClientNotice,
-  ClientReport,
-  ClientRow,
-  ClientSort,
-  ClientsTable as Table,
-  Report,
-} from '../../api.ts';
-import { useAsked } from '../admin-client.ts';
+import type { ClientNotice, ClientReport, ClientRow, ClientsScreen, ClientSort } from '../../api.ts';
+import { type Asked, useAsked } from '../admin-client.ts';
 import { ago, count, counted, type Ending, endTime, isDeclared } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import {
@@ -29,7 +21,6 @@ import {
   classes,
   EndingContext,
   LinkButton,
-  Loading,
   NewTab,
   type PageTools,
   ShortTime,
@@ -41,7 +32,8 @@ import { ClientName, type ClientNameProps } from './client-name.tsx';
 /** Properties of the table of clients. */
 interface ClientTableProps
   extends Pick<ClientNameProps, 'clients' | 'onNamed'>, Pick<PageTools, 'go' | 'announce' | 'hueOf'> {
-  readonly report: Report;
+  readonly shown: ShownScreen;
+  readonly choice: TableChoice;
   /** The first notices of clients, as the plan has them; undefined before it is made. */
   readonly notices: readonly ClientNotice[] | undefined;
 }
@@ -78,36 +70,72 @@ const ROWS = 300;
 /** Pause in typing before a search, in milliseconds. */
 const SETTLE_MS = 200;
 
+/** The clients that an operator chose to see. */
+interface TableChoice {
+  readonly search: string;
+  readonly order: Order;
+  readonly limit: number;
+  /** The clients whose rows are open. */
+  readonly open: ReadonlySet<string>;
+  readonly choose: (change: Partial<Omit<TableChoice, 'choose'>>) => void;
+}
+
+/** The clients to show, at first all, by remaining work. */
+export function useTableChoice(): TableChoice {
+  const [choice, setChoice] = useState<Omit<TableChoice, 'choose'>>({
+    search: '',
+    order: BY_WORK,
+    limit: ROWS,
+    open: new Set(),
+  });
+  return { ...choice, choose: (change) => setChoice((before) => ({ ...before, ...change })) };
+}
+
+/** The view of the clients, and the choice of rows that it answers. */
+interface ShownScreen {
+  readonly rows: string;
+  readonly screen: ClientsScreen;
+}
+
+/** The whole view, of one moment; the last one while another choice is loaded. */
+export function useClientsScreen({
+  search,
+  order: { sort, isReversed },
+  limit,
+  open,
+}: TableChoice): Asked<ShownScreen> {
+  const query = new URLSearchParams({ sort, limit: String(limit) });
+  if (search !== '') query.set('q', search);
+  if (isReversed) query.set('order', 'reversed');
+  const rows = query.toString();
+  query.set('open', [...open].join(','));
+  const { response, failure } = useAsked<ClientsScreen>(`clients/table?${query.toString()}`, REFRESH);
+  const latest = useRef<ShownScreen | undefined>(undefined);
+  if (response !== undefined) latest.current = { rows, screen: response };
+  return { response: latest.current, failure };
+}
+
 /** Every client that has used V1, sorted by any column and searched by any word; an opened row shows the client's activity. */
 export function ClientTable(props: ClientTableProps): VNode {
   const ending = useContext(EndingContext);
-  const { report } = props;
-  const { clients, omittedClients, goneAfterDays } = report;
-  const [settled, setSettled] = useState('');
-  const [order, setOrder] = useState(BY_WORK);
-  const [limit, setLimit] = useState(ROWS);
-  const [open, setOpen] = useState<ReadonlySet<string>>(new Set());
-  const address = tableAddress(settled, order, limit);
-  const { response, failure } = useAsked<Table>(address, REFRESH);
-  const latest = useRef<{ readonly address: string; readonly table: Table } | undefined>(undefined);
-  if (response !== undefined) latest.current = { address, table: response };
-  const shown = useRef<ShownRows>({ address, rows: [] });
+  const { choice, shown: asked } = props;
+  const { search, order, limit, open, choose } = choice;
+  const { screen } = asked;
+  const { clients, omittedClients, goneAfterDays } = screen.report;
+  const shown = useRef<ShownRows>({ choice: asked.rows, rows: [] });
   // Kept here, so that a redrawn row keeps the typed name; not a state, because a letter must not redraw all rows.
   const { current: drafts } = useRef(new Map<string, string>());
-  const toggle = (client: string): void =>
-    setOpen((before) => {
-      const next = new Set(before);
-      if (!next.delete(client)) next.add(client);
-      return next;
-    });
-  if (latest.current === undefined) return <Loading failure={failure} subject="the clients" />;
-  const { table } = latest.current;
+  const toggle = (client: string): void => {
+    const next = new Set(open);
+    if (!next.delete(client)) next.add(client);
+    choose({ open: next });
+  };
   shown.current = {
-    address: latest.current.address,
+    choice: asked.rows,
     rows:
-      drafts.size > 0 && shown.current.address === latest.current.address
-        ? inPlace(table.rows, shown.current.rows)
-        : table.rows,
+      drafts.size > 0 && shown.current.choice === asked.rows
+        ? inPlace(screen.rows, shown.current.rows)
+        : screen.rows,
   };
   const { rows } = shown.current;
   return (
@@ -126,9 +154,9 @@ export function ClientTable(props: ClientTableProps): VNode {
       ) : (
         <>
           <div class="table-tools">
-            <SearchField onSettled={setSettled} />
+            <SearchField onSettled={(text) => choose({ search: text })} />
             <span role="status">
-              {settled === '' ? '' : `${count(table.matching)} of ${counted(table.all, 'row')}`}
+              {search === '' ? '' : `${count(screen.matching)} of ${counted(screen.all, 'row')}`}
             </span>
           </div>
           {clients.some(({ bodyChecks }) => bodyChecks.length > 0) && <p class="lead">{CHECKED_WORDS}</p>}
@@ -136,7 +164,7 @@ export function ClientTable(props: ClientTableProps): VNode {
             <table class="rows">
               <thead>
                 <tr>
-                  {COLUMNS.map((column) => sortHead(column, order, setOrder))}
+                  {COLUMNS.map((column) => sortHead(column, order, (next) => choose({ order: next })))}
                   <th scope="col">Guide</th>
                 </tr>
               </thead>
@@ -149,10 +177,10 @@ export function ClientTable(props: ClientTableProps): VNode {
             </table>
           </div>
           {rows.length === 0 && <p class="empty">No client matches the search.</p>}
-          {table.rows.length < table.matching && (
+          {screen.rows.length < screen.matching && (
             <p class="actions">
-              <Button onClick={() => setLimit(limit + ROWS)}>
-                {`Show more of ${counted(table.matching, 'row')}`}
+              <Button onClick={() => choose({ limit: limit + ROWS })}>
+                {`Show more of ${counted(screen.matching, 'row')}`}
               </Button>
             </p>
           )}
@@ -163,9 +191,9 @@ export function ClientTable(props: ClientTableProps): VNode {
   );
 }
 
-/** The rows of the table, and the address from which they were requested. */
+/** The rows of the table, and the choice that they answer. */
 interface ShownRows {
-  readonly address: string;
+  readonly choice: string;
   readonly rows: readonly ClientRow[];
 }
 
@@ -203,13 +231,6 @@ function SearchField({ onSettled }: { readonly onSettled: (search: string) => vo
   );
 }
 
-function tableAddress(search: string, { sort, isReversed }: Order, limit: number): string {
-  const query = new URLSearchParams({ sort, limit: String(limit) });
-  if (search !== '') query.set('q', search);
-  if (isReversed) query.set('order', 'reversed');
-  return `clients/table?${query.toString()}`;
-}
-
 /** A heading that sorts: the first click in the more useful direction, the second in the other one, the third by remaining work. */
 function sortHead(
   { name, kind, sort }: (typeof COLUMNS)[number],
@@ -244,7 +265,7 @@ function clientRows(
   drafts: Map<string, string>,
   props: ClientTableProps & { readonly ending: Ending },
 ): VNode[] {
-  const { go, announce, clients, onNamed, report, ending } = props;
+  const { go, announce, clients, onNamed, ending } = props;
   const { client, name, lastSeen, v1, v2, failed, trend, notices } = row;
   const shown = client === NO_KEY ? 'no key' : client;
   const who = name ?? shown;
@@ -364,7 +385,7 @@ function clientRows(
       <td colSpan={COLUMNS.length + 1}>
         <ClientDetails
           client={client}
-          report={report}
+          screen={props.shown.screen}
           notice={props.notices?.find((one) => one.client === client)}
           go={go}
           hueOf={props.hueOf}
@@ -377,7 +398,7 @@ function clientRows(
 /** Properties of the details of a client. */
 interface ClientDetailsProps extends Pick<PageTools, 'go' | 'hueOf'> {
   readonly client: string;
-  readonly report: Report;
+  readonly screen: ClientsScreen;
   readonly notice: ClientNotice | undefined;
 }
 
@@ -411,12 +432,13 @@ function noticeState(at: string, ending: Ending): string {
 }
 
 /** One client's activity, the changes that it has to make, and its identification. */
-function ClientDetails({ client, report, notice, go, hueOf }: ClientDetailsProps): VNode {
+function ClientDetails({ client, screen, notice, go, hueOf }: ClientDetailsProps): VNode {
   const ending = useContext(EndingContext);
-  const { response } = useAsked<Detail>(`clients/${encodeURIComponent(client)}`);
+  const { report } = screen;
   const row = report.clients.find((one) => one.client === client);
-  if (row === undefined) return <p>Loading the client…</p>;
-  const { operations = [], userAgents = [], addresses = [] } = response ?? {};
+  const known = screen.opened.find((one) => one.client === client);
+  if (row === undefined || known === undefined) return <p>Loading the client…</p>;
+  const { operations, userAgents, addresses } = known;
   return (
     <dl class="client-detail">
       {detail(

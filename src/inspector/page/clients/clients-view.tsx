@@ -1,5 +1,5 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { CLASSES, CLASS_MEANINGS, CLASS_WORDS } from '../../../report/client-report.ts';
+import { CLASSES, CLASS_MEANINGS, CLASS_WORDS, unfitCalls } from '../../../report/client-report.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report } from '../../api.ts';
 import { callsAfterEnd, hasEnded } from '../../end-of-v1.ts';
@@ -8,7 +8,7 @@ import { count, counted } from '../format.ts';
 import { Card, Loading, NewTab, type PageTools, sentence, SentenceList } from '../parts.tsx';
 import { CensusCard } from './census-card.tsx';
 import type { ClientNameProps } from './client-name.tsx';
-import { ClientTable } from './client-table.tsx';
+import { ClientTable, useClientsScreen, useTableChoice } from './client-table.tsx';
 import { EndPlanCards, usePlan } from './end-plan.tsx';
 import { EndOfV1, hasPlan, useTimeline } from './timeline.tsx';
 import { UnfitCard } from './unfit-card.tsx';
@@ -24,11 +24,13 @@ const COVERAGE_WORDS = { gateway: 'one gateway', alone: 'alone' } as const;
 /** The clients that still need V1, their remaining work, and the end of V1 for each. */
 export function ClientsView(props: ClientsViewProps): VNode {
   const { announce } = props;
-  const { response: report, failure } = useAsked<Report>('report?format=json', REFRESH);
+  const choice = useTableChoice();
+  const { response: shown, failure } = useClientsScreen(choice);
   const { response: rollout } = useAsked<Rollout>('rollout', REFRESH);
   const plan = usePlan();
   const timeline = useTimeline(plan.query);
-  if (report === undefined) return <Loading failure={failure} subject="the clients that call V1" />;
+  if (shown === undefined) return <Loading failure={failure} subject="the clients that call V1" />;
+  const { report } = shown.screen;
   const { newcomers = [] } = report;
   return (
     <div class="view clients">
@@ -39,8 +41,8 @@ export function ClientsView(props: ClientsViewProps): VNode {
       </div>
       {hasEnded(rollout ?? {}, Date.now()) ? endedBanner(rollout ?? {}, report) : neededBanner(report)}
       <EndOfV1 report={report} rollout={rollout} timeline={timeline} />
-      <ClientTable report={report} notices={plan.asked.response?.clients} {...props} />
-      <UnfitCard report={report} go={props.go} />
+      <ClientTable shown={shown} choice={choice} notices={plan.asked.response?.clients} {...props} />
+      <UnfitCard calls={unfitCalls(report.clients)} go={props.go} />
       {newcomers.length > 0 && (
         <Card heading="New to V1">
           <SentenceList sentences={newcomers.map((one) => one.sentence)} />

@@ -1,7 +1,6 @@
 import type { VNode } from 'preact';
-import { type UnfitCall, unfitCalls } from '../../../report/client-report.ts';
+import type { UnfitCall } from '../../../report/client-report.ts';
 import { NO_KEY, OTHER_CALLS } from '../../../report/text.ts';
-import type { Report } from '../../api.ts';
 import { ago, count, counted } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import {
@@ -16,15 +15,14 @@ import {
 
 /** Properties of the card. */
 interface UnfitCardProps extends Pick<PageTools, 'go'> {
-  readonly report: Report;
+  readonly calls: readonly UnfitCall[];
 }
 
 /** Maximum rows: each client may have called many addresses. */
 const ROWS = 50;
 
 /** Clients that call addresses which the rule book does not know, such as old ones; nothing without such calls. */
-export function UnfitCard({ report, go }: UnfitCardProps): VNode | false {
-  const calls = unfitCalls(report.clients);
+export function UnfitCard({ calls, go }: UnfitCardProps): VNode | false {
   if (calls.length === 0) return false;
   return (
     <Card

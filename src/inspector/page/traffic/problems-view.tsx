@@ -5,8 +5,8 @@ import type {
   ErrorGroup,
   ErrorGroups,
   Problem,
+  ProblemsScreen,
   ProblemsView as ProblemsData,
-  Report,
   RulesView,
 } from '../../api.ts';
 import type { ProblemState } from '../../problems.ts';
@@ -29,7 +29,6 @@ import {
 import { FilterBar, knownValues } from './filter-bar.tsx';
 
 const REFRESH_MS = 5000;
-const SLOW_MS = 30_000;
 
 const SOURCES: Readonly<Record<ErrorSource, string>> = {
   gateway: 'the gateway',
@@ -51,9 +50,7 @@ interface ProblemsViewProps extends Pick<PageTools, 'go' | 'nameOf'> {
 /** Failed requests in groups, and all errors of the kept exchanges by finder, code and place. */
 export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewProps): VNode {
   const query = filter === '' ? '' : `?filter=${encodeURIComponent(filter)}`;
-  const { response: failed } = useAsked<ProblemsData>(`problems${query}`, REFRESH_MS);
-  const { response, failure } = useAsked<ErrorGroups>(`errors${query}`, REFRESH_MS);
-  const { response: report } = useAsked<Report>('report?format=json', SLOW_MS);
+  const { response, failure } = useAsked<ProblemsScreen>(`problems${query}`, REFRESH_MS);
   return (
     <div class="view problems">
       <div class="title">
@@ -66,28 +63,28 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
         />
       </div>
       {whose !== undefined && <p class="lead">{visibleText(whose)}</p>}
-      {failed !== undefined && (
-        <Card
-          heading={failedHeading(failed.problems)}
-          note="severe and new first; what is over goes after an hour"
-        >
-          {failed.problems.length === 0 ? (
-            <p class="empty">
-              {filter === ''
-                ? 'Nothing has failed since '
-                : 'No kept exchange that matches has failed since '}
-              <ShortTime at={failed.since} />.
-            </p>
-          ) : (
-            <ProblemTable view={failed} nameOf={nameOf} filter={filter} go={go} />
-          )}
-        </Card>
-      )}
-      {report !== undefined && filter === '' && <UnfitCard report={report} go={go} />}
       {response === undefined ? (
-        <Loading failure={failure} subject="the errors" />
+        <Loading failure={failure} subject="the problems" />
       ) : (
-        errorsCard(response, filter, go)
+        <>
+          <Card
+            heading={failedHeading(response.problems)}
+            note="severe and new first; what is over goes after an hour"
+          >
+            {response.problems.length === 0 ? (
+              <p class="empty">
+                {filter === ''
+                  ? 'Nothing has failed since '
+                  : 'No kept exchange that matches has failed since '}
+                <ShortTime at={response.since} />.
+              </p>
+            ) : (
+              <ProblemTable view={response} nameOf={nameOf} filter={filter} go={go} />
+            )}
+          </Card>
+          <UnfitCard calls={response.unfit} go={go} />
+          {errorsCard(response.errorGroups, filter, go)}
+        </>
       )}
     </div>
   );
