@@ -63,9 +63,14 @@ describe('the live list', () => {
       .toContain('verdict:refused');
   });
 
-  test('reports the unreadable part of a filter', async () => {
+  test('reports the unreadable part of a filter once, and stays connected', async () => {
     const { page } = await browser.open(`${gateway.adminOrigin}/?filter=colour:red`);
     await page.locator('.filter-fault').filter({ hasText: 'There is no field colour' }).waitFor();
+    await page.getByText('No exchange is shown, because the filter cannot be read.').waitFor();
+    await page.getByText('Connected', { exact: true }).waitFor();
+    await gateway.send('POST', '/api/v1/clients', '{"data":{"name":"Not shown"}}');
+    await expect.poll(() => page.getByText('There is no field colour').count()).toBe(1);
+    await expect.poll(() => page.locator('.entry').count()).toBe(0);
     await expect.poll(() => page.getByRole('combobox').getAttribute('aria-invalid')).toBe('true');
   });
 });

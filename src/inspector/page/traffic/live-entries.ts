@@ -35,6 +35,8 @@ export class LiveEntries {
   private readonly changed: (view: LiveView) => void;
   private view = NOTHING_YET;
   private filter = '';
+  /** True if the gateway refused the filter: no entry is shown, and the stream brings only the state. */
+  private isRefused = false;
   private stream: { close(): void } | undefined;
   private aborter = new AbortController();
   private sampler = new FailuresFirst();
@@ -56,6 +58,7 @@ export class LiveEntries {
     const aborter = new AbortController();
     this.aborter = aborter;
     this.filter = filter;
+    this.isRefused = false;
     this.sampler = new FailuresFirst();
     this.set({ paused: false, waiting: 0, strides: NOTHING_YET.strides });
     try {
@@ -132,20 +135,23 @@ export class LiveEntries {
     }
   }
 
-  private open(after: number): void {
+  private open(after?: number): void {
     if (this.aborter.signal.aborted) this.aborter = new AbortController();
-    this.stream = openEntryStream(`entries/stream?${this.query({ after: String(after) })}`, {
-      open: () => this.set({ connection: 'live', failure: undefined }),
-      entry: (data) => this.arrive(data),
-      gap: ({ missed }) => {
-        this.missed += missed;
+    this.stream = openEntryStream(
+      `entries/stream?${this.query(after === undefined ? {} : { after: String(after) })}`,
+      {
+        open: () => this.set({ connection: 'live', ...(this.isRefused ? {} : { failure: undefined }) }),
+        entry: (data) => this.arrive(data),
+        gap: ({ missed }) => {
+          this.missed += missed;
+        },
+        state: (state) => this.learn(state),
+        lost: (isForGood) => {
+          this.set({ connection: 'lost' });
+          if (isForGood) this.again();
+        },
       },
-      state: (state) => this.learn(state),
-      lost: (isForGood) => {
-        this.set({ connection: 'lost' });
-        if (isForGood) this.again();
-      },
-    });
+    );
     this.timer = setInterval(() => this.draw(), DRAW_EVERY);
   }
 
@@ -156,6 +162,7 @@ export class LiveEntries {
   }
 
   private arrive(data: string): void {
+    if (this.isRefused) return;
     if (this.view.paused) {
       this.set({ waiting: this.view.waiting + 1 }, 'later');
       return;
@@ -183,8 +190,13 @@ export class LiveEntries {
   }
 
   private fail(failure: AdminFailure): void {
+    if (failure.status === 400) {
+      this.isRefused = true;
+      this.set({ rows: [], hasOlder: false, failure });
+      return this.open();
+    }
     this.set({ connection: 'lost', failure });
-    // A retry cannot fix a wrong filter or a missing token.
+    // A retry cannot fix a missing token.
     if (failure.status === 0 || failure.status >= 500) this.again();
   }
 
@@ -200,7 +212,7 @@ export class LiveEntries {
 
   private query(fields: Readonly<Record<string, string>>): string {
     const query = new URLSearchParams(fields);
-    if (this.filter !== '') query.set('filter', this.filter);
+    if (this.filter !== '' && !this.isRefused) query.set('filter', this.filter);
     return query.toString();
   }
 

@@ -162,6 +162,8 @@ function olderWords({ rows, oldest }: LiveView): string {
 }
 
 function emptyWords({ connection, failure, state }: LiveView, filter: string): string {
+  // The filter's field says what is wrong with it.
+  if (failure?.status === 400) return 'No exchange is shown, because the filter cannot be read.';
   if (failure !== undefined) return failure.message;
   if (connection === 'connecting') return 'Loading exchanges…';
   if (filter !== '')
