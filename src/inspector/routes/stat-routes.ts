@@ -108,8 +108,9 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     const isWhole = filter.terms.length === 0;
     const before = await parts.history?.read();
     const report = isWhole ? await reportOf(parts) : undefined;
-    const groups = await errorGroups(view, pause, filter);
+    // Both begin at one moment: later entries are not among the groups.
     const all = problemsOf(parts, before);
+    const groups = await errorGroups(view, pause, filter);
     return jsonResponse({
       ...(isWhole
         ? { ...all, problems: apart(all.problems) }
