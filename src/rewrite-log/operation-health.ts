@@ -527,7 +527,10 @@ export class OperationHealth {
   private follow(health: Health, request: Request): void {
     const { entry, failed, time } = request;
     const client = clientOf(entry);
-    if (isOutage(entry.failure ?? '')) return;
+    if (isOutage(entry.failure ?? '')) {
+      separateFromOutage(health, request);
+      return;
+    }
     const { clients } = health;
     const known = clients.get(client);
     if (known === undefined && !failed) return;
@@ -548,6 +551,7 @@ export class OperationHealth {
       const [first] = clients.keys();
       if (clients.size > MAX_CLIENTS && first !== undefined) clients.delete(first);
       separate(health, client);
+      if (health.trouble?.failures.outage !== undefined) separateFromOutage(health, request);
     } else if (trouble === undefined) clients.delete(client);
   }
 
@@ -617,11 +621,28 @@ function isLasting(trouble: Trouble | undefined): trouble is LastingTrouble {
   return trouble !== undefined && trouble.until === undefined;
 }
 
-/** Whether V2 or the gateway responded to a client whose trouble does not count for the operation. */
+/** Whether a request does not count for its operation or call, because it is one of a client whose trouble is apart from it. */
 function isApart({ clients }: Health, entry: Entry): boolean {
-  if (isOutage(entry.failure ?? '')) return false;
   const trouble = clients.get(clientOf(entry))?.trouble;
-  return isLasting(trouble) && trouble.isApart;
+  if (!isLasting(trouble) || !trouble.isApart) return false;
+  // V2 refuses such a call also when it is back, so nothing would end an outage of that call.
+  return entry.operation === undefined || !isOutage(entry.failure ?? '');
+}
+
+/**
+ * Keeps the trouble of a call's only client apart from an outage of V2. Other clients show the same for an operation, but an undeclared call
+ * often has one client.
+ */
+function separateFromOutage(health: Health, { entry }: Request): void {
+  const { trouble, past, minutes, clients } = health;
+  const own = clients.get(clientOf(entry))?.trouble;
+  if (entry.operation !== undefined || !isLasting(own) || own.kind !== 'always') return;
+  if (!isLasting(trouble) || trouble.kind !== 'always' || trouble.failures.clients.length > 1) return;
+  own.isApart = true;
+  health.trouble = undefined;
+  health.row = unjudged(own.last).row;
+  for (const { requests, failures } of minutes) past.requests += requests - failures.count;
+  minutes.length = 0;
 }
 
 /**

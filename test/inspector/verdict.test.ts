@@ -256,6 +256,14 @@ const LOTS: Partial<Entry> = {
   client: ACME,
 };
 
+/** V2 does not respond to six of those, nor to two operations, and is back for these. */
+function lotsOutage(all: Watched): Watched {
+  all.see(6, { ...LOTS, ...UNREACHABLE });
+  for (const operation of ['order_floor_plan', 'b']) all.see(6, { ...UNREACHABLE, operation });
+  for (const operation of ['order_floor_plan', 'b']) all.see(25, { operation });
+  return all;
+}
+
 /** Requests without a key that V2 refuses, among others that it serves. */
 function rounds(all: Watched, times = 8): Watched {
   for (let round = 0; round < times; round += 1) all.see(3).see(1, { status: 401, client: undefined });
@@ -660,6 +668,32 @@ describe('the verdict', () => {
           .verdict(MIGRATED);
       },
       'bad: GET /lots fails for acme: 8 of 8 requests since 2026-11-29T08:01:51.000Z; V2 responds 404. Before that, 0 of 30 failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
+    ],
+    [
+      'an address that no operation fits, with one client, before, during and after an outage',
+      (all) => {
+        all
+          .see(60, ON_V1)
+          .see(30, { ...LOTS, ...ON_V1 })
+          .see(20, { operation: 'b' });
+        return lotsOutage(all.see(9, { ...LOTS, status: 404 }))
+          .see(9, { ...LOTS, status: 404 })
+          .verdict(MIGRATED);
+      },
+      'bad: GET /lots fails for acme: 18 of 18 requests since 2026-11-29T08:01:51.000Z; V2 responds 404. Before that, 0 of 30 of all clients failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
+    ],
+    [
+      'an address that no operation fits, with one client, since an outage',
+      (all) => {
+        all
+          .see(60, ON_V1)
+          .see(30, { ...LOTS, ...ON_V1 })
+          .see(20, { operation: 'b' });
+        return lotsOutage(all)
+          .see(9, { ...LOTS, status: 404 })
+          .verdict(MIGRATED);
+      },
+      'bad: GET /lots fails for acme: 9 of 9 requests since 2026-11-29T08:02:59.000Z; V2 responds 404. Before that, 0 of 30 of all clients failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
     ],
     [
       'all has been well since the modes were changed',
