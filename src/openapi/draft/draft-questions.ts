@@ -29,6 +29,7 @@ import {
   type TakenPlace,
   takenPlaces,
 } from './taken-places.ts';
+import { placedLists } from './written-rules.ts';
 
 /** A question of a draft, with answers that exclude each other. */
 export interface DraftQuestion {
@@ -601,13 +602,14 @@ function writtenChanges(
   return draftQuestions(book).flatMap(({ id: question, own }): readonly WrittenChange[] => {
     const given = answers.get(question);
     if (own === undefined || given?.own === undefined || !given.chosen.includes(OWN)) return [];
-    const lists = ownLists(given.own);
-    if (lists.size === 0) return [];
-    const id = Array.from({ length: ids.size + 1 }, (_, at) =>
-      at === 0 ? own.id : `${own.id}-${at + 1}`,
-    ).find((one) => !ids.has(one));
-    ids.add(id ?? own.id);
-    return [{ ...own, id: id ?? own.id, lists }];
+    const { id: wanted, summary, on } = own;
+    return placedLists({ on, lists: ownLists(given.own) }, changes).map((placed) => {
+      const id = Array.from({ length: ids.size + 1 }, (_, at) =>
+        at === 0 ? wanted : `${wanted}-${at + 1}`,
+      ).find((one) => !ids.has(one));
+      ids.add(id ?? wanted);
+      return { id: id ?? wanted, summary, on, ...placed };
+    });
   });
 }
 

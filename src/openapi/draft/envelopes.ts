@@ -4,6 +4,7 @@ import { isProposed, pathText } from './compare-shapes.ts';
 import type { ProposedOperation, ProposedRuleBook } from './print-rule-book.ts';
 import { type Envelope, type ProposedChange, withOwnIds } from './propose-changes.ts';
 import { responsePair } from './taken-places.ts';
+import { earlyRules } from './written-rules.ts';
 
 /** The rules that move the members of a body into an envelope. */
 export function movesInto(around: string, members: Iterable<string>): readonly BookRule[] {
@@ -32,7 +33,7 @@ export function withEnvelopes(book: ProposedRuleBook): ProposedRuleBook {
 
 /** The names in the body when the change at this place of the book runs: `inverse` comes before all other rules. */
 function namesThen(
-  { changes, operations }: ProposedRuleBook,
+  { changes, operations, written = [] }: ProposedRuleBook,
   at: number,
   id: string,
   { around, members }: Envelope,
@@ -57,6 +58,10 @@ function namesThen(
     if (on !== 'every' && !on.includes(id)) continue;
     for (const rule of response)
       for (const own of rule.rules) rename(names, own, isShown !== true && isProposed(rule));
+  }
+  for (const change of written) {
+    if (change.on !== 'every' && !change.on.includes(id)) continue;
+    for (const rule of earlyRules(change)) rename(names, rule, true);
   }
   names.delete(around);
   return names;

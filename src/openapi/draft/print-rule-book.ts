@@ -38,6 +38,8 @@ export interface ProposedRuleBook {
 export interface WrittenChange extends Pick<ProposedChange, 'id' | 'summary' | 'on'> {
   /** The lines of each list that has some, as YAML. */
   readonly lists: ReadonlyMap<WrittenList, readonly string[] | 'inverse'>;
+  /** True for rules that come after those which put the resource into V1's place: they name members there. */
+  readonly isLate?: true;
 }
 
 /** A list of rules that a person can write. */
@@ -83,7 +85,6 @@ export function printRuleBook(book: ProposedRuleBook, schema?: string, marks: Ma
     '',
     isAny ? 'changes:' : `changes: ${changes.length === 0 ? '[]' : NO_CHANGE_YET}`,
     ...printChanges(book, marks),
-    ...written.flatMap(printWritten),
     ...printQuestions(book),
     '',
   ]
@@ -203,32 +204,50 @@ function isActive(change: ProposedChange): boolean {
  * The changes of a proposed rule book, as the lines of its list, in the order in which their rules apply: those that are questions are
  * comments.
  */
-export function printChanges({ changes }: ProposedRuleBook, marks: Marks = 'marked'): readonly string[] {
+export function printChanges(
+  { changes, written = [] }: ProposedRuleBook,
+  marks: Marks = 'marked',
+): readonly string[] {
   const isAsked = changes.some((change) => partOf([change], false).length > 0);
+  const at = changes.findIndex(({ response = [] }) => response.some(isLate));
+  const before = at < 0 ? changes : changes.slice(0, at);
   return [
     ...(isAsked && marks === 'marked'
       ? [
           '  # Lines in marks (# ) are questions: their rules are not sure enough, or could lose or change a value. Decide: remove the marks, or the rule, and the line of its question.',
         ]
       : []),
-    ...changes.flatMap((change) => [
-      ...partOf([change], true).flatMap((sure) => [...printChange(sure, change.isShown), '']),
-      ...partOf([change], false).flatMap((doubtful) => {
-        if (marks === 'unmarked') return printChange(doubtful, change.isShown);
-        const { id, asWith } = doubtful;
-        const question =
-          asWith === undefined
-            ? questionOf(id)
-            : `Belongs to ${asWith}: if its marks go, remove these as well; if it goes, delete these lines.`;
-        const clash =
-          ' Its lines have two marks, because it conflicts with another rule: remove both, or those of the other.';
-        return [
-          comment(`${question}${change.isShown === true ? clash : ''}`, '  '),
-          ...printChange(doubtful).map((line) => `  # ${line.slice(2)}`),
-          '',
-        ];
-      }),
-    ]),
+    ...before.flatMap((change) => printProposed(change, marks)),
+    ...written.filter((change) => change.isLate !== true).flatMap(printWritten),
+    ...changes.slice(before.length).flatMap((change) => printProposed(change, marks)),
+    ...written.filter((change) => change.isLate === true).flatMap(printWritten),
+  ];
+}
+
+/** True for rules that come after those that a person writes: they put the resource into V1's place, or are about errors. */
+function isLate({ place, rules }: ProposedRules): boolean {
+  return place !== undefined || rules.some(({ status }) => status !== undefined);
+}
+
+/** A change as the part that applies, and the part that is a question. */
+function printProposed(change: ProposedChange, marks: Marks): readonly string[] {
+  return [
+    ...partOf([change], true).flatMap((sure) => [...printChange(sure, change.isShown), '']),
+    ...partOf([change], false).flatMap((doubtful) => {
+      if (marks === 'unmarked') return printChange(doubtful, change.isShown);
+      const { id, asWith } = doubtful;
+      const question =
+        asWith === undefined
+          ? questionOf(id)
+          : `Belongs to ${asWith}: if its marks go, remove these as well; if it goes, delete these lines.`;
+      const clash =
+        ' Its lines have two marks, because it conflicts with another rule: remove both, or those of the other.';
+      return [
+        comment(`${question}${change.isShown === true ? clash : ''}`, '  '),
+        ...printChange(doubtful).map((line) => `  # ${line.slice(2)}`),
+        '',
+      ];
+    }),
   ];
 }
 

@@ -45,6 +45,14 @@ export interface ProposedRules extends Evidence {
   readonly isOpen?: true;
   /** The envelope that its moves fill; absent for other rules. */
   readonly envelope?: Envelope;
+  /** The members that have the resource in V2's response and in V1's, for rules that move it; an empty name is the body. */
+  readonly place?: ResourceMove;
+}
+
+/** Where the resource is in V2's response, and in V1's. */
+export interface ResourceMove {
+  readonly from: string;
+  readonly to: string;
 }
 
 /** The object of V1's responses around the resource, which is the whole body in V2, and the names that V2's members have there. */

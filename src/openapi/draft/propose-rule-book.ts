@@ -284,6 +284,7 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
         evidence: `V1's responses have it in ${before}, and V2's in ${at || 'the body'}`,
         doubt: doubt ?? why,
         ...(envelope && { envelope }),
+        place: { from: at, to: inner?.[0] ?? old.at },
       },
     ];
     const change = { id: changeId(`${name}-envelope`), summary, on, rules: [], response };

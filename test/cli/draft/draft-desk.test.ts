@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { readDescription } from '../../../src/cli/draft/description-file.ts';
 import { Desk } from '../../../src/cli/draft/draft-desk.ts';
 import type { AnswerCommand, DraftView } from '../../../src/inspector/draft-desk.ts';
+import { createMigration } from '../../../src/library/capture-gateway.ts';
 import type { Description } from '../../../src/openapi/description.ts';
 import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
@@ -49,11 +50,15 @@ const drafted = (async () => {
 })();
 
 /** A desk for two descriptions of our own. */
-async function deskOf(v1: Description, v2: Description): Promise<Desk> {
+async function deskOf(
+  v1: Description,
+  v2: Description,
+  publish: (text: string) => unknown = () => undefined,
+): Promise<Desk> {
   const proposed = await soundDraft(proposeRuleBook(v1, v2));
   const parts = { v1, v2, dir: 'new', v1Source: V1, v2Source: V2, wishes: {} };
   return new Desk(
-    { ...parts, gatewayOrigin: () => '', publish: async () => undefined },
+    { ...parts, gatewayOrigin: () => '', publish: async (text) => void publish(text) },
     proposed,
     await ruleBookOf(printRuleBook(proposed)),
   );
@@ -260,6 +265,87 @@ describe('rules that a person writes', () => {
     expect(await desk.effect({ question, chosen: ['own'], own })).toEqual({});
     await desk.answer({ question, chosen: ['own'], own });
     expect((await desk.view()).remainder).toMatchObject({ gaps: 0, refused: [] });
+  });
+
+  describe('beside an answer that puts the resource into an envelope', () => {
+    const text = { type: 'string' };
+    const objectOf = (properties: object): object => ({
+      type: 'object',
+      properties,
+      required: Object.keys(properties),
+    });
+    const ferry = (version: string, list: object, one: object): Description => {
+      const get = (operationId: string, schema: object): object => ({
+        operationId,
+        responses: { 200: { description: 'Found', content: { 'application/json': { schema } } } },
+      });
+      const ref = { name: 'ref', in: 'path', required: true, schema: text };
+      return {
+        openapi: '3.1.0',
+        info: { title: 'Ferries', version: '1' },
+        paths: {
+          [`/${version}/bookings`]: { get: get('list', list) },
+          [`/${version}/bookings/{ref}`]: { parameters: [ref], get: get('one', one) },
+        },
+      };
+    };
+    const price = objectOf({ minorUnits: { type: 'integer' } });
+    const old = objectOf({ name: text, booking_ref: text, total: { type: 'integer' } });
+    const young = objectOf({ name: text, vesselCode: text, totalPrice: price });
+    const v1 = ferry('v1', objectOf({ data: { type: 'array', items: old } }), objectOf({ data: old }));
+    const v2 = ferry('v2', objectOf({ items: { type: 'array', items: young } }), young);
+    const YOUNG = { name: 'Ann', vesselCode: 'SK', totalPrice: { minorUnits: 5 } };
+
+    /** The bodies of both responses with these rules, and with an answer to the question about the envelope that comes after or before. */
+    async function bodiesWith(response: string, isLast: boolean): Promise<readonly unknown[]> {
+      let published = '';
+      const desk = await deskOf(v1, v2, (text) => (published = text));
+      const answer = async (about: string, ...keys: readonly string[]): Promise<void> => {
+        const { questions } = await desk.view();
+        const question = questions.find(({ text: asked }) => asked.includes(about))?.id ?? '';
+        const chosen = partsOf(await desk.view(question)).map((_, at) => keys[at] ?? 'no');
+        const own = { response };
+        expect(await desk.answer({ question, chosen, ...(keys.includes('own') && { own }) })).toBeUndefined();
+      };
+      await answer('booking_ref', 'no');
+      if (!isLast) await answer('no longer in data', 'yes');
+      await answer('total is gone', 'own');
+      if (isLast) await answer('no longer in data', 'yes');
+      const migration = createMigration(await ruleBookOf(published));
+      return ['/v1/bookings', '/v1/bookings/7'].map((target) => {
+        const sent = migration.request('GET', target, [], undefined);
+        if (sent.verdict === 'passed' || sent.verdict === 'refused') throw new Error(sent.verdict);
+        const body = JSON.stringify(target.endsWith('7') ? YOUNG : { items: [YOUNG] });
+        const headers = ['content-type', 'application/json'];
+        const answered = migration.response(sent, 200, headers, Buffer.from(body));
+        return JSON.parse(Buffer.from(answered.body ?? []).toString());
+      });
+    }
+
+    test.each([
+      [
+        'of V2',
+        '{ move: totalPrice.minorUnits, to: total }\n{ move: "items.*.totalPrice.minorUnits", to: "items.*.total" }',
+      ],
+      [
+        'of V1',
+        '{ move: data.totalPrice.minorUnits, to: data.total }\n{ move: "data.*.totalPrice.minorUnits", to: "data.*.total" }',
+      ],
+      [
+        'of both',
+        '# cents\n- move: totalPrice.minorUnits\n  to: total\n- { move: "data.*.totalPrice.minorUnits", to: "data.*.total" }',
+      ],
+    ])('rules with the places %s take effect, whenever they are written', async (_, response) => {
+      const resource = { name: 'Ann', vesselCode: 'SK', total: 5 };
+      for (const isLast of [true, false])
+        expect(await bodiesWith(response, isLast)).toEqual([{ data: [resource] }, { data: resource }]);
+    });
+
+    test('members that they make are in the envelope, and rules for errors come last', async () => {
+      const response = '{ default: { paid: null } }\n{ strip: data, status: 4xx }';
+      for (const isLast of [true, false])
+        expect((await bodiesWith(response, isLast))[1]).toEqual({ data: { ...YOUNG, paid: null } });
+    });
   });
 
   test.each<readonly [why: string, own: AnswerCommand['own'], fault: RegExp]>([
