@@ -1,9 +1,4 @@
-import type { Report } from '../report/report.ts';
-import { capital, clientName, countedClients, listed } from '../report/text.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
-
-/** Maximum clients that a sentence names. */
-const MAX_NAMED = 5;
 
 /** The dates of V1's end, and the effect of the sunset on requests. */
 export type EndOfV1 = Pick<RolloutView, 'deprecation' | 'sunset' | 'gone' | 'ends'>;
@@ -78,28 +73,6 @@ export function goneWords(
 export function hasEnded({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now: number): boolean {
   if (sunset === undefined || gone === undefined || !isPast(sunset, now)) return false;
   return gone.clients === undefined && gone.except === undefined;
-}
-
-/** Says who has called V1 since its end, with the time of the last call in milliseconds since 1970; undefined without such calls. */
-export function callsAfterEnd(
-  { sunset = '' }: Pick<EndOfV1, 'sunset'>,
-  clients: Report['clients'],
-): { readonly sentence: string; readonly last: number } | undefined {
-  const late = clients.filter(({ lastSeen }) => Date.parse(lastSeen) >= Date.parse(sunset));
-  if (late.length === 0) return undefined;
-  const last = Math.max(...late.map(({ lastSeen }) => Date.parse(lastSeen)));
-  const who = capital(
-    countedClients(
-      late.map(({ client }) => client),
-      'has',
-      'have',
-    ),
-  );
-  const names = listed(late.map(clientName), MAX_NAMED);
-  return {
-    last,
-    sentence: `${who} called V1 after its end, the last at ${new Date(last).toISOString()}: ${names}.`,
-  };
 }
 
 function isPast(time: string, now: number): boolean {

@@ -10,7 +10,8 @@ import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import type { Place } from './condition.ts';
-import { callsAfterEnd, endSentences, hasEnded } from './end-of-v1.ts';
+import { endSentences, hasEnded } from './end-of-v1.ts';
+import { callsAfterEnd } from '../report/endings.ts';
 import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
 /** The facts behind an overview. */
@@ -352,7 +353,7 @@ function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewIte
 
 /** Lists the clients that have called V1 since its end. */
 function lateItems(end: RolloutView, { report, now }: OverviewFacts): readonly OverviewItem[] {
-  const late = callsAfterEnd(end, report.clients);
+  const late = callsAfterEnd(Date.parse(end.sunset ?? ''), report.clients);
   return late === undefined
     ? []
     : [item(now - late.last < REPORTED_MS ? 'note' : 'good', late.sentence, 'clients')];

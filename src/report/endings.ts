@@ -1,7 +1,7 @@
-import type { Ends } from '../rules/rollout.ts';
+import type { Ends, Rollout } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { countBelow } from './log-gaps.ts';
-import { clientName, counted, countedClients, NO_KEY, nameIn } from './text.ts';
+import { capital, clientName, counted, countedClients, listed, NO_KEY, nameIn } from './text.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
 /** An operation or change that ends before the rest of V1, with the clients that still use it. */
@@ -29,8 +29,9 @@ export interface EndingClient {
   readonly lastSeen: string;
 }
 
-/** Clients named in a sentence. */
+/** Clients named in a sentence, and those that called V1 after its end. */
 const MAX_NAMED = 3;
+const MAX_LATE = 5;
 
 /** The ends of operations and changes in the order of the rule book, with the clients of a report made at `now` (RFC 3339). */
 export function endingsOf(clients: readonly PartUser[], ends: Ends, now: string): readonly Ending[] {
@@ -55,6 +56,33 @@ export function endingsOf(clients: readonly PartUser[], ends: Ends, now: string)
       return { ...ending, sentence: endingSentence(ending, now) };
     }),
   );
+}
+
+/** The end of V1 (milliseconds since 1970), if it is past and all V1 requests get 410 since. */
+export function endedAt(
+  { signals, gone }: Pick<Rollout, 'signals' | 'gone'>,
+  now: string,
+): number | undefined {
+  const { sunset } = signals ?? {};
+  const isForAll = gone !== undefined && gone.clients === undefined && gone.except === undefined;
+  return isForAll && sunset !== undefined && sunset <= Date.parse(now) ? sunset : undefined;
+}
+
+/** Says who has called V1 since its end (milliseconds since 1970), with the time of the last call; undefined without such calls. */
+export function callsAfterEnd(
+  sunset: number,
+  clients: readonly Pick<ClientReport, 'client' | 'name' | 'lastSeen'>[],
+): { readonly sentence: string; readonly last: number } | undefined {
+  const late = clients.filter(({ lastSeen }) => Date.parse(lastSeen) >= sunset);
+  if (late.length === 0) return undefined;
+  const last = Math.max(...late.map(({ lastSeen }) => Date.parse(lastSeen)));
+  const hashes = late.map(({ client }) => client);
+  const who = capital(countedClients(hashes, 'has', 'have'));
+  const names = listed(late.map(clientName), MAX_LATE);
+  return {
+    last,
+    sentence: `${who} called V1 after its end, the last at ${new Date(last).toISOString()}: ${names}.`,
+  };
 }
 
 /** The clients that a brownout refused. */

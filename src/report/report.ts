@@ -1,4 +1,4 @@
-import type { Ends } from '../rules/rollout.ts';
+import type { Ends, Rollout } from '../rules/rollout.ts';
 import type { Census, CensusRules, OpenApiNames } from './census.ts';
 import {
   bodyChecksOf,
@@ -8,7 +8,15 @@ import {
   clientReport,
   dayBefore,
 } from './client-report.ts';
-import { type Ending, endingsOf, type NewClient, newClientsOf, rotatedKeys } from './endings.ts';
+import {
+  callsAfterEnd,
+  endedAt,
+  type Ending,
+  endingsOf,
+  type NewClient,
+  newClientsOf,
+  rotatedKeys,
+} from './endings.ts';
 import type { LogCoverage, LogGap } from './log-gaps.ts';
 import type { ShadowView } from '../rollout/comparison-tally.ts';
 import type { ReportCoverage, ReportTally } from './report-totals.ts';
@@ -104,6 +112,8 @@ interface ReportOptions {
   readonly names?: ReadonlyMap<string, string> | undefined;
   /** Ends before that of V1. */
   readonly ends?: Ends | undefined;
+  /** The end of V1 by the rule book. */
+  readonly end?: Pick<Rollout, 'signals' | 'gone'> | undefined;
   readonly unreadable?: number | undefined;
   /** Logs that have entries, but none of level `info`. */
   readonly withoutInfo?: readonly string[] | undefined;
@@ -191,6 +201,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   const drift = options.drift ?? tally.drift?.list ?? [];
   const statement = switchOff({
     now,
+    endedAt: endedAt(options.end ?? {}, now),
     goneAfterDays,
     clients,
     since: observed?.since ?? textOrNone(tally.since),
@@ -225,8 +236,9 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
         refused,
       }))
       .sort((one, other) => (one.day < other.day ? -1 : 1)),
-    remaining: remaining(clients),
-    canSwitchOff: statement.verdict === 'yes',
+    // After the end of V1 no work is left.
+    remaining: statement.verdict === 'ended' ? [] : remaining(clients),
+    canSwitchOff: statement.verdict === 'yes' || statement.verdict === 'ended',
     switchOff: statement,
     ...(options.ends === undefined ? {} : { endings: endingsOf(clients, options.ends, now) }),
     ...(clients.some(({ newcomer }) => newcomer !== undefined)
@@ -329,7 +341,7 @@ interface Condition {
 export interface SwitchOff {
   /** Time at which the conditions were checked, RFC 3339. */
   readonly at: string;
-  readonly verdict: 'yes' | 'no' | 'unknown' | 'nothing-seen';
+  readonly verdict: 'yes' | 'no' | 'unknown' | 'nothing-seen' | 'ended';
   readonly sentence: string;
   readonly conditions: readonly Condition[];
 }
@@ -338,6 +350,8 @@ export interface SwitchOff {
 interface SwitchOffFacts {
   /** RFC 3339. */
   readonly now: string;
+  /** Milliseconds since 1970; absent before the end of V1. */
+  readonly endedAt?: number | undefined;
   /** 1 or more. */
   readonly goneAfterDays: number;
   /** Every client that ever used V1. */
@@ -367,6 +381,7 @@ interface SwitchOffFacts {
 /** States whether V1 can be switched off, with every condition that was checked. */
 function switchOff(facts: SwitchOffFacts): SwitchOff {
   const { now, clients } = facts;
+  if (facts.endedAt !== undefined) return afterEnd(facts.endedAt, facts);
   const isSeen = clients.length > 0;
   const checked = isSeen
     ? [silence, pauses, coverage, completeness, driftOf, unread, failuresOnly]
@@ -378,6 +393,16 @@ function switchOff(facts: SwitchOffFacts): SwitchOff {
     conditions.some((condition) => condition.state === state);
   const verdict = has('not-met') ? 'no' : has('unknown') ? 'unknown' : 'yes';
   return { at: now, verdict, sentence: SENTENCES[verdict](now.slice(0, 10)), conditions };
+}
+
+function afterEnd(endedAt: number, { now, clients }: SwitchOffFacts): SwitchOff {
+  const late = callsAfterEnd(endedAt, clients);
+  return {
+    at: now,
+    verdict: 'ended',
+    sentence: late === undefined ? 'V1 has ended, and no client has called it since.' : 'V1 has ended.',
+    conditions: late === undefined ? [] : [notMet(late.sentence)],
+  };
 }
 
 function met(text: string): Condition {

@@ -24,7 +24,7 @@ import {
   reportMarkdown,
   reportMarkdownParts,
 } from '../../src/report/report-text.ts';
-import { censusTerminal } from '../../src/cli/report/report.ts';
+import { censusTerminal, reportTerminal } from '../../src/cli/report/report.ts';
 import { PLAIN } from '../../src/cli/terminal.ts';
 import { handlersIn } from '../../src/report/census.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
@@ -1135,6 +1135,36 @@ describe('the statement on switching V1 off', () => {
     const report = makeReport(tallyOf([read('different')]), { now: time });
     expect(report.drift).toMatchObject([{ verified: true, different: 1 }]);
     expect(reportMarkdown(report)).toContain('not met: V2 and V1 differed in 1 of 1 verified read');
+  });
+
+  test('says after the end of V1 who has called it since, and no more what V1 is needed for', () => {
+    const ofEnd = (sunset: string, gone: Rollout['gone'] = {}): Report =>
+      makeReport(tallyOf([...daily, v1('c', 3, [UNWRAP]), v1('d', 1, [])]), {
+        now: time,
+        end: { signals: { attributes: true, links: [], sunset: Date.parse(sunset) }, gone },
+      });
+    const late = ofEnd(new Date(Date.parse(time) - 2 * 86_400_000).toISOString());
+    expect(late).toMatchObject({
+      canSwitchOff: true,
+      remaining: [],
+      switchOff: { verdict: 'ended', sentence: 'V1 has ended.', conditions: [{ state: 'not-met' }] },
+    });
+    expect(late.switchOff.conditions[0]?.text).toMatch(/^1 client has called V1 after its end, .*: d/);
+    const texts = [reportMarkdown(late), reportTerminal(late, PLAIN)];
+    for (const text of texts) expect(text).not.toMatch(/still needed|switched off/);
+    expect(ofEnd(time).switchOff).toMatchObject({
+      sentence: 'V1 has ended, and no client has called it since.',
+      conditions: [],
+    });
+    // An end to come, one that refuses nothing, and one for some clients.
+    const next = new Date(Date.parse(time) + 1).toISOString();
+    const others = [ofEnd(next), ofEnd(time, { except: ['c'] }), ofEnd(time, { clients: ['c'] })];
+    expect(others.map(({ switchOff }) => switchOff.verdict)).toEqual(['no', 'no', 'no']);
+    const refusesNothing = makeReport(tallyOf([v1('c', 3, [])]), {
+      now: time,
+      end: { signals: { attributes: true, links: [], sunset: Date.parse(time) } },
+    });
+    expect(refusesNothing.switchOff.verdict).toBe('no');
   });
 
   test('says for an empty log and for native traffic that nothing was seen', () => {

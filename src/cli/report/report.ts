@@ -119,6 +119,7 @@ export async function runReport(
     rules: ruleBook,
     operations: ruleBook,
     ends: ruleBook?.rollout?.ends,
+    end: ruleBook?.rollout,
   });
   if (options.apply === true) return apply(made, options);
   if (options.digest === true) {
@@ -459,6 +460,7 @@ const VERDICT_STYLES: Readonly<Record<Report['switchOff']['verdict'], Style>> = 
   no: 'yellow',
   unknown: 'magenta',
   'nothing-seen': 'dim',
+  ended: 'green',
 };
 
 const MARKS = { met: '✓', 'not-met': '✗', unknown: '?' } as const;

@@ -269,6 +269,7 @@ export async function reportOf(parts: InspectorParts, goneAfterDays?: number): P
     coverage,
     names: parts.names(),
     ends: ruleBook.rollout?.ends,
+    end: ruleBook.rollout,
     ruleBook: ruleBook.hash,
     rules: ruleBook,
     operations: ruleBook,

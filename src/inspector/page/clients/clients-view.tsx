@@ -2,7 +2,6 @@ import type { ComponentChildren, VNode } from 'preact';
 import { CLASSES, CLASS_MEANINGS, CLASS_WORDS, unfitCalls } from '../../../report/client-report.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report } from '../../api.ts';
-import { callsAfterEnd, hasEnded } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
 import { count, counted } from '../format.ts';
 import { Card, Loading, NewTab, type PageTools, sentence, SentenceList } from '../parts.tsx';
@@ -32,6 +31,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
   if (shown === undefined) return <Loading failure={failure} subject="the clients that call V1" />;
   const { report } = shown.screen;
   const { newcomers = [] } = report;
+  const isEnded = report.switchOff.verdict === 'ended';
   return (
     <div class="view clients">
       <div class="title">
@@ -39,7 +39,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
         {coverageOf(report)}
         {exportsOf()}
       </div>
-      {hasEnded(rollout ?? {}, Date.now()) ? endedBanner(rollout ?? {}, report) : neededBanner(report)}
+      {isEnded ? endedBanner(report) : neededBanner(report)}
       <EndOfV1 report={report} rollout={rollout} timeline={timeline} />
       <ClientTable shown={shown} choice={choice} notices={plan.asked.response?.clients} {...props} />
       <UnfitCard calls={unfitCalls(report.clients)} go={props.go} />
@@ -49,7 +49,7 @@ export function ClientsView(props: ClientsViewProps): VNode {
         </Card>
       )}
       {/* After the end of V1 there is nothing to plan. */}
-      {!hasEnded(rollout ?? {}, Date.now()) && (
+      {!isEnded && (
         <EndPlanCards
           plan={plan}
           isDeclared={timeline !== undefined && hasPlan(timeline)}
@@ -76,10 +76,9 @@ function coverageOf({ coverage }: Report): VNode | undefined {
 }
 
 /** After the end of V1: the clients that still call it. */
-function endedBanner(end: Pick<Rollout, 'sunset'>, { clients }: Report): VNode {
-  const late = callsAfterEnd(end, clients);
-  if (late === undefined) return banner('yes', 'V1 has ended, and no client has called it since.');
-  return banner('unknown', 'V1 has ended.', <SentenceList sentences={[late.sentence]} />);
+function endedBanner({ switchOff: { sentence, conditions } }: Report): VNode {
+  if (conditions.length === 0) return banner('yes', sentence);
+  return banner('unknown', sentence, <SentenceList sentences={conditions.map(({ text }) => text)} />);
 }
 
 /** Whether V1 can be switched off, and the clients by the work that they need. */
