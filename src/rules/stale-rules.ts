@@ -118,19 +118,23 @@ export function staleResponseRules(
 type Faults = Map<DeclaredResponseRule, SourceFault>;
 
 function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults): void {
-  const applied = new Map<string, { readonly change: string; readonly status: readonly StatusPattern[] }[]>();
+  const applied = new Map<string, { readonly change: string; readonly rule: ExplicitResponseRule }[]>();
   for (const { change, response } of context.changes) {
     for (const declared of response) {
       const { rule } = declared;
       if (rule.rule === 'inverse') continue;
-      const { isRepeatable, same } = responseBookOf(rule);
+      const { isRepeatable, same, isFurther } = responseBookOf(rule);
       // Converting a value twice converts it further.
       if (isRepeatable?.(rule) === true) continue;
       const key = JSON.stringify([rule.rule, 'path' in rule ? rule.path : [], ...(same?.(rule) ?? [])]);
       const earlier = applied.get(key) ?? [];
       applied.set(key, earlier);
-      const covering = earlier.find(({ status }) => rule.status.every((one) => covers(status, one)));
-      earlier.push({ change: change.id, status: rule.status });
+      const covering = earlier.find(
+        (one) =>
+          rule.status.every((status) => covers(one.rule.status, status)) &&
+          isFurther?.(rule, one.rule) !== true,
+      );
+      earlier.push({ change: change.id, rule });
       // A rule on every is stale only if it has no effect on requests to which no other change applies.
       if (covering === undefined || (change.on === 'every' && context.operations.length > 0)) continue;
       const message = `change "${change.id}": this ${rule.rule} has no effect: change "${covering.change}" ${effectText(rule)} already; remove one of the two`;

@@ -222,6 +222,8 @@ describe('a response rule is stale', () => {
     ['{ alias: d.x, as: y }, { alias: d.x, as: z }'],
     ['{ alias: d.x, as: y }, { alias: d.z, as: y }'],
     ['{ set: { d.x: 1 } }, { set: { d.x: 2 } }'],
+    ['{ map: { A: a }, of: d.x }, { map: { A: b, B: c }, of: d.x }'],
+    ['{ map: { A: B, B: A }, of: d.x }, { map: { B: c }, of: d.x }'],
     ["{ join: [a, b], to: c, with: ' ' }, { join: [b, a], to: d, with: ' ' }"],
     ['{ move: a.b, to: c }, { move: a.c, to: d }'],
     ['{ copy: a.b, to: c }, { copy: a.b, to: d }'],

@@ -159,6 +159,8 @@ export interface ResponseBook<Rule> {
   effectOn?(this: void, rule: Rule): readonly Path[];
   /** The parts that two rules with the same effect have in common, in addition to the path. */
   same?(this: void, rule: Rule): readonly unknown[];
+  /** True if the rule has an effect on what `earlier`, the same rule with other parts, leaves as it is. */
+  isFurther?(this: void, rule: Rule, earlier: Rule): boolean;
   /** True if repeating the rule has an effect each time. */
   isRepeatable?(this: void, rule: Rule): boolean;
   /** True if rules of the kind add the members that they name. */

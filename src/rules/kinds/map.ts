@@ -188,6 +188,12 @@ export const book: Book<MapRule, ResponseMapRule, QueryMapRule, HeaderMapRule> =
     faults: ({ rule, values = [] }, at, fault) =>
       valueFaults(rule.values, (index) => values[index] ?? at, fault),
     effect: ['maps '],
+    // A value that the earlier map makes is mapped on, even if it has that value as well.
+    isFurther: ({ values }, earlier) => {
+      const made = new Set(earlier.values.map(({ to }) => printScalar(to)));
+      const taken = new Set(earlier.values.map(({ from }) => printScalar(from)));
+      return values.some(({ from }) => made.has(printScalar(from)) || !taken.has(printScalar(from)));
+    },
   },
   query: {
     form: (blocks) => {

@@ -371,6 +371,35 @@ describe('rules that a person writes', () => {
   });
 });
 
+test('an answer maps the values of a response that an unasked rule leaves as they are', async () => {
+  const bookings = (version: string, states: readonly string[]): Description => {
+    const properties = { status: { type: 'string', enum: states } };
+    const content = { 'application/json': { schema: { type: 'object', properties, required: ['status'] } } };
+    const get = { operationId: 'list', responses: { 200: { description: 'Found', content } } };
+    return {
+      openapi: '3.1.0',
+      info: { title: 'Ferries', version: '1' },
+      paths: { [`/${version}/bookings`]: { get } },
+    };
+  };
+  const v1 = ['pending', 'confirmed', 'checked_in', 'cancelled'];
+  const v2 = ['AWAITING_PAYMENT', 'CONFIRMED', 'BOARDED', 'VOID'];
+  let published = '';
+  const desk = await deskOf(bookings('v1', v1), bookings('v2', v2), (text) => (published = text));
+  const { questions } = await desk.view();
+  const question = questions.find(({ text }) => text.startsWith('Do the values of status'))?.id ?? '';
+  expect(await desk.answer({ question, chosen: ['yes'] })).toBeUndefined();
+  const migration = createMigration(await ruleBookOf(published));
+  const statuses = v2.map((status) => {
+    const sent = migration.request('GET', '/v1/bookings', [], undefined);
+    if (sent.verdict === 'passed' || sent.verdict === 'refused') throw new Error(sent.verdict);
+    const body = Buffer.from(JSON.stringify({ status }));
+    const answered = migration.response(sent, 200, ['content-type', 'application/json'], body);
+    return JSON.parse(Buffer.from(answered.body ?? []).toString());
+  });
+  expect(statuses).toEqual(v1.map((status) => ({ status })));
+});
+
 test('judges a request by V2’s description', async () => {
   const { desk } = await openDesk();
   const message = {
