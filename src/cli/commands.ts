@@ -465,7 +465,7 @@ export function tail(command: Command): void {
     .optionsGroup('Entries:')
     .option(
       '--filter <filter>',
-      'filter as in the inspector: client:"Acme Media" status:4xx time:12:35; a running gateway also finds words in captured bodies',
+      'filter as in the inspector: client:"Acme Media" status:4xx time:12:35 (UTC); a running gateway also finds words in captured bodies',
       '',
     )
     .option('-f, --follow', 'follow the file as it grows')

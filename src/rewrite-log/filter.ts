@@ -19,7 +19,7 @@ interface FilterFault {
 }
 
 /** One term of a filter, as written. */
-interface FilterTerm {
+export interface FilterTerm {
   readonly negated: boolean;
   /** Undefined for free text. */
   readonly field: FilterField | undefined;
@@ -450,6 +450,9 @@ function timeTest(value: string): ValueTest | ValueFault {
   if (sign === '>=') return (entry) => compared(entry, from) >= 0;
   if (sign === '<') return (entry) => compared(entry, from) < 0;
   if (sign === '<=') return (entry) => compared(entry, from) <= 0;
+  // A range of clock times that passes midnight, such as 23:30..00:30.
+  if (read.isOfAnyDay && from > to && !from.startsWith(to))
+    return (entry) => compared(entry, from) >= 0 || compared(entry, to) <= 0;
   return (entry) => compared(entry, from) >= 0 && compared(entry, to) <= 0;
 }
 

@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  filterByClock,
+  filterInUtc,
   hasTimes,
   localText,
   secondOfLocal,
@@ -113,5 +115,59 @@ test('a range that is chosen is read again, and accepts the requests of its seco
         expect(read.accepts(sampleEntry(0, (from + off) * 1000 + ms))).toBe(off >= 0 && off <= length);
       },
     ),
+  );
+});
+
+// By the reader's clock, minutes ahead of UTC, and in UTC.
+test.each([
+  ['time:13:06', 60, 'time:12:06'],
+  ['time:13:06:30', 60, 'time:12:06:30'],
+  ['op:x time:00:30..01:30 y', 60, 'op:x time:23:30..00:30 y'],
+  ['-time:13:06,13:08', 60, '-time:12:06,12:08'],
+  ['time:09:10', 330, 'time:03:40'],
+  ['time:2026-11-30T13', 60, 'time:2026-11-30T12'],
+  ['time:2026-11-30T13', 330, 'time:2026-11-30T07:30..2026-11-30T08:29'],
+  ['time:2026-11-30', 60, 'time:2026-11-29T23..2026-11-30T22'],
+  ['time:>=2026-11-30', -300, 'time:>=2026-11-30T05'],
+  ['time:2026-11-30T13:04:00..2026-11-30T13:05:59', 60, 'time:2026-11-30T12:04..2026-11-30T12:05'],
+  ['op:x status:4xx "a b"', 60, 'op:x status:4xx "a b"'],
+  ['time:nonsense', 60, 'time:nonsense'],
+  ['time:13:06', 0, 'time:13:06'],
+])('%s of a clock %i min ahead is %s', (byClock, minutes, utc) => {
+  expect(filterInUtc(byClock, () => minutes)).toBe(utc);
+  expect(
+    filterInUtc(
+      filterByClock(utc, () => minutes),
+      () => minutes,
+    ),
+  ).toBe(utc);
+});
+
+test.each([
+  ['time:>=13:00', 'time:12:00..22:59'],
+  ['time:>13:00', 'time:12:01..22:59'],
+  ['time:<13:00', 'time:23:00..11:59'],
+  ['time:<=13:00', 'time:23:00..12:00'],
+  ['time:12:04Z', 'time:12:04Z'],
+])('%s of any day, an hour ahead, is %s', (byClock, utc) => {
+  expect(filterInUtc(byClock, () => 60)).toBe(utc);
+});
+
+test('the day on which clocks change has its own hours', () => {
+  const berlin = (time: number): number => (time < Date.parse('2026-10-25T01:00:00Z') ? 120 : 60);
+  expect(filterInUtc('time:2026-10-25', berlin)).toBe('time:2026-10-24T22..2026-10-25T22');
+  expect(filterByClock('time:2026-10-24T22..2026-10-25T22', berlin)).toBe('time:2026-10-25');
+});
+
+test('a clock time after midnight ends a range that began before', () => {
+  expect(timeRangeOf('time:23:30..00:30', NOW)).toEqual({
+    from: at('2026-11-21T23:30:00Z'),
+    to: at('2026-11-22T00:30:59Z'),
+  });
+  const filter = parseFilter('time:23:30..00:30');
+  if (isFilterFault(filter)) throw new Error(filter.message);
+  const matches = (time: string): boolean => filter.accepts({ ...sampleEntry(0, 0), time });
+  expect(['23:29', '23:30', '00:30', '00:31'].map((clock) => matches(`2026-11-22T${clock}:00.000Z`))).toEqual(
+    [false, true, true, false],
   );
 });

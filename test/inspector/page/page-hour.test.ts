@@ -147,6 +147,29 @@ test('a change of the modes is marked at its time, and what V1 clients are often
   expect(complaints).toEqual([]);
 });
 
+test("the filter has times of the reader's clock, and the address has them in UTC", async () => {
+  const gateway = await gatewayOfTest();
+  await gateway.send('GET', '/api/v1/heartbeat');
+  const { entries } = await gateway.readJson<EntriesPage>('/entries');
+  const time = Date.parse(entries[0]?.time ?? '');
+  const [utc, local] = [0, 330].map((minutes) =>
+    new Date(time + minutes * 60_000).toISOString().slice(11, 16),
+  );
+  const { page, complaints } = await browser.open('about:blank');
+  const session = await page.context().newCDPSession(page);
+  await session.send('Emulation.setTimezoneOverride', { timezoneId: 'Asia/Kolkata' });
+  await page.goto(`${gateway.adminOrigin}/?view=traffic`);
+  const filter = page.getByRole('combobox', { name: 'Filter' });
+  await filter.fill('tim');
+  await page.getByText('time in GMT+5:30, cut as you like').waitFor();
+  await filter.fill(`time:${local}`);
+  await page.getByText(/ \(GMT\+5:30\), 1 matching exchange$/).waitFor();
+  expect(new URL(page.url()).searchParams.get('filter')).toBe(`time:${utc}`);
+  await page.reload();
+  await expect.poll(() => filter.inputValue()).toBe(`time:${local}`);
+  expect(complaints).toEqual([]);
+});
+
 test('the time bar never says that nothing is kept beside a row', async () => {
   const gateway = await gatewayOfTest();
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);

@@ -8,7 +8,9 @@ import {
   parseFilter,
 } from '../../../rewrite-log/filter.ts';
 import type { NumberedEntry, RulesView } from '../../api.ts';
+import { zoneOf } from '../format.ts';
 import { Button, classes, CompletionList } from '../parts.tsx';
+import { filterByClock, filterInUtc } from './time-range.ts';
 
 /** Pause in typing before the filter takes effect, in milliseconds. */
 const SETTLE_MS = 250;
@@ -30,6 +32,7 @@ export function knownValues(rules: RulesView | undefined, rows: readonly Numbere
 
 /** Properties of the filter. */
 interface FilterBarProps {
+  /** With times in UTC; the field has those of the reader's clock. */
   readonly filter: string;
   readonly known: KnownValues;
   /** Called with a valid filter, a moment after the last key. */
@@ -39,22 +42,25 @@ interface FilterBarProps {
 /** The filter as a combobox, which completes fields and values, and reports invalid terms. */
 export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
   const input = useRef<HTMLInputElement>(null);
-  const [text, setText] = useState(filter);
-  const [cursor, setCursor] = useState(filter.length);
+  const [text, setText] = useState(() => filterByClock(filter));
+  const [cursor, setCursor] = useState(text.length);
   const [isOpen, setIsOpen] = useState(false);
   const [chosen, setChosen] = useState(-1);
   const read = parseFilter(text);
   const fault = isFilterFault(read) ? read : undefined;
   const isTyping = isOpen && fault !== undefined && fault.end >= cursor;
   useEffect(() => {
-    if (document.activeElement !== input.current) setText(filter);
+    if (document.activeElement !== input.current) setText(filterByClock(filter));
   }, [filter]);
-  const options = isOpen ? completeFilter(text, cursor, known).slice(0, MAX_OPTIONS) : [];
+  const options = (isOpen ? completeFilter(text, cursor, known).slice(0, MAX_OPTIONS) : []).map((option) => ({
+    ...option,
+    help: byClock(option.help),
+  }));
   // A word that may become the name of a field does not start a search yet.
   const isUndecided = options.some(({ insert, start, end }) => insert.endsWith(':') && end > start);
   useEffect(() => {
-    if (fault !== undefined || text === filter || isUndecided) return undefined;
-    const timer = setTimeout(() => onFilter(text), SETTLE_MS);
+    if (fault !== undefined || filterInUtc(text) === filter || isUndecided) return undefined;
+    const timer = setTimeout(() => onFilter(filterInUtc(text)), SETTLE_MS);
     return () => clearTimeout(timer);
   }, [text, isUndecided]);
   const follow = ({ currentTarget }: { readonly currentTarget: HTMLInputElement }): void => {
@@ -81,7 +87,7 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
     if (event.key === 'ArrowUp' && options.length > 0)
       setChosen((Math.max(chosen, 0) - 1 + options.length) % options.length);
     if (event.key === 'Enter' && option === undefined) {
-      if (fault === undefined) onFilter(text);
+      if (fault === undefined) onFilter(filterInUtc(text));
       setIsOpen(false);
     }
     if ((event.key === 'Enter' || event.key === 'Tab') && option !== undefined) {
@@ -134,9 +140,14 @@ export function FilterBar({ filter, known, onFilter }: FilterBarProps): VNode {
         </Button>
       )}
       <p class="filter-fault" id="filter-fault">
-        {isTyping ? '' : (fault?.message ?? '')}
+        {isTyping ? '' : byClock(fault?.message ?? '')}
       </p>
       <CompletionList options={options} chosen={chosen} accept={accept} />
     </div>
   );
+}
+
+/** Names the zone of the field's times, where the filter language has UTC. */
+function byClock(help: string): string {
+  return help.replace('UTC time', `time in ${zoneOf(new Date())}`);
 }

@@ -1,4 +1,5 @@
 import {
+  type FilterTerm,
   isFilterFault,
   parseFilter,
   printFilter,
@@ -50,19 +51,18 @@ export function timeRangeOf(filter: string, now: number = Date.now()): TimeRange
     const [from, to] = [secondOf(low, 'first', day), secondOf(high, 'last', day)];
     if (from === undefined || to === undefined) return undefined;
     if (sign === '' || sign === '>=') start = Math.max(start, from);
-    if (sign === '' || sign === '<=') end = Math.min(end, to);
+    // A clock time that is past midnight is of the next day.
+    if (sign === '' || sign === '<=') end = Math.min(end, from > to ? to + DAY_MS / 1000 : to);
     if (sign === '>') start = Math.max(start, to + 1);
     if (sign === '<') end = Math.min(end, from - 1);
-    if (day === undefined) continue;
+    if (day === undefined || from > to) continue;
     start = Math.max(start, secondOf(day, 'first') ?? start);
     end = Math.min(end, secondOf(day, 'last') ?? end);
   }
   return { ...(start === -Infinity ? {} : { from: start }), ...(end === Infinity ? {} : { to: end }) };
 }
 
-function termsOf(
-  filter: string,
-): readonly { readonly negated: boolean; readonly values: readonly string[] }[] {
+function termsOf(filter: string): readonly FilterTerm[] {
   const read = parseFilter(filter);
   return isFilterFault(read) ? [] : read.terms.filter(({ field }) => field === 'time');
 }
@@ -126,3 +126,70 @@ export function secondOfLocal(text: string, now: Date = new Date()): number | un
   const time = Date.parse(`${day ?? today}T${clock}`);
   return Number.isNaN(time) ? undefined : Math.floor(time / 1000);
 }
+
+/** Minutes by which a clock is ahead of UTC at a time, in milliseconds since 1970. */
+type Ahead = (time: number) => number;
+
+/** The clock of the reader, which the page shows. */
+const readersClock: Ahead = (time) => -new Date(time).getTimezoneOffset();
+
+/** The filter as it is kept in addresses: a text with times of the reader's clock, in UTC. A time with `Z` is UTC already. */
+export function filterInUtc(text: string, ahead: Ahead = readersClock): string {
+  return withTimes(text, (value) =>
+    /z$/i.test(value) ? value : shifted(value, (time) => -ahead(time - ahead(time) * 60_000)),
+  );
+}
+
+/** The filter as the page shows it: a text with times in UTC, by the reader's clock. */
+export function filterByClock(text: string, ahead: Ahead = readersClock): string {
+  return withTimes(text, (value) => shifted(value, ahead));
+}
+
+/** Replaces the values of the terms `time:`, and nothing else. */
+function withTimes(text: string, change: (value: string) => string): string {
+  return termsOf(text).reduceRight((whole, { start, end, ...term }) => {
+    const values = term.values.map(change);
+    const isSame = values.every((value, index) => value === term.values[index]);
+    return isSame
+      ? whole
+      : `${whole.slice(0, start)}${printFilter([{ ...term, values }])}${whole.slice(end)}`;
+  }, text);
+}
+
+/** Moves a value of `time:` by minutes that may depend on the time. */
+function shifted(value: string, by: Ahead): string {
+  const read = timeValue(value);
+  if (read === undefined) return value;
+  return read.isOfAnyDay ? shiftedClock(value, read, by(Date.now())) : shiftedTime(value, read, by);
+}
+
+/** A day becomes the hours that it has by the other clock; 24 hours that are a day become that day. */
+function shiftedTime(value: string, { sign, low, high }: TimeValue, by: Ahead): string {
+  const [first, last] = [secondOf(low, 'first'), secondOf(high, 'last')];
+  if (first === undefined || last === undefined) return value;
+  const [from, to] = [first, last].map((second) => second + by(second * 1000) * 60);
+  if (from === undefined || to === undefined || (from === first && to === last)) return value;
+  const length = [DAY_MS, 3_600_000, 60_000].findIndex(
+    (unit) => from % (unit / 1000) === 0 && (to + 1) % (unit / 1000) === 0,
+  );
+  const text = (second: number): string => utc(second).slice(0, [10, 13, 16][length] ?? LOWEST.length);
+  if (sign !== '') return `${sign}${text(sign === '>=' || sign === '<' ? from : to)}`;
+  return text(from) === text(to) ? text(from) : `${text(from)}..${text(to)}`;
+}
+
+/** What begins or ends at midnight by one clock is a range by the other. */
+function shiftedClock(value: string, { sign, low, high }: TimeValue, minutes: number): string {
+  if (minutes === 0) return value;
+  const [first, last] = [secondOf(low, 'first', SOME_DAY), secondOf(high, 'last', SOME_DAY)];
+  if (first === undefined || last === undefined) return value;
+  const midnight = Date.parse(SOME_DAY) / 1000;
+  const from = sign === '' || sign === '>=' ? first : sign === '>' ? last + 1 : midnight;
+  const to = sign === '' || sign === '<=' ? last : sign === '<' ? first - 1 : midnight + DAY_MS / 1000 - 1;
+  const isWhole = from % 60 === 0 && (to + 1) % 60 === 0;
+  const text = (second: number): string =>
+    utc(second + minutes * 60).slice(SOME_DAY.length + 1, isWhole ? 16 : LOWEST.length);
+  return text(from) === text(to) ? text(from) : `${text(from)}..${text(to)}`;
+}
+
+/** A day with the hours of any other. */
+const SOME_DAY = '2001-01-02';

@@ -177,7 +177,7 @@ function searchHint(capture: CaptureState | undefined): string {
     capture?.mode === 'bodies'
       ? `captured bodies, which ${counted(capture.entries, 'exchange')} ${capture.entries === 1 ? 'has' : 'have'}`
       : 'kept header fields, but not in values of bodies: capture is off';
-  return `A word is searched for in paths, operations, errors, request ids, names of clients and ${values}. Fields narrow it: client:"Acme Media", op:create_client, status:4xx, time:12:35 (UTC).`;
+  return `A word is searched for in paths, operations, errors, request ids, names of clients and ${values}. Fields narrow it: client:"Acme Media", op:create_client, status:4xx, time:12:35 (${zoneOf(new Date())}).`;
 }
 
 /** Properties of the time bar. */
@@ -221,7 +221,7 @@ function TimeBar({ filter, rows, onFilter, onChanges }: TimeBarProps): VNode {
     >
       <summary>
         Time
-        <small>{response === undefined ? '' : spanWords(response, range, rows)}</small>
+        <small>{response === undefined ? '' : spanWords(response, hasTimes(filter), rows)}</small>
         {failed > 0 && (
           <small>
             <span class="swatch fill-failed" aria-hidden />
@@ -351,15 +351,12 @@ function barWords({ time, count: all, failed }: EntryHistogram['bars'][number], 
   return `${dayTime(time)} to ${dayTime(end)}: ${counted(all, 'exchange')}, ${count(failed)} failed`;
 }
 
-function spanWords(
-  { bars, step, wholeSince }: EntryHistogram,
-  range: TimeRange | undefined,
-  rows: number,
-): string {
+function spanWords({ bars, step, wholeSince }: EntryHistogram, isChosen: boolean, rows: number): string {
+  const zone = isChosen ? ` (${zoneOf(new Date())})` : '';
   const [first, last] = [bars[0], bars.at(-1)];
   if (first === undefined || last === undefined) {
     if (rows > 0) return '';
-    return range === undefined ? 'nothing is kept yet' : 'nothing is kept for the chosen time';
+    return isChosen ? `nothing is kept for the chosen time${zone}` : 'nothing is kept yet';
   }
   const end = new Date(Date.parse(last.time) + step * 1000).toISOString();
   const all = Math.max(
@@ -370,7 +367,7 @@ function spanWords(
     wholeSince !== undefined && first.time < wholeSince.slice(0, 19)
       ? `; refusals and failures only before ${dayTime(wholeSince)}`
       : '';
-  return `${dayTime(first.time)} to ${dayTime(end)}, ${counted(all, 'matching exchange')}${only}`;
+  return `${dayTime(first.time)} to ${dayTime(end)}${zone}, ${counted(all, 'matching exchange')}${only}`;
 }
 
 /** Properties of a field for a time. */
