@@ -46,14 +46,12 @@ export function demo(command: Command): void {
   const requests = command
     .command('requests')
     .description(
-      "Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book and one more rule: it strips the deprecated attribute legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows V2's response to requests without the strip rule and without the version header, and keeps serving. Writes the rewrite log to --log-file, if given. It takes every option of serve but --upstream.",
+      "Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book and one more rule: it strips the deprecated attribute legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows V2's response to requests without the strip rule and without the version header, and keeps serving. Writes the rewrite log to --log-file, if given.",
     );
-  addSettings(requests, settings, [table.listen, table.adminListen, table.logFile, table.capture]).action(
-    async (options: Record<string, string | undefined>) => {
-      const { runDemo } = await import('./demo/demo.ts');
-      await runDemo(flagsOf(settings, options));
-    },
-  );
+  addSettings(requests, settings).action(async (options: Record<string, string | undefined>) => {
+    const { runDemo } = await import('./demo/demo.ts');
+    await runDemo(flagsOf(settings, options));
+  });
 }
 
 /** The addresses that neither a flag nor a variable names. */

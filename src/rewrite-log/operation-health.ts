@@ -818,7 +818,7 @@ function leaveV2(health: Health, time: number): void {
   past.failed += Math.max(0, recent.failed - over.failed);
   minutes.length = 0;
   health.row = unjudged(time).row;
-  for (const client of [...health.clients.keys()]) moveClient(health, client, time);
+  for (const client of health.clients.keys()) moveClient(health, client, time);
 }
 
 /** V1 serves this client: it is not in trouble any more. */

@@ -228,7 +228,7 @@ webhooks:
 });
 
 describe('--help', () => {
-  test.each(['serve', 'check'])('%s lists settings, units and defaults', async (name) => {
+  test.each(['serve', 'demo requests', 'check'])('%s lists settings, units and defaults', async (name) => {
     const help = await commandRun([...name.split(' '), '--help']);
     expect(help.code).toBe(0);
     expect(help.out).toMatch(/\(GATEWAY_CONFIG\)[^]* <ms> +to receive the head \(10000 ms\)/);
