@@ -123,7 +123,7 @@ export function rolloutText(
 function clearText(view: RolloutView, mode: ModeView, target: string): string {
   return mode.from === 'rule-book' || sendsToV2(mode) || !sendsToV2(view.default)
     ? ''
-    : `; once V2 responds again: rollout clear ${target}`;
+    : `; to end this: rollout clear ${target}`;
 }
 
 function requestsLine(view: RolloutView): string {

@@ -127,7 +127,7 @@ test('a name that two clients share chooses neither', async () => {
   );
   const chosen = await rollout(gateway, 'observe', '--client', 'fedcba9876543210');
   expect(chosen.out.match(/^client .*$/gm)).toEqual([
-    'client      Acme (fedcba9876543210): observe (chosen by an operator)',
+    'client      Acme (fedcba9876543210): observe (chosen by an operator); to end this: rollout clear --client fedcba9876543210',
   ]);
 });
 

@@ -111,7 +111,7 @@ test('every command that reports is tried on a terminal', async () => {
 });
 
 /** Commands that also print requests, bodies or rules to paste, which keep their lines. */
-const VERBATIM: ReadonlySet<string> = new Set(['test', 'explain', 'census']);
+const VERBATIM: ReadonlySet<string> = new Set(['test', 'explain', 'census', 'plan']);
 
 test.each([100, 80, 60])('at %d columns no word is cut, and no line is longer than that', async (columns) => {
   const names = Object.keys(commandsOf());

@@ -38,7 +38,7 @@ test('a port that is taken is a fault that names the setting, the address and th
   const port = Number(new URL(origin).port);
   const second = startReference({ listen: { host: '127.0.0.1', port } });
   await expect(second).rejects.toThrow(ReferenceFault);
-  await expect(second).rejects.toThrow(new RegExp(`^127\\.0\\.0\\.1:${port}.*Choose`));
+  await expect(second).rejects.toThrow(new RegExp(`127\\.0\\.0\\.1:${port} is in use.*Choose`));
 });
 
 test('a file that cannot be made is a fault that names it', async () => {

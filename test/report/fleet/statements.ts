@@ -176,10 +176,11 @@ function checkClass(
         : changes.size > 0
           ? 'unwrap-only'
           : 'url-only';
+  const isRefusedAlways = client.class === 'blocked' && read.length === 0 && recent.length > 0;
   const judgement =
     (client.class === 'unknown' || client.class === 'blocked') && reasonsOf(client).length > 0
       ? 'not-known'
-      : client.class === truth
+      : client.class === truth || isRefusedAlways
         ? 'right'
         : 'wrong';
   table.add('class', judgement, () => `${who}: ${client.class}, true is ${truth}`);
