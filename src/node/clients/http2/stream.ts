@@ -640,7 +640,7 @@ for (const [at, [name, value]] of STATIC_FIELDS.entries()) {
 }
 const STATUS_INDEX = NAME_INDEXES.get(':status') ?? 0;
 // oxlint-disable-next-line no-control-regex
-const CONTROLS = /[\x01-\x1f\x7f]/g;
+const CONTROLS = /[\x01-\x08\x0a-\x1f\x7f]/g;
 /** Maximum bytes that a field takes beside its characters: a prefix and two lengths. */
 const FIELD_BYTES = 12;
 
