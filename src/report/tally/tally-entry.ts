@@ -9,8 +9,9 @@ export interface TallyEntry {
   /** Method and path are read if there is no operation. */
   readonly method?: string | undefined;
   readonly path?: string | undefined;
-  /** These two are read if the client disconnected without a response. */
+  /** Absent if the request was not forwarded; the path itself is read if the client disconnected without a response. */
   readonly upstreamPath?: string | undefined;
+  /** Read if the client disconnected without a response. */
   readonly sent?: boolean | undefined;
   readonly verdict: Entry['verdict'];
   readonly status: number;

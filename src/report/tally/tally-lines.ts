@@ -273,8 +273,9 @@ export class LogLineReader {
       entry.method = this.words.of(bytes, method, valueStop(bytes, method, end));
       entry.path = textAt(bytes, path, valueStop(bytes, path, end));
     }
-    if (entry.status === 0 && upstreamPath > 0)
-      entry.upstreamPath = textAt(bytes, upstreamPath, valueStop(bytes, upstreamPath, end));
+    if (upstreamPath > 0)
+      entry.upstreamPath =
+        entry.status === 0 ? textAt(bytes, upstreamPath, valueStop(bytes, upstreamPath, end)) : '';
     if (note > 0) entry.note = this.words.of(bytes, note, valueStop(bytes, note, end));
     if (entry.status === 0 && sent > 0) entry.sent = isAt(bytes, sent, TRUE);
     return entry;
