@@ -610,7 +610,8 @@ export class Ring {
   *numbersBefore(before: number): Generator<number> {
     const { oldest } = this;
     for (let seq = Math.min(before - 1, this.lastSeq); seq >= oldest && seq > 0; seq -= 1) yield seq;
-    for (const seq of [...this.failures.keys()].reverse()) if (seq < before) yield seq;
+    // Those that new entries have replaced since the start were yielded above.
+    for (const seq of [...this.failures.keys()].reverse()) if (seq < before && seq < oldest) yield seq;
   }
 
   private packedAt(seq: number): PackedEntry | undefined {

@@ -40,6 +40,18 @@ describe('the ring', () => {
     expect(ring.latest - ring.oldestFailure).toBe(124);
   });
 
+  test('yields each number once, newest first, whatever is added meanwhile', () => {
+    const ring = new Ring(100);
+    for (let n = 0; n < 150; n += 1) ring.add({ ...sampleEntry(n, n), status: 500 });
+    const seen: number[] = [];
+    for (const seq of ring.numbersBefore(151)) {
+      if (ring.at(seq) !== undefined) seen.push(seq);
+      if (seq % 10 === 0) ring.add({ ...sampleEntry(seq, seq), status: 500 });
+    }
+    expect(seen).toEqual([...new Set(seen)].toSorted((one, other) => other - one));
+    expect(seen.length).toBeGreaterThanOrEqual(100);
+  });
+
   test('returns entries as they were added, with any texts and lists, until they are replaced', () => {
     fc.assert(
       fc.property(fc.array(arbitraryEntry, { minLength: 1, maxLength: 60 }), (entries) => {
