@@ -14,7 +14,7 @@ import {
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
-import { RECOVERED } from '../rewrite-log/operation-health.ts';
+import { RECOVERED, UnfitCalls } from '../rewrite-log/operation-health.ts';
 
 /** `new`: first seen within the last hour; `again`: back after it was over; `lasting`: for more than an hour; `over`: ended within the last hour. */
 export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
@@ -192,6 +192,7 @@ interface Group {
 export class ProblemTally {
   private readonly groups = new Map<string, Group>();
   private readonly wells = new Map<string, Wells>();
+  private readonly unfit = new UnfitCalls();
   private omitted = 0;
 
   /** The counts, as data that can be sent from a thread. */
@@ -273,12 +274,11 @@ export class ProblemTally {
     if (responded === 'v1' || responded === 'v2') this.addWell(serviceName(responded), time);
     if (answer !== 'failed') {
       this.addWell(name, time);
-      // An operation of the rule book fits the address now: its failures without one are over.
-      const { operation, route, method, path } = entry;
-      if (operation !== undefined && path !== undefined)
-        this.addWell(`${route} ${callName(undefined, method, path)}`, time, RECOVERED);
+      const fitted = this.unfit.fittedBy(entry);
+      if (fitted !== undefined) this.addWell(`${entry.route} ${fitted}`, time, RECOVERED);
       return;
     }
+    if (isUnfit(call)) this.unfit.add(call, entry.ruleBook);
     const kind = kindOf(entry, call, messageOf());
     const group = this.groupOf(
       kind,

@@ -280,6 +280,35 @@ interface Health extends Judged {
   readonly clients: Map<string, ClientHealth>;
 }
 
+/** Calls that no operation fitted, with the hash of the rule book under which each was made last. */
+export class UnfitCalls {
+  private readonly ruleBooks = new Map<string, string>();
+
+  get size(): number {
+    return this.ruleBooks.size;
+  }
+
+  /** Notes a call by its name (`callName`). */
+  add(call: string, ruleBook = ''): void {
+    this.ruleBooks.set(call, ruleBook);
+  }
+
+  /** The noted call that a request makes, if an operation of another rule book fits it now: what failed before is over. */
+  fittedBy({
+    operation,
+    method,
+    path,
+    ruleBook = '',
+  }: {
+    readonly [Member in 'operation' | 'method' | 'path' | 'ruleBook']?: string | undefined;
+  }): string | undefined {
+    // Most gateways have none, and a name takes some time.
+    if (this.size === 0 || operation === undefined || path === undefined) return undefined;
+    const call = callName(undefined, method, path);
+    return (this.ruleBooks.get(call) ?? ruleBook) === ruleBook ? undefined : call;
+  }
+}
+
 /**
  * Compares each operation of V1 with its own past, as a canary is compared with the clients that stay on V1: failures that were as
  * frequent before are not trouble. A response that the client got from V1 counts only for the past.
@@ -288,8 +317,7 @@ export class OperationHealth {
   private readonly all = new Map<string, Health>();
   /** The operations and calls whose requests do not go to V2. */
   private readonly offV2 = new Set<string>();
-  /** The rule book under which each call that no operation fits was made last: its hash. */
-  private readonly unfit = new Map<string, string>();
+  private readonly unfit = new UnfitCalls();
   private watching: ReadonlyMap<string, Watch> = new Map();
   private readonly rule: () => RollbackRule;
   private readonly onHarm: (trouble: OperationTrouble) => void;
@@ -311,8 +339,8 @@ export class OperationHealth {
     const call = operation ?? this.unfitCall(entry, answer);
     const health = call === undefined ? undefined : this.healthOf(call, time);
     if (call === undefined || health === undefined) return;
-    if (operation === undefined) this.unfit.set(call, ruleBook);
-    else if (this.unfit.size > 0) this.endUnfit(entry);
+    if (operation === undefined) this.unfit.add(call, ruleBook);
+    else this.endUnfit(entry);
     const failed = answer === 'failed';
     const request: Request = { entry, failed, began: beganAt(entry, time), time };
     if (entry.origin === 'v1') {
@@ -341,10 +369,9 @@ export class OperationHealth {
   }
 
   /** Ends the trouble of a call that no operation fitted, once one of another rule book does. */
-  private endUnfit({ method, path, ruleBook }: Entry): void {
-    const call = callName(undefined, method, path);
-    const health = this.all.get(call);
-    if (health === undefined || this.unfit.get(call) === ruleBook) return;
+  private endUnfit(entry: Entry): void {
+    const health = this.all.get(this.unfit.fittedBy(entry) ?? '');
+    if (health === undefined) return;
     for (const trouble of [health.trouble, ...[...health.clients.values()].map((one) => one.trouble)])
       if (isLasting(trouble)) Object.assign(trouble, { until: trouble.last, recovered: RECOVERED });
   }
@@ -621,7 +648,7 @@ function isLasting(trouble: Trouble | undefined): trouble is LastingTrouble {
   return trouble !== undefined && trouble.until === undefined;
 }
 
-/** Whether a request does not count for its operation or call, because it is one of a client whose trouble is apart from it. */
+/** Whether a request counts for its client alone: that client's trouble is kept apart from the operation or call. */
 function isApart({ clients }: Health, entry: Entry): boolean {
   const trouble = clients.get(clientOf(entry))?.trouble;
   if (!isLasting(trouble) || !trouble.isApart) return false;
