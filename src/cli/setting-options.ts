@@ -7,23 +7,14 @@ import { removedSettings, sentenceOf } from '../settings/setting-sentences.ts';
 
 /**
  * Adds `--config` and a flag for each setting, under the heading of its group. Commander handles neither environment variables nor
- * defaults: `readSettings` applies both. It also accepts removed flags, so that their fault can name the replacement. `--help` lists the
- * `shown` settings.
+ * defaults: `readSettings` applies both. It also accepts removed flags, so that their fault can name the replacement.
  */
-export function addSettings(
-  command: Command,
-  settings: readonly Setting<unknown>[],
-  shown = settings,
-): Command {
+export function addSettings(command: Command, settings: readonly Setting<unknown>[]): Command {
   command.configureHelp({ ...command.configureHelp(), optionTerm: termOf });
   command.addOption(configOption());
   const order = Object.values(HELP).flatMap((lines) => Object.keys(lines));
   for (const setting of settings.toSorted((a, b) => order.indexOf(a.name) - order.indexOf(b.name)))
-    command.addOption(
-      new Option(flagOf(setting), describe(setting))
-        .helpGroup(settingGroup(setting.name))
-        .hideHelp(!shown.includes(setting)),
-    );
+    command.addOption(new Option(flagOf(setting), describe(setting)).helpGroup(settingGroup(setting.name)));
   for (const name of Object.keys(removedSettings))
     command.addOption(new Option(`--${name} <value>`).hideHelp().helpGroup(RULES_GROUP));
   return command;
