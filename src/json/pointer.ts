@@ -25,6 +25,15 @@ export function fragmentOf(pointer: string): string {
   return `#${encodeURI(pointer.toWellFormed()).replaceAll('#', '%23')}`;
 }
 
+/** The pointers of the values in a parsed JSON value that have no members and no elements. */
+export function leafPointers(value: unknown, at = ''): readonly string[] {
+  if (typeof value !== 'object' || value === null) return [at];
+  const inner = Object.entries(value);
+  return inner.length === 0
+    ? [at]
+    : inner.flatMap(([name, member]) => leafPointers(member, `${at}/${pointerToken(name)}`));
+}
+
 /**
  * The pointer with `*` for every index, since all elements of an array have the same form. A member with a numeric name looks like an
  * index.

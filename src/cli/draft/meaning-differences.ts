@@ -1,4 +1,4 @@
-import { generalPointer, pointerSteps, pointerToken } from '../../json/pointer.ts';
+import { generalPointer, leafPointers, pointerSteps } from '../../json/pointer.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
 import { elementsOf, memberOf, readJsonText } from '../../openapi/description.ts';
 import { areContraries, type NamedShape, otherUnits } from '../../openapi/draft/conversions.ts';
@@ -24,7 +24,7 @@ export function meaningDifferences(
   const moved = edits.flatMap(({ from, path }) => (from && path ? [[from, path] as const] : []));
   // What no rule names has the same place on both sides.
   const edited = new Set(edits.flatMap(({ from, path }) => [from, path]));
-  const kept = leavesOf(readJsonText(given.body))
+  const kept = leafPointers(readJsonText(given.body))
     .filter((place) => !edited.has(place))
     .map((place) => [place, place] as const);
   const places = new Map([...kept, ...moved]);
@@ -43,13 +43,6 @@ export function meaningDifferences(
       : [`V1's ${before} is in ${units[0]}, and V2's ${now} in ${units[1]}: no rule converts the value`];
   });
   return [...new Set(found)];
-}
-
-/** The pointers of the values in a value that are no objects and no lists. */
-function leavesOf(value: unknown, at = ''): readonly string[] {
-  return typeof value === 'object' && value !== null
-    ? Object.entries(value).flatMap(([name, inner]) => leavesOf(inner, `${at}/${pointerToken(name)}`))
-    : [at];
 }
 
 /** The number or boolean at a place of a sample. */

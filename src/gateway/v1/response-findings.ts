@@ -11,7 +11,7 @@ import {
 } from '../../rewrite-log/response-findings.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { EditRecord } from '../../rewrite/records.ts';
-import { generalPointer, pointerToken } from '../../json/pointer.ts';
+import { generalPointer, leafPointers, pointerToken } from '../../json/pointer.ts';
 import { isInverse, resourcePath } from '../../rules/inverse.ts';
 import { isRewritten, isTransformed, type Operation, type RuleBook } from '../../rules/rule-book.ts';
 import { changesValue, isUnwrapping } from '../../rules/kinds/kinds.ts';
@@ -130,19 +130,10 @@ function hasDeclaredRules({ changes }: RuleBook, { id }: Operation): boolean {
   );
 }
 
-/** The places of the values of a JSON body, without those of objects and lists that have members; undefined for another body. */
+/** The places of the values of a JSON body, without an index; undefined for another body. */
 function namesOf(body: Uint8Array): readonly string[] | undefined {
   const value = responseObject(body);
-  return value && leavesOf(value, '');
-}
-
-function leavesOf(value: unknown, at: string): readonly string[] {
-  if (typeof value !== 'object' || value === null || Object.keys(value).length === 0) return [at];
-  const isList = Array.isArray(value);
-  const inner = Object.entries(value).flatMap(([name, member]) =>
-    leavesOf(member, `${at}/${isList ? '*' : pointerToken(name)}`),
-  );
-  return isList ? [...new Set(inner)] : inner;
+  return value && [...new Set(leafPointers(value).map(generalPointer))];
 }
 
 function isWithin(place: string, outer: string): boolean {
