@@ -1,4 +1,5 @@
 import type { RolloutView } from '../rollout/rollout-tally.ts';
+import { isGoneForAll } from '../rules/rollout.ts';
 
 /** The dates of V1's end, and the effect of the sunset on requests. */
 export type EndOfV1 = Pick<RolloutView, 'deprecation' | 'sunset' | 'gone' | 'ends'>;
@@ -71,8 +72,7 @@ export function goneWords(
 
 /** Whether V1 has ended for all clients, so that no mode applies to any V1 request. */
 export function hasEnded({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now: number): boolean {
-  if (sunset === undefined || gone === undefined || !isPast(sunset, now)) return false;
-  return gone.clients === undefined && gone.except === undefined;
+  return sunset !== undefined && isPast(sunset, now) && isGoneForAll(gone);
 }
 
 function isPast(time: string, now: number): boolean {

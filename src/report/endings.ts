@@ -1,4 +1,4 @@
-import type { Ends, Rollout } from '../rules/rollout.ts';
+import { type Ends, isGoneForAll, type Rollout } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { countBelow } from './log-gaps.ts';
 import { capital, clientName, counted, countedClients, listed, NO_KEY, nameIn } from './text.ts';
@@ -64,8 +64,7 @@ export function endedAt(
   now: string,
 ): number | undefined {
   const { sunset } = signals ?? {};
-  const isForAll = gone !== undefined && gone.clients === undefined && gone.except === undefined;
-  return isForAll && sunset !== undefined && sunset <= Date.parse(now) ? sunset : undefined;
+  return isGoneForAll(gone) && sunset !== undefined && sunset <= Date.parse(now) ? sunset : undefined;
 }
 
 /** Says who has called V1 since its end (milliseconds since 1970), with the time of the last call; undefined without such calls. */

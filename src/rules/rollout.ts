@@ -8,6 +8,11 @@ export interface Scope {
   readonly operations?: readonly string[];
 }
 
+/** Whether the sunset refuses the requests of every V1 client. */
+export function isGoneForAll(gone: Pick<Scope, 'clients' | 'except'> | undefined): boolean {
+  return gone !== undefined && gone.clients === undefined && gone.except === undefined;
+}
+
 /** The fields in V1 responses that announce the end of V1. Times are milliseconds since 1970. */
 export interface Signals {
   /** `Deprecation` (RFC 9745). */
