@@ -64,7 +64,7 @@ export interface GuideDocument {
   readonly omitted: number;
 }
 
-/** A client's V1 requests that were sent to V2, without those that V1 or nobody got. */
+/** A client's V1 requests that the gateway sent to V2. */
 export interface ServedByV2 {
   /** Times of the first and the last of them: RFC 3339. */
   readonly first: string;

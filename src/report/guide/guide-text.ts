@@ -35,14 +35,14 @@ export const WORK: Readonly<Record<ClientReport['class'], string>> = {
 /** Not a change of any rule book: JSON has no byte order mark. */
 const BYTE_ORDER_MARK: GuideChange = { id: 'byte-order-mark', summary: 'Leave out the byte order mark.' };
 
-/** A guide loads and runs nothing, and has a style of its own. */
+/** A guide loads and runs nothing; its style is in the page. */
 export const GUIDE_POLICY = "default-src 'none'; style-src 'unsafe-inline'";
 
 /** The style of a page, as the client itself reads it. */
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem}pre{background:#f2f2f2;color:#111;padding:.75rem;overflow:auto}del,ins{display:block;text-decoration:none}del{background:#ffd7d5;color:#111}ins{background:#ccffd8;color:#111}table{border-collapse:collapse}td,th{border:1px solid #bbb;padding:.25rem .5rem;text-align:left}';
 
-/** Prints a guide as one HTML page that loads and runs nothing: a letter in a style of its own, or with HTML before it for the client itself. */
+/** Prints a guide as one HTML page that loads and runs nothing: a letter with its style in the page, or with HTML before it for the client itself. */
 export function guideHtml(
   guide: GuideDocument,
   { lead = [], style }: { readonly lead?: readonly string[]; readonly style?: string } = {},

@@ -249,7 +249,7 @@ export class Guide {
     };
   }
 
-  /** The mistakes, with requests for operations that are gone in V2, and that V1 or nobody got: each operation is one row. */
+  /** The mistakes, with the requests for operations that are gone in V2, which went to V1 or to no service: a row for each operation. */
   private mistakesAndGone(gone: readonly CallGuide[]): readonly Mistake[] {
     const mistakes = new Map(this.mistakes);
     for (const { name, count, first, last } of gone) {
