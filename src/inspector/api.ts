@@ -485,7 +485,7 @@ export interface OperationView extends Hits {
   readonly changes: readonly string[];
 }
 
-/** A change with its rules in words. */
+/** A change with its rules in words. Its hits are the requests that one of them edited. */
 export interface ChangeView extends Hits {
   readonly id: string;
   readonly summary: string;
@@ -495,6 +495,8 @@ export interface ChangeView extends Hits {
   readonly scope: string;
   readonly request: readonly RuleView[];
   readonly response: readonly { readonly rule: ResponseRule['rule']; readonly text: string }[];
+  /** The responses with members that these rules edited, or would edit in place of V1's. */
+  readonly responses: Hits;
 }
 
 /**

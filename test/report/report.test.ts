@@ -27,7 +27,7 @@ import {
 import { censusTerminal, reportTerminal } from '../../src/cli/report/report.ts';
 import { PLAIN } from '../../src/cli/terminal.ts';
 import { handlersIn } from '../../src/report/census.ts';
-import { Tally } from '../../src/report/tally/tally.ts';
+import { responseUse, Tally } from '../../src/report/tally/tally.ts';
 import type { EditRecord } from '../../src/rewrite/records.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
@@ -989,7 +989,7 @@ test('a client that had long pauses is listed with its own number of days', () =
   );
 });
 
-test('a change that rewrites responses only counts as used, once for each exchange', () => {
+test('a change counts requests and responses that it edits apart, once for each exchange', () => {
   const edits = ['/data/a', '/data/b'].map(
     (path) => ({ change: 'names', rule: 'rename', path, from: `${path}2` }) as const,
   );
@@ -999,7 +999,8 @@ test('a change that rewrites responses only counts as used, once for each exchan
     v1('c', 1, [{ ...NEST, change: 'names' }], { responseEdits: edits }),
     v1('c', 1, [], { origin: 'v1', responseWould: edits }),
   ]);
-  expect([...tally.changes].map(([change, { count }]) => [change, count])).toEqual([['names', 3]]);
+  expect(tally.changes.get('names')?.count).toBe(1);
+  expect(tally.rules.get(responseUse('names'))?.count).toBe(3);
 });
 
 test.each<

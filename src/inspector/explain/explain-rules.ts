@@ -1,5 +1,6 @@
 import { generalPointer, tokenName } from '../../json/pointer.ts';
 import type { ReportTotals } from '../../report/report-totals.ts';
+import { responseUse } from '../../report/tally/tally.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { inText } from '../../rewrite/form.ts';
 import { compilePlans, type Plan } from '../../rewrite/plan.ts';
@@ -480,6 +481,10 @@ function changeView(change: Change, uses: Uses): ChangeView {
     ...change.request.map((rule) => ruleView(rule.rule, 'in' in rule ? rule.in : [], requestRuleWords(rule))),
   ];
   const kinds = Map.groupBy(request, ({ rule }) => rule);
+  const response = [
+    ...change.response.map((rule) => ({ rule: rule.rule, text: anyResponseRuleWords(rule) })),
+    ...responseHeaders.map(({ rule }) => ({ rule: rule.rule, text: `${headerRuleWords(rule)} (header)` })),
+  ];
   return {
     id,
     summary,
@@ -490,11 +495,10 @@ function changeView(change: Change, uses: Uses): ChangeView {
       const alike = kinds.get(view.rule)?.length ?? 1;
       return alike === 1 ? view : { ...view, alike };
     }),
-    response: [
-      ...change.response.map((rule) => ({ rule: rule.rule, text: anyResponseRuleWords(rule) })),
-      ...responseHeaders.map(({ rule }) => ({ rule: rule.rule, text: `${headerRuleWords(rule)} (header)` })),
-    ],
+    response,
     ...hits(uses.changes, id),
+    // Where no rule edits responses, V2's differ from V1's without one.
+    responses: response.length === 0 ? { hits: 0 } : hits(uses.rules, responseUse(id)),
   };
 }
 

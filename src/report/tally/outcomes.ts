@@ -241,7 +241,7 @@ interface ListedMember extends DifferingMember {
   readonly key: string;
 }
 
-/** The members of one list, and the changes that concern them, each once. */
+/** The members of one list, and the changes of all its edits, each once. */
 interface ListedMembers {
   readonly members: readonly ListedMember[];
   readonly changes: readonly string[];
@@ -274,7 +274,7 @@ export class ResponseChanges {
     return entry.responseNote === undefined ? 'same' : 'unknown';
   }
 
-  /** The changes that concern members of a response, each once. */
+  /** The changes that concern a response, each once. */
   changesOf(entry: TallyEntry): readonly string[] {
     const list = listOf(entry);
     return list === undefined ? [] : this.listed(list).changes;
@@ -284,9 +284,13 @@ export class ResponseChanges {
     const known = this.known.get(list);
     if (known !== undefined) return known;
     const members = new Map<string, ListedMember>();
+    const changes = new Set<string>();
     for (const { change, rule, from, path } of list) {
-      // Errors follow from the names in the request. Without a path, a second spelling or an empty container was dropped.
-      if (isOfErrors({ rule }) || path === undefined) continue;
+      // Errors follow from the names in the request.
+      if (isOfErrors({ rule })) continue;
+      changes.add(change);
+      // A header field; or a second spelling or an empty container was dropped.
+      if (path === undefined) continue;
       const v1 = generalPointer(path);
       const member: DifferingMember =
         rule !== undefined && changesValue(rule)
@@ -295,10 +299,7 @@ export class ResponseChanges {
       const key = memberKey(member);
       members.set(key, { key, ...member });
     }
-    const listed = {
-      members: [...members.values()],
-      changes: [...new Set([...members.values()].map(({ change }) => change))],
-    };
+    const listed = { members: [...members.values()], changes: [...changes] };
     this.known.set(list, listed);
     return listed;
   }

@@ -43,6 +43,11 @@ const MAX_DAYS = 4000;
 /** Share of clients to keep if there are too many: those with the most requests, because invented keys have few. */
 const KEPT_SHARE = 0.75;
 
+/** The name under which rules count the responses that a change edited; no rule has it. */
+export function responseUse(change: string): string {
+  return `${change} response`;
+}
+
 /** False for webhooks, which come from V2, and for requests under neither prefix, which come from health checks, browsers and crawlers. */
 function isOfClient(entry: TallyEntry): boolean {
   return !isPreflight(entry) && entry.route !== 'webhook' && entry.route !== 'other';
@@ -60,7 +65,10 @@ export class Tally {
   readonly census = new CensusTally();
   /** The differences between V1 and V2, in reads to which V2 responded. */
   readonly drift = new ComparisonTally();
-  /** Uses of V1 operations, of changes by id, and of rules by `<change> <rule>`, for all clients together. */
+  /**
+   * Requests of V1 operations, requests that a change edited, by its id, and those that a rule edited, by `<change> <rule>`; responses that a
+   * change edited, by {@link responseUse}. For all clients together.
+   */
   readonly operations = new Map<string, Span>();
   readonly changes = new Map<string, Span>();
   readonly rules = new Map<string, Span>();
@@ -151,8 +159,7 @@ export class Tally {
       for (const name of ruleNames) countUse(this.rules, name, entry.time, MAX_NAMES);
     }
     for (const change of this.responses.changesOf(entry))
-      if (!summary.changes.some((one) => one.change === change))
-        countUse(this.changes, change, entry.time, MAX_NAMES);
+      countUse(this.rules, responseUse(change), entry.time, MAX_NAMES);
     const client = this.clientOf(entry.client ?? NO_KEY);
     const side = this.responses.add(entry, client.responseMembers);
     client.add(entry, callName(entry.operation, entry.method, entry.path), summary, side);

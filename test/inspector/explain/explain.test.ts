@@ -6,10 +6,12 @@ import { editReason, rulesView } from '../../../src/inspector/explain/explain-ru
 import { scopeWords } from '../../../src/rules/kinds/head-words.ts';
 import { decodeBody } from '../../../src/node/decode-body.ts';
 import { hashBody } from '../../../src/node/runtime.ts';
+import type { EditRecord } from '../../../src/rewrite/records.ts';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import type { ExplainRequest, Explanation } from '../../../src/inspector/api.ts';
 import { explain } from '../../../src/inspector/explain/explain.ts';
 import { GatewayTotals } from '../../../src/report/report-totals.ts';
+import type { TallyEntry } from '../../../src/report/tally/tally-entry.ts';
 import { Tally } from '../../../src/report/tally/tally.ts';
 import { bookIn } from '../../rules/reading.ts';
 import { requestRulesBook } from '../../support/request-rules-book.ts';
@@ -514,4 +516,43 @@ changes: [{ id: c, summary: Cents., on: [make], request: [{ rename: deposit, to:
     "The value of deposit is converted to V2's form: scale deposit by 100. Cents.",
   );
   expect(editReason(edit, undefined)).toBe("The value of deposit is converted to V2's form (scale).");
+});
+
+test('a change counts the requests and the responses that its rules edited', async () => {
+  const book = await bookIn(`
+operations: { make: POST /things, show: 'GET /things/{id}' }
+changes:
+  - { id: note, summary: S., on: [make], request: [{ strip: [note] }] }
+  - { id: name, summary: S., on: [make], request: [{ rename: a, to: b }], response: inverse }
+  - { id: more, summary: S., on: [show], response: [{ strip: [secret] }] }
+  - { id: field, summary: S., on: [show], headers: [{ rename: X-Key, to: X-Token }], response: inverse }
+`);
+  const tally = new Tally();
+  const exchange = { ...sampleEntry(1, 0), operation: 'make', edits: [], origin: undefined };
+  const of = (change: string, at: object): EditRecord => ({ change, rule: 'rename', ...at });
+  for (const one of [
+    { edits: [of('note', { from: '/note' })] },
+    { origin: 'v1', responseWould: [{ change: 'note', path: '/note' }] },
+    { origin: 'v1', responseWould: [{ change: 'name', path: '/a', from: '/b' }] },
+    {
+      edits: [of('name', { from: '/a', path: '/b' })],
+      responseEdits: [of('name', { from: '/b', path: '/a' })],
+    },
+    { operation: 'show', responseEdits: [of('more', { from: '/secret' })] },
+    { operation: 'show', responseEdits: [of('field', { header: 'X-Token', to: 'X-Key' })] },
+    { operation: 'show', responseEdits: [{ change: 'name', rule: 'errors', from: '/b', path: '/a' }] },
+  ] as const)
+    tally.add({ ...exchange, ...one } as TallyEntry);
+  const view = rulesView({
+    rules: new CompiledRuleBook(book),
+    since: 0,
+    text: '',
+    totals: new GatewayTotals(tally, 0),
+  });
+  expect(view.changes.map(({ id, hits, responses }) => [id, hits, responses.hits])).toEqual([
+    ['note', 1, 0],
+    ['name', 1, 2],
+    ['more', 0, 1],
+    ['field', 0, 1],
+  ]);
 });

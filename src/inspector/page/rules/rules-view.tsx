@@ -1,13 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type {
-  ChangeView,
-  Hits,
-  OperationView,
-  RulesView as Rules,
-  RuleView,
-  TrialOutcome,
-} from '../../api.ts';
+import type { ChangeView, OperationView, RulesView as Rules, RuleView, TrialOutcome } from '../../api.ts';
 import type { Asked } from '../admin-client.ts';
 import { ago, count, counted, type HueOf } from '../format.ts';
 import { type EntryLink, type Go, toExchanges } from '../page-state.ts';
@@ -107,7 +100,7 @@ export function RulesView(props: RulesViewProps): VNode {
 function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
   const rules = [
     ...change.request.map((rule) => ({ text: rule.text, words: ruleHits(rule) })),
-    ...change.response.map(({ text }) => ({ text, words: 'on responses' })),
+    ...change.response.map(({ text }) => ({ text, words: responseHits(change) })),
   ];
   return (
     <li key={change.id} class={`card change hue-${hueOf(change.id)}`}>
@@ -132,15 +125,29 @@ function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
 
 /** Edits do not tell rules of one kind apart, so these have one count, which stands beside each of them. */
 function ruleHits({ hits: times, rule, alike }: RuleView): string {
-  return alike === undefined ? count(times) : `${count(times)} by ${count(alike)} × ${rule}`;
+  const requests = counted(times, 'request');
+  return alike === undefined ? requests : `${requests}, by these ${count(alike)} ${rule} rules together`;
 }
 
-function hits({ hits: times, lastHit }: Hits, show: () => void): (VNode | string)[] {
-  if (times === 0) return ['No hits'];
+/** Nor do they tell the rules of responses apart. */
+function responseHits({ response, responses }: ChangeView): string {
+  const edited = counted(responses.hits, 'response');
+  return response.length === 1 ? edited : `${edited}, by these ${count(response.length)} rules together`;
+}
+
+/** The requests and responses that a change edited. */
+function hits({ hits: requests, lastHit = '', responses }: ChangeView, show: () => void): (VNode | string)[] {
+  const edited = [
+    ...(requests === 0 ? [] : [counted(requests, 'request')]),
+    ...(responses.hits === 0 ? [] : [counted(responses.hits, 'response')]),
+  ];
+  if (edited.length === 0) return ['No requests or responses'];
+  const { lastHit: ofResponse = '' } = responses;
+  const last = lastHit > ofResponse ? lastHit : ofResponse;
   return [
-    <LinkButton onClick={show}>{counted(times, 'hit')}</LinkButton>,
+    <LinkButton onClick={show}>{edited.join(', ')}</LinkButton>,
     ', last ',
-    <time dateTime={lastHit ?? ''}>{ago(lastHit)}</time>,
+    <time dateTime={last}>{ago(last)}</time>,
   ];
 }
 
