@@ -56,7 +56,7 @@ const GET = 'GET /api/v2/x HTTP/1.1\r\nHost: a\r\n\r\n';
 const order = (headers: string, body: Uint8Array | string): string =>
   `POST /api/v1/clients HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n${headers}Content-Length: ${body.length}\r\n\r\n${Buffer.from(body).toString('latin1')}`;
 
-// library/bundle-sizes.test.ts has its limit.
+// library/bundle-sizes.system.test.ts has its limit.
 test('the bundle that Wrangler makes holds no YAML and no zod', () => {
   expect(readFileSync(file, 'utf8')).not.toMatch(/ZodError|YAMLParseError/);
 });
