@@ -162,7 +162,7 @@ export const book: Book<StripRule, ResponseStripRule, QueryStripRule, HeaderStri
     lost: ({ in: objects, members }) => {
       if (members.length === 0) return [];
       const names = members.map((member) => printPath([...objects, member])).join(', ');
-      return [`strip has no inverse: responses lack ${names}, which V1 had`];
+      return [`strip has no inverse: responses lack ${names}`];
     },
   },
   response: {
@@ -233,7 +233,7 @@ export const bookOfOnly: Book<OnlyRule> = {
     keepsNamed: true,
     fate: () => 'then removes, as its only does not list it',
     lost: ({ in: objects }) => [
-      `only has no inverse: responses lack the members that it removes from ${printPath(objects)}, which V1 had`,
+      `only has no inverse: responses lack the members that it removes from ${printPath(objects)}`,
     ],
   },
 };
