@@ -121,9 +121,16 @@ function mayHave({ members, element }: Shape, [name, ...rest]: Path): boolean {
 function meetsNone(shape: Shape, inverted: readonly InvertedRule[]): boolean {
   const { members } = shape.element ?? shape;
   if (members.size === 0) return false;
-  const first = shape.element === undefined ? 0 : 1;
-  // A rule with `json` adds a member, which V2 does not have.
-  return !inverted.some(({ rule }) => !('json' in rule) && members.has(rule.path[first] ?? ''));
+  return !inverted.some(({ rule }) => {
+    // A rule with `json` adds a member, which V2 does not have.
+    if ('json' in rule) return false;
+    // There is a rule for the body, and one for the elements of a list.
+    const [first, second] = rule.path;
+    if (shape.element !== undefined && first !== '*') return false;
+    const name = shape.element === undefined ? first : second;
+    // A rule for the object itself, such as a move, meets it.
+    return name === undefined || members.has(name);
+  });
 }
 
 /** Describes the part that a response without a resource lacks. */

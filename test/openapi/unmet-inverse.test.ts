@@ -92,6 +92,17 @@ test.each<readonly [what: string, resource: string, schema: object, found: RegEx
   if (found !== undefined) expect(warnings[0]).toMatch(found);
 });
 
+test('an inverse that moves members of the body itself meets it', async () => {
+  const rules = RULES.replace('{ rename: due, to: due_date }', '{ move: due, to: dates.due }').replace(
+    "'GET /bills/{id}'",
+    "{ match: 'GET /bills/{id}', resource: '' }",
+  );
+  const shown = { properties: { dates: { type: 'object', properties: { due: {} } } } };
+  expect(unmetInverses(await bookIn(rules), v2(shown)).filter((one) => one.includes('read_bill'))).toEqual(
+    [],
+  );
+});
+
 test('what a transform makes of a response is not looked for in the description of V2', async () => {
   const rules = RULES.replace("'GET /bills/{id}'", "{ match: 'GET /bills/{id}', transform: ./bill.js }");
   const folder = temporaryFolder('unmet-inverse-transform');
