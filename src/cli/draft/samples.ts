@@ -3,6 +3,7 @@ import { Components } from '../../openapi/components.ts';
 import {
   type DescribedOperation,
   type Description,
+  elementsOf,
   followed,
   isJsonMedia,
   memberOf,
@@ -146,7 +147,12 @@ export function isMatch(pattern: string, value: unknown): boolean {
 const TEXTS: Readonly<Record<string, string>> = {
   date: '2026-01-31',
   'date-time': '2026-01-31T00:00:00Z',
+  duration: 'PT1H30M',
   email: 'mail@example.com',
+  hostname: 'example.com',
+  ipv4: '192.0.2.1',
+  ipv6: '2001:db8::1',
+  time: '10:00:00Z',
   uri: 'https://example.com/',
   uuid: '00000000-0000-4000-8000-000000000000',
 };
@@ -358,16 +364,19 @@ const scalars = new WeakMap<Shape, unknown>();
 
 function scalarOf(shape: Shape): unknown {
   const [type] = shape.types;
-  const shown = keywordIn(shape.constraints, 'example') ?? keywordIn(shape.constraints, 'default');
-  const isOfType = type === 'integer' ? Number.isInteger(shown) : type === undefined || type === typeof shown;
-  if (shown !== undefined && isOfType) return shown;
+  const keyword = (name: string): unknown => keywordIn(shape.constraints, name);
+  const declared = [keyword('example'), ...elementsOf(keyword('examples')), keyword('default')];
+  const isOfType = (value: unknown): boolean =>
+    type === 'integer' ? Number.isInteger(value) : type === undefined || type === typeof value;
+  const shown = declared.find((value) => value !== undefined && isOfType(value));
+  if (shown !== undefined) return shown;
   if (type === 'integer') return 1;
   if (type === 'number') return 10.5;
   if (type === 'boolean') return true;
   if (type === 'array') return [];
   if (type === 'object') return {};
-  const declared = keywordIn(shape.constraints, 'pattern');
-  const pattern = typeof declared === 'string' ? declared : '';
+  const required = keyword('pattern');
+  const pattern = typeof required === 'string' ? required : '';
   const prefix = /^\^([A-Za-z]{1,40}[_-])/.exec(pattern)?.[1];
   const text = TEXTS[shape.format] ?? (prefix === undefined ? 'text' : `${prefix}1`);
   return isMatch(pattern, text) ? text : (PATTERN_TEXTS.find((one) => isMatch(pattern, one)) ?? text);

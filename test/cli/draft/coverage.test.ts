@@ -1,5 +1,8 @@
 import { expect, test } from 'vitest';
 import { coverageOf, printCoverage } from '../../../src/cli/draft/coverage.ts';
+import { sampleOf } from '../../../src/cli/draft/samples.ts';
+import { Components } from '../../../src/openapi/components.ts';
+import { shapeOf } from '../../../src/openapi/shape.ts';
 import { bookIn } from '../../rules/reading.ts';
 
 type Json = Record<string, unknown>;
@@ -1173,4 +1176,16 @@ test.each<[old: Json, to: string, gaps: number]>([
   });
   const found = coverage.gaps.filter(({ text: gap }) => gap.includes('V2 takes only thg_…'));
   expect(found).toHaveLength(gaps);
+});
+
+test.each<[schema: Json, sample: unknown]>([
+  [{ type: 'string', examples: ['SK-10042', 'SK-1'] }, 'SK-10042'],
+  [{ type: 'string', examples: ['PT95M'], format: 'duration' }, 'PT95M'],
+  [{ type: 'string', example: 'one', examples: ['two'] }, 'one'],
+  [{ type: 'integer', examples: ['a text', 5501] }, 5501],
+  [{ type: 'string', format: 'duration' }, 'PT1H30M'],
+  [{ type: 'string', format: 'time' }, '10:00:00Z'],
+  [{ type: 'string', format: 'ipv4' }, '192.0.2.1'],
+])('a sample of %j is %j', (schema, sample) => {
+  expect(sampleOf(shapeOf(schema, new Components(description('v1', {}))))).toBe(sample);
 });
