@@ -18,6 +18,7 @@ import {
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/conversions.ts';
 import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
+import { withIdPatterns } from '../../openapi/draft/id-patterns.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import type { Shape } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
@@ -93,7 +94,8 @@ interface CoverageSources {
  * the results with the descriptions.
  */
 export function coverageOf(sources: CoverageSources): Coverage {
-  const { ruleBook, v1, v2, isWanted = () => true } = sources;
+  const { ruleBook, isWanted = () => true } = sources;
+  const [v1, v2] = [withIdPatterns(sources.v1), withIdPatterns(sources.v2)];
   // A transform may add any member, so its operations have no missing ones.
   const transformed = new Set(
     ruleBook.operations.flatMap(({ id, transform }) => (transform === undefined ? [] : [id])),

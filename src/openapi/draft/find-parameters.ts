@@ -103,6 +103,9 @@ export function findQueryRenames(
           `The query parameter ${now} is a list in another form.`,
           list,
         );
+      const prefix = partner && prefixRule(now, shape, partner);
+      if (prefix !== undefined && !renamed.has(name))
+        add(operation.id, `${now}-parameter-prefix`, `The query parameter ${now} has a prefix.`, prefix);
       const map = valueMapRule(shape, young.members.get(now)?.shape, now);
       // A certain map, and any map beside a rename that is asked, is part of the rename's rule.
       const isPart = map?.doubt === undefined || asked.has(name);
@@ -207,6 +210,19 @@ function listRule(
     confidence: 0.8,
     evidence: 'styles or descriptions show how both versions write it',
     doubt: 'a text that has the separator would become two, or none',
+  };
+}
+
+/** The rule for a number to which V2 adds a text, such as `inv_`; undefined for none. */
+function prefixRule(name: string, shape: Shape, young: Shape): ProposedRules | undefined {
+  const all = conversions({ name, shape }, { name, shape: young });
+  const converted = all.filter(({ word }) => word === 'prefix');
+  if (converted.length === 0) return undefined;
+  return {
+    rules: bookRules({ rule: 'convert', in: [], member: name, conversions: converted }),
+    confidence: 0.8,
+    evidence: `V2's values begin with ${idPrefix(young)}`,
+    doubt: "what follows must be V1's number",
   };
 }
 

@@ -47,6 +47,7 @@ import {
 import { movesInto } from './envelopes.ts';
 import { errorChanges, errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
+import { withIdPatterns } from './id-patterns.ts';
 import { findHeaderRenames, findQueryRenames, parameterQuestions } from './find-parameters.ts';
 import {
   type GivenMoves,
@@ -102,10 +103,11 @@ export interface DraftWishes extends Partial<Prefixes> {
 
 /** Compares two descriptions of an API and proposes the rule book that leads from the first to the second. */
 export function proposeRuleBook(
-  v1: Description,
-  v2: Description,
+  declaredV1: Description,
+  declaredV2: Description,
   wishes: DraftWishes = {},
 ): ProposedRuleBook {
+  const [v1, v2] = [withIdPatterns(declaredV1), withIdPatterns(declaredV2)];
   const described = describedVersions(v1, v2, wishes);
   const [old, young] = [new Components(v1), new Components(v2)];
   const all = matchOperations(

@@ -1154,6 +1154,33 @@ test.each([
   },
 );
 
+test.each<[rules: string, gaps: readonly string[]]>([
+  [
+    '[]',
+    [
+      'V2 accepts the pattern ^rt_[a-z]+$ in routeId and gets "text"',
+      'V2 accepts the pattern ^rt_[a-z]+$ in /routeId and gets "text"',
+    ],
+  ],
+  ['[{ prefix: routeId, with: rt_ }]', []],
+])('an id whose pattern only its own schema has, with the rules %s', async (rules, gaps) => {
+  const of = (id: Json, own: Json): Json =>
+    description(
+      'v1',
+      { ...parameter('query', { schema: id }, 'routeId'), ...bodyOf(objectOf({ routeId: id })) },
+      { components: { schemas: { Route: objectOf({ id: own }) } } },
+    );
+  const change = `{ id: prefix, on: every, summary: P., request: ${rules}, query: ${rules}, response: [] }`;
+  const book = `resource: ''\noperations: { make: POST /things }\nchanges: ${rules === '[]' ? '[]' : `[${change}]`}\n`;
+  const coverage = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: of(text, text),
+    v2: { ...of(text, { ...text, pattern: '^rt_[a-z]+$' }), servers: [{ url: 'https://a.example/api/v2' }] },
+  });
+  expect(coverage.gaps.map((gap) => gap.text).filter((gap) => gap.includes('gets'))).toEqual(gaps);
+});
+
 test.each<[old: Json, to: string, gaps: number]>([
   [integer, '', 1],
   [integer, ", to: 'GET /things/thg_{id}'", 0],

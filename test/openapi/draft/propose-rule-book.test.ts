@@ -1952,6 +1952,50 @@ test('a filter for a resource has the word that V2 has for it in paths', async (
   );
 });
 
+test('the prefix of an id that one schema of V2 describes is asked at each place of the id', () => {
+  const of = (version: string, name: string, id: object, own: object): Record<string, unknown> => ({
+    ...described(version, '/things', { post: operationWith('create', objectOf({ [name]: id, kind: text })) }),
+    components: { schemas: { Route: objectOf({ id: own }) } },
+  });
+  const withParameters = (
+    version: string,
+    name: string,
+    id: object,
+    own: object,
+  ): Record<string, unknown> => {
+    const parameter = (place: string, called: string): object => ({ name: called, in: place, schema: id });
+    const get = (operationId: string, ...parameters: object[]): object => ({
+      get: { operationId, parameters, responses: {} },
+    });
+    const { paths, ...description } = of(version, name, id, own);
+    return {
+      ...description,
+      paths: {
+        ...Object(paths),
+        [`/api/${version}/sailings`]: get('list', parameter('query', name)),
+        [`/api/${version}/routes/{${name}}`]: get('read', parameter('path', name)),
+        [`/api/${version}/routes/{id}/ports`]: get('ports', parameter('path', 'id')),
+      },
+    };
+  };
+  const old = [integer, integer] as const;
+  const young = [text, idOf('^rt_[0-9]+$')] as const;
+  const draft = (name: string): string => {
+    const book = proposeRuleBook(
+      withParameters('v1', 'route_id', ...old),
+      withParameters('v2', name, ...young),
+    );
+    return `${printRuleBook(book)}${questionsOf(book).join('\n')}`;
+  };
+  for (const name of ['routeId', 'route_id']) {
+    const lines = draft(name);
+    // In the body and in the query.
+    expect(lines.split(`- { prefix: ${name}, with: rt_ }`)).toHaveLength(3);
+    expect(lines).toContain('V2 takes only rt_… in the path where V1 has {route_id}');
+    expect(lines).toContain('V2 takes only rt_… in the path where V1 has {id}');
+  }
+});
+
 test.each<[what: string, old: unknown, young: unknown, rules: readonly string[], note: string | undefined]>([
   [
     'the body is the list',
