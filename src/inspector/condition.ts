@@ -1,5 +1,5 @@
 import type { IsAsked, OriginFailures } from '../rewrite-log/history.ts';
-import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/operation-health.ts';
+import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/health/trouble.ts';
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { FleetFacts } from './fleet-facts.ts';

@@ -1,5 +1,5 @@
 import type { Condition, ConditionFacts, ConditionLevel } from './condition.ts';
-import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
+import type { OperationTrouble } from '../rewrite-log/health/trouble.ts';
 import { gatewayConditions } from './gateway-conditions.ts';
 import { operationCondition, outageCondition, troublesByCause } from './operation-conditions.ts';
 import { serviceCondition } from './service-conditions.ts';

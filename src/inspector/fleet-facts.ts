@@ -3,13 +3,8 @@ import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/histo
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import type { FreshFailures } from './problems.ts';
-import {
-  evidenceOf,
-  isOwn,
-  type Outage,
-  type OperationTrouble,
-  type WatchedOperation,
-} from '../rewrite-log/operation-health.ts';
+import { evidenceOf, isOwn, type Outage, type OperationTrouble } from '../rewrite-log/health/trouble.ts';
+import { type WatchedOperation } from '../rewrite-log/health/watched.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 
 /** The facts for the verdict that one replica counts. Times are milliseconds since 1970. */

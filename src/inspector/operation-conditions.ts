@@ -1,6 +1,6 @@
 import { clientName, count, counted, countedClients, isUnfit, OTHER_CALLS } from '../report/text.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import { type OperationTrouble, RECOVERED } from '../rewrite-log/operation-health.ts';
+import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
 import { ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';
 import { type Condition, type ConditionFacts, FAILING, REPORTED_MS } from './condition.ts';
 import { callTerms } from './problems.ts';

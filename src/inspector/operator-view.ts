@@ -5,7 +5,8 @@ import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
 import { beganAt, type Entry, isNotable } from '../rewrite-log/entry.ts';
 import { History, Ring } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
-import { OperationHealth, type OperationTrouble } from '../rewrite-log/operation-health.ts';
+import { OperationHealth } from '../rewrite-log/health/operation-health.ts';
+import { type OperationTrouble } from '../rewrite-log/health/trouble.ts';
 import {
   type CapturedExchange,
   type CaptureLevel,

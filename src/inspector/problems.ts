@@ -14,7 +14,8 @@ import {
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
-import { RECOVERED, UnfitCalls } from '../rewrite-log/operation-health.ts';
+import { RECOVERED } from '../rewrite-log/health/trouble.ts';
+import { UnfitCalls } from '../rewrite-log/health/unfit-calls.ts';
 
 /** `new`: first seen within the last hour; `again`: back after it was over; `lasting`: for more than an hour; `over`: ended within the last hour. */
 export type ProblemState = 'new' | 'again' | 'lasting' | 'over';

@@ -1,5 +1,5 @@
 import { count } from '../report/text.ts';
-import type { OperationTrouble } from '../rewrite-log/operation-health.ts';
+import type { OperationTrouble } from '../rewrite-log/health/trouble.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import {
   type BookReload,

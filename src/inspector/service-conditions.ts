@@ -1,7 +1,7 @@
 import { count, counted, lengthWords } from '../report/text.ts';
 import type { PastRequests } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
-import { RECOVERED } from '../rewrite-log/operation-health.ts';
+import { RECOVERED } from '../rewrite-log/health/trouble.ts';
 import type { ServiceOutage } from '../rewrite-log/service-outages.ts';
 import { sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest } from '../rollout/rollout-tally.ts';

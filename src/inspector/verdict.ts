@@ -1,6 +1,6 @@
 import { count, counted, lengthWords, listed, OTHER_CALLS } from '../report/text.ts';
 import type { HourOfV2 } from '../rewrite-log/history.ts';
-import type { TroubleEvidence } from '../rewrite-log/operation-health.ts';
+import type { TroubleEvidence } from '../rewrite-log/health/trouble.ts';
 import { type Condition, type ConditionLevel, RECENT_MINUTES } from './condition.ts';
 import type { FreshFailures } from './problems.ts';
 

@@ -1,5 +1,5 @@
 import { askedService, isOutage, statusFrom } from './entry.ts';
-import { RECOVERED } from './operation-health.ts';
+import { RECOVERED } from './health/trouble.ts';
 
 /** The last outage of a service. Times are milliseconds since 1970. */
 export interface ServiceOutage {

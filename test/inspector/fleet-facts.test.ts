@@ -9,7 +9,7 @@ import {
   type ReplicaFacts,
 } from '../../src/inspector/fleet-facts.ts';
 import { History } from '../../src/rewrite-log/history.ts';
-import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
+import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { OperationRollBack } from '../../src/inspector/roll-back.ts';
-import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
+import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import {
   type BookReload,

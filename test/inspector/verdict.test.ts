@@ -9,7 +9,7 @@ import { askedIn, rolloutEffect } from '../../src/inspector/rollout-effect.ts';
 import { type Verdict, verdictOf } from '../../src/inspector/verdict.ts';
 import { beganAt, type Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
-import { OperationHealth } from '../../src/rewrite-log/operation-health.ts';
+import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
 import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { modesInForce } from '../../src/rollout/modes-in-force.ts';
 import {

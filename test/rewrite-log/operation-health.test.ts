@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
-import { OperationHealth, type OperationTrouble } from '../../src/rewrite-log/operation-health.ts';
+import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
+import { type OperationTrouble } from '../../src/rewrite-log/health/trouble.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 /** An operation that is watched while time passes. */

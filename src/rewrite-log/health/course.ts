@@ -1,0 +1,189 @@
+import type { RollbackRule } from '../../rules/rollout.ts';
+import { type Entry, isOutage } from '../entry.ts';
+import { Failures } from './failures.ts';
+import { type Counts, evidenceOf, isOwn, type OperationTrouble, RECOVERED } from './trouble.ts';
+
+/** Successive responses after which trouble is over if no larger share of them failed than before. */
+const AS_BEFORE = 50;
+
+/** Milliseconds for which past trouble is reported, and after the last failure of trouble that nothing shows to be over. */
+const REPORTED_MS = 3_600_000;
+const LASTING_MS = 86_400_000;
+
+/** An exchange, and when it began and ended: milliseconds since 1970. */
+export interface Request {
+  readonly entry: Entry;
+  readonly failed: boolean;
+  readonly began: number;
+  readonly time: number;
+}
+
+/** A trouble while it goes on. */
+export interface Trouble {
+  kind: OperationTrouble['kind'];
+  requests: number;
+  upToLast: number;
+  failures: Failures;
+  since: number;
+  last: number;
+  until: number | undefined;
+  recovered: number;
+  readonly before: Counts;
+  /** The latest successive requests without a failure: V1 or V2 served them. */
+  wells: number;
+  /** The latest requests to which V2 responded, the time of the first, and the counts of the trouble until then. */
+  responded:
+    | {
+        requests: number;
+        failed: number;
+        readonly since: number;
+        readonly until: Pick<Trouble, 'requests' | 'failures'>;
+      }
+    | undefined;
+  isReported: boolean;
+  /** True for trouble of a client that does not count for the operation, because other clients do well there. */
+  isApart: boolean;
+}
+
+type LastingTrouble = Trouble & { readonly until: undefined };
+
+/** An operation, or one of its clients, whose requests are judged. */
+export interface Judged {
+  /** The successive requests that all failed, or that all succeeded, and those of other clients that V1 served meanwhile. */
+  row: { failed: boolean; requests: number; since: number; failures: Failures; readonly onV1: Tallied };
+  trouble: Trouble | undefined;
+}
+
+/** {@link Counts} that grow. */
+export interface Tallied {
+  requests: number;
+  failed: number;
+}
+
+export function isLasting(trouble: Trouble | undefined): trouble is LastingTrouble {
+  return trouble !== undefined && trouble.until === undefined;
+}
+
+export function begun(
+  trouble: Pick<Trouble, 'kind' | 'requests' | 'failures' | 'since' | 'before'>,
+  last: number,
+): Trouble {
+  return {
+    ...trouble,
+    upToLast: trouble.requests,
+    last,
+    until: undefined,
+    recovered: 0,
+    wells: 0,
+    responded: undefined,
+    isReported: false,
+    isApart: false,
+  };
+}
+
+export function goOn(trouble: Trouble, { entry, failed, began, time }: Request): void {
+  trouble.requests += 1;
+  if (failed) {
+    trouble.upToLast = trouble.requests;
+    trouble.last = time;
+    trouble.failures.add(entry, began, time);
+  } else if (trouble.kind === 'always') trouble.kind = 'more';
+  endWhenWell(trouble, failed);
+}
+
+/** Ends trouble after {@link RECOVERED} successive requests without a failure: V1 or V2 served them, or both, as in a canary. */
+export function endWhenWell(trouble: Trouble | undefined, failed: boolean): void {
+  if (!isLasting(trouble)) return;
+  trouble.wells = failed ? 0 : trouble.wells + 1;
+  if (trouble.wells < RECOVERED) return;
+  trouble.recovered = trouble.requests - trouble.upToLast;
+  end(trouble);
+}
+
+/** Ends trouble that lasts with its last failure: later requests do not count for it. */
+export function end(trouble: Trouble): void {
+  if (isLasting(trouble)) Object.assign(trouble, { requests: trouble.upToLast, until: trouble.last });
+}
+
+/** Ends trouble once no larger share fails than before it began, and returns true: an operation may always have failed at times. */
+export function endAsBefore(
+  { trouble }: Judged,
+  { entry, failed, time }: Request,
+  rule: RollbackRule,
+): boolean {
+  if (!isLasting(trouble)) return false;
+  if (failed && isOutage(entry.failure ?? '')) {
+    trouble.responded = undefined;
+    return false;
+  }
+  const { before, requests, failures } = trouble;
+  failures.respond(time);
+  const responded = (trouble.responded ??= {
+    requests: 0,
+    failed: 0,
+    since: time,
+    until: { requests, failures: Failures.of([failures]) },
+  });
+  responded.requests += 1;
+  if (failed) responded.failed += 1;
+  if (responded.requests < RECOVERED) return false;
+  const isOfOutage = !isOwn(before, { requests, failed: failures.count }, failures.unanswered, rule);
+  if (!isOfOutage && responded.requests < AS_BEFORE) return false;
+  trouble.responded = undefined;
+  if (before.requests === 0 || responded.failed * before.requests > before.failed * responded.requests)
+    return false;
+  Object.assign(trouble, responded.until, { until: responded.since, recovered: RECOVERED });
+  return true;
+}
+
+function noRow(failed: boolean, since: number): Judged['row'] {
+  return { failed, requests: 0, since, failures: new Failures(), onV1: { requests: 0, failed: 0 } };
+}
+
+export function unjudged(time: number): Judged {
+  return { row: noRow(false, time), trouble: undefined };
+}
+
+export function addToRow(judged: Judged, { entry, failed, began, time }: Request): void {
+  if (judged.row.requests === 0 || judged.row.failed !== failed) judged.row = noRow(failed, began);
+  judged.row.requests += 1;
+  if (failed) judged.row.failures.add(entry, began, time);
+}
+
+/** What is known of the trouble of an operation, or of a call. */
+export function troubleOf(
+  operation: string,
+  {
+    wells: _wells,
+    responded: _responded,
+    isReported: _isReported,
+    isApart: _isApart,
+    failures,
+    ...trouble
+  }: Trouble,
+  rule: RollbackRule,
+): OperationTrouble {
+  const { count: failed, isRefusal, unanswered, outage, answer, inCanary, clients: hit } = failures;
+  const present = { requests: trouble.requests, failed };
+  return {
+    operation,
+    ...trouble,
+    failed,
+    isRefusal,
+    unanswered,
+    ...(outage === undefined ? {} : { outage }),
+    ...(answer === undefined ? {} : { answer }),
+    ...(inCanary ? { inCanary } : {}),
+    isOwn: isOwn(trouble.before, present, unanswered, rule),
+    hit,
+    evidence: evidenceOf(trouble.before, present, rule),
+  };
+}
+
+export function isReported({ until, last }: Pick<Trouble, 'until' | 'last'>, now: number): boolean {
+  return until === undefined ? now - last < LASTING_MS : now - until < REPORTED_MS;
+}
+
+export function endOf({ until, last }: Pick<Trouble, 'until' | 'last'>): number {
+  return until ?? last;
+}

@@ -1,0 +1,215 @@
+import { NEUTRAL_FAILURES } from '../../rollout/canary-window.ts';
+import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
+import type { RollbackRule } from '../../rules/rollout.ts';
+import type { Answer } from '../answers.ts';
+import { beganAt, callName, clientOf, type Entry, isUnfit, OTHER_CALLS, statusFrom } from '../entry.ts';
+import { follow, isApart, moveClient, troubleOfClients, troublesOf } from './clients.ts';
+import {
+  addToRow,
+  end,
+  endAsBefore,
+  endOf,
+  endWhenWell,
+  goOn,
+  isLasting,
+  isReported,
+  type Request,
+  type Trouble,
+  troubleOf,
+  unjudged,
+} from './course.ts';
+import { addToMinute, countOnV1, type Health, learn, recentOf, troubleShown } from './past.ts';
+import { type Counts, NONE, type OperationTrouble, RECOVERED } from './trouble.ts';
+import { UnfitCalls } from './unfit-calls.ts';
+import { type Watch, watch, watchedOf, watchFrom, type WatchedOperation } from './watched.ts';
+
+/** Maximum operations that are evaluated: a rule book has fewer. */
+const MAX_OPERATIONS = 2000;
+
+/** Maximum calls without an operation that are evaluated one by one: clients can make up any number of addresses. */
+const MAX_UNFIT = 100;
+
+/**
+ * Compares each operation of V1 with its own past, as a canary is compared with the clients that stay on V1: failures that were as
+ * frequent before are not trouble. A response that the client got from V1 counts only for the past.
+ */
+export class OperationHealth {
+  private readonly all = new Map<string, Health>();
+  /** The operations and calls whose requests do not go to V2. */
+  private readonly offV2 = new Set<string>();
+  private readonly unfit = new UnfitCalls();
+  private watching: ReadonlyMap<string, Watch> = new Map();
+  private readonly rule: () => RollbackRule;
+  private readonly onHarm: (trouble: OperationTrouble) => void;
+
+  /** `rule` is that of canaries; `onHarm` is called once for each trouble that counts as harm by the test of a canary. */
+  constructor(
+    rule: () => RollbackRule = () => DEFAULT_ROLLBACK,
+    onHarm: (trouble: OperationTrouble) => void = () => {},
+  ) {
+    this.rule = rule;
+    this.onHarm = onHarm;
+  }
+
+  /** Counts an exchange that ended at `time` (milliseconds since 1970). */
+  add(entry: Entry, time: number, answer: Answer): void {
+    const { operation, route, verdict, failure = '', ruleBook } = entry;
+    if (route !== 'migrate' || verdict === 'served') return;
+    if (answer === 'left' || NEUTRAL_FAILURES.has(failure)) return;
+    const call = operation ?? this.unfitCall(entry, answer);
+    const health = call === undefined ? undefined : this.healthOf(call, time);
+    if (call === undefined || health === undefined) return;
+    if (operation === undefined) this.unfit.add(call, ruleBook);
+    else this.endUnfit(entry);
+    const failed = answer === 'failed';
+    const request: Request = { entry, failed, began: beganAt(entry, time), time };
+    if (entry.origin === 'v1') {
+      if (statusFrom(entry) === 'v1') countOnV1(health, request);
+      endWhenWell(health.trouble, failed);
+      moveClient(health, clientOf(entry), time);
+      return;
+    }
+    if (isApart(health, entry)) {
+      follow(health, request, this.rule());
+      return;
+    }
+    addToRow(health, request);
+    follow(health, request, this.rule());
+    if (isApart(health, entry)) return;
+    watch(this.watching.get(call), request);
+    // What failed until then belongs neither to the past nor to what is compared with it from now on.
+    if (endAsBefore(health, request, this.rule())) health.minutes.length = 0;
+    const { trouble } = health;
+    if (isLasting(trouble)) goOn(trouble, request);
+    else if (failed) this.begin(health, troubleShown(health, request, this.rule()));
+    else if (trouble !== undefined) trouble.recovered += 1;
+    addToMinute(health, request);
+    // Only an operation can be sent back to V1 alone.
+    if (failed && operation !== undefined) this.reportHarm(operation, health);
+  }
+
+  /** Ends the trouble of a call that no operation fitted, once one of another rule book does. */
+  private endUnfit(entry: Entry): void {
+    const health = this.all.get(this.unfit.fittedBy(entry) ?? '');
+    if (health === undefined) return;
+    for (const trouble of [health.trouble, ...[...health.clients.values()].map((one) => one.trouble)])
+      if (isLasting(trouble)) {
+        end(trouble);
+        trouble.recovered = RECOVERED;
+      }
+  }
+
+  /** The name by which a call is followed that no operation fits; undefined for a refusal of an address that no service is known to have. */
+  private unfitCall({ method, path }: Entry, answer: Answer): string | undefined {
+    const call = callName(undefined, method, path);
+    if (this.all.has(call)) return call;
+    if (answer === 'refused') return undefined;
+    return this.unfit.size < MAX_UNFIT ? call : OTHER_CALLS;
+  }
+
+  /** Adds requests from before this run to the past, by operation. */
+  learn(operations: Readonly<Record<string, Counts>>): void {
+    for (const [operation, counts] of Object.entries(operations)) {
+      const past = this.healthOf(operation, 0)?.past;
+      if (past !== undefined) learn(past, counts);
+    }
+  }
+
+  /**
+   * Tells which operations V2 gets requests for, after a change of modes at `time`; undefined stands for calls that no operation fits. What
+   * failed before its requests went to V1 is over, so that a failure after their return to V2 is another trouble.
+   */
+  move(goesToV2: (operation: string | undefined) => boolean, time: number): void {
+    for (const [call, health] of this.all) {
+      const isOff = !goesToV2(isUnfit(call) ? undefined : call);
+      const wasOff = this.offV2.has(call);
+      if (isOff) this.offV2.add(call);
+      else this.offV2.delete(call);
+      // Requests that were under way at the first change may have failed after it.
+      if (isOff || wasOff) leaveV2(health, time);
+    }
+  }
+
+  /** Counts the requests of operations that fail at other replicas: from `time` on, and the last ones before it if all of them failed. */
+  watch(operations: readonly string[], time: number): void {
+    this.watching = new Map(
+      operations.map((operation) => [
+        operation,
+        this.watching.get(operation) ?? watchFrom(this.all.get(operation), time),
+      ]),
+    );
+  }
+
+  /** The counts of those operations. */
+  get watched(): readonly WatchedOperation[] {
+    return [...this.watching].map(([operation, counts]) => watchedOf(operation, counts));
+  }
+
+  /** Milliseconds since 1970 at which the last trouble was over, or was last seen; undefined if there was none. */
+  get wellSince(): number | undefined {
+    const ends = [...this.all].flatMap(([operation, health]) => {
+      const { ofAll, ofClients } = troublesOf(operation, health, this.rule());
+      return [...ofClients.values(), ...(ofAll === undefined ? [] : [ofAll])].map((one) => endOf(one));
+    });
+    return ends.length === 0 ? undefined : Math.max(...ends);
+  }
+
+  /** The trouble of operations at `now`, or within the last hour, the latest last. */
+  troubles(now: number): readonly OperationTrouble[] {
+    const troubles: OperationTrouble[] = [];
+    for (const [operation, health] of this.all) {
+      const { ofAll, ofClients } = troublesOf(operation, health, this.rule());
+      const reported = [...ofClients].filter(([, trouble]) => isReported(trouble, now));
+      if (reported.length > 0) troubles.push(troubleOfClients(operation, reported, this.rule()));
+      if (ofAll !== undefined && isReported(ofAll, now)) troubles.push(ofAll);
+    }
+    return troubles.sort((one, other) => one.since - other.since);
+  }
+
+  /** Reports once that the test of a canary finds harm: at first there may be too few requests. */
+  private reportHarm(operation: string, { trouble }: Health): void {
+    if (!isLasting(trouble) || trouble.isReported) return;
+    const harm = troubleOf(operation, trouble, this.rule());
+    if (!harm.evidence.isHarm) return;
+    trouble.isReported = true;
+    this.onHarm(harm);
+  }
+
+  private healthOf(operation: string, time: number): Health | undefined {
+    const known = this.all.get(operation);
+    if (known !== undefined || this.all.size >= MAX_OPERATIONS) return known;
+    const health: Health = {
+      past: { requests: 0, failed: 0 },
+      minutes: [],
+      ...unjudged(time),
+      clients: new Map(),
+    };
+    this.all.set(operation, health);
+    return health;
+  }
+
+  /** Replaces trouble that is over; that of clients which was part of it goes with it. */
+  private begin(health: Health, trouble: Trouble | undefined): void {
+    if (trouble === undefined) return;
+    const { ofClients } = troublesOf('', health, this.rule());
+    for (const [client, { trouble: own }] of health.clients)
+      if (own !== undefined && !ofClients.has(client)) health.clients.delete(client);
+    health.trouble = trouble;
+  }
+}
+
+/** Ends the trouble of an operation that V1 serves for all clients; all other requests until now become its past. */
+function leaveV2(health: Health, time: number): void {
+  const { trouble, past, minutes } = health;
+  const recent = recentOf(health, time);
+  let over = NONE;
+  if (isLasting(trouble)) {
+    over = { requests: trouble.upToLast, failed: trouble.failures.count };
+    end(trouble);
+  }
+  past.requests += Math.max(0, recent.requests - over.requests);
+  past.failed += Math.max(0, recent.failed - over.failed);
+  minutes.length = 0;
+  health.row = unjudged(time).row;
+  for (const client of health.clients.keys()) moveClient(health, client, time);
+}

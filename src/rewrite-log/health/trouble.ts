@@ -1,0 +1,110 @@
+import { boundedShare, failsMoreThanBefore } from '../../rollout/canary-window.ts';
+import type { FailedShare } from '../../rollout/rollout-state.ts';
+import type { RollbackRule } from '../../rules/rollout.ts';
+
+/** How a migrated operation of V1, or a call that no operation fits, fails, compared with its own past. */
+export interface OperationTrouble {
+  /** Id of the operation, or the name of the call (`callName`). */
+  readonly operation: string;
+  /** `always`: every request since it began; `more`: a larger share than before. */
+  readonly kind: 'always' | 'more';
+  /** Requests since it began, and how many of them failed. */
+  readonly requests: number;
+  readonly failed: number;
+  /** Requests up to the last failure; absent in the facts of an older version. */
+  readonly upToLast?: number;
+  /** True if V2 or the gateway refused them (4xx), and none failed with a 5xx or without a response. */
+  readonly isRefusal: boolean;
+  /** Those of the failures without a response from V2, such as with an open circuit: they are not caused by the operation. */
+  readonly unanswered: number;
+  /** When V2 did not respond for the first time and for the last, and when it did after that; absent if it always did. */
+  readonly outage?: Outage;
+  /** True if the requests to which V2 did respond show the trouble as well, so that an outage of V2 does not explain it. */
+  readonly isOwn: boolean;
+  /** The clients whose requests failed (`clientOf`), at most 100; absent in the facts of an older version. */
+  readonly hit?: readonly string[];
+  /** The status and its sender, if all failures with a response have the same. */
+  readonly answer?: FailedAnswer;
+  /** True if it began in a canary: other clients were on V1. */
+  readonly inCanary?: true;
+  /** The clients that fail while others do not (`clientOf`); absent if it fails for all clients, or at times. */
+  readonly clients?: readonly string[];
+  /** Milliseconds since 1970: the start of the first failed request, the end of the last one, and the same once it is over. */
+  readonly since: number;
+  readonly last: number;
+  readonly until: number | undefined;
+  /** Responses of V2 without a failure since it was over; absent in the facts of an older version. */
+  readonly recovered?: number;
+  /** Requests before, to V1 and to V2, and how many of them failed. */
+  readonly before: Counts;
+  /** The shares that failed before and since it began, evaluated like a canary; `isHarm` is true if that finds more failures. */
+  readonly evidence: TroubleEvidence;
+}
+
+/** The response of a failed request. */
+export interface FailedAnswer {
+  readonly by: 'v2' | 'gateway';
+  readonly status: number;
+}
+
+/** Milliseconds since 1970 of the first and the last request without a response of V2, and of the first response after them. */
+export interface Outage {
+  readonly since: number;
+  readonly last: number;
+  readonly until: number | undefined;
+}
+
+/** What shows that an operation fails more often than before: its past is the control group. */
+export interface TroubleEvidence {
+  readonly before: FailedShare;
+  readonly now: FailedShare;
+  readonly isHarm: boolean;
+  /** The difference that counts as harm, in percentage points. */
+  readonly margin: number;
+}
+
+/** Requests, and how many of them failed. */
+export interface Counts {
+  readonly requests: number;
+  readonly failed: number;
+}
+
+/** Successive failures from which an operation counts as always failing, and failures from which it counts as failing more often. */
+export const ENOUGH = 5;
+
+/** Successive responses without a failure after which trouble of an operation, a problem, or the outage of a service is over. */
+export const RECOVERED = 20;
+
+export const NONE: Counts = { requests: 0, failed: 0 };
+
+/** Compares the shares that failed as a canary's test does. */
+export function evidenceOf(past: Counts, present: Counts, rule: RollbackRule): TroubleEvidence {
+  const [before, now] = [sampleOf(past), sampleOf(present)];
+  return {
+    before: boundedShare(before, rule),
+    now: boundedShare(now, rule),
+    isHarm: failsMoreThanBefore(before, now, rule),
+    margin: rule.margin,
+  };
+}
+
+/** Whether the requests to which V2 responded fail more often than before; `unanswered` are those to which it did not. */
+export function isOwn(past: Counts, present: Counts, unanswered: number, rule: RollbackRule): boolean {
+  if (unanswered === 0) return true;
+  const failed = present.failed - unanswered;
+  if (failed < ENOUGH) return false;
+  const responded = { requests: present.requests - unanswered, failures: failed };
+  return past.requests < rule.requests || failsMoreThanBefore(sampleOf(past), responded, rule);
+}
+
+export function sampleOf({ requests, failed }: Counts): {
+  readonly requests: number;
+  readonly failures: number;
+} {
+  return { requests: Math.round(requests), failures: Math.round(failed) };
+}
+
+/** True if half of the requests also failed before. */
+export function hasFailedSo({ requests, failed }: Counts): boolean {
+  return requests > 0 && failed * 2 >= requests;
+}

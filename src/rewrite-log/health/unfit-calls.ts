@@ -1,0 +1,30 @@
+import { callName } from '../entry.ts';
+
+/** Calls that no operation fitted, with the hash of the rule book under which each was made last. */
+export class UnfitCalls {
+  private readonly ruleBooks = new Map<string, string>();
+
+  get size(): number {
+    return this.ruleBooks.size;
+  }
+
+  /** Notes a call by its name (`callName`). */
+  add(call: string, ruleBook = ''): void {
+    this.ruleBooks.set(call, ruleBook);
+  }
+
+  /** The noted call that a request makes, if an operation of another rule book fits it now: what failed before is over. */
+  fittedBy({
+    operation,
+    method,
+    path,
+    ruleBook = '',
+  }: {
+    readonly [Member in 'operation' | 'method' | 'path' | 'ruleBook']?: string | undefined;
+  }): string | undefined {
+    // Most gateways have none, and a name takes some time.
+    if (this.size === 0 || operation === undefined || path === undefined) return undefined;
+    const call = callName(undefined, method, path);
+    return (this.ruleBooks.get(call) ?? ruleBook) === ruleBook ? undefined : call;
+  }
+}

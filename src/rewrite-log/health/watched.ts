@@ -1,0 +1,51 @@
+import type { Request } from './course.ts';
+import { Failures } from './failures.ts';
+import { type Health, recentOf } from './past.ts';
+import { type Counts, NONE, type OperationTrouble } from './trouble.ts';
+
+/** Requests of an operation that fails at another replica, since then. Times are milliseconds since 1970. */
+export interface WatchedOperation
+  extends Counts, Pick<OperationTrouble, 'operation' | 'isRefusal' | 'unanswered' | 'since' | 'before'> {
+  /** The last failure; absent without one. */
+  readonly last?: number | undefined;
+}
+
+export interface Watch {
+  requests: number;
+  readonly failures: Failures;
+  since: number;
+  last: number | undefined;
+  readonly before: Counts;
+}
+
+export function watchFrom(health: Health | undefined, time: number): Watch {
+  if (health === undefined)
+    return { requests: 0, failures: new Failures(), since: time, last: undefined, before: NONE };
+  const { past, row } = health;
+  const recent = recentOf(health, time);
+  const [requests, since] = row.failed ? [row.requests, row.since] : [0, undefined];
+  return {
+    requests,
+    failures: Failures.of([row.failures]),
+    since: since ?? time,
+    last: since,
+    before: {
+      requests: past.requests + recent.requests - requests,
+      failed: past.failed + recent.failed - requests,
+    },
+  };
+}
+
+export function watch(counts: Watch | undefined, { entry, failed, began, time }: Request): void {
+  if (counts === undefined) return;
+  counts.requests += 1;
+  if (!failed) return;
+  if (counts.failures.count === 0) counts.since = began;
+  counts.failures.add(entry, began, time);
+  counts.last = time;
+}
+
+export function watchedOf(operation: string, { failures, ...counts }: Watch): WatchedOperation {
+  const { count: failed, isRefusal, unanswered } = failures;
+  return { operation, ...counts, failed, isRefusal, unanswered };
+}
