@@ -1,5 +1,5 @@
 import { clockAhead } from '../report/fleet/fleet-texts.ts';
-import type { HourOfV2, OriginFailures, RequestSums } from '../rewrite-log/history.ts';
+import type { HourOfV2, OriginFailures, PastRequests, RequestSums } from '../rewrite-log/history.ts';
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import type { FreshFailures } from './problems.ts';
@@ -88,7 +88,12 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
     inARow: span(inARow),
     ...(outage && { outage: span(outage) }),
     ...(past && {
-      past: { ...past, since: (past.since ?? past.last) + ahead, last: past.last + ahead },
+      past: {
+        ...past,
+        last: past.last + ahead,
+        ...(past.since !== undefined && { since: past.since + ahead }),
+        ...(past.lastFailed !== undefined && { lastFailed: past.lastFailed + ahead }),
+      },
     }),
   });
   return {
@@ -256,12 +261,7 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
     ...(past.length === 0
       ? {}
       : {
-          past: {
-            requests: past.reduce((sum, { requests }) => sum + requests, 0),
-            failed: past.reduce((sum, { failed }) => sum + failed, 0),
-            since: Math.min(...past.map(({ since, last: at }) => since ?? at)),
-            last: Math.max(...past.map((one) => one.last)),
-          },
+          past: pastOf(past),
         }),
     requests: sumOf(all, ({ recent }) => recent[about].requests),
     failed: sumOf(all, ({ recent }) => recent[about].failed),
@@ -276,6 +276,24 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
             since: Math.min(...rows.map(({ since }) => since)),
             last,
           },
+  };
+}
+
+/** Adds up the requests of a service that no replica asks any more. */
+function pastOf(all: readonly PastRequests[]): PastRequests {
+  const failing = all.filter(({ failed = 0 }) => failed > 0);
+  const sum = (number: (one: PastRequests) => number | undefined): number =>
+    failing.reduce((total, one) => total + (number(one) ?? 0), 0);
+  return {
+    last: Math.max(...all.map((one) => one.last)),
+    ...(failing.length > 0 && {
+      requests: sum(({ requests }) => requests),
+      failed: sum(({ failed }) => failed),
+      upToLast: sum(({ requests, upToLast = requests }) => upToLast),
+      unanswered: sum(({ unanswered }) => unanswered),
+      since: Math.min(...failing.map(({ since, last }) => since ?? last)),
+      lastFailed: Math.max(...failing.map(({ last, lastFailed = last }) => lastFailed)),
+    }),
   };
 }
 
@@ -321,7 +339,7 @@ function troubleOf(
     isRefusal: reported.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
     unanswered,
     ...(outage === undefined ? {} : { outage }),
-    isOwn: isOwn(before, { requests, failed }, unanswered, rule),
+    isOwn: isOwn(before, { requests: upToLast, failed }, unanswered, rule),
     hit,
     ...(isKnown && isOneAnswer && first.answer !== undefined ? { answer: first.answer } : {}),
     ...(reported.some(({ inCanary }) => inCanary === true) ? { inCanary: true } : {}),

@@ -122,12 +122,10 @@ function notAskedCondition(
 }
 
 /** Reports a service that no longer gets requests: its earlier failures do not affect clients now. */
-function leftCondition(
-  about: 'v1' | 'v2',
-  { requests, failed, since = 0, last }: PastRequests,
-  facts: ConditionFacts,
-): Condition {
+function leftCondition(about: 'v1' | 'v2', past: PastRequests, facts: ConditionFacts): Condition {
   const { recent, rollout, now } = facts;
+  const { requests = 0, failed = 0, since = 0, last } = past;
+  const { lastFailed = last, upToLast = requests, unanswered = 0 } = past;
   const name = about.toUpperCase();
   const other = about === 'v1' ? 'v2' : 'v1';
   const at = new Date(last).toISOString();
@@ -147,18 +145,19 @@ function leftCondition(
       label: `${name} idle`,
       sentence: `The last request went to ${name} at ${at}; ${after}.${isNews ? ` ${contactWords(about, facts)}` : ''}`,
     };
+  const until = new Date(lastFailed).toISOString();
   const { outage } = recent[about];
-  const isOutage = outage !== undefined && now - outage.last < RECENT_MINUTES * MINUTE_MS;
-  const what = isOutage
-    ? outageWords(about, outage, true)
-    : `${name} failed ${count(failed)} of ${counted(requests, 'request')} from ${new Date(since).toISOString()} until ${at}`;
+  const what =
+    outage !== undefined && unanswered === failed
+      ? outageWords(about, outage, true)
+      : `${name} failed ${count(failed)} of ${counted(upToLast, 'request')} ${periodWords(upToLast, since, lastFailed)}`;
   return {
     about,
     level: 'note',
     label: `${name} failed lately`,
     sentence: `${what}; ${after}. ${contactWords(about, facts)}`,
     place: { view: 'traffic', part: 'problems' },
-    until: isOutage ? new Date(outage.last).toISOString() : at,
+    until,
   };
 }
 
@@ -207,9 +206,16 @@ export function outageWords(
   { requests, kept, since, last }: ServiceOutage,
   isOver: boolean,
 ): string {
-  const [from, to] = [new Date(since).toISOString(), new Date(last).toISOString()];
-  const period = isOver ? `from ${from} until ${to}` : `since ${from}, the last at ${to}`;
+  const period = isOver
+    ? periodWords(requests, since, last)
+    : `since ${new Date(since).toISOString()}, the last at ${new Date(last).toISOString()}`;
   return `${about.toUpperCase()} did not respond to ${counted(requests, 'request')} ${period}${keptWords(requests, kept)}`;
+}
+
+/** When requests failed that no longer do. */
+function periodWords(requests: number, since: number, last: number): string {
+  const to = new Date(last).toISOString();
+  return requests === 1 ? `at ${to}` : `from ${new Date(since).toISOString()} until ${to}`;
 }
 
 /** How many failed requests did not go to the service that they were for. */

@@ -7,11 +7,12 @@ import {
   sentTo,
   statusFrom,
   isNotable,
+  isOutage,
   type Entry,
   type Verdict,
 } from './entry.ts';
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
-import { PAUSE_MS, type ServiceOutage, ServiceOutages } from './service-outages.ts';
+import { type ServiceOutage, ServiceOutages } from './service-outages.ts';
 
 /** Outcome of an exchange; `v1` is a V1 request that was forwarded to V1 unchanged. */
 export type HourOutcome = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'v1';
@@ -44,15 +45,8 @@ export type OriginFailures = Readonly<
   >
 >;
 
-/**
- * Requests of a service that no operation asks any more: since the first that failed, if one did. The times are milliseconds since 1970 of
- * the start of that one, and of the end of the last.
- */
-export interface PastRequests {
-  readonly requests: number;
-  readonly failed: number;
-  /** Absent in the facts of an older version. */
-  readonly since?: number;
+/** Requests of a service that no operation asks any more; `last` is the end of the last of them: milliseconds since 1970. */
+export interface PastRequests extends Partial<Readonly<Spell>> {
   readonly last: number;
 }
 
@@ -155,13 +149,24 @@ interface Row extends InARow {
   readonly calls: Map<string | undefined, { requests: number; readonly since: number }>;
 }
 
-/** Requests of a service since the first that failed, until none failed for a long time. */
+/**
+ * Requests of a service since the first that failed, until none failed for some minutes. Times are milliseconds since 1970 of the start of
+ * the first that failed, and of the end of the last that did.
+ */
 interface Spell {
   requests: number;
   failed: number;
   since: number;
+  /** Absent in the facts of an older version, as the next two are. */
   lastFailed: number;
+  /** Requests up to the last that failed. */
+  upToLast: number;
+  /** Those that failed without a response. */
+  unanswered: number;
 }
+
+/** Milliseconds without a failure after which the next one begins another spell. */
+const SPELL_PAUSE_MS = 120_000;
 
 const MINUTE_MS = 60_000;
 const SLICE_MS = 10_000;
@@ -233,8 +238,8 @@ export class History {
       const failed = answer === 'failed';
       addCall(this.slice(time).origins[asked], call, entry, failed, time);
       const began = beganAt(entry, time);
-      const spell = spellAfter(this.spells[asked], failed, began, time);
-      if (spell !== undefined) this.spells[asked] = spell;
+      if (failed) this.spells[asked] = spellAfter(this.spells[asked], entry, began, time);
+      else if (this.spells[asked] !== undefined) this.spells[asked].requests += 1;
       this.outages.add(entry, failed, time, began);
       const row = this.inARow[asked];
       if (failed && isRefusal(entry)) row.last = time;
@@ -304,13 +309,15 @@ export class History {
         sum.refused += counts.refused;
         sum.kept += counts.kept;
       }
-      const { requests, failed, since } = this.spells[name] ?? { requests: 0, failed: 0, since: last ?? 0 };
+      const spell = this.spells[name];
+      const isSpellPart =
+        last !== undefined && spell !== undefined && last - spell.lastFailed < SPELL_PAUSE_MS;
       const inARow = rowOf(this.inARow[name], isNow);
       const outage = this.outages.last[name];
       return {
         ...sum,
         inARow,
-        ...(last === undefined ? {} : { past: { requests, failed, since, last } }),
+        ...(last === undefined ? {} : { past: { ...(isSpellPart ? spell : {}), last } }),
         ...(outage === undefined ? {} : { outage: { ...outage } }),
       };
     };
@@ -364,18 +371,20 @@ export class History {
   }
 }
 
-function spellAfter(
-  known: Spell | undefined,
-  failed: boolean,
-  began: number,
-  time: number,
-): Spell | undefined {
-  if (!failed) return known && { ...known, requests: known.requests + 1 };
+function spellAfter(known: Spell | undefined, { failure = '' }: Entry, began: number, time: number): Spell {
   const spell =
-    known === undefined || time - known.lastFailed >= PAUSE_MS
-      ? { requests: 0, failed: 0, since: began }
+    known === undefined || time - known.lastFailed >= SPELL_PAUSE_MS
+      ? { requests: 0, failed: 0, unanswered: 0, since: began }
       : known;
-  return { ...spell, requests: spell.requests + 1, failed: spell.failed + 1, lastFailed: time };
+  const requests = spell.requests + 1;
+  return {
+    requests,
+    failed: spell.failed + 1,
+    since: spell.since,
+    lastFailed: time,
+    upToLast: requests,
+    unanswered: spell.unanswered + Number(isOutage(failure)),
+  };
 }
 
 function addCall(

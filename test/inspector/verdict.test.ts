@@ -447,7 +447,7 @@ describe('the verdict', () => {
       fc.property(episode, later, (runs, after) => {
         const all = new Watched().see(40, { ...ON_V1, operation: 'a' }).see(40, { ...ON_V1, operation: 'b' });
         for (const [times, more, operation] of runs) all.see(times, { operation, ...more });
-        const told = facts(all);
+        const told = facts(all.move(false));
         for (const [times, operation] of after) {
           all.see(times, { ...ON_V1, operation });
           // The service is reported for two minutes, and its operations for an hour.
@@ -851,6 +851,29 @@ describe('the verdict', () => {
         return all.see(3, { operation: 'a', ...ON_V1 }).verdict(OBSERVED);
       },
       'note: V2 failed 9 of 49 requests from 2026-11-29T08:00:21.000Z until 2026-11-29T08:01:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:01:09.000Z, less than a minute ago.',
+    ],
+    [
+      'V2 failed, failed once minutes later, and V1 has served since',
+      (all) => {
+        for (const operation of ['a', 'b', 'c']) all.see(20, { operation }).see(3, { operation, ...FAILS });
+        return all
+          .see(150, { operation: 'a' })
+          .see(1, { operation: 'b', ...FAILS })
+          .see(9, { operation: 'a' })
+          .see(3, { operation: 'a', ...ON_V1 })
+          .verdict(OBSERVED);
+      },
+      'note: V2 failed 1 of 1 request at 2026-11-29T08:03:40.000Z; V1 has served since. V2 responded last at 2026-11-29T08:03:49.000Z, less than a minute ago.',
+    ],
+    [
+      'a client failed, did well again, and has been on V1 since',
+      (all) => {
+        all.see(60);
+        for (let round = 0; round < 6; round += 1)
+          all.see(3, { client: OTHER }).see(1, { ...FAILS, client: ACME });
+        return all.see(4, { client: ACME }).move(false).see(1, ON_V1).verdict(OBSERVED);
+      },
+      'note: order_floor_plan failed for acme: 6 of 6 requests from 2026-11-29T08:01:04.000Z until 2026-11-29T08:01:24.000Z. Before that, 0 of 63 of all clients failed. V1 serves it now.',
     ],
     [
       'V2 failed for all requests, which then went to V1, and none has come since',

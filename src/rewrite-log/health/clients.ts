@@ -3,6 +3,7 @@ import { clientOf, type Entry, isOutage } from '../entry.ts';
 import {
   addToRow,
   begun,
+  end,
   endAsBefore,
   endOf,
   goOn,
@@ -114,7 +115,7 @@ export function moveClient({ clients }: Health, client: string, time: number): v
   if (one?.trouble === undefined) clients.delete(client);
   else {
     one.row = unjudged(time).row;
-    one.trouble.until ??= one.trouble.last;
+    end(one.trouble);
   }
 }
 

@@ -116,7 +116,7 @@ export function endAsBefore(
     trouble.responded = undefined;
     return false;
   }
-  const { before, requests, failures } = trouble;
+  const { before, requests, upToLast, failures } = trouble;
   failures.respond(time);
   const responded = (trouble.responded ??= {
     requests: 0,
@@ -127,7 +127,12 @@ export function endAsBefore(
   responded.requests += 1;
   if (failed) responded.failed += 1;
   if (responded.requests < RECOVERED) return false;
-  const isOfOutage = !isOwn(before, { requests, failed: failures.count }, failures.unanswered, rule);
+  const isOfOutage = !isOwn(
+    before,
+    { requests: upToLast, failed: failures.count },
+    failures.unanswered,
+    rule,
+  );
   if (!isOfOutage && responded.requests < AS_BEFORE) return false;
   trouble.responded = undefined;
   if (before.requests === 0 || responded.failed * before.requests > before.failed * responded.requests)
@@ -174,7 +179,7 @@ export function troubleOf(
     ...(outage === undefined ? {} : { outage }),
     ...(answer === undefined ? {} : { answer }),
     ...(inCanary ? { inCanary } : {}),
-    isOwn: isOwn(trouble.before, present, unanswered, rule),
+    isOwn: isOwn(trouble.before, { requests: trouble.upToLast, failed }, unanswered, rule),
     hit,
     evidence: evidenceOf(trouble.before, present, rule),
   };

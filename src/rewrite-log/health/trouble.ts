@@ -88,7 +88,7 @@ export function evidenceOf(past: Counts, present: Counts, rule: RollbackRule): T
   };
 }
 
-/** Whether the requests to which V2 responded fail more often than before; `unanswered` are those to which it did not. */
+/** Whether the requests up to the last failure to which V2 responded fail more often than before; it did not respond to `unanswered`. */
 export function isOwn(past: Counts, present: Counts, unanswered: number, rule: RollbackRule): boolean {
   if (unanswered === 0) return true;
   const failed = present.failed - unanswered;
