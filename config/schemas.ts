@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import * as z from 'zod';
-import { entrySchema } from '../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../src/rewrite-log/entry-schema.ts';
 import { ALL_BOOKS } from '../src/rules/kinds/books.ts';
 import { ruleBookForm } from '../src/rules/rule-book-source.ts';
 import { exitCodesTable } from '../src/cli/command-fault.ts';

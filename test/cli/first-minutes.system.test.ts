@@ -7,7 +7,7 @@ import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
-import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../src/rewrite-log/entry-schema.ts';
 import { commandRun, commandRuns } from '../support/command-runs.ts';
 import { command } from '../support/command.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../src/rewrite-log/entry-schema.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { exchange, statusOf } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { EntriesPage } from '../../src/inspector/api.ts';
 import { CompiledRuleBook } from '../../src/rewrite/compiled-rule-book.ts';
-import { entrySchema } from '../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../src/rewrite-log/entry-schema.ts';
 import { bookIn } from '../rules/reading.ts';
 import { gatewayFor } from '../support/gateway.ts';
 import { inspected } from '../support/inspected.ts';

@@ -37,6 +37,11 @@ test('a line that is not an entry, or has members of a wrong type, is not read',
     { ...ENTRY, comparison: { verdict: 'different', differences: [1] } },
   ])
     expect(readEntry(wrong)).toBeUndefined();
+  for (const [name, value] of Object.entries(ENTRY))
+    expect([name, readEntry({ ...ENTRY, [name]: typeof value === 'number' ? '7' : 7 })]).toEqual([
+      name,
+      undefined,
+    ]);
   const tally = new Tally();
   const lines = new LineTally(tally);
   const time = 'zzzz-zz-zzTzz:zz:zz.zzzZ';

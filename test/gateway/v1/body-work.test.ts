@@ -12,7 +12,7 @@ import { ruleBookWarnings } from '../../../src/rules/check-rule-book.ts';
 import { WatchedFiles } from '../../../src/node/files.ts';
 import { loadRuleBook, RuleBooks, transformFiles } from '../../../src/node/rule-books.ts';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
-import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { rolloutOf } from '../../support/two-services.ts';
 import { type Served, served } from '../../support/served.ts';

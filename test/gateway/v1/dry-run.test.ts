@@ -11,7 +11,7 @@ import { startTwinServices } from '../../../src/node/twin/twin-services.ts';
 import { BodySchemas } from '../../../src/openapi/body-schemas.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
-import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { RolloutControl } from '../../../src/rollout/rollout-control.ts';
 import type { Mode } from '../../../src/rules/rollout.ts';
 import { fuzzRuns } from '../../support/fuzz.ts';

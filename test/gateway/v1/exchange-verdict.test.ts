@@ -4,7 +4,7 @@ import { entryRow } from '../../../src/cli/entry-row.ts';
 import { PLAIN } from '../../../src/cli/terminal.ts';
 import { accountOf, editsTitle, entrySentence } from '../../../src/inspector/entries/entry-words.ts';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
-import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { bookIn } from '../../rules/reading.ts';
 import { inspected, type Inspected } from '../../support/inspected.ts';
 import { exchange } from '../../support/raw-client.ts';

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
-import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';

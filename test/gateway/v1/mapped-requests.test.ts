@@ -1,7 +1,7 @@
 import fastJsonPatch from 'fast-json-patch';
 import { expect, test } from 'vitest';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
-import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import type { EntryDetail } from '../../../src/inspector/api.ts';
 import { inspected } from '../../support/inspected.ts';
 import { bookIn } from '../../rules/reading.ts';

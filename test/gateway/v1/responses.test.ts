@@ -10,7 +10,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import type { RequestRule, ResponseRule } from '../../../src/rules/rule.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
-import { entrySchema } from '../../../src/rewrite-log/read-entry.ts';
+import { entrySchema } from '../../../src/rewrite-log/entry-schema.ts';
 import { gatewayFor, type TestGateway, type TestGatewayOptions } from '../../support/gateway.ts';
 import { exchange, rawClient, statusOf } from '../../support/raw-client.ts';
 import { ok, rawServer } from '../../support/raw-server.ts';

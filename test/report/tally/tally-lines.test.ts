@@ -206,10 +206,9 @@ describe('reading a line', () => {
             ...(whole.route !== 'pass' && whole.operation === undefined ? ['method', 'path'] : []),
           ]);
           // The path itself is needed only where the client got no response.
-          const kept = Object.entries(whole).map(([name, value]) => [
-            name,
-            name === 'upstreamPath' && whole.status !== 0 ? '' : value,
-          ]);
+          const kept = Object.entries(whole).map(
+            ([name, value]) => [name, name === 'upstreamPath' && whole.status !== 0 ? '' : value] as const,
+          );
           expect(read).toEqual(Object.fromEntries(kept.filter(([name]) => names.has(name))));
           // The next piece of a file is read into the same memory.
           bytes.fill(0x20);
