@@ -1,9 +1,10 @@
+import { NO_KEY } from '../rewrite-log/entry.ts';
 import type { State } from '../inspector/api.ts';
 import type { Condition } from '../inspector/condition.ts';
 import { causeFilter } from '../inspector/gateway-conditions.ts';
 import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
 import { rateLimitSentence } from '../inspector/rollout-effect.ts';
-import { count as number, counted, countedClients, jsonText, NO_KEY, terminalLines } from '../report/text.ts';
+import { count as number, counted, countedClients, jsonText, terminalLines } from '../report/text.ts';
 import {
   evidenceSentence,
   latencySentence,

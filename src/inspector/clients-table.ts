@@ -1,3 +1,4 @@
+import { NO_KEY } from '../rewrite-log/entry.ts';
 import {
   CLASSES,
   CLASS_WORDS,
@@ -8,7 +9,6 @@ import {
 import type { Report } from '../report/report.ts';
 import type { ClientTrend, FailedCount } from '../report/tally/client-trends.ts';
 import { DAY_MS } from '../report/tally/time-slots.ts';
-import { NO_KEY } from '../report/text.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 import { type WouldFail, wouldFail } from '../rollout/body-checks.ts';
 

@@ -1,4 +1,5 @@
-import { clientName, count, counted, countedClients, isUnfit, OTHER_CALLS } from '../report/text.ts';
+import { isUnfit, OTHER_CALLS } from '../rewrite-log/entry.ts';
+import { clientName, count, counted, countedClients } from '../report/text.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
 import { ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';

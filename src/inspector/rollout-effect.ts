@@ -1,15 +1,7 @@
+import { isUnfit, NO_KEY } from '../rewrite-log/entry.ts';
 import type { ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import {
-  clientName,
-  count,
-  counted,
-  countedClients,
-  isUnfit,
-  listed,
-  NO_KEY,
-  percentWords,
-} from '../report/text.ts';
+import { clientName, count, counted, countedClients, listed, percentWords } from '../report/text.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 import {

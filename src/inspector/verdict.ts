@@ -1,4 +1,5 @@
-import { count, counted, lengthWords, listed, OTHER_CALLS } from '../report/text.ts';
+import { OTHER_CALLS } from '../rewrite-log/entry.ts';
+import { count, counted, lengthWords, listed } from '../report/text.ts';
 import type { HourOfV2 } from '../rewrite-log/history.ts';
 import type { TroubleEvidence } from '../rewrite-log/health/trouble.ts';
 import { type Condition, type ConditionLevel, RECENT_MINUTES } from './condition.ts';

@@ -1,3 +1,4 @@
+import { isUnfit } from '../rewrite-log/entry.ts';
 import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import {
   type BodyCheckSums,
@@ -15,7 +16,7 @@ import {
 } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS } from './tally/time-slots.ts';
-import { count, isUnfit } from './text.ts';
+import { count } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /** The classes of clients, most work first. */

@@ -1,3 +1,4 @@
+import { NO_KEY } from '../rewrite-log/entry.ts';
 import type { Ends, Rollout } from '../rules/rollout.ts';
 import type { Census, CensusRules, OpenApiNames } from './census.ts';
 import {
@@ -31,7 +32,6 @@ import {
   count as number,
   counted,
   countedClients,
-  NO_KEY,
 } from './text.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */

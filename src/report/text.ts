@@ -3,7 +3,6 @@ import { NO_KEY } from '../rewrite-log/entry.ts';
 import { OperationTable, type RuleBook } from '../rules/rule-book.ts';
 import { counted } from '../rules/words.ts';
 
-export { callName, isUnfit, NO_KEY, OTHER_CALLS } from '../rewrite-log/entry.ts';
 export { count, counted, listed } from '../rules/words.ts';
 
 /**

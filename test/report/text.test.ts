@@ -1,3 +1,4 @@
+import { callName } from '../../src/rewrite-log/entry.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CODE_POINT } from '../support/code-point.ts';
@@ -10,7 +11,6 @@ import { censusMarkdown, reportCsv, reportMarkdown } from '../../src/report/repo
 import { makeReport } from '../../src/report/report.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import {
-  callName,
   csvField,
   listed,
   markdownBlock,

@@ -44,16 +44,8 @@ import {
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
-import {
-  count,
-  counted,
-  jsonText,
-  NO_KEY,
-  percentWords,
-  terminalLines,
-  terminalText,
-} from '../../report/text.ts';
-import type { Entry } from '../../rewrite-log/entry.ts';
+import { count, counted, jsonText, percentWords, terminalLines, terminalText } from '../../report/text.ts';
+import { type Entry, NO_KEY } from '../../rewrite-log/entry.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,

@@ -1,6 +1,5 @@
-import { NO_KEY } from '../../report/text.ts';
 import type { Capture, KeptExchange } from '../../rewrite-log/capture.ts';
-import { errorName, errorsOf, type Entry } from '../../rewrite-log/entry.ts';
+import { errorName, errorsOf, type Entry, NO_KEY } from '../../rewrite-log/entry.ts';
 import { type FilterTest, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorSentence, responseObject } from '../../rewrite-log/response-findings.ts';
 import type { Ring } from '../../rewrite-log/history.ts';

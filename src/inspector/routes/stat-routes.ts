@@ -1,3 +1,4 @@
+import { NO_KEY } from '../../rewrite-log/entry.ts';
 import type { Hono } from 'hono';
 import { dateText, type GuideDocument } from '../../report/guide/guide-document.ts';
 import { guideLetter, guideMail, guideMessage } from '../../report/guide/guide-letter.ts';
@@ -15,7 +16,6 @@ import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
 import { timelineOf } from '../timeline.ts';
-import { NO_KEY } from '../../report/text.ts';
 import type {
   EndPlan,
   HistoryView,

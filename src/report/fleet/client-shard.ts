@@ -1,3 +1,4 @@
+import { OTHER_CALLS } from '../../rewrite-log/entry.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import {
   type BodyCheckCounts,
@@ -9,7 +10,6 @@ import {
   type V2Verdicts,
 } from '../tally/outcomes.ts';
 import type { Span } from '../tally/span.ts';
-import { OTHER_CALLS } from '../text.ts';
 import { type CallTally, ClientTally } from '../tally/tally.ts';
 
 /** Clients of one record, by hash. */

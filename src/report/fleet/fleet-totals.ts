@@ -1,3 +1,4 @@
+import { NO_KEY } from '../../rewrite-log/entry.ts';
 import { processId } from '../../rollout/replica.ts';
 import type { SharedState } from '../../rollout/shared-state.ts';
 import { SharedTexts } from '../../rollout/shared-texts.ts';
@@ -5,7 +6,7 @@ import { type ReplicaClock, repeat, StoreContact } from '../../rollout/store-con
 import { type LogGap, timeText } from '../log-gaps.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
 import { Tally, ClientTally } from '../tally/tally.ts';
-import { counted, NO_KEY } from '../text.ts';
+import { counted } from '../text.ts';
 import { isForgotten, mergeClient, mergeSpan, readShard } from './client-shard.ts';
 import {
   atClock,

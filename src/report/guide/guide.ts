@@ -1,6 +1,6 @@
 import { Prefixes, queryParts, withName, withValueInQuery } from '../../http/target.ts';
 import { isOnPurpose } from '../../rewrite-log/answers.ts';
-import { askedService, isOutage, type Entry } from '../../rewrite-log/entry.ts';
+import { askedService, isOutage, type Entry, callName, isUnfit } from '../../rewrite-log/entry.ts';
 import { clientField, clientFieldAtV2, printClientField } from '../../rewrite/client-key.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
@@ -29,7 +29,7 @@ import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import { isUnread, mistakeOf } from '../tally/tally-entry.ts';
 import { sketchJson } from '../entry-request.ts';
 import type { Ending } from '../endings.ts';
-import { callName, count, fittingOperations, isUnfit } from '../text.ts';
+import { count, fittingOperations } from '../text.ts';
 import {
   ADDED,
   emptyEvidence,

@@ -1,8 +1,9 @@
+import { callName, isUnfit } from '../../rewrite-log/entry.ts';
 import type { Ends } from '../../rules/rollout.ts';
 import { addressOf, EditSummaries, ResponseChanges } from '../tally/outcomes.ts';
 import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
-import { callName, type FittedBook, fittingOperations, isUnfit } from '../text.ts';
+import { type FittedBook, fittingOperations } from '../text.ts';
 import { isDecided } from './rehearse.ts';
 import { CELLS_A_DAY, cellAt, type Zone } from './zone.ts';
 

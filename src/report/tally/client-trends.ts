@@ -1,6 +1,5 @@
 import type { Answer } from '../../rewrite-log/answers.ts';
-import { ownText } from '../../rewrite-log/entry.ts';
-import { callName, NO_KEY, OTHER_CALLS } from '../text.ts';
+import { ownText, callName, NO_KEY, OTHER_CALLS } from '../../rewrite-log/entry.ts';
 import { isV1Request } from './tally.ts';
 import type { TallyEntry } from './tally-entry.ts';
 import { dayNumber } from './time-slots.ts';

@@ -1,9 +1,8 @@
 import { type Answer, AnswerJudge, isRefusedByGateway } from '../../rewrite-log/answers.ts';
-import { isOfV1, isUnreadNote } from '../../rewrite-log/entry.ts';
+import { isOfV1, isUnreadNote, callName, isUnfit, NO_KEY, OTHER_CALLS } from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import { ComparisonTally } from '../../rollout/comparison-tally.ts';
 import { CensusTally } from '../census.ts';
-import { callName, isUnfit, NO_KEY, OTHER_CALLS } from '../text.ts';
 import {
   EditSummaries,
   ResponseChanges,

@@ -1,3 +1,4 @@
+import { NO_KEY } from '../../../rewrite-log/entry.ts';
 import type { ComponentChildren, VNode } from 'preact';
 import { useContext, useEffect, useRef, useState } from 'preact/hooks';
 import {
@@ -9,7 +10,7 @@ import {
   isWaitedFor,
   reasonsOf,
 } from '../../../report/client-report.ts';
-import { capital, countedClients, NO_KEY } from '../../../report/text.ts';
+import { capital, countedClients } from '../../../report/text.ts';
 import { CHECKED_WORDS, wouldFail } from '../../../rollout/body-checks.ts';
 import type { ClientNotice, ClientReport, ClientRow, ClientsScreen, ClientSort } from '../../api.ts';
 import { type Asked, useAsked } from '../admin-client.ts';

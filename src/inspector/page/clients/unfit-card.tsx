@@ -1,6 +1,6 @@
+import { NO_KEY, OTHER_CALLS } from '../../../rewrite-log/entry.ts';
 import type { VNode } from 'preact';
 import type { UnfitCall } from '../../../report/client-report.ts';
-import { NO_KEY, OTHER_CALLS } from '../../../report/text.ts';
 import { ago, count, counted } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import {
