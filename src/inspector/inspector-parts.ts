@@ -22,6 +22,7 @@ import type { OperationRollBack } from './roll-back.ts';
 import type { RolloutAdmin } from './rollout-admin.ts';
 import { jsonResponse, pause } from './routes/responses.ts';
 import { Guide } from '../report/guide/guide.ts';
+import { type GuideSamples, SampleReader } from '../report/guide/guide-samples.ts';
 import {
   makeOwnReport,
   type OwnReportOutcome,
@@ -29,7 +30,6 @@ import {
   printOwnReport,
 } from '../report/own-report.ts';
 import type { ClientNames } from '../rewrite-log/filter.ts';
-import type { Ring } from '../rewrite-log/history.ts';
 import { jsonText } from '../report/text.ts';
 
 /** The data and functions behind the inspector's routes. */
@@ -184,7 +184,7 @@ export class OwnReports {
     this.waiting += 1;
     const made = this.last.then(async (): Promise<OwnReportOutcome> => {
       const { rules, time } = this.parts;
-      const guide = await clientGuide(client, view.ring, rest);
+      const { guide, samples } = await clientGuide(client, view, rest);
       const { ruleBook } = rules().current;
       const all = await totals.tally(rest);
       // The evidence counts requests of other clients, which this one must not learn.
@@ -195,6 +195,7 @@ export class OwnReports {
       const document = guide.document(ruleBook, undefined, {
         inForce: ruleBook.hash,
         unknown: strips,
+        samples,
         now: at,
       });
       const report = makeOwnReport(client, tally, document, { at, since, coverage, ruleBook: ruleBook.hash });
@@ -219,14 +220,22 @@ function rest(): Promise<void> {
  * Collects the guide for the client whose hash is or begins with `client`, from the entries still in the ring. `pause` is awaited
  * between steps, which take up to a few milliseconds where all entries are of this client.
  */
-export async function clientGuide(client: string, ring: Ring, pause: () => Promise<void>): Promise<Guide> {
+export async function clientGuide(
+  client: string,
+  { ring, capture }: Pick<OperatorView, 'ring' | 'capture'>,
+  pause: () => Promise<void>,
+): Promise<{ readonly guide: Guide; readonly samples: GuideSamples }> {
   const guide = new Guide(client);
+  const reader = new SampleReader();
   for (let seq = ring.oldest; seq > 0 && seq <= ring.latest; seq += 1) {
     const entry = ring.at(seq);
-    if (entry !== undefined) guide.add(entry);
+    if (entry !== undefined && guide.add(entry)) {
+      const kept = capture.of(seq);
+      if (kept !== undefined) reader.add(entry, kept);
+    }
     if (seq % ENTRIES_PER_STEP === 0) await pause();
   }
-  return guide;
+  return { guide, samples: reader.result };
 }
 
 /** The name and the `User-Agent` fields by which a filter finds a client, of the moment at which it is asked. */

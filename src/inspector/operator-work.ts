@@ -1,6 +1,7 @@
 import type { HashBody } from '../migrate/judge-digests.ts';
 import type { DecodeBody } from '../migrate/decode-web-body.ts';
 import type { StripProposal } from '../report/census.ts';
+import type { GuideSamples } from '../report/guide/guide-samples.ts';
 import type { PlanOptions } from '../report/plan/plan.ts';
 import type { FittedBook } from '../report/text.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
@@ -98,6 +99,8 @@ export interface GuideWork {
   readonly ruleBook: RuleBook;
   /** Members that V2 does not know by the requests of all clients. */
   readonly strips: readonly StripProposal[];
+  /** What this replica keeps of its exchanges. */
+  readonly samples: GuideSamples;
   /** When it is made: RFC 3339. */
   readonly now: string;
 }

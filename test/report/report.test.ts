@@ -673,8 +673,8 @@ describe('the guide', () => {
     expect(texts).toHaveLength(4);
     expect(guideMarkdown(guideOf(order({ status: 500 })))).not.toContain('Responses: ');
     for (const text of texts)
-      // Only how many requests failed at V2 is said.
-      expect(text.replace(/3 failed on our side [^.]*/, '')).not.toMatch(
+      // Only how many requests V2 did not respond to is said.
+      expect(text.replace(/V2 did not respond to 3 requests: [^.]*/, '')).not.toMatch(
         /\b50[0-9]\b|upstream-|circuit|overloaded|buffer-full/,
       );
     expect(guideMarkdown(guideOf(order(), invalid))).toContain('**Request**');

@@ -529,7 +529,7 @@ async function guideOf(
   given: string,
   { view, rules, names, totals, loggedGuide, time }: InspectorParts,
 ): Promise<GuideDocument | undefined> {
-  const guide = await clientGuide(given.toLowerCase(), view.ring, pause);
+  const { guide, samples } = await clientGuide(given.toLowerCase(), view, pause);
   const [client = guide.client, ...others] = guide.clients;
   if (others.length > 0) return undefined;
   const { ruleBook } = rules().current;
@@ -540,14 +540,14 @@ async function guideOf(
   const isWhole = guide.requests >= (totals.client(client)?.v1.count ?? 0);
   const logged = isWhole
     ? undefined
-    : await loggedGuide?.({ client, ruleBook, name, strips, now }).catch(() => undefined);
+    : await loggedGuide?.({ client, ruleBook, name, strips, samples, now }).catch(() => undefined);
   if (logged?.status === 200) {
     const document: GuideDocument = JSON.parse(new TextDecoder().decode(logged.bytes));
     if (document.requests > guide.requests) return document;
   }
   return guide.requests === 0
     ? undefined
-    : guide.document(ruleBook, name, { inForce: ruleBook.hash, unknown: strips, now });
+    : guide.document(ruleBook, name, { inForce: ruleBook.hash, unknown: strips, samples, now });
 }
 
 function noGuide({ totals }: InspectorParts): string {

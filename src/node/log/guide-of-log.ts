@@ -12,6 +12,7 @@ export async function guideOfLog({
   ruleBook,
   name,
   strips,
+  samples,
   now,
 }: GuideWork): Promise<OperatorResult> {
   const guide = new Guide(client);
@@ -24,6 +25,6 @@ export async function guideOfLog({
   });
   return {
     status: 200,
-    value: guide.document(ruleBook, name, { inForce: ruleBook.hash, unknown: strips, now }),
+    value: guide.document(ruleBook, name, { inForce: ruleBook.hash, unknown: strips, samples, now }),
   };
 }

@@ -64,7 +64,7 @@ export interface GuideDocument {
   readonly omitted: number;
 }
 
-/** A client's V1 requests that the gateway sent to V2. */
+/** A client's V1 requests that the gateway sent to V2, or did not send because V2 did not respond. */
 export interface ServedByV2 {
   /** Times of the first and the last of them: RFC 3339. */
   readonly first: string;
@@ -72,8 +72,10 @@ export interface ServedByV2 {
   /** True if V1 has served later ones. */
   readonly isOver: boolean;
   readonly succeeded: number;
-  /** Statuses of the others, most frequent first: the requests' fault below 500, otherwise that of V2 or the gateway. */
+  /** Statuses of V2's other responses, most frequent first: the requests' fault below 500, otherwise V2's. */
   readonly others: readonly { readonly status: number; readonly count: number }[];
+  /** Statuses of the gateway's own responses where V2 did not respond. */
+  readonly unserved: ServedByV2['others'];
 }
 
 /** One step of V1's end that concerns a client. */
@@ -257,8 +259,8 @@ export interface GuideCall {
   readonly changes: readonly string[];
   /** Its requests put together, most used first: one, unless they differ in more than members and parameters. */
   readonly examples: readonly GuideExample[];
-  /** The members of its responses that differ, as sketches of both; absent if none is known to. */
-  readonly read?: { readonly before: string; readonly after: string };
+  /** The members of its responses that differ, as sketches of both; absent if none is known to. All members of one response if it is sampled. */
+  readonly read?: { readonly before: string; readonly after: string; readonly isSampled?: true };
   /** Paths in both versions, each with its prefix and its parameters; absent if the rule book does not name the call. */
   readonly paths?: { readonly v1: string; readonly v2: string };
   /** Members of responses that V2 has elsewhere. */
@@ -330,6 +332,8 @@ export interface GuideMistake {
   /** Pointers into the V1 body, from refusals that have one. */
   readonly pointers: readonly string[];
   readonly count: number;
+  /** How many of them the gateway refused; it would have refused the others after the migration. */
+  readonly refused: number;
   readonly last: string;
   readonly remedy: string;
 }

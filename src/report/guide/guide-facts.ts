@@ -10,7 +10,7 @@ export type FactChange = Pick<Change, 'id' | 'summary'> &
   Partial<Pick<Change, 'request' | 'query' | 'headers' | 'response'>>;
 
 /** Maximum pairs of values in a fact. */
-const MAX_PAIRS = 5;
+const MAX_PAIRS = 12;
 
 /** A value that changes: the name of its member, and how V2's follows from V1's. */
 interface ValueWords {
@@ -86,12 +86,12 @@ function withValues(text: string, values: string): string {
 
 /** How the values of a change change, without what its summary says already. */
 function valuesOf(change: FactChange, isWanted: (value: ValueWords) => boolean): string {
-  return detailsOf(change)
+  const values = detailsOf(change)
     .filter((value) => isWanted(value) && !isSaid(value.words, change.summary))
     .map(({ name, words, isField }, _, all) =>
       all.length === 1 && isField !== true ? words : `${name}: ${words}`,
-    )
-    .join('; ');
+    );
+  return [...new Set(values)].join('; ');
 }
 
 /** The names of members that a change puts into another object, or takes out of it in responses. */

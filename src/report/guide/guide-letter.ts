@@ -35,9 +35,9 @@ export function guideLetter(guide: GuideDocument): string {
 
 /** Prints a mail to a client's owner as plain text, to be copied with the letter attached: its subject, and the letter's summary. */
 export function guideMail(guide: GuideDocument): string {
-  const { summary, details, closing } = letterOf(guide);
+  const { summary, details } = letterOf(guide);
   const rest = details.length === 0 ? [] : ['The attached guide shows each of these calls before and after.'];
-  return `${[`Subject: ${subjectOf(guide)}`, plainBlocks(summary), ...rest, plainBlocks(closing)].join('\n\n')}\n`;
+  return `${[`Subject: ${subjectOf(guide)}`, plainBlocks(summary), ...rest].join('\n\n')}\n`;
 }
 
 function subjectOf({ name, agent, client }: GuideDocument): string {
@@ -56,8 +56,8 @@ const WORD_BYTES = 36;
  * draft, to which the operator adds the address.
  */
 export function guideMessage(guide: GuideDocument): string {
-  const { title, summary, details, closing } = letterOf(guide);
-  const text = `${oneLine(title)}\n\n${plainBlocks([...summary, ...details, ...closing])}\n`;
+  const { title, summary, details } = letterOf(guide);
+  const text = `${oneLine(title)}\n\n${plainBlocks([...summary, ...details])}\n`;
   const part = (type: string, body: string): readonly string[] => [
     `--${BOUNDARY}`,
     `Content-Type: ${type}; charset=utf-8`,

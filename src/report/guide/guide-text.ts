@@ -47,8 +47,8 @@ export function guideHtml(
   guide: GuideDocument,
   { lead = [], style }: { readonly lead?: readonly string[]; readonly style?: string } = {},
 ): string {
-  const { title, summary, details, closing } = letterOf(guide);
-  const blocks = [...summary, ...details, ...(style === undefined ? [] : closing)];
+  const { title, summary, details } = letterOf(guide);
+  const blocks = [...summary, ...details];
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -120,8 +120,8 @@ function htmlInline(text: Inline): string {
 
 /** Prints a guide as Markdown. */
 export function guideMarkdown(guide: GuideDocument): string {
-  const { title, summary, details, closing } = letterOf(guide);
-  const parts = [...summary, ...details, ...closing].map(markdownBlockOf);
+  const { title, summary, details } = letterOf(guide);
+  const parts = [...summary, ...details].map(markdownBlockOf);
   return `${[`# ${markdownText(title)}`, ...parts].join('\n\n')}\n`;
 }
 

@@ -13,7 +13,7 @@ import type { Change } from '../../rules/rule-book.ts';
 import type { MappedValue } from '../../rules/rule.ts';
 import type { ResponseMember } from '../client-report.ts';
 
-/** Values for the examples of a guide, by their place in V1 and in V2: the log has none, so they follow from the rules alone. */
+/** Values for the examples of a guide, by their place in V1 and in V2: those that the client sent, if they are kept, or that the rules imply. */
 export interface ExampleValues {
   /** JSON texts by general pointer, and texts by parameter (`?name`). */
   readonly v1: ReadonlyMap<string, string>;
@@ -22,21 +22,33 @@ export interface ExampleValues {
   readonly added: ReadonlySet<string>;
 }
 
+/** Known values by their place in V1; empty without any. */
+type KnownValues = ReadonlyMap<string, string>;
+
 /** Changes with their rules, which a saved report does not have. */
 type ValueChanges = readonly (Pick<Change, 'id'> & Partial<Pick<Change, 'request' | 'query' | 'response'>>)[];
 
 /** Maximum characters of a value that a rule writes. */
 const MAX_CHARACTERS = 40;
 
+/** Maximum values in place of one. */
+const MAX_LISTED = 6;
+
 /** A step of a value on its way from V1 to V2. */
 interface Step {
-  /** JSON text of a value that it takes. */
-  readonly sample: string;
+  /** JSON texts of values that it takes. */
+  readonly samples: readonly string[];
+  /** True if these are all, since the rule lists them. */
+  readonly isList?: true;
   readonly toV2: (json: string) => string | undefined;
 }
 
-/** Values for a request that had these edits. */
-export function requestValues(edits: readonly EditRecord[], changes: ValueChanges): ExampleValues {
+/** Values for a request that had these edits; `sent` are those of the client. */
+export function requestValues(
+  edits: readonly EditRecord[],
+  changes: ValueChanges,
+  sent: KnownValues,
+): ExampleValues {
   const [v1, v2] = [new Map<string, string>(), new Map<string, string>()];
   const bySource = Map.groupBy(
     edits.filter(({ note, header }) => note === undefined && header === undefined),
@@ -52,7 +64,8 @@ export function requestValues(edits: readonly EditRecord[], changes: ValueChange
     } else if (to !== undefined) {
       // A value that several members get, or that is put together, has no text of its own.
       if (new Set(ofMember.map(({ path }) => path)).size > 1) continue;
-      const [before, after] = exampleOf(ofMember.flatMap((edit) => stepsOf(edit, changes))) ?? [];
+      const steps = ofMember.flatMap((edit) => stepsOf(edit, changes));
+      const [before, after] = exampleOf(steps, from, sent) ?? [];
       if (before === undefined || after === undefined) continue;
       v1.set(from, before);
       v2.set(generalPointer(to), after);
@@ -61,8 +74,12 @@ export function requestValues(edits: readonly EditRecord[], changes: ValueChange
   return { v1, v2, added: new Set() };
 }
 
-/** Values for a response with these members. */
-export function responseValues(members: readonly ResponseMember[], changes: ValueChanges): ExampleValues {
+/** Values for a response with these members; `read` are those that the client got. */
+export function responseValues(
+  members: readonly ResponseMember[],
+  changes: ValueChanges,
+  read: KnownValues,
+): ExampleValues {
   const [v1, v2, added] = [new Map<string, string>(), new Map<string, string>(), new Set<string>()];
   for (const same of Map.groupBy(members, ({ v1: place }) => place).values()) {
     const [{ v1: from, v2: to } = { v1: '' }] = same;
@@ -76,7 +93,7 @@ export function responseValues(members: readonly ResponseMember[], changes: Valu
     // Each edit of a change has a row; its rules are counted once.
     const byChange = new Map(same.map((member) => [member.change, member]));
     const steps = [...byChange.values()].flatMap((member) => stepsOfResponse(member, changes));
-    const [before, after] = exampleOf(steps) ?? [];
+    const [before, after] = exampleOf(steps, from, read) ?? [];
     if (before === undefined || after === undefined) continue;
     v1.set(from, before);
     v2.set(to, after);
@@ -101,13 +118,45 @@ function writtenInResponse(
   });
 }
 
-/** A value that passes all steps, before and after; undefined if the first step's own does not. */
-function exampleOf(steps: readonly Step[]): readonly [before: string, after: string] | undefined {
-  const [first] = steps;
-  if (first === undefined) return undefined;
-  let json: string | undefined = first.sample;
-  for (const { toV2 } of steps) json = json === undefined ? undefined : toV2(json);
-  return json === undefined ? undefined : [first.sample, json];
+/**
+ * A value at a place that passes all steps, before and after: the known one of a list, or all that it has; the first step's own of a
+ * conversion, whose known values may be about a person. Undefined without one.
+ */
+function exampleOf(
+  steps: readonly Step[],
+  place: string,
+  known: KnownValues,
+): readonly [before: string, after: string] | undefined {
+  const { samples = [] } = steps[0] ?? {};
+  const own = steps.some(({ isList }) => isList === true) ? known.get(place) : undefined;
+  const passed = (own === undefined ? samples : [own]).flatMap((before) => {
+    let after: string | undefined = before;
+    for (const { toV2 } of steps) after = after === undefined ? undefined : toV2(after);
+    return after === undefined ? [] : [{ before, after }];
+  });
+  if (passed.length === 0) return undefined;
+  const isText = place.startsWith('?');
+  return [
+    anyOf(
+      passed.map(({ before }) => before),
+      isText,
+    ),
+    anyOf(
+      passed.map(({ after }) => after),
+      isText,
+    ),
+  ];
+}
+
+/** One of several values, such as `card | cheque`. */
+function anyOf(values: readonly string[], isText: boolean): string {
+  const [first = '', ...others] = values;
+  if (others.length === 0) return first;
+  const texts = values
+    .slice(0, MAX_LISTED)
+    .map((value) => (!isText && value.startsWith('"') ? String(JSON.parse(value)) : value));
+  const all = [...texts, ...(values.length > MAX_LISTED ? ['…'] : [])];
+  return isText ? all.join('|') : JSON.stringify(all.join(' | '));
 }
 
 /** The rules of an edit that change its value; none if it is not certain which. */
@@ -152,13 +201,13 @@ function stepsOfResponse({ change, v1, v2 }: ResponseMember, changes: ValueChang
 }
 
 function stepOf(conversion: Conversion): Step {
-  return { sample: conversionSample(conversion), toV2: converterOf(conversion) };
+  return { samples: [conversionSample(conversion)], toV2: converterOf(conversion) };
 }
 
 /** A parameter has a text, without a type. */
 function textStep(conversion: Conversion): Step {
   return {
-    sample: conversionSample(conversion).replaceAll(/^"|"$/g, ''),
+    samples: [conversionSample(conversion).replaceAll(/^"|"$/g, '')],
     toV2: textConverterOf(conversion),
   };
 }
@@ -167,11 +216,10 @@ function mapSteps(
   values: readonly MappedValue[],
   print: (value: MappedValue['from']) => string,
 ): readonly Step[] {
-  const [first] = values;
-  if (first === undefined) return [];
   return [
     {
-      sample: print(first.from),
+      samples: values.map(({ from }) => print(from)),
+      isList: true,
       toV2: (text) => {
         const pair = values.find(({ from }) => print(from) === text);
         return pair === undefined ? undefined : print(pair.to);

@@ -1,6 +1,13 @@
 import { Prefixes, queryParts, withName, withValueInQuery } from '../../http/target.ts';
 import { isOnPurpose } from '../../rewrite-log/answers.ts';
-import { askedService, isOutage, type Entry, callName, isUnfit } from '../../rewrite-log/entry.ts';
+import {
+  askedService,
+  callName,
+  type Entry,
+  isOutage,
+  isUnfit,
+  statusFrom,
+} from '../../rewrite-log/entry.ts';
 import { clientField, clientFieldAtV2, printClientField } from '../../rewrite/client-key.ts';
 import { printDestination } from '../../rules/move.ts';
 import { MovedMembers } from '../../rewrite-log/response-findings.ts';
@@ -48,6 +55,7 @@ import {
   NOT_KNOWN,
   OTHER_SHAPE,
   printedRequest,
+  type ServedByV2,
   shapeKey,
   type UnservedCall,
   unreadNote,
@@ -55,12 +63,15 @@ import {
 } from './guide-document.ts';
 import { type Fact, guideFacts } from './guide-facts.ts';
 import { fieldForm, fieldRule, fieldsAtV2, fieldsOfV1, formWords, MASKED } from './guide-fields.ts';
+import type { CallSample, GuideSamples } from './guide-samples.ts';
 import { currentShapes, type ExampleShape, exampleShapes, withTemplate } from './guide-shapes.ts';
 import { type ExampleValues, lastName, requestValues, responseValues } from './guide-values.ts';
 
 /** Maximum kinds of calls, and of mistakes, in a guide, which is for human readers. */
 const MAX_CALLS = 100;
 const MAX_MISTAKES = 50;
+
+const NO_VALUES: ReadonlyMap<string, string> = new Map();
 
 /** Maximum operations that a guide names instead of a call that no service takes. */
 const MAX_SIMILAR = 3;
@@ -92,6 +103,8 @@ interface GuideContext {
   readonly inForce?: string | undefined;
   /** The members that V2 does not know by the requests of all clients. */
   readonly unknown?: readonly StripProposal[];
+  /** What kept exchanges show of the client's calls. */
+  readonly samples?: GuideSamples | undefined;
   /** When the guide is made, RFC 3339; by default at the client's last request. */
   readonly now?: string | undefined;
 }
@@ -100,6 +113,8 @@ interface Mistake extends Span {
   readonly call: string;
   readonly code: string;
   readonly pointers: Set<string>;
+  /** How many of the requests the gateway refused; it would have refused the others. */
+  refused: number;
 }
 
 /** Maximum shapes of bodies that are kept for a call, and that are shown. */
@@ -163,8 +178,9 @@ export class Guide {
     return [...this.clientHashes];
   }
 
-  add(entry: Entry): void {
-    if (entry.route !== 'migrate' || entry.client?.startsWith(this.client) !== true) return;
+  /** Counts an entry; false if it is not one of the client's V1 requests. */
+  add(entry: Entry): boolean {
+    if (entry.route !== 'migrate' || entry.client?.startsWith(this.client) !== true) return false;
     this.clientHashes.add(entry.client);
     this.requests += 1;
     if (this.first === '' || entry.time < this.first) this.first = entry.time;
@@ -176,16 +192,17 @@ export class Guide {
     const mistake = mistakeOf(entry);
     if (mistake !== undefined) {
       this.addMistake(name, mistake, entry);
-      return;
+      return true;
     }
     const known = this.calls.get(name);
     if (known === undefined && this.calls.size >= MAX_CALLS) {
       this.omitted += 1;
-      return;
+      return true;
     }
     const call = known ?? new CallGuide(name, entry.method, entry.path);
     this.calls.set(name, call);
     call.add(entry);
+    return true;
   }
 
   /** All operations that the client calls; undefined where it may call more than are kept. */
@@ -198,7 +215,7 @@ export class Guide {
    * The guide for a rule book.
    */
   document(book: GuideBook, name?: string, context: GuideContext = {}): GuideDocument {
-    const { inForce = this.dryRuns.latest?.ruleBook, unknown = [], now = this.latest } = context;
+    const { inForce = this.dryRuns.latest?.ruleBook, unknown = [], samples, now = this.latest } = context;
     const { from, alsoFrom, to, changes } = book;
     const field = guideField(book);
     const [client = this.client] = this.clientHashes;
@@ -226,15 +243,16 @@ export class Guide {
         nameOf: (kind, id) => nameInV1(kind, id, book),
       }),
       ...(book.zone === undefined ? {} : { zone: book.zone }),
-      calls: calls.map((call) => call.document(book, facts, inForce, unknown)),
+      calls: calls.map((call) => call.document(book, facts, { inForce, unknown, samples })),
       ...(unserved.length === 0 ? {} : { unserved }),
       mistakes: this.mistakesAndGone(all.filter(({ name }) => gone.has(name))).map(
-        ({ call, code, pointers, count, last }) => ({
+        ({ call, code, pointers, count, refused, last }) => ({
           call,
           ...placeOfOperation(call, book),
           code,
           pointers: [...pointers],
           count,
+          refused,
           last,
           remedy:
             (code === GONE ? book.operations.find(({ id }) => id === call)?.gone : REMEDIES.get(code)) ??
@@ -259,6 +277,7 @@ export class Guide {
         code: GONE,
         pointers: new Set(),
         count: 0,
+        refused: 0,
         first,
         last,
       };
@@ -271,20 +290,22 @@ export class Guide {
     return [...mistakes.values()];
   }
 
-  private addMistake(call: string, code: string, { time, pointer }: Entry): void {
+  private addMistake(call: string, code: string, { time, pointer, verdict }: Entry): void {
     const key = JSON.stringify([call, code]);
     const known = this.mistakes.get(key);
     if (known === undefined && this.mistakes.size >= MAX_MISTAKES) return;
-    const mistake = known ?? { ...firstUse(time), call, code, pointers: new Set<string>() };
+    const mistake = known ?? { ...firstUse(time), call, code, pointers: new Set<string>(), refused: 0 };
     if (known !== undefined) recordUse(known, time);
     this.mistakes.set(key, mistake);
+    if (verdict === 'refused') mistake.refused += 1;
     if (pointer !== undefined && mistake.pointers.size < MAX_POINTERS) mistake.pointers.add(pointer);
   }
 }
 
-/** Counts the V1 requests that V2 served. */
+/** Counts the V1 requests that went to V2: V2's responses, and the gateway's where V2 did not respond. */
 class RequestsOnV2 {
   private readonly statuses = new Map<number, number>();
+  private readonly unserved = new Map<number, number>();
   private first = '';
   private last = '';
   private lastOnV1 = '';
@@ -296,20 +317,26 @@ class RequestsOnV2 {
     if (service !== 'v2' || status === 0) return;
     if (this.first === '' || time < this.first) this.first = time;
     if (time > this.last) this.last = time;
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1);
+    const statuses = statusFrom(entry) === 'v2' ? this.statuses : this.unserved;
+    statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
   get result(): Pick<GuideDocument, 'onV2'> {
-    const { statuses, first, last } = this;
-    if (statuses.size === 0) return {};
-    const others = [...statuses]
-      .filter(([status]) => status >= 400)
-      .map(([status, times]) => ({ status, count: times }))
-      .sort((one, other) => other.count - one.count);
-    const all = [...statuses.values()].reduce((sum, times) => sum + times, 0);
+    const { first, last } = this;
+    if (first === '') return {};
+    const others = countedStatuses(this.statuses).filter(({ status }) => status >= 400);
+    const all = [...this.statuses.values()].reduce((sum, times) => sum + times, 0);
     const succeeded = others.reduce((left, one) => left - one.count, all);
-    return { onV2: { first, last, isOver: this.lastOnV1 > last, succeeded, others } };
+    const unserved = countedStatuses(this.unserved);
+    return { onV2: { first, last, isOver: this.lastOnV1 > last, succeeded, others, unserved } };
   }
+}
+
+/** The most frequent first. */
+function countedStatuses(statuses: ReadonlyMap<number, number>): ServedByV2['others'] {
+  return [...statuses]
+    .map(([status, times]) => ({ status, count: times }))
+    .sort((one, other) => other.count - one.count);
 }
 
 /** Names what ends before V1 in words of its clients: neither ids of the rule book nor its changes are known to them. */
@@ -517,9 +544,9 @@ class CallGuide {
   document(
     book: GuideBook,
     facts: readonly Fact[],
-    inForce: string | undefined,
-    unknown: readonly StripProposal[],
+    { inForce, unknown = [], samples }: GuideContext,
   ): GuideCall {
+    const sample = samples?.get(this.name);
     this.unknown = unknown.filter(({ operation }) => operation === undefined || operation === this.name);
     const places = placesOfCall(this.name, book);
     const { moved } = places;
@@ -527,12 +554,12 @@ class CallGuide {
     const bodies = shapes.map((shape) => this.body(shape, book, moved)).sort(byVerdict);
     const examples = exampleShapes(shapes, (shape) => this.body(shape, book, moved).isKnownToFail === true);
     const members = inOrder(this.differingMembers(), book.changes);
-    const values = responseValues(members, book.changes);
+    const values = responseValues(members, book.changes, sample?.read ?? NO_VALUES);
     const responses = readMembers(members, book.changes).map((member) => ({
       ...member,
       ...(values.v1.has(member.v1) ? { isShown: true as const } : {}),
     }));
-    const read = readSketches(responses, values);
+    const read = sampledRead(responses, sample) ?? readSketches(responses, values);
     const [checks] = bodyChecksOf(this.checks.under(inForce));
     const hidden = bodies.slice(MAX_SHOWN).reduce((sum, { count }) => sum + count, 0);
     return {
@@ -545,7 +572,7 @@ class CallGuide {
       changes: facts.flatMap(({ ids: [id = '', ...others] }) =>
         [id, ...others].some((one) => this.changes.has(one)) ? id : [],
       ),
-      examples: examples.map((shape) => this.example(shape, book, places)),
+      examples: examples.map((shape) => this.example(shape, book, places, sample?.sent ?? NO_VALUES)),
       ...(read === undefined ? {} : { read }),
       responses,
       responsesUnknown: this.isUnknown && !this.isCompared,
@@ -596,8 +623,9 @@ class CallGuide {
     shape: ExampleShape,
     book: GuideBook,
     { moved, paths }: Pick<GuideCall, 'moved' | 'paths'>,
+    sent: ReadonlyMap<string, string>,
   ): GuideExample {
-    const values = requestValues(shape.edits, book.changes);
+    const values = requestValues(shape.edits, book.changes, sent);
     const { before, after, moves, ...body } = this.body(shape, book, moved, values);
     const [v1Prefixes, v2Prefixes] = [[book.from, ...(book.alsoFrom ?? [])], [book.to]];
     return {
@@ -918,6 +946,16 @@ function inOrder(
     return response?.some(({ rule }) => rule === 'inverse') === true ? own.toReversed() : own;
   });
   return [...new Set([...known, ...members])];
+}
+
+/** A response that the operator's own program made, on both sides without its values; undefined if none is kept. */
+function sampledRead(
+  members: readonly GuideResponse[],
+  sample: CallSample | undefined,
+): GuideCall['read'] | undefined {
+  const { response } = sample ?? {};
+  if (response === undefined || !members.some(({ isMade }) => isMade === true)) return undefined;
+  return { before: sketchJson(response.v1), after: sketchJson(response.v2), isSampled: true };
 }
 
 /** Sketches of V1's and V2's response with the members that differ; undefined if their places are unknown, or there are none. */

@@ -43,13 +43,7 @@ export interface Letter {
   readonly title: string;
   readonly summary: readonly Block[];
   readonly details: readonly Block[];
-  /** The last line, for the operator to fill in before the letter is sent; not in the report that a client reads itself. */
-  readonly closing: readonly Block[];
 }
-
-/** No setting names a contact for clients. */
-const WHOM_TO_ASK =
-  'Whom to ask about V1 and V2: (to be filled in before this is sent: name, mail, telephone)';
 
 /** Made by the operator's own program: no rule says how. */
 const BY_PROGRAM = "today the operator's own program converts it to V2's form: ask for its logic";
@@ -68,7 +62,6 @@ export function letterOf(guide: GuideDocument): Letter {
       title,
       summary: [paragraph('No V1 request of this client is among those examined.')],
       details: [],
-      closing: [],
     };
   const shared = sharedFields(calls);
   const said = new Said(guide, shared);
@@ -91,7 +84,6 @@ export function letterOf(guide: GuideDocument): Letter {
       ...mistakesPart(guide),
       ...(omitted > 0 ? [paragraph(`Not shown: ${counted(omitted, 'request')} of other kinds.`)] : []),
     ],
-    closing: [paragraph(WHOM_TO_ASK)],
   };
 }
 
@@ -145,6 +137,7 @@ function historyOf(guide: GuideDocument): readonly Block[] {
     servedWords(guide),
     dryRunWords(guide),
     onPurposeWords(guide),
+    ...guide.mistakes.map(goneWords),
     refused === 0
       ? ''
       : `${capital(counted(refused, 'request'))} ${refused === 1 ? 'was' : 'were'} refused for a mistake in ${refused === 1 ? 'it' : 'them'}, to be corrected for either version.`,
@@ -192,16 +185,16 @@ function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly str
 /** Says what became of the requests that V2 served; empty if it got none. */
 function servedWords({ onV2, zone }: GuideDocument): string {
   if (onV2 === undefined) return '';
-  const { first, last, isOver, succeeded, others } = onV2;
+  const { first, last, isOver, succeeded, others, unserved } = onV2;
   const at = (time: string): string =>
     dateText(Math.floor(Date.parse(time) / MINUTE_MS) * MINUTE_MS, new Zone(zone ?? 'UTC'));
   const when = isOver ? `From ${at(first)} to ${at(last)}` : `Since ${at(first)}`;
-  const all = others.reduce((sum, one) => sum + one.count, succeeded);
-  const of = (kind: typeof others, what: string): string => {
-    if (kind.length === 0) return '';
-    const times = kind.reduce((sum, one) => sum + one.count, 0);
-    return `, ${count(times)} ${what} (${kind.map((one) => `${one.status} ${count(one.count)}×`).join(', ')})`;
-  };
+  const statuses = (kind: typeof others): string =>
+    kind.map((one) => `${one.status} ${count(one.count)}×`).join(', ');
+  const timesOf = (kind: typeof others): number => kind.reduce((sum, one) => sum + one.count, 0);
+  const all = succeeded + timesOf(others);
+  const of = (kind: typeof others, what: string): string =>
+    kind.length === 0 ? '' : `, ${count(timesOf(kind))} ${what} (${statuses(kind)})`;
   const refused = of(
     others.filter(({ status }) => status < 500),
     'refused',
@@ -210,7 +203,11 @@ function servedWords({ onV2, zone }: GuideDocument): string {
     others.filter(({ status }) => status >= 500),
     'failed on our side',
   );
-  return `${when} V2 ${isOver ? 'served' : 'has served'} your requests to V1: ${count(succeeded)} of ${count(all)} succeeded${refused}${failed}.`;
+  const served = `${when} V2 ${isOver ? 'served' : 'has served'} your requests to V1: ${count(succeeded)} of ${count(all)} succeeded${refused}${failed}.`;
+  if (unserved.length === 0) return served;
+  const [request, it] = timesOf(unserved) === 1 ? ['request', 'it'] : ['requests', 'them'];
+  const lost = `${count(timesOf(unserved))} ${all === 0 ? '' : 'other '}${request}: the gateway responded to ${it} (${statuses(unserved)}).`;
+  return all === 0 ? `${when} V2 did not respond to ${lost}` : `${served} V2 did not respond to ${lost}`;
 }
 
 /** Says how many requests would fail after the migration, or would have; empty without a verdict. */
@@ -232,6 +229,12 @@ function onPurposeWords({ onPurpose = [] }: GuideDocument): string {
   const all = onPurpose.reduce((sum, one) => sum + one.count, 0);
   if (all === 0) return '';
   return `${capital(counted(all, 'request'))} ${all === 1 ? 'was' : 'were'} refused on purpose: ${outcomeWords(onPurpose)}.`;
+}
+
+/** Says how many requests for an operation that V2 does not have were refused; empty for none. */
+function goneWords({ call, place = call, code: kind, refused }: GuideMistake): string {
+  if (kind !== GONE || refused === 0) return '';
+  return `${capital(counted(refused, 'request'))} to ${place} ${refused === 1 ? 'was' : 'were'} refused with 410, because V2 does not have it.`;
 }
 
 function stepInlines(step: EndOfV1): readonly Inline[] {
@@ -337,6 +340,12 @@ function changesIn(call: GuideCall, shared: SharedFields): string {
   const sent = [...parts];
   const all = read === '' ? sent : [...sent, read];
   return all.length === 0 ? 'nothing' : all.join(', ');
+}
+
+/** Whether V2 has a call elsewhere, apart from the prefix of its path. */
+function isMoved(call: GuideCall, guide: GuideDocument): boolean {
+  const [v1, v2] = (['v1', 'v2'] as const).map((version) => JSON.stringify(placeIn(call, guide, version)));
+  return v1 !== v2;
 }
 
 /** Whether two requests have the same query, apart from what the places of the call have. */
@@ -524,7 +533,7 @@ class Said {
 function sectionOf(call: GuideCall, guide: GuideDocument, said: Said): readonly Block[] {
   const facts = said.facts(call);
   const shown = shownOf(call);
-  const requests = shown.flatMap((example) => requestPart(example, shown.length > 1, { call, said }));
+  const requests = shown.flatMap((example) => requestPart(example, shown.length > 1, { call, guide, said }));
   const parts = [
     ...(facts.length === 0 ? [] : [paragraph(facts.map(ended).join(' '))]),
     ...goneMembers(call, shown),
@@ -568,12 +577,15 @@ function shownOf({ examples }: GuideCall): readonly GuideExample[] {
 function requestPart(
   example: GuideExample,
   isOneOfSeveral: boolean,
-  { call, said }: { readonly call: GuideCall; readonly said: Said },
+  { call, guide, said }: { readonly call: GuideCall; readonly guide: GuideDocument; readonly said: Said },
 ): readonly Block[] {
   const { before, after, isKnownToFail, count: seen } = example;
   const [old, now] = [partsOf(before, said.shared), partsOf(after, said.shared)];
   const isSame =
-    hasSameQuery(old, now, call) && old.fields.join('\n') === now.fields.join('\n') && old.body === now.body;
+    !isMoved(call, guide) &&
+    hasSameQuery(old, now, call) &&
+    old.fields.join('\n') === now.fields.join('\n') &&
+    old.body === now.body;
   const notes = notesOf(example, said);
   const evidence = example.isVerified ? [] : [paragraph(example.evidence)];
   const older =
@@ -660,6 +672,12 @@ function responsePart(call: GuideCall, guide: GuideDocument, said: Said): readon
   const { responses, responsesUnknown, read } = call;
   if (responsesUnknown)
     return [label('Response'), paragraph("Unknown: no response of V1 has been compared with V2's yet.")];
+  if (read?.isSampled === true)
+    return [
+      label('Response'),
+      paragraph('One of your requests got what is marked ', code('-'), ', made of what V2 sent:'),
+      { kind: 'example', lines: lineDiff(read.before, read.after) },
+    ];
   const alike = read === undefined ? undefined : said.responseLike(call);
   if (alike !== undefined)
     return [label('Response'), paragraph('As that of ', placeIn(alike, guide, 'v1'), '.')];

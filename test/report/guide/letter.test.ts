@@ -1,9 +1,11 @@
 import { expect, test } from 'vitest';
 import type { GuideDocument } from '../../../src/report/guide/guide-document.ts';
-import { guideLetter, guideMail, guideMessage } from '../../../src/report/guide/guide-letter.ts';
+import { guideMail, guideMessage } from '../../../src/report/guide/guide-letter.ts';
 import { guideHtml, guideMarkdown } from '../../../src/report/guide/guide-text.ts';
 import { Guide } from '../../../src/report/guide/guide.ts';
+import { SampleReader } from '../../../src/report/guide/guide-samples.ts';
 import { type Block, letterOf } from '../../../src/report/guide/letter.ts';
+import type { KeptBody, KeptExchange } from '../../../src/rewrite-log/capture.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import type { EditRecord } from '../../../src/rewrite/records.ts';
 import { compilePlans } from '../../../src/rewrite/plan.ts';
@@ -156,7 +158,8 @@ test.each([
   ['{ unprefix: a, with: inv_ }, { unquote: a }', { a: 'inv_1' }, '"inv_7"', '7'],
   ['{ date: a, from: date, to: epoch }', { a: '2026-01-31' }, '"2026-12-24"', '1798070400'],
   ['{ date: a, from: dd/MM/yyyy, to: date }', { a: '31/01/2026' }, '"24/12/2026"', '"2026-12-24"'],
-  ['{ map: { open: due, 1: 2 }, of: a }', { a: 'open' }, '1', '2'],
+  ['{ map: { open: due }, of: a }', { a: 'open' }, '"open"', '"due"'],
+  ['{ map: { open: due, 1: 2 }, of: a }', { a: 'open' }, '"1 | open"', '"2 | due"'],
 ])('an example shows what the rules %s make of a value', async (rules, body, v1, v2) => {
   const book = await bookOf(`{ id: c, summary: S., on: [make], request: [${rules}], response: inverse }`);
   const edits: readonly EditRecord[] = [{ change: 'c', rule: 'scale', from: '/a', path: '/a' }];
@@ -167,6 +170,91 @@ test.each([
   expect(examplesOf(document)).toHaveLength(2);
 });
 
+/** A kept exchange with these bodies. */
+function keptWith(target: string, bodies: Partial<Record<'v1' | 'v2' | 'client', object>>): KeptExchange {
+  const body = (value: object | undefined): KeptBody =>
+    value === undefined ? { state: 'none' } : { state: 'values', bytes: bytesOf(JSON.stringify(value)) };
+  const response = (value: object | undefined) => ({
+    status: 200,
+    bodyBytes: 1,
+    headers: [],
+    body: body(value),
+  });
+  return {
+    v1Request: { method: 'POST', target, headers: [], body: body(bodies.v1) },
+    v2Response: response(bodies.v2),
+    clientResponse: response(bodies.client),
+  };
+}
+
+test('a value of a list is the one that the client sent and got most, if it is kept, and otherwise none', async () => {
+  const map = 'map: { card: credit_card, cheque: cash }, of: method';
+  const book = await bookOf(
+    `{ id: c, summary: S., on: [make], query: [{ ${map} }], request: [{ ${map} }, { scale: a, by: 100 }], response: inverse }`,
+  );
+  const edits: readonly EditRecord[] = [
+    { change: 'c', rule: 'map', from: '?method', path: '?method' },
+    { change: 'c', rule: 'map', from: '/method', path: '/method' },
+    { change: 'c', rule: 'scale', from: '/a', path: '/a' },
+  ];
+  const entry = sent(book, 'make', { method: 'x', a: 1 }, { path: '/api/v1/bills?method=…', edits });
+  const responseEdits = [{ change: 'c', rule: 'map', from: '/method', path: '/method' }] as const;
+  const target = '/api/v1/bills?method=cheque';
+  const kept = keptWith(target, { v1: { method: 'cheque', a: 4711 }, client: { method: 'cheque' } });
+  const guide = new Guide('3fa9');
+  const reader = new SampleReader();
+  const other = keptWith(target, { v1: { method: 'card' }, client: { method: 'card' } });
+  for (const one of [other, kept, kept]) {
+    guide.add({ ...entry, responseEdits });
+    reader.add({ ...entry, responseEdits }, one);
+  }
+  const lines = (document: GuideDocument): readonly string[] =>
+    examplesOf(document)
+      .flat()
+      .filter((line) => line.includes('method') || line.includes('"a"'));
+  expect(lines(guide.document(book, 'Acme', { samples: reader.result }))).toEqual([
+    '- POST /api/v1/bills?method=cheque',
+    '+ POST /api/v2/bills?method=cash',
+    '- "method": "cheque"',
+    '- "a": 10.5',
+    '+ "method": "cash"',
+    '+ "a": 1050',
+    '- "method": "cheque"',
+    '+ "method": "cash"',
+  ]);
+  const unknown = guide.document(book, 'Acme');
+  expect(lines(unknown)).toEqual([
+    '- POST /api/v1/bills?method=card|cheque',
+    '+ POST /api/v2/bills?method=credit_card|cash',
+    '- "method": "card | cheque"',
+    '- "a": 10.5',
+    '+ "method": "credit_card | cash"',
+    '+ "a": 1050',
+    '- "method": "card | cheque"',
+    '+ "method": "credit_card | cash"',
+  ]);
+});
+
+test("a response that the operator's program makes is shown by a kept one, without its values", async () => {
+  const book = await bookOf('');
+  const responseEdits = [{ change: 'transform', rule: 'transform', from: '', path: '' }] as const;
+  const entry = sent(book, 'list', {}, { responseEdits });
+  const guide = new Guide('3fa9');
+  guide.add(entry);
+  const reader = new SampleReader();
+  const v2 = [
+    { amount_cents: 1050, member: { number: 'M1' } },
+    { amount_cents: 1, member: { number: 'M2' } },
+  ];
+  const client = { data: [{ amount: 10.5, member_no: 'M1' }] };
+  reader.add(entry, keptWith('/api/v1/bills', { v2, client }));
+  const text = guideMarkdown(guide.document(book, 'Acme', { samples: reader.result }));
+  expect(text).toContain('-   "data": [{');
+  expect(text).toContain('"amount_cents": "…"');
+  expect(text).not.toMatch(/M1|1050|ask the API/);
+  expect(guideMarkdown(guide.document(book))).toContain("ask the API's team for its logic");
+});
+
 test('a member that V2 lacks, and the gateway adds, is gone in V2', async () => {
   const rules = 'response: [{ default: { data.key: null } }, { set: { data.kind: bill } }]';
   const book = await bookOf(`{ id: c, summary: S., on: [get], ${rules} }`);
@@ -174,7 +262,8 @@ test('a member that V2 lacks, and the gateway adds, is gone in V2', async () => 
     const path = at === 0 ? '/data/key' : '/data/kind';
     return { change: 'c', rule, path };
   });
-  const [lines = []] = examplesOf(documentOf(book, [sent(book, 'get', {}, { responseEdits })]));
+  const [request, lines = []] = examplesOf(documentOf(book, [sent(book, 'get', {}, { responseEdits })]));
+  expect(request).toEqual(['- GET /api/v1/bills/{id}', '+ GET /api/v2/invoices/inv_{id}']);
   expect(lines.filter((line) => !line.startsWith(' '))).toEqual([
     '- "key": null',
     '- "kind": "bill"',
@@ -483,6 +572,7 @@ test('requests for an operation that is gone are in one row, whoever got them', 
   expect(document).toMatchObject({ calls: [], mistakes: [{ call: 'old', count: 3 }] });
   const text = guideMarkdown(document);
   expect(text).toContain('| `GET /old` | not in V2 | Use the list. | 3 |');
+  expect(text).toContain('1 request to GET /api/v1/old was refused with 410, because V2 does not have it.');
   expect(text).toContain('None of your calls can be moved to V2, as the table says.');
 });
 
@@ -498,8 +588,12 @@ test('a client on V2 reads what became of its requests there, beside those that 
       'Your requests were checked before they go to V2: none of 2 checked requests would fail after the migration.',
     ],
     [
-      [checked, {}, { status: 404 }, unreachable, onPurpose],
-      String.raw`Since 21 November 2026 V2 has served your requests to V1: 1 of 3 succeeded, 1 refused \(404 1×\), 1 failed on our side \(502 1×\). 1 other request was checked while V1 served it: none would have failed on V2. 1 request was refused on purpose: 503 in a brownout 1×.`,
+      [checked, {}, { status: 404 }, { status: 500 }, unreachable, onPurpose],
+      String.raw`Since 21 November 2026 V2 has served your requests to V1: 1 of 3 succeeded, 1 refused \(404 1×\), 1 failed on our side \(500 1×\). V2 did not respond to 1 other request: the gateway responded to it \(502 1×\). 1 other request was checked while V1 served it: none would have failed on V2. 1 request was refused on purpose: 503 in a brownout 1×.`,
+    ],
+    [
+      [unreachable, { status: 503, failure: 'circuit-open' }],
+      String.raw`Since 21 November 2026 V2 did not respond to 2 requests: the gateway responded to them \(502 1×, 503 1×\).`,
     ],
     [[{}, { origin: 'v1' }], 'V2 served your requests to V1: 1 of 1 succeeded.'],
     [
@@ -550,7 +644,7 @@ test('the prose of a call names each member that V2 does not have, also one that
   expect(text).toContain('V2 does not take `color` any more.');
   expect(text).toContain('V2 does not respond with `shade` any more.');
   expect(text).not.toContain('size');
-  expect(examplesOf(document)[1]).toContain('- "shade": "…"');
+  expect(examplesOf(document).flat()).toContain('- "shade": "…"');
 });
 
 test('both sides of an example are JSON, whichever members leave', async () => {
@@ -581,21 +675,16 @@ test('both sides of an example are JSON, whichever members leave', async () => {
   }
 });
 
-test('a letter says where V2 is, where the key goes, and has a line for whom to ask', async () => {
+test('a letter says where V2 is, and where the key goes', async () => {
   const moves = 'headers: [{ rename: X-Key, to: X-Api-Key }]';
   const kept = await bookOf(RENAME);
   const moved = await bookOf(`{ id: k, summary: K., on: every, ${moves} }`, ', client: { header: X-Key }');
-  const whom = 'Whom to ask about V1 and V2:';
   for (const [book, words] of [
     [kept, 'The host stays the same, and your API key stays in `Authorization`.'],
     [moved, 'The host stays the same; your API key moves from `X-Key` to `X-Api-Key`.'],
   ] as const) {
     const document = documentOf(book, [sent(book, 'make', { name: 1 })]);
     expect(guideMarkdown(document)).toContain(words);
-    expect(guideMail(document)).toContain(whom);
-    expect(guideLetter(document)).toContain(whom);
-    // A client that reads its own report has no line to fill in.
-    expect(guideHtml(document)).not.toContain(whom);
   }
 });
 

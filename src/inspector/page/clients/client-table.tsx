@@ -364,7 +364,7 @@ function clientRows(
             <a
               href={`${href}eml`}
               aria-label={`Mail to the owner of ${who}, as a file`}
-              title="A message for a mail program; fill in whom to ask"
+              title="A message for a mail program; add the address"
             >
               Mail
             </a>
