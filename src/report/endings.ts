@@ -2,7 +2,7 @@ import { NO_KEY } from '../rewrite-log/entry.ts';
 import { type Ends, isGoneForAll, type Rollout } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { countBelow } from './log-gaps.ts';
-import { capital, clientName, counted, countedClients, listed, nameIn } from './text.ts';
+import { capital, counted, countedClients, namedClients, nameIn } from './text.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
 /** An operation or change that ends before the rest of V1, with the clients that still use it. */
@@ -78,7 +78,7 @@ export function callsAfterEnd(
   const last = Math.max(...late.map(({ lastSeen }) => Date.parse(lastSeen)));
   const hashes = late.map(({ client }) => client);
   const who = capital(countedClients(hashes, 'has', 'have'));
-  const names = listed(late.map(clientName), MAX_LATE);
+  const names = namedClients(late, MAX_LATE);
   return {
     last,
     sentence: `${who} called V1 after its end, the last at ${new Date(last).toISOString()}: ${names}.`,
@@ -116,13 +116,7 @@ function latestOf(clients: readonly EndingClient[]): string {
 
 function metSentence(brownout: string, clients: readonly EndingClient[]): string {
   const refused = clients.reduce((sum, one) => sum + one.count, 0);
-  return `Brownout ${brownout} refused ${counted(refused, 'request')} from ${countedClients(clients.map(({ client }) => client))}, the last one at ${latestOf(clients)}: ${namesOf(clients)}.`;
-}
-
-function namesOf(clients: readonly EndingClient[]): string {
-  const names = clients.map(clientName);
-  const more = names.length - MAX_NAMED;
-  return names.slice(0, MAX_NAMED).join(', ') + (more > 0 ? ` and ${counted(more, 'other')}` : '');
+  return `Brownout ${brownout} refused ${counted(refused, 'request')} from ${countedClients(clients.map(({ client }) => client))}, the last one at ${latestOf(clients)}: ${namedClients(clients, MAX_NAMED)}.`;
 }
 
 /** The parts of a client that `endingsOf` uses. */
@@ -162,7 +156,7 @@ export function endingSentence(
           clients.map(({ client }) => client),
           'still uses',
           'still use',
-        )} it: ${namesOf(clients)}`;
+        )} it: ${namedClients(clients, MAX_NAMED)}`;
   return `${endingName(kind, id)} ${dates.length === 0 ? 'has pages about its end' : dates.join(' and ')}; ${who}.`;
 }
 

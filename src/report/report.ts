@@ -32,6 +32,7 @@ import {
   count as number,
   counted,
   countedClients,
+  namedClients,
 } from './text.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
@@ -566,7 +567,5 @@ function hashesOf(clients: readonly ClientReport[]): readonly string[] {
 
 function named(clients: readonly ClientReport[]): string {
   const latest = [...clients].sort((one, other) => (one.lastSeen < other.lastSeen ? 1 : -1));
-  const names = latest.slice(0, MAX_NAMED).map((one) => `${clientName(one)} at ${one.lastSeen}`);
-  const more = clients.length - names.length;
-  return more === 0 ? names.join(', ') : `${names.join(', ')} and ${counted(more, 'other')}`;
+  return namedClients(latest, MAX_NAMED, (one) => `${clientName(one)} at ${one.lastSeen}`);
 }

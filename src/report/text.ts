@@ -36,6 +36,22 @@ export function clientName({
   return name ?? (client === NO_KEY ? 'requests without a key' : client);
 }
 
+/**
+ * Names at most `most` clients, the first ones, and says how many others there are: `acme, requests without a key and 17 others`. Requests
+ * without a key are always named, because the others are a number of clients, as in `countedClients`.
+ */
+export function namedClients<Client extends Parameters<typeof clientName>[0]>(
+  clients: readonly Client[],
+  most: number,
+  nameOf: (client: Client) => string = clientName,
+): string {
+  const first = clients.slice(0, most);
+  const keyless = clients.slice(most).find(({ client }) => client === NO_KEY);
+  const shown = keyless === undefined ? first : [...first.slice(0, most - 1), keyless];
+  const more = clients.length - shown.length;
+  return shown.map(nameOf).join(', ') + (more > 0 ? ` and ${counted(more, 'other')}` : '');
+}
+
 /** The display of a client whose name is looked up by its hash. */
 export function nameIn(names: ReadonlyMap<string, string>, client: string): string {
   const name = names.get(client);

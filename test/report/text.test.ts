@@ -1,4 +1,4 @@
-import { callName } from '../../src/rewrite-log/entry.ts';
+import { callName, NO_KEY } from '../../src/rewrite-log/entry.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { CODE_POINT } from '../support/code-point.ts';
@@ -11,11 +11,13 @@ import { censusMarkdown, reportCsv, reportMarkdown } from '../../src/report/repo
 import { makeReport } from '../../src/report/report.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import {
+  countedClients,
   csvField,
   listed,
   markdownBlock,
   markdownCode,
   markdownText,
+  namedClients,
   percentWords,
   terminalLines,
   terminalText,
@@ -149,4 +151,24 @@ test.each([
 test('the rest of a long list has separators', () => {
   const names = Array.from({ length: 1100 }, (_, at) => `n${at}`);
   expect(listed(names, 2)).toBe('n0, n1 and 1,098 more');
+});
+
+test('a list of names and the number before it count clients and requests without a key alike', () => {
+  for (let keyed = 0; keyed < 9; keyed += 1)
+    for (let at = 0; at <= keyed; at += 1)
+      for (const isKeyless of [false, true]) {
+        const hashes = Array.from({ length: keyed }, (_, one) => `c${one}`);
+        if (isKeyless) hashes.splice(at, 0, NO_KEY);
+        const words = namedClients(
+          hashes.map((client) => ({ client })),
+          3,
+        );
+        const [names = '', others = '0 others'] = words.split(' and ');
+        const shown = names.split(', ').filter((name) => name !== '');
+        expect(shown.length).toBe(Math.min(3, hashes.length));
+        expect(shown.includes('requests without a key')).toBe(isKeyless);
+        const clients = shown.length - Number(isKeyless) + Number.parseInt(others, 10);
+        expect(clients).toBe(keyed);
+        if (keyed > 0) expect(countedClients(hashes)).toMatch(new RegExp(`^${clients} clients?( and |$)`));
+      }
 });
