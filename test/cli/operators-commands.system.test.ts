@@ -47,7 +47,7 @@ describe('report', () => {
       report.clients.length + 2,
     );
     expect((await run('report', ...files, '--format', 'md')).out).toContain('# Who still needs V1');
-    expect((await run('report', ...files)).out).toContain('field work');
+    expect((await run('report', ...files)).out).toContain('fields to change');
     const census = (await run('report', ...files, '--census')).out;
     expect(census).toContain('order_post_production /legacy_flag: sent');
   });

@@ -227,7 +227,7 @@ export class ClientTally {
   readonly newcomer = new Map<string, Span>();
   /** Members of responses that V2 names or places differently. */
   readonly responseMembers: DifferingMembers = new Map();
-  /** Last time of each kind of work on requests; a request that was not accepted can only show field work. */
+  /** Last time of each kind of work on requests; a request that was not accepted can only show fields to change. */
   readonly lastWork: Record<Work, string> = { 'url-only': '', 'unwrap-only': '', 'field-work': '' };
   /** Last time of a response that is different in V2. */
   lastResponseWork = '';

@@ -369,16 +369,16 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   expect(await page.getByText('Every client is counted.').count()).toBe(0);
   const row = (words: RegExp): Promise<void> => page.getByRole('row', { name: words }).first().waitFor();
   await expect.poll(() => page.locator('.scroll:has(.client-name) tbody tr').count()).toBe(3);
-  await row(/field work/);
+  await row(/fields to change/);
   await row(/2 of 4/);
   // A word narrows the table, a heading sorts it, and a row opens to what its client does.
   await page.getByLabel('Search').fill('heartbeat');
   await page.getByText('1 of 3 rows').waitFor();
   await row(/URL only/);
   await page.getByLabel('Search').fill('');
-  await page.getByRole('button', { name: 'Would fail' }).click();
+  await page.getByRole('button', { name: 'Fails on V2' }).click();
   await page
-    .getByRole('columnheader', { name: 'Would fail' })
+    .getByRole('columnheader', { name: 'Fails on V2' })
     .and(page.locator('[aria-sort=descending]'))
     .waitFor();
   await page
@@ -392,7 +392,7 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   await row(/2 of 4 checked requests would fail after the migration/);
   expect(await barriers(page)).toEqual([]);
   await page
-    .getByRole('row', { name: /field work/ })
+    .getByRole('row', { name: /fields to change/ })
     .getByRole('button', { name: /^Show the exchanges/ })
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(4);

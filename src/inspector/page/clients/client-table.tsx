@@ -48,7 +48,7 @@ const COLUMNS = [
   { name: '14 days', kind: 'text', sort: undefined },
   { name: "To V2's address", kind: 'number', sort: undefined },
   { name: 'Failed', kind: 'number', sort: 'failed' },
-  { name: 'Would fail', kind: 'number', sort: 'wouldFail' },
+  { name: 'Fails on V2', kind: 'number', sort: 'wouldFail' },
   { name: 'Notices met', kind: 'number', sort: 'notices' },
 ] as const satisfies readonly {
   readonly name: string;
@@ -270,7 +270,7 @@ function clientRows(
   const { client, name, lastSeen, v1, v2, failed, trend, notices } = row;
   const shown = client === NO_KEY ? 'no key' : client;
   const who = name ?? shown;
-  const { judged, failing } = row.wouldFail ?? { judged: 0, failing: 0 };
+  const { judged, failing } = row.refusedOnV2 ?? row.wouldFail ?? { judged: 0, failing: 0 };
   const href = `report?client=${encodeURIComponent(client)}&format=`;
   // A name for assistive technology contains the visible text (WCAG 2.5.3).
   const key = (
@@ -335,7 +335,15 @@ function clientRows(
       <td class={classes('number', failed === 0 && 'none')} data-label="Failed">
         {failed === 0 ? '–' : <strong>{count(failed)}</strong>}
       </td>
-      <td class={classes('number', judged === 0 && 'none')} data-label="Would fail">
+      <td
+        class={classes('number', judged === 0 && 'none')}
+        data-label="Fails on V2"
+        title={
+          row.refusedOnV2 === undefined
+            ? 'Would fail after the migration, of those that were checked'
+            : 'Refused or failed by V2 or the gateway, of those that went to V2'
+        }
+      >
         {judged === 0 ? (
           '–'
         ) : failing === 0 ? (
