@@ -123,6 +123,7 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
         parts: [
           {
             why: '',
+            isOpen: true,
             answers: [
               { key: 'later', words: 'Later: keep it as a TODO', lines },
               { key: 'yes', words: 'It needs no rule: leave the TODO out', lines: [] },
@@ -333,7 +334,9 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
         list === 'query'
           ? [rules, ...others].map((all) => all.map(printRule).join(' '))
           : meanings?.map((found) => found && localKey(found));
-      const isClear = confidence >= PROPOSED_FROM && others.length === 0 && rules.every(keepsValues);
+      // A header field may be a credential: a person says who gets it.
+      const isClear =
+        list !== 'headers' && confidence >= PROPOSED_FROM && others.length === 0 && rules.every(keepsValues);
       const isOpen = 'isOpen' in rule || !isClear;
       const asked = { change: change.id, list, on: change.on, at, rules, why, others, keys, isOpen };
       return [{ ...asked, ...('envelope' in rule && { envelope: rule.envelope }) }];

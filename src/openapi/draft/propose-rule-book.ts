@@ -285,6 +285,7 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
         confidence: 0.9,
         evidence: `V1's responses have it in ${before}, and V2's in ${at || 'the body'}`,
         doubt: doubt ?? why,
+        ...(why !== undefined && { isOpen: true as const }),
         ...(envelope && { envelope }),
         place: { from: at, to: inner?.[0] ?? old.at },
       },

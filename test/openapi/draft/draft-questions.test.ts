@@ -452,10 +452,52 @@ test('no answer is preselected unless it is as certain as a rule that applies', 
   const preselected = questions.flatMap(({ about, parts }) =>
     parts.flatMap(({ answers: [first], isOpen }) => (isOpen ? [] : [`${about}: ${first?.words}`])),
   );
-  expect(new Set(preselected)).toEqual(new Set(['note: Later: keep it as a TODO']));
+  expect(preselected).toEqual([]);
   const asked = questions.flatMap(({ parts }) => parts.flatMap(({ answers: [first] }) => first?.lines ?? []));
   expect(asked.join(' ')).toMatch(/gone: /);
   expect(asked.join(' ')).toMatch(/\{ default: \{ kind: "…" \} \}/);
+});
+
+test('no answer is preselected that sends a credential, or moves members into an envelope', () => {
+  const secured = (scheme: object): object => ({
+    components: { securitySchemes: { key: scheme } },
+    security: [{ key: [] }],
+  });
+  const invoices = (tenant: string, around: (shape: object) => object): Paths => ({
+    '/invoices/{id}': {
+      get: {
+        operationId: 'read',
+        parameters: [{ name: tenant, in: 'header', schema: text }],
+        ...answers(around(objectOf({ id: text, amount: number }))),
+      },
+    },
+  });
+  const questions = draftQuestions(
+    proposeRuleBook(
+      {
+        ...describe(
+          '/api/v1',
+          invoices('X-Tenant', (data) => objectOf({ data })),
+        ),
+        ...secured({ type: 'apiKey', in: 'header', name: 'X-Api-Key' }),
+      },
+      {
+        ...describe(
+          '/api/v2',
+          invoices('X-Account', (data) => data),
+        ),
+        ...secured({ type: 'http', scheme: 'bearer' }),
+      },
+    ),
+  );
+  expect(questions.map(({ text: asked }) => asked)).toEqual(
+    expect.arrayContaining([
+      'The key of X-Api-Key is in Authorization?',
+      'The header field X-Tenant becomes X-Account?',
+      'Responses are no longer in data?',
+    ]),
+  );
+  expect(questions.flatMap(({ parts }) => parts).every(({ isOpen }) => isOpen)).toBe(true);
 });
 
 test('a rule whose only condition is the place of its operation is preselected', () => {
