@@ -17,7 +17,7 @@ import {
   templateOf,
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/conversions.ts';
-import { requestBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
+import { requestBody, requiresBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
 import { withIdPatterns } from '../../openapi/draft/id-patterns.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import type { Shape } from '../../openapi/shape.ts';
@@ -307,6 +307,12 @@ function missingInRequest(
       : [];
   });
   const taken = requestBody(partner, components);
+  if (body === null && requiresBody(partner, components))
+    return [
+      ...parameters,
+      'V2 requires a body, and gets none',
+      ...(taken === undefined ? [] : requiredMembers(taken.shape, {})),
+    ];
   if (taken === undefined || body === null) return parameters;
   const { shape } = taken;
   const text = new TextDecoder().decode(body);
@@ -314,9 +320,7 @@ function missingInRequest(
   const value: unknown = isForm ? formValue(text) : JSON.parse(text);
   return [
     ...parameters,
-    ...missingMembers(shape, value, '', true, 'response').map(
-      (path) => `V2 requires ${path}, which is never set`,
-    ),
+    ...requiredMembers(shape, value),
     ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
     ...wrongTypes(shape, value, '', nulls)
       // Each value of a form is a text.
@@ -325,14 +329,19 @@ function missingInRequest(
   ];
 }
 
+/** Sentences about members that V2 requires, and that a value lacks. */
+function requiredMembers(shape: Shape, value: unknown, name = ''): readonly string[] {
+  return missingMembers(shape, value, name, true, 'response').map(
+    (path) => `V2 requires ${path}, which is never set`,
+  );
+}
+
 /** Objections of V2 to a parameter that is written like a body. */
 function contentFaults(shape: Shape, text: string, name: string): readonly string[] {
   const value = readJsonText(text);
   if (value === undefined) return [`V2 accepts JSON in ${name} and gets ${JSON.stringify(text)}`];
   return [
-    ...missingMembers(shape, value, name, true, 'response').map(
-      (path) => `V2 requires ${path}, which is never set`,
-    ),
+    ...requiredMembers(shape, value, name),
     ...unknownMembers(shape, value, name).map((path) => `V2 does not describe ${path}, which clients send`),
     ...wrongTypes(shape, value, name, nullsIn(text)).map(
       ({ path, kind: { is, wanted } }) => `V2 accepts ${wanted} in ${path} and gets ${is}`,

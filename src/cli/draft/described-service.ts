@@ -12,7 +12,7 @@ import {
   tableOf,
   templateOf,
 } from '../../openapi/description.ts';
-import { requestBody } from '../../openapi/draft/bodies.ts';
+import { requestBody, requiresBody } from '../../openapi/draft/bodies.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { generalPointer } from '../../json/pointer.ts';
 import type { OperationTable } from '../../rules/rule-book.ts';
@@ -79,6 +79,7 @@ export class DescribedService {
     const sentIn = (place: unknown, name: string): readonly string[] =>
       place === 'query' ? query.getAll(name) : place === 'header' ? [field(name.toLowerCase()) ?? ''] : [];
     const faults = [...missing, ...this.parameterFaults(operation, path, sentIn)];
+    if (body === '' && requiresBody(operation, this.components)) return [...faults, 'V2 requires a body.'];
     if (body === '' || requestBody(operation, this.components)?.form !== 'json') return faults;
     return [...faults, ...this.bodyFaults(operation, body)];
   }

@@ -43,6 +43,11 @@ export function requestBody(
   return undefined;
 }
 
+/** True if an operation refuses requests without a body. */
+export function requiresBody({ operation }: DescribedOperation, { description }: Components): boolean {
+  return memberOf(followed(description, operation['requestBody']), 'required') === true;
+}
+
 /** The shape of the body of an operation's request. */
 export function requestShape(described: DescribedOperation, components: Components): Shape | undefined {
   return requestBody(described, components)?.shape;

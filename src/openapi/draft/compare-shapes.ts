@@ -1748,8 +1748,21 @@ function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path
       continue;
     }
     const found = defaultOf(name, shape, path);
-    addFinding({ found, confidence: 0.5, evidence: 'V1 does not have it', doubt }, work);
+    const evidence = `V1 does not have it${acceptedWords(shape)}`;
+    addFinding({ found, confidence: 0.5, evidence, doubt }, work);
   }
+}
+
+/** Maximum values of an enumeration that a sentence names. */
+const MAX_ACCEPTED = 12;
+
+/** The values that V2 accepts, or their type unless it is a plain text, for the end of a sentence. */
+export function acceptedWords({ values, types, format }: Shape): string {
+  const [named, more] = [values.slice(0, MAX_ACCEPTED).map(String), values.length - MAX_ACCEPTED];
+  if (named.length > 0)
+    return `, and V2 accepts ${named.join(', ')}${more > 0 ? ` and ${more} further values` : ''}`;
+  const type = format || [...types].join(' or ');
+  return type === '' || type === 'string' ? '' : `, and V2 accepts ${type}`;
 }
 
 function defaultOf(member: string, shape: Shape, path: Path): FoundRule {

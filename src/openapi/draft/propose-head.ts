@@ -12,7 +12,7 @@ import {
   objectIn,
 } from '../description.ts';
 import { BLANK, type BookRule } from './book-rules.ts';
-import { firstValue } from './compare-shapes.ts';
+import { acceptedWords, firstValue } from './compare-shapes.ts';
 import { parameterShape } from './bodies.ts';
 import type { Versions } from './find-inverse.ts';
 import { hasField } from './find-parameters.ts';
@@ -54,7 +54,7 @@ export function newFieldChanges(
 ): readonly ProposedChange[] {
   return newFields(versions)
     .filter(({ name, isRequired }) => isRequired && !isKnown(name))
-    .map(({ name, on, value }) => ({
+    .map(({ name, on, value, accepted }) => ({
       id: changeId(`${name}-header`),
       summary: `The header field ${name} is required.`,
       on: on.length === versions.named.length ? 'every' : on,
@@ -63,7 +63,7 @@ export function newFieldChanges(
         {
           rules: [{ default: name, to: value ?? BLANK }],
           confidence: 0.5,
-          evidence: 'V1 does not have it',
+          evidence: `V1 does not have it${accepted}`,
           doubt: `${name} is required in V2 and not in V1: V2 refuses requests without it`,
         },
       ],
@@ -74,6 +74,8 @@ interface NewField {
   readonly name: string;
   readonly on: string[];
   readonly value: string | undefined;
+  /** The values that V2 accepts, for the end of a sentence. */
+  readonly accepted: string;
   isRequired: boolean;
 }
 
@@ -86,7 +88,13 @@ function newFields({ named, v1, v2 }: Versions): readonly NewField[] {
       if (hasField(old, name)) continue;
       const first = firstValue(shape);
       const value = first === undefined ? first : String(first);
-      const field = found.get(name) ?? { name, on: [], value, isRequired: false };
+      const field = found.get(name) ?? {
+        name,
+        on: [],
+        value,
+        accepted: acceptedWords(shape),
+        isRequired: false,
+      };
       field.isRequired ||= required;
       found.set(name, field);
       field.on.push(operation.id);

@@ -20,6 +20,7 @@ import {
   isListed,
   listsIn,
   requestBody,
+  requiresBody,
   resourceIn,
 } from './bodies.ts';
 import type { BookRule } from './book-rules.ts';
@@ -121,12 +122,10 @@ export function proposeRuleBook(
   const matchedAll = namedOperations(matched);
   // Guessed moves are confirmed before their operations are compared.
   const named = matchedAll.filter(({ operation }) => operation.moved?.isGuess !== true);
-  const bodies = named.map(({ pair, operation }) => ({
-    operation,
-    pair,
-    v1: requestBody(pair.v1, old),
-    v2: requestBody(pair.v2, young),
-  }));
+  const bodies = named.map(({ pair, operation }) => {
+    const body = requestBody(pair.v2, young);
+    return { operation, pair, v1: requestBody(pair.v1, old) ?? emptyBody(pair, body, young), v2: body };
+  });
   const pairs = bodies.flatMap(
     ({ operation: { id, method, moved }, v1: first, v2: second }): readonly BodyPair[] =>
       first === undefined || second === undefined
@@ -206,6 +205,22 @@ export function proposeRuleBook(
     ),
   };
 }
+
+/** The body of a request that has none in V1, if V2 requires members there: rules can add them. Undefined for any other request. */
+function emptyBody(
+  { v1, v2 }: MatchedOperation,
+  body: DescribedBody | undefined,
+  components: Components,
+): DescribedBody | undefined {
+  const isAdded =
+    v1.operation['requestBody'] === undefined &&
+    body !== undefined &&
+    requiresBody(v2, components) &&
+    [...body.shape.members.values()].some(({ required }) => required);
+  return isAdded ? { form: body.form, shape: EMPTY_SHAPE } : undefined;
+}
+
+const EMPTY_SHAPE: Shape = { ...ANY_SHAPE, types: new Set(['object']) };
 
 /** Operations that V2 does not describe, with the ids that they have in a rule book. */
 function namedGone(gone: readonly GoneOperation[], ids: readonly string[]): readonly ProposedGone[] {

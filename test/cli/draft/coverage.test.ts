@@ -1181,6 +1181,21 @@ test.each<[rules: string, gaps: readonly string[]]>([
   expect(coverage.gaps.map((gap) => gap.text).filter((gap) => gap.includes('gets'))).toEqual(gaps);
 });
 
+test.each<[change: string, gaps: readonly string[]]>([
+  ['', ['V2 requires a body, and gets none', 'V2 requires /initiator, which is never set']],
+  ['{ id: a, summary: A., on: [make], request: [{ default: { initiator: CUSTOMER } }], response: [] }', []],
+])('a body that V2 requires and V1 does not have, with the change %j', async (change, gaps) => {
+  const book = `resource: ''\noperations: { make: POST /things }\nchanges: [${change}]\n`;
+  const { requestBody } = bodyOf(objectOf({ initiator: text, note: text }, { required: ['initiator'] }));
+  const coverage = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: description('v1', {}),
+    v2: description('v2', { requestBody: { ...(requestBody as Json), required: true } }),
+  });
+  expect(coverage.gaps.map((gap) => gap.text)).toEqual(gaps);
+});
+
 test.each<[old: Json, to: string, gaps: number]>([
   [integer, '', 1],
   [integer, ", to: 'GET /things/thg_{id}'", 0],

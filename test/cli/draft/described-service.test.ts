@@ -36,6 +36,7 @@ const DESCRIPTION = {
       },
       post: {
         requestBody: {
+          required: true,
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Member' } } },
         },
         responses: {
@@ -97,6 +98,7 @@ test.each<readonly [line: string, init: RequestInit, status: number, expected: u
       detail: expect.stringMatching(/V2 refuses \/name: .*V2 refuses the body: Member "age" is not allowed/),
     },
   ],
+  ['POST /v2/members', { headers: JSON_TYPE }, 422, { detail: 'V2 requires a body.' }],
   ['DELETE /v2/members/m_001', {}, 204, undefined],
   ['GET /v2/loops', {}, 200, expect.objectContaining({ next: expect.anything() })],
   ['GET /v2/file', {}, 200, 'text'],

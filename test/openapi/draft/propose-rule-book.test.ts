@@ -1952,6 +1952,37 @@ test('a filter for a resource has the word that V2 has for it in paths', async (
   );
 });
 
+test.each<[what: string, operation: object, isAsked: boolean]>([
+  ['no body', {}, true],
+  ['a body that could not be read', { requestBody: { content: { 'text/plain': {} } } }, false],
+])('the members of a body that V2 requires are asked where V1 has %s', (_, operation, isAsked) => {
+  const initiator = { type: 'string', enum: ['CUSTOMER', 'OPERATOR'] };
+  const cancelled = (version: string, own: object): Record<string, unknown> =>
+    described(version, '/orders/{id}/cancel', { post: { operationId: 'cancel', responses: {}, ...own } });
+  const body = {
+    required: true,
+    content: {
+      'application/json': {
+        schema: {
+          ...Object(objectOf({ initiator, count: integer, note: text })),
+          required: ['initiator', 'count'],
+        },
+      },
+    },
+  };
+  const book = proposeRuleBook(cancelled('v1', operation), cancelled('v2', { requestBody: body }));
+  const asked = draftQuestions(book);
+  expect(asked.map(({ text: sentence }) => sentence)).toEqual(
+    isAsked
+      ? ['initiator is required?', 'count is required?']
+      : [expect.stringContaining('V1 describes no body that could be read')],
+  );
+  if (!isAsked) return;
+  expect(asked[0]?.parts[0]?.why).toContain('V1 does not have it, and V2 accepts CUSTOMER, OPERATOR');
+  expect(asked[1]?.parts[0]?.why).toContain('V1 does not have it, and V2 accepts integer');
+  expect(asked[0]?.parts[0]?.answers[0]?.lines).toEqual(['{ default: { initiator: "…" } }']);
+});
+
 test('the prefix of an id that one schema of V2 describes is asked at each place of the id', () => {
   const of = (version: string, name: string, id: object, own: object): Record<string, unknown> => ({
     ...described(version, '/things', { post: operationWith('create', objectOf({ [name]: id, kind: text })) }),
