@@ -171,7 +171,10 @@ export function coverageOf(sources: CoverageSources): Coverage {
     for (const extent of ['required', 'objects'] as const)
       for (const text of leastDifferences(migration, responses, sides, rest, ruleBook, { reported, extent }))
         addOnce(...text);
-    for (const text of requestDifferences(sent, sides)) addOnce('request', text);
+    const least = sampleRequest(described, rest, components.v1, ruleBook, { extent: 'required' });
+    const briefly = migration.request(least.method, least.target, least.headers, least.body);
+    const assumed = queryOf('target' in briefly ? briefly.target : '');
+    for (const text of requestDifferences(sample, sent, assumed, sides)) addOnce('request', text);
     for (const text of [
       ...responseDifferences(...sides, status),
       ...fieldDifferences(...sides),
@@ -454,10 +457,39 @@ const MAX_ERROR_PICKS = 4;
 /** Maximum levels of an error that clients read: deeper ones belong to a resource, which its own responses show. */
 const MAX_ERROR_LEVELS = 4;
 
-/** Sentences about parts of a migrated request that V2 does not accept, or accepts in another form. */
-function requestDifferences({ target, headers, body }: MigratedRequest, sides: Sides): readonly string[] {
+function queryOf(target: string): URLSearchParams {
+  return new URLSearchParams(target.split('?')[1] ?? '');
+}
+
+/** The query parameters that reach V2 under another name, with the value of V1, by V1's names. */
+function renamedQueries(
+  sample: SampleRequest,
+  { target, edits }: MigratedRequest,
+): ReadonlyMap<string, string> {
+  const [old, young] = [queryOf(sample.target), queryOf(target)];
+  return new Map(
+    edits.flatMap(({ from = '', path = '' }) => {
+      const [before, now] = [from, path].map((place) => (place.startsWith('?') ? place.slice(1) : ''));
+      if (!before || !now || before === now) return [];
+      return old.get(before) === young.get(now) ? [[before, now] as const] : [];
+    }),
+  );
+}
+
+/**
+ * Sentences about parts of a migrated request that V2 does not accept, or accepts in another form. `assumed` is V2's query of a request
+ * without optional parameters.
+ */
+function requestDifferences(
+  sample: SampleRequest,
+  sent: MigratedRequest,
+  assumed: URLSearchParams,
+  sides: Sides,
+): readonly string[] {
+  const { target, headers, body } = sent;
   const [v1, v2] = sides;
-  const query = new Set(new URLSearchParams(target.split('?')[1] ?? '').keys());
+  const query = new Set(queryOf(target).keys());
+  const renamed = renamedQueries(sample, sent);
   const fields = new Set(
     headers
       .flat()
@@ -481,7 +513,7 @@ function requestDifferences({ target, headers, body }: MigratedRequest, sides: S
   const [path = ''] = target.split('?');
   return [
     ...pathDifferences(path, v1, v2, parameterShapeOf),
-    ...parameterDifferences(v1, v2, { query, fields }, parameterShapeOf),
+    ...parameterDifferences(v1, v2, { query, fields, renamed, assumed }, parameterShapeOf),
     ...(body === null ? [] : mediaDifferences(v1, v2, sentType)),
     ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),
     ...schemeDifferences(v1, v2),

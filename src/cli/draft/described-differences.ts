@@ -44,6 +44,8 @@ function amount(words: string, limit: number): string {
   return words.replace(/that(?: many)?/, String(limit));
 }
 
+const ASSUMED = 'without it V1 assumed';
+
 /** Sentences about a value that V1 accepted, and that V2 refuses or accepts in another form. */
 export function narrowed(v1: Shape, v2: Shape): readonly string[] {
   const found: string[] = [];
@@ -59,8 +61,7 @@ export function narrowed(v1: Shape, v2: Shape): readonly string[] {
   if (keywordIn(v2.constraints, 'uniqueItems') === true && keywordIn(v1.constraints, 'uniqueItems') !== true)
     found.push('V2 accepts no element twice, and V1 did');
   const [old, young] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, 'default')));
-  if (old !== young)
-    found.push(`without it V1 assumed ${old ?? 'any value'}, and V2 assumes ${young ?? 'any value'}`);
+  if (old !== young) found.push(`${ASSUMED} ${old ?? 'any value'}, and V2 assumes ${young ?? 'any value'}`);
   for (const word of FURTHER) {
     const [before, now] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, word)));
     if (now !== undefined && now !== before)
@@ -232,11 +233,26 @@ function restDifferences(old: Shape, young: Shape | undefined, around: Shape): r
 /** Header fields of the connection or of the exchange, which are not parameters of an operation. */
 const COMMON_FIELDS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization', 'host']);
 
+/** True if a rule gives V2 the value that V1 assumes without the parameter. */
+function isAssumed({ constraints }: Shape, value: string | null): boolean {
+  return value !== null && String(keywordIn(constraints, 'default')) === value;
+}
+
+/** The parameters of a migrated request. */
+interface SentParameters {
+  readonly query: ReadonlySet<string>;
+  readonly fields: ReadonlySet<string>;
+  /** V2's names of query parameters by V1's, if they differ. */
+  readonly renamed: ReadonlyMap<string, string>;
+  /** The query of a request without optional parameters. */
+  readonly assumed: URLSearchParams;
+}
+
 /** Sentences about parameters that reach V2, and that V2 does not describe or takes in another form. */
 export function parameterDifferences(
   v1: DescribedSide,
   v2: DescribedSide,
-  sent: { readonly query: ReadonlySet<string>; readonly fields: ReadonlySet<string> },
+  sent: SentParameters,
   shapeIn: (parameter: unknown, components: Components) => Shape,
 ): readonly string[] {
   const [old, young] = [v1, v2].map(({ operation, components }) =>
@@ -251,15 +267,16 @@ export function parameterDifferences(
   return (old ?? []).flatMap((parameter) => {
     const [name, place] = [memberOf(parameter, 'name'), String(memberOf(parameter, 'in'))];
     if (typeof name !== 'string' || place === 'path' || COMMON_FIELDS.has(name.toLowerCase())) return [];
+    const now = (place === 'query' ? sent.renamed.get(name) : undefined) ?? name;
     const isSent =
       place === 'query'
-        ? sent.query.has(name)
+        ? sent.query.has(now)
         : place === 'header'
           ? sent.fields.has(name.toLowerCase())
           : true;
     if (!isSent) return [];
-    const partner = find(place, name);
-    const what = `the ${place === 'header' ? 'header field' : place === 'cookie' ? 'cookie' : 'query parameter'} ${name}`;
+    const partner = find(place, now);
+    const what = `the ${place === 'header' ? 'header field' : place === 'cookie' ? 'cookie' : 'query parameter'} ${now}${now === name ? '' : ` (${name} in V1)`}`;
     if (partner === undefined) return [`V2 does not describe ${what}, which clients send`];
     const forms = [parameter, partner].map((one) => formOf(one, place));
     const medias = [parameter, partner].map((one) => contentOf(one)?.[0]);
@@ -276,7 +293,9 @@ export function parameterDifferences(
       ...(memberOf(parameter, 'allowEmptyValue') === true && memberOf(partner, 'allowEmptyValue') !== true
         ? [`V1 accepts ${what} without a value, and V2 does not`]
         : []),
-      ...valueDifferences(...shapes, 'request').map((text) => `${what}: ${text.replace('the body: ', '')}`),
+      ...valueDifferences(...shapes, 'request')
+        .filter((text) => !(text.includes(ASSUMED) && isAssumed(shapes[0], sent.assumed.get(now))))
+        .map((text) => `${what}: ${text.replace('the body: ', '')}`),
       ...shapes[0].values
         .filter(
           (value) =>

@@ -2,17 +2,25 @@ import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, memberOf, objectIn } from '../description.ts';
 import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
-import { type BookRule, bookRules, valueMap } from './book-rules.ts';
+import { type BookRule, bookRules, defaultRule, valueMap } from './book-rules.ts';
 import {
   type Evidence,
   findRenames,
   findValueMap,
   isProposed,
   NO_LINK,
+  pathText,
   PROPOSED_FROM,
   type Question,
 } from './compare-shapes.ts';
-import { conversions, keywordIn, type NamedShape, patternPrefix, separatorIn } from './conversions.ts';
+import {
+  conversions,
+  type FoundValue,
+  keywordIn,
+  type NamedShape,
+  patternPrefix,
+  separatorIn,
+} from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
 import { hasOtherWord, type MatchedOperation, type OtherWord, parametersOf } from './match-operations.ts';
 import { areOtherIdentifiers, isSameQuery, nameSimilarity, plainName } from './names.ts';
@@ -50,7 +58,7 @@ export function findQueryRenames(
       if (evidence.doubt !== undefined) asked.add(from);
       const doubt = evidence.doubt ?? unsure;
       add(operation.id, `${to}-parameter`, `The query parameter ${from} becomes ${to}.`, {
-        ...evidence,
+        ...withLimits(evidence, from, old, to, young),
         doubt,
         rules,
         others,
@@ -80,7 +88,10 @@ export function findQueryRenames(
         const likely = likelyNames(name, { old, young }, new Set(renamed.values()), words);
         for (const one of [...likely, ...(candidate === undefined ? [] : [candidate])])
           if (!known.candidates.has(one.to))
-            known.candidates.set(one.to, { ...one, rules: renameRules(name, old, one.to, young, true) });
+            known.candidates.set(one.to, {
+              ...withLimits(one, name, old, one.to, young),
+              rules: renameRules(name, old, one.to, young, true),
+            });
       }
     }
     const listOf = (version: 'v1' | 'v2', name: string): unknown =>
@@ -106,6 +117,14 @@ export function findQueryRenames(
       const prefix = partner && prefixRule(now, shape, partner);
       if (prefix !== undefined && !renamed.has(name))
         add(operation.id, `${now}-parameter-prefix`, `The query parameter ${now} has a prefix.`, prefix);
+      const assumed = partner && assumedRule({ name, shape }, { name: now, shape: partner });
+      if (assumed !== undefined && !asked.has(name))
+        add(
+          operation.id,
+          `${now}-parameter-default`,
+          `The query parameter ${now} has another default.`,
+          assumed,
+        );
       const map = valueMapRule(shape, young.members.get(now)?.shape, now);
       // A certain map, and any map beside a rename that is asked, is part of the rename's rule.
       const isPart = map?.doubt === undefined || asked.has(name);
@@ -165,10 +184,61 @@ function renameRules(
   const converted = all.filter(({ word }) => word !== 'quote' && word !== 'unquote');
   const more = converted.length > 0 && { conversions: converted };
   const map = one && valueMapRule(one, other, to);
+  const assumed =
+    one && other && isAsked ? assumedRule({ name: from, shape: one }, { name: to, shape: other }) : undefined;
   return [
     ...bookRules({ rule: 'rename', in: [], member: from, to, ...more }),
     ...(map !== undefined && (isAsked || map.doubt === undefined) ? map.rules : []),
+    ...(assumed?.rules ?? []),
   ];
+}
+
+/** The rule that gives V2 the value which V1 assumes without a parameter, where V2 assumes another one; undefined for none. */
+function assumedRule(old: NamedShape, young: NamedShape): ProposedRules | undefined {
+  const [before, now] = [old, young].map(({ shape }) => keywordIn(shape.constraints, 'default'));
+  if (!isPlainValue(before) || before === now) return undefined;
+  const pairs = findValueMap(old.shape.values, young.shape.values);
+  const mapped = [...(pairs?.spelled.pairs ?? []), ...(pairs?.guessed.pairs ?? [])];
+  const value = mapped.find(([from]) => from === before)?.[1] ?? before;
+  const isConverted = conversions(old, young).some(({ word }) => word !== 'quote' && word !== 'unquote');
+  const isRefused = young.shape.values.length > 0 && !young.shape.values.includes(value);
+  if (value === now || isConverted || isRefused) return undefined;
+  return {
+    rules: [defaultRule(pathText([young.name]), value)],
+    confidence: 0.6,
+    evidence: assumedWords(before, now),
+    doubt: 'V2 may have its reason for another one',
+    isOpen: true,
+  };
+}
+
+function assumedWords(before: FoundValue, now: unknown): string {
+  return `without it V1 assumes ${before}, and V2 ${isPlainValue(now) ? now : 'describes no default'}`;
+}
+
+function isPlainValue(value: unknown): value is FoundValue {
+  return ['string', 'number', 'boolean'].includes(typeof value);
+}
+
+/** What a person must know about a parameter under its other name: another default, and a smaller maximum. */
+function limitWords(from: string, old: Shape, to: string, young: Shape): readonly string[] {
+  const [one, other] = [old.members.get(from)?.shape, young.members.get(to)?.shape];
+  if (one === undefined || other === undefined) return [];
+  const assumed = assumedRule({ name: from, shape: one }, { name: to, shape: other });
+  const smaller = smallerMaximum(one, other);
+  return [...(assumed === undefined ? [] : [assumed.evidence]), ...(smaller === undefined ? [] : [smaller])];
+}
+
+function withLimits<One extends Evidence>(one: One, from: string, old: Shape, to: string, young: Shape): One {
+  const words = [one.evidence, ...limitWords(from, old, to, young)].filter((part) => part !== '');
+  return { ...one, evidence: words.join('; ') };
+}
+
+/** Words about a maximum of V2 that is smaller than V1's; undefined for none. */
+function smallerMaximum(old: Shape, young: Shape): string | undefined {
+  const [before, now] = [old, young].map(({ constraints }) => keywordIn(constraints, 'maximum'));
+  if (typeof now !== 'number' || (typeof before === 'number' && before <= now)) return undefined;
+  return `V2 accepts at most ${now}, and V1 ${typeof before === 'number' ? before : 'any number'}`;
 }
 
 /** A query parameter of a description, with the facts about its value. */
@@ -318,11 +388,16 @@ function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readon
       const [one, other] = [shape, partner ?? shape].map(({ element, types }) =>
         [...(element?.types ?? types)].join(' or '),
       );
+      const smaller = partner && smallerMaximum(shape, partner);
+      const limited =
+        smaller === undefined ? [] : [`as a query parameter ${smaller}: no rule limits a value.`];
       const isStricter = one === 'string' && /^(?:integer|number|boolean)$/.test(other ?? '');
       const isObject = one !== 'object' && other === 'object';
-      if (!isStricter && !isObject) return [];
-      const text = `as a query parameter it is ${one} in V1 and ${other} in V2: say how to convert it.`;
-      return [{ path: [name], text, general: text }];
+      const converted =
+        isStricter || isObject
+          ? [`as a query parameter it is ${one} in V1 and ${other} in V2: say how to convert it.`]
+          : [];
+      return [...converted, ...limited].map((text) => ({ path: [name], text, general: text }));
     });
     questions.set(operation.id, found);
   }

@@ -1196,6 +1196,29 @@ test.each<[change: string, gaps: readonly string[]]>([
   expect(coverage.gaps.map((gap) => gap.text)).toEqual(gaps);
 });
 
+test.each<[rules: string, gaps: readonly string[]]>([
+  [
+    '{ rename: per_page, to: limit }',
+    ['without it V1 assumed 25, and V2 assumes 20', 'at most 50, and V1 100'],
+  ],
+  ['{ rename: per_page, to: limit }, { default: { limit: 25 } }', ['at most 50, and V1 100']],
+  ['{ scale: per_page, by: 2 }, { rename: per_page, to: limit }', []],
+])('the limits of a query parameter that V2 has by another name, with the rules %s', async (rules, gaps) => {
+  const book = `resource: ''\noperations: { make: POST /things }\nchanges:\n  - { id: a, summary: A., on: [make], request: [], query: [${rules}], response: [] }\n`;
+  const named = (version: string, name: string, schema: Json): Json =>
+    description(version, parameter('query', { schema: { ...integer, ...schema } }, name));
+  const coverage = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: named('v1', 'per_page', { default: 25, maximum: 100 }),
+    v2: named('v2', 'limit', { default: 20, maximum: 50 }),
+  });
+  expect(coverage.gaps.map((gap) => gap.text.replace(/^.*?(?=without it|at most)/, ''))).toEqual(
+    rules.startsWith('{ scale') ? [] : expect.arrayContaining([...gaps]),
+  );
+  expect(coverage.gaps).toHaveLength(gaps.length);
+});
+
 test.each<[old: Json, to: string, gaps: number]>([
   [integer, '', 1],
   [integer, ", to: 'GET /things/thg_{id}'", 0],

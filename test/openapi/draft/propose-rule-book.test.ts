@@ -1952,6 +1952,57 @@ test('a filter for a resource has the word that V2 has for it in paths', async (
   );
 });
 
+test.each<[what: string, name: string, old: object, young: object, lines: readonly string[], why: string]>([
+  [
+    'under another name',
+    'limit',
+    { default: 25, maximum: 100 },
+    { default: 20, maximum: 50 },
+    ['{ rename: per_page, to: limit }', '{ default: { limit: 25 } }'],
+    'without it V1 assumes 25, and V2 20; V2 accepts at most 50, and V1 100',
+  ],
+  [
+    'under the same name',
+    'per_page',
+    { default: 25 },
+    { default: 20 },
+    ['{ default: { per_page: 25 } }'],
+    'without it V1 assumes 25, and V2 20',
+  ],
+  [
+    'that V2 assumes as well',
+    'limit',
+    { default: 25 },
+    { default: 25 },
+    ['{ rename: per_page, to: limit }'],
+    '',
+  ],
+  [
+    'with values of other names',
+    'per_page',
+    { type: 'string', enum: ['small', 'LARGE'], default: 'small' },
+    { type: 'string', enum: ['SMALL', 'LARGE'], default: 'LARGE' },
+    ['{ default: { per_page: SMALL } }'],
+    'without it V1 assumes small, and V2 LARGE',
+  ],
+])('the default of a parameter %s is asked', (_, name, old, young, lines, why) => {
+  const of = (version: string, called: string, schema: object): Record<string, unknown> =>
+    described(version, '/things', {
+      get: {
+        operationId: 'list',
+        parameters: [{ name: called, in: 'query', schema: { type: 'integer', ...schema } }],
+        responses: {},
+      },
+    });
+  const [question, ...more] = draftQuestions(
+    proposeRuleBook(of('v1', 'per_page', old), of('v2', name, young)),
+  );
+  expect(more).toEqual([]);
+  expect(question?.parts[0]?.answers[0]?.lines).toEqual(lines);
+  expect(question?.parts[0]?.isOpen).toBe(true);
+  expect(question?.parts[0]?.why).toContain(why);
+});
+
 test.each<[what: string, operation: object, isAsked: boolean]>([
   ['no body', {}, true],
   ['a body that could not be read', { requestBody: { content: { 'text/plain': {} } } }, false],
