@@ -91,7 +91,8 @@ export class OperatorView implements Observer {
     this.metrics.add(entry);
     const time = this.options.time();
     this.history.add(entry, time, answer);
-    this.series.add(entry, time, answer);
+    // By their beginning, as Traffic and the log have them.
+    this.series.add(entry, beganAt(entry, time), answer);
     this.health.add(entry, time, answer);
     this.tally.add(entry, answer);
     this.trends.add(entry, answer);

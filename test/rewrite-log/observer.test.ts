@@ -5,6 +5,7 @@ import { createClientHash } from '../../src/node/runtime.ts';
 import { type Entry, ownEntry } from '../../src/rewrite-log/entry.ts';
 import { maskHeaders } from '../../src/rewrite-log/masks.ts';
 import { apiKeyOf, rememberedHash, closeEntry, openEntry } from '../../src/rewrite-log/observer.ts';
+import { sampleEntry } from '../support/sample-entries.ts';
 import { heldBeyond } from '../support/held-heap.ts';
 
 test.each([
@@ -147,6 +148,22 @@ test('entries in the operator view keep no head of a request alive', () => {
   };
   // An entry itself is a quarter of it; a head that is kept would be all of it.
   expect(heldBeyond(work, { most: (COUNT * HEAD_BYTES) / 3 })).toBeUndefined();
+});
+
+test('a request counts in the minute in which it began, as in Traffic and in the log', () => {
+  const options = { mode: 'off', maxEntries: 0, maxBytes: 0, bodyLimit: 0, structurePerSecond: 0 } as const;
+  const began = Date.parse('2026-11-30T12:04:59.900Z');
+  const view = new OperatorView({
+    entries: COUNT,
+    capture: { ...options, masks: [], now: () => 0 },
+    time: () => began + 200,
+  });
+  view.observe({ ...sampleEntry(1, began), route: 'migrate', verdict: 'rewritten', totalMs: 200 });
+  const busy = view.series
+    .points('minute', began + 60_000, began)
+    .filter(({ ofV1 }) => ofV1 > 0)
+    .map(({ time }) => time);
+  expect(busy).toEqual(['2026-11-30T12:04:00.000Z']);
 });
 
 test('captured headers keep no head of a request alive', () => {
