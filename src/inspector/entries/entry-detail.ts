@@ -2,7 +2,7 @@ import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import type { KeptBody, KeptExchange, KeptHead, KeptResponse } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import type { ShownHeader } from '../../rewrite-log/masks.ts';
-import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
+import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { deliveryContext } from '../../rewrite/loadable-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ResponseRewrite } from '../../rewrite/response-rules.ts';
@@ -50,8 +50,7 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
   const numbered: NumberedEntry = { seq, ...entry, ...(reason === undefined ? {} : { reason }) };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
   const { bytes } = kept.v1Request.body;
-  // A masked body is rewritten like the real one, except by maps, which read values and leave a mask unchanged.
-  const outcome = rewriteAgain(entry, kept, rules, bytes);
+  const outcome = likeLive(entry, kept, rules, bytes);
   const delivered = deliveredBody(parts, kept);
   const bodies = new BodyViews(pointersOf(entry, outcome));
   for (const body of [...bytesOf(kept, outcome), ...(delivered === undefined ? [] : [delivered])]) {
@@ -92,6 +91,31 @@ export async function entryDetail(parts: DetailParts, pause: () => Promise<void>
         : { v2: curlCommand(v2Request, parts.origin) }),
     },
   };
+}
+
+/**
+ * Rewrites a kept body as live. A masked one differs where rules read values: maps leave a mask unchanged, and a conversion that would
+ * refuse it keeps it, if the gateway refused nothing.
+ */
+function likeLive(
+  entry: Entry,
+  kept: KeptExchange,
+  rules: CompiledRuleBook | undefined,
+  bytes: Uint8Array | undefined,
+): Rewrite | undefined {
+  const outcome = rewriteAgain(entry, kept, rules, bytes);
+  const isRefused = (entry.would?.verdict ?? entry.verdict) === 'refused';
+  if (outcome?.verdict !== 'refused' || isRefused || rules === undefined) return outcome;
+  return rewriteAgain(entry, kept, keepingValues(rules), bytes);
+}
+
+function keepingValues({ ruleBook }: CompiledRuleBook): CompiledRuleBook {
+  const value = 'keep';
+  return new CompiledRuleBook({
+    ...ruleBook,
+    policies: { ...ruleBook.policies, value },
+    changes: ruleBook.changes.map((change) => ({ ...change, policies: { ...change.policies, value } })),
+  });
 }
 
 /** The body that the subscriber of a rewritten webhook received; undefined if unchanged or unknown. */
