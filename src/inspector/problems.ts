@@ -45,6 +45,8 @@ export interface Problem {
    * did not respond, the cause, such as `ECONNREFUSED`.
    */
   readonly message?: string;
+  /** One of these texts, with its numbers; absent without numbers. */
+  readonly example?: string;
   /** `severe`: a 5xx or an incomplete response; `refusal`: a refusal that clients did not get from V1. */
   readonly severity: 'severe' | 'refusal';
   readonly state: ProblemState;
@@ -123,7 +125,7 @@ const MAX_PIECES = 5;
 
 interface Kind extends Pick<
   Problem,
-  'operation' | 'call' | 'service' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'severity'
+  'operation' | 'call' | 'service' | 'by' | 'status' | 'code' | 'pointer' | 'message' | 'example' | 'severity'
 > {
   /** The service that did not respond to the operation; the problem becomes part of an outage of that service at the same time. */
   readonly silent?: 'v1' | 'v2';
@@ -523,6 +525,8 @@ function kindOf(entry: TallyEntry, call: string, told: string | undefined): Kind
   const isAway = failure !== undefined && OUT_OF_REACH.has(failure);
   const isSilent = failure !== undefined && SILENT.has(failure);
   const message = told ?? (failure !== undefined && isOutage(failure) ? cause : undefined);
+  const example = message?.slice(0, MAX_MESSAGE);
+  const folded = example?.replaceAll(/\d+/g, '#');
   return {
     ...(isAway
       ? { service: entry.origin ?? 'v2' }
@@ -537,7 +541,8 @@ function kindOf(entry: TallyEntry, call: string, told: string | undefined): Kind
     ...(failure === undefined ? {} : { code: failure }),
     ...(place === undefined ? {} : { pointer: place }),
     // Numbers are mostly ids, each of which would otherwise make another problem.
-    ...(message === undefined ? {} : { message: message.slice(0, MAX_MESSAGE).replaceAll(/\d+/g, '#') }),
+    ...(folded === undefined ? {} : { message: folded }),
+    ...(example === folded || example === undefined ? {} : { example }),
     severity: status >= 500 || entry.incomplete === true ? 'severe' : 'refusal',
   };
 }

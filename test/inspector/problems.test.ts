@@ -72,6 +72,7 @@ describe('a problem', () => {
       status: 422,
       pointer: '/name',
       message: 'name # is taken',
+      example: 'name 17 is taken',
       severity: 'refusal',
       state: 'new',
       count: 3,

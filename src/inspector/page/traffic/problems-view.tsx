@@ -200,7 +200,17 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
         </span>
       ),
     },
-    { name: 'Message', cell: ({ message }) => visibleText(message ?? '–') },
+    {
+      name: 'Message',
+      cell: ({ message = '–', example }) =>
+        example === undefined ? (
+          visibleText(message)
+        ) : (
+          <span title={`One of the messages, which differ in numbers: ${message}`}>
+            {visibleText(example)}
+          </span>
+        ),
+    },
     { name: 'Failed', kind: 'number', cell: (problem) => count(problem.count) },
     ...(filter === ''
       ? []
