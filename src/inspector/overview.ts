@@ -127,7 +127,8 @@ function listedCounts(counts: readonly (readonly [times: number, words: string])
 
 function whoseWords({ startedAt, replicas = 1, rollout, report: { coverage } }: OverviewFacts): string {
   const replica = rollout?.replica;
-  if (replica === undefined) return `These are the requests since the start at ${startedAt}.`;
+  const isOnly = replicas === 1 && coverage?.kind === 'fleet' && coverage.replicas === 1;
+  if (replica === undefined || isOnly) return `These are the requests since the start at ${startedAt}.`;
   const own =
     replicas === 1
       ? `Counted by ${replica.name} alone since ${startedAt}.`

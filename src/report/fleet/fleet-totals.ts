@@ -366,12 +366,9 @@ function fleetCoverage(facts: FleetFacts): ReportCoverage {
   const ended = others.length - live.length;
   const stopped = ended === 0 ? '' : `, ${ended} stopped`;
   const old = oldestMs < OLD_MS ? '' : `; the counts of one are ${Math.ceil(oldestMs / 1000)} s old`;
-  return {
-    ...base,
-    kind: 'fleet',
-    oldestMs,
-    sentence: `Counted since ${timeText(first)} (${counted(base.replicas, 'replica')} running${stopped}${old}).`,
-  };
+  const isOnly = base.replicas === 1 && ended === 0 && old === '';
+  const who = isOnly ? '' : ` (${counted(base.replicas, 'replica')} running${stopped}${old})`;
+  return { ...base, kind: 'fleet', oldestMs, sentence: `Counted since ${timeText(first)}${who}.` };
 }
 
 function isLive({ at, hasStopped }: FleetRun, now: number): boolean {

@@ -67,9 +67,11 @@ function coverageOf({ coverage }: Report): VNode | undefined {
   const { kind, replicas = 1 } = coverage;
   return (
     <p class={`coverage coverage-${kind}`}>
-      <strong class="badge words">
-        {kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]}
-      </strong>{' '}
+      {(kind !== 'fleet' || replicas > 1) && (
+        <strong class="badge words">
+          {kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]}
+        </strong>
+      )}{' '}
       {sentence(coverage.sentence)}
     </p>
   );
