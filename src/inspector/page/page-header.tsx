@@ -124,7 +124,7 @@ function conditionsChip({ verdict, conditions }: Pick<State, 'verdict' | 'condit
     <details class="conditions">
       <summary class={classes('chip', 'condition', verdict.level)} title={verdict.sentence}>
         <i aria-hidden />
-        {verdict.label}
+        <span>{verdict.label}</span>
       </summary>
       <ul class="plain">
         {conditions.map((condition) => (
@@ -173,6 +173,19 @@ export function ActionButton({ action, onCommand }: ActionButtonProps): VNode | 
   return <Button onClick={() => onCommand(action.request)}>{action.title}</Button>;
 }
 
+/** The label of a condition, and its sentence without the words that repeat it. */
+export function ConditionWords({ label, sentence: words, about, since }: Condition): VNode {
+  const isNamed = words.startsWith(label);
+  const isDated = about === 'rule-book' && since !== undefined;
+  return (
+    <>
+      <strong>{visibleText(label)}</strong>
+      {isNamed ? '' : isDated ? <> at {<ShortTime at={since} />}. </> : '. '}
+      {sentence(isNamed ? words.slice(label.length) : words)}
+    </>
+  );
+}
+
 /** Shows, above every view but Overview, the worst condition that makes requests fail now; the others are counted, and on Overview. */
 export function ConditionsBanner({
   conditions,
@@ -188,20 +201,11 @@ export function ConditionsBanner({
 }): VNode | null {
   const [worst, ...others] = conditions.filter(({ level }) => level === 'bad');
   if (worst === undefined) return null;
-  const { label, sentence: words, about, since } = worst;
-  const isNamed = words.startsWith(label);
+  const { about } = worst;
   return (
     <section class="refused-book" role="alert">
       <p>
-        <strong>{visibleText(label)}</strong>
-        {isNamed ? (
-          ''
-        ) : about === 'rule-book' && since !== undefined ? (
-          <> at {<ShortTime at={since} />}. </>
-        ) : (
-          '. '
-        )}
-        {sentence(isNamed ? words.slice(label.length) : words)} {conditionLink(worst, go)}{' '}
+        <ConditionWords {...worst} /> {conditionLink(worst, go)}{' '}
         <ActionButton action={worst.action} onCommand={onCommand} />
       </p>
       {about === 'rule-book' && refused !== undefined && <RefusedFaults refused={refused} />}
