@@ -583,7 +583,8 @@ test('the end of V1: the dates, whom a brownout reaches and why, in the zone tha
   await page.getByText(/^Operation heartbeat ends on 1 Jan 2098 00:00 GMT\+11/).waitFor();
   expect(await barriers(page)).toEqual([]);
   // The reader's choice of a zone counts the same log by another clock.
-  await page.getByLabel('Time zone of the plan').selectOption('America/New_York');
+  await page.getByLabel('Time zone of the plan').fill('America/New_York');
+  await page.getByLabel('Time zone of the plan').press('Enter');
   await expect.poll(() => figure('Time zone').textContent()).toBe('America/New_York');
   // Every command that stands there runs as it is, with the files of this gateway.
   const commands = (await page.locator('pre, code').allTextContents()).filter((text) =>

@@ -1,5 +1,5 @@
 import { Fragment, type VNode } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useId, useState } from 'preact/hooks';
 import type { PlanPart } from '../../../report/plan/plan-text.ts';
 import { Zone } from '../../../report/plan/zone.ts';
 import type { EndPlan, PlanLines } from '../../api.ts';
@@ -26,12 +26,9 @@ const SHORT = 26;
 /** Long, because a plan is made from a whole log, perhaps of weeks. */
 const PLAN_REFRESH = 600_000;
 
-/** The operator's time zone, and the names of all zones by their region. */
+/** The operator's time zone, and all zones, the likely ones first. */
 const { zone: ZONE, isKnown: IS_ZONE_KNOWN } = Zone.own();
-const ZONES = Map.groupBy(
-  Intl.supportedValuesOf('timeZone').filter((name) => name !== 'UTC'),
-  (name) => name.split('/')[0] ?? name,
-);
+const ZONES: readonly string[] = [...new Set([ZONE.name, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
 
 /** Parts of a plan that the view shows elsewhere: dates on the timeline, clients in their table. */
 const ELSEWHERE: ReadonlySet<string> = new Set(['Clients', "Endings before V1's"]);
@@ -93,7 +90,14 @@ function planFields({ asked: { response }, choices, choose }: AskedPlan): VNode 
         chosen={avoid}
         choose={(text) => choose({ ...choices, avoid: text })}
       />
-      {zoneField(zone, (name) => choose({ ...choices, zone: name }))}
+      <ChoiceField
+        label="Time zone of the plan"
+        inputMode="text"
+        placeholder={`of the rule book, or ${ZONE.name}`}
+        values={ZONES}
+        chosen={zone}
+        choose={(name) => choose({ ...choices, zone: name })}
+      />
     </div>
   );
 }
@@ -103,13 +107,17 @@ interface ChoiceFieldProps {
   readonly label: string;
   readonly inputMode: 'numeric' | 'text';
   readonly placeholder?: string;
+  /** Values to choose from, by typing a part of one. */
+  readonly values?: readonly string[];
   readonly chosen: string;
   readonly choose: (text: string) => void;
 }
 
 /** A field that keeps what is being typed while the page is drawn anew. */
-function ChoiceField({ label, inputMode, placeholder = '', chosen, choose }: ChoiceFieldProps): VNode {
+function ChoiceField(props: ChoiceFieldProps): VNode {
+  const { label, inputMode, placeholder = '', values, chosen, choose } = props;
   const [typed, setTyped] = useState<string | undefined>(undefined);
+  const list = useId();
   return (
     <label class="field">
       <span>{label}</span>
@@ -117,6 +125,7 @@ function ChoiceField({ label, inputMode, placeholder = '', chosen, choose }: Cho
         type="text"
         inputMode={inputMode}
         placeholder={placeholder}
+        list={values && list}
         value={typed ?? chosen}
         onInput={({ currentTarget }) => setTyped(currentTarget.value)}
         onChange={({ currentTarget }) => {
@@ -124,32 +133,13 @@ function ChoiceField({ label, inputMode, placeholder = '', chosen, choose }: Cho
           choose(currentTarget.value.trim());
         }}
       />
-    </label>
-  );
-}
-
-function zoneOptions(names: readonly string[]): readonly VNode[] {
-  return names.map((name) => (
-    <option key={name} value={name}>
-      {name}
-    </option>
-  ));
-}
-
-/** The choice of the zone in which the plan counts hours and shows times. */
-function zoneField(zone: string, choose: (zone: string) => void): VNode {
-  return (
-    <label class="field">
-      <span>Time zone of the plan</span>
-      <select value={zone} onChange={({ currentTarget }) => choose(currentTarget.value)}>
-        <option value="">{`That of the rule book, or else ${ZONE.name}`}</option>
-        {zoneOptions([...new Set([ZONE.name, 'UTC'])])}
-        {[...ZONES].map(([region, names]) => (
-          <optgroup key={region} label={region}>
-            {zoneOptions(names)}
-          </optgroup>
-        ))}
-      </select>
+      {values !== undefined && (
+        <datalist id={list}>
+          {values.map((value) => (
+            <option key={value} value={value} />
+          ))}
+        </datalist>
+      )}
     </label>
   );
 }
