@@ -100,7 +100,7 @@ export interface EntryHistogram {
   readonly bars: readonly HistogramBar[];
   /** RFC 3339: before this time only refusals and failures are kept. Absent while no exchange was dropped. */
   readonly wholeSince?: string;
-  /** The changes by operators, roll-backs and rule books, oldest first. */
+  /** What changed and what happened, oldest first: changes by operators, roll-backs, rule books, brownouts, the end of V1 and outages. */
   readonly marks: readonly ChangeRecord[];
 }
 
@@ -349,7 +349,7 @@ export interface SeriesView {
   readonly known: string;
   /** Oldest first, without gaps, ending with the current one. */
   readonly points: readonly SeriesPoint[];
-  /** Changes within that time by operators, roll-backs and reloads of the rule book, oldest first. */
+  /** What changed and what happened, as in {@link EntryHistogram}. */
   readonly marks: readonly ChangeRecord[];
 }
 

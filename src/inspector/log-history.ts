@@ -2,7 +2,7 @@ import { addAnswers, type AnswersData } from '../rewrite-log/answers.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { LoggedCounts } from '../report/logged-totals.ts';
 import type { TrendsData } from '../report/tally/client-trends.ts';
-import type { LastOutages } from '../rewrite-log/service-outages.ts';
+import type { OutageOf } from '../rewrite-log/service-outages.ts';
 import type { SeriesData } from '../rewrite-log/traffic-series.ts';
 import type { OperatorView } from './operator-view.ts';
 import type { ProblemsData } from './problems.ts';
@@ -14,7 +14,7 @@ export interface LoggedHistory extends LoggedCounts {
   readonly trends: TrendsData;
   readonly problems: ProblemsData;
   readonly answers: AnswersData;
-  readonly outages: LastOutages;
+  readonly outages: readonly OutageOf[];
   /** V1 operations by id, with numbers of requests and failures. */
   readonly operations: Readonly<Record<string, { readonly requests: number; readonly failed: number }>>;
 }

@@ -4,6 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ReadSecret } from '../migrate/webhook-signature.ts';
+import { bookDifference } from '../inspector/book-difference.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
 import type { Modes } from '../rules/rollout.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
@@ -41,6 +42,8 @@ export interface ReadingRecord {
   readonly at: number;
   /** Hash of the new rule book; absent if it was refused. */
   readonly hash?: string;
+  /** What it changed, in words; absent if it was refused. */
+  readonly changed?: readonly string[];
   /** The modes of the rule book before it, if it had any. */
   readonly modesBefore?: Modes | undefined;
   /** The first fault of a refused rule book. */
@@ -108,12 +111,21 @@ export class RuleBooks {
     if (changed) {
       this.since = this.time();
       this.reloads += 1;
-      this.note({ at: this.since, hash: outcome.rules.ruleBook.hash, modesBefore: before.rollout?.modes });
+      const { ruleBook } = outcome.rules;
+      this.note({
+        at: this.since,
+        hash: ruleBook.hash,
+        changed: bookDifference(before, ruleBook),
+        modesBefore: before.rollout?.modes,
+      });
     }
     return { changed, wasRefused, faults: [], before };
   }
 
   private note(reading: ReadingRecord): void {
+    // A file is read again after a signal and after its change: the same refusal is one.
+    const { fault } = reading;
+    if (fault !== undefined && this.history[0]?.fault === fault) return;
     this.history = [reading, ...this.history].slice(0, MAX_HISTORY);
   }
 }

@@ -16,6 +16,14 @@ export interface ServiceOutage {
 /** The last outage of each service that had one. */
 export type LastOutages = Readonly<Partial<Record<'v1' | 'v2', Readonly<ServiceOutage>>>>;
 
+/** An outage, and the service that did not respond. */
+export interface OutageOf extends Readonly<ServiceOutage> {
+  readonly service: 'v1' | 'v2';
+}
+
+/** Maximum outages before the last ones that are kept, for charts. */
+const MAX_EARLIER = 20;
+
 /** Milliseconds within which a problem or an outage that seemed to be over goes on as the same one. */
 export const PAUSE_MS = 600_000;
 
@@ -28,9 +36,16 @@ export class ServiceOutages {
   /** Responses before the first outage of this run, and when it began. */
   private readonly well = { v1: 0, v2: 0 };
   private readonly first: Partial<Record<'v1' | 'v2', number>> = {};
+  private earlier: readonly OutageOf[] = [];
 
   get last(): LastOutages {
     return this.known;
+  }
+
+  /** All outages that are kept. */
+  get all(): readonly OutageOf[] {
+    const last = (['v1', 'v2'] as const).flatMap((service) => ofService(service, this.known[service]));
+    return [...this.earlier, ...last];
   }
 
   /** Counts an exchange that ended at `time`; a log has only the time of its beginning. */
@@ -47,6 +62,7 @@ export class ServiceOutages {
       known === undefined || isOver(known, time)
         ? { requests: 0, kept: 0, since: began, last: time, responded: 0 }
         : known;
+    if (outage !== known) this.keep(ofService(service, known));
     this.known[service] = outage;
     this.first[service] ??= began;
     outage.requests += 1;
@@ -61,23 +77,47 @@ export class ServiceOutages {
     else outage.responded += 1;
   }
 
-  /** Adds the last outages from before this run. */
-  learn(earlier: LastOutages): void {
+  private keep(outages: readonly OutageOf[]): void {
+    this.earlier = [...this.earlier, ...outages]
+      .toSorted((one, other) => one.since - other.since)
+      .slice(-MAX_EARLIER);
+  }
+
+  /** Adds the outages from before this run. */
+  learn(logged: readonly OutageOf[]): void {
     for (const service of ['v1', 'v2'] as const) {
-      const logged = earlier[service];
-      if (logged === undefined) continue;
-      const before = { ...logged, responded: logged.responded + this.well[service] };
-      const later = this.known[service];
-      if (later === undefined) this.known[service] = before;
-      else if (later.since === this.first[service] && !isOver(before, later.since))
-        this.known[service] = {
-          ...later,
-          requests: before.requests + later.requests,
-          kept: before.kept + later.kept,
-          since: before.since,
-        };
+      const own = logged.filter((one) => one.service === service);
+      this.learnLast(service, own.at(-1));
+      this.keep(own.slice(0, -1));
     }
   }
+
+  /** The first outage of this run may be the same as the last before it. */
+  private learnLast(service: 'v1' | 'v2', last: OutageOf | undefined): void {
+    if (last === undefined) return;
+    const { service: _, ...logged } = last;
+    const before = { ...logged, responded: logged.responded + this.well[service] };
+    const own = this.all.find((one) => one.service === service);
+    if (own === undefined) this.known[service] = before;
+    else if (own.since !== this.first[service] || isOver(before, own.since))
+      this.keep(ofService(service, before));
+    else {
+      const { requests, kept, since } = before;
+      const join = (outage: ServiceOutage): ServiceOutage => ({
+        ...outage,
+        requests: requests + outage.requests,
+        kept: kept + outage.kept,
+        since,
+      });
+      const known = this.known[service];
+      if (known !== undefined && known.since === own.since) this.known[service] = join(known);
+      else this.earlier = this.earlier.map((one) => (one === own ? { ...join(one), service } : one));
+    }
+  }
+}
+
+function ofService(service: 'v1' | 'v2', outage: ServiceOutage | undefined): readonly OutageOf[] {
+  return outage === undefined ? [] : [{ ...outage, service }];
 }
 
 /** Whether a failure at `time` belongs to another outage. */

@@ -98,11 +98,11 @@ export interface ReplicaView {
   readonly waiting: number;
 }
 
-/** One change of the modes or of the rule book, in words. */
+/** One change of the modes or of the rule book, or another event, in words. */
 export interface ChangeRecord {
   /** RFC 3339. */
   readonly at: string;
-  readonly kind: 'command' | 'roll-back' | 'rule-book';
+  readonly kind: 'command' | 'roll-back' | 'rule-book' | 'event';
   /** The change, such as `Migrate 5 % of the clients for create_client`. */
   readonly what: string;
   /** The operator's name, if given; absent for changes by the gateway itself. */

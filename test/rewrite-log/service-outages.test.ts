@@ -33,8 +33,8 @@ test('an outage is counted as one before and after a restart', () => {
       );
       const split = at % (steps.length + 1);
       const [before, after] = [counted(steps.slice(0, split)), counted(steps.slice(split))];
-      after.learn(before.last);
-      expect(after.last).toEqual(counted(steps).last);
+      after.learn(before.all);
+      expect(after.all).toEqual(counted(steps).all);
     }),
     { numRuns: 500 },
   );

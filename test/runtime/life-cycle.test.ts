@@ -202,7 +202,7 @@ describe('a new rule book', () => {
       gateway.adminPort,
       'GET /rollout HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n',
     );
-    expect(view.text).toMatch(/Rule book \w+ in force; modes: everything observe /);
+    expect(view.text).toMatch(/Rule book changed: modes: everything observe /);
   });
 
   test('that was refused and is corrected is reported, though the same one stays in force', async () => {

@@ -17,7 +17,7 @@ import {
 import { clientTexts, type InspectorParts, workResponse } from '../inspector-parts.ts';
 import { keptBytes } from '../operator-work.ts';
 import { failure, jsonResponse, pause, queryFault, WHOLE_NUMBER } from './responses.ts';
-import { stateOf } from './stat-routes.ts';
+import { marksOf, stateOf } from './stat-routes.ts';
 
 /** Maximum entries on one page of the API. */
 const MAX_PAGE_ENTRIES = 500;
@@ -88,7 +88,7 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     const inRange = isFilterFault(range) ? filter.accepts : range.accepts;
     const histogram: EntryHistogram = {
       ...(await entryHistogram(parts.view, { accepts: filter.accepts, inRange }, pause)),
-      marks: (parts.rollout?.view().changes ?? []).toReversed(),
+      marks: marksOf(parts),
     };
     return jsonResponse(histogram);
   });

@@ -8,13 +8,14 @@ import { Zone } from '../../report/plan/zone.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
 import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
-import type { ReplicaView, RolloutView } from '../../rollout/rollout-tally.ts';
+import type { ChangeRecord, ReplicaView, RolloutView } from '../../rollout/rollout-tally.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import type { IsAsked } from '../../rewrite-log/history.ts';
 import type { ClientTrace } from '../../rewrite-log/observer.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
+import { marksUntil } from '../marks.ts';
 import { timelineOf } from '../timeline.ts';
 import type {
   EndPlan,
@@ -225,15 +226,14 @@ function problemsOf(parts: InspectorParts, before: LoggedHistory | undefined): P
   return view.problems.view(time(), Math.min(startedAt, since), parts.names(), isAskedOf(parts));
 }
 
-/** The traffic of this gateway over time, with the changes of modes and rule book as marks. */
+/** The traffic of this gateway over time, with what changed and what happened as marks. */
 function seriesOf(
-  { view, rollout, time, startedAt }: InspectorParts,
+  parts: InspectorParts,
   by: SeriesView['by'],
   before: LoggedHistory | undefined,
 ): SeriesView {
+  const { view, time, startedAt } = parts;
   const points = view.series.points(by, time(), startedAt);
-  const from = points[0]?.time ?? new Date(startedAt).toISOString();
-  const changes = rollout?.view().changes ?? [];
   const since = new Date(Math.min(startedAt, view.series.since ?? startedAt)).toISOString();
   return {
     by,
@@ -245,8 +245,13 @@ function seriesOf(
       ...(before?.unread ?? []),
     ].join(' '),
     points,
-    marks: changes.filter(({ at }) => Date.parse(at) >= Date.parse(from)).toReversed(),
+    marks: marksOf(parts),
   };
+}
+
+/** The marks of charts over time. */
+export function marksOf({ view, rollout, time }: InspectorParts): readonly ChangeRecord[] {
+  return marksUntil({ now: time(), rollout: rollout?.view(), outages: view.history.outages.all });
 }
 
 /** Makes the report from the counts of this gateway or of all replicas. */

@@ -413,16 +413,14 @@ function reloadRecords(state: OperatorState, rollBack: OperationRollBack): reado
   const changed = new Map(
     rollBack.earlier.map(({ change, modes, after }) => [change.at, bookChangeWords(modes, after, names)]),
   );
-  return ruleBooks.history.map(({ at: milliseconds, hash, fault }) => {
+  return ruleBooks.history.map(({ at: milliseconds, changed: parts = [], fault }) => {
     const at = new Date(milliseconds).toISOString();
-    const words = changed.get(at) ?? '';
+    const words = [parts.join(', '), changed.get(at) ?? ''].filter((part) => part !== '').join('; ');
     return {
       at,
       kind: 'rule-book',
       what:
-        hash === undefined
-          ? 'Rule book refused'
-          : `Rule book ${hash} in force${words === '' ? '' : `; ${words}`}`,
+        fault === undefined ? `Rule book changed${words === '' ? '' : `: ${words}`}` : 'Rule book refused',
       ...(replica === undefined || fleetStore === undefined ? {} : { by: replica.status.name }),
       ...(fault === undefined ? {} : { why: fault }),
     };

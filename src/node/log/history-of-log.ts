@@ -40,7 +40,7 @@ export async function historyOfLog(
     operations: Object.fromEntries(operations),
     problems: problems.data,
     answers: answersData(judge),
-    outages: outages.last,
+    outages: outages.all,
   };
   return { status: 200, value };
 }

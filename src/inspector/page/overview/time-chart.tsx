@@ -327,21 +327,27 @@ function fillOf(context: CanvasRenderingContext2D, color: string, look: Look): s
   return context.createPattern(tile, 'repeat') ?? color;
 }
 
-/** Puts a numbered line at each mark; the numbers are those of the list below the chart. */
+/** Puts a line at each mark, and its number above it, as in the list below the chart; close marks share a number, from the first to the last. */
 function drawMarks(plot: uPlot, { marks = [], from, until }: TimeChartProps): void {
-  for (const old of plot.over.querySelectorAll('.change-mark')) old.remove();
+  for (const old of plot.over.querySelectorAll('.change-mark, .change-line')) old.remove();
   const places = marks.flatMap(({ at, words }, index) =>
     at < from || at > until ? [] : [{ left: plot.valToPos(at, 'x'), number: index + 1, words }],
   );
+  const put = (name: string, left: number, title: string): HTMLElement => {
+    const mark = document.createElement('span');
+    mark.className = name;
+    mark.title = title;
+    mark.style.left = `${left}px`;
+    plot.over.append(mark);
+    return mark;
+  };
+  for (const { left, words } of places) put('change-line', left, words);
   for (const group of together(places)) {
     const [first, last] = [group[0], group.at(-1)];
     if (first === undefined || last === undefined) continue;
-    const mark = document.createElement('span');
-    mark.className = 'change-mark';
-    mark.title = group.map(({ words }) => words).join('\n');
+    const mark = put('change-mark', first.left, group.map(({ words }) => words).join('\n'));
     mark.textContent = first === last ? String(first.number) : `${first.number}–${last.number}`;
-    mark.style.left = `${first.left}px`;
-    plot.over.append(mark);
+    mark.style.minWidth = `${last.left - first.left}px`;
   }
 }
 

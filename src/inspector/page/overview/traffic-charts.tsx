@@ -55,7 +55,13 @@ export function TrafficCharts({
   const latency = useMemo(() => latencySeries(points), [points]);
   const last = times.at(-1) ?? 0;
   const from = last - (Math.max(fewest, points.length) - 1) * SECONDS[by];
-  const marks = useMemo(() => marksOf(response.marks).filter(({ at }) => at >= from), [response, from]);
+  const marks = useMemo(
+    () =>
+      marksOf(response.marks)
+        .filter(({ at }) => at >= from)
+        .slice(-MAX_MARKS),
+    [response, from],
+  );
   const tickText = (second: number): string => stepText(second, by);
   const shared = {
     times,
@@ -124,7 +130,10 @@ export function TrafficCharts({
   );
 }
 
-/** The changes by operators and of the rule book, with the numbers of their marks. */
+/** Maximum marks, the newest. */
+export const MAX_MARKS = 20;
+
+/** What changed or happened, with the numbers of its marks. */
 export function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): VNode {
   return (
     <ol class="marks" aria-label="Changes, marked in the charts">
@@ -138,11 +147,11 @@ export function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): V
   );
 }
 
-/** Changes of modes and rule book with their times; `changes` are oldest first. */
+/** What changed or happened, with its time and reason. */
 export function marksOf(changes: readonly ChangeRecord[]): readonly ChartMark[] {
-  return changes.map(({ at, kind, what, who, why }) => ({
+  return changes.map(({ at, what, who, why }) => ({
     at: Date.parse(at) / 1000,
-    words: `${shortTime(at)} ${what}${who === undefined ? '' : `, by ${who}`}${kind === 'command' && why !== undefined ? `: ${why}` : ''}`,
+    words: `${shortTime(at)} ${what}${who === undefined ? '' : `, by ${who}`}${why === undefined ? '' : `: ${why}`}`,
   }));
 }
 

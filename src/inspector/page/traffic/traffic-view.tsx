@@ -7,7 +7,7 @@ import { EntryDetail } from '../entry/entry-detail.tsx';
 import { count, counted, dayTime, searchedWords, zoneOf } from '../format.ts';
 import { keepValue, keptValue, linkTo, type PageState } from '../page-state.ts';
 import type { ChartMark } from '../overview/time-chart.tsx';
-import { MarkList, marksOf } from '../overview/traffic-charts.tsx';
+import { MarkList, marksOf, MAX_MARKS } from '../overview/traffic-charts.tsx';
 import { Button, classes, LinkButton, type PageTools, PaneSplitter, visibleText } from '../parts.tsx';
 import { EntryList } from './entry-list.tsx';
 import { FilterBar, knownValues } from './filter-bar.tsx';
@@ -78,7 +78,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
           filter={filter}
           rows={view.rows.length}
           onFilter={(text) => go({ filter: text }, 'replace')}
-          onChanges={() => go({ view: 'rollout' })}
+          onChanges={() => go({ view: 'overview' })}
         />
       </div>
       <div class="split" style={{ '--list-share': `${props.listShare}%` }}>
@@ -186,15 +186,15 @@ interface TimeBarProps {
   /** Number of rows in the list, which may be newer than the last count. */
   readonly rows: number;
   readonly onFilter: (filter: string) => void;
-  /** Shows all changes of modes and rule book. */
+  /** Shows all marks. */
   readonly onChanges: () => void;
 }
 
 /** Minimum bars between two numbers of changes. */
 const BARS_APART = 4;
 
-/** Maximum changes that are marked, the newest. */
-const MAX_MARKS = 3;
+/** Maximum changes that are marked, the newest; more of a chosen time. */
+const FEW_MARKS = 4;
 
 /** The kept exchanges that match the filter, by time. A chosen bar or range becomes a term of the filter. */
 function TimeBar({ filter, rows, onFilter, onChanges }: TimeBarProps): VNode {
@@ -207,7 +207,7 @@ function TimeBar({ filter, rows, onFilter, onChanges }: TimeBarProps): VNode {
     rows > 0 ? REFRESH_MS : EMPTY_REFRESH_MS,
   );
   const changes = response === undefined ? [] : changesIn(response, range);
-  const marks = marksOf(changes.slice(-MAX_MARKS));
+  const marks = marksOf(changes.slice(-(hasTimes(filter) ? MAX_MARKS : FEW_MARKS)));
   const earlier = changes.length - marks.length;
   const failed = response?.bars.reduce((sum, bar) => sum + bar.failed, 0) ?? 0;
   return (
@@ -244,7 +244,7 @@ function TimeBar({ filter, rows, onFilter, onChanges }: TimeBarProps): VNode {
         <div class="changed">
           <MarkList marks={marks} />
           {earlier > 0 && (
-            <LinkButton onClick={onChanges}>{`${counted(earlier, 'earlier change')}, in Rollout`}</LinkButton>
+            <LinkButton onClick={onChanges}>{`${count(earlier)} earlier, in Overview`}</LinkButton>
           )}
         </div>
       )}
