@@ -1,26 +1,22 @@
 import type { VNode } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { ChangeRecord } from '../../../rollout/rollout-tally.ts';
 import type { Overview, ReportDay } from '../../api.ts';
 import { count, counted, dayText } from '../format.ts';
 import { Card } from '../parts.tsx';
 import { type ChartSeries, TimeChart } from './time-chart.tsx';
-import { marksOf } from './traffic-charts.tsx';
 
 /** Properties of the burn-down. */
-interface BurnDownProps extends Pick<Overview, 'days' | 'isKeyless'> {
-  readonly changes: readonly ChangeRecord[];
-}
+type BurnDownProps = Pick<Overview, 'days' | 'isKeyless'>;
 
 const DAY = 86_400;
 
 /** Minimum number of days, since the bars of two days alone would be too wide. */
-const MIN_DAYS = 14;
+const MIN_DAYS = 7;
 
 /** Clients that called V1, by day: those whose requests or responses were edited, or would have been, and those without an edit seen. */
-export function BurnDown({ days, isKeyless, changes }: BurnDownProps): VNode {
+export function BurnDown({ days, isKeyless }: BurnDownProps): VNode {
   const shown = useMemo(() => slotsOf(days), [days]);
-  const marks = useMemo(() => marksOf(changes.toReversed()), [changes]);
+  const [first, second] = days;
   return (
     <Card
       heading="Clients that called V1, by day"
@@ -28,14 +24,15 @@ export function BurnDown({ days, isKeyless, changes }: BurnDownProps): VNode {
         isKeyless === true ? 'UTC, without requests that have no key, whose clients cannot be counted' : 'UTC'
       }
     >
-      {days.length === 0 ? (
+      {first === undefined ? (
         <p class="empty">No V1 request has been seen yet.</p>
+      ) : second === undefined ? (
+        <p>{oneDay(first)}</p>
       ) : (
         <TimeChart
           label={summaryOf(days)}
           {...shown}
           step={DAY}
-          marks={marks}
           height={14}
           valueText={(value) => (Number.isInteger(value) ? count(value) : '')}
           tickText={dayText}
@@ -84,6 +81,11 @@ function slotsOf(days: readonly ReportDay[]): {
       },
     ],
   };
+}
+
+/** The first day, of which a chart would be one bar. */
+function oneDay({ day, clients, rewritten }: ReportDay): string {
+  return `${counted(clients, 'client')} on ${dayText(Date.parse(day) / 1000)}: ${count(rewritten)} with edits, ${count(clients - rewritten)} without an edit seen. A chart begins with the second day.`;
 }
 
 function summaryOf(days: readonly ReportDay[]): string {

@@ -4,10 +4,10 @@ import type { Condition } from '../../condition.ts';
 import { beyondVerdict } from '../../verdict.ts';
 import type { Asked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
-import { ActionButton, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
+import { ActionButton, ConditionWords, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
 import { failedHeading } from '../format.ts';
 import { type Go, openHere, placeAddress } from '../page-state.ts';
-import { Card, LinkButton, Loading, type PageTools, sentence, visibleText } from '../parts.tsx';
+import { Card, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
 import { ProblemTable } from '../traffic/problems-view.tsx';
 import { Rail } from '../rollout/rail.tsx';
 import { BurnDown } from './burn-down.tsx';
@@ -63,18 +63,20 @@ export function OverviewView(props: OverviewViewProps): VNode {
           )}
           <p class="actions">
             <ActionButton action={verdict.action} onCommand={onCommand} />
-            <LinkButton
-              onClick={() => go({ view: 'traffic', part: 'problems', filter: '', entry: undefined })}
-            >
-              Open Problems
-            </LinkButton>
+            {failed !== undefined && failed.problems.length > 0 && (
+              <LinkButton
+                onClick={() => go({ view: 'traffic', part: 'problems', filter: '', entry: undefined })}
+              >
+                Show the problems
+              </LinkButton>
+            )}
           </p>
           {failing.length > 0 && (
             <ul class="plain also" aria-label="Also bad">
               {failing.map((condition) => (
                 <li key={condition.sentence}>
                   <p>
-                    <strong>{visibleText(`${condition.label}.`)}</strong> {sentence(condition.sentence)}{' '}
+                    <ConditionWords {...condition} />{' '}
                     <ActionButton action={condition.action} onCommand={onCommand} />
                   </p>
                   {condition.about === 'rule-book' && live.refusedRuleBook !== undefined && (
@@ -111,7 +113,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
       {response !== undefined && (
         <>
           <TrafficCharts go={go} whose={whose} series={response.series} span={span} onSpan={onSpan} />
-          <BurnDown {...response} changes={rollout?.changes ?? []} />
+          <BurnDown {...response} />
         </>
       )}
       {facts.length > 0 && (
