@@ -87,7 +87,8 @@ interface TimelineRow {
 /** The dates on one axis, each on its own line, with a mark for each client; nothing while there is no date. */
 function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, ending: Ending): VNode | false {
   if (dates.length === 0) return false;
-  const now = Date.parse(asOf);
+  // The clients may have been asked about later than the dates.
+  const now = Math.max(Date.parse(asOf), ...clients.map(({ lastSeen }) => Date.parse(lastSeen)));
   const rows = [...clientsRow(clients), ...dates.map((mark) => rowOf(mark, now, ending))];
   const times = [
     now,
@@ -96,6 +97,9 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, end
   const room = Math.max(DAY_MS, (Math.max(...times) - Math.min(...times)) * 0.04);
   const [start, end] = [Math.min(...times) - room, Math.max(...times) + room];
   const at = (time: number): string => `${(((time - start) / (end - start)) * 100).toFixed(2)}%`;
+  // What is over is never drawn beyond its end, however short it was.
+  const leftOf = (from: number, until: number): string =>
+    until > now ? at(from) : `min(${at(from)}, calc(${at(until)} - 0.5rem))`;
   return (
     <div class="timeline">
       {/* The sentences below say the same in words. */}
@@ -126,7 +130,10 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, end
             <span class="timeline-track">
               <i
                 class={classes('timeline-span', from === until && !isOpen && 'point')}
-                style={{ left: at(from), right: isOpen ? '0%' : `calc(100% - ${at(until)})` }}
+                style={{
+                  left: isOpen ? at(from) : leftOf(from, until),
+                  right: isOpen ? '0%' : `calc(100% - ${at(until)})`,
+                }}
               />
               {marks.map((mark) => (
                 <i
