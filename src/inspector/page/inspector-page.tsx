@@ -7,7 +7,7 @@ import { ClientsView } from './clients/clients-view.tsx';
 import { endingOf, huesOf, whoseWords } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.tsx';
 import { ConditionsBanner, Login, PageHeader, VIEW_NAMES } from './page-header.tsx';
-import { linkTo, PERSPECTIVES, usePlace, type View, VIEWS } from './page-state.ts';
+import { linkTo, PERSPECTIVES, type PageState, usePlace, type View, VIEWS } from './page-state.ts';
 import { type Announce, classes, EndingContext, type PageTools } from './parts.tsx';
 import { useRolloutCommands } from './rollout/rollout-form.tsx';
 import { RolloutView } from './rollout/rollout-view.tsx';
@@ -123,10 +123,7 @@ export function InspectorPage(): VNode {
         <div>
           {state !== undefined && place.view !== 'overview' && (
             <ConditionsBanner
-              // The view Rollout shows roll-backs itself.
-              conditions={state.conditions.filter(
-                ({ about }) => about !== 'roll-back' || place.view !== 'rollout',
-              )}
+              conditions={conditionsFor(place.view, state.conditions)}
               refused={state.refusedRuleBook}
               go={go}
               onCommand={commands.check}
@@ -189,6 +186,14 @@ export function InspectorPage(): VNode {
       </div>
     </EndingContext.Provider>
   );
+}
+
+/** The conditions for the banner of a view: Rollout shows roll-backs itself, and Rules is where the faults of a rule book are mended. */
+function conditionsFor(view: PageState['view'], conditions: State['conditions']): State['conditions'] {
+  if (view === 'rollout') return conditions.filter(({ about }) => about !== 'roll-back');
+  if (view !== 'rules') return conditions;
+  const isOfBook = ({ about }: State['conditions'][number]): boolean => about === 'rule-book';
+  return [...conditions.filter(isOfBook), ...conditions.filter((one) => !isOfBook(one))];
 }
 
 /** The overview; the last one while another span of its charts is loaded, and a new one as soon as the header has another verdict. */
