@@ -153,7 +153,7 @@ test('a V2 that is down is named in the header of every view, in a banner, and a
   const also = page.getByRole('list', { name: 'Also bad' }).locator(':scope > li');
   await also.getByText('1 fault', { exact: true }).waitFor();
   expect(await also.allInnerTexts()).toEqual([
-    expect.stringMatching(/^Rule book refused\. The rule book on disk has 1 fault/),
+    expect.stringMatching(/^Rule book refused at \d\d:\d\d\. The rule book on disk has 1 fault/),
   ]);
   expect(await page.getByRole('alert').count()).toBe(1);
   await page.goto(`${gateway.adminOrigin}/?view=clients`);

@@ -88,6 +88,23 @@ test('the states of the header have their own row if they do not fit beside the 
   }
 });
 
+test.each([1440, 1024, 390])(
+  'the header of a window of %d pixels is as high with a long verdict',
+  async (width) => {
+    const { page } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { width });
+    const chip = page.locator('.condition span');
+    await chip.waitFor();
+    const heightOf = async (): Promise<number> =>
+      (await page.locator('.page-header').boundingBox())?.height ?? 0;
+    const before = await heightOf();
+    await chip.evaluate((label) =>
+      label.replaceChildren('create_reservation fails at times; 2 more '.repeat(5)),
+    );
+    expect(await heightOf()).toBe(before);
+    expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+  },
+);
+
 test('on the smallest phone all views and perspectives are in reach', async () => {
   const { page } = await browser.open(`${gateway.adminOrigin}/?entry=order`, { width: 360, height: 740 });
   await page.getByRole('tab').first().waitFor();
