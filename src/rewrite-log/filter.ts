@@ -67,7 +67,7 @@ const FIXED: KnownValues = {
 /**
  * Parses a filter: terms between spaces, all of which must match. `-` before a term negates it, commas separate alternatives,
  * double quotes enclose spaces; a word without a field is searched for in the path, the operation, the errors, the request id, the
- * client's name and the kept parts of the messages. An empty text accepts everything. `names` are the clients' display names.
+ * client's name and the kept header fields and bodies of request and response. An empty text accepts everything. `names` are the clients' display names.
  */
 export function parseFilter(text: string, names: ClientNames = NO_NAMES): Filter | FilterFault {
   const terms: FilterTerm[] = [];
@@ -222,6 +222,7 @@ export const FILTER_FIELDS = {
   id: 'first characters of the request id or trace id',
   ms: 'total duration: >250, 10-20',
   edits: 'number of edits, listed or not: 0, >3',
+  sent: 'part of the name of a member or parameter of the request, not of the response: note, /data/note',
   has: 'text in the entry, or in its kept header fields and bodies, such as the name of a member',
   time: 'UTC time, cut as you like: 2026-11-22T04, >=2026-11-22T04:30, 2026-11-22T04:30..2026-11-22T05; or of any day: 12:35, 12:30..12:40',
 } as const;
@@ -345,6 +346,8 @@ function fieldTest(field: FilterField, value: string, names: ClientNames): Value
       return amount(field, value, (entry) => entry.totalMs);
     case 'edits':
       return amount(field, value, editCount);
+    case 'sent':
+      return (entry) => hasSent(entry, value);
     case 'has':
       return (_, { all }) => all().includes(value);
     case 'time':
@@ -382,6 +385,20 @@ function contains(text: string | undefined, value: string): boolean {
 /** Matches a part of the V1 or V2 path. */
 function pathTest(value: string): ValueTest {
   return (entry) => contains(entry.path, value) || contains(entry.upstreamPath, value);
+}
+
+/** Whether a request has a member or a parameter of this name; `/data/note` is the pointer of a member. */
+function hasSent({ attributes = [], edits, path }: Entry, value: string): boolean {
+  const [, query = ''] = path.split('?', 2);
+  const members = [...attributes, ...edits.map(({ from }) => from)];
+  return (
+    members.some((member) => contains(value.startsWith('/') ? member : lastName(member), value)) ||
+    query.split('&').some((part) => contains(part.split('=', 1)[0], value))
+  );
+}
+
+function lastName(place: string | undefined): string | undefined {
+  return place?.slice(place.lastIndexOf('/') + 1);
 }
 
 /** Matches the words that people type first: those in a row of the list, or a part of a value. */

@@ -101,6 +101,28 @@ test.each<[text: string, accepted: boolean]>([
   expect(!isFilterFault(read) && read.accepts(entry, () => '{"number":"FP-1003"}')).toBe(accepted);
 });
 
+test.each<[text: string, accepted: boolean]>([
+  ['sent:note', true],
+  ['sent:not', true],
+  ['sent:/data/note', true],
+  ['sent:data', true],
+  ['sent:state', false],
+  ['sent:page', true],
+  ['sent:7', false],
+  ['-sent:note', false],
+  // A word is found in the response as well.
+  ['state', true],
+])('%s finds what a request has, not its response', (text, accepted) => {
+  const entry: Entry = {
+    ...base,
+    path: '/api/v1/loans?page=7',
+    attributes: ['/data', '/data/note'],
+    edits: [],
+  };
+  const read = parseFilter(text);
+  expect(!isFilterFault(read) && read.accepts(entry, () => '{"state":"out"}')).toBe(accepted);
+});
+
 test('a range of times is of one form', () => {
   expect(isFilterFault(parseFilter('time:12'))).toBe(true);
   expect(isFilterFault(parseFilter('time:12:35..2026-11-22T13'))).toBe(true);
@@ -270,7 +292,7 @@ describe('completion', () => {
     expect(completeFilter('status:4xx,5', 12, known).map(({ insert }) => insert)).toEqual([
       'status:4xx,5xx ',
     ]);
-    expect(completeFilter('', 0, known)).toHaveLength(23);
+    expect(completeFilter('', 0, known)).toHaveLength(24);
     expect(completeFilter('colour:', 7, known)).toEqual([]);
   });
 });
