@@ -420,6 +420,8 @@ export interface RulesView {
   readonly text: string;
   /** True for a draft whose questions can be answered here. */
   readonly isDraft?: true;
+  /** The path of its file; absent where the gateway reads none. */
+  readonly file?: string;
 }
 
 /** The outcome of trying a rule book on kept exchanges, without putting it into force. */
@@ -444,6 +446,11 @@ export interface TrialOutcome {
     /** Number of tried ones with placeholders instead of values, which are not kept; rules that map values leave placeholders. */
     readonly withoutValues: number;
     readonly differing: number;
+    /**
+     * What V2's schema says of the changed requests whose values are kept: how many it judged, and how many it accepts now and by the rule book
+     * in force; absent without a verdict.
+     */
+    readonly schema?: Readonly<Record<'judged' | 'accepted' | 'acceptedBefore', number>>;
     /** The newest 50 of those that differ, newest first. */
     readonly exchanges: readonly TrialDifference[];
   };

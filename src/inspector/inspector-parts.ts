@@ -57,6 +57,10 @@ export interface InspectorParts extends GuardOptions {
     /** The rule book that was refused last, until a valid one is read. */
     readonly refusal?: { readonly at: number; readonly faults: readonly string[] } | undefined;
   };
+  /** The path of the file of the rule book; absent on platforms without files. */
+  readonly ruleFile?: string | undefined;
+  /** V2's description; undefined without one, and until it is read. */
+  readonly v2Description?: (() => object | undefined) | undefined;
   /** Finds the newest entry of a request in the log file; absent without one. */
   readonly loggedEntry?: ((requestId: string) => Promise<Entry | undefined>) | undefined;
   /** Makes a plan for the end of V1 from the log file, in its own thread; absent without a file. */

@@ -67,7 +67,8 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/rules', () => {
     const { current, since, text } = parts.rules();
     const view = rulesView({ rules: current, since, text, totals: parts.totals });
-    return jsonResponse({ ...view, ...(parts.draft !== undefined && { isDraft: true }) });
+    const file = parts.ruleFile === undefined ? {} : { file: parts.ruleFile };
+    return jsonResponse({ ...view, ...file, ...(parts.draft !== undefined && { isDraft: true }) });
   });
   app.post('/rules/try', async (c) => {
     const body = await readBody(c.req.raw, RULES_BYTES);
@@ -79,6 +80,7 @@ function ruleRoutes(app: Hono, parts: InspectorParts): void {
       ruleBook: current.ruleBook,
       currentText,
       ...triedExchanges(parts),
+      description: parts.v2Description?.(),
       limits: parts.limits,
       gatewayOrigin: parts.gatewayOrigin(),
       origin: parts.origin,

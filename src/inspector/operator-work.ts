@@ -13,7 +13,7 @@ import type { KeptRequest, RequestsPage } from './api.ts';
 import { type DetailParts, entryDetail } from './entries/entry-detail.ts';
 import { exportEntry, type ExportParts, keptRequest, type OperatorResult } from './entries/export-entry.ts';
 import { explain, type ExplainParts, isExplainRequest } from './explain/explain.ts';
-import { type RulesTrialParts, tryRequest, tryRules } from './explain/try-rules.ts';
+import { type JudgeBody, type RulesTrialParts, tryRequest, tryRules } from './explain/try-rules.ts';
 import { failureBody } from './routes/responses.ts';
 
 /** Work whose cost grows with the bytes of clients. It contains only data, so that it can be sent to a thread. */
@@ -44,8 +44,10 @@ interface DetailWork extends Omit<DetailParts, 'rules'> {
 }
 
 /** Another rule book, to be tried on kept exchanges. */
-interface TryWork extends Omit<RulesTrialParts, 'current' | 'decode' | 'now'> {
+interface TryWork extends Omit<RulesTrialParts, 'current' | 'decode' | 'judge' | 'now'> {
   readonly kind: 'try';
+  /** V2's description; undefined without one. */
+  readonly description?: object | undefined;
   readonly ruleBook: RuleBook;
 }
 
@@ -130,6 +132,8 @@ interface WorkParts {
   readonly decode: DecodeBody;
   readonly hash?: HashBody | undefined;
   readonly transform?: ExplainParts['transform'];
+  /** Reads V2's description, by which bodies are judged; absent on platforms without one. */
+  readonly judgeBy?: (description: object) => Promise<JudgeBody | undefined>;
   /** Makes plans; absent on platforms without files. */
   readonly plan?: (work: PlanWork) => Promise<OperatorResult>;
   /** Makes guides from logs; absent on platforms without files. */
@@ -166,12 +170,11 @@ export async function doOperatorWork(work: OperatorWork, parts: WorkParts): Prom
     return { status: 200, value: namesakes > 0 ? { ...detail, namesakes } : detail };
   }
   if (work.kind === 'try') {
-    const { kind: _, ruleBook, ...run } = work;
+    const { kind: _, ruleBook, description, ...run } = work;
     const { decode, now } = parts;
-    return {
-      status: 200,
-      value: await tryRules({ ...run, current: parts.compiled(ruleBook), decode, now }, parts.pause),
-    };
+    const judge = description && (await parts.judgeBy?.(description));
+    const current = parts.compiled(ruleBook);
+    return { status: 200, value: await tryRules({ ...run, current, decode, judge, now }, parts.pause) };
   }
   if (work.kind === 'requests') return { status: 200, value: await keptRequests(work, parts) };
   if (work.kind === 'plan') {

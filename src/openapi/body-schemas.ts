@@ -67,7 +67,8 @@ export interface CheckedRequest {
 
 /** Checks bodies against the request schemas of V2's description, see {@link SchemaChecks}. */
 export class BodySchemas {
-  private readonly description: Description;
+  /** The description that they are in. */
+  readonly description: Description;
   private readonly operations: ReadonlyMap<string, DescribedOperation>;
   private readonly table: OperationTable;
   /** The results of `isUndescribed`, by the operations of the rule book. */

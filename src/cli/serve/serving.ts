@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { DraftDesk } from '../../inspector/draft-desk.ts';
 import { noticeLine } from '../../gateway/resilience.ts';
 import { webhookSecretFaults } from '../../migrate/webhook-signature.ts';
+import type { V2Schemas } from '../../gateway/v1/checks.ts';
 import { createOperators, type OperatorParts, type Operators } from '../../node/admin/operators.ts';
 import { listenFault } from '../../node/clients/listen.ts';
 import { allocateYoung, missingPartsLine } from '../../node/node-internals.ts';
@@ -185,6 +186,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   };
   const description = await openDescription(settings, embedded, ruleBooks, logDescription);
   if (description !== undefined && 'fault' in description) return description;
+  const v2Schemas = description && ((): V2Schemas => description.schemas);
   const limited = new LimitedLines(log.write);
   const onUnexpectedError = (error: unknown): void => reportBug(limited, error);
   const clientSecret = settings.get(table.clientSecret) ?? randomBytes(32).toString('hex');
@@ -203,6 +205,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     }),
     merge: (own) => mergedStats(own, front),
     mergeRollout: (own) => mergedRollout(own, () => front?.rollouts ?? []),
+    v2Schemas,
   });
   const front =
     worker === undefined ? await workerFront(frontParts(opened, operators, clientSecret)) : undefined;
@@ -217,7 +220,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     rollout: rollout.control,
     store: rollout.store,
     replica: rollout.replica,
-    v2Schemas: description && (() => description.schemas),
+    v2Schemas,
     clientSecret,
     record: (entry) => rewriteLog.record(entry, operators.names),
     upstreamTls: checked.upstreamTls,

@@ -3,7 +3,8 @@ import { drive, ResponseMigration } from '../../migrate/migration.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
-import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
+import type { BodyCheck } from '../../rollout/body-checks.ts';
+import { isTransformed, type RuleBook, versionHeader } from '../../rules/rule-book.ts';
 import type { ExplainRequest, Explanation, RefusedRules, TrialDifference, TrialOutcome } from '../api.ts';
 import { layOutJson, NO_LIMITS, SHOWN_LIMITS } from '../diff/json-layout.ts';
 import { unifiedDiff } from '../../report/line-diff.ts';
@@ -30,9 +31,23 @@ export interface RulesTrialParts extends Pick<
   readonly exchanges: readonly TriedExchange[];
   /** True if older ones are kept, but not tried. */
   readonly isCut?: boolean | undefined;
+  /** Judges the bodies of changed requests; undefined without a description of V2. */
+  readonly judge?: JudgeBody | undefined;
   /** Monotonic clock, in milliseconds. */
   readonly now: () => number;
 }
+
+/** The verdict of V2's schema on a body for a path below V2's prefix. */
+export type JudgeBody = (
+  method: string,
+  path: string,
+  body: Uint8Array,
+  request: {
+    readonly operations: RuleBook['operations'];
+    readonly operation: RuleBook['operations'][number] | undefined;
+    readonly mediaType: string | undefined;
+  },
+) => BodyCheck['v2'];
 
 /** Milliseconds after which no further exchange is tried, and maximum differing exchanges that are listed. */
 const MAX_MS = 5000;
@@ -64,6 +79,7 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
   if ('faults' in next) return { against, ...next };
   const end = parts.now() + MAX_MS;
   const listed: TrialDifference[] = [];
+  const schema = { judged: 0, accepted: 0, acceptedBefore: 0 };
   let [tried, responses, withoutValues, differing] = [0, 0, 0, 0];
   const untried = { onPurpose: 0, withoutBody: 0, unread: 0, outOfTime: 0 };
   for (const [at, exchange] of exchanges.entries()) {
@@ -88,6 +104,14 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
     if (difference.request.length + difference.response.length === 0) continue;
     differing += 1;
     if (listed.length < MAX_LISTED) listed.push(difference);
+    // A placeholder may be of another type than V2 asks for.
+    if (parts.judge === undefined || difference.request.length === 0) continue;
+    if (exchange.kept.v1Request.body.state !== 'values') continue;
+    const verdict = verdictOf(outcome.now, next.ruleBook, parts.judge);
+    if (verdict === 'unknown') continue;
+    schema.judged += 1;
+    if (verdict === 'valid') schema.accepted += 1;
+    if (verdictOf(outcome.before, current.ruleBook, parts.judge) === 'valid') schema.acceptedBefore += 1;
   }
   const patch = unifiedDiff(FILE, currentText, text);
   const { hash } = next.ruleBook;
@@ -104,6 +128,7 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
       responses,
       withoutValues,
       differing,
+      ...(schema.judged === 0 ? {} : { schema }),
       exchanges: listed,
     },
   };
@@ -140,7 +165,28 @@ async function readTried(text: string): Promise<CompiledRuleBook | RefusedRules>
     : { faults: reading.faults.map(({ line, column, message }) => ({ line, column, message })) };
 }
 
+/** The verdict of V2's schema on the body that V2 would receive; unknown without one, or where a module makes another body of it. */
+function verdictOf(
+  { v2Request, v2Body, operation: id }: Explanation,
+  ruleBook: RuleBook,
+  judge: JudgeBody,
+): BodyCheck['v2'] {
+  const operation = operationOf(ruleBook, id);
+  if (v2Request === undefined || v2Body === undefined || v2Body === '') return 'unknown';
+  if (operation !== undefined && isTransformed(ruleBook, operation, 'request')) return 'unknown';
+  const { method, target, headers } = v2Request;
+  const [path = ''] = target.slice(ruleBook.to.length).split('?', 1);
+  const mediaType = headers.find(({ name }) => name.toLowerCase() === 'content-type')?.value;
+  return judge(method, path, encoder.encode(v2Body), {
+    operations: ruleBook.operations,
+    operation,
+    mediaType,
+  });
+}
+
 interface Tried {
+  readonly before: Explanation;
+  readonly now: Explanation;
   readonly difference: TrialDifference;
   readonly hasResponse: boolean;
 }
@@ -174,6 +220,8 @@ async function tryOne(
   const [oldResponse, newResponse] = responses;
   const hasResponse = oldResponse !== undefined && newResponse !== undefined;
   return {
+    before,
+    now,
     hasResponse,
     difference: {
       seq,

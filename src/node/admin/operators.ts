@@ -65,6 +65,8 @@ export interface OperatorParts {
   readonly merge?: ((own: GatewayStats) => GatewayStats) | undefined;
   /** Merges other processes' rollout counts with this one's. */
   readonly mergeRollout?: ((own: RolloutCounts) => RolloutCounts) | undefined;
+  /** See `GatewayParts.v2Schemas`. */
+  readonly v2Schemas?: GatewayParts['v2Schemas'];
   /** Receives each entry, for example to export traces. */
   readonly onEntry?: ((entry: Entry) => void) | undefined;
   /** Figures from other parts of the process, for the metrics. */
@@ -297,6 +299,7 @@ function inspectorParts(
   const logFile = log === 'off' ? undefined : log;
   const { count, bytes, bodyLimit, codings } = gateway.options;
   const limits = { count, bytes, bodyLimit, codings };
+  const ruleFile = resolve(settings.get(table.rules));
   return {
     view,
     totals,
@@ -311,6 +314,11 @@ function inspectorParts(
       return parts.merge?.(own) ?? own;
     },
     rules: () => ruleBooks,
+    ruleFile,
+    v2Description: () => {
+      const schemas = parts.v2Schemas?.();
+      return schemas === undefined || schemas === 'unread' ? undefined : schemas.description;
+    },
     loggedEntry:
       logFile === undefined
         ? undefined
@@ -322,7 +330,7 @@ function inspectorParts(
             state.planThread.run({
               kind: 'plan',
               logFile: resolve(logFile),
-              ruleFile: resolve(settings.get(table.rules)),
+              ruleFile,
               program: parts.program,
               ...work,
             }),

@@ -1,5 +1,6 @@
 import { parentPort } from 'node:worker_threads';
 import { doOperatorWork, type OperatorText, type OperatorWork } from '../../inspector/operator-work.ts';
+import { isDescription } from '../../openapi/description.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { decodeBody } from '../decode-body.ts';
@@ -27,7 +28,13 @@ async function respond(work: OperatorWork): Promise<void> {
     decode: decodeBody,
     hash: hashBody,
     transform: transforms.run,
-    // Loaded on demand, because few operators plan.
+    // Loaded on demand, because few operators plan or try rules.
+    judgeBy: async (description) => {
+      const { BodySchemas } = await import('../../openapi/body-schemas.ts');
+      if (!isDescription(description)) return undefined;
+      const schemas = new BodySchemas(description);
+      return (...body) => schemas.verdictOf(...body).v2;
+    },
     plan: async (plan) => (await import('../log/plan-of-log.ts')).planOfLog(plan),
     guide: async (guide) => (await import('../log/guide-of-log.ts')).guideOfLog(guide),
     history: async (history) => (await import('../log/history-of-log.ts')).historyOfLog(history),

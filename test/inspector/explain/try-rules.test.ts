@@ -10,7 +10,12 @@ import type {
 import { until } from '../../support/until.ts';
 import { inspected } from '../../support/inspected.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
-import { type TriedExchange, tryRules } from '../../../src/inspector/explain/try-rules.ts';
+import { type JudgeBody, type TriedExchange, tryRules } from '../../../src/inspector/explain/try-rules.ts';
+import { BodySchemas } from '../../../src/openapi/body-schemas.ts';
+import { decodeBody } from '../../../src/node/decode-body.ts';
+import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
+import { bookIn } from '../../rules/reading.ts';
+import { sampleEntry } from '../../support/sample-entries.ts';
 import { FLOOR_PLAN_ORDER } from '../../support/inspected-gateway.ts';
 
 const shipped = readFileSync(new URL('../../../config/rules.yaml', import.meta.url), 'utf8');
@@ -197,4 +202,57 @@ test('exchanges that the end of V1 refused, and those beyond the limit of time, 
     onPurpose: 1,
     outOfTime: 2,
   });
+});
+
+test("V2's schema judges the changed requests, by the edited rules and by those in force", async () => {
+  const book = (values: string): string => `
+from: /api/v1
+to: /api/v2
+operations: { pay: POST /payments }
+changes: [{ id: method, summary: S., on: [pay], request: [{ map: { ${values} }, of: method }] }]
+`;
+  const [before, now] = [book('card: credit_card'), book('card: credit_card, cheque: cash')];
+  const schema = { type: 'object', properties: { method: { enum: ['credit_card', 'cash'] } } };
+  const content = { 'application/json': { schema } };
+  const schemas = new BodySchemas({
+    openapi: '3.1.0',
+    info: { title: 'V2', version: '2' },
+    servers: [{ url: '/api/v2' }],
+    paths: { '/payments': { post: { requestBody: { content }, responses: {} } } },
+  });
+  const judge: JudgeBody = (...body) => schemas.verdictOf(...body).v2;
+  const kept = (method: string, state: 'values' | 'structure' = 'values'): TriedExchange => ({
+    seq: 1,
+    entry: { ...sampleEntry(1, 0), operation: 'pay', method: 'POST', path: '/api/v1/payments' },
+    kept: {
+      v1Request: {
+        method: 'POST',
+        target: '/api/v1/payments',
+        headers: [{ name: 'Content-Type', value: 'application/json', masked: false }],
+        body: { state, bytes: new TextEncoder().encode(JSON.stringify({ method })) },
+      },
+    },
+  });
+  const trial = async (exchanges: readonly TriedExchange[], more: object): Promise<unknown> => {
+    const { result } = await tryRules(
+      {
+        text: now,
+        current: new CompiledRuleBook(await bookIn(before)),
+        currentText: before,
+        exchanges,
+        limits: { count: 1000, bytes: 1e6, bodyLimit: 1e6, codings: 4 },
+        gatewayOrigin: 'http://127.0.0.1',
+        origin: 'http://v2.invalid',
+        decode: decodeBody,
+        now: () => 0,
+        ...more,
+      } as unknown as Parameters<typeof tryRules>[0],
+      async () => {},
+    );
+    return [result?.differing, result?.schema];
+  };
+  const exchanges = [kept('cheque'), kept('card'), kept('cheque'), kept('coins')];
+  expect(await trial(exchanges, { judge })).toEqual([2, { judged: 2, accepted: 2, acceptedBefore: 0 }]);
+  expect(await trial(exchanges, {})).toEqual([2, undefined]);
+  expect(await trial([kept('card')], { judge })).toEqual([0, undefined]);
 });

@@ -64,6 +64,14 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
     page.getByRole('link', { name: 'Download the rule book' }).click(),
   ]);
   expect(book.suggestedFilename()).toBe('rules.yaml');
+  await page.getByText(/^Put it into \/.*rules.*: each gateway checks the file when it changes/).waitFor();
+  const find = page.getByLabel('Find in the rule book');
+  await find.fill('UNDER: place');
+  await page.getByText('1 place', { exact: true }).waitFor();
+  await find.press('Enter');
+  expect(
+    await draft.evaluate((one: HTMLTextAreaElement) => one.value.slice(one.selectionStart, one.selectionEnd)),
+  ).toBe('under: place');
   // Long lines are wrapped, and the last line's number stands beside it.
   expect(
     await draft.evaluate((one: HTMLTextAreaElement) => [

@@ -28,13 +28,16 @@ export interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
 interface RulesTrialProps extends TrialDraft {
   /** The source text of the rule book in force. */
   readonly text: string;
+  /** The path of its file; undefined where the gateway reads none. */
+  readonly file: string | undefined;
   /** The result for the text, or its faults; undefined before a run, and after an edit. */
   readonly run: TrialOutcome | undefined;
   readonly setRun: (run: TrialOutcome | undefined) => void;
 }
 
 /** Edits the rule book as a trial, shows which of the kept exchanges would differ, and exports the change as a patch. */
-export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }: RulesTrialProps): VNode {
+export function RulesTrial(props: RulesTrialProps): VNode {
+  const { text, file, go, announce, draft, setDraft, run, setRun } = props;
   const [fault, attempt] = useAttempt();
   const [isBusy, setIsBusy] = useState(false);
   const outcome = useScrollTo<HTMLElement>(run?.result);
@@ -52,12 +55,16 @@ export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }:
     <>
       <Card heading="Try a change" note="on the kept exchanges; nothing is applied from here">
         <Form class="trial" onSubmit={tryOut}>
-          <label for="rules-draft">Rule book</label>
+          <div class="table-tools">
+            <label for="rules-draft">Rule book</label>
+            <BookSearch text={draft ?? text} />
+          </div>
           <BookEditor text={draft ?? text} faults={faults} onInput={change} />
           <div class="actions">
             <button type="submit" class="button primary" disabled={isBusy}>
-              Try it
+              {isBusy ? 'Trying…' : 'Try it'}
             </button>
+            <span role="status">{isBusy ? 'The rule book is tried on the kept exchanges.' : ''}</span>
             {draft !== undefined && (
               <>
                 <CopyButton
@@ -77,14 +84,12 @@ export function RulesTrial({ text, go, announce, draft, setDraft, run, setRun }:
               </>
             )}
           </div>
-          {draft !== undefined && (
-            <p>Put it into the file of the rule book: the gateway reads the file again when it changes.</p>
-          )}
+          {draft !== undefined && <p>{comesIntoForce('Put it into', file)}</p>}
           <Fault text={fault} />
         </Form>
-        {run !== undefined && run.result === undefined && faultList(run.faults)}
+        {run !== undefined && run.result === undefined && faultList(run.faults, draft ?? text)}
       </Card>
-      {run?.result !== undefined && differencesCard(run.result, run.against, { go, announce, outcome })}
+      {run?.result !== undefined && differencesCard(run.result, run.against, { file, go, announce, outcome })}
     </>
   );
 }
@@ -130,15 +135,62 @@ function BookEditor({ text, faults, onInput }: BookEditorProps): VNode {
 
 const EDITOR = 'book-editor';
 
-/** Puts the cursor at a fault, and scrolls it to the middle. */
-function goToLine(line: number, column: number): void {
+/** Finds a text in the editor: Enter selects the next place that has it, and Shift and Enter the one before. */
+function BookSearch({ text }: { readonly text: string }): VNode {
+  const [sought, setSought] = useState('');
+  const [at, setAt] = useState(0);
+  const places = sought === '' ? [] : placesOf(text, sought);
+  const show = (next: number): void => {
+    const place = places.at(next % Math.max(1, places.length));
+    if (place === undefined) return;
+    setAt(next);
+    select(place, place + sought.length);
+  };
+  return (
+    <>
+      <input
+        type="search"
+        aria-label="Find in the rule book"
+        placeholder="find, with Enter"
+        value={sought}
+        onInput={({ currentTarget }) => {
+          setSought(currentTarget.value);
+          setAt(-1);
+        }}
+        onKeyDown={(event) => {
+          if (event.key !== 'Enter') return;
+          // The form would be sent.
+          event.preventDefault();
+          show(at + (event.shiftKey ? -1 : 1));
+        }}
+      />
+      <span role="status">{sought === '' ? '' : counted(places.length, 'place')}</span>
+    </>
+  );
+}
+
+/** Where a text has another one, in upper or lower case. */
+function placesOf(text: string, sought: string): readonly number[] {
+  const [whole, part] = [text.toLowerCase(), sought.toLowerCase()];
+  const places: number[] = [];
+  for (let at = whole.indexOf(part); at !== -1; at = whole.indexOf(part, at + part.length)) places.push(at);
+  return places;
+}
+
+/** Selects characters of the editor, and scrolls their line to the middle. */
+function select(start: number, end: number): HTMLTextAreaElement | undefined {
   const field = document.getElementById('rules-draft');
-  if (!(field instanceof HTMLTextAreaElement)) return;
-  const before = field.value.split('\n').slice(0, line - 1);
+  if (!(field instanceof HTMLTextAreaElement)) return undefined;
+  field.setSelectionRange(start, end);
+  showLine(field.value.slice(0, start).split('\n').length)?.scrollIntoView({ block: 'nearest' });
+  return field;
+}
+
+/** Puts the cursor at a fault, and scrolls it to the middle. */
+function goToLine(text: string, line: number, column: number): void {
+  const before = text.split('\n').slice(0, line - 1);
   const at = before.reduce((sum, one) => sum + one.length + 1, 0) + Math.max(0, column - 1);
-  field.focus({ preventScroll: true });
-  field.setSelectionRange(at, at);
-  showLine(line)?.scrollIntoView({ block: 'nearest' });
+  select(at, at)?.focus({ preventScroll: true });
 }
 
 /** Scrolls a line into the middle of what the editor shows; returns the editor. */
@@ -150,14 +202,16 @@ function showLine(line: number): HTMLElement | undefined {
   return editor;
 }
 
-function faultList(faults: TrialOutcome['faults']): VNode {
+function faultList(faults: TrialOutcome['faults'], text: string): VNode {
   return (
     <div class="trial-outcome" role="alert">
       <h4>{`${counted(faults.length, 'fault')}: a gateway would refuse this rule book`}</h4>
       <ul class="plain" id="rules-faults">
         {faults.map(({ line, column, message }) => (
           <li key={`${line} ${column} ${message}`}>
-            <LinkButton onClick={() => goToLine(line, column)}>{`Line ${line}, column ${column}`}</LinkButton>
+            <LinkButton
+              onClick={() => goToLine(text, line, column)}
+            >{`Line ${line}, column ${column}`}</LinkButton>
             {': '}
             {visibleText(message)}
           </li>
@@ -171,10 +225,12 @@ function differencesCard(
   result: NonNullable<TrialOutcome['result']>,
   against: string,
   {
+    file,
     go,
     announce,
     outcome,
-  }: Pick<PageTools, 'go' | 'announce'> & { readonly outcome: RefObject<HTMLElement | null> },
+  }: Pick<PageTools, 'go' | 'announce'> &
+    Pick<RulesTrialProps, 'file'> & { readonly outcome: RefObject<HTMLElement | null> },
 ): VNode {
   const { exchanges, differing, patch } = result;
   return (
@@ -192,10 +248,7 @@ function differencesCard(
       {patch !== '' && (
         <details class="patch">
           <summary>The change as a patch</summary>
-          <p>
-            Apply it to the file of the rule book, with patch or git apply. The gateway reads the file again
-            when it changes.
-          </p>
+          <p>{comesIntoForce('With patch or git apply, apply it to', file)}</p>
           <pre class="file" tabIndex={0}>
             {patch}
           </pre>
@@ -230,7 +283,7 @@ const UNTRIED = [
 
 /** The limits of the trial. */
 function notes(
-  { isCut, tried, untried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
+  { isCut, tried, untried, responses, withoutValues, patch, schema }: NonNullable<TrialOutcome['result']>,
   against: string,
 ): string {
   return [
@@ -246,13 +299,28 @@ function notes(
       : responses === 0
         ? 'No responses were compared: what V2 responded is not kept.'
         : `The responses of ${count(responses)} of ${counted(tried, 'tried exchange')} were compared: what V2 responded to the others is not kept.`,
-    'Nothing was sent, so it is not known how V2 would respond to a changed request.',
+    ...schemaWords(schema),
     ...(withoutValues > 0
       ? [
           `The values of ${count(withoutValues)} are not kept: placeholders replace them, and rules that map values have no effect on those.`,
         ]
       : []),
   ].join(' ');
+}
+
+/** What V2's schema says of the changed requests: nothing was sent to V2 itself. */
+function schemaWords(schema: NonNullable<TrialOutcome['result']>['schema']): readonly string[] {
+  if (schema === undefined)
+    return ['Nothing was sent, so it is not known how V2 would respond to a changed request.'];
+  const { judged, accepted, acceptedBefore } = schema;
+  return [
+    `V2's schema accepts ${count(accepted)} of ${counted(judged, 'changed request')}, and ${count(acceptedBefore)} by the rule book in force. Nothing was sent to V2.`,
+  ];
+}
+
+/** How an edited rule book comes into force. */
+function comesIntoForce(what: string, file = 'the file of the rule book'): string {
+  return `${what} ${file}: each gateway checks the file when it changes, and keeps the rule book in force if it has a fault.`;
 }
 
 /** Exchanges of one operation that differ in the same way. */

@@ -60,6 +60,7 @@ export function RulesView(props: RulesViewProps): VNode {
         />
         <RulesTrial
           text={rules.text}
+          file={rules.file}
           go={go}
           announce={announce}
           draft={draft}
