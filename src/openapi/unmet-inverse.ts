@@ -1,5 +1,6 @@
 import { missingAddresses } from '../rules/check-lookups.ts';
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
+import { readPaths } from '../rules/kinds/books.ts';
 import { shapeAtV2 } from '../rules/move.ts';
 import type { Operation, RuleBook } from '../rules/rule-book.ts';
 import { type Path, printPath, templateShape } from '../rules/rule.ts';
@@ -121,26 +122,20 @@ function mayHave({ members, element }: Shape, [name, ...rest]: Path): boolean {
 function meetsNone(shape: Shape, inverted: readonly InvertedRule[]): boolean {
   const { members } = shape.element ?? shape;
   if (members.size === 0) return false;
-  return !inverted.some(({ rule }) => {
-    // A rule with `json` adds a member, which V2 does not have.
-    if ('json' in rule) return false;
-    // There is a rule for the body, and one for the elements of a list.
-    const [first, second] = rule.path;
-    if (shape.element !== undefined && first !== '*') return false;
-    const name = shape.element === undefined ? first : second;
-    // A rule for the object itself, such as a move, meets it.
-    return name === undefined || members.has(name);
-  });
+  // There is a rule for the body, and one for the elements of a list.
+  return !pathsIn(inverted).some(([first = '', second = '']) =>
+    shape.element === undefined ? members.has(first) : first === '*' && members.has(second),
+  );
+}
+
+/** The members that the rules read. A rule with `json` adds one, which V2 does not have. */
+function pathsIn(inverted: readonly InvertedRule[]): readonly Path[] {
+  return inverted.flatMap(({ rule }) => ('json' in rule ? [] : readPaths(rule)));
 }
 
 /** Describes the part that a response without a resource lacks. */
 function wantedWords(resource: Path, inverted: readonly InvertedRule[]): string {
   if (resource.length > 0) return resource.join('.');
-  return [
-    ...new Set(
-      inverted.flatMap(({ rule }) =>
-        'json' in rule ? [] : [printPath(rule.path.slice(rule.path[0] === '*' ? 1 : 0))],
-      ),
-    ),
-  ].join(' and no ');
+  const names = pathsIn(inverted).map((path) => printPath(path.slice(path[0] === '*' ? 1 : 0)));
+  return [...new Set(names)].join(' and no ');
 }

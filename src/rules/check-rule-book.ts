@@ -618,14 +618,10 @@ function unreadResource(
   const resource = resourceOf(operation);
   if (operations.some((other) => other.method === 'GET' && resourceOf(other) === resource)) return [];
   const read = v2Reads?.find((template) => resourceOf({ template }) === resource);
-  const advice =
-    v2Reads === undefined
-      ? `declare a read of ${resource}, if V2 offers one`
-      : read === undefined
-        ? "V2's description has no read of it"
-        : `declare GET ${read}`;
+  // A resource without a read at V2 needs none here.
+  if (v2Reads !== undefined && read === undefined) return [];
   return [
-    `operation "${id}" writes a resource that no operation reads back: reads of it are in V2's shape; ${advice}`,
+    `operation "${id}" writes a resource that no operation reads back: reads of it are in V2's shape; ${read === undefined ? `if V2 has GET ${resource}, declare it` : `declare GET ${read}`}`,
   ];
 }
 

@@ -8,7 +8,7 @@ import {
 } from './declared-change.ts';
 import { InverseIndex, type InvertedRule, isInverse, resourceOf, whyNoInverse } from './inverse.ts';
 import type { StalePart } from './kinds/book.ts';
-import { requestBookOf, responseBookOf } from './kinds/books.ts';
+import { readPaths, requestBookOf, responseBookOf } from './kinds/books.ts';
 import { kindOf, placedMembers } from './kinds/kinds.ts';
 import { beginsWith } from './kinds/paths.ts';
 import { keepsMember, namedMembers } from './kinds/words.ts';
@@ -183,10 +183,8 @@ function isGiven({ rule }: DeclaredResponseRule, inverted: InvertedRule['rule'])
 }
 
 function effectText(rule: ExplicitResponseRule): string {
-  const { effect, effectOn } = responseBookOf(rule);
-  const [before, after = ''] = effect;
-  const paths = effectOn?.(rule) ?? ('path' in rule ? [rule.path] : []);
-  return before + paths.map(printPath).join(' and ') + after;
+  const [before, after = ''] = responseBookOf(rule).effect;
+  return before + readPaths(rule).map(printPath).join(' and ') + after;
 }
 
 function covers(patterns: readonly StatusPattern[], one: StatusPattern): boolean {

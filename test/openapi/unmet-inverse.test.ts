@@ -103,6 +103,31 @@ test('an inverse that moves members of the body itself meets it', async () => {
   );
 });
 
+test.each<readonly [what: string, rule: string, has: object, found: RegExp | undefined]>([
+  ['a moved member', '{ move: due, to: terms.due }', { terms: {} }, undefined],
+  [
+    'a moved member that V2 lacks',
+    '{ move: due, to: terms.due }',
+    { id: {} },
+    /has no "terms\.due" \(it has id\)/,
+  ],
+  ['a nested member', '{ nest: [due], under: terms }', { terms: {} }, undefined],
+  ['a split member', "{ split: due, to: [day, time], with: ' ' }", { day: {}, time: {} }, undefined],
+  [
+    'a split one that V2 lacks',
+    "{ split: due, to: [day, time], with: ' ' }",
+    { id: {} },
+    /has no "day" and no "time"/,
+  ],
+])('%s: an inverse looks for each member that its rules read', async (_, rule, properties, found) => {
+  const rules = `resource: ''\n${RULES.replace('{ rename: due, to: due_date }', rule)}`;
+  const warnings = unmetInverses(await bookIn(rules), v2({ properties })).filter((one) =>
+    one.includes('read_bill'),
+  );
+  expect(warnings).toHaveLength(found === undefined ? 0 : 1);
+  if (found !== undefined) expect(warnings[0]).toMatch(found);
+});
+
 test('what a transform makes of a response is not looked for in the description of V2', async () => {
   const rules = RULES.replace("'GET /bills/{id}'", "{ match: 'GET /bills/{id}', transform: ./bill.js }");
   const folder = temporaryFolder('unmet-inverse-transform');

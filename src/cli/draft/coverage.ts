@@ -24,7 +24,13 @@ import type { Shape } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { count, counted, listed, terminalText } from '../../report/text.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
-import { OperationTable, type RuleBook, withoutTransforms } from '../../rules/rule-book.ts';
+import {
+  isTransformed,
+  type Operation,
+  OperationTable,
+  type RuleBook,
+  withoutTransforms,
+} from '../../rules/rule-book.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 import {
   contentOf,
@@ -96,10 +102,6 @@ interface CoverageSources {
 export function coverageOf(sources: CoverageSources): Coverage {
   const { ruleBook, isWanted = () => true } = sources;
   const [v1, v2] = [withIdPatterns(sources.v1), withIdPatterns(sources.v2)];
-  // A transform may add any member, so its operations have no missing ones.
-  const transformed = new Set(
-    ruleBook.operations.flatMap(({ id, transform }) => (transform === undefined ? [] : [id])),
-  );
   const migration = createMigration(withoutTransforms(ruleBook));
   const responses = new SampleResponses(migration);
   const named = new OperationTable(ruleBook.operations);
@@ -141,18 +143,21 @@ export function coverageOf(sources: CoverageSources): Coverage {
       continue;
     }
     covered += 1;
-    if (id !== undefined && transformed.has(id)) continue;
     const sides: Sides = [
       { operation: described, components: components.v1 },
       { operation: partner, components: components.v2 },
     ];
     const rule = ruleBook.operations.find((one) => one.id === id);
+    const opaque = opaqueTo(ruleBook, rule);
     const status = (value: number): number => rule?.status?.find(({ from }) => from === value)?.to ?? value;
     const lookedUp = lookupPointers(ruleBook, id);
     const reported = new Set<string>();
-    const addOnce = (kind: Gap['kind'], text: string): void => {
+    const report = (kind: Gap['kind'], text: string): void => {
       if (!reported.has(text)) add(kind, text);
       reported.add(text);
+    };
+    const addOnce = (kind: Gap['kind'], text: string): void => {
+      if (!opaque.has(kind)) report(kind, text);
     };
     const answers = sharedResponses(sides, status);
     const picks = picksOf(sides);
@@ -175,14 +180,14 @@ export function coverageOf(sources: CoverageSources): Coverage {
     const briefly = migration.request(least.method, least.target, least.headers, least.body);
     const assumed = queryOf('target' in briefly ? briefly.target : '');
     for (const text of requestDifferences(sample, sent, assumed, sides)) addOnce('request', text);
+    for (const text of responseDifferences(...sides, status)) addOnce('response', text);
     for (const text of [
-      ...responseDifferences(...sides, status),
       ...fieldDifferences(...sides),
       ...errorDifferences(...sides, status),
       ...errorMembers(responses, sent, sides),
       ...errorMedia(migration, sent, sides),
     ])
-      addOnce('response', text);
+      report('response', text);
     for (const { expected, given } of sharedResponses(sides, status))
       for (const text of valueDifferences(expected, given, 'response')) addOnce('response', text);
   }
@@ -192,6 +197,11 @@ export function coverageOf(sources: CoverageSources): Coverage {
     return [{ kind: 'inverse', operation: id, ...at, text: text.replace(/^operation "[^"]*": /, '') }];
   });
   return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
+}
+
+/** The kinds of gaps that a transform may close: it may add any member to bodies, but reads no error. */
+function opaqueTo(book: RuleBook, operation: Operation | undefined): ReadonlySet<Gap['kind']> {
+  return new Set((['request', 'response'] as const).filter((one) => isTransformed(book, operation, one)));
 }
 
 /** The places of looked-up members in an operation's responses: a description cannot show what V2 returns for them. */

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { Path } from '../../edits/run.ts';
 import * as alias from './alias.ts';
 import {
   declareMember,
@@ -101,6 +102,11 @@ export function requestBookOf(rule: RequestRule): RequestBook<RequestRule> {
 /** The book of a response rule. */
 export function responseBookOf(rule: ExplicitResponseRule): ResponseBook<ExplicitResponseRule> {
   return known(bookOf(rule).response, rule);
+}
+
+/** The members of a response that a rule is about. */
+export function readPaths(rule: ExplicitResponseRule): readonly Path[] {
+  return responseBookOf(rule).effectOn?.(rule) ?? ('path' in rule ? [rule.path] : []);
 }
 
 function known<Own>(book: Own | undefined, { rule }: AnyRule): Own {

@@ -3,6 +3,7 @@ import { coverageOf, printCoverage } from '../../../src/cli/draft/coverage.ts';
 import { sampleOf } from '../../../src/cli/draft/samples.ts';
 import { Components } from '../../../src/openapi/components.ts';
 import { shapeOf } from '../../../src/openapi/shape.ts';
+import type { TransformDirection } from '../../../src/rules/rule-book.ts';
 import { bookIn } from '../../rules/reading.ts';
 
 type Json = Record<string, unknown>;
@@ -1253,4 +1254,19 @@ test.each<[schema: Json, sample: unknown]>([
   [{ type: 'string', format: 'ipv4' }, '192.0.2.1'],
 ])('a sample of %j is %j', (schema, sample) => {
   expect(sampleOf(shapeOf(schema, new Components(description('v1', {}))))).toBe(sample);
+});
+
+test.each<readonly [exports: readonly TransformDirection[], gaps: readonly string[]]>([
+  [[], ['V2 requires /b, which is never set', "V1's response 201 has /a, which V2's never has"]],
+  [['response'], ['V2 requires /b, which is never set']],
+  [['request'], ["V1's response 201 has /a, which V2's never has"]],
+  [['request', 'response'], []],
+])('a transform with %j closes only the gaps of those bodies', async (exports, gaps) => {
+  const book =
+    "resource: ''\noperations: { make: { match: POST /things, transform: ./make.js } }\nchanges: []\n";
+  const ruleBook = { ...(await bookIn(book)), modules: { './make.js': { exports } } };
+  const [old, young] = [objectOf({ a: text }), objectOf({ a: text, b: text }, { required: ['b'] })];
+  const v1 = description('v1', { ...bodyOf(old), ...answerOf(objectOf({ a: text })) });
+  const v2 = description('v2', { ...bodyOf(young), ...answerOf(objectOf({ c: text })) });
+  expect(coverageOf({ ruleBook, text: book, v1, v2 }).gaps.map((gap) => gap.text)).toEqual(gaps);
 });
