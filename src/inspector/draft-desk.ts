@@ -14,6 +14,8 @@ export interface ShownMigration {
   readonly request: string;
   /** Objections of V2's description, in sentences. */
   readonly faults: readonly string[];
+  /** What makes the rule book itself faulty, in sentences; absent for a sound one. */
+  readonly faultsOfBook?: readonly string[];
   /** The client's response, for the one that V2's description shows. */
   readonly response: string;
 }

@@ -1,6 +1,7 @@
 import { type Path, printPath, type RequestRule } from './rule.ts';
 import type { Facts as BodyFacts, StalePart } from './kinds/book.ts';
-import { requestBookOf } from './kinds/books.ts';
+import { readPaths, requestBookOf, responseBookOf } from './kinds/books.ts';
+import { asInRequests, isOwn, type KindOfResponseRule } from './kinds/kinds.ts';
 import { namedMembers } from './kinds/words.ts';
 
 /** The facts that hold for a body after the rules so far; starts empty and grows with each rule. */
@@ -19,6 +20,23 @@ export class BodyKnowledge implements BodyFacts {
     this.of = { change, migratesFlat };
     requestBookOf(rule).learn(rule, this);
     return stale;
+  }
+
+  /** Returns why a rule for responses can have no effect, and records its effect. */
+  applyBack(rule: KindOfResponseRule, change: string): string | undefined {
+    const { adds, learn } = responseBookOf(rule);
+    const paths = 'as' in rule ? [rule.path] : readPaths(rule);
+    const reasons = adds === true ? [] : paths.map((path) => this.reason(path, change));
+    const [first] = reasons;
+    if (first !== undefined && !reasons.includes(undefined)) return first;
+    this.of = { change, migratesFlat: false };
+    if (!isSure(rule)) this.forget([]);
+    else if (isOwn(rule)) learn?.(rule, this);
+    else {
+      const same = asInRequests(rule);
+      requestBookOf(same).learn(same, this);
+    }
+    return undefined;
   }
 
   /** True if nothing can be at `path` after the rules so far. */
@@ -176,6 +194,10 @@ export class BodyKnowledge implements BodyFacts {
     if (obstacleOn(base, from) === undefined) this.place(base, to, unknown());
   }
 
+  forget(inside: Path): void {
+    if (obstacleOn(this.root, inside) === undefined) this.put(inside, unknown());
+  }
+
   private lose(holder: Facts, member: string, loss: Omit<Loss, 'change'>): void {
     if (factsOf(holder, member)?.loss === undefined)
       holder.members.set(member, lost({ ...loss, change: this.of.change }));
@@ -202,6 +224,14 @@ export class BodyKnowledge implements BodyFacts {
     if (name === undefined) this.root = facts;
     else reach(this.root, path.slice(0, -1)).members.set(name, facts);
   }
+}
+
+/** True if the facts after a rule of responses hold whatever the values are: a value that it cannot convert stays where it is. */
+export function isSure(rule: KindOfResponseRule): boolean {
+  const { takes, learn } = responseBookOf(rule);
+  if (isOwn(rule)) return learn !== undefined;
+  const { policies } = requestBookOf(asInRequests(rule));
+  return takes === undefined || policies?.includes('value') !== true;
 }
 
 function effectOf({ does, change }: Loss): string {

@@ -1,4 +1,4 @@
-import { BodyKnowledge } from './body-knowledge.ts';
+import { BodyKnowledge, isSure } from './body-knowledge.ts';
 import {
   type DeclaredChange,
   type DeclaredResponseRule,
@@ -106,7 +106,19 @@ export function staleResponseRules(
   resource?: Path,
 ): readonly SourceFault[] {
   const faults = new Map<DeclaredResponseRule, SourceFault>();
-  for (const context of operationContexts(changes, operations)) addRepeated(context, faults);
+  const taken = new Map<DeclaredResponseRule, Taken>();
+  for (const context of operationContexts(changes, operations)) {
+    addRepeated(context, faults);
+    addTaken(context, taken);
+  }
+  for (const [declared, { change, applied, reasons }] of taken) {
+    const [first] = reasons;
+    if (first === undefined || faults.has(declared)) continue;
+    const scope =
+      reasons.length === applied ? '' : ` for ${listOperations(reasons.flatMap((one) => one.operations))}`;
+    const message = `change "${change.id}": this ${declared.rule.rule} has no effect${scope}: ${first.reason}`;
+    faults.set(declared, { path: declared.path, message });
+  }
   const all = changes.map(({ change }) => change);
   if (all.some(isInverse)) {
     const inverse = new InverseIndex(operations, all, resource);
@@ -123,9 +135,9 @@ function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults):
     for (const declared of response) {
       const { rule } = declared;
       if (rule.rule === 'inverse') continue;
-      const { isRepeatable, same, isFurther } = responseBookOf(rule);
-      // Converting a value twice converts it further.
-      if (isRepeatable?.(rule) === true) continue;
+      const { isRepeatable, same, isFurther, takes } = responseBookOf(rule);
+      // Converting a value twice converts it further. Members that are gone are known.
+      if (isRepeatable?.(rule) === true || ('path' in rule && takes !== undefined && isSure(rule))) continue;
       const key = JSON.stringify([rule.rule, 'path' in rule ? rule.path : [], ...(same?.(rule) ?? [])]);
       const earlier = applied.get(key) ?? [];
       applied.set(key, earlier);
@@ -141,6 +153,47 @@ function addRepeated(context: OperationContext<DeclaredChange>, faults: Faults):
       faults.set(declared, { path: declared.path, message });
     }
   }
+}
+
+/** In how many contexts a rule applies, and why it has no effect in some of them. */
+interface Taken {
+  readonly change: Change;
+  applied: number;
+  readonly reasons: { readonly reason: string; readonly operations: readonly string[] }[];
+}
+
+/** Finds rules about members that an earlier rule for the same responses has removed or moved. */
+function addTaken(
+  { changes, operations }: OperationContext<DeclaredChange>,
+  taken: Map<DeclaredResponseRule, Taken>,
+): void {
+  const rules = changes.flatMap(({ change, response }) => response.map((declared) => ({ change, declared })));
+  const statuses = new Map(rules.map(({ declared: { rule } }) => [rule.status.join(), rule.status]));
+  for (const judged of statuses.values()) {
+    const knowledge = new BodyKnowledge();
+    for (const { change, declared } of rules) {
+      const { rule } = declared;
+      // An inverse comes before all of them, and rules for errors are about no member.
+      if (!('path' in rule) || !rule.status.some((status) => isAmong(status, judged))) continue;
+      // A rule for only some of the statuses, or for any depth, may give members, and takes none for certain.
+      if (rule.path[0] === '**' || !judged.every((status) => covers(rule.status, status))) {
+        knowledge.forget([]);
+        continue;
+      }
+      const reason = knowledge.applyBack(rule, change.id);
+      // A rule on every is stale only if it has no effect on requests to which no other change applies.
+      if (rule.status.join() !== judged.join() || (change.on === 'every' && operations.length > 0)) continue;
+      const found = taken.get(declared) ?? { change, applied: 0, reasons: [] };
+      taken.set(declared, found);
+      found.applied += 1;
+      if (reason !== undefined) found.reasons.push({ reason, operations });
+    }
+  }
+}
+
+/** True if responses with the status `one` may have one of the others. */
+function isAmong(one: StatusPattern, others: readonly StatusPattern[]): boolean {
+  return covers(others, one) || others.some((other) => covers([one], other));
 }
 
 /** Reports rules about members that `inverse` has removed: the explicit rules apply to a response in V1's shape. */

@@ -329,8 +329,8 @@ export class Desk implements DraftDesk {
     };
     const reading = await readRuleBook(printRuleBook(alone), 'draft');
     if (!reading.ok) {
-      const faults = reading.faults.map(({ message }) => message);
-      return { request: 'The rule book cannot have this answer.', faults, response: '' };
+      const faultsOfBook = reading.faults.map(({ message }) => message);
+      return { request: 'The rule book cannot have this answer.', faults: [], faultsOfBook, response: '' };
     }
     return shownMigration(createMigration(reading.ruleBook), example, this.service, kind);
   }

@@ -43,6 +43,7 @@ export const book: Book<never, AliasRule> = {
     effect: ['adds '],
     effectOn: ({ path, as }) => [[...path.slice(0, -1), as]],
     same: ({ as }) => [as],
+    learn: ({ path, as }, facts) => facts.add(path.slice(0, -1), as, false),
   },
 };
 

@@ -167,6 +167,8 @@ export interface ResponseBook<Rule> {
   readonly adds?: true;
   /** True if rules of the kind may apply to members at any depth. */
   readonly mayBeAnywhere?: true;
+  /** Records the facts that hold for all bodies after the rule, for kinds that differ from those of requests. */
+  learn?(this: void, rule: Rule, facts: Facts): void;
   /** True if the rule removes a member at `path`; `members` are the members in it that are meant. */
   takes?(this: void, rule: Rule, path: Path, members: readonly string[] | undefined): boolean;
 }
@@ -219,6 +221,8 @@ export interface Facts {
   add(inside: Path, member: string, isAlways: boolean): void;
   /** The value of a member, if present, has changed. */
   change(inside: Path, member: string): void;
+  /** The members of an object are unknown. */
+  forget(inside: Path): void;
   /** Members become others, with unknown values. */
   become(inside: Path, from: readonly string[], to: readonly string[]): void;
   /** The change that replaces a value of a member, a JSON text; undefined if the value may occur. */

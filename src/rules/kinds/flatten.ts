@@ -44,6 +44,7 @@ export const book: Book<never, FlattenRule> = {
       ),
     effect: ['flattens '],
     same: ({ members }) => [members?.toSorted()],
+    learn: ({ path }, facts) => facts.forget(path.slice(0, -1)),
   },
 };
 

@@ -175,7 +175,7 @@ const HEADER_KINDS: ByName<HeaderRule, HeaderKind<HeaderRule>> = {
 };
 
 /** Response rules that differ from those of requests. */
-type OwnResponseRule =
+export type OwnResponseRule =
   | UnnestRule
   | AliasRule
   | FlattenRule
@@ -279,7 +279,8 @@ export function responseKindOf(
   return isOwn(rule) ? RESPONSE_KINDS[rule.rule] : kindOf(asInRequests(rule));
 }
 
-function isOwn(rule: KindOfResponseRule): rule is OwnResponseRule {
+/** True for a response rule that no request can have. */
+export function isOwn(rule: KindOfResponseRule): rule is OwnResponseRule {
   return !('elements' in rule) && Object.hasOwn(RESPONSE_KINDS, rule.rule);
 }
 

@@ -103,6 +103,7 @@ export const book: Book<never, LookupRule> = {
         },
       ),
     effect: ['looks up '],
+    learn: ({ path, as }, facts) => facts.add(path.slice(0, -1), as, true),
     takes: () => true,
   },
 };

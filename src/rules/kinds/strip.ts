@@ -178,6 +178,10 @@ export const book: Book<StripRule, ResponseStripRule, QueryStripRule, HeaderStri
           }),
       ),
     effect: ['strips '],
+    learn: ({ path, only, around }, facts) => {
+      const { in: objects, member } = memberAt(path);
+      if (only === undefined && around === undefined) facts.strip(objects, [member]);
+    },
     takes: ({ only }) => only === undefined,
   },
   query: {

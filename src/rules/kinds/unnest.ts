@@ -62,6 +62,11 @@ export const book: Book<never, UnnestRule> = {
       ),
     effect: ['unnests '],
     same: ({ members }) => [members?.toSorted()],
+    learn: ({ path, members }, facts) => {
+      const around = path.slice(0, -1);
+      if (members === undefined) facts.forget(around);
+      else for (const member of members) facts.add(around, member, true);
+    },
     // Members that the nest does not list stay in the sub-object.
     takes: (rule, path, members) => {
       const member = path[rule.path.length];

@@ -418,7 +418,11 @@ function Effect({
   return (
     <div class="draft-effect" aria-live="polite">
       <h5>{`What ${what} does to ${operation}`}</h5>
-      <Objections faults={now.faults} />
+      {now.faultsOfBook === undefined ? (
+        <Objections faults={now.faults} />
+      ) : (
+        <Sentences title="The rule book would have faults with this answer:" texts={now.faultsOfBook} />
+      )}
       <div class="pair">
         <Text title="A V1 client sends" text={v1} />
         <Text title="V2 gets" text={now.request} against={before.request} />
@@ -434,11 +438,17 @@ function Effect({
 export function Objections({ faults }: Pick<ShownMigration, 'faults'>): VNode {
   if (faults.length === 0) return <p class="draft-taken">V2’s description accepts this request.</p>;
   return (
+    <Sentences title="V2’s description has these objections to the request:" texts={[...new Set(faults)]} />
+  );
+}
+
+function Sentences({ title, texts }: { readonly title: string; readonly texts: readonly string[] }): VNode {
+  return (
     <>
-      <p>V2’s description has these objections to the request:</p>
+      <p>{title}</p>
       <ul class="plain">
-        {faults.map((fault, at) => (
-          <li key={at}>{visibleText(fault)}</li>
+        {texts.map((text, at) => (
+          <li key={at}>{visibleText(text)}</li>
         ))}
       </ul>
     </>
