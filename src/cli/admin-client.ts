@@ -1,6 +1,6 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Dispatcher } from 'undici/index.js';
-import { errorCode, readText } from '../node/files.ts';
+import { errorCode, readSecretText } from '../node/files.ts';
 import { readSecret } from '../settings/read-settings.ts';
 import { environmentName, type Setting, settings as table } from '../settings/settings.ts';
 import type { CommandFault } from './command-fault.ts';
@@ -152,7 +152,7 @@ export async function secretOf(
   const given = await givenSettings({ config }, process.env);
   const [fault] = given.file?.faults ?? [];
   if (fault !== undefined) return { fault };
-  return readSecret(setting, { ...given, readFile: readText });
+  return readSecret(setting, { ...given, readFile: readSecretText });
 }
 
 /** Returns a client for the admin listener at `url`, with the token from the environment or the settings file. */

@@ -1,8 +1,8 @@
 import { existsSync, writeFileSync } from 'node:fs';
-import { getSystemErrorMessage } from 'node:util';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
 import type { GivenBook } from '../report/log-gaps.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import { systemReason } from '../node/system-reason.ts';
 
 /** Why a command failed, as a sentence. */
 export interface CommandFault {
@@ -50,10 +50,8 @@ export function writeOutput(path: string, text: string | Uint8Array): CommandFau
 
 /** The system's words for an error, without the call that Node adds; the path only if `name` does not have it. */
 export function reasonOf(error: unknown, name: string): string {
-  if (!(error instanceof Error)) return String(error);
-  const { errno, code, path }: NodeJS.ErrnoException = error;
-  if (errno === undefined || code === undefined) return error.message;
-  return `${path === undefined || name.includes(path) ? '' : `${path}: `}${getSystemErrorMessage(errno)} (${code})`;
+  const { errno, path = '' }: NodeJS.ErrnoException = error instanceof Error ? error : new Error();
+  return `${errno === undefined || name.includes(path) ? '' : `${path}: `}${systemReason(error)}`;
 }
 
 /** True for an error from the kernel, or with one as its cause. */
@@ -105,12 +103,11 @@ export async function editRuleBook(
   path: string,
   edit: (text: string, book: RuleBook) => string | CommandFault,
 ): Promise<{ readonly ruleBook: RuleBook } | { readonly faults: readonly string[] }> {
-  const [{ readRuleBook }, { printFault }, { errorCode, inFormOf, readText, replaceFileSync }] =
-    await Promise.all([
-      import('../rules/read-rule-book.ts'),
-      import('../rules/rule-book-fault.ts'),
-      import('../node/files.ts'),
-    ]);
+  const [{ readRuleBook }, { printFault }, { inFormOf, readText, replaceFileSync }] = await Promise.all([
+    import('../rules/read-rule-book.ts'),
+    import('../rules/rule-book-fault.ts'),
+    import('../node/files.ts'),
+  ]);
   let text: string;
   try {
     text = readText(path);
@@ -129,7 +126,7 @@ export async function editRuleBook(
   try {
     replaceFileSync(path, inFormOf(path, next));
   } catch (error) {
-    return { faults: [`${path} cannot be written (${errorCode(error)}).`] };
+    return { faults: [`${path} cannot be written: ${systemReason(error)}.`] };
   }
   return { ruleBook: after.ruleBook };
 }

@@ -7,7 +7,7 @@ const isOwnNode = !('bun' in process.versions || 'deno' in process.versions);
 if (major < 24 || (isOwnNode && minor * 1000 + patch < first)) {
   // An installed package has no Node of its own.
   const wayOut = /[\\/]node_modules[\\/]/.test(import.meta.url)
-    ? 'In the folder of node_modules, "npm install node@24" adds one that "npx capture-gateway <command>" uses.'
+    ? 'In the folder of node_modules, "npm install node@24" adds one if it is not there yet, and "npx capture-gateway <command>" uses it; the file in node_modules/.bin alone uses the Node that starts it.'
     : 'In a checkout, after npm ci, "npm run -s gateway -- <command>" uses the Node that npm ci installed.';
   process.stderr.write(
     `capture-gateway needs Node 24 (24.18.1 or later) or 26 (26.5.1 or later), and this is Node ${process.versions.node}. ${wayOut}\n`,

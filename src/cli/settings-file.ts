@@ -13,6 +13,7 @@ import {
 import * as kinds from '../settings/setting-kinds.ts';
 import { removedSettings } from '../settings/setting-sentences.ts';
 import { allSettings, type Setting } from '../settings/settings.ts';
+import { systemReason } from '../node/system-reason.ts';
 
 /** A command's flags and environment, and the settings file that one of them names. */
 export type GivenSettings = Omit<SettingSources, 'readFile'>;
@@ -40,8 +41,10 @@ export async function readSettingsFile(path: string): Promise<SettingsFile> {
   try {
     text = decodeText(readFileSync(path));
   } catch (error) {
-    const code = error instanceof Error ? ('code' in error ? String(error.code) : error.message) : 'unknown';
-    return { values: new Map(), faults: [`The settings file ${path} cannot be read (${code}).`] };
+    return {
+      values: new Map(),
+      faults: [`The settings file ${path} cannot be read: ${systemReason(error)}.`],
+    };
   }
   // Loaded only here, because most starts have no settings file.
   const { SourceDocument } = await import('../rules/source-document.ts');

@@ -98,7 +98,9 @@ export class OperatorView implements Observer {
     this.trends.add(entry, answer);
     this.bodyChecks.add(entry);
     if (captured !== undefined) {
-      if (entry.client !== undefined) this.traces.add(entry.client, captured.v1Request, captured.remote);
+      // A key sent to no version, such as the admin token at the wrong port, is no client's.
+      if (entry.client !== undefined && entry.route !== 'none')
+        this.traces.add(entry.client, captured.v1Request, captured.remote);
       this.capture.keep(seq, captured, entry.edits, isNotable(entry));
       this.capture.forget(this.ring.oldest - 1, this.ring.oldestFailure - 1);
     }

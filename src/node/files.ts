@@ -18,6 +18,7 @@ import { basename, dirname, join } from 'node:path';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import { certificateSentence } from '../report/text.ts';
 import type { ProcessLine } from './log/process-log.ts';
+import { systemReason } from './system-reason.ts';
 
 /** Bytes that are not valid text; the message is the end of a sentence. */
 export class TextFault extends Error {}
@@ -25,6 +26,15 @@ export class TextFault extends Error {}
 /** Reads a text file; throws the errors of `readFileSync` and `decodeText`. */
 export function readText(path: string): string {
   return decodeText(readFileSync(path));
+}
+
+/** Reads a text file; the message of an error that it throws is the reason, without the path. */
+export function readSecretText(path: string): string {
+  try {
+    return readText(path);
+  } catch (error) {
+    throw new Error(systemReason(error), { cause: error });
+  }
 }
 
 /**
@@ -416,9 +426,7 @@ export function readTlsFiles(files: {
     try {
       texts[part] = readFileSync(file.path, 'utf8');
     } catch (error) {
-      unread.push(
-        `${file.name} names a file that cannot be read: ${file.path} (${errorCode(error, 'unreadable')}).`,
-      );
+      unread.push(`${file.name} names a file that cannot be read: ${file.path}: ${systemReason(error)}.`);
     }
   }
   if (unread.length > 0) return { fault: unread.join('\n') };

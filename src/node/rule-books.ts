@@ -10,7 +10,8 @@ import type { Modes } from '../rules/rollout.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import { settings } from '../settings/settings.ts';
-import { decodeText, readText, TextFault, errorCode } from './files.ts';
+import { decodeText, readText, TextFault } from './files.ts';
+import { systemReason } from './system-reason.ts';
 import type { ModuleFault } from './threads/transform-thread.ts';
 
 /** A valid rule book, with its source text. */
@@ -144,7 +145,7 @@ export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)
   } catch (error) {
     if (error instanceof TextFault)
       return { faults: [`${name} names a file that cannot be read: ${path}: ${error.message}.`] };
-    return { faults: [`${name} names a file that cannot be read: ${path} (${errorCode(error)}).`] };
+    return { faults: [`${name} names a file that cannot be read: ${path}: ${systemReason(error)}.`] };
   }
   const shipped = await shippedRuleBook(text);
   if (shipped !== undefined) return { text, rules: new CompiledRuleBook(shipped), ...from };
@@ -210,8 +211,7 @@ function secretIn(path: string, name: string): ReturnType<ReadSecret> {
   try {
     return readText(path).trim();
   } catch (error) {
-    const { message } = error instanceof Error ? error : { message: String(error) };
-    return { fault: `${name}_FILE cannot be read: ${path} (${errorCode(error, message)}).` };
+    return { fault: `${name}_FILE cannot be read: ${path}: ${systemReason(error)}.` };
   }
 }
 

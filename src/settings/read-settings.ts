@@ -18,7 +18,7 @@ export interface SettingSources {
   readonly environment: Readonly<Record<string, string | undefined>>;
   /** The content of the settings file; empty if there is none. */
   readonly file?: SettingsFile | undefined;
-  /** Reads a secret from a file; throws when it cannot. */
+  /** Reads a secret from a file; the message of an error that it throws is the reason, without the path. */
   readonly readFile: (path: string) => string;
   /** The remedy for each removed setting, by name; absent on runtimes that never had them, such as the edge. */
   readonly gone?: Readonly<Record<string, string>> | undefined;
@@ -217,10 +217,8 @@ function find(setting: Setting<unknown>, sources: SettingSources): Found {
   try {
     return { text: readFile(secret.path).replace(/\r?\n$/, ''), from: secret.from };
   } catch (error) {
-    // The system's message repeats the path.
-    const { message } = error instanceof Error ? error : { message: String(error) };
-    const why = error instanceof Error && 'code' in error ? ` (${String(error.code)})` : `: ${message}`;
-    return { fault: `${secret.from} names a file that cannot be read: ${secret.path}${why}.` };
+    const why = error instanceof Error ? error.message : String(error);
+    return { fault: `${secret.from} names a file that cannot be read: ${secret.path}: ${why}.` };
   }
 }
 

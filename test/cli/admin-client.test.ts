@@ -132,7 +132,7 @@ test('the secret of client hashes is read from a file, and a short one is refuse
   });
   expect(await hashWith({ GATEWAY_CLIENT_SECRET_FILE: join(folder, 'none') })).toMatchObject({
     code: 2,
-    err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')} (ENOENT).\n`,
+    err: `GATEWAY_CLIENT_SECRET_FILE names a file that cannot be read: ${join(folder, 'none')}: no such file or directory (ENOENT).\n`,
   });
   const wide = join(folder, 'wide');
   writeFileSync(wide, Buffer.from(`\uFEFF${TOKEN}\r\n`, 'utf16le'));

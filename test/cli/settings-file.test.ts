@@ -122,7 +122,7 @@ test('a text that is not YAML and a missing file are faults', async () => {
     faults: [expect.stringContaining('gateway.yaml:1:')],
   });
   expect((await readSettingsFile(join(folder, 'nope.yaml'))).faults).toEqual([
-    `The settings file ${join(folder, 'nope.yaml')} cannot be read (ENOENT).`,
+    `The settings file ${join(folder, 'nope.yaml')} cannot be read: no such file or directory (ENOENT).`,
   ]);
 });
 
@@ -160,7 +160,9 @@ webhooks: { orders: { to: 'https://x.test/', sign: { scheme: standard-webhooks, 
     givenSettings({ rules }, { OWN, OF_V2_FILE: join(folder, name) }).then(preflight);
   expect(await inFile('secret')).not.toHaveProperty('faults');
   expect(await inFile('other')).toHaveProperty('faults', [expect.stringMatching(/^OF_V2, for the webhook/)]);
-  expect(await inFile('none')).toHaveProperty('faults', [expect.stringContaining('none (ENOENT)')]);
+  expect(await inFile('none')).toHaveProperty('faults', [
+    expect.stringContaining('none: no such file or directory (ENOENT)'),
+  ]);
   expect(
     await preflight(await givenSettings({ rules }, { ...sound, OWN_FILE: join(folder, 'secret') })),
   ).toEqual({

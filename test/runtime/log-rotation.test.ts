@@ -156,7 +156,7 @@ test('a log file that cannot be reopened is reported, and the old one stays in u
   const gateway = await spawnGateway({ upstream: v2.origin, 'log-file': file });
   execFileSync('mv', [join(folder, 'a'), join(folder, 'b')]);
   gateway.child.kill('SIGHUP');
-  await until(() => gateway.stderr().includes('cannot be reopened (ENOENT)'));
+  await until(() => gateway.stderr().includes('cannot be reopened: no such file or directory (ENOENT)'));
   await sendRequest(new Agent(), gateway.port, 1);
   const written = (): string => readFileSync(join(folder, 'b', 'log.ndjson'), 'utf8');
   await until(() => written() !== '');

@@ -1,9 +1,12 @@
 import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { stdout } from 'node:process';
+import { isDeepStrictEqual } from 'node:util';
+import { readJsonText } from '../../openapi/description.ts';
 import { lineDiff } from '../../report/line-diff.ts';
 import { inFormOf, readText } from '../../node/files.ts';
 import { counted, jsonText, terminalText } from '../../report/text.ts';
+import { openQuestions } from '../../rules/rule-book-fault.ts';
 import {
   type CommandFault,
   FAILURE,
@@ -71,6 +74,7 @@ export async function runTest(
     if (isFault(outcome)) return outcome;
     outcomes.push(outcome);
   }
+  const open = openQuestions(book.text, rules).length;
   const all = outcomes.flatMap(({ cases }) => cases);
   const failed = all.filter(({ differences }) => differences.length > 0).length;
   if (update === true) {
@@ -82,7 +86,13 @@ export async function runTest(
   }
   const isUpdated = update === true;
   if (format === 'json') stdout.write(printJson(outcomes, all.length, failed, isUpdated));
-  else stdout.write(printText(outcomes, all.length, failed, isUpdated));
+  else {
+    stdout.write(printText(outcomes, all.length, failed, isUpdated));
+    if (open > 0)
+      stdout.write(
+        `${rules} has ${counted(open, 'open question')}, marked TODO: cases do not answer them.\n`,
+      );
+  }
   if (failed > 0 && !isUpdated) process.exitCode = FAILURE;
   return undefined;
 }
@@ -238,7 +248,7 @@ function printDifference(
   paint: ReturnType<typeof painter>,
   columns: number | undefined,
 ): string {
-  const where = `  ${file}:${line}: ${part === 'whole' ? message : `${message}, ${part}`}`;
+  const where = `  ${file}:${line}: ${part === 'whole' ? message : `${message}, ${part}`}${part === 'body' && isSameJson(expected, actual) ? ': the same JSON, but bodies are compared by their bytes (order, spaces, spelling of numbers)' : ''}`;
   if (expected === undefined || actual === undefined) {
     const nothing = part === 'whole' ? '(nothing may reach V2)' : '(absent)';
     const missing = part === 'whole' ? '(nothing reached V2)' : '(absent)';
@@ -255,6 +265,12 @@ function printDifference(
     return sign === ' ' ? shown : paint(sign === '-' ? 'red' : 'green', shown);
   });
   return [where, ...lines].join('\n');
+}
+
+/** True for two JSON texts with the same value. */
+function isSameJson(expected = '', actual = ''): boolean {
+  const [one, other] = [readJsonText(expected), readJsonText(actual)];
+  return one !== undefined && isDeepStrictEqual(one, other);
 }
 
 function sideLines(

@@ -112,20 +112,20 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
   }
   const read = (mark: Mark): TextMessage | undefined => {
     const section = sections.get(mark);
-    return section === undefined ? undefined : readMessage(section, FIRST_LINES[mark]);
+    return section === undefined ? undefined : readMessage(section, mark, FIRST_LINES[mark]);
   };
   const [request, response] = [read('>'), read('<')];
   if (request === undefined || response === undefined)
     throw new TextCaseFault(
       at,
-      `the case “${title}” has no ${request === undefined ? 'V1 request (lines with >)' : 'response (lines with <)'}`,
+      `the case “${title}” has no ${request === undefined ? 'V1 request; write its first line: > POST /api/v1/clients' : "response; write the client's status, fields to check, an empty line with <, and the body: < 200"}`,
     );
   return {
     title,
     request,
     upstream: read('='),
     upstreamResponse: read('*') ?? PLAIN_ANSWER,
-    lookups: lookups.map((lookup) => readMessage(lookup, LOOKUP_LINE)),
+    lookups: lookups.map((lookup) => readMessage(lookup, '?', LOOKUP_LINE)),
     response,
     options,
     at,
@@ -151,14 +151,19 @@ const FIRST_LINES: Readonly<Record<Mark, FirstLine>> = {
 
 function readMessage(
   { texts: [line = '', ...rest], first }: { readonly texts: readonly string[]; readonly first: number },
+  mark: string,
   [form, example]: FirstLine,
 ): TextMessage {
   if (!form.test(line))
-    throw new TextCaseFault(first, `${JSON.stringify(line)} is no first line of a message; write ${example}`);
+    throw new TextCaseFault(
+      first,
+      `${JSON.stringify(line)} is no first line of a message; write ${mark} ${example}`,
+    );
   const empty = rest.indexOf('');
   const headers = (empty === -1 ? rest : rest.slice(0, empty)).map((header, index) => {
     const fault = fieldFault(header);
-    if (fault !== undefined) throw new TextCaseFault(first + 1 + index, fault);
+    if (fault !== undefined)
+      throw new TextCaseFault(first + 1 + index, `${fault}, which is a line with only ${mark}`);
     const [name = '', value = ''] = header.split(/:(.*)/s);
     return [name.trim().toLowerCase(), value.trim()] as const;
   });

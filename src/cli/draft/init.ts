@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { stdout } from 'node:process';
-import { errorCode } from '../../node/files.ts';
+import { systemReason } from '../../node/system-reason.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { Components } from '../../openapi/components.ts';
 import {
@@ -205,7 +205,7 @@ export function writeFiles(
   try {
     mkdirSync(join(dir, 'cases'), { recursive: true });
   } catch (error) {
-    return { fault: `${dir} cannot be written (${errorCode(error)}); name another folder with --dir.` };
+    return { fault: `${dir} cannot be written: ${systemReason(error)}; name another folder with --dir.` };
   }
   for (const [path, content] of files) {
     const unwritten = writeOutput(path, content);

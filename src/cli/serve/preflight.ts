@@ -9,9 +9,8 @@ import { storedRolloutFault } from '../../node/rollout/open-rollout.ts';
 import { type LoadedRuleBook, loadRuleBook, secretReader } from '../../node/rule-books.ts';
 import { memoryLimit } from '../../node/runtime.ts';
 import {
-  errorCode,
   type NamedFile,
-  readText,
+  readSecretText,
   readTlsFiles,
   resolvedPath,
   type TlsTexts,
@@ -30,6 +29,7 @@ import {
 import { modesFile } from '../../settings/setting-kinds.ts';
 import { type Setting, settings as table } from '../../settings/settings.ts';
 import type { GivenSettings } from '../settings-file.ts';
+import { systemReason } from '../../node/system-reason.ts';
 
 /** Validated settings, rule book and certificates. */
 export interface Preflight {
@@ -48,7 +48,7 @@ export async function preflight(
 ): Promise<Preflight | { readonly faults: readonly string[] }> {
   const { settings, faults, invalid } = readValidSettings({
     ...given,
-    readFile: readText,
+    readFile: readSecretText,
   });
   const rulesPath = readSetting(table.rules, given);
   const ruleBook = await loadRuleBook(rulesPath, settings.nameOf(table.rules));
@@ -165,28 +165,28 @@ async function namesFault(settings: Settings): Promise<readonly string[] | undef
 function logFileFault(settings: Settings): string | undefined {
   const path = settings.get(table.logFile);
   if (path === undefined || path === 'off') return undefined;
-  const code = writeFault(existsSync(path) ? path : dirname(path));
-  return code && `${settings.nameOf(table.logFile)} cannot be opened for appending: ${path} (${code}).`;
+  const why = writeFault(existsSync(path) ? path : dirname(path));
+  return why && `${settings.nameOf(table.logFile)} cannot be opened for appending: ${path}: ${why}.`;
 }
 
 /** Returns the fault that prevents creating the file of modes, without creating it. */
 function rolloutFileFault(settings: Settings): string | undefined {
   const path = modesFile(settings.get(table.store));
   if (path === undefined || existsSync(path)) return undefined;
-  const code = writeFault(dirname(path));
+  const why = writeFault(dirname(path));
   return (
-    code &&
-    `${settings.nameOf(table.store)} cannot be written: ${path} (${code}); make its folder writable, or name another file.`
+    why &&
+    `${settings.nameOf(table.store)} cannot be written: ${path}: ${why}; make its folder writable, or name another file.`
   );
 }
 
-/** The code of the error that writing to a file or a folder would give; undefined if it can be written. */
+/** Why writing to a file or a folder fails; undefined if it can be written. */
 function writeFault(path: string): string | undefined {
   try {
     accessSync(path, constants.W_OK);
     return undefined;
   } catch (error) {
-    return errorCode(error);
+    return systemReason(error);
   }
 }
 

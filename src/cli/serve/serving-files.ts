@@ -16,7 +16,6 @@ import {
   type TlsTexts,
   WatchedFiles,
   type WatchedGroup,
-  errorCode,
 } from '../../node/files.ts';
 import { clientFiles, type Preflight, storeFiles, upstreamFiles } from './preflight.ts';
 import type { V2Description } from '../draft/v2-description.ts';
@@ -29,6 +28,7 @@ import type { PageFile } from '../../inspector/api.ts';
 import { bookChangeWords } from '../../inspector/rollout-effect.ts';
 import { modesInForce } from '../../rollout/modes-in-force.ts';
 import { DOCUMENT, pageDocument, pageFiles } from '../../inspector/inspector.ts';
+import { systemReason } from '../../node/system-reason.ts';
 
 /** The files of a serving gateway, and the parts that use them. */
 interface ServingFilesParts extends Omit<Preflight, 'ruleBook'> {
@@ -278,10 +278,9 @@ export function openRewriteLog(
       reopen: () => sink.reopen(),
     };
   } catch (error) {
-    const code = errorCode(error);
     const name = path === undefined ? 'stdout' : settings.nameOf(table.logFile);
     return {
-      fault: `${name} cannot be opened for appending${path === undefined ? '' : `: ${path}`} (${code}).`,
+      fault: `${name} cannot be opened for appending${path === undefined ? '' : `: ${path}`}: ${systemReason(error)}.`,
     };
   }
 }
@@ -292,8 +291,7 @@ export function reopenLog(rewriteLog: RewriteLog, log: WriteProcessLine): void {
     if (rewriteLog.reopen())
       log({ level: 'info', event: 'log-reopened', message: 'log: the log file was reopened.' });
   } catch (error) {
-    const code = errorCode(error, String(error));
-    const message = `log: the log file cannot be reopened (${code}); lines go to the old one.`;
+    const message = `log: the log file cannot be reopened: ${systemReason(error)}; lines go to the old one.`;
     log({ level: 'error', event: 'log-trouble', message });
   }
 }

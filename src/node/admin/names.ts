@@ -1,7 +1,8 @@
 import { existsSync, statSync } from 'node:fs';
 import { parse, parseDocument } from 'yaml';
 import { terminalText } from '../../report/text.ts';
-import { errorCode, inFormOf, readText, replaceFileSync } from '../files.ts';
+import { inFormOf, readText, replaceFileSync } from '../files.ts';
+import { systemReason } from '../system-reason.ts';
 
 /** Why the file of client names cannot be used, as a sentence. */
 export interface NamesFault {
@@ -16,11 +17,7 @@ export function readClientNames(path: string): ReadonlyMap<string, string> | Nam
   try {
     text = readText(path);
   } catch (error) {
-    const { message } = error instanceof Error ? error : { message: String(error) };
-    const code = errorCode(error, '');
-    return {
-      fault: `The file of client names cannot be read: ${code === '' ? message : `${path} (${code})`}.`,
-    };
+    return { fault: `The file of client names cannot be read: ${path}: ${systemReason(error)}.` };
   }
   const names = parsed(text);
   if (names === null) return new Map();
@@ -119,7 +116,6 @@ function write(path: string, text: string): NamesFault | undefined {
     replaceFileSync(path, inFormOf(path, text), { mode: 0o666 });
     return undefined;
   } catch (error) {
-    const code = errorCode(error);
-    return { fault: `The file of client names cannot be written: ${path} (${code}).` };
+    return { fault: `The file of client names cannot be written: ${path}: ${systemReason(error)}.` };
   }
 }

@@ -12,7 +12,8 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import type { Settings } from '../../settings/read-settings.ts';
 import { modesFile, type OriginSetting } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
-import { replaceFile, errorCode } from '../files.ts';
+import { replaceFile } from '../files.ts';
+import { systemReason } from '../system-reason.ts';
 import type { ProcessLine, WriteProcessLine } from '../log/process-log.ts';
 import { SYSTEM_CLOCK } from '../runtime.ts';
 import { FileStore } from './file-store.ts';
@@ -290,8 +291,7 @@ export class RolloutCopy {
     try {
       await replaceFile(this.path, rolloutText(state));
     } catch (error) {
-      const reason = errorCode(error, String(error));
-      this.onFault(`The last known state cannot be kept in ${this.path} (${reason}).`);
+      this.onFault(`The last known state cannot be kept in ${this.path}: ${systemReason(error)}.`);
     }
   }
 }

@@ -13,7 +13,8 @@ import {
 } from '../../migrate/transform.ts';
 import { hashRuleBook } from '../../rules/hash.ts';
 import type { RuleBook, TransformDirection, TransformSource } from '../../rules/rule-book.ts';
-import { decodeText, TextFault, errorCode } from '../files.ts';
+import { decodeText, TextFault } from '../files.ts';
+import { systemReason } from '../system-reason.ts';
 import { type FromTransforms, threadPath, type TransformModules } from './thread-messages.ts';
 
 /** MiB of the thread's memory: a body of `limits.body` takes about ten times its bytes as a value, and a transform makes another one. */
@@ -414,7 +415,7 @@ async function readModule(module: string, book: string): Promise<TransformSource
   } catch (error) {
     if (error instanceof TextFault) return ofBook(`${module} cannot be read: ${error.message}`);
     return ofBook(
-      `${module} cannot be read (${errorCode(error)}); the path is from the folder of the rule book`,
+      `${module} cannot be read: ${systemReason(error)}; the path is from the folder of the rule book`,
     );
   }
   const loaded = await firstMessage({ texts: { [module]: text }, bufferBytes: BUFFERS_MIB * 2 ** 20 });

@@ -203,8 +203,16 @@ test.each([
     '# a\n> GET /api/v1/x\n? 200\n',
     'lookup.txt:3: lines with ? begin with the GET of a lookup',
   ],
-  ['half.txt', '\n# a\n> GET /api/v1/x\n', 'half.txt:2: the case “a” has no response (lines with <).'],
-  ['bare.txt', '# a\n< 200\n', 'bare.txt:1: the case “a” has no V1 request (lines with >).'],
+  [
+    'half.txt',
+    '\n# a\n> GET /api/v1/x\n',
+    "half.txt:2: the case “a” has no response; write the client's status, fields to check, an empty line with <, and the body: < 200.",
+  ],
+  [
+    'bare.txt',
+    '# a\n< 200\n',
+    'bare.txt:1: the case “a” has no V1 request; write its first line: > POST /api/v1/clients.',
+  ],
   [
     'apart.txt',
     '# a\n> GET /api/v1/x\n< 200\n> X: y\n',
@@ -218,22 +226,22 @@ test.each([
   [
     'first.txt',
     '# a\n> GET\n< 200\n',
-    'first.txt:2: "GET" is no first line of a message; write POST /api/v1/clients',
+    'first.txt:2: "GET" is no first line of a message; write > POST /api/v1/clients',
   ],
   [
     'status.txt',
     '# a\n> GET /api/v1/x\n< OK\n',
-    'status.txt:3: "OK" is no first line of a message; write 200',
+    'status.txt:3: "OK" is no first line of a message; write < 200',
   ],
   [
     'field.txt',
     '# a\n> GET /api/v1/x\n< 200\n< {"a":1}\n',
-    'field.txt:4: "{\\"a\\":1}" is not a header field; a body begins after an empty line',
+    'field.txt:4: "{\\"a\\":1}" is not a header field; a body begins after an empty line, which is a line with only <',
   ],
   [
     'colon.txt',
     '# a\n> GET /api/v1/x\n> Accept */*\n< 200\n',
-    'colon.txt:3: "Accept */*" is not a header field; a body begins after an empty line',
+    'colon.txt:3: "Accept */*" is not a header field; a body begins after an empty line, which is a line with only >',
   ],
   [
     'option.txt',
@@ -244,6 +252,27 @@ test.each([
   const { code, out, err } = await run(file(name, text));
   expect([code, out]).toEqual([1, '']);
   expect(err).toContain(join(folder, fault));
+});
+
+test('a body with the same JSON in other bytes fails, and the message says that bytes count', async () => {
+  const path = file('bytes.txt', PASSING.replace('< {"data":{}}', '< {"data": {}}'));
+  const { code, out } = await run(path);
+  expect([code, out]).toEqual([
+    1,
+    expect.stringContaining('response, body: the same JSON, but bodies are compared by their bytes'),
+  ]);
+});
+
+test('cases that pass do not hide the open questions of the rule book', async () => {
+  const book =
+    'version: 2025-01-01\noperations: { a: POST /clients }\n# TODO Is name called title?\nchanges: []\n';
+  const rules = file('open.yaml', book);
+  const path = file('open.txt', '# a\n> POST /api/v1/clients\n= POST /api/v2/clients\n< 200\n<\n< …\n');
+  const { code, out } = await run(path, '--rules', rules);
+  expect([code, out]).toEqual([
+    0,
+    `1 case in 1 file: all pass.\n${rules} has 1 open question, marked TODO: cases do not answer them.\n`,
+  ]);
 });
 
 test('a missing file exits with 2 and is named', async () => {

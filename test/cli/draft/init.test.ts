@@ -67,7 +67,7 @@ test('init writes settings, rules with questions, and cases that pass; then noth
   expect((await commandRun([...INIT, '--force'])).code).toBe(0);
   expect(await commandRun([...INIT.slice(0, -1), rules])).toMatchObject({
     code: 2,
-    err: `${rules} cannot be written (ENOTDIR); name another folder with --dir.\n`,
+    err: `${rules} cannot be written: not a directory (ENOTDIR); name another folder with --dir.\n`,
   });
 });
 

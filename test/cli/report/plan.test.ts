@@ -141,7 +141,9 @@ zone: Australia/Sydney
     // The name is as long as a file system allows, so the draft beside it has no name left.
     const long = join(path, '..', 'r'.repeat(255));
     writeFileSync(long, SHIPPED);
-    expect(await writePlan(long, PLAN)).toEqual({ faults: [`${long} cannot be written (ENAMETOOLONG).`] });
+    expect(await writePlan(long, PLAN)).toEqual({
+      faults: [`${long} cannot be written: name too long (ENAMETOOLONG).`],
+    });
   });
 });
 
@@ -233,7 +235,10 @@ test.each([
   ['--rules (GATEWAY_RULES)', ['--rules', 'missing.yaml', '--into']],
 ])('a missing rule book is blamed on the option that names it: %s', async (option, options) => {
   const { code, err } = await commandRun(['plan', foreignLog(), ...options]);
-  expect([code, err]).toEqual([2, `${option} names a file that cannot be read: missing.yaml (ENOENT).\n`]);
+  expect([code, err]).toEqual([
+    2,
+    `${option} names a file that cannot be read: missing.yaml: no such file or directory (ENOENT).\n`,
+  ]);
 });
 
 test('--into without a file writes into the rule book of --rules, with the zone in which its days begin', async () => {

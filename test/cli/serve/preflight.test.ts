@@ -20,7 +20,7 @@ test('two spellings of a path name the same file', async () => {
 
 test('a file of modes needs a folder', async () => {
   expect(await faultsOf({ GATEWAY_STORE: 'file:/nope/store.json' })).toEqual([
-    'GATEWAY_STORE cannot be written: /nope/store.json (ENOENT); make its folder writable, or name another file.',
+    'GATEWAY_STORE cannot be written: /nope/store.json: no such file or directory (ENOENT); make its folder writable, or name another file.',
   ]);
 });
 
@@ -44,7 +44,7 @@ test('an invalid setting neither hides a conflict of others nor causes one', asy
 
 test('each certificate file that is missing is named', async () => {
   expect(await faultsOf({ GATEWAY_TLS_CERT: '/nope/cert', GATEWAY_TLS_KEY: '/nope/key' })).toEqual([
-    'GATEWAY_TLS_CERT names a file that cannot be read: /nope/cert (ENOENT).\nGATEWAY_TLS_KEY names a file that cannot be read: /nope/key (ENOENT).',
+    'GATEWAY_TLS_CERT names a file that cannot be read: /nope/cert: no such file or directory (ENOENT).\nGATEWAY_TLS_KEY names a file that cannot be read: /nope/key: no such file or directory (ENOENT).',
   ]);
 });
 
