@@ -93,7 +93,7 @@ function planFields({ asked: { response }, choices, choose }: AskedPlan): VNode 
       <ChoiceField
         label="Time zone of the plan"
         inputMode="text"
-        placeholder={`of the rule book, or ${ZONE.name}`}
+        placeholder={response?.zone ?? ZONE.name}
         values={ZONES}
         chosen={zone}
         choose={(name) => choose({ ...choices, zone: name })}

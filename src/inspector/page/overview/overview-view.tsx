@@ -138,7 +138,9 @@ function headline(words: string): VNode {
 
 function conditionItem({ level, label, sentence: words, place }: Condition): OverviewItem[] {
   if (level !== 'bad' && level !== 'note') return [];
-  const told = words.startsWith(label) ? words : `${label}: ${words}`;
+  const [subject = label] = label.split(/[: ]/);
+  const isSaid = words.startsWith(subject) || words.toLowerCase().includes(label.toLowerCase());
+  const told = isSaid ? words : `${label}: ${words}`;
   return [{ level, sentence: told, place: place ?? { view: 'overview' } }];
 }
 
