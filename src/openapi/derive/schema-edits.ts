@@ -100,7 +100,7 @@ function inverseEdit(
   status: InverseEdit['status'],
 ): InverseEdit {
   const side = status === undefined ? '' : ' in responses';
-  const words = of === undefined ? undefined : `${of.join('.')}${side}, which its ${rule} is about`;
+  const words = of === undefined ? undefined : `${of.join('.')}${side}, which its ${rule} names`;
   return { change, path, edit, status, words };
 }
 

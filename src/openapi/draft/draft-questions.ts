@@ -126,7 +126,7 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
             isOpen: true,
             answers: [
               { key: 'later', words: 'Later: keep it as a TODO', lines },
-              { key: 'yes', words: 'It needs no rule: leave the TODO out', lines: [] },
+              { key: 'yes', words: 'No rule is needed: drop the TODO', lines: [] },
             ],
           },
         ],

@@ -76,7 +76,8 @@ export function printRuleBook(book: ProposedRuleBook, schema?: string, marks: Ma
   return [
     ...(schema === undefined ? [] : [`# yaml-language-server: $schema=${schema}`, '#']),
     ...origin.map((sentence) => comment(sentence, '')),
-    '# Confidence is an estimate from 0 to 1. Read each rule before you use it; docs/rule-book.md describes them.',
+    '# Confidence is an estimate from 0 to 1. Read each rule before you use it.',
+    '# https://github.com/capture-gateway/capture-gateway/blob/main/docs/rule-book.md describes them.',
     '',
     ...printKeys(keys, marks),
     '',
@@ -239,7 +240,7 @@ function printProposed(change: ProposedChange, marks: Marks): readonly string[] 
       const question =
         asWith === undefined
           ? questionOf(id)
-          : `Belongs to ${asWith}: if its marks go, remove these as well; if it goes, delete these lines.`;
+          : `Goes with ${asWith}: remove these marks if you keep it, and delete these lines if you delete it.`;
       const clash =
         ' Its lines have two marks, because it conflicts with another rule: remove both, or those of the other.';
       return [

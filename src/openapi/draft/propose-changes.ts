@@ -264,7 +264,7 @@ function requestNames(
         ...(/name$/i.test(found.to) ? [] : ['name']),
       ];
       const to = isAnywhere ? pathText([found.to]) : pathText(found.in, found.to);
-      const form = found.conversions === undefined ? '' : ', in another form';
+      const form = found.conversions === undefined ? '' : ', with its value converted';
       return [names.filter((name) => name !== '*').join('-'), `${path} becomes ${to}${form}.`];
     }
     case 'strip':
@@ -273,8 +273,8 @@ function requestNames(
       return [`${member}-values`, `${path} has other values.`];
     case 'convert':
       return isMany
-        ? ['forms', 'Values have another form.']
-        : [`${member}-form`, `${path} has another form.`];
+        ? ['forms', 'Values are converted.']
+        : [`${member}-form`, `The value of ${path} is converted.`];
     case 'default':
       return direction === 'response'
         ? ['new-attributes', `${listOf(each)} ${each.length === 1 ? 'is' : 'are'} new in V2.`]

@@ -289,7 +289,7 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
     }
     const isRename = at !== '' && old.at !== '' && inner === undefined;
     const name = old.at === '' ? at : old.at;
-    const why = isRename ? undefined : 'the members around it have other places as well';
+    const why = isRename ? undefined : 'other members of the response change places as well';
     const key = JSON.stringify([rules, doubt]);
     const on: string[] = [];
     const summary =

@@ -204,7 +204,7 @@ describe('rules that a person writes', () => {
     expect(await desk.answer(command)).toBeUndefined();
     const book = await ruleBookOf(published.at(-1) ?? '');
     const own = book.changes.find(({ id }) => id === 'amount-cents-name');
-    expect(own?.summary).toBe('amount becomes amount_cents, in another form.');
+    expect(own?.summary).toBe('amount becomes amount_cents, with its value converted.');
     expect(published.at(-1)).toContain(
       '    request:\n      - { strip: amount }\n    response:\n      - { rename:',
     );

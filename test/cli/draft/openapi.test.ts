@@ -38,7 +38,7 @@ test('a file in YAML, and a URL', async () => {
   expect(out).toMatch(request);
   expect(out).toContain('"maxProperties": 9223372036854775807');
   expect(err).toContain(
-    'note: change "property-address": V2\'s description does not show property.address, which its nest is about',
+    'note: change "property-address": V2\'s description does not show property.address, which its nest names',
   );
 
   const server = createServer((_request, response) => response.end(V2)).listen(0, '127.0.0.1');

@@ -370,7 +370,7 @@ test('prefix and servers change, and everything else stays as in V2', async () =
   expect(JSON.stringify(v1.description.paths['/api/v1/things'].post.callbacks)).toContain(
     '#/paths/~1api~1v1~1things/post',
   );
-  expect(v1.notes).toEqual(['change "c": V2\'s description does not show kind, which its rename is about']);
+  expect(v1.notes).toEqual(['change "c": V2\'s description does not show kind, which its rename names']);
   expect(v1.description.info).toEqual({
     title: 'Things V1',
     version: '2025-01-01',
@@ -385,7 +385,7 @@ test('parts that cannot be read are named', async () => {
   expect(notes).toEqual([
     'neither a path nor a server of the description is below /api/v2; its paths are taken as relative to it',
     'other.json#/Thing is in another document and was not read',
-    'change "c": V2\'s description does not show kind, which its rename is about',
+    'change "c": V2\'s description does not show kind, which its rename names',
   ]);
 });
 

@@ -1013,7 +1013,7 @@ test('header fields that are gone are one question, and one that is now a query 
   expect(printed.match(/TODO: does .*/g)).toEqual([
     'TODO: does several-header-gone hold? Remove its marks, or delete it.',
   ]);
-  expect(printed).toContain('Belongs to several-header-gone: if its marks go, remove these as well');
+  expect(printed).toContain('Goes with several-header-gone: remove these marks if you keep it');
   expect(printed).toContain('V2 has a query parameter of that name, where no rule puts a header field');
   await bookIn(printRuleBook(draft, undefined, 'unmarked'));
 });
@@ -1705,7 +1705,7 @@ test.each<
     },
     { '/a': { members: {} }, '/b': { members: {} }, '/c': { members: {} } },
     [
-      /does q-parameter-gone hold\? .*\n(?:.*\n)*?.*strip: q(?:.*\n)*?.*Belongs to q-parameter-gone(?:.*\n)*?.*strip: sort/,
+      /does q-parameter-gone hold\? .*\n(?:.*\n)*?.*strip: q(?:.*\n)*?.*Goes with q-parameter-gone(?:.*\n)*?.*strip: sort/,
     ],
   ],
   [
