@@ -85,6 +85,20 @@ export function callsAfterEnd(
   };
 }
 
+/** Says which clients a brownout refused before V1 ended, and which not. */
+export function noticeSentence(
+  clients: readonly Pick<ClientReport, 'client' | 'name' | 'brownouts'>[],
+): string {
+  const [met, unmet] = [true, false].map((isMet) =>
+    clients.filter(({ brownouts }) => brownouts.length > 0 === isMet),
+  );
+  const who = (some: typeof clients = []): string => countedClients(some.map(({ client }) => client));
+  if (met === undefined || met.length === 0) return 'No client met a brownout before V1 ended.';
+  if (unmet === undefined || unmet.length === 0)
+    return `Before V1 ended, ${who(met)} met a brownout: each of them.`;
+  return `Before V1 ended, ${who(met)} met a brownout, and ${who(unmet)} did not: ${namedClients(unmet, MAX_LATE)}.`;
+}
+
 /** The clients that a brownout refused. */
 export interface MetByBrownout {
   readonly brownout: string;

@@ -14,7 +14,7 @@ import {
   type GuideCall,
   type GuideDocument,
 } from '../../src/report/guide/guide-document.ts';
-import { metByBrownouts } from '../../src/report/endings.ts';
+import { metByBrownouts, noticeSentence } from '../../src/report/endings.ts';
 import type { Rollout } from '../../src/rules/rollout.ts';
 import { makeReport, makeReportInSteps, type Report, type SwitchOff } from '../../src/report/report.ts';
 import {
@@ -1340,6 +1340,15 @@ test('says whom each brownout met, the latest brownout first', () => {
     now: '2026-11-21T00:00:00.000Z',
     names: new Map([['aa', 'acme']]),
   });
+  expect(noticeSentence(clients)).toBe(
+    'Before V1 ended, 2 clients met a brownout, and 1 client did not: cc.',
+  );
+  expect(noticeSentence(clients.filter(({ client }) => client === 'cc'))).toBe(
+    'No client met a brownout before V1 ended.',
+  );
+  expect(noticeSentence(clients.filter(({ client }) => client !== 'cc'))).toBe(
+    'Before V1 ended, 2 clients met a brownout: each of them.',
+  );
   expect(metByBrownouts(clients).map(({ sentence }) => sentence)).toEqual([
     'Brownout second refused 1 request from 1 client, the last one at 2026-11-20T15:00:00.000Z: bb.',
     'Brownout first refused 3 requests from 2 clients, the last one at 2026-11-20T10:00:00.000Z: acme, bb.',

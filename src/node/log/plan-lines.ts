@@ -95,7 +95,7 @@ function changesOf(book: string, plan: Plan): BookChanges | undefined {
   if (find('zone') === undefined && plan.zone !== 'UTC' && !hasDay(document))
     added.push(`zone: ${plan.zone}\n`);
   if (find('deprecation') === undefined)
-    added.push(`deprecation: ${timeText(plan.deprecation)}${inZone(plan.deprecation)}\n`);
+    added.push(`deprecation: ${timeText(plan.deprecation, zone)}${inZone(plan.deprecation)}\n`);
   const zoneOfBook = document.get('zone');
   const isSunset = ({ value }: Scalar): boolean =>
     instantIn(typeof zoneOfBook === 'string' ? zoneOfBook : undefined, String(value)) === plan.sunset;
@@ -103,11 +103,12 @@ function changesOf(book: string, plan: Plan): BookChanges | undefined {
   const sunset = find('sunset');
   if (sunset === undefined)
     added.push(
-      `sunset: { at: ${timeText(plan.sunset)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }${inZone(plan.sunset)}${plan.gone === undefined ? '' : '; after: serve only announces it'}\n`,
+      `sunset: { at: ${timeText(plan.sunset, zone)}, after: ${plan.gone === undefined ? 'serve' : 'gone'}${lead} }${inZone(plan.sunset)}${plan.gone === undefined ? '' : '; after: serve only announces it'}\n`,
     );
   else if (isMap(sunset.value)) {
     const at = sunset.value.get('at', true);
-    if (!isScalar(at) || (!isSunset(at) && !replaceNode(edits, at, timeText(plan.sunset)))) return undefined;
+    if (!isScalar(at) || (!isSunset(at) && !replaceNode(edits, at, timeText(plan.sunset, zone))))
+      return undefined;
     const old = sunset.value.get('lead', true);
     if (isScalar(old)) replaceNode(edits, old, String(plan.leadDays));
     else if (lead !== '') {
@@ -127,7 +128,9 @@ function changesOf(book: string, plan: Plan): BookChanges | undefined {
       !replaceNode(
         edits,
         sunset.value,
-        lead === '' ? timeText(plan.sunset) : `{ at: ${timeText(plan.sunset)}, after: serve${lead} }`,
+        lead === ''
+          ? timeText(plan.sunset, zone)
+          : `{ at: ${timeText(plan.sunset, zone)}, after: serve${lead} }`,
       ))
   )
     return undefined;
@@ -223,7 +226,7 @@ function columnOf(text: string, at: number): number {
   return at - lineStart(text, at - 1);
 }
 
-/** One line for each brownout, with its local time in a comment, since the file has UTC. */
+/** One line for each brownout, with its weekday in a comment. */
 function brownoutLines({ brownouts, zone: name }: Plan, indent: string): string {
   const zone = new Zone(name);
   return brownouts
@@ -232,7 +235,7 @@ function brownoutLines({ brownouts, zone: name }: Plan, indent: string): string 
         clients === undefined ? '' : `, clients: [${clients.map(quoted).join(', ')}]`,
         except === undefined ? '' : `, except: [${except.map(quoted).join(', ')}]`,
       ].join('');
-      return `${indent}- { id: ${id}, from: ${timeText(from)}, until: ${timeText(until)}${scope} } # ${zone.text(from)} ${name}\n`;
+      return `${indent}- { id: ${id}, from: ${timeText(from, zone)}, until: ${timeText(until, zone)}${scope} } # ${zone.text(from)} ${name}\n`;
     })
     .join('');
 }
@@ -242,6 +245,12 @@ function quoted(hash: string): string {
   return `'${hash}'`;
 }
 
-function timeText(at: number): string {
-  return new Date(at).toISOString().replace('.000Z', 'Z');
+/** A time by the clock of the plan's zone, so that a person who moves it need not count in UTC: `2027-01-12T09:00:00+01:00`. */
+function timeText(at: number, zone: Zone): string {
+  const minutes = Math.round((zone.local(at) - at) / 60_000);
+  if (minutes === 0) return new Date(at).toISOString().replace('.000Z', 'Z');
+  const local = new Date(at + minutes * 60_000).toISOString().slice(0, 19);
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  const two = (part: number): string => String(part).padStart(2, '0');
+  return `${local}${minutes < 0 ? '-' : '+'}${two(hours)}:${two(rest)}`;
 }

@@ -17,7 +17,7 @@ import {
   reachingSlots,
   type Slot,
   slotsOf,
-  slotWords,
+  weeksWords,
   weekdayAt,
   type WeekCount,
 } from './slots.ts';
@@ -392,7 +392,7 @@ function plannedBrownouts(
       least,
       reaches,
       first,
-      because: `${reaches} of ${counted(clients.length, 'client')} ${reaches === 1 ? 'was' : 'were'} active in ${many} of ${slotWords(slot)}`,
+      because: `${reaches} of ${counted(clients.length, 'client')} ${reaches === 1 ? 'was' : 'were'} active ${weeksWords(many, slot)}`,
     };
   });
 }
@@ -453,7 +453,7 @@ function noticeOf(
     return {
       notice: { by: brownout.id, at: brownout.from, ...count },
       isReachable: true,
-      because: `active in ${count.active} of ${slotWords(slot)}`,
+      because: `active ${weeksWords(count.active, slot)}`,
     };
   }
   return { ...bestTimeOf(client, weeks) };
@@ -473,10 +473,10 @@ function bestTimeOf(
   if (best === undefined)
     return { isReachable: false, because: 'not active in the last weeks that the log covers' };
   const { slot, count } = best;
-  const words = `${count.active} of ${slotWords(slot)}`;
+  const words = weeksWords(count.active, slot);
   return isReached(count)
-    ? { isReachable: true, because: `active in ${words}, but no brownout is planned then` }
-    : { isReachable: false, because: `active in ${words}, and in no more of any other four hours` };
+    ? { isReachable: true, because: `active ${words}, but no brownout is planned then` }
+    : { isReachable: false, because: `active ${words}, and in no more of any other four hours` };
 }
 
 /** The announcements to clients: at `start`, which is the deprecation or now, before the first brownout, and twice before the end. */

@@ -139,12 +139,14 @@ export function leastOf(weeks: number): number {
   return Math.ceil(weeks * LEAST_SHARE);
 }
 
-/** A slot with its weeks: `4 Tuesdays, 10:00 to 10:15`, `3 Tuesdays, 10:00 to 10:15; the log covers only 3 of the last 4 Tuesdays`. */
-export function slotWords({ start, length, begins }: Slot): string {
+/** In how many weeks of a slot clients were active: `in 3 of 4 Tuesdays, 10:00 to 10:15`. A single week has no share. */
+export function weeksWords(active: number | string, { start, length, begins }: Slot): string {
   const weeks = begins.length;
   const day = nameOfDay(start);
+  const hours = `${cellText(start)} to ${cellText(start + length)}`;
+  if (weeks === 1) return `on the only ${day} that the log covers, ${hours}`;
   const partly = weeks === WEEKS ? '' : `; the log covers only ${weeks} of the last ${WEEKS} ${day}s`;
-  return `${counted(weeks, day)}, ${cellText(start)} to ${cellText(start + length)}${partly}`;
+  return `in ${active} of ${counted(weeks, day)}, ${hours}${partly}`;
 }
 
 function cellText(cell: number): string {

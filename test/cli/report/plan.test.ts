@@ -45,8 +45,8 @@ const PLAN: Plan = {
   unknown: [],
 };
 const LINES = [
-  "- { id: plan-1, from: 2027-01-11T22:00:00Z, until: 2027-01-11T22:15:00Z, except: ['1234567890123456'] } # Tue 12 Jan 2027 09:00 Australia/Sydney",
-  "- { id: plan-2, from: 2027-01-20T22:00:00Z, until: 2027-01-20T23:00:00Z, clients: ['aaaaaaaaaaaaaaaa'] } # Thu 21 Jan 2027 09:00 Australia/Sydney",
+  "- { id: plan-1, from: 2027-01-12T09:00:00+11:00, until: 2027-01-12T09:15:00+11:00, except: ['1234567890123456'] } # Tue 12 Jan 2027 09:00 Australia/Sydney",
+  "- { id: plan-2, from: 2027-01-21T09:00:00+11:00, until: 2027-01-21T10:00:00+11:00, clients: ['aaaaaaaaaaaaaaaa'] } # Thu 21 Jan 2027 09:00 Australia/Sydney",
 ];
 
 let path = '';
@@ -75,7 +75,7 @@ describe('plan --into', () => {
     const text = await written(SHIPPED);
     expect(text.startsWith(SHIPPED)).toBe(true);
     expect(text.slice(SHIPPED.length).trim()).toBe(
-      `zone: Australia/Sydney\ndeprecation: 2026-11-25T13:00:00Z # Thu 26 Nov 2026 00:00 Australia/Sydney\nsunset: { at: 2027-03-01T13:00:00Z, after: gone } # Tue 2 Mar 2027 00:00 Australia/Sydney; after: serve only announces it\nbrownouts:\n  ${LINES.join('\n  ')}`,
+      `zone: Australia/Sydney\ndeprecation: 2026-11-26T00:00:00+11:00 # Thu 26 Nov 2026 00:00 Australia/Sydney\nsunset: { at: 2027-03-02T00:00:00+11:00, after: gone } # Tue 2 Mar 2027 00:00 Australia/Sydney; after: serve only announces it\nbrownouts:\n  ${LINES.join('\n  ')}`,
     );
     expect(await written(text)).toBe(text);
   });
@@ -97,15 +97,15 @@ zone: Australia/Sydney
 `;
     expect(await written(own, { ...PLAN, leadDays: 60 })).toBe(
       own
-        .replace('at: 2027-01-01,', 'at: 2027-03-01T13:00:00Z, lead: 60,')
+        .replace('at: 2027-01-01,', 'at: 2027-03-02T00:00:00+11:00, lead: 60,')
         .replace(/ {4}- \{ id: plan-1.*\n/, '')
         .replace(/ {4}- id: plan-9\n.*\n/, LINES.map((line) => `    ${line}\n`).join('')),
     );
   });
 
   test.each([
-    ['sunset: 2027-01-01', 'sunset: 2027-03-01T13:00:00Z'],
-    ['sunset:\n  at: 2027-01-01\n  after: serve', 'sunset:\n  at: 2027-03-01T13:00:00Z\n  after: serve'],
+    ['sunset: 2027-01-01', 'sunset: 2027-03-02T00:00:00+11:00'],
+    ['sunset:\n  at: 2027-01-01\n  after: serve', 'sunset:\n  at: 2027-03-02T00:00:00+11:00\n  after: serve'],
     ['brownouts: []', `brownouts: \n  ${LINES.join('\n  ')}`],
   ])('%j becomes %j', async (before, after) => {
     expect(await written(`${SHIPPED}\n${before}\nlinks: {}\n`)).toContain(`${after}\nlinks: {}\n`);
@@ -250,7 +250,9 @@ test('--into without a file writes into the rule book of --rules, with the zone 
   const book = await loadRuleBook(path);
   if ('faults' in book) throw new Error(book.faults.join('\n'));
   expect(book.rules.ruleBook.zone).toBe('Europe/Berlin');
-  expect(readFileSync(path, 'utf8')).toMatch(/^sunset: .*Z, .* # \w{3} .* 00:00 Europe\/Berlin;/m);
+  expect(readFileSync(path, 'utf8')).toMatch(
+    /^sunset: .*T00:00:00\+01:00, .* # \w{3} .* 00:00 Europe\/Berlin;/m,
+  );
 });
 
 const A = "'aaaaaaaaaaaaaaaa'";

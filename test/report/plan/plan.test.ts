@@ -197,13 +197,13 @@ describe('the sentence about a client', () => {
     [
       'three days',
       [...at(Z, ['2026-11-22 00:00', '2026-11-24 23:59']), ...at(A, ['2026-11-24 10:05'])],
-      'active in 1 of 1 Tuesday, 10:00 to 10:15; the log covers only 1 of the last 4 Tuesdays',
+      'active on the only Tuesday that the log covers, 10:00 to 10:15',
       'The log covers 2 days: it shows each time of the week once at most.',
     ],
     [
       'ten minutes',
       at(A, ['2026-11-24 10:05', '2026-11-24 10:14']),
-      'active in 1 of 1 Tuesday, 10:00 to 10:15; the log covers only 1 of the last 4 Tuesdays',
+      'active on the only Tuesday that the log covers, 10:00 to 10:15',
       'The log covers less than a day: it shows each time of the week once at most.',
     ],
     [

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useContext } from 'preact/hooks';
-import { metByBrownouts } from '../../../report/endings.ts';
+import { metByBrownouts, noticeSentence } from '../../../report/endings.ts';
 import { clientName, countedClients } from '../../../report/text.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
@@ -38,6 +38,7 @@ export function hasPlan({ marks, differences, noProposal }: Timeline): boolean {
 export function EndOfV1({ report, rollout, timeline }: EndOfV1Props): VNode {
   const ending = useContext(EndingContext);
   const { clients, endings = [] } = report;
+  const isEnded = report.switchOff.verdict === 'ended';
   const dates = rollout === undefined ? [] : endSentences(rollout, Date.now());
   const planned = rollout === undefined ? [] : brownoutSentences(rollout);
   const met = metByBrownouts(clients);
@@ -47,13 +48,14 @@ export function EndOfV1({ report, rollout, timeline }: EndOfV1Props): VNode {
   const sentences = [
     ...(timeline?.differences ?? []),
     ...dates,
+    ...(isEnded && clients.length > 0 ? [noticeSentence(clients)] : []),
     ...endings.map((one) => one.sentence),
     ...planned,
     ...met.map((one) => one.sentence),
     ...unmet.map(({ id }) => `Brownout ${id} has refused no request in this time.`),
   ];
   return (
-    <Card heading="When V1 ends">
+    <Card heading={isEnded ? 'How V1 ended' : 'When V1 ends'}>
       {timeline !== undefined && picture(timeline, report, ending)}
       {rollout !== undefined && rollout.sunset === undefined && (
         <p>The rule book declares no end of V1 yet.</p>
