@@ -1,3 +1,4 @@
+import { knownClient } from '../report/text.ts';
 import type { EndingClient } from '../report/endings.ts';
 import type { Report } from '../report/report.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
@@ -121,21 +122,20 @@ function declaredMarks({ now, rollout, clients }: TimelineFacts): readonly Timel
 }
 
 function metBy(clients: Report['clients'], id: string): readonly EndingClient[] {
-  return clients.flatMap(({ client, name, brownouts }) => {
-    const met = brownouts.find(({ brownout }) => brownout === id);
+  return clients.flatMap((client) => {
+    const met = client.brownouts.find(({ brownout }) => brownout === id);
     if (met === undefined) return [];
-    return [{ client, ...(name === undefined ? {} : { name }), count: met.count, lastSeen: met.lastSeen }];
+    return [{ ...knownClient(client), count: met.count, lastSeen: met.lastSeen }];
   });
 }
 
 function usedAfter(clients: Report['clients'], at: string): readonly EndingClient[] {
   return clients
     .filter(({ lastSeen }) => Date.parse(lastSeen) >= Date.parse(at))
-    .map(({ client, name, lastSeen, outcomes }) => ({
-      client,
-      ...(name === undefined ? {} : { name }),
-      count: outcomes.reduce((sum, { code, count }) => sum + (code === 'sunset' ? count : 0), 0),
-      lastSeen,
+    .map((client) => ({
+      ...knownClient(client),
+      count: client.outcomes.reduce((sum, { code, count }) => sum + (code === 'sunset' ? count : 0), 0),
+      lastSeen: client.lastSeen,
     }));
 }
 

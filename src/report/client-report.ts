@@ -103,6 +103,8 @@ export interface ClientReport {
   readonly client: string;
   /** From the names file. */
   readonly name?: string;
+  /** The latest `User-Agent` of a client without a name, as this gateway captured it; absent in a report from a log. */
+  readonly agent?: string;
   readonly class: ClientClass;
   /** Why the class is `unknown`, in sentences. */
   readonly unknown: readonly string[];

@@ -2,7 +2,7 @@ import { NO_KEY } from '../rewrite-log/entry.ts';
 import { type Ends, isGoneForAll, type Rollout } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { countBelow } from './log-gaps.ts';
-import { capital, counted, countedClients, namedClients, nameIn } from './text.ts';
+import { capital, counted, countedClients, knownClient, namedClients, nameIn } from './text.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
 /** An operation or change that ends before the rest of V1, with the clients that still use it. */
@@ -25,6 +25,7 @@ export interface EndingClient {
   /** The keyed hash, or `-` for requests without a key. */
   readonly client: string;
   readonly name?: string;
+  readonly agent?: string;
   readonly count: number;
   /** RFC 3339. */
   readonly lastSeen: string;
@@ -42,9 +43,8 @@ export function endingsOf(clients: readonly PartUser[], ends: Ends, now: string)
         const uses = kind === 'operation' ? client.operations : client.changes;
         const use = uses.find((one) => (kind === 'operation' ? one.operation : one.change) === id);
         if (use === undefined || use.lastSeen < dayBefore(now, client.goneAfterDays)) return [];
-        const { name } = client;
         const { count, lastSeen } = use;
-        return [{ client: client.client, ...(name === undefined ? {} : { name }), count, lastSeen }];
+        return [{ ...knownClient(client), count, lastSeen }];
       });
       const ending = {
         kind,
@@ -71,7 +71,7 @@ export function endedAt(
 /** Says who has called V1 since its end (milliseconds since 1970), with the time of the last call; undefined without such calls. */
 export function callsAfterEnd(
   sunset: number,
-  clients: readonly Pick<ClientReport, 'client' | 'name' | 'lastSeen'>[],
+  clients: readonly Pick<ClientReport, 'client' | 'name' | 'agent' | 'lastSeen'>[],
 ): { readonly sentence: string; readonly last: number } | undefined {
   const late = clients.filter(({ lastSeen }) => Date.parse(lastSeen) >= sunset);
   if (late.length === 0) return undefined;
@@ -87,7 +87,7 @@ export function callsAfterEnd(
 
 /** Says which clients a brownout refused before V1 ended, and which not. */
 export function noticeSentence(
-  clients: readonly Pick<ClientReport, 'client' | 'name' | 'brownouts'>[],
+  clients: readonly Pick<ClientReport, 'client' | 'name' | 'agent' | 'brownouts'>[],
 ): string {
   const [met, unmet] = [true, false].map((isMet) =>
     clients.filter(({ brownouts }) => brownouts.length > 0 === isMet),
@@ -110,10 +110,10 @@ export interface MetByBrownout {
 
 /** The clients that each brownout refused, by its id in the rule book or in the log; the latest brownout first. */
 export function metByBrownouts(clients: readonly ClientReport[]): readonly MetByBrownout[] {
-  const all = clients.flatMap(({ client, name, brownouts }) =>
-    brownouts.map(({ brownout, count: times, lastSeen }) => ({
+  const all = clients.flatMap((client) =>
+    client.brownouts.map(({ brownout, count: times, lastSeen }) => ({
       brownout,
-      met: { client, ...(name === undefined ? {} : { name }), count: times, lastSeen },
+      met: { ...knownClient(client), count: times, lastSeen },
     })),
   );
   return [...Map.groupBy(all, ({ brownout }) => brownout)]
@@ -134,7 +134,7 @@ function metSentence(brownout: string, clients: readonly EndingClient[]): string
 }
 
 /** The parts of a client that `endingsOf` uses. */
-interface PartUser extends Pick<ClientReport, 'client' | 'name' | 'goneAfterDays'> {
+interface PartUser extends Pick<ClientReport, 'client' | 'name' | 'agent' | 'goneAfterDays'> {
   readonly operations: readonly EndingUse[];
   readonly changes: readonly EndingUse[];
 }

@@ -16,6 +16,7 @@ import { metByBrownouts } from './endings.ts';
 import type { Report } from './report.ts';
 import {
   capital,
+  clientName,
   count,
   counted,
   csvField,
@@ -199,9 +200,9 @@ export function skippedLines(lines: number): string {
 
 function clientRow(client: ClientReport, usualDays: number): string[] {
   return [
-    client.name === undefined
+    client.name === undefined && client.agent === undefined
       ? markdownCode(client.client)
-      : `${markdownText(client.name)} ${markdownCode(client.client)}`,
+      : `${markdownText(clientName(client))} ${markdownCode(client.client)}`,
     [CLASS_WORDS[client.class], markdownText(reasonsOf(client).join(' '))]
       .filter((part) => part !== '')
       .join(': '),

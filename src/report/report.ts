@@ -111,6 +111,8 @@ interface ReportOptions {
   readonly goneAfterDays?: number | undefined;
   /** Display names by client hash. */
   readonly names?: ReadonlyMap<string, string> | undefined;
+  /** The latest `User-Agent` of clients, by hash, as far as it is known. */
+  readonly agents?: ReadonlyMap<string, string> | undefined;
   /** Ends before that of V1. */
   readonly ends?: Ends | undefined;
   /** The end of V1 by the rule book. */
@@ -177,7 +179,10 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   for (const [hash, client] of tally.clients) {
     if (client.v1.count === 0) continue;
     rhythms.set(hash, client.days.rhythm);
-    clients.push(clientReport(hash, client, clock, options.names?.get(hash)));
+    const name = options.names?.get(hash);
+    const agent = name === undefined && hash !== NO_KEY ? options.agents?.get(hash) : undefined;
+    const made = clientReport(hash, client, clock, name);
+    clients.push(agent === undefined ? made : { ...made, agent });
     if (options.ruleBook === undefined) checks.set(hash, client.bodyChecks);
     if (clients.length % CLIENTS_PER_STEP === 0) yield;
   }
@@ -197,7 +202,11 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   };
   for (const client of clients) if (client.client !== NO_KEY) classes[client.class] += 1;
   yield;
-  const census = tally.census.result(options.schema, options.rules, options.names);
+  const census = tally.census.result(
+    options.schema,
+    options.rules,
+    new Map([...(options.agents ?? []), ...(options.names ?? [])]),
+  );
   yield;
   const drift = options.drift ?? tally.drift?.list ?? [];
   const statement = switchOff({

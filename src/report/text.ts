@@ -25,15 +25,37 @@ export function countedClients(hashes: Iterable<string>, one = '', many = one): 
   return `${who} ${all.size === 1 && !isKeyless ? one : many}`.trimEnd();
 }
 
-/** How a sentence names a client: the clients without a key have no hash. */
-export function clientName({
-  client,
-  name,
-}: {
+/** Digits of a hash that tell the clients with one `User-Agent` apart. */
+const SHORT_HASH = 6;
+
+/** What is known about a client beside its hash: its name, or else its latest `User-Agent`. */
+export interface KnownClient {
   readonly client: string;
   readonly name?: string | undefined;
-}): string {
-  return name ?? (client === NO_KEY ? 'requests without a key' : client);
+  readonly agent?: string | undefined;
+}
+
+/**
+ * How a sentence names a client: the clients without a key have no hash. A `User-Agent` is followed by the first digits of the hash, because
+ * several clients may have it.
+ */
+export function clientName({ client, name, agent }: KnownClient): string {
+  if (name !== undefined) return name;
+  if (client === NO_KEY) return 'requests without a key';
+  return agent === undefined ? client : `${agent} (${client.slice(0, SHORT_HASH)})`;
+}
+
+/** The same parts of a client, for a row about it. */
+export function knownClient({ client, name, agent }: KnownClient): {
+  readonly client: string;
+  readonly name?: string;
+  readonly agent?: string;
+} {
+  return {
+    client,
+    ...(name === undefined ? {} : { name }),
+    ...(agent === undefined ? {} : { agent }),
+  };
 }
 
 /**

@@ -1413,3 +1413,27 @@ test('a digest mentions a fact that two changes share once', () => {
   const said = digest?.sentences.filter((sentence) => sentence.includes('is called'));
   expect(said).toEqual([`a is called b. This concerns at least 2 requests, the last at ${options.now}.`]);
 });
+
+test('a client without a name is called by its User-Agent, and the first digits of its hash, wherever that is known', () => {
+  const refused = { verdict: 'refused', failure: 'brownout', note: 'first', status: 503 } as const;
+  const tally = tallyOf([v1('aaaaaaaaaa', 0, [], refused), v1('bbbbbbbbbb', 0, [], refused), v1('-', 0, [])]);
+  const report = makeReport(tally, {
+    now: '2026-11-21T12:00:00.000Z',
+    names: new Map([['bbbbbbbbbb', 'acme']]),
+    agents: new Map([
+      ['aaaaaaaaaa', 'okhttp/4.9'],
+      ['bbbbbbbbbb', 'curl/8'],
+      ['-', 'curl/8'],
+    ]),
+  });
+  const [sentence] = metByBrownouts(report.clients).map((met) => met.sentence);
+  expect(sentence).toContain('okhttp/4.9 (aaaaaa)');
+  expect(sentence).toContain('acme');
+  const text = reportMarkdown(report);
+  expect(text).toContain(String.raw`okhttp/4.9 \(aaaaaa\) at `);
+  expect(text).toContain(String.raw`| okhttp/4.9 \(aaaaaa\) `);
+  expect(text).not.toContain('curl/8');
+  expect(reportMarkdown(makeReport(tally, { now: '2026-11-21T12:00:00.000Z' }))).toContain(
+    '| `aaaaaaaaaa` |',
+  );
+});

@@ -273,6 +273,16 @@ export async function reportOf(parts: InspectorParts, goneAfterDays?: number): P
     observed: { since: new Date(coverage.since).toISOString(), until: now },
     coverage,
     names: parts.names(),
+    agents: new Map(
+      [...parts.view.traces.all].flatMap(
+        ([
+          client,
+          {
+            userAgents: [agent],
+          },
+        ]) => (agent === undefined ? [] : [[client, agent] as const]),
+      ),
+    ),
     ends: ruleBook.rollout?.ends,
     end: ruleBook.rollout,
     ruleBook: ruleBook.hash,
