@@ -1,5 +1,6 @@
 import type { Path } from '../../rules/rule.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
+import { elementsOf } from '../description.ts';
 import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
 import {
   areContraries,
@@ -24,9 +25,11 @@ import {
 import { findFlats, type FlatMove, type FoundFlat } from './find-flats.ts';
 import { type FoundLookup, isKeyOf, lookupsFor, type LookupTarget } from './find-lookups.ts';
 import {
+  haveSameRoot,
   isAlike,
   isIdentifier,
   isRelatedName,
+  isSameMember,
   isSameName,
   nameSimilarity,
   oppositesIn,
@@ -1192,7 +1195,11 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   const reached = all.map((at) => ({ at, into: rulesInto(name, shape, at, place, work) }));
   const rules = reached.flatMap(({ into }) => into);
   const likely = reached.filter(({ at }) => isLikelyAt(at) || inside.some((one) => isSamePath(one, at)));
-  const [likeliest, ...others] = all.some(isLikelyAt) ? likely.flatMap(({ into }) => into) : [];
+  const intoLikely = all.some(isLikelyAt) ? likely.flatMap(({ into }) => into) : [];
+  const [likeliest, ...others] = intoLikely.filter((one, at) => {
+    const key = JSON.stringify(one);
+    return intoLikely.findIndex((other) => JSON.stringify(other) === key) === at;
+  });
   const doubt =
     all.length > 0
       ? (unitDoubt({ name, shape }, all, place) ?? goneQuestion(all))
@@ -1321,6 +1328,8 @@ const LIKE_NAME = 0.6;
 function isLikelyPlace(name: string, shape: Shape, place: Path): boolean {
   const [last = ''] = place.slice(-1);
   return (
+    isSameMember(name, last) ||
+    isSameMember(name, place.at(-2) ?? '') ||
     isRelatedName(place.join('_'), name) ||
     (last !== 'id' && isRelatedName(last, name)) ||
     nameSimilarity(last, name) >= LIKE_NAME ||
@@ -1581,6 +1590,12 @@ function formatOf({ format, element }: Shape): string {
   return COMMON_FORMATS.has(own) ? '' : own;
 }
 
+/** The examples of a text that tell it from others. */
+function examplesOf({ constraints }: Shape): readonly string[] {
+  const all = [keywordIn(constraints, 'example'), ...elementsOf(keywordIn(constraints, 'examples'))];
+  return all.filter((one): one is string => typeof one === 'string' && one.length > 3);
+}
+
 /**
  * The evidence, apart from names, that a gone member is the one at this place: the same description, or a format that no other gone or new
  * member has.
@@ -1591,6 +1606,10 @@ function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 
   if (old.text !== '' && old.text === young.text) return 'the descriptions are equal';
   if (v1.kinds?.property === gone && v2.kinds?.property === at.join('.'))
     return 'both tell the kinds of the object apart';
+  const [shown, same] = [old, young].map(examplesOf);
+  if (shown?.some((value) => same?.includes(value))) return 'both have the same example';
+  if (DAYS.has(old.format) && old.format === young.format && haveSameRoot(gone, at.join('_')))
+    return `both are of the format ${old.format}, and their names have the same root`;
   if (wordPairs({ name: gone, shape: old }, { name: at.at(-1) ?? '', shape: young }) !== undefined)
     return 'one of two values has the name of the other, which is a boolean';
   const format = formatOf(old);
@@ -1679,12 +1698,13 @@ function takingMembers(
       conversions({ name: gone, shape }, { name, shape: member.shape }).length > 0;
     const isWorded = wordPairs({ name: gone, shape }, { name, shape: member.shape }) !== undefined;
     const isBoxed =
-      isNew &&
+      // The currency may have moved there by itself.
+      (isNew || (before === undefined && use === 'itself')) &&
       isMoney(member.shape) &&
-      isRelatedName(at.join('_'), gone) &&
+      (isRelatedName(at.join('_'), gone) || isSameMember(gone, name)) &&
       boxRules({ name: gone, shape }, { name, shape: member.shape }, path, at).length > 0;
     const own =
-      isNew && (isOfType || isListOfIt || isConverted || isWorded || isBoxed || isAlike(gone, name))
+      isBoxed || (isNew && (isOfType || isListOfIt || isConverted || isWorded || isAlike(gone, name)))
         ? [at]
         : [];
     const inside = { v1: before ?? ANY_SHAPE, v2: member.shape, path: at, taken };

@@ -250,7 +250,8 @@ function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRul
     );
     if (rename?.rule === 'rename') place[at] = rename.member;
   }
-  return movedFinding(finding, () => place);
+  // Another answer may be about an object inside.
+  return movedFinding(finding, (path) => [...place, ...path.slice(found.in.length)]);
 }
 
 /** A rule of a response with its evidence; undefined if nothing has to be undone. */

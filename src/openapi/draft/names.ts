@@ -175,6 +175,32 @@ export function isSameQuery(one: string, other: string): boolean {
   return QUERY_NAMES.some((names) => names.has(first ?? '') && names.has(second ?? ''));
 }
 
+/** Names by which APIs call the same member of an object. */
+const MEMBER_NAMES: readonly ReadonlySet<string>[] = `firstname givenname forename given namegiven namefirst
+  lastname familyname surname family namefamily namelast
+  kind type
+  plate registration licenseplate licenceplate numberplate registrationnumber
+  zip zipcode postcode postalcode
+  price cost amount fare fee
+  note notes remark remarks comment comments`
+  .split('\n')
+  .map((line) => new Set(line.trim().split(' ')));
+
+/** True if APIs call the same member by both names: `first_name` and `given`. */
+export function isSameMember(one: string, other: string): boolean {
+  const [first, second] = [one, other].map((name) => wordsOf(name).join(''));
+  return MEMBER_NAMES.some((names) => names.has(first ?? '') && names.has(second ?? ''));
+}
+
+/** Minimum letters that two words have in common at the start to be of one root: `departs` and `departure`. */
+const ROOT = 5;
+
+/** True if a word of each name has the same root. */
+export function haveSameRoot(one: string, other: string): boolean {
+  const roots = new Set(wordsOf(other).flatMap((word) => (word.length < ROOT ? [] : [word.slice(0, ROOT)])));
+  return wordsOf(one).some((word) => roots.has(word.slice(0, ROOT)));
+}
+
 /** Words by the number of their group; words of a group exclude each other. */
 const OPPOSITES: ReadonlyMap<string, number> = new Map(
   `start begin end finish|min minimum max maximum|first last|from to until|created updated modified deleted closed|enabled disabled|active inactive

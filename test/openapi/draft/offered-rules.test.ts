@@ -684,3 +684,61 @@ test('chooses no answer that could lose or distort a value, and asks once about 
   ]);
   expect(questions.filter(({ about }) => about === 'note')).toEqual([]);
 });
+
+const minorMoney = objectOf({ minorUnits: integer, currency: text }, 'minorUnits', 'currency');
+const dateTime = { type: 'string', format: 'date-time' };
+
+test.each<
+  [what: string, old: Record<string, unknown>, young: Record<string, unknown>, first: readonly string[]]
+>([
+  [
+    'other words for a name',
+    { first_name: text, last_name: text },
+    { name: objectOf({ given: text, family: text }, 'given', 'family') },
+    ['{ move: first_name, to: name.given }', '{ move: last_name, to: name.family }'],
+  ],
+  [
+    'another word',
+    { plate: text, a: integer },
+    { registration: text },
+    ['{ rename: plate, to: registration }'],
+  ],
+  [
+    'an equal example',
+    { booking_ref: { ...text, example: 'SK-10042' } },
+    { orderId: { ...text, examples: ['SK-10042'] }, origin: text },
+    ['{ rename: booking_ref, to: orderId }'],
+  ],
+  [
+    'times with names of one root',
+    { departs_at: dateTime },
+    { departure: objectOf({ scheduledAt: dateTime }) },
+    ['{ move: departs_at, to: departure.scheduledAt }'],
+  ],
+  [
+    'an amount',
+    { price: number },
+    { fare: minorMoney },
+    ['{ move: price, to: fare.minorUnits } { scale: fare.minorUnits, by: 100, digits: 2 }'],
+  ],
+  [
+    'an amount whose currency moves by itself',
+    { total: number, currency: text },
+    { totalPrice: minorMoney },
+    ['{ move: total, to: totalPrice.minorUnits } { scale: totalPrice.minorUnits, by: 100, digits: 2 }'],
+  ],
+])('a likely partner comes before "is it gone": %s', async (_, old, young, first) => {
+  const [v1, v2] = [old, young].map((members) => sent({ id: text, size: text, ...members })) as [
+    Version,
+    Version,
+  ];
+  const offered = (await answersIn(await draftOf(v1, v2))).map(([likeliest]) => likeliest);
+  expect(offered).toEqual(expect.arrayContaining([...first]));
+  expect(offered.filter((line) => Object.keys(old).some((name) => line === `{ strip: ${name} }`))).toEqual(
+    'a' in old ? ['{ strip: a }'] : [],
+  );
+  // Neither is a partner certain.
+  expect(printRuleBook(await draftOf(v1, v2))).not.toMatch(
+    /^ {6}- \{ (?:move|rename): (?:first_name|plate|booking_ref|departs_at|price|total)/m,
+  );
+});
