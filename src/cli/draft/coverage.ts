@@ -17,7 +17,14 @@ import {
   templateOf,
 } from '../../openapi/description.ts';
 import { keywordIn } from '../../openapi/draft/conversions.ts';
-import { requestBody, requiresBody, responsesIn, successShape } from '../../openapi/draft/bodies.ts';
+import {
+  describesBody,
+  exampleShape,
+  requestBody,
+  requiresBody,
+  responsesIn,
+  successShape,
+} from '../../openapi/draft/bodies.ts';
 import { withIdPatterns } from '../../openapi/draft/id-patterns.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import type { Shape } from '../../openapi/shape.ts';
@@ -182,6 +189,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
     for (const text of requestDifferences(sample, sent, assumed, sides)) addOnce('request', text);
     for (const text of responseDifferences(...sides, status)) addOnce('response', text);
     for (const text of [
+      ...uncomparedResponses(sides),
       ...fieldDifferences(...sides),
       ...errorDifferences(...sides, status),
       ...errorMembers(responses, sent, sides),
@@ -531,12 +539,23 @@ function requestDifferences(
   ];
 }
 
+/** The shape of a successful response: that of its schema, or else of its example. */
+function responseShape({ operation, components }: DescribedSide): Shape | undefined {
+  return successShape(operation, components) ?? exampleShape(operation, components);
+}
+
+/** The sentence about responses that cannot be compared, because V1 describes no body. */
+function uncomparedResponses([v1, v2]: Sides): readonly string[] {
+  return responseShape(v1) === undefined &&
+    responseShape(v2) !== undefined &&
+    !describesBody(v1.operation, v1.components)
+    ? ['V1 describes no body of its responses, and clients get what V2 returns: nothing was compared']
+    : [];
+}
+
 /** The successful responses that are in JSON in both versions: the first ones, and the others by their status. */
 function sharedResponses([v1, v2]: Sides, statusOf: (status: number) => number): readonly SharedResponse[] {
-  const [expected, given] = [
-    successShape(v1.operation, v1.components),
-    successShape(v2.operation, v2.components),
-  ];
+  const [expected, given] = [v1, v2].map(responseShape);
   if (expected === undefined || given === undefined) return [];
   const isSuccess = (status: string): boolean => /^2\d\d$/.test(status);
   const [old, young] = [v1, v2].map(({ operation, components }) =>

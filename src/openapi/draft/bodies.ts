@@ -4,6 +4,7 @@ import {
   elementsOf,
   followed,
   isJsonMedia,
+  isObject,
   jsonMediaIn,
   type JsonObject,
   memberOf,
@@ -78,6 +79,14 @@ function contentOf(declared: unknown, { description }: Components): JsonObject {
   return objectIn(followed(description, declared), 'content');
 }
 
+/** True if a successful response has a body in any media type. */
+export function describesBody({ operation }: DescribedOperation, components: Components): boolean {
+  return Object.entries(objectIn(operation, 'responses')).some(
+    ([status, declared]) =>
+      /^(?:2|default)/i.test(status) && Object.keys(contentOf(declared, components)).length > 0,
+  );
+}
+
 /** The shape of a successful response: the first one in JSON. Beside a key for success, `default` describes errors. */
 export function successShape(described: DescribedOperation, components: Components): Shape | undefined {
   const known = successes.get(described);
@@ -104,6 +113,51 @@ function findSuccess(described: DescribedOperation, components: Components): Sha
   return first?.shape;
 }
 
+/**
+ * The shape of the example of a successful response without a schema: only its names and types are known. Undefined for a response with a
+ * schema, or without an example in JSON.
+ */
+export function exampleShape(described: DescribedOperation, components: Components): Shape | undefined {
+  const known = exampleShapes.get(described);
+  if (known?.components === components) return known.shape;
+  const shape = findExample(described, components);
+  exampleShapes.set(described, { components, shape });
+  return shape;
+}
+
+const exampleShapes: typeof successes = new WeakMap();
+
+function findExample(described: DescribedOperation, components: Components): Shape | undefined {
+  if (successShape(described, components) !== undefined) return undefined;
+  for (const [status, declared] of Object.entries(objectIn(described.operation, 'responses'))) {
+    const content = status.startsWith('2') ? contentOf(declared, components) : {};
+    const [media] = jsonMediaIn(content);
+    const [first] = Object.values(objectIn(content[media ?? ''], 'examples'));
+    const shown =
+      memberOf(content[media ?? ''], 'example') ?? memberOf(followed(components.description, first), 'value');
+    if (typeof shown === 'object' && shown !== null) return shapeOf(schemaOf(shown), components);
+  }
+  return undefined;
+}
+
+/** A schema with the names and types of a value. */
+function schemaOf(value: unknown): JsonObject {
+  if (Array.isArray(value)) {
+    const all = value.map(schemaOf);
+    const properties = all.flatMap((one) => Object.entries(objectIn(one, 'properties')));
+    const [first = {}] = all;
+    const merged = properties.length > 0 && { properties: Object.fromEntries(properties) };
+    return { type: 'array', items: { ...first, ...merged } };
+  }
+  if (isObject(value)) {
+    const properties = Object.entries(value).map(([name, inner]) => [name, schemaOf(inner)] as const);
+    return { type: 'object', properties: Object.fromEntries(properties) };
+  }
+  if (value === null) return {};
+  const type = Number.isInteger(value) ? 'integer' : typeof value;
+  return { type, example: value };
+}
+
 /** The resource in the successful responses to an operation. */
 export interface FoundResource {
   /** The member of the response with the resource; empty if the body is the resource. */
@@ -119,7 +173,7 @@ export interface FoundResource {
  * objects. Undefined if the description does not show the member.
  */
 export function resourceIn(described: DescribedOperation, components: Components): FoundResource | undefined {
-  const response = successShape(described, components);
+  const response = successShape(described, components) ?? exampleShape(described, components);
   if (response === undefined) return undefined;
   const data = response.members.get('data')?.shape;
   if (data !== undefined) return { at: 'data', shape: data.element ?? data, response };

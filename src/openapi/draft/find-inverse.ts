@@ -2,7 +2,7 @@ import { type Path, templateShape } from '../../rules/rule.ts';
 import type { Components } from '../components.ts';
 import { type DescribedOperation, templateOf } from '../description.ts';
 import { type Shape, shapeAt } from '../shape.ts';
-import { type FoundResource, resourceIn } from './bodies.ts';
+import { exampleShape, type FoundResource, resourceIn } from './bodies.ts';
 import { defaultRule, undoingRules } from './book-rules.ts';
 import {
   type Finding,
@@ -40,6 +40,11 @@ export interface Versions {
   readonly named: readonly NamedOperation[];
 }
 
+/** True if one version shows the responses of an operation only by an example. */
+export function isShownOnly(pair: MatchedOperation, { v1, v2 }: Pick<Versions, 'v1' | 'v2'>): boolean {
+  return exampleShape(pair.v1, v1) !== undefined || exampleShape(pair.v2, v2) !== undefined;
+}
+
 /** The resources in successful responses, alone or in a list, by their keys. */
 export function resourceShapes({ named, v1, v2 }: Versions): ResourceShapes {
   const shapes = new Map<string, { readonly v1: Shape; readonly v2: Shape }[]>();
@@ -47,6 +52,8 @@ export function resourceShapes({ named, v1, v2 }: Versions): ResourceShapes {
     const key = resourceKey(pair.v2);
     const [old, young] = [resourceIn(pair.v1, v1)?.shape, resourceIn(pair.v2, v2)?.shape];
     if (key === undefined || old === undefined || young === undefined) continue;
+    // What only an example shows makes no rule certain.
+    if (isShownOnly(pair, { v1, v2 })) continue;
     const known = shapes.get(key) ?? [];
     shapes.set(key, known);
     known.push({ v1: old, v2: young });

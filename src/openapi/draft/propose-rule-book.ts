@@ -16,6 +16,7 @@ import { ANY_SHAPE, isCompatible, type Shape, shapeAt } from '../shape.ts';
 import {
   type BodyForm,
   type DescribedBody,
+  describesBody,
   type FoundResource,
   isListed,
   listsIn,
@@ -36,6 +37,7 @@ import {
   type ShapeSource,
 } from './compare-shapes.ts';
 import {
+  isShownOnly,
   type NamedOperation,
   resourceKey,
   resourceKeys,
@@ -241,6 +243,11 @@ function moveDoubt(moved: NamedOperation['operation']['moved']): string | undefi
   return moved?.doubt === undefined ? undefined : 'it holds only if its operation moved as asked above';
 }
 
+/** The reason why no rule for responses is certain that a version shows only by an example. */
+function shownDoubt(pair: MatchedOperation, versions: Pick<Versions, 'v1' | 'v2'>): string | undefined {
+  return isShownOnly(pair, versions) ? 'only an example shows it, and no schema' : undefined;
+}
+
 type Questions = ReadonlyMap<string, readonly Question[]>;
 
 function joined(all: readonly Questions[]): Questions {
@@ -260,7 +267,8 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
 } {
   const found = named.flatMap(({ pair, operation: { id, moved } }) => {
     const [old, young] = [resourceIn(pair.v1, v1), resourceIn(pair.v2, v2)];
-    return young === undefined ? [] : [{ id, at: young.at, old, young, doubt: moveDoubt(moved) }];
+    const doubt = moveDoubt(moved) ?? shownDoubt(pair, { v1, v2 });
+    return young === undefined ? [] : [{ id, at: young.at, old, young, doubt }];
   });
   const counts = Map.groupBy(found, ({ at }) => at);
   const [most] = [...counts].toSorted(([, one], [, other]) => other.length - one.length);
@@ -364,6 +372,11 @@ function responseFindings(
       const text = 'V1 describes a response, and V2 describes none, so that nothing was compared.';
       questions.set(id, [{ path: [], text, general: text }]);
     }
+    if (old === undefined && young !== undefined && !describesBody(pair.v1, v1)) {
+      const text =
+        'V1 describes no body of its responses, so that nothing was compared: clients get what V2 returns.';
+      questions.set(id, [{ path: [], text, general: text }]);
+    }
     if (old === undefined || young === undefined) return [];
     const inner = old.at !== young.at && isListed(young) && !isListed(old) ? innerList(old) : undefined;
     // Only a transform makes one of the other, and the question about it says that nothing was compared.
@@ -380,7 +393,7 @@ function responseFindings(
         : (shapeAt(old.response, inner)?.element ?? ANY_SHAPE);
     const after = isAround || young.at === '' ? young.response : young.shape;
     const { shape, renames } = withOtherWords(before, after, words);
-    const doubt = moveDoubt(moved);
+    const doubt = moveDoubt(moved) ?? shownDoubt(pair, { v1, v2 });
     // An operation does not look up the resource that it returns.
     const key = resourceKey(pair.v2);
     const lookups = targets.filter(({ before }) => templateShape(before) !== `${key}/`);

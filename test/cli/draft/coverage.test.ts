@@ -1182,6 +1182,30 @@ test.each<[rules: string, gaps: readonly string[]]>([
   expect(coverage.gaps.map((gap) => gap.text).filter((gap) => gap.includes('gets'))).toEqual(gaps);
 });
 
+test.each<[what: string, v1: Json, gaps: readonly string[]]>([
+  [
+    'no body',
+    { responses: { 201: { description: 'ok' } } },
+    ['V1 describes no body of its responses, and clients get what V2 returns: nothing was compared'],
+  ],
+  [
+    'only an example',
+    {
+      responses: {
+        201: {
+          description: 'ok',
+          content: { 'application/json': { example: { data: { no: 'C-1', id: 7 } } } },
+        },
+      },
+    },
+    ["V1's response 201 has /data, which V2's never has"],
+  ],
+  ['a file', { responses: { 201: { description: 'ok', content: { 'text/csv': {} } } } }, []],
+])('responses for which V1 describes %s', async (_, v1, gaps) => {
+  const found = await gapsBetween(description('v1', v1), description('v2', answerOf(objectOf({ id: text }))));
+  expect(found.filter((one) => /no body of|never has/.test(one))).toEqual(gaps);
+});
+
 test.each<[change: string, gaps: readonly string[]]>([
   ['', ['V2 requires a body, and gets none', 'V2 requires /initiator, which is never set']],
   ['{ id: a, summary: A., on: [make], request: [{ default: { initiator: CUSTOMER } }], response: [] }', []],

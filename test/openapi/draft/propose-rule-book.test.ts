@@ -2003,6 +2003,44 @@ test.each<[what: string, name: string, old: object, young: object, lines: readon
   expect(question?.parts[0]?.why).toContain(why);
 });
 
+test('responses that V1 shows only by an example are compared, and no rule for them applies unasked', () => {
+  const [shown, told] = [
+    { id: 7, label: 'Kelp', meta: { page: 1 }, tags: [{ a: 'x' }, { b: null }] },
+    objectOf({
+      id: text,
+      name: text,
+      meta: objectOf({ pageNo: integer }),
+      tags: { type: 'array', items: objectOf({ a: text }) },
+    }),
+  ];
+  const read = (content: object): object => ({
+    get: { operationId: 'read', responses: { 200: { content: { 'application/json': content } } } },
+  });
+  const gets = (version: string, content: object, own: object): Record<string, unknown> => {
+    const { paths, ...description } = described(version, '/cargo/{id}', read(content));
+    return { ...description, paths: { ...Object(paths), [`/api/${version}/routes/{id}`]: { get: own } } };
+  };
+  const book = proposeRuleBook(
+    gets('v1', { example: { data: shown } }, { operationId: 'route', responses: { 200: {} } }),
+    gets(
+      'v2',
+      { schema: told },
+      {
+        operationId: 'route',
+        responses: { 200: { content: { 'application/json': { schema: told } } } },
+      },
+    ),
+  );
+  const lines = printRuleBook(book);
+  expect(lines).toContain('only an example shows it, and no schema');
+  expect(lines).toMatch(/# .*rename: name, to: label/);
+  expect(lines).toMatch(/# .*move: id, to: data\.id/);
+  expect(lines).toContain('changes: [] #');
+  expect(book.questions.get('route')?.map(({ text: asked }) => asked)).toEqual([
+    'V1 describes no body of its responses, so that nothing was compared: clients get what V2 returns.',
+  ]);
+});
+
 test.each<[what: string, operation: object, isAsked: boolean]>([
   ['no body', {}, true],
   ['a body that could not be read', { requestBody: { content: { 'text/plain': {} } } }, false],
