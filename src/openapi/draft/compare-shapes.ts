@@ -1183,7 +1183,11 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     const forms = otherForms(found, name, shape, place, work);
     const others = [...forms, ...elsewhere.filter((one) => !isTo(one, [...path, to])), strip];
     const open = openIfUnitsDiffer(found, name);
-    addFinding({ found, confidence, evidence: why, doubt: against, others, old, ...open, ...always }, work);
+    const left = unpairedWords(shape, v2.members.get(to)?.shape ?? ANY_SHAPE, work);
+    addFinding(
+      { found, confidence, evidence: `${why}${left}`, doubt: against, others, old, ...open, ...always },
+      work,
+    );
     const [before, after] = [v1.members.get(name), place.v2.members.get(to)];
     const onlyIf = { ...work, doubt: `it holds only if ${name} is ${to} in V2`, questions: [] };
     if (before !== undefined && after !== undefined) addMap(to, before.shape, after.shape, path, onlyIf);
@@ -1209,7 +1213,8 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   if (likeliest !== undefined && !work.isRecorded) {
     const first = likely.find(({ into }) => into.length > 0)?.at ?? [];
     const link = linkTo(first);
-    const why = `V2 has ${pathText(first)}, which may be the same member${link === undefined ? '' : `: ${link}`}`;
+    const young = shapeAt(v2, first.slice(path.length)) ?? ANY_SHAPE;
+    const why = `V2 has ${pathText(first)}, which may be the same member${link === undefined ? '' : `: ${link}`}${unpairedWords(shape, young, work)}`;
     addFinding(
       {
         found: likeliest,
@@ -1268,8 +1273,17 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   );
 }
 
+/** The values that have no partner in the other version, for the end of a sentence: V1's in requests, and V2's in responses. */
+function unpairedWords(old: Shape, young: Shape, { isResponse }: Pick<Work, 'isResponse'>): string {
+  const map = findValueMap(old.values, young.values);
+  const left = (isResponse === true ? map?.fresh : map?.left) ?? [];
+  const named = left.slice(0, MAX_ACCEPTED).map(String).join(', ');
+  if (left.length === 0) return '';
+  return `; ${isResponse === true ? 'V1' : 'V2'} has no value for ${named}${left.length > MAX_ACCEPTED ? ', …' : ''}`;
+}
+
 /** The doubt about any rule that leaves a member out of requests: only a person knows that no client needs it. */
-const LOSS = 'what clients send there would be lost';
+const LOSS = 'what clients send there would be lost, and V2 would still report success';
 
 /** Maximum places that a question offers beside the likeliest one. */
 const MAX_OFFERED = 5;

@@ -506,11 +506,29 @@ function answersOf(asked: readonly AskedRule[]): readonly DraftAnswer[] {
     const lines = [...new Set(rules.map(printRule))];
     return { key, words, lines, ...lackOf(lines) };
   };
+  const further = furtherAnswers(asked);
+  const list = asked[0]?.list ?? 'rules';
+  const words = (rules: readonly BookRule[], otherwise: string): string =>
+    further.length === 0 ? otherwise : (answerWords(rules, list) ?? otherwise);
   return [
-    answer('yes', 'Yes', rulesOf(asked)),
-    ...furtherAnswers(asked).map(({ rules }, at) => answer(String(at), 'Instead', rules)),
+    answer('yes', words(asked[0]?.rules ?? [], 'Yes'), rulesOf(asked)),
+    ...further.map(({ rules }, at) => answer(String(at), words(rules, 'Instead'), rules)),
     { key: 'no', words: 'No rule', lines: [] },
   ];
+}
+
+/** An answer about one member in words: where V2 has it, or that it is gone. Undefined for an answer of another kind. */
+function answerWords(rules: readonly BookRule[], list: RuleList): string | undefined {
+  const [first] = rules;
+  const { rename, move, alias, to } = rules.find((rule) => 'rename' in rule || 'move' in rule) ?? first ?? {};
+  const place = list === 'response' ? (rename ?? move) : to;
+  if ((rename ?? move) !== undefined) return `It is ${String(place)}`;
+  if (alias !== undefined) return `It is ${String(alias)}, and clients get both names`;
+  if (first?.['strip'] !== undefined)
+    return list === 'response' ? 'Leave it out' : 'It is gone: leave it out';
+  const values = first?.['default'];
+  const isNull = Array.isArray(values) && values.every((pair) => Array.isArray(pair) && pair[1] === null);
+  return isNull ? 'It is gone: clients get null' : undefined;
 }
 
 function rulesOf(asked: readonly AskedRule[]): readonly BookRule[] {

@@ -114,7 +114,7 @@ test('a draft from two descriptions names the recorded requests that V2 would re
   expect(book).toContain('- { nest: [city, state], under: address }');
   expect(book).toContain('- { strip: old }');
   expect(book).toMatch(
-    /# confidence 0\.\d\d: V2's description does not have it; but what clients send there would be lost\n/,
+    /# confidence 0\.\d\d: V2's description does not have it; but what clients send there would be lost, and V2 would still report success\n/,
   );
   expect(book).toContain(
     '# TODO: order: count: it is required in V2 and optional in V1: V2 refuses requests without it.',

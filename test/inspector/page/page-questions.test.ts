@@ -37,7 +37,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await effect.getByText('"amount_cents": 1050').waitFor();
   // V2's name is likely, but another answer is possible: a person chooses.
   await page.getByText('Choose an answer first.', { exact: true }).waitFor();
-  await page.getByLabel(/^Yes/).check();
+  await page.getByLabel(/^It is amount_cents/).check();
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByRole('button', { name: /currency is required/ }).click();
   const answer = page.getByRole('button', { name: 'Answer', exact: true });

@@ -742,3 +742,20 @@ test.each<
     /^ {6}- \{ (?:move|rename): (?:first_name|plate|booking_ref|departs_at|price|total)/m,
   );
 });
+
+test('answers name what they say, and values without a partner', async () => {
+  const kinds = (...values: string[]): object => ({ type: 'string', enum: values });
+  const book = await draftOf(
+    sent({ id: text, size: text, kind: kinds('car', 'van', 'motorbike'), tip: text }),
+    sent({ id: text, size: text, type: kinds('CAR', 'VAN', 'MOTORCYCLE', 'CAMPER') }),
+  );
+  const [kind, tip] = draftQuestions(book).flatMap(({ parts }) => parts);
+  expect(kind?.why).toContain('V2 has no value for motorbike');
+  expect(kind?.answers.map(({ words }) => words)).toEqual([
+    'It is type',
+    'It is gone: leave it out',
+    'No rule',
+  ]);
+  expect(tip?.why).toContain('what clients send there would be lost, and V2 would still report success');
+  expect(tip?.answers.map(({ words }) => words)).toEqual(['Yes', 'No rule']);
+});
