@@ -108,7 +108,7 @@ function freshVerdict(
   const at = new Date(since).toISOString();
   const compared =
     known < RECENT_MINUTES * MINUTE_MS
-      ? 'Too little is known about the time before.'
+      ? 'It is too early to say whether more fail than before.'
       : 'No operation fails clearly more often than before.';
   const which = listed(
     calls.map((call) => (call === '' ? OTHER_CALLS : call)),

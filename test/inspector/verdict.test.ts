@@ -751,7 +751,7 @@ describe('the verdict', () => {
           .see(2, FAILS)
           .see(3)
           .verdict({ ...MIGRATED, changedAt: START + 60_000 }),
-      'note: 2 new failures since 2026-11-29T08:02:01.000Z, in order_floor_plan. Too little is known about the time before.',
+      'note: 2 new failures since 2026-11-29T08:02:01.000Z, in order_floor_plan. It is too early to say whether more fail than before.',
     ],
     [
       'one client of many always fails',
