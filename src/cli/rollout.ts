@@ -11,7 +11,7 @@ import {
   type OriginCount,
   reasonSentence,
 } from '../rollout/rollout-state.ts';
-import { faultPlaces, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import { faultPlaces, omittedWords, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import { sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import { type AdminClient, openAdmin } from './admin-client.ts';
@@ -195,11 +195,7 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
     ...(unlisted === 0
       ? []
       : [`              and ${counted(unlisted, 'more pair')} of client and operation`]),
-    ...(omitted === 0
-      ? []
-      : [
-          `              not counted here: ${counted(omitted, 'pair')} of client and operation with fewer failures`,
-        ]),
+    ...(omitted === 0 ? [] : [`              ${omittedWords(counts, omitted)}`]),
   ];
 }
 

@@ -192,6 +192,12 @@ export function wouldFailWords({ failing, judged, both }: WouldFail): string {
   return `${failing === 0 ? 'none' : count(failing)} of ${counted(judged, 'checked request')} would fail after the migration${asBefore}`;
 }
 
+/** Says what is known of the pairs after those that are `shown`, which are sorted by their failures. */
+export function omittedWords(shown: readonly BodyCheckCount[], omitted: number): string {
+  const isWell = wouldFail(shown.slice(-1)).failing === 0;
+  return `${counted(omitted, 'more pair')} of client and operation ${omitted === 1 ? 'is' : 'are'} not counted here: ${isWell ? 'no request of theirs would fail' : 'they have fewer failures'}`;
+}
+
 /** Explains to readers of `wouldFailWords` which requests are checked. */
 export const CHECKED_WORDS =
   "Requests count as checked if V2's schema covers their body, if shadow compared V2's response, or if the gateway would refuse them.";

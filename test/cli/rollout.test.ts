@@ -89,6 +89,22 @@ test('requests that would not fail are one line, however many clients and operat
   );
 });
 
+test.each([
+  ['would fail', 1, 'they have fewer failures'],
+  ['would not fail', 0, 'no request of theirs would fail'],
+])(
+  'pairs beyond those that are listed are said to fail less, where the last of these %s',
+  (_, invalid, told) => {
+    const { counts, ...more } =
+      view([{ ...CHECKED, ...NONE, refused: 0, valid: 3, refusals: [], invalid }]).bodyChecks ??
+      expect.fail();
+    const shown = sampleRollout({ bodyChecks: { ...more, counts, omitted: 2 } });
+    expect(rolloutText(shown, { columns: undefined })).toContain(
+      `2 more pairs of client and operation are not counted here: ${told}\n`,
+    );
+  },
+);
+
 test('reads without a difference are one line, and each operation with one has its own', () => {
   const well = { same: 3, different: 0, unknown: 0, fields: [] };
   const shadows = [

@@ -1,6 +1,12 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { capital } from '../../../report/text.ts';
-import { CHECKED_WORDS, faultPlaces, wouldFail, wouldFailWords } from '../../../rollout/body-checks.ts';
+import {
+  CHECKED_WORDS,
+  faultPlaces,
+  omittedWords,
+  wouldFail,
+  wouldFailWords,
+} from '../../../rollout/body-checks.ts';
 import type {
   ChangeRecord,
   ModeView,
@@ -459,7 +465,7 @@ function bodyChecksCard(rollout: Rollout, rules: RulesView | undefined, go: Go):
           {`${counted(well.length, 'other pair')} of client and operation: ${wouldFailWords(wouldFail(well)) || 'not known'}.`}
         </p>
       )}
-      {omitted > 0 && <p>{`${counted(omitted, 'more pair')} of client and operation, not listed.`}</p>}
+      {omitted > 0 && <p>{`${omittedWords(counts, omitted)}.`}</p>}
     </Card>
   );
 }
