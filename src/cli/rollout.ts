@@ -47,12 +47,12 @@ export async function carryOutRollout(
   return undefined;
 }
 
-/** Asks for the conditions that the page's header shows, except good ones; returns none if the gateway does not respond. */
+/** Asks for the conditions that the page's header shows; returns none if the gateway does not respond. */
 async function conditionsFrom(client: AdminClient): Promise<readonly Condition[]> {
   const state = await client.view<State>('/state', 'conditions');
   // The rollout's state itself is known.
   if (isFault(state)) return [];
-  return state.conditions.filter(({ level }) => level === 'bad' || level === 'note');
+  return state.conditions;
 }
 
 /** Maximum number of changes to list. */
@@ -61,7 +61,7 @@ const MAX_CHANGES = 5;
 /** Characters of the labels before each line. */
 const LABEL = 12;
 
-/** Formats a rollout's state for a terminal, after the `conditions` that make requests fail or may do so. */
+/** Formats a rollout's state for a terminal, after those `conditions` that make requests fail or may do so: each fault once. */
 export function rolloutText(
   view: RolloutView,
   { columns }: Pick<Terminal, 'columns'>,
@@ -69,7 +69,9 @@ export function rolloutText(
 ): string {
   const lines = [
     ...(view.warnings ?? []).map((sentence) => `warning     ${sentence}`),
-    ...conditions.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`),
+    ...conditions
+      .filter(({ level, isRepeated }) => (level === 'bad' || level === 'note') && isRepeated !== true)
+      .map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`),
     `V1 origin   ${view.v1Origin ?? 'none: V1 requests can only be migrated'}`,
     `default     ${modeText(view.default)}`,
     ...Object.entries(view.operations).map(

@@ -217,7 +217,9 @@ export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
 }
 
 /** The part of a rollback for its sentence. */
-type ReportedRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'>;
+type ReportedRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'> & {
+  readonly operation?: string | undefined;
+};
 
 /**
  * Says which failure rolled a canary back, and its share of all failures; empty if unknown. `name` is the client's display name. Other
@@ -246,10 +248,12 @@ export function reasonSentence(
   rollback: ReportedRollback & Pick<Rollback, 'v1' | 'latency'>,
   name?: string,
 ): string {
-  const { migrated, v1, latency } = rollback;
+  const { operation, migrated, v1, latency } = rollback;
   if (latency !== undefined) return `${slowerSentence(latency)}.`;
   const cause = causeSentence(rollback, name);
-  return `${count(migrated.failures)} of ${count(migrated.requests)} migrated requests failed, ${count(v1.failures)} of ${count(v1.requests)} on V1.${cause === '' ? '' : ` ${cause}`}`;
+  // Other sentences count the requests of the operation that failed.
+  const of = operation === undefined ? ' of all operations' : '';
+  return `${count(migrated.failures)} of ${count(migrated.requests)} migrated requests${of} failed, ${count(v1.failures)} of ${count(v1.requests)} on V1.${cause === '' ? '' : ` ${cause}`}`;
 }
 
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */

@@ -36,6 +36,16 @@ test('what an operator must know of a command comes first', () => {
   expect(text).toMatch(/^warning {5}These calls would always fail\.\n/);
 });
 
+test('each fault is told once, before the modes', () => {
+  const v2 = { about: 'v2', label: 'V2 failed lately' } as const;
+  const text = rolloutText(sampleRollout(), { columns: undefined }, [
+    { about: 'operation', level: 'note', label: 'a failed', sentence: 'a failed.' },
+    { ...v2, level: 'note', sentence: 'V2 failed.', isRepeated: true },
+    { ...v2, level: 'good', sentence: 'V2 responds.' },
+  ]);
+  expect(text).toMatch(/^note {8}a failed\.\nV1 origin/);
+});
+
 test('the counts of one replica among several are marked as such', () => {
   const shown = (replica?: RolloutView['replica']): string =>
     rolloutText({ ...view([]), ...(replica && { replica }) }, { columns: undefined });

@@ -257,7 +257,8 @@ test('the header says the share of the failure that rolled a canary back, or how
     pointer: '/name',
     count: 7,
   };
-  const failed = 'The canary of 10 % was rolled back: 9 of 26 migrated requests failed, 0 of 12 on V1.';
+  const failed =
+    'The canary of 10 % was rolled back: 9 of 26 migrated requests of all operations failed, 0 of 12 on V1.';
   const rest = 'V1 responds until an operator chooses a mode.';
   expect(told({ cause })).toBe(
     `${failed} 7 of 9 failures: 422 at /name, from client Acme, in create_client. ${rest}`,

@@ -136,7 +136,9 @@ function banner(
   const sentences = [
     ...aloneSentences(rollout),
     // After a roll-back, an operator goes forward again once V2 responds.
-    ...conditions.flatMap(({ about, sentence: words }) => (about === 'v2' ? [words] : [])),
+    ...conditions.flatMap(({ about, isRepeated, sentence: words }) =>
+      about === 'v2' && isRepeated !== true ? [words] : [],
+    ),
     ...(against === undefined ? [] : [against]),
     ...(rollout.isSticky
       ? []
