@@ -12,7 +12,7 @@ import {
 } from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { modesInForce } from '../rollout/modes-in-force.ts';
+import { modesInForce, ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';
 import { shareOfLimit } from '../rollout/rate-limit.ts';
 import { boundedShare } from '../rollout/canary-window.ts';
 import {
@@ -202,7 +202,11 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
     operations: Object.fromEntries(
       Object.entries(modes.operations).map(([id, mode]) => [
         id,
-        { ...mode, from: sourceOf(state.operations[id], mode, isRolledBack(state, { operation: id })) },
+        {
+          ...mode,
+          ...hadMode(mode, id, before),
+          from: sourceOf(state.operations[id], mode, isRolledBack(state, { operation: id })),
+        },
       ]),
     ),
     clients: Object.fromEntries(
@@ -239,6 +243,18 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
     ...(counts.since === undefined ? {} : { countedSince: counts.since }),
     ...end,
   };
+}
+
+/** The mode that an operation had before it was sent back to V1: an operator may return to it. */
+function hadMode(
+  mode: Mode,
+  operation: string,
+  before: ReadonlyMap<EarlierModes['change'], Modes>,
+): Pick<ModeView, 'had'> {
+  if (sendsToV2(mode)) return {};
+  const modes = [...before.values()].map((all) => ownMode(all.operations, operation) ?? all.default);
+  const had = modes.find(sendsToV2);
+  return had === undefined ? {} : { had };
 }
 
 /** Commands, roll-backs and rule books in one list, newest first, in the words of the modes `before` each of them. */

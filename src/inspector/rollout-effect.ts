@@ -113,6 +113,7 @@ export function rolloutEffect(
     ...(dryRuns === undefined ? {} : { dryRuns }),
     sentences: [
       ...(request.mode === undefined ? [clearedWords(request, command, rollout)] : []),
+      ...(mode === 'shadow' || mode === 'verify' ? comparedWords(command, methodOf) : []),
       ...keptWords(command, rollout),
       ...moveWords(command, rollout, clients),
       ...(omittedClients > 0
@@ -124,7 +125,6 @@ export function rolloutEffect(
     warnings: [
       ...alwaysFailWarnings(command, rollout),
       ...(mode === 'canary' ? emptyCanaryWarnings(command, rollout, clients) : []),
-      ...(mode === 'shadow' || mode === 'verify' ? readWarnings(command, methodOf) : []),
     ],
   };
 }
@@ -157,7 +157,7 @@ function insteadOf(
   const how =
     one.to === 'v1' ? 'has failed: it can go to V1 alone' : 'would fail on V2: it can stay on V1 alone';
   return {
-    sentence: `Of these clients, only ${names.get(client) ?? client} ${how}, by a mode of its own.`,
+    sentence: `Of these clients, only ${names.get(client) ?? client} ${how}, by its own mode.`,
     title: commandTitle(alone, rollout, names),
     request: alone,
   };
@@ -179,10 +179,7 @@ export function commandTitle(
   if (mode === 'observe') return `Send ${target} to V1`;
   if (mode === 'shadow' && client === undefined && sendsToV2(present))
     return `Send ${target} to V1 in shadow`;
-  if (mode === undefined)
-    return (operation ?? client) === undefined
-      ? `Return to the rule book for ${target}`
-      : `Clear the mode of ${target}`;
+  if (mode === undefined) return `Clear the mode of ${target}`;
   return request.share === undefined
     ? `${COMMANDS[mode]} ${target}`
     : shareTitle(COMMANDS[mode], request, target);
@@ -268,8 +265,8 @@ function emptyCanaryWarnings(
   return [`${none} A share of ${Math.floor(least) + 1} % would migrate the first of them.`];
 }
 
-/** Warns of a shadow, or `verify`, that compares nothing: only reads are sent to both services. */
-function readWarnings(
+/** Says what a shadow, or `verify`, does not compare: only reads are sent to both services. */
+function comparedWords(
   { mode, operation }: RolloutRequest,
   methodOf: (operation: string) => string | undefined,
 ): readonly string[] {

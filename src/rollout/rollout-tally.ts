@@ -60,6 +60,8 @@ export interface ModeView {
   /** Percent of the clients of a canary, or of the reads of `verify`. */
   readonly share?: number;
   readonly from: 'default' | 'rule-book' | 'operator' | 'roll-back';
+  /** The last mode that sent the operation to V2, if this one does not. */
+  readonly had?: Mode;
 }
 
 /** An active canary with the counts of its window. */

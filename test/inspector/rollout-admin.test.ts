@@ -6,6 +6,7 @@ import { ComparisonTally } from '../../src/rollout/comparison-tally.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { commanded, earlierModes, initialRollout, rolledBack } from '../../src/rollout/rollout-state.ts';
 import type { RolloutRequest } from '../../src/rollout/rollout-tally.ts';
+import type { Mode } from '../../src/rules/rollout.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 
 const rule = testRuleBook();
@@ -95,6 +96,27 @@ test('changes keep the words of their time: everything was not everything else',
     'Send everything to V1 in shadow',
   ]);
   expect(rollbacks.map(({ target }) => target)).toEqual(['everything']);
+});
+
+test('an operation on V1 has the mode that sent it to V2 before', () => {
+  const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  const hadAfter = (...modes: readonly (Mode | undefined)[]): Mode | undefined => {
+    control.adopt({ ...initialRollout, revision: control.state.revision + 1 });
+    for (const [at, mode] of modes.entries()) {
+      const time = new Date(Date.parse('2026-11-29T08:00:00Z') + at).toISOString();
+      control.adopt(commanded(control.state, { operation: 'create_client', mode }, time));
+    }
+    return adminOf(control).view().operations['create_client']?.had;
+  };
+  const [observe, shadow, migrate]: readonly Mode[] = [
+    { mode: 'observe' },
+    { mode: 'shadow' },
+    { mode: 'migrate' },
+  ];
+  const canary: Mode = { mode: 'canary', share: 25 };
+  expect(hadAfter(observe)).toEqual(migrate);
+  expect(hadAfter(canary, observe, shadow)).toEqual(canary);
+  expect(hadAfter(observe, canary)).toBeUndefined();
 });
 
 test('a member that the rule book removes is missing by design', () => {

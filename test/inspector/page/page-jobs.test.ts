@@ -228,6 +228,7 @@ test('observe to migrate and back: one step each, and what would be refused or e
     .waitFor();
   expect(await page.locator('.response.yes').count()).toBe(0);
   await step('← Observe for create_client', 'Send create_client to V1');
+  await page.getByRole('button', { name: 'Back to migrate for create_client' }).waitFor();
   await step('← Observe for everything else', 'Send everything else to V1');
   const after = await state();
   expect([after.default.mode, after.operations['create_client']?.mode]).toEqual(['observe', 'observe']);

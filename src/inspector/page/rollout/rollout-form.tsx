@@ -139,7 +139,7 @@ export function RolloutForm({ rollout, operations, check }: RolloutFormProps): V
         {target === CLIENT && input('rollout-client', 'Client, by name or hash', client, setClient, {})}
         {select('rollout-mode', 'Mode', mode, setMode, [
           ...FORM_MODES.filter(([name]) => hasV1 || name === 'migrate'),
-          ['', target === '' ? 'The mode of the rule book' : 'No mode of its own'],
+          ['', target === '' ? 'Clear the chosen mode' : 'Clear its own mode'],
         ])}
         {(mode === 'canary' || mode === 'verify') &&
           input(

@@ -7,6 +7,7 @@ import {
   wouldFail,
   wouldFailWords,
 } from '../../../rollout/body-checks.ts';
+import { ownMode } from '../../../rollout/modes-in-force.ts';
 import type {
   ChangeRecord,
   ModeView,
@@ -208,7 +209,7 @@ interface ModeActions {
   readonly check: (request: RolloutRequest) => void;
 }
 
-/** The operations and clients with a mode of their own. */
+/** The operations and clients with their own mode. */
 function exceptionsCard(rollout: Rollout, actions: ModeActions): VNode | false {
   const rows: readonly ModeRow[] = [
     ...Object.entries(rollout.operations).map(([id, mode]) => ({
@@ -227,7 +228,7 @@ function exceptionsCard(rollout: Rollout, actions: ModeActions): VNode | false {
   if (rows.length === 0) return false;
   return (
     <Card
-      heading="With a mode of their own"
+      heading="Operations and clients with their own mode"
       note={hasEnded(rollout, Date.now()) ? 'without effect, since V1 has ended' : undefined}
     >
       {table<ModeRow>(
@@ -262,18 +263,41 @@ function stepButtons(row: ModeRow, rollout: Rollout, { methodOf, check }: ModeAc
   if (rollout.v1Origin === undefined || hasEnded(rollout, Date.now())) return [];
   // A choice stays until it is cleared, also once the fault is mended that it was made for.
   const isChosen = Object.keys(row.target).length > 0 && row.mode.from !== 'rule-book';
-  return [...stepsOf(row, methodOf), ...(isChosen ? [{ words: 'Clear', request: {} }] : [])].map(
-    ({ words, request }) => (
-      <Button
-        key={words}
-        class="button step"
-        aria-label={`${words} for ${row.name}`}
-        onClick={() => check({ ...request, ...row.target })}
-      >
-        {words}
-      </Button>
-    ),
-  );
+  const back = returnStep(row, rollout);
+  const isClear = back !== undefined && back.request.mode === undefined;
+  const steps = [
+    ...stepsOf(row, methodOf),
+    ...(back === undefined ? [] : [back]),
+    ...(isChosen && !isClear ? [{ words: 'Clear', request: {} }] : []),
+  ];
+  return steps.map(({ words, request }) => (
+    <Button
+      key={words}
+      class="button step"
+      aria-label={`${words} for ${row.name}`}
+      onClick={() => check({ ...request, ...row.target })}
+    >
+      {words}
+    </Button>
+  ));
+}
+
+/** Returns to the mode that an operation had before it went to V1: clears its own mode, if that leads there. */
+function returnStep(
+  { mode: { had }, target: { operation } }: ModeRow,
+  { default: other, ruleBook }: Rollout,
+): Step | undefined {
+  if (had === undefined || operation === undefined) return undefined;
+  const { mode, share } = ownMode(ruleBook.operations, operation) ?? other;
+  const isCleared = mode === had.mode && share === had.share;
+  const words = `Back to ${had.mode}${had.share === undefined ? '' : ` ${had.share} %`}`;
+  return { words, request: isCleared ? {} : had };
+}
+
+/** A button for a command. */
+interface Step {
+  readonly words: string;
+  readonly request: RolloutRequest;
 }
 
 interface ModeRow {
@@ -294,9 +318,9 @@ const SHARES = [5, 25, 50] as const;
 function stepsOf(
   { mode: { mode, share = 0 }, target: { operation, client } }: ModeRow,
   methodOf: ModeActions['methodOf'],
-): readonly { readonly words: string; readonly request: RolloutRequest }[] {
-  const back =
-    mode === 'observe' ? [] : [{ words: '← Observe', request: { mode: 'observe' } satisfies RolloutRequest }];
+): readonly Step[] {
+  const back: readonly Step[] =
+    mode === 'observe' ? [] : [{ words: '← Observe', request: { mode: 'observe' } }];
   if (mode === 'migrate') return back;
   if (mode === 'verify') return [...back, { words: 'Migrate →', request: { mode: 'migrate' } }];
   const isCompared = operation === undefined || methodOf(operation) === 'GET';
