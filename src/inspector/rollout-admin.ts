@@ -238,6 +238,7 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
     ruleBook: modesInForce(ofBook, undefined),
     shadows: explained(counts.comparisons.list, parts.removedBy),
     ...bodyChecksOf(parts, (counts) => dryRunsOnV1(counts, modes, end, Date.now()), maxCounts),
+    ...(maxCounts === Infinity ? { names: Object.fromEntries(names) } : {}),
     requests: counts.requests,
     ...rateLimitOf(parts, book),
     ...(counts.since === undefined ? {} : { countedSince: counts.since }),

@@ -1,7 +1,15 @@
 import { isUnfit, NO_KEY } from '../rewrite-log/entry.ts';
 import type { ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import { clientName, count, counted, countedClients, listed, percentWords } from '../report/text.ts';
+import {
+  clientName,
+  count,
+  counted,
+  countedClients,
+  listed,
+  nameIn as nameOf,
+  percentWords,
+} from '../report/text.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 import {
@@ -99,10 +107,15 @@ const MAX_PLACES = 3;
 export function rolloutEffect(
   request: RolloutRequest,
   rollout: RolloutView,
-  { clients, omittedClients, coverage }: SeenClients,
+  { clients: seen, omittedClients, coverage }: SeenClients,
   methodOf: (operation: string) => string | undefined = () => undefined,
 ): RolloutEffect {
-  const title = commandTitle(request, rollout);
+  const names = new Map(Object.entries(rollout.names ?? {}));
+  const clients = seen.map((one) => {
+    const name = one.name ?? names.get(one.client);
+    return name === undefined ? one : { ...one, name };
+  });
+  const title = commandTitle(request, rollout, names);
   const command = withMode(request, rollout);
   const { mode } = command;
   const dryRuns = dryRunsOf(command, rollout);
@@ -112,7 +125,7 @@ export function rolloutEffect(
     ...(instead === undefined ? {} : { instead }),
     ...(dryRuns === undefined ? {} : { dryRuns }),
     sentences: [
-      ...(request.mode === undefined ? [clearedWords(request, command, rollout)] : []),
+      ...(request.mode === undefined ? [clearedWords(request, command, rollout, names)] : []),
       ...(mode === 'shadow' || mode === 'verify' ? comparedWords(command, methodOf) : []),
       ...keptWords(command, rollout),
       ...moveWords(command, rollout, clients),
@@ -239,9 +252,10 @@ function clearedWords(
   { operation, client }: RolloutRequest,
   { mode, share }: RolloutRequest,
   { ruleBook }: RolloutView,
+  names: ReadonlyMap<string, string>,
 ): string {
   if (mode === undefined)
-    return `The rule book has no mode for the client ${client}: its requests have the modes of their operations, or that of everything else.`;
+    return `The rule book has no mode for the client ${nameOf(names, client ?? NO_KEY)}: its requests have the modes of their operations, or that of everything else.`;
   const words = `${mode}${share === undefined ? '' : ` ${share} %`}`;
   return operation === undefined || ownMode(ruleBook.operations, operation) !== undefined
     ? `The mode of the rule book applies: ${words}.`

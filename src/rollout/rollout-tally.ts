@@ -141,6 +141,8 @@ export interface RolloutView {
   /** The last changes of modes and rule book, newest first. */
   readonly changes?: readonly ChangeRecord[];
   readonly shadows: readonly ShadowView[];
+  /** Display names of clients by hash; only with all dry runs. */
+  readonly names?: Readonly<Record<string, string>>;
   /**
    * Dry runs under the rule book in force; absent without a description of V2, if the gateway itself would refuse none.
    */

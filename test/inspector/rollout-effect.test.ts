@@ -274,6 +274,16 @@ test('two clients with one name are listed by hash, and the name chooses neither
   ]);
 });
 
+test('a client that no person named has the display name of the rollout', () => {
+  const clients = seen([{ client: LOW, sent: { heartbeat: 3 } }]);
+  const rollout = sampleRollout({ names: { [LOW]: 'Importer/0.9' } });
+  const { title, sentences } = rolloutEffect({ mode: 'migrate', client: LOW }, rollout, clients);
+  expect([title, ...sentences]).toEqual([
+    'Migrate the client Importer/0.9',
+    'From V1 to V2: Importer/0.9 (1 of 1 client seen, with 100 % of all V1 requests).',
+  ]);
+});
+
 const NOBODY = 'This affects none of the V1 requests seen, so no client can be named.';
 
 test.each<[RolloutRequest, SeenClients, string]>([

@@ -42,6 +42,7 @@ import type { PlanWork, RunInThread } from '../operator-work.ts';
 import { overviewOf, stateSentence } from '../overview.ts';
 import { apart } from '../problems.ts';
 import { failure, jsonResponse, partsResponse, pause, queryFault } from './responses.ts';
+import { agentOf, shownNames } from '../shown-names.ts';
 
 const DAYS = {
   accepts: (value: string): boolean => /^\d{1,4}$/.test(value) && Number(value) > 0,
@@ -69,9 +70,6 @@ const CSV_TYPE = 'text/csv; charset=utf-8';
 const CSV_HEADERS = { 'Content-Disposition': 'attachment; filename="v1-clients.csv"' };
 
 const MAX_FAULTS = 20;
-
-/** Characters of a `User-Agent` in a sentence. */
-const MAX_AGENT = 40;
 
 /** Milliseconds for which a plan is reused, so that the log is not read for each request. */
 const PLAN_MS = 60_000;
@@ -295,7 +293,15 @@ export async function reportOf(parts: InspectorParts, goneAfterDays?: number): P
 
 /** Returns a function that makes plans for the end of V1, and reuses recent ones. */
 export function endPlans(
-  { planEnd, time, names, rules }: Pick<InspectorParts, 'planEnd' | 'time' | 'names' | 'rules'>,
+  {
+    planEnd,
+    time,
+    names,
+    rules,
+    view,
+  }: Pick<InspectorParts, 'planEnd' | 'time' | 'names' | 'rules'> & {
+    readonly view: { readonly traces: { readonly all: ReadonlyMap<string, ClientTrace> } };
+  },
   replica: () => string | undefined,
 ): (choices: Required<Pick<PlanWork, 'zone' | 'avoid'>> & Pick<PlanWork, 'lead'>) => Promise<Response> {
   const plans = new Map<string, { readonly until: number; readonly made: ReturnType<RunInThread> }>();
@@ -322,7 +328,7 @@ export function endPlans(
         avoid,
         ruleText: text,
         goneAfterDays: GONE_AFTER_DAYS,
-        names: known,
+        names: shownNames(known, view.traces.all),
         rollout,
         operations: current.ruleBook,
         whose:
@@ -497,12 +503,6 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
     ...endOf(rules().current.ruleBook.zone, rollout),
     ...refusedRuleBook(refusal),
   };
-}
-
-/** The start of the latest `User-Agent` of a client without a name, in characters that no sentence is built of. */
-function agentOf(trace: ClientTrace | undefined): string | undefined {
-  const [agent = ''] = trace?.userAgents ?? [];
-  return /^[\w./+-]+(?: [\w./+-]+)?/.exec(agent)?.[0].slice(0, MAX_AGENT);
 }
 
 /** This replica; undefined if it runs alone. */

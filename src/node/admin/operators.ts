@@ -39,6 +39,7 @@ import { memoryLimit, SYSTEM_CLOCK } from '../runtime.ts';
 import { operatorLimits, OperatorThread } from '../threads/operator-thread.ts';
 import { watchProcess } from './admin-server.ts';
 import type { NamesFault } from './names.ts';
+import { shownNames } from '../../inspector/shown-names.ts';
 
 /** Parts of the operators' side of a gateway. */
 export interface OperatorParts {
@@ -399,7 +400,7 @@ function rolloutAdmin(state: OperatorState, gateway: Gateway, { rollout, rollBac
     counts: mergeRollout?.(own) ?? own,
     replica,
     hasStore: fleetStore !== undefined,
-    names: () => namesOf(state),
+    names: () => shownNames(namesOf(state), state.view.traces.all),
     ruleBook: () => ruleBooks.current.ruleBook,
     reloads: () => reloadRecords(state, rollBack),
     removedBy: (member) =>

@@ -10,6 +10,7 @@ test('a plan is made anew after a minute, for other choices, for other names, an
   let names = new Map<string, string>();
   const plans = endPlans(
     {
+      view: { traces: { all: new Map() } },
       time: () => now,
       names: () => names,
       rules: () => ({ current: new CompiledRuleBook(testRuleBook({ hash: book })), since: 0, text: '' }),
