@@ -125,6 +125,7 @@ export function InspectorPage(): VNode {
             <ConditionsBanner
               conditions={conditionsFor(place.view, state.conditions)}
               refused={state.refusedRuleBook}
+              here={place.view}
               go={go}
               onCommand={commands.check}
             />

@@ -190,22 +190,26 @@ export function ConditionWords({ label, sentence: words, about, since }: Conditi
 export function ConditionsBanner({
   conditions,
   refused,
+  here,
   go,
   onCommand,
 }: {
   readonly conditions: readonly Condition[];
   /** The refused rule book, whose faults are listed. */
   readonly refused: RefusedRuleBook | undefined;
+  /** The view below the banner. */
+  readonly here: View;
   readonly go: Go;
   readonly onCommand: OnCommand;
 }): VNode | null {
   const [worst, ...others] = conditions.filter(({ level }) => level === 'bad');
   if (worst === undefined) return null;
   const { about } = worst;
+  const isHere = about === 'rule-book' && here === 'rules';
   return (
     <section class="refused-book" role="alert">
       <p>
-        <ConditionWords {...worst} /> {conditionLink(worst, go)}{' '}
+        <ConditionWords {...worst} /> {!isHere && conditionLink(worst, go)}{' '}
         <ActionButton action={worst.action} onCommand={onCommand} />
       </p>
       {about === 'rule-book' && refused !== undefined && <RefusedFaults refused={refused} />}

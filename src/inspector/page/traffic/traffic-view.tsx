@@ -190,9 +190,6 @@ interface TimeBarProps {
   readonly onChanges: () => void;
 }
 
-/** Minimum bars between two numbers of changes. */
-const BARS_APART = 4;
-
 /** Maximum changes that are marked, the newest; more of a chosen time. */
 const FEW_MARKS = 4;
 
@@ -326,10 +323,11 @@ function histogram(
 /** The numbers at each bar; those of bars so close that they would overlap stand at the first of them. */
 function markNumbers(numbersOf: readonly (readonly number[])[]): readonly string[] {
   const shown: string[] = numbersOf.map(() => '');
-  let first = -BARS_APART;
+  let first: number | undefined;
   for (const [index, numbers] of numbersOf.entries()) {
     if (numbers.length === 0) continue;
-    if (index - first >= BARS_APART) first = index;
+    // On a phone, a bar is as wide as a digit.
+    if (first === undefined || index - first > (shown[first] ?? '').length) first = index;
     shown[first] = `${shown[first] ?? ''} ${numbers.join(' ')}`.trim();
   }
   return shown;
