@@ -17,7 +17,7 @@ import {
 } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS } from './tally/time-slots.ts';
-import { count } from './text.ts';
+import { count, knownClient } from './text.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /** The classes of clients, most work first. */
@@ -149,7 +149,7 @@ export interface ClientReport {
 }
 
 /** Requests of one client to an address that no operation of the rule book fits. */
-export interface UnfitCall extends Usage, Pick<ClientReport, 'client' | 'name'> {
+export interface UnfitCall extends Usage, Pick<ClientReport, 'client' | 'name' | 'agent'> {
   /** Method and path, with `*` for segments that have digits; `(other)` for those that are not counted separately. */
   readonly call: string;
 }
@@ -158,15 +158,10 @@ export interface UnfitCall extends Usage, Pick<ClientReport, 'client' | 'name'> 
 export function unfitCalls(clients: readonly ClientReport[]): readonly UnfitCall[] {
   return clients
     .filter((one) => one.class !== 'gone')
-    .flatMap(({ client, name, operations }) =>
-      operations
+    .flatMap((client) =>
+      client.operations
         .filter(({ operation }) => isUnfit(operation))
-        .map(({ operation: call, ...used }) => ({
-          client,
-          ...(name === undefined ? {} : { name }),
-          call,
-          ...used,
-        })),
+        .map(({ operation: call, ...used }) => ({ ...knownClient(client), call, ...used })),
     )
     .sort((one, other) => (one.lastSeen < other.lastSeen ? 1 : -1));
 }

@@ -1,7 +1,8 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import { censusNote, handlersIn, MAX_ROW_CLIENTS, NO_RULE } from '../../../report/census.ts';
-import type { Census, CensusRow } from '../../api.ts';
+import { clientName, nameIn } from '../../../report/text.ts';
+import type { Census, CensusRow, ClientReport } from '../../api.ts';
 import { count, counted } from '../format.ts';
 import { Button, Card, classes, type Column, CopyButton, ScrollTable } from '../parts.tsx';
 
@@ -11,14 +12,18 @@ const FIRST = 10;
 /** Every attribute name that clients send, with V2's reactions and rules that strip the names which V2 refuses. */
 export function CensusCard({
   census,
+  clients,
   announce,
 }: {
   readonly census: Census;
+  /** The clients that it may name. */
+  readonly clients: readonly ClientReport[];
   readonly announce: (sentence: string) => void;
 }): VNode {
   const [isWhole, setIsWhole] = useState(false);
   const { rows, proposal, suspects, omitted } = census;
   const handlerOf = handlersIn(census);
+  const names = new Map(clients.map((one) => [one.client, clientName(one)]));
   const isRejected = (row: CensusRow): boolean => handlerOf(row) === NO_RULE;
   const worstFirst = [...rows.filter(isRejected), ...rows.filter((row) => !isRejected(row))];
   const shown = isWhole ? worstFirst : worstFirst.slice(0, FIRST);
@@ -32,7 +37,7 @@ export function CensusCard({
       {rows.length > 0 && (
         <ScrollTable
           label="Attribute census"
-          columns={censusColumns(handlerOf)}
+          columns={censusColumns(handlerOf, names)}
           rows={shown}
           keyOf={rowPlace}
           classOf={(row) => classes(isRejected(row) && 'rejected')}
@@ -78,7 +83,10 @@ function proposalCard(proposal: string, announce: (sentence: string) => void): V
 }
 
 /** The verdicts of V1, which responds to observed clients, and of V2 are in separate columns. */
-function censusColumns(handlerOf: (row: CensusRow) => string): readonly Column<CensusRow>[] {
+function censusColumns(
+  handlerOf: (row: CensusRow) => string,
+  names: ReadonlyMap<string, string>,
+): readonly Column<CensusRow>[] {
   return [
     { name: 'Operation', cell: ({ operation }) => operation },
     { name: 'Attribute', kind: 'head', cell: ({ pointer }) => <code>{pointer}</code> },
@@ -86,7 +94,12 @@ function censusColumns(handlerOf: (row: CensusRow) => string): readonly Column<C
     { name: 'V1 accepted', kind: 'number', cell: ({ acceptedByV1 }) => count(acceptedByV1) },
     { name: 'V2 accepted', kind: 'number', cell: ({ accepted }) => count(accepted) },
     { name: 'V2 422', kind: 'number', cell: ({ unprocessable }) => count(unprocessable) },
-    { name: 'Clients', kind: 'number', title: ({ clients }) => clients.join(', '), cell: clientsOf },
+    {
+      name: 'Clients',
+      kind: 'number',
+      title: ({ clients }) => clients.map((client) => nameIn(names, client)).join(', '),
+      cell: clientsOf,
+    },
     {
       name: 'Handled by',
       cell: (row) => {

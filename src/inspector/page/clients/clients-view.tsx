@@ -56,7 +56,9 @@ export function ClientsView(props: ClientsViewProps): VNode {
           announce={announce}
         />
       )}
-      {report.census.exchanges > 0 && <CensusCard census={report.census} announce={announce} />}
+      {report.census.exchanges > 0 && (
+        <CensusCard census={report.census} clients={report.clients} announce={announce} />
+      )}
     </div>
   );
 }

@@ -1,6 +1,7 @@
 import { NO_KEY, OTHER_CALLS } from '../../../rewrite-log/entry.ts';
 import type { VNode } from 'preact';
 import type { UnfitCall } from '../../../report/client-report.ts';
+import { clientName } from '../../../report/text.ts';
 import { ago, count, counted } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import {
@@ -49,11 +50,11 @@ function unfitColumns(go: PageTools['go']): readonly Column<UnfitCall>[] {
     },
     {
       name: 'Client',
-      cell: ({ client, name }) => {
-        const who = name ?? (client === NO_KEY ? 'no key' : client);
+      cell: (call) => {
+        const who = call.client === NO_KEY ? 'no key' : clientName(call);
         return (
           <LinkButton
-            onClick={toExchanges(go, `client:${client} op:- route:v1`)}
+            onClick={toExchanges(go, `client:${call.client} op:- route:v1`)}
             label={`Show the exchanges of ${who} that fit no operation`}
           >
             {visibleText(who)}
