@@ -480,7 +480,7 @@ export function ruleBookWarnings(book: RuleBook, v2Reads?: readonly string[]): r
     ...versionWarnings(book),
     ...moveWarnings(operations),
     ...changes.flatMap((change) => queryWarnings(change)),
-    ...operations.flatMap(opaqueShapes),
+    ...opaqueShapes(operations),
     ...changes.flatMap((change) => withoutInverse(change)),
     ...changes.flatMap((change) => inexactInverses(change)),
     ...changes.flatMap((change) => partialJoins(change, operations)),
@@ -489,12 +489,18 @@ export function ruleBookWarnings(book: RuleBook, v2Reads?: readonly string[]): r
   ];
 }
 
-/** The bodies that a module returns cannot be derived from the rules. */
-function opaqueShapes({ id, transform }: Operation): readonly string[] {
-  if (transform === undefined) return [];
-  return [
-    `operation "${id}": the bodies that ${transform} returns cannot be derived, so V1's description has the shapes that the rules alone give; test it with cases`,
-  ];
+/** The bodies that a module returns cannot be derived from the rules: one warning for each module. */
+function opaqueShapes(operations: readonly Operation[]): readonly string[] {
+  const users = Map.groupBy(
+    operations.filter(({ transform }) => transform !== undefined),
+    ({ transform = '' }) => transform,
+  );
+  return [...users].map(([transform, all]) => {
+    const [word, it] = all.length === 1 ? ['operation', 'it'] : ['operations', 'them'];
+    const named = all.slice(0, MAX_NAMED).map(({ id }) => `"${id}"`);
+    const more = all.length > MAX_NAMED ? ` and ${all.length - MAX_NAMED} more` : '';
+    return `${word} ${named.join(', ')}${more}: the bodies that ${transform} returns cannot be derived, so V1's description has the shapes that the rules alone give; test ${it} with cases`;
+  });
 }
 
 /** Warnings about queries that rules may miss. */

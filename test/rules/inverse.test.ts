@@ -420,6 +420,17 @@ changes:
     expect(await chain(...rules)).toEqual([]);
   });
 
+  test.each([
+    ['a: { match: GET /a, transform: ./x.js }', ['operation "a": the bodies that ./x.js returns']],
+    [
+      ['a', 'b', 'c', 'd', 'e'].map((id) => `${id}: { match: GET /${id}, transform: ./x.js }`).join(', '),
+      ['operations "a", "b", "c" and 2 more: the bodies that ./x.js returns'],
+    ],
+  ])('the operations with one transform have one warning: %s', async (operations, warnings) => {
+    const book = await bookIn(`version: 2025-01-01\noperations: { ${operations} }\nchanges: []\n`);
+    expect(ruleBookWarnings(book).map((one) => one.replace(/ cannot be derived.*/, ''))).toEqual(warnings);
+  });
+
   test('a rule without an inverse, and a resource that no operation reads back', async () => {
     const book = await bookIn(`version: 2025-01-01
 operations: { order: POST /orders, change: 'PATCH /things/{id}', read: GET /orders }
