@@ -41,7 +41,8 @@ const LIMITS: readonly (readonly [word: string, sign: 1 | -1, words: string])[] 
 ];
 
 function amount(words: string, limit: number): string {
-  return words.replace(/that(?: many)?/, String(limit));
+  const text = words.replace(/that(?: many)?/, String(limit));
+  return limit === 1 ? text.replace(/s$/, '') : text;
 }
 
 const ASSUMED = 'without it V1 assumed';

@@ -256,7 +256,7 @@ const ROWS: readonly Case[] = [
     'minProperties',
     bodyOf(objectOf({ a: text })),
     bodyOf(objectOf({ a: text }, { minProperties: 1 })),
-    'at least 1 members',
+    'at least 1 member, and V1 any',
   ],
   [
     'a limit of a response',
