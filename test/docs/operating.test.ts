@@ -117,6 +117,7 @@ describe('docs/operating.md', () => {
       expect(rows.length).toBeGreaterThan(20);
       const without = rows.filter(([, shown]) => shown.length === 0).map(([symptom]) => symptom);
       expect(without).toEqual([
+        'a port stays in use after `kill`',
         'an HTTP/2 connection ends with `ENHANCE_YOUR_CALM`',
         'V2 no longer compresses its responses',
         'the inspector asks for a token',
