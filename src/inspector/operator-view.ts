@@ -74,6 +74,12 @@ export class OperatorView implements Observer {
     this.bodyLimit = options.capture.bodyLimit;
   }
 
+  /** Tells which operations V2 gets requests for, after a change of modes; undefined stands for calls that no operation fits. */
+  move(goesToV2: (operation: string | undefined) => boolean): void {
+    this.health.move(goesToV2, this.options.time());
+    this.problems.move(goesToV2);
+  }
+
   begin(): CaptureLevel {
     return this.capture.nextLevel();
   }

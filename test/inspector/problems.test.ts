@@ -44,6 +44,12 @@ class Watched extends WatchedTraffic {
     return this;
   }
 
+  /** All operations go to V2, or back to V1. */
+  move(isToV2: boolean): this {
+    this.tallies.at(-1)?.move(() => isToV2);
+    return this;
+  }
+
   get problems(): readonly Problem[] {
     return this.where(() => true);
   }
@@ -57,6 +63,19 @@ class Watched extends WatchedTraffic {
     return this.problems.map(({ state, count, status }) => `${state}: ${count} of ${status}`);
   }
 }
+
+test('failures after a way back to V1 and forward again are another incident, however soon', () => {
+  const v1 = { origin: 'v1', mode: 'observe' } as const;
+  const all = new Watched().see(9).see(5, { status: 500 }).see(3);
+  // V2 was asked all the time.
+  const later = all.move(true).see(1, { status: 500 });
+  expect(later.states).toEqual(['new: 6 of 500']);
+  const [before] = later.problems;
+  const [after, ...others] = later.move(false).see(9, v1).move(true).see(4, { status: 500 }).problems;
+  expect(others).toEqual([]);
+  expect([after?.state, after?.count, after?.firstSeen]).toEqual(['again', 10, before?.firstSeen]);
+  expect(Date.parse(after?.since ?? '')).toBeGreaterThan(Date.parse(before?.lastSeen ?? ''));
+});
 
 describe('a problem', () => {
   test('has operation, status, place, message, times, clients and a trend', () => {

@@ -173,7 +173,7 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
         onRollBack: (sentence) =>
           parts.log?.({ level: 'error', event: 'rollout-rolled-back', message: `rollout: ${sentence}` }),
       });
-      control.watch((modes) => view.health.move((operation) => isAsked(modes, 'v2', operation), Date.now()));
+      control.watch((modes) => view.move((operation) => isAsked(modes, 'v2', operation)));
       const inspector = inspectorParts(state, gateway, { rollout: control, rollBack });
       said = () => saidFacts(inspector);
       return createInspector(inspector);
