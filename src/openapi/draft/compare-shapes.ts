@@ -1605,7 +1605,7 @@ function formatOf({ format, element }: Shape): string {
 }
 
 /** The examples of a text that tell it from others. */
-function examplesOf({ constraints }: Shape): readonly string[] {
+export function examplesOf({ constraints }: Shape): readonly string[] {
   const all = [keywordIn(constraints, 'example'), ...elementsOf(keywordIn(constraints, 'examples'))];
   return all.filter((one): one is string => typeof one === 'string' && one.length > 3);
 }

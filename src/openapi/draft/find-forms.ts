@@ -1,9 +1,10 @@
 import type { Components } from '../components.ts';
 import { type DescribedOperation, followed, isJsonMedia, memberOf, objectIn } from '../description.ts';
-import { ANY_SHAPE, isCompatible, type Shape, shapeOf } from '../shape.ts';
+import { ANY_SHAPE, isCompatible, type Shape, shapeAt, shapeOf } from '../shape.ts';
 import { successShape } from './bodies.ts';
-import type { BookRule } from './book-rules.ts';
-import { pathText } from './compare-shapes.ts';
+import { type BookRule, valueMap } from './book-rules.ts';
+import { examplesOf, pathText } from './compare-shapes.ts';
+import type { FoundValue } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
 import { singular, wordsOf } from './names.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';
@@ -193,13 +194,19 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
           evidence: `V1's errors have ${names[0]}, and V2's ${names[1]}`,
           doubt: 'what they say is in words and numbers of V2',
         },
-        ...addresses.map(({ from, to, rule }) => ({
-          rules: inClasses([rule]),
-          confidence: 0.5,
-          evidence: `V2's errors have ${from}`,
-          doubt: `it is an address, which V1's clients would get as ${pathText(to)}`,
-          others: [inClasses([errorRule('strip', [from])])],
-        })),
+        ...addresses.map(({ from, to, rule }) => {
+          const codes = shapeAt(before, to)?.values ?? [];
+          const values = codesOf(now.members.get(from)?.shape ?? ANY_SHAPE, codes);
+          const map = values.length === 0 ? [] : [valueMap(values, from)];
+          const listed = codes.length === 0 ? '' : `; V1 lists ${codes.join(', ')}: map each address to one`;
+          return {
+            rules: inClasses([...map, rule]),
+            confidence: 0.5,
+            evidence: `V2's errors have ${from}`,
+            doubt: `it is an address, which V1's clients would get as ${pathText(to)}${listed}`,
+            others: [inClasses([errorRule('strip', [from])])],
+          };
+        }),
       ].filter((one) => one.rules.length > 0),
     };
     const key = JSON.stringify([rules, addresses]);
@@ -212,6 +219,16 @@ export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChan
   if (only !== undefined && others.length === 0 && only.on.length + bare.length === named.length)
     return [{ ...only.change, on: named.map(({ operation }) => operation.id) }];
   return [...groups.values()].map(({ change, on }) => ({ ...change, on }));
+}
+
+/** The addresses that V2 shows for kinds of errors, each with the code of V1 that its last segment names. */
+function codesOf(shape: Shape, codes: Shape['values']): readonly (readonly [string, FoundValue])[] {
+  const plain = (value: unknown): string => wordsOf(String(value)).join('');
+  return [...new Set([...shape.values.map(String), ...examplesOf(shape)])].flatMap((address) => {
+    const last = plain(address.split('/').at(-1));
+    const code = codes.find((one) => plain(one) === last);
+    return code === undefined ? [] : [[address, code] as const];
+  });
 }
 
 /** True for the `type` of a problem: RFC 9457 has the address of its kind there. */

@@ -164,6 +164,22 @@ test('the address of a kind of error is asked about by itself, and the summary n
   ]);
 });
 
+test('the codes of V1 are mapped from the addresses that V2 shows, and named', () => {
+  const codes = { type: 'string', enum: ['not_found', 'sold_out'] };
+  const kind = { ...text, examples: ['https://a.example/problems/sold-out'] };
+  const [v1, v2] = [
+    reading('v1', OLD, objectOf({ code: codes, message: text })),
+    reading('v2', YOUNG, objectOf({ type: kind, title: text, detail: text }), PROBLEM),
+  ];
+  const asked = draftQuestions(proposeRuleBook(v1, v2)).find(({ text: words }) => words.startsWith('Errors'));
+  const [, part] = asked?.parts ?? [];
+  expect(part?.answers[0]?.lines.slice(0, 2)).toEqual([
+    '{ map: { "https://a.example/problems/sold-out": sold_out }, of: type, status: 4xx }',
+    '{ rename: type, to: code, status: 4xx }',
+  ]);
+  expect(part?.why).toContain('V1 lists not_found, sold_out: map each address to one');
+});
+
 const errorsWith = (members: Record<string, unknown>): object =>
   objectOf({ errors: listOf(objectOf(members)) });
 
