@@ -166,6 +166,19 @@ test('a request counts in the minute in which it began, as in Traffic and in the
   expect(busy).toEqual(['2026-11-30T12:04:00.000Z']);
 });
 
+test('a key that was sent to no version, such as the admin token at the wrong port, is no client', () => {
+  const options = { mode: 'off', maxEntries: 0, maxBytes: 0, bodyLimit: 0, structurePerSecond: 0 } as const;
+  const view = new OperatorView({
+    entries: COUNT,
+    capture: { ...options, masks: [], now: () => 0 },
+    time: () => 0,
+  });
+  const captured = { v1Request: { method: 'GET', target: '/clients', headers: [], body: undefined } };
+  view.observe({ ...sampleEntry(1, 0), client: 'operator', route: 'none' }, captured);
+  view.observe({ ...sampleEntry(2, 0), client: 'client', route: 'pass' }, captured);
+  expect([...view.traces.all.keys()]).toEqual(['client']);
+});
+
 test('captured headers keep no head of a request alive', () => {
   const work = (): unknown =>
     Array.from({ length: COUNT }, (_, k) => {
