@@ -133,7 +133,9 @@ function leftCondition(about: 'v1' | 'v2', past: PastRequests, facts: ConditionF
     rollout !== undefined && hasEnded(rollout, now)
       ? 'V1 has ended since'
       : recent[other].inARow.last > last
-        ? `${other.toUpperCase()} has served since`
+        ? recent[other].inARow.failed
+          ? `requests have gone to ${other.toUpperCase()} since`
+          : `${other.toUpperCase()} has served since`
         : 'no request has gone to it since';
   // The time of the last request is said above.
   const contact = about === 'v2' ? facts.stats.v2Contact : facts.stats.v1Contact;

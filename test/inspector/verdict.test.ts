@@ -365,6 +365,14 @@ describe('the verdict', () => {
     );
   });
 
+  test('does not say that V2 has served since, while it fails', () => {
+    const all = new Watched().see(30, ON_V1).see(9, UNREACHABLE);
+    all.judged(MIGRATED);
+    expect(all.told?.conditions.map(({ sentence }) => sentence)).toContain(
+      'The last request went to V1 at 2026-11-29T08:00:30.000Z; requests have gone to V2 since.',
+    );
+  });
+
   test.each(WAYS)('tells an outage as over after ways back and forward: %s', (_, change) => {
     const all = outage(new Watched()).see(5, { ...ON_V1, operation: A });
     expect(all.verdict(change(160_500, 165_500))).toBe(`note: ${OUTAGE_WORDS}`);
