@@ -5,7 +5,7 @@ import { environmentName, settings } from '../src/settings/settings.ts';
 import { BodySchemas, requestDescription } from '../src/openapi/body-schemas.ts';
 import { readDescription } from '../src/cli/draft/description-file.ts';
 import { loadRuleBook } from '../src/node/rule-books.ts';
-import { counted } from '../src/report/text.ts';
+import { counted } from '../src/rules/words.ts';
 import { bundleModules } from './bundle-modules.ts';
 import { kindsOf } from './kinds-of-book.ts';
 

@@ -4,7 +4,8 @@ import type { Condition } from '../inspector/condition.ts';
 import { causeFilter } from '../inspector/gateway-conditions.ts';
 import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
 import { rateLimitSentence } from '../inspector/rollout-effect.ts';
-import { count as number, counted, countedClients, jsonText, terminalLines } from '../report/text.ts';
+import { countedClients, jsonText, terminalLines } from '../report/text.ts';
+import { count as number, counted } from '../rules/words.ts';
 import {
   evidenceSentence,
   latencySentence,

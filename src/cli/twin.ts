@@ -13,7 +13,8 @@ import {
 } from '../node/twin/twin-services.ts';
 import { decodeText, readText } from '../node/files.ts';
 import type { LoadedRuleBook } from '../node/rule-books.ts';
-import { count, counted, jsonText, terminalText } from '../report/text.ts';
+import { jsonText, terminalText } from '../report/text.ts';
+import { count, counted } from '../rules/words.ts';
 import { printMatch } from '../rules/move.ts';
 import type { ClientField } from '../rules/rule-book.ts';
 import type { Difference } from '../twin/compare.ts';

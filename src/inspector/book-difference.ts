@@ -1,4 +1,4 @@
-import { counted } from '../report/text.ts';
+import { counted } from '../rules/words.ts';
 import type { Rollout } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 

@@ -1,4 +1,5 @@
-import { certificateSentence, count, counted } from '../report/text.ts';
+import { certificateSentence } from '../report/text.ts';
+import { count, counted } from '../rules/words.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';

@@ -1,4 +1,4 @@
-import { counted } from '../report/text.ts';
+import { counted } from '../rules/words.ts';
 import type { OutageOf } from '../rewrite-log/service-outages.ts';
 import type { ChangeRecord, RolloutView } from '../rollout/rollout-tally.ts';
 import { goneWords } from './end-of-v1.ts';

@@ -1,5 +1,6 @@
 import { isUnfit, OTHER_CALLS } from '../rewrite-log/entry.ts';
-import { clientName, count, counted, countedClients } from '../report/text.ts';
+import { clientName, countedClients } from '../report/text.ts';
+import { count, counted } from '../rules/words.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
 import { ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';

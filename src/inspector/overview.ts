@@ -1,7 +1,8 @@
 import { MAX_ROW_CLIENTS } from '../report/census.ts';
 import { type ClientReport, clientWouldFail, unfitCalls } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import { capital, count, counted, countedClients, listed } from '../report/text.ts';
+import { capital, countedClients } from '../report/text.ts';
+import { count, counted, listed } from '../rules/words.ts';
 import { AS_V2_SENT_IT, errorValue, NO_KEY } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { HourOfV2, RequestSums } from '../rewrite-log/history.ts';

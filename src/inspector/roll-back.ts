@@ -1,4 +1,4 @@
-import { count } from '../report/text.ts';
+import { count } from '../rules/words.ts';
 import type { OperationTrouble } from '../rewrite-log/health/trouble.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
 import {

@@ -1,15 +1,8 @@
 import { isUnfit, NO_KEY } from '../rewrite-log/entry.ts';
 import type { ClientReport } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import {
-  clientName,
-  count,
-  counted,
-  countedClients,
-  listed,
-  nameIn as nameOf,
-  percentWords,
-} from '../report/text.ts';
+import { clientName, countedClients, nameIn as nameOf, percentWords } from '../report/text.ts';
+import { count, counted, listed } from '../rules/words.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 import {

@@ -1,4 +1,5 @@
-import { count, counted, lengthWords } from '../report/text.ts';
+import { lengthWords } from '../report/text.ts';
+import { count, counted } from '../rules/words.ts';
 import type { PastRequests } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import { RECOVERED } from '../rewrite-log/health/trouble.ts';

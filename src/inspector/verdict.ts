@@ -1,5 +1,6 @@
 import { OTHER_CALLS } from '../rewrite-log/entry.ts';
-import { count, counted, lengthWords, listed } from '../report/text.ts';
+import { lengthWords } from '../report/text.ts';
+import { count, counted, listed } from '../rules/words.ts';
 import type { HourOfV2 } from '../rewrite-log/history.ts';
 import type { TroubleEvidence } from '../rewrite-log/health/trouble.ts';
 import { type Condition, type ConditionLevel, RECENT_MINUTES } from './condition.ts';

@@ -7,7 +7,8 @@ import { keepsMember, namedMembers } from '../rules/kinds/words.ts';
 import type { Path, RequestRule, RequestRuleName } from '../rules/rule.ts';
 import { isRefusedBySchema } from './tally/outcomes.ts';
 import { refusalOf, type TallyEntry } from './tally/tally-entry.ts';
-import { count as number, counted, nameIn, terminalText } from './text.ts';
+import { nameIn, terminalText } from './text.ts';
+import { count as number, counted } from '../rules/words.ts';
 
 /** Attribute names that V1 clients sent, by operation. */
 export interface Census {

@@ -17,7 +17,8 @@ import {
 } from './tally/outcomes.ts';
 import type { Span } from './tally/span.ts';
 import { DAY_MS } from './tally/time-slots.ts';
-import { count, knownClient } from './text.ts';
+import { knownClient } from './text.ts';
+import { count } from '../rules/words.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /** The classes of clients, most work first. */

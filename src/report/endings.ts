@@ -2,7 +2,8 @@ import { NO_KEY } from '../rewrite-log/entry.ts';
 import { type Ends, isGoneForAll, type Rollout } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { countBelow } from './log-gaps.ts';
-import { capital, counted, countedClients, knownClient, namedClients, nameIn } from './text.ts';
+import { capital, countedClients, knownClient, namedClients, nameIn } from './text.ts';
+import { counted } from '../rules/words.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
 /** An operation or change that ends before the rest of V1, with the clients that still use it. */

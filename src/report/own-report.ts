@@ -2,7 +2,8 @@ import { type ClientReport, clientReport, outcomeWords, reasonsOf, type Usage } 
 import type { GuideDocument } from './guide/guide-document.ts';
 import { guideHtml, WORK } from './guide/guide-text.ts';
 import type { ReportCoverage } from './report-totals.ts';
-import { count, counted, htmlText } from './text.ts';
+import { htmlText } from './text.ts';
+import { count, counted } from '../rules/words.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /** A client's report about itself: without anything about other clients, and without the name that the operator gave it. */

@@ -17,8 +17,6 @@ import type { Report } from './report.ts';
 import {
   capital,
   clientName,
-  count,
-  counted,
   csvField,
   markdownBlock,
   markdownCode,
@@ -26,6 +24,7 @@ import {
   percentWords,
   tableLines,
 } from './text.ts';
+import { count, counted } from '../rules/words.ts';
 
 /** Display names of the states of a condition. */
 const STATE_WORDS = { met: 'met', 'not-met': 'not met', unknown: 'not known' } as const;

@@ -29,11 +29,10 @@ import {
   fittingOperations,
   type FittedBook,
   clientName,
-  count as number,
-  counted,
   countedClients,
   namedClients,
 } from './text.ts';
+import { count as number, counted } from '../rules/words.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
 export interface ReportDay {

@@ -3,8 +3,6 @@ import { NO_KEY } from '../rewrite-log/entry.ts';
 import { OperationTable, type RuleBook } from '../rules/rule-book.ts';
 import { counted } from '../rules/words.ts';
 
-export { count, counted, listed } from '../rules/words.ts';
-
 /**
  * Control and format characters (bidirectional, zero-width, marks), line separators and lone surrogates, which change how text is
  * shown and are not seen themselves.

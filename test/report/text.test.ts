@@ -13,7 +13,6 @@ import { Tally } from '../../src/report/tally/tally.ts';
 import {
   countedClients,
   csvField,
-  listed,
   markdownBlock,
   markdownCode,
   markdownText,
@@ -22,6 +21,7 @@ import {
   terminalLines,
   terminalText,
 } from '../../src/report/text.ts';
+import { listed } from '../../src/rules/words.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 /** A member name of an attacker: it clears the screen, forges a line, reverses the text direction, hides, links and computes. */

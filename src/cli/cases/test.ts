@@ -5,7 +5,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { readJsonText } from '../../openapi/description.ts';
 import { lineDiff } from '../../report/line-diff.ts';
 import { inFormOf, readText } from '../../node/files.ts';
-import { counted, jsonText, terminalText } from '../../report/text.ts';
+import { jsonText, terminalText } from '../../report/text.ts';
+import { counted } from '../../rules/words.ts';
 import { openQuestions } from '../../rules/rule-book-fault.ts';
 import {
   type CommandFault,

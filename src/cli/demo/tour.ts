@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { stdin, stdout } from 'node:process';
 import type { ClientClass } from '../../report/client-report.ts';
 import type { Report } from '../../report/report.ts';
-import { count, counted } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { FAILURE, NOT_STARTED } from '../command-fault.ts';
 import { freeAddresses } from './demo.ts';
 import { applyStrips } from '../report/report.ts';

@@ -29,7 +29,8 @@ import { withIdPatterns } from '../../openapi/draft/id-patterns.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import type { Shape } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
-import { count, counted, listed, terminalText } from '../../report/text.ts';
+import { terminalText } from '../../report/text.ts';
+import { count, counted, listed } from '../../rules/words.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
 import {
   isTransformed,

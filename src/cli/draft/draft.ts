@@ -21,7 +21,8 @@ import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-
 import { proposeFromTraffic, type RecordedRequest } from '../../openapi/draft/propose-from-traffic.ts';
 import { type DraftWishes, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
-import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
+import { jsonText, terminalLines, terminalText } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';

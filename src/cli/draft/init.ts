@@ -19,7 +19,7 @@ import { type GivenMoves, matchOperations, parametersOf } from '../../openapi/dr
 import { printRuleBook, type ProposedRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { type DraftWishes, namedOperations, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
-import { counted } from '../../report/text.ts';
+import { counted } from '../../rules/words.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';

@@ -7,7 +7,7 @@ import { draftQuestions } from '../../openapi/draft/draft-questions.ts';
 import { printRuleBook } from '../../openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
-import { counted } from '../../report/text.ts';
+import { counted } from '../../rules/words.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
 import { type CommandFault, isFault } from '../command-fault.ts';

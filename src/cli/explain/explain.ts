@@ -8,7 +8,8 @@ import { type ReadRequests, requestTarget } from '../../inspector/explain/curl-c
 import { bodyOfBytes } from '../../inspector/entries/curl.ts';
 import { readPasted } from '../../inspector/explain/pasted-request.ts';
 import { decodeText, readText } from '../../node/files.ts';
-import { count, counted, jsonText, terminalLines, terminalText } from '../../report/text.ts';
+import { jsonText, terminalLines, terminalText } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { Migration, type StartedResponse } from '../../library/migration.ts';
 import type { TransformJob, TransformOutcome } from '../../migrate/transform.ts';
 import type { LoadedRuleBook } from '../../node/rule-books.ts';

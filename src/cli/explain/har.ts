@@ -5,7 +5,7 @@ import { bodyOfBytes, decodeBase64, decodedFields, exactText } from '../../inspe
 import { ANY } from '../../inspector/entries/export-entry.ts';
 import { type NamedRequest, type ReadRequests, requestTarget } from '../../inspector/explain/curl-command.ts';
 import { isJsonObject, memberOf } from '../../json/values.ts';
-import { count, counted } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import type { CommandFault } from '../command-fault.ts';
 import {
   faultOfJson,

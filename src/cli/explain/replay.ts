@@ -5,7 +5,8 @@ import { isExplainRequest } from '../../inspector/explain/explain.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { differences, type Outcome, outcomeOf } from '../../inspector/explain/try-rules.ts';
 import { readText } from '../../node/files.ts';
-import { count, counted, jsonText, terminalText } from '../../report/text.ts';
+import { jsonText, terminalText } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import {
   type CommandFault,
   FAILURE,

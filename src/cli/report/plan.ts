@@ -27,7 +27,8 @@ import {
 } from '../../report/plan/rehearse.ts';
 import { readWindow, Zone } from '../../report/plan/zone.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
-import { counted, jsonText, terminalText } from '../../report/text.ts';
+import { jsonText, terminalText } from '../../report/text.ts';
+import { counted } from '../../rules/words.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,

@@ -44,7 +44,8 @@ import {
 import { makeReport, type Report } from '../../report/report.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
-import { count, counted, jsonText, percentWords, terminalLines, terminalText } from '../../report/text.ts';
+import { jsonText, percentWords, terminalLines, terminalText } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { type Entry, NO_KEY } from '../../rewrite-log/entry.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {

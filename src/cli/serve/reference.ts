@@ -5,7 +5,7 @@ import { ReferenceFault, type ReferenceOptions, startReference } from '../../nod
 import { NOT_STARTED, SUCCESS } from '../command-fault.ts';
 import { type Fact, factLines, reachable, terminalOf } from '../terminal.ts';
 import { camelCase, referenceGroups } from '../setting-options.ts';
-import { counted } from '../../report/text.ts';
+import { counted } from '../../rules/words.ts';
 
 /** Runs the service until it receives a signal, and sets the exit code. */
 export async function runReference(texts: Readonly<Record<string, string | undefined>>): Promise<void> {

@@ -25,7 +25,7 @@ import { type RunningGateway, startGateway } from '../../node/start-gateway.ts';
 import { CertificatesInUse, removeDrafts } from '../../node/files.ts';
 import { type WorkerLink, mergedRollout } from '../../node/workers/worker-messages.ts';
 import { mergedStats, WorkerFault, type WorkerPool } from '../../node/workers/worker-pool.ts';
-import { count, counted } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { clientField, keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import { parametersIn, printMatch } from '../../rules/move.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';

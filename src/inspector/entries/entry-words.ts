@@ -1,4 +1,5 @@
-import { capital, count as number } from '../../report/text.ts';
+import { capital } from '../../report/text.ts';
+import { count as number } from '../../rules/words.ts';
 import {
   editCount,
   type EntryMode,

@@ -15,7 +15,7 @@ import {
 } from '../../migrate/decision.ts';
 import type { DecodeBody, DecodedBody } from '../../migrate/decode-web-body.ts';
 import type { Failure } from '../../migrate/failure.ts';
-import { counted } from '../../report/text.ts';
+import { counted } from '../../rules/words.ts';
 import type { Verdict } from '../../rewrite-log/entry.ts';
 import { keyFieldAtV1 } from '../../rewrite/client-key.ts';
 import { maskHeaders, maskQuerySecrets } from '../../rewrite-log/masks.ts';

@@ -1,4 +1,4 @@
-import { count, counted } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { isZone } from '../../rules/kinds/date-format.ts';
 import type { DiffMark, State } from '../api.ts';

@@ -7,7 +7,7 @@ import { ClientTrends } from '../../report/tally/client-trends.ts';
 import type { TallyEntry } from '../../report/tally/tally-entry.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
-import { count } from '../../report/text.ts';
+import { count } from '../../rules/words.ts';
 import { AnswerJudge, answersData } from '../../rewrite-log/answers.ts';
 import { ServiceOutages } from '../../rewrite-log/service-outages.ts';
 import { TrafficSeries } from '../../rewrite-log/traffic-series.ts';

@@ -16,7 +16,7 @@ import {
 import { planFigures, planParts } from '../../report/plan/plan-text.ts';
 import { Zone } from '../../report/plan/zone.ts';
 import { LineTally } from '../../report/tally/tally-lines.ts';
-import { count, counted } from '../../report/text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { LOG_BYTES, readNewest } from './newest-log.ts';
 import { planLines } from './plan-lines.ts';
 

@@ -6,7 +6,7 @@ import { type ReplicaClock, repeat, StoreContact } from '../../rollout/store-con
 import { type LogGap, timeText } from '../log-gaps.ts';
 import type { ReadTotals, ReportCoverage, ReportTotals } from '../report-totals.ts';
 import { Tally, ClientTally } from '../tally/tally.ts';
-import { counted } from '../text.ts';
+import { counted } from '../../rules/words.ts';
 import { isForgotten, mergeClient, mergeSpan, readShard } from './client-shard.ts';
 import {
   atClock,

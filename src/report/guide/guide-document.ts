@@ -9,7 +9,8 @@ import { sketchJson } from '../entry-request.ts';
 import { MONTHS } from '../../rules/kinds/date-pattern.ts';
 import { clockText, Zone } from '../plan/zone.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
-import { capital, count } from '../text.ts';
+import { capital } from '../text.ts';
+import { count } from '../../rules/words.ts';
 
 /** Id and summary of a change. */
 export interface GuideChange {

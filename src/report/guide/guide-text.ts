@@ -7,8 +7,6 @@ import type { DiffLine } from '../line-diff.ts';
 import type { Report } from '../report.ts';
 import {
   clientName,
-  count,
-  counted,
   htmlLines,
   htmlText,
   markdownBlock,
@@ -17,6 +15,7 @@ import {
   table,
   terminalText,
 } from '../text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { endOfV1, type GuideChange, type GuideDocument, NOT_KNOWN, stepText } from './guide-document.ts';
 import { type FactChange, factsById } from './guide-facts.ts';
 import { type Block, checkedBefore, ended, type Inline, letterOf } from './letter.ts';

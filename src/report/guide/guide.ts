@@ -36,7 +36,8 @@ import { firstUse, recordUse, type Span } from '../tally/span.ts';
 import { isUnread, mistakeOf } from '../tally/tally-entry.ts';
 import { sketchJson } from '../entry-request.ts';
 import type { Ending } from '../endings.ts';
-import { count, fittingOperations } from '../text.ts';
+import { fittingOperations } from '../text.ts';
+import { count } from '../../rules/words.ts';
 import {
   ADDED,
   emptyEvidence,

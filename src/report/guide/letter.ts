@@ -4,7 +4,8 @@ import { type WouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import { bodyCheckCounts, outcomeWords } from '../client-report.ts';
 import { type DiffLine, lineDiff } from '../line-diff.ts';
 import { Zone } from '../plan/zone.ts';
-import { capital, count, counted } from '../text.ts';
+import { capital } from '../text.ts';
+import { count, counted } from '../../rules/words.ts';
 import {
   ADDED,
   aroundLink,

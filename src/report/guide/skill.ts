@@ -2,7 +2,8 @@ import { printPrefix } from '../../rules/rule.ts';
 import { pointerToken, tokenName } from '../../json/pointer.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
 import { outcomeWords } from '../client-report.ts';
-import { count, counted, markdownBlock, markdownCode, markdownText, table } from '../text.ts';
+import { markdownBlock, markdownCode, markdownText, table } from '../text.ts';
+import { count, counted } from '../../rules/words.ts';
 import {
   ADDED,
   futureWords,

@@ -1,15 +1,6 @@
 import { endingSentence } from '../endings.ts';
-import {
-  clientName,
-  count,
-  counted,
-  lengthWords,
-  listed,
-  markdownText,
-  nameIn,
-  table,
-  terminalText,
-} from '../text.ts';
+import { clientName, lengthWords, markdownText, nameIn, table, terminalText } from '../text.ts';
+import { count, counted, listed } from '../../rules/words.ts';
 import { WEEKS } from './activity.ts';
 import type { Plan, PlannedClient } from './plan.ts';
 import { instantText, type RehearsedWindow, windowSentence, windowText } from './rehearse.ts';

@@ -3,7 +3,8 @@ import { type Ending, endingsOf } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
 import type { Span } from '../tally/span.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
-import { counted, lengthWords, listed } from '../text.ts';
+import { lengthWords } from '../text.ts';
+import { counted, listed } from '../../rules/words.ts';
 import { type ClientActivity, type PlanTally, WEEKS } from './activity.ts';
 import {
   ClientSet,

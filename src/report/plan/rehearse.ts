@@ -16,7 +16,7 @@ import type { RuleBook } from '../../rules/rule-book.ts';
 import type { TallyEntry } from '../tally/tally-entry.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
 import type { LogGap } from '../log-gaps.ts';
-import { count, counted } from '../text.ts';
+import { count, counted } from '../../rules/words.ts';
 import { clockText, dayText, type Zone } from './zone.ts';
 
 /** Maximum consecutive hours of a run, and minimum hours from one start to the next: less than a day, because times vary. */

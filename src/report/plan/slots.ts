@@ -1,6 +1,6 @@
 import type { LogGap } from '../log-gaps.ts';
 import { type ClientActivity, KEPT_DAYS, type PlanTally, WEEKS } from './activity.ts';
-import { counted } from '../text.ts';
+import { counted } from '../../rules/words.ts';
 import { cellAt, CELLS_A_DAY, CELLS_A_WEEK, clockText, QUARTER_MS, slotOf, weekdayName } from './zone.ts';
 
 /** A window reaches a client that was active in at least this share of the weeks: three of four, or all if there are fewer. */

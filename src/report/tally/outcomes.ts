@@ -5,7 +5,7 @@ import { isOfErrors } from '../../rules/kinds/errors.ts';
 import { verdictOfV2 } from '../../rollout/body-checks.ts';
 import { rulesHash } from '../../rules/hash.ts';
 import { changesValue, isUnwrapping } from '../../rules/kinds/kinds.ts';
-import { counted } from '../text.ts';
+import { counted } from '../../rules/words.ts';
 import { countUse, firstUse, recordUse, type Span } from './span.ts';
 import type { TallyEntry } from './tally-entry.ts';
 
