@@ -59,6 +59,8 @@ export interface AskedQuestion extends ListedQuestion {
   readonly parts: readonly AskedPart[];
   /** The value that was given for a rule that lacks one. */
   readonly value?: string;
+  /** The possible values of an answer that lacks one, the likeliest first: a person may write another one. */
+  readonly values?: readonly string[];
   /** The key of the answer that a person writes; absent if no rule can be the answer. */
   readonly ownKey?: string;
   /** The lists for these rules. */

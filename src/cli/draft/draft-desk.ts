@@ -16,7 +16,7 @@ import type {
 import { createMigration } from '../../library/capture-gateway.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { Components } from '../../openapi/components.ts';
-import { operationsBelow, templateOf } from '../../openapi/description.ts';
+import { type DescribedOperation, operationsBelow, templateOf } from '../../openapi/description.ts';
 import {
   answeredDraft,
   clashOf,
@@ -26,7 +26,9 @@ import {
   openQuestions,
   OWN,
   ownLists,
+  PLACE,
 } from '../../openapi/draft/draft-questions.ts';
+import { isPlaceIn, possiblePlaces } from '../../openapi/draft/match-operations.ts';
 import {
   printRuleBook,
   type ProposedOperation,
@@ -61,6 +63,9 @@ export interface DeskParts extends DraftPlace {
 
 /** Maximum lines about remaining gaps at the end: `check` lists all. */
 const MAX_LINES = 200;
+
+/** Maximum operations of V2 that are offered as the place of one of V1. */
+const MAX_PLACES = 500;
 
 /** Maximum operations on which an answer is tried until it has an effect. */
 const MAX_TRIED = 6;
@@ -268,13 +273,36 @@ export class Desk implements DraftDesk {
       parts.push({ why, answers: offered, ...(isOpen && { isOpen }), ...(isOwn && { isOwn }) });
     }
     const [value, own] = [given?.value, given?.own];
+    const values = this.valuesFor(question);
     return {
       ...this.listed(question),
       parts,
+      ...(values.length > 0 && { values }),
       ...(question.own !== undefined && { ownKey: OWN, ownLists: question.own.lists }),
       ...(value !== undefined && { value }),
       ...(own !== undefined && { own }),
     };
+  }
+
+  /** The operations of V2 that a question about a place may mean, as a rule book writes them. */
+  private valuesFor({ parts, operations: [id] }: DraftQuestion): readonly string[] {
+    const operation = this.operations().find((one) => one.id === id);
+    if (operation === undefined || !parts.some(({ answers }) => answers.some(({ key }) => key === PLACE)))
+      return [];
+    const { v1, v2 } = this.described.operations;
+    const key = `${operation.method} ${templateShape(operation.template)}`;
+    const old = v1.find((one) => `${one.method} ${templateShape(templateOf(one) ?? '')}` === key);
+    const versions = {
+      v1: { components: this.components.v1, operations: v1 },
+      v2: { components: this.components.v2, operations: v2 },
+    };
+    return old === undefined ? [] : possiblePlaces(old, v2, versions).slice(0, MAX_PLACES);
+  }
+
+  /** The operations of the draft, and those that V2 does not describe. */
+  private operations(): readonly ProposedOperation[] {
+    const { operations, gone = [] } = this.proposed;
+    return [...operations, ...gone.flatMap(({ named }) => named ?? [])];
   }
 
   /** The effect of an answer on the first example request that it changes, or on its response; on an error if it has no other effect. */
@@ -283,11 +311,10 @@ export class Desk implements DraftDesk {
     answer: GivenAnswer,
     kind: 'success' | 'error' = 'success',
   ): Promise<AnswerEffect | undefined> {
-    const { operations } = this.proposed;
     const concerned =
       question.operations.length === 0
-        ? operations.toSorted((one, other) => Number(isRead(one)) - Number(isRead(other)))
-        : operations.filter(({ id }) => question.operations.includes(id));
+        ? this.proposed.operations.toSorted((one, other) => Number(isRead(one)) - Number(isRead(other)))
+        : this.operations().filter(({ id }) => question.operations.includes(id));
     const none = { chosen: question.parts.map(() => 'no') };
     for (const operation of concerned.slice(0, MAX_TRIED)) {
       const example = this.exampleOf(operation);
@@ -307,15 +334,16 @@ export class Desk implements DraftDesk {
 
   /** The draft's result for a request with these answers. Only the operation's rules are compiled, to save time. */
   private async shown(
-    { id }: ProposedOperation,
+    shown: ProposedOperation,
     example: SampleRequest,
     answers: GivenAnswers,
     kind: 'success' | 'error',
   ): Promise<ShownMigration> {
+    const { id } = shown;
     const book = answeredDraft(this.bookFor(answers), answers);
     const alone: ProposedRuleBook = {
       ...book,
-      operations: book.operations.filter((operation) => operation.id === id),
+      operations: [book.operations.find((operation) => operation.id === id) ?? shown],
       changes: book.changes.flatMap((change) => {
         if (change.on === 'every') return [change];
         return change.on.includes(id) ? [{ ...change, on: [id] }] : [];
@@ -379,6 +407,11 @@ export class Desk implements DraftDesk {
     if (question === undefined) return { fault: 'The draft no longer asks this question; reload the page.' };
     const clash = given && clashOf(this.proposed, question, given);
     if (clash !== undefined) return { fault: clash };
+    const place = given?.chosen[0] === PLACE ? (given.value ?? '').trim() : undefined;
+    if (place !== undefined && !isPlaceIn(place, this.described.operations.v2))
+      return {
+        fault: `V2 does not describe “${place}”: write a method and a path of V2, such as ${this.valuesFor(question)[0] ?? 'GET /orders/{id}'}.`,
+      };
     if (given === undefined || isAnswerTo(question, given)) return question;
     return {
       fault: given.chosen.includes(OWN)
@@ -421,13 +454,18 @@ export class Desk implements DraftDesk {
 
   private describedBy({ from, to }: Pick<RuleBook, 'from' | 'to'>): Described {
     const { v1, v2 } = this.components;
-    const examples = operationsBelow(v1.description, from, 'v1').flatMap((operation) => {
+    const operations = {
+      v1: operationsBelow(v1.description, from, 'v1'),
+      v2: operationsBelow(v2.description, to, 'v2'),
+    };
+    const examples = operations.v1.flatMap((operation) => {
       const template = templateOf(operation);
       if (template === undefined) return [];
       const key = `${operation.method} ${templateShape(template)}`;
       return [[key, exampleRequest(operation, v1, { from })] as const];
     });
-    return { from, to, examples: new Map(examples), service: new DescribedService(v2, to, this.schemas) };
+    const service = new DescribedService(v2, to, this.schemas);
+    return { from, to, operations, examples: new Map(examples), service };
   }
 }
 
@@ -435,6 +473,7 @@ export class Desk implements DraftDesk {
 interface Described {
   readonly from: string;
   readonly to: string;
+  readonly operations: Readonly<Record<'v1' | 'v2', readonly DescribedOperation[]>>;
   readonly examples: ReadonlyMap<string, SampleRequest>;
   readonly service: DescribedService;
 }

@@ -81,6 +81,16 @@ export type OwnRules = Readonly<Partial<Record<WrittenList, string>>>;
 /** The key of the answer that a person writes. */
 export const OWN = 'own';
 
+/** The key of the answer with a place in V2 that a person names: the value is its method and path. */
+export const PLACE = 'place';
+
+const OWN_PLACE: DraftAnswer = {
+  key: PLACE,
+  words: 'It is another operation of V2',
+  lines: [],
+  lacksValue: true,
+};
+
 /** The answers that a person has given, by the ids of the questions. */
 export type GivenAnswers = ReadonlyMap<string, GivenAnswer>;
 
@@ -213,6 +223,7 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
                 return other === undefined ? [] : [line(one, other)];
               }),
             })),
+            ...(word === undefined ? [OWN_PLACE] : []),
             { key: 'no', words: 'No: V2 has none of these', lines: [] },
           ],
         },
@@ -289,6 +300,7 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
         lines: [`gone: ${scalar(BLANK)}`],
         lacksValue: true as const,
       },
+      OWN_PLACE,
       { key: 'yes', words: "Requests for it get V2's response, such as 404", lines: [] },
       { key: 'later', words: 'Later: keep it as a TODO', lines: [] },
     ];
@@ -664,7 +676,7 @@ function placedOperation(
   if (named === undefined || given === undefined) return [];
   const [key = 'yes'] = given.chosen;
   if (key === 'gone') return [{ ...named, gone: textIn(given.value ?? '') }];
-  const to = [...candidates, ...unused][Number(key)];
+  const to = key === PLACE ? given.value?.trim() : [...candidates, ...unused][Number(key)];
   return to === undefined ? [] : [{ ...named, moved: { to, evidence: SETTLED } }];
 }
 
@@ -678,7 +690,7 @@ function answeredOperations(
     if (moved === undefined || given === undefined) return operation;
     const [key = 'no'] = given.chosen;
     const { doubt: _, others: _others, word, ...settled } = moved;
-    const to = placeOf(operation, key);
+    const to = key === PLACE ? given.value?.trim() : placeOf(operation, key);
     const own = key === 'yes' && word !== undefined && { word };
     return {
       ...operation,

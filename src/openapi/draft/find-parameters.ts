@@ -22,7 +22,13 @@ import {
   separatorIn,
 } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
-import { hasOtherWord, type MatchedOperation, type OtherWord, parametersOf } from './match-operations.ts';
+import {
+  hasOtherWord,
+  type MatchedOperation,
+  type OtherWord,
+  parametersInBody,
+  parametersOf,
+} from './match-operations.ts';
 import { areOtherIdentifiers, isSameQuery, nameSimilarity, plainName } from './names.ts';
 import { changeId, type ProposedChange, type ProposedRules } from './propose-changes.ts';
 
@@ -331,7 +337,15 @@ function pathQuestions(
   { v1: old, v2: young, moved }: MatchedOperation,
   { v1, v2 }: Versions,
 ): readonly string[] {
-  if (moved !== undefined) return [];
+  if (moved?.doubt !== undefined) return [];
+  if (moved !== undefined)
+    return parametersInBody(old, young, v2).flatMap(({ name, member }) =>
+      moved.to.includes(`{${name}}`)
+        ? []
+        : [
+            `V2 has ${member} in the body, where V1 has {${name}} in the path, and no rule puts it there: write a transform whose request function returns { body: { ...body, ${member}: path.${name} } }, or let V2 take it in the query as well.`,
+          ],
+    );
   const [before, now] = [namesIn(old.rest), namesIn(young.rest)];
   const [shapes, others] = [
     parameterShape(old, v1, 'path').members,

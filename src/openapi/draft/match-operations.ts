@@ -179,7 +179,8 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
   const unused = candidates.filter((one) => !used.has(one));
   const placed = open.map((one) => {
     const actions = possibleActions(one.operation, unused, { v1, v2 }, words);
-    const likely = [...new Set([...one.candidates, ...actions])].slice(0, MAX_CANDIDATES);
+    const intoBody = movesIntoBody(one.operation, unused, { v1, v2 });
+    const likely = [...new Set([...intoBody, ...one.candidates, ...actions])].slice(0, MAX_CANDIDATES);
     const others = unusedPlaces(one.operation, unused, { v1, v2 }).filter((to) => !likely.includes(to));
     return { ...one, candidates: likely, unused: others.slice(0, MAX_UNUSED) };
   });
@@ -210,6 +211,70 @@ function unusedPlaces(
     const target = isSameKind(v1.method, v2.method) ? withParameters(v2, v1, versions) : undefined;
     return target === undefined || target.left.length > 0 ? [] : [target.text];
   });
+}
+
+/** Method and path of each operation of V2 that has no parameter which V1's operation lacks, the likeliest first. */
+export function possiblePlaces(
+  v1: DescribedOperation,
+  all: readonly DescribedOperation[],
+  versions: Versions,
+): readonly string[] {
+  const share = (one: DescribedOperation): number =>
+    wordShare(v1, one) + (one.method === v1.method ? SAME_METHOD : 0) + (haveSameEnd(v1, one) ? SAME_END : 0);
+  const likeliest = all.toSorted((one, other) => share(other) - share(one));
+  return likeliest.flatMap((v2) => {
+    const { text } = queryMove(v1, v2, versions) ?? withParameters(v2, v1, versions) ?? {};
+    return text === undefined ? [] : [text];
+  });
+}
+
+/** The weights of the same method and of the same last word, beside the share of common words. */
+const SAME_METHOD = 0.2;
+const SAME_END = 0.4;
+
+function haveSameEnd(v1: DescribedOperation, v2: DescribedOperation): boolean {
+  return staticWords(v1).at(-1) === staticWords(v2).at(-1);
+}
+
+/** The unused operations of V2 with the same method and last word that have in the body what V1 has in the path: `POST /refunds`. */
+function movesIntoBody(
+  v1: DescribedOperation,
+  unused: readonly DescribedOperation[],
+  versions: Versions,
+): readonly string[] {
+  return unused.flatMap((v2) => {
+    if (v1.method !== v2.method || !haveSameEnd(v1, v2)) return [];
+    const { text, left = [] } = withParameters(v2, v1, versions) ?? {};
+    const isIn = ({ name }: MovedParameter): boolean => left.includes(name);
+    const inBody = parametersInBody(v1, v2, versions.v2.components).filter(isIn);
+    return text !== undefined && left.length > 0 && inBody.length === left.length ? [text] : [];
+  });
+}
+
+/** A parameter of V1's path, and the member of V2's body that has its value. */
+interface MovedParameter {
+  readonly name: string;
+  readonly member: string;
+}
+
+/** The parameters of V1's path that V2's body has as members, by their names. */
+export function parametersInBody(
+  v1: DescribedOperation,
+  v2: DescribedOperation,
+  components: Components,
+): readonly MovedParameter[] {
+  const members = [...(requestShape(v2, components)?.members.keys() ?? [])];
+  return (parametersIn(v1) ?? []).flatMap(({ name, word, behind }) => {
+    const names = new Set([word, `${behind}id`, `${behind}${word}`]);
+    const member = members.find((one) => names.has(plainName(one)));
+    return member === undefined ? [] : [{ name, member }];
+  });
+}
+
+/** True if a place as a rule book writes it is one of an operation of V2. */
+export function isPlaceIn(to: string, all: readonly DescribedOperation[]): boolean {
+  const wanted = destinationShape(to);
+  return all.some((operation) => shapeKey(operation) === wanted);
 }
 
 /** The operation of V2 at the path with the word that V2 has in its place elsewhere: one answer is for all operations under it. */

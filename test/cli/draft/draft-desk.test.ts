@@ -400,6 +400,75 @@ test('an answer maps the values of a response that an unasked rule leaves as the
   expect(statuses).toEqual(v1.map((status) => ({ status })));
 });
 
+describe('the place of an operation that a person names', () => {
+  const text = { type: 'string' };
+  const body = (...names: readonly string[]): object => {
+    const properties = Object.fromEntries(names.map((name) => [name, text]));
+    const schema = { type: 'object', properties, required: names };
+    return { required: true, content: { 'application/json': { schema } } };
+  };
+  const operation = (id: string, names: readonly string[], parameters: readonly string[] = []): object => ({
+    operationId: id,
+    parameters: parameters.map((name) => ({ name, in: 'path', required: true, schema: text })),
+    ...(names.length > 0 && { requestBody: body(...names) }),
+    responses: { 200: { description: 'OK' } },
+  });
+  const description = (paths: object): Description => ({
+    openapi: '3.1.0',
+    info: { title: 'Ferries', version: '1' },
+    paths,
+  });
+  const v1 = description({
+    '/v1/bookings': { post: operation('book', ['email']) },
+    '/v1/bookings/{booking_ref}/refunds': { post: operation('refund', ['reason'], ['booking_ref']) },
+  });
+  const v2 = description({
+    '/v2/bookings': { post: operation('bookings.create', ['email']) },
+    '/v2/bookings/{bookingId}/contact': { put: operation('bookings.setContact', ['phone'], ['bookingId']) },
+    '/v2/refunds': { post: operation('refunds.create', ['bookingId', 'reason']) },
+  });
+  const refundQuestion = async (desk: Desk): Promise<string> => {
+    const { questions } = await desk.view();
+    const found = questions.find((one) => one.text.startsWith('V2 does not describe POST /bookings/{'));
+    return found?.id ?? '';
+  };
+
+  test('is one of V2’s, listed with the likeliest first, and shows its effect before it is given', async () => {
+    const desk = await deskOf(v1, v2);
+    const question = await refundQuestion(desk);
+    const { current } = await desk.view(question);
+    expect(current?.values).toEqual([
+      'POST /refunds',
+      'POST /bookings',
+      'PUT /bookings/{booking_ref}/contact',
+    ]);
+    const named = { question, chosen: ['place'] };
+    expect(await desk.effect({ ...named, value: 'POST /refunds' })).toMatchObject({
+      effect: {
+        operation: 'refund',
+        before: { faults: [expect.stringContaining('V2 does not describe POST /v2/bookings/')] },
+        after: { request: expect.stringContaining('POST /v2/refunds') },
+      },
+    });
+    for (const value of ['', 'refunds', 'GET /refunds'])
+      expect((await desk.answer({ ...named, value }))?.fault).toMatch(/^V2 does not describe “.*”: write /);
+  });
+
+  test('is compared, with the word what to do about a path parameter that V2 has in the body', async () => {
+    let published = '';
+    const desk = await deskOf(v1, v2, (next) => (published = next));
+    const question = await refundQuestion(desk);
+    expect(await desk.answer({ question, chosen: ['place'], value: 'POST /refunds' })).toBeUndefined();
+    expect(published).toContain(
+      'refund: { match: "POST /bookings/{booking_ref}/refunds", to: POST /refunds }',
+    );
+    const texts = (await desk.view()).questions.map((one) => one.text);
+    expect(texts).toContainEqual(expect.stringContaining('{ ...body, bookingId: path.booking_ref }'));
+    const { current } = await desk.view(question);
+    expect(current).toMatchObject({ isAnswered: true, value: 'POST /refunds' });
+  });
+});
+
 test('judges a request by V2’s description', async () => {
   const { desk } = await openDesk();
   const message = {

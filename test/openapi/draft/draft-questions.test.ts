@@ -7,6 +7,7 @@ import {
   draftQuestions,
   type GivenAnswer,
   openQuestions,
+  PLACE,
 } from '../../../src/openapi/draft/draft-questions.ts';
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
@@ -89,7 +90,7 @@ function placesAsked(book: ProposedRuleBook): Readonly<Record<string, readonly s
       .map(({ text: asked, parts: [part] }) => [
         asked,
         (part?.answers ?? []).flatMap(({ key, lines }) =>
-          key === 'later' ? [] : [`${key}: ${lines.join(', ')}`.trim()],
+          key === 'later' || key === PLACE ? [] : [`${key}: ${lines.join(', ')}`.trim()],
         ),
       ]),
   );
@@ -1122,6 +1123,7 @@ test('the question about a gone operation lists what V2 has besides, and may wai
     ['0', 'POST /treatments → POST /vaccines'],
     ['1', 'POST /treatments → POST /procedures'],
     ['gone', 'gone: "…"'],
+    [PLACE],
     ['yes'],
     ['later'],
   ]);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createMigration } from '../../../src/library/capture-gateway.ts';
 import { printRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
-import { answeredDraft, clashOf, draftQuestions } from '../../../src/openapi/draft/draft-questions.ts';
+import { answeredDraft, clashOf, draftQuestions, PLACE } from '../../../src/openapi/draft/draft-questions.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import { textOf } from '../../rewrite/notation.ts';
@@ -319,7 +319,7 @@ test(
         const question = questions[luck % Math.max(1, questions.length)];
         if (question !== undefined) {
           const chosen = question.parts.map(({ answers }) => answers[luck % answers.length]?.key ?? 'no');
-          const given = { chosen, value: '7' };
+          const given = { chosen, value: chosen.includes(PLACE) ? 'POST /elsewhere' : '7' };
           if (clashOf(proposed, question, given) === undefined)
             await bookIn(printRuleBook(answeredDraft(proposed, new Map([[question.id, given]]))));
         }

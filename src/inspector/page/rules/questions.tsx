@@ -211,7 +211,7 @@ function Question({
   readonly question: AskedQuestion;
   readonly give: (command: object) => Promise<void>;
 }): VNode {
-  const { id, text, operations, parts, isAnswered, ownKey, ownLists = [] } = question;
+  const { id, text, operations, parts, values = [], isAnswered, ownKey, ownLists = [] } = question;
   // The key for the next question must not choose what only a person knows: that could lose data by accident.
   const likeliest = ({ answers, isOpen }: AskedQuestion['parts'][number]): string =>
     (answers.find(({ isChosen }) => isChosen) ?? (isOpen ? undefined : answers[0]))?.key ?? '';
@@ -221,17 +221,19 @@ function Question({
   const [last, setLast] = useState(0);
   const [value, setValue] = useState(question.value ?? '');
   const [own, setOwn] = useState<OwnRules>(question.own ?? {});
-  // The effect of the rules that a person wrote, once it is asked for.
+  // The effect of the rules or the value that a person wrote, once it is asked for.
   const [tried, setTried] = useState<{ readonly effect?: AnswerEffect } | undefined>(undefined);
-  useEffect(() => setTried(undefined), [chosen, own]);
+  useEffect(() => setTried(undefined), [chosen, own, value]);
   const [fault, attempt] = useAttempt();
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => heading.current?.focus({ preventScroll: true }), []);
   const taken = parts.map(({ answers }, at) => answers.find(({ key }) => key === chosen[at]));
   const lacksValue = taken.some((answer) => answer?.lacksValue === true);
   const hasOwn = ownKey !== undefined && chosen.includes(ownKey);
-  // The value for a gone operation is the sentence that its clients get.
-  const label = taken.some((answer) => answer?.key === 'gone') ? 'Sentence for clients' : 'Value';
+  // The value for a gone operation is the sentence that its clients get; for a moved one, its place.
+  const isPlace = taken.some((answer) => answer?.key === 'place');
+  const isGone = taken.some((answer) => answer?.key === 'gone');
+  const label = isGone ? 'Sentence for clients' : isPlace ? 'Method and path of V2' : 'Value';
   const isUnanswered = taken.some((answer, at) => answer === undefined && !(hasOwn && chosen[at] === ownKey));
   const missing = isUnanswered
     ? taken.length === 1
@@ -251,7 +253,8 @@ function Question({
   };
   // Until an answer is chosen, the effect of the first answer that has one is shown.
   const proposed = parts[last]?.answers.find(({ effect }) => effect !== undefined);
-  const shown = hasOwn ? tried?.effect : (taken[last]?.effect ?? proposed?.effect);
+  const isWritten = hasOwn || lacksValue;
+  const shown = tried?.effect ?? (hasOwn ? undefined : (taken[last]?.effect ?? proposed?.effect));
   const choose = (at: number, key: string): void => {
     setChosen(chosen.map((one, other) => (other === at ? key : one)));
     setLast(at);
@@ -291,8 +294,14 @@ function Question({
             type="text"
             spellcheck={false}
             value={value}
+            list={isPlace ? 'draft-values' : undefined}
             onInput={({ currentTarget }) => setValue(currentTarget.value)}
           />
+          <datalist id="draft-values">
+            {values.map((one) => (
+              <option key={one} value={one} />
+            ))}
+          </datalist>
         </label>
       )}
       {hasOwn && <OwnFields lists={ownLists} own={own} setOwn={setOwn} />}
@@ -305,7 +314,7 @@ function Question({
         >
           Answer
         </button>
-        {hasOwn && missing === '' && <Button onClick={() => void tryOwn()}>Show the effect</Button>}
+        {isWritten && missing === '' && <Button onClick={() => void tryOwn()}>Show the effect</Button>}
         {missing !== '' && <span id="draft-missing">{missing}</span>}
         {isAnswered && <Button onClick={() => void send({})}>Leave it open</Button>}
       </div>
@@ -313,12 +322,20 @@ function Question({
       {shown !== undefined && (
         <Effect
           effect={shown}
-          what={hasOwn ? 'your answer' : taken[last] === undefined ? `“${proposed?.words ?? ''}”` : 'it'}
-          isNone={!hasOwn && taken[last] !== undefined && taken[last].effect === undefined}
+          what={
+            hasOwn || tried !== undefined
+              ? 'your answer'
+              : taken[last] === undefined
+                ? `“${proposed?.words ?? ''}”`
+                : 'it'
+          }
+          isNone={
+            !hasOwn && tried === undefined && taken[last] !== undefined && taken[last].effect === undefined
+          }
         />
       )}
-      {hasOwn && tried !== undefined && tried.effect === undefined && (
-        <p role="status">These rules change no example request, and no response to one.</p>
+      {isWritten && tried !== undefined && tried.effect === undefined && (
+        <p role="status">This answer changes no example request, and no response to one.</p>
       )}
     </Form>
   );
