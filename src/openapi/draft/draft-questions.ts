@@ -118,6 +118,7 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
   return [
     ...operationQuestions(book.operations),
     ...placeQuestions(book),
+    ...prefixQuestions(book.operations),
     ...withOwnTexts(decisionsOf(book).map(({ question }) => question)),
     ...book.keys.flatMap(keyQuestions),
     ...[...openNotes(book)].map(([key, sentences]): DraftQuestion => {
@@ -230,6 +231,31 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
       ],
     };
   });
+}
+
+/** The questions about the prefixes of ids in paths: one for all operations in whose paths V2 has the same ids. */
+function prefixQuestions(operations: readonly ProposedOperation[]): readonly DraftQuestion[] {
+  const asked = operations.filter(({ prefixed }) => prefixed !== undefined);
+  return [...Map.groupBy(asked, ({ prefixed }) => prefixed?.why ?? '')].map(([why, all]) => ({
+    id: `prefix ${why}`,
+    about: 'key',
+    text: `${why}. Does V1's value follow the prefix?`,
+    operations: all.map(({ id }) => id),
+    parts: [
+      {
+        why: 'V2 describes its ids so; but V1 may have them already',
+        isOpen: true,
+        answers: [
+          {
+            key: 'yes',
+            words: 'Yes',
+            lines: all.map((one) => `${one.method} ${one.template} → ${one.prefixed?.to ?? ''}`),
+          },
+          { key: 'no', words: "No: V2 gets V1's values as they are", lines: [] },
+        ],
+      },
+    ],
+  }));
 }
 
 /** Other answers about the place of operations: the other candidates of a single one, or, for a word of their paths, other words of V2. */
@@ -685,7 +711,10 @@ function answeredOperations(
   answers: GivenAnswers,
 ): readonly ProposedOperation[] {
   return operations.map((operation) => {
-    const { moved } = operation;
+    const { moved, prefixed, ...plain } = operation;
+    const choice = prefixed && answers.get(`prefix ${prefixed.why}`)?.chosen[0];
+    if (choice !== undefined)
+      return choice === 'yes' ? { ...plain, moved: { to: prefixed?.to ?? '', evidence: SETTLED } } : plain;
     const given = moved?.doubt === undefined ? undefined : answers.get(`operation ${moveKey(operation)}`);
     if (moved === undefined || given === undefined) return operation;
     const [key = 'no'] = given.chosen;

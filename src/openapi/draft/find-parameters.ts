@@ -334,7 +334,7 @@ export function parameterQuestions(versions: Versions): ReadonlyMap<string, read
 
 /** Questions about path parameters whose values V2 may not accept; a moved operation has one question for all of them. */
 function pathQuestions(
-  { v1: old, v2: young, moved }: MatchedOperation,
+  { v1: old, v2: young, moved, prefixed }: MatchedOperation,
   { v1, v2 }: Versions,
 ): readonly string[] {
   if (moved?.doubt !== undefined) return [];
@@ -356,11 +356,8 @@ function pathQuestions(
     const [one, two] = [shapes.get(name)?.shape ?? ANY_SHAPE, others.get(other)?.shape ?? ANY_SHAPE];
     if (areOtherIdentifiers(name, other))
       return [`V2 has {${other}} in the path where V1 has {${name}}: say how to convert one into the other.`];
-    const prefix = idPrefix(two);
-    if (prefix !== undefined && prefix !== idPrefix(one))
-      return [
-        `V2 takes only ${prefix}… in the path where V1 has {${name}}: write \`to\` for the operation, with ${prefix}{${name}} in its path, if that makes V2's values.`,
-      ];
+    // The path with the prefix is a question.
+    if (prefixed?.to.includes(`${idPrefix(two)}{${name}}`) === true) return [];
     const words = ({ types, format }: Shape): string => format || [...types].join(' or ');
     const isNarrower =
       (isText(one) && two.types.size > 0 && !two.types.has('string')) ||

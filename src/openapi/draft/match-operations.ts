@@ -21,6 +21,16 @@ export interface MatchedOperation {
   readonly v2: DescribedOperation;
   /** V2's place of a moved operation. */
   readonly moved?: MovedOperation;
+  /** The path with the prefixes that V2's ids have there; absent for a moved operation, whose place has them. */
+  readonly prefixed?: PrefixedPath;
+}
+
+/** A path with the same words in V2, whose ids have a prefix there. */
+export interface PrefixedPath {
+  /** Such as `GET /routes/rt_{route_id}`. */
+  readonly to: string;
+  /** The ids that V2 takes, as the start of a sentence. */
+  readonly why: string;
 }
 
 /** Method and path of an operation in V2, with the parameters of V1. */
@@ -99,7 +109,13 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     if (partner === undefined) continue;
     const word = to === undefined ? undefined : otherWord(operation, partner);
     const moved = to && { to, evidence: 'the rule book says so', ...(word && { word }) };
-    found.set(operation, { v1: operation, v2: partner, ...(moved && { moved }) });
+    const prefixed = to === undefined ? prefixedPath(operation, partner, { v1, v2 }) : undefined;
+    found.set(operation, {
+      v1: operation,
+      v2: partner,
+      ...(moved && { moved }),
+      ...(prefixed && { prefixed }),
+    });
   }
   for (const { v1: operation, v2: partner } of found.values()) {
     const owner = given.has(shapeKey(operation)) ? undefined : ownerOf(partner, operation, old, byShape);
@@ -689,6 +705,19 @@ function idPrefix(
 ): string {
   const prefix = textPrefix(schemaOf(v2, young, versions.v2.components.description));
   return prefix === textPrefix(schemaOf(v1, old, versions.v1.components.description)) ? '' : prefix;
+}
+
+/** V2's path of an operation at the same place, if its ids have a prefix there that V1's do not have. */
+function prefixedPath(
+  v1: DescribedOperation,
+  v2: DescribedOperation,
+  versions: Versions,
+): PrefixedPath | undefined {
+  const { text: to } = withParameters(v2, v1, versions) ?? {};
+  if (to === undefined) return undefined;
+  const found = [...to.matchAll(/([^/{}]+)\{([^{}]+)\}/g)];
+  const ids = found.map(([, prefix, name]) => `only ${prefix}… in the path where V1 has {${name}}`);
+  return ids.length === 0 ? undefined : { to, why: `V2 takes ${ids.join(', and ')}` };
 }
 
 function schemaOf(described: DescribedOperation, name: string, description: Description): unknown {

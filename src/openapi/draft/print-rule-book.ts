@@ -1,6 +1,6 @@
 import { BLANK, type BookRule, bookRules } from './book-rules.ts';
 import { type Evidence, isProposed, pathText, type Question } from './compare-shapes.ts';
-import type { GoneOperation, MovedOperation } from './match-operations.ts';
+import type { GoneOperation, MovedOperation, PrefixedPath } from './match-operations.ts';
 import type { ProposedChange, ProposedRules } from './propose-changes.ts';
 
 /** An operation of a proposed rule book. */
@@ -10,6 +10,8 @@ export interface ProposedOperation {
   readonly template: string;
   /** The place in V2 of an operation that moved, or may have moved, with the evidence. */
   readonly moved?: MovedOperation | undefined;
+  /** V2's path with the prefixes of its ids, as a question. */
+  readonly prefixed?: PrefixedPath | undefined;
   /** The place of the resource in its responses, if it is not the rule book's. */
   readonly resource?: string | undefined;
   /** V2's status of success, and V1's, if they differ. */
@@ -130,7 +132,7 @@ export function lacksValue(line: string): boolean {
 }
 
 function printOperation(
-  { id, method, template, moved, resource, status, gone }: ProposedOperation,
+  { id, method, template, moved, prefixed, resource, status, gone }: ProposedOperation,
   marks: Marks,
   asked: Set<string>,
 ): readonly string[] {
@@ -140,6 +142,15 @@ function printOperation(
     ...(resource === undefined ? [] : [`resource: ${scalar(resource)}`]),
     ...(status === undefined ? [] : [`status: { ${status.join(': ')} }`]),
   ];
+  const mark = marks === 'marked' ? '# ' : '';
+  if (prefixed !== undefined)
+    return [
+      `  ${scalar(id)}:`,
+      `    match: ${match}`,
+      comment(prefixQuestion(prefixed, asked), '    '),
+      `    ${mark}to: ${scalar(prefixed.to)}`,
+      ...more.map((line) => `    ${line}`),
+    ];
   if (moved === undefined && more.length === 0) return [`  ${scalar(id)}: ${match}`];
   if (moved?.doubt === undefined) {
     const to = moved === undefined ? '' : `, to: ${scalar(moved.to)}`;
@@ -148,7 +159,6 @@ function printOperation(
       `  ${scalar(id)}: { ${[`match: ${match}${to}`, ...more].join(', ')} }`,
     ];
   }
-  const mark = marks === 'marked' ? '# ' : '';
   return [
     `  ${scalar(id)}:`,
     `    match: ${match}`,
@@ -157,6 +167,13 @@ function printOperation(
     ...(moved.others ?? []).map((other) => comment(`or instead: to: ${scalar(other.to)}`, '    ')),
     ...more.map((line) => `    ${line}`),
   ];
+}
+
+/** The question about a prefix in the path; operations with the same one share it. */
+function prefixQuestion({ why }: PrefixedPath, asked: Set<string>): string {
+  if (asked.has(why)) return `${why}: if it does so, as asked above, remove the mark of \`to\` here as well.`;
+  asked.add(why);
+  return `${TODO} ${why}. Does V1's value follow the prefix? Remove the mark of \`to\`, here and below, or delete it.`;
 }
 
 /** The question about the place of an operation in V2; operations with the same new word in their paths share it. */

@@ -661,10 +661,11 @@ export function namedOperations(matched: readonly MatchedOperation[]): readonly 
     const template = templateOf(pair.v1);
     const { method } = pair.v1;
     if (template === undefined || !NAMED_METHODS.has(method)) return [];
-    const { v1, v2, moved } = pair;
+    const { v1, v2, moved, prefixed } = pair;
     const id = operationId(moved === undefined ? [v1, v2] : [v1], template, taken);
     taken.add(id);
-    return [{ pair, operation: { id, method, template, ...(moved && { moved }) } }];
+    const place = { ...(moved && { moved }), ...(prefixed && { prefixed }) };
+    return [{ pair, operation: { id, method, template, ...place } }];
   });
 }
 

@@ -65,12 +65,14 @@ function withoutClashes(
       (change.on === 'every' || operations.has('every') || change.on.some((id) => operations.has(id))),
   );
   if (concerned.length > 0 && rival !== undefined) return edited(book, new Set([rival.id]), asShown);
-  const moved = book.operations.filter(({ id, moved: to }) => named.has(id) && to !== undefined);
+  const moved = book.operations.filter(
+    ({ id, moved: to, prefixed }) => named.has(id) && (to ?? prefixed) !== undefined,
+  );
   if (moved.length === 0) return undefined;
   return {
     ...book,
     operations: book.operations.map((operation) =>
-      moved.includes(operation) ? { ...operation, moved: undefined } : operation,
+      moved.includes(operation) ? { ...operation, moved: undefined, prefixed: undefined } : operation,
     ),
   };
 }

@@ -156,6 +156,30 @@ test('an answer puts an operation that V2 does not describe where it is, or says
   expect(todo).toContain('# - POST /shipments/{id}/fax\n');
 });
 
+test('the prefix of the ids in several paths is one question, and its answer is their place', async () => {
+  const paths = (parameter: object): Paths => ({
+    '/routes/{id}': { parameters: [parameter], get: answers(objectOf({ code: text })) },
+    '/routes/{id}/ports': { parameters: [parameter], get: answers(objectOf({ port: text })) },
+  });
+  const id = (schema: object): object => ({ name: 'id', in: 'path', required: true, schema });
+  const book = proposeRuleBook(
+    describe('/api/v1', paths(id({ type: 'integer' }))),
+    describe('/api/v2', paths(id({ ...text, pattern: '^rt_[0-9]+$' }))),
+  );
+  const [question, ...others] = draftQuestions(book);
+  expect(others).toEqual([]);
+  expect(question?.operations).toHaveLength(2);
+  expect(printRuleBook(book).split('TODO:')).toHaveLength(2);
+  const placesAfter = async (key: string): Promise<readonly (boolean | undefined)[]> => {
+    const answered = answeredDraft(book, new Map([[question?.id ?? '', { chosen: [key] }]]));
+    expect([draftQuestions(answered), printRuleBook(answered).includes('TODO')]).toEqual([[], false]);
+    const { operations } = await bookIn(printRuleBook(answered));
+    return operations.map(({ to }) => to && JSON.stringify(to).includes('rt_'));
+  };
+  expect(await placesAfter('yes')).toEqual([true, true]);
+  expect(await placesAfter('no')).toEqual([undefined, undefined]);
+});
+
 test('of many operations that V2 does not describe, those that it has nowhere are one question', () => {
   const old = Object.fromEntries(
     Array.from({ length: 25 }, (_, at) => [`/old${at}`, { get: { operationId: `old${at}`, responses: {} } }]),

@@ -1245,7 +1245,7 @@ test.each<[old: string, one: object, young: string, other: object, question: str
     { type: 'integer' },
     'id',
     { ...text, pattern: '^thg_[0-9]+$' },
-    'V2 takes only thg_… in the path where V1 has {id}',
+    "V2 takes only thg_… in the path where V1 has {id}. Does V1's value follow the prefix?",
   ],
   ['id', { ...text, pattern: '^thg_' }, 'thing_id', { ...text, pattern: '^thg_[0-9]+$' }, undefined],
   ['id', { type: 'integer' }, 'thing_id', text, undefined],
@@ -1255,7 +1255,9 @@ test.each<[old: string, one: object, young: string, other: object, question: str
     const operation = { operationId: 'readThing', parameters: [{ name, in: 'path', schema }], responses: {} };
     return described(version, `/${noun}/{${name}}`, { get: operation });
   };
-  const asked = questionsOf(proposeRuleBook(of('v1', 'things', old, one), of('v2', 'things', young, other)));
+  const book = proposeRuleBook(of('v1', 'things', old, one), of('v2', 'things', young, other));
+  const prefixes = draftQuestions(book).filter(({ about }) => about === 'key');
+  const asked = [...questionsOf(book), ...prefixes.map((prefix) => prefix.text)];
   expect(asked.map((words) => words.split(':')[0])).toEqual(question === undefined ? [] : [question]);
   const moved = proposeRuleBook(of('v1', 'thing', old, one), of('v2', 'things', young, other)).operations;
   const isOther = question?.startsWith('V2 has {') === true;
@@ -2113,6 +2115,9 @@ test('the prefix of an id that one schema of V2 describes is asked at each place
     expect(lines.split(`- { prefix: ${name}, with: rt_ }`)).toHaveLength(3);
     expect(lines).toContain('V2 takes only rt_… in the path where V1 has {route_id}');
     expect(lines).toContain('V2 takes only rt_… in the path where V1 has {id}');
+    expect(lines).toMatch(
+      / {4}# to: "GET \/routes\/rt_\{route_id\}"\n(?:.*\n)* {4}# to: "GET \/routes\/rt_\{id\}\/ports"/,
+    );
   }
 });
 
