@@ -393,7 +393,7 @@ describe('faults of a module are faults of the rule book', () => {
     [
       'no file',
       undefined,
-      /rules\.yaml:3:\d+ operation "list_bills": transform \.\/pages\.js cannot be read \(ENOENT\)/,
+      /rules\.yaml:3:\d+ operation "list_bills": transform \.\/pages\.js cannot be read: no such file or directory \(ENOENT\)/,
     ],
   ])('%s', async (_, module, fault) => {
     const files = {
