@@ -91,7 +91,10 @@ export class StateFile {
       return news;
     } catch (error) {
       if (database.isTransaction) database.exec('ROLLBACK');
-      throw error;
+      if (!isMoved(error)) throw error;
+      // The next call opens the file that is then at the path, or makes one.
+      this.close();
+      throw new Error(`${this.path} was removed or replaced`, { cause: error });
     }
   }
 
@@ -232,6 +235,11 @@ async function patiently(run: () => void, retryMs: number, patienceMs: number): 
       await wait(retryMs);
     }
   }
+}
+
+/** True if the open file is no longer the one at its path (SQLITE_READONLY_DBMOVED, https://www.sqlite.org/rescode.html). */
+function isMoved(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && error.errcode === 1032;
 }
 
 function isLocked(error: unknown): boolean {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { statSync, writeFileSync } from 'node:fs';
+import { renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as wait } from 'node:timers/promises';
@@ -48,4 +48,22 @@ test('no other user of the machine can read the file, and a path that is not a f
   const other = join(folder, 'other');
   writeFileSync(other, 'no database, but text that somebody wrote');
   await expect(new StateFile(other, Date.now).exchange(call)).rejects.toThrow('not a database');
+});
+
+test.each([
+  ['removed', (path: string) => rmSync(path)],
+  ['replaced', (path: string) => renameSync(`${path}-other`, path)],
+])('a file that was %s is reported once, and the next call has the one at its path', async (_, change) => {
+  const path = join(temporaryFolder('state'), 'state');
+  const [state, other] = [new StateFile(path, Date.now), new StateFile(`${path}-other`, Date.now)];
+  await state.exchange(stateCall());
+  await other.exchange(stateCall());
+  other.close();
+  change(path);
+  await expect(state.exchange(stateCall())).rejects.toThrow(`${path} was removed or replaced`);
+  const { life } = await state.exchange(stateCall());
+  expect(await state.exchange(stateCall({ life, number: 1, put: [{ key: 'a', text: '1' }] }))).toMatchObject({
+    number: 1,
+  });
+  state.close();
 });
