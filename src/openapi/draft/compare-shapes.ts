@@ -46,8 +46,18 @@ export interface ShapeSource {
   readonly isResponse?: boolean;
   /** V2's operations that return one object, for responses of V2 that contain only its key. */
   readonly lookups?: readonly LookupTarget[];
+  /** Other evidence for the names of members; absent for none. */
+  readonly hints?: NameHints;
   /** The evidence for a member that V2 does not have. */
   readonly whyGone: (path: Path, name: string) => string;
+}
+
+/** What a description says about the names of members elsewhere: in paths, and in the examples of bodies and parameters. */
+export interface NameHints {
+  /** V2's names of path parameters, by those of V1. */
+  readonly names: ReadonlyMap<string, string>;
+  /** The values in examples that tell one member from others, by its name. */
+  readonly values: Readonly<Record<'v1' | 'v2', ReadonlyMap<string, readonly string[]>>>;
 }
 
 /** Minimum difference of confidence between the best candidate and the next one. */
@@ -651,7 +661,7 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const before = work.findings.length;
   for (const name of gone) {
     if (moved.has(name) || renamed.has(name) || flattened.has(name)) continue;
-    addGone(name, { ...objects, candidate: renames.rejected.get(name), taken }, work);
+    addGone(name, { ...objects, candidate: renames.rejected.get(name), taken, hints: work.hints }, work);
   }
   const likely = answeredByMoves(before, objects, work);
   for (const [nest, all] of moves) addNest(nest, all, objects, work);
@@ -1152,6 +1162,7 @@ function takenPlaces(
 interface GonePlace extends Objects {
   readonly candidate: FoundRename | undefined;
   readonly taken: TakenPlaces;
+  readonly hints: NameHints | undefined;
 }
 
 function addGone(name: string, place: GonePlace, work: Work): void {
@@ -1548,15 +1559,19 @@ interface NewMembers {
 /** Cached, because many bodies contain the same objects. */
 const knownMembers = new WeakMap<object, Map<string, NewMembers>>();
 
-function newMembers(gone: string, shape: Shape, { v1, v2, path, taken, candidate }: GonePlace): NewMembers {
+function newMembers(
+  gone: string,
+  shape: Shape,
+  { v1, v2, path, taken, candidate, hints }: GonePlace,
+): NewMembers {
   const pair = pairOf(v1.members, v2.members);
   const known = knownMembers.get(pair) ?? new Map<string, NewMembers>();
   knownMembers.set(pair, known);
-  const key = JSON.stringify([gone, ...taken]);
+  const key = JSON.stringify([gone, hints?.names.get(gone), ...taken]);
   const before = known.get(key);
   if (before !== undefined) return before;
   const all = takingMembers(gone, shape, { v1, v2, path: [], taken });
-  const place = { v1, v2, path, taken, candidate };
+  const place = { v1, v2, path, taken, candidate, hints };
   const isLinked = (at: Path): boolean => linkBetween(gone, at, place) !== undefined;
   const isWorded = (at: Path): boolean => isRelatedName(at.join('_'), gone);
   const isOfOther = (at: Path): boolean =>
@@ -1614,14 +1629,24 @@ export function examplesOf({ constraints }: Shape): readonly string[] {
  * The evidence, apart from names, that a gone member is the one at this place: the same description, or a format that no other gone or new
  * member has.
  */
-function linkBetween(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 'v2'>): string | undefined {
+function linkBetween(
+  gone: string,
+  at: Path,
+  { v1, v2, hints }: Pick<GonePlace, 'v1' | 'v2' | 'hints'>,
+): string | undefined {
   const [old, young] = [v1.members.get(gone)?.shape, shapeAt(v2, at)];
   if (old === undefined || young === undefined) return undefined;
   if (old.text !== '' && old.text === young.text) return 'the descriptions are equal';
   if (v1.kinds?.property === gone && v2.kinds?.property === at.join('.'))
     return 'both tell the kinds of the object apart';
-  const [shown, same] = [old, young].map(examplesOf);
-  if (shown?.some((value) => same?.includes(value))) return 'both have the same example';
+  const last = at.at(-1) ?? '';
+  if (at.length === 1 && hints?.names.get(gone) === last)
+    return `paths have {${last}} where V1's have {${gone}}`;
+  const [shown, same] = [
+    [...examplesOf(old), ...(hints?.values.v1.get(gone) ?? [])],
+    [...examplesOf(young), ...(hints?.values.v2.get(last) ?? [])],
+  ];
+  if (shown.some((value) => same.includes(value))) return 'both have the same example';
   if (DAYS.has(old.format) && old.format === young.format && haveSameRoot(gone, at.join('_')))
     return `both are of the format ${old.format}, and their names have the same root`;
   if (wordPairs({ name: gone, shape: old }, { name: at.at(-1) ?? '', shape: young }) !== undefined)
@@ -1684,7 +1709,7 @@ function belongsToAnother(
 function takingMembers(
   gone: string,
   shape: Shape,
-  { v1, v2, path, taken }: Omit<GonePlace, 'candidate'>,
+  { v1, v2, path, taken }: Omit<GonePlace, 'candidate' | 'hints'>,
   around: readonly object[] = [],
   allowance = { left: MAX_CANDIDATES },
 ): readonly Path[] {

@@ -614,6 +614,8 @@ interface Destination {
   readonly isGuess: boolean;
   /** Why a parameter may be another value, as a sentence. */
   readonly doubt?: string;
+  /** V2's parameters with V1's, by their names. */
+  readonly pairs: readonly (readonly [young: string, old: string])[];
 }
 
 /** General names, which do not describe the identified object. */
@@ -675,7 +677,26 @@ function withParameters(
     left: [...left].map(({ name }) => name),
     isGuess,
     ...(doubt !== undefined && { doubt }),
+    pairs: [...partners].map(([one, partner]) => [one.name, partner.name]),
   };
+}
+
+/** The names of V2's parameters of paths, by those of V1, as far as all operations agree: members of bodies may have these names as well. */
+export function pathNames(
+  matched: readonly MatchedOperation[],
+  versions: Versions,
+): ReadonlyMap<string, string> {
+  const pairs = matched.flatMap(({ v1, v2, moved }) => {
+    const to = moved?.doubt === undefined ? withParameters(v2, v1, versions) : undefined;
+    return to === undefined || to.isGuess || to.doubt !== undefined ? [] : to.pairs;
+  });
+  const byOld = Map.groupBy(pairs, ([, old]) => old);
+  return new Map(
+    [...byOld].flatMap(([old, all]) => {
+      const [young, ...others] = new Set(all.map(([name]) => name));
+      return young === undefined || young === old || others.length > 0 ? [] : [[old, young] as const];
+    }),
+  );
 }
 
 /** A parameter of a path, and the word before it. */

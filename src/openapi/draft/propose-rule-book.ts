@@ -6,7 +6,9 @@ import {
   type DescribedOperation,
   describedVersions,
   type Description,
+  elementsOf,
   followed,
+  isObject,
   memberOf,
   objectIn,
   type Prefixes,
@@ -31,6 +33,7 @@ import {
   type Finding,
   isProposed,
   movedFinding,
+  type NameHints,
   pathText,
   Places,
   type Question,
@@ -59,6 +62,7 @@ import {
   type MatchedOperation,
   matchOperations,
   type OtherWord,
+  pathNames,
 } from './match-operations.ts';
 import { plainName } from './names.ts';
 import {
@@ -95,6 +99,35 @@ const DESCRIBED: ShapeSource = {
 };
 
 const RESPONSE: ShapeSource = { ...DESCRIBED, isResponse: true };
+
+/** The values of examples by the names of members and parameters, as far as they tell one from others: texts with a digit. */
+function shownValues(description: Description): ReadonlyMap<string, readonly string[]> {
+  const found = new Map<string, string[]>();
+  const add = (name: unknown, value: unknown): void => {
+    if (Array.isArray(value)) return value.forEach((one) => add(undefined, one));
+    if (isObject(value)) return Object.entries(value).forEach(([inner, one]) => add(inner, one));
+    if (typeof name !== 'string' || typeof value !== 'string' || !/^(?=.*\d).{4,}$/.test(value)) return;
+    found.set(name, [...(found.get(name) ?? []), value]);
+  };
+  const examplesOf = (holder: unknown, name?: unknown): void => {
+    add(name, memberOf(holder, 'example'));
+    for (const one of Object.values(objectIn(holder, 'examples')))
+      add(name, memberOf(followed(description, one), 'value'));
+  };
+  const contentOf = (declared: unknown): void => {
+    for (const media of Object.values(objectIn(followed(description, declared), 'content')))
+      examplesOf(media);
+  };
+  for (const path of Object.values(objectIn(description, 'paths'))) {
+    for (const operation of [path, ...Object.values(isObject(path) ? path : {})]) {
+      for (const parameter of elementsOf(memberOf(operation, 'parameters')))
+        examplesOf(followed(description, parameter), memberOf(followed(description, parameter), 'name'));
+      contentOf(memberOf(operation, 'requestBody'));
+      for (const response of Object.values(objectIn(operation, 'responses'))) contentOf(response);
+    }
+  }
+  return found;
+}
 
 /** A person's instructions for a draft. */
 export interface DraftWishes extends Partial<Prefixes> {
@@ -137,7 +170,14 @@ export function proposeRuleBook(
   const writes = bodies
     .filter(({ v1: first, v2: second }) => first !== undefined || second !== undefined)
     .map(({ operation: { id, method } }) => ({ id, method }));
-  const outcome = proposeFor(pairs, DESCRIBED, writes);
+  const hints = {
+    names: pathNames(matched, {
+      v1: { components: old, operations: described.v1 },
+      v2: { components: young, operations: described.v2 },
+    }),
+    values: { v1: shownValues(v1), v2: shownValues(v2) },
+  };
+  const outcome = proposeFor(pairs, { ...DESCRIBED, hints }, writes);
   const versions = { v1: old, v2: young, named };
   const shapes = resourceShapes(versions);
   const head = proposeHead(versions, described);
@@ -147,7 +187,7 @@ export function proposeRuleBook(
   const headers = [...renamedFields, ...newFieldChanges(versions, isField), ...head.changes];
   const places = resourcePlaces(versions);
   const targets = lookupTargets(described.v2, young, places.general ?? 'data');
-  const responses = responseFindings(versions, targets);
+  const responses = responseFindings(versions, targets, hints);
   const shown = sharedConversions(responses.found, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
   const requests = [...outcome.changes, ...shown].map((change) => {
@@ -358,6 +398,7 @@ function innerList({ at, response }: FoundResource): readonly string[] | undefin
 function responseFindings(
   { named, v1, v2 }: Versions,
   targets: readonly LookupTarget[],
+  hints: NameHints,
 ): {
   readonly found: readonly ResponseFindings[];
   readonly questions: Questions;
@@ -397,7 +438,7 @@ function responseFindings(
     // An operation does not look up the resource that it returns.
     const key = resourceKey(pair.v2);
     const lookups = targets.filter(({ before }) => templateShape(before) !== `${key}/`);
-    const compared = compareShapes(shape, after, { ...RESPONSE, lookups }, doubt);
+    const compared = compareShapes(shape, after, { ...RESPONSE, lookups, hints }, doubt);
     const base = isAround || young.at === '' ? [] : [young.at, ...(inner === undefined ? [] : ['*'])];
     const findings = [
       ...renames.map((rename) => (doubt === undefined ? rename : { ...rename, doubt })),

@@ -759,3 +759,43 @@ test('answers name what they say, and values without a partner', async () => {
   expect(tip?.why).toContain('what clients send there would be lost, and V2 would still report success');
   expect(tip?.answers.map(({ words }) => words)).toEqual(['Yes', 'No rule']);
 });
+
+interface Hinted {
+  /** What the description says of the path's parameter beside its name. */
+  readonly parameter?: object;
+  /** An example of the response. */
+  readonly example?: object;
+}
+
+test.each<[what: string, names: readonly [old: string, young: string], v1: Hinted, v2: Hinted]>([
+  ['paths have the names of both', ['voucher', 'locator'], {}, {}],
+  [
+    'a parameter has an example that the other body shows',
+    ['ref', 'id'],
+    { parameter: { name: 'voucher', example: 'SK-10042' } },
+    { example: { locator: 'SK-10042' } },
+  ],
+  [
+    'both bodies have an example with one value',
+    ['ref', 'id'],
+    { example: { data: { voucher: 'SK-10042' } } },
+    { example: { locator: 'SK-10042' } },
+  ],
+])('a member is offered V2’s name where %s', async (_, [old, young], v1, v2) => {
+  const of = (version: string, name: string, member: string, hinted: Hinted): Record<string, unknown> => {
+    const parameters = [{ name, in: 'path', required: true, schema: text }];
+    const shown = hinted.parameter === undefined ? [] : [{ in: 'query', schema: text, ...hinted.parameter }];
+    const others = version === 'v1' ? { pier: text } : { desk: text, origin: text, channel: text };
+    const schema = objectOf({ ...others, [member]: text, paid: integer, size: text });
+    const content = { 'application/json': { schema, example: hinted.example } };
+    const get = { operationId: 'read', parameters: shown, responses: { 200: { content } } };
+    const paths = { [`/api/${version}/bookings/{${name}}`]: { parameters, get } };
+    return { openapi: '3.1.0', info: { title: 'T', version: '1' }, paths };
+  };
+  const book = await soundDraft(
+    proposeRuleBook(of('v1', old, 'voucher', v1), of('v2', young, 'locator', v2)),
+  );
+  const offered = (await answersIn(book)).map(([likeliest]) => likeliest);
+  expect(offered).toContain('{ rename: locator, to: voucher }');
+  expect(printRuleBook(book)).not.toMatch(/^ {6}- \{ rename/m);
+});
