@@ -495,6 +495,11 @@ function renamedQueries(
   );
 }
 
+/** True for a query parameter that V2 does not get anywhere. */
+function isLeftOut({ from, path, to }: MigratedRequest['edits'][number]): boolean {
+  return from?.startsWith('?') === true && path === undefined && to === undefined;
+}
+
 /**
  * Sentences about parts of a migrated request that V2 does not accept, or accepts in another form. `assumed` is V2's query of a request
  * without optional parameters.
@@ -509,6 +514,7 @@ function requestDifferences(
   const [v1, v2] = sides;
   const query = new Set(queryOf(target).keys());
   const renamed = renamedQueries(sample, sent);
+  const lost = new Set(sent.edits.filter(isLeftOut).map(({ from = '' }) => from.slice(1)));
   const fields = new Set(
     headers
       .flat()
@@ -532,7 +538,7 @@ function requestDifferences(
   const [path = ''] = target.split('?');
   return [
     ...pathDifferences(path, v1, v2, parameterShapeOf),
-    ...parameterDifferences(v1, v2, { query, fields, renamed, assumed }, parameterShapeOf),
+    ...parameterDifferences(v1, v2, { query, fields, renamed, lost, assumed }, parameterShapeOf),
     ...(body === null ? [] : mediaDifferences(v1, v2, sentType)),
     ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),
     ...schemeDifferences(v1, v2),

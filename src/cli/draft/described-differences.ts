@@ -245,11 +245,13 @@ interface SentParameters {
   readonly fields: ReadonlySet<string>;
   /** V2's names of query parameters by V1's, if they differ. */
   readonly renamed: ReadonlyMap<string, string>;
+  /** The names of query parameters that a rule leaves out. */
+  readonly lost: ReadonlySet<string>;
   /** The query of a request without optional parameters. */
   readonly assumed: URLSearchParams;
 }
 
-/** Sentences about parameters that reach V2, and that V2 does not describe or takes in another form. */
+/** Sentences about parameters that a rule leaves out, and about those that reach V2, which does not describe them or takes them in another form. */
 export function parameterDifferences(
   v1: DescribedSide,
   v2: DescribedSide,
@@ -268,6 +270,8 @@ export function parameterDifferences(
   return (old ?? []).flatMap((parameter) => {
     const [name, place] = [memberOf(parameter, 'name'), String(memberOf(parameter, 'in'))];
     if (typeof name !== 'string' || place === 'path' || COMMON_FIELDS.has(name.toLowerCase())) return [];
+    if (place === 'query' && sent.lost.has(name))
+      return [`a rule leaves out the query parameter ${name}, so V2 responds as if clients had not sent it`];
     const now = (place === 'query' ? sent.renamed.get(name) : undefined) ?? name;
     const isSent =
       place === 'query'

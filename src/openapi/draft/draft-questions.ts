@@ -443,6 +443,11 @@ function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
 function titleOf({ id, summary }: ProposedChange, rules: readonly AskedRule[]): string {
   const members = (some: readonly AskedRule[]): number => new Set(some.map(({ keys }) => keys?.[0])).size;
   const total = members(rules);
+  const [, what] = /^V2 does not describe the (query parameter|header field)s? /.exec(summary) ?? [];
+  if (what !== undefined) {
+    const gone = new Set(rules.flatMap((rule) => [...rule.rules, ...rule.others.flat()].flatMap(strippedBy)));
+    return `V2 does not describe the ${what}${gone.size === 1 ? '' : 's'} ${[...gone].join(', ')}?`;
+  }
   const isOwn = total === members(rules.filter(({ change }) => change === id));
   const { names, state } =
     /^(?<names>.*) (?<state>(?:is|are) (?:gone|new in V2))\.$/s.exec(summary)?.groups ?? {};
@@ -455,6 +460,10 @@ function titleOf({ id, summary }: ProposedChange, rules: readonly AskedRule[]): 
       .replace(/\.$/, '?');
   if (state.endsWith('new in V2')) return `Leave out ${names}, which ${state}?`;
   return isOwn ? `${names} ${state}?` : `${total} members are gone, such as ${names}?`;
+}
+
+function strippedBy({ strip }: BookRule): readonly string[] {
+  return typeof strip === 'string' ? [strip] : [];
 }
 
 function placeKey({ change, list, at }: AskedRule): string {

@@ -29,7 +29,7 @@ import {
   parametersInBody,
   parametersOf,
 } from './match-operations.ts';
-import { areOtherIdentifiers, isSameQuery, nameSimilarity, plainName } from './names.ts';
+import { areOtherIdentifiers, isSameQuery, limitIn, nameSimilarity, plainName } from './names.ts';
 import { changeId, type ProposedChange, type ProposedRules } from './propose-changes.ts';
 
 /** Finds query parameters that V2 renamed, also by the renames of bodies in `known`; those that are merely gone are questions. */
@@ -87,7 +87,9 @@ export function findQueryRenames(
         const { confidence, evidence, doubt = 'it may be gone, or another one' } = candidate;
         addRename(name, candidate.to, { confidence, evidence, doubt });
       } else {
-        const [cursor] = PAGE.test(name) ? [...young.members.keys()].filter((one) => CURSOR.test(one)) : [];
+        const [cursor] = isPlaceOfPage(name, old)
+          ? [...young.members.keys()].filter((one) => CURSOR.test(one))
+          : [];
         const known: GoneParameter = gone.get(name) ?? { on: [], candidates: new Map(), cursor };
         gone.set(name, known);
         known.on.push(operation.id);
@@ -156,18 +158,36 @@ function likelyNames(
   return [...young.members].flatMap(([to, { shape: other }]) => {
     if (old.members.has(to) || taken.has(to) || becomesCursor(name, to)) return [];
     const word = words.find((one) => hasOtherWord(name, to, one));
-    const isId = word !== undefined && conversions({ name, shape }, { name: to, shape: other }).length > 0;
-    if (!isCompatible(shape, other) && !isId) return [];
+    const sides = [
+      { name, shape },
+      { name: to, shape: other },
+    ] as const;
+    const isId = word !== undefined && conversions(...sides).length > 0;
+    const limit = !isPlaceOfPage(name, old) && isLimitOfTime(...sides) ? limitIn(name) : undefined;
+    if (!isCompatible(shape, other) && !isId && limit === undefined) return [];
     const [confidence, evidence] =
       word !== undefined
         ? [0.58, `${word.from} may be ${word.to} in V2, as in paths`]
         : isSameQuery(name, to)
           ? [0.55, 'both are common names of one parameter']
-          : nameSimilarity(name, to) >= 0.5
-            ? [0.45, 'the names are similar']
-            : [0, ''];
+          : limit !== undefined
+            ? [0.52, `both are the ${limit === 'lower' ? 'earliest' : 'latest'} time that a client asks for`]
+            : nameSimilarity(name, to) >= 0.5
+              ? [0.45, 'the names are similar']
+              : [0, ''];
     return confidence === 0 ? [] : [{ to, confidence, evidence, doubt: 'it may be another one' }];
   });
+}
+
+/** True for two times, in any form, that are the same limit: Unix seconds in `from`, and a date in `startsAfter`. */
+function isLimitOfTime(old: NamedShape, young: NamedShape): boolean {
+  const limit = limitIn(old.name);
+  const isTime = ({ shape: { format } }: NamedShape): boolean => format.startsWith('date');
+  return (
+    limit !== undefined &&
+    limit === limitIn(young.name) &&
+    ((isTime(old) && isTime(young)) || conversions(old, young).some(({ word }) => word === 'date'))
+  );
 }
 
 /**
@@ -430,7 +450,27 @@ interface GoneParameter {
 }
 
 /** Names of the place of a page in a list: its number, or the number of elements before it. */
-const PAGE = /^(?:page|start|offset|skip|from|first|page[-_]?(?:number|no|index))$/i;
+const PAGE = /^(?:page|offset|skip|page[-_]?(?:number|no|index))$/i;
+
+/** Names that the place of a page has as well as the lower limit of a filter. */
+const PERHAPS_PAGE = /^(?:start|from|first)$/i;
+
+/** Words in the description of a time. */
+const TIME_WORDS = /\b(?:dates?|times?|days?|hours?|unix|epoch|iso|utc)\b/i;
+
+/** True if a parameter certainly is the place of a page. A name that a filter may have needs further signs, and no sign of a filter. */
+function isPlaceOfPage(name: string, { members }: Shape): boolean {
+  if (PAGE.test(name)) return true;
+  const { types, format, text } = members.get(name)?.shape ?? ANY_SHAPE;
+  const others = [...members.keys()].filter((one) => one !== name);
+  const isFilter =
+    !types.has('integer') ||
+    format.startsWith('date') ||
+    TIME_WORDS.test(text) ||
+    others.some((one) => PAGE.test(one) || limitIn(one) === 'upper');
+  const hasSize = others.some((one) => isSameQuery(one, 'limit'));
+  return PERHAPS_PAGE.test(name) && !isFilter && (hasSize || name.toLowerCase() !== 'from');
+}
 
 /** Names of cursors, which clients get only from the previous page. */
 const CURSOR = /cursor|(?:page|pagination|continuation|next)[-_]?token|^(?:starting[-_])?after$/i;
@@ -442,17 +482,22 @@ function becomesCursor(from: string, to: string): boolean {
 
 /**
  * The questions about query parameters that V2 does not describe, each with an answer of its own. Those of the same operations are one
- * change, and all for which V2 has no likely name are one question.
+ * change, and all pages, or all filters, for which V2 has no likely name are one question.
  */
 function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly ProposedChange[] {
-  const groups = Map.groupBy(gone, ([, { on, candidates }]) => `${candidates.size > 0} ${on.join(' ')}`);
-  let first: string | undefined;
+  // A page and a filter are two decisions.
+  const groups = Map.groupBy(
+    gone,
+    ([, { on, candidates, cursor }]) => `${candidates.size > 0} ${cursor} ${on.join(' ')}`,
+  );
+  const firsts = new Map<boolean, string>();
   return [...groups.values()].map((group): ProposedChange => {
     const names = group.map(([name]) => name);
     const id = changeId(`${names.length === 1 ? names[0] : 'query'}-parameter-gone`);
     const isAlone = group.some(([, { candidates }]) => candidates.size > 0);
-    const asWith = isAlone ? undefined : first;
-    if (!isAlone) first ??= id;
+    const isPage = group.some(([, { cursor }]) => cursor !== undefined);
+    const asWith = isAlone ? undefined : firsts.get(isPage);
+    if (!isAlone && asWith === undefined) firsts.set(isPage, id);
     return {
       id,
       summary: `V2 does not describe the query parameter${names.length === 1 ? '' : 's'} ${names.join(', ')}.`,

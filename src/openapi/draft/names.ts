@@ -175,6 +175,22 @@ export function isSameQuery(one: string, other: string): boolean {
   return QUERY_NAMES.some((names) => names.has(first ?? '') && names.has(second ?? ''));
 }
 
+/** Words of the names of query parameters that are the lower, or the upper, limit of what a client asks for. */
+const LIMITS = {
+  lower: new Set('from since after start begin min gt gte'.split(' ')),
+  upper: new Set('to until before end max lt lte'.split(' ')),
+} as const;
+
+/** The limit that the name of a query parameter says it is: its last word, as in `startsAfter`, or else its first one, as in `startDate`. */
+export function limitIn(name: string): keyof typeof LIMITS | undefined {
+  const words = wordsOf(name);
+  for (const word of [words.at(-1) ?? '', words[0] ?? '']) {
+    if (LIMITS.lower.has(word)) return 'lower';
+    if (LIMITS.upper.has(word)) return 'upper';
+  }
+  return undefined;
+}
+
 /** Names by which APIs call the same member of an object. */
 const MEMBER_NAMES: readonly ReadonlySet<string>[] = `firstname givenname forename given namegiven namefirst
   lastname familyname surname family namefamily namelast

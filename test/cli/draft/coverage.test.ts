@@ -1244,6 +1244,28 @@ test.each<[rules: string, gaps: readonly string[]]>([
   expect(coverage.gaps).toHaveLength(gaps.length);
 });
 
+test.each([
+  [
+    '{ strip: since }',
+    ['a rule leaves out the query parameter since, so V2 responds as if clients had not sent it'],
+  ],
+  ['{ rename: since, to: after }, { date: after, from: epoch, to: datetime }', []],
+  ['{ query: since, to: x-since }', []],
+])('a query parameter with the rule %s', async (rule, gaps) => {
+  const list = rule.startsWith('{ query') ? 'headers' : 'query';
+  const book = `operations: { make: POST /things }\nchanges:\n  - { id: a, summary: A., on: [make], request: [], ${list}: [${rule}], response: [] }\n`;
+  const coverage = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: description(
+      'v1',
+      parameter('query', { schema: { ...integer, description: 'Unix seconds' } }, 'since'),
+    ),
+    v2: description('v2', parameter('query', { schema: { ...text, format: 'date-time' } }, 'after')),
+  });
+  expect(coverage.gaps.map((gap) => gap.text)).toEqual(gaps);
+});
+
 test.each<[old: Json, to: string, gaps: number]>([
   [integer, '', 1],
   [integer, ", to: 'GET /things/thg_{id}'", 0],

@@ -389,6 +389,7 @@ test.each([
   ['page', ['page_token'], /V2 pages by page_token, /, /to: page_token/],
   ['start', ['begin_at'], /as if the client had not sent it/, /no rule can make/],
   ['owner', ['cursor'], /as if the client had not sent it/, /to: cursor/],
+  ['from', ['cursor'], /as if the client had not sent it/, /pages by cursor/],
 ])('the query parameter %s where V2 has %j', (name, names, said, unsaid) => {
   const [v1, v2] = [[name], names].map((all, at) =>
     described(`v${at + 1}`, '/things', {
@@ -1906,6 +1907,25 @@ test.each<FilterRow>([
     [['{ strip: q }'], ['{ strip: flag }']],
   ],
   ['of which V2 has a cursor', { page: integer }, { cursor: text }, [['{ strip: page }']]],
+  [
+    'that are limits of a time, beside a page',
+    { page: integer, from: { ...integer, description: 'Unix seconds' }, to: { ...text, format: 'date' } },
+    { cursor: text, startsAfter: ofFormat('date-time'), startsBefore: ofFormat('date-time') },
+    [
+      ['{ strip: page }'],
+      [
+        '{ rename: from, to: startsAfter } { date: startsAfter, from: epoch, to: datetime }',
+        '{ strip: from }',
+      ],
+      ['{ rename: to, to: startsBefore } { date: startsBefore, from: date, to: datetime }', '{ strip: to }'],
+    ],
+  ],
+  [
+    'that are an offset and a size, by the name of a limit',
+    { from: integer, size: integer },
+    { cursor: text, since: ofFormat('date-time') },
+    [['{ strip: from }'], ['{ strip: size }']],
+  ],
   ['of another type', { size: integer }, { take: { type: 'boolean' } }, [['{ strip: size }']]],
   ['of a name that another one has', { q: text, search: text }, { search: text }, [['{ strip: q }']]],
 ])('each filter has an answer, a likely name of V2 first: %s', async (_, v1, v2, answers) => {
@@ -1927,6 +1947,35 @@ test.each<FilterRow>([
     parts.map((part) => part.answers.map(({ lines }) => lines.join(' ')).filter((line) => line !== '')),
   ).toEqual(answers);
   expect(printRuleBook(book)).not.toContain('it has the same values');
+});
+
+test('a page is asked about apart from filters, and the title of a question names each parameter', () => {
+  const listed = (version: string, ...all: readonly (readonly string[])[]): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: Object.fromEntries(
+      all.map((names, at) => [
+        `/api/${version}/things${at}`,
+        {
+          get: {
+            operationId: `list${at}`,
+            parameters: names.map((name) => ({ name, in: 'query', schema: integer })),
+            responses: {},
+          },
+        },
+      ]),
+    ),
+  });
+  const questions = draftQuestions(
+    proposeRuleBook(
+      listed('v1', ['page', 'owner'], ['page'], ['colour']),
+      listed('v2', ['cursor'], ['cursor'], []),
+    ),
+  );
+  expect(questions.map(({ text: title }) => title)).toEqual([
+    'V2 does not describe the query parameter page?',
+    'V2 does not describe the query parameters owner, colour?',
+  ]);
 });
 
 test('a filter for a resource has the word that V2 has for it in paths', async () => {
