@@ -639,6 +639,9 @@ describe('the guide', () => {
       'V1 ends on 30 June 2027, 10:00 (UTC).',
     );
     const html = guideHtml(document);
+    const levels = [...html.matchAll(/<h([1-6])>/g)].map(([, level]) => Number(level));
+    expect(levels.filter((level, at) => level > (levels[at - 1] ?? 0) + 1)).toEqual([]);
+    expect(html).toMatch(/<body>\n<main>\n<h1>[^]*<\/main>\n<\/body>/);
     expect(html).toContain('<a href="https://example.com/a?b=1&#38;c=2">');
     expect(html).not.toContain('href="javascript');
     expect(guideMarkdown(document)).toContain(`**Dates**\n\n- V1 is deprecated as of 1 December 2026 `);

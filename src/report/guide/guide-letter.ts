@@ -19,11 +19,12 @@ const LETTER_STYLE = [
   'pre{background:#f3f5f8;border:1px solid #d5dae1;border-radius:4px;padding:.75rem 1rem;white-space:pre-wrap;overflow-wrap:anywhere}',
   'table{border-collapse:collapse;width:100%;font-size:15px;margin:0 0 1rem}',
   'th,td{text-align:left;vertical-align:top;padding:.4rem .75rem .4rem 0;border-bottom:1px solid #d5dae1}',
+  'td:first-child{min-width:8rem}td:nth-child(2){min-width:6rem}',
   'td:last-child,th:last-child{text-align:right;padding-right:0}',
   'del,ins{display:block;text-decoration:none;margin:0 -1rem;padding:0 1rem}del{background:#ffe9e7}ins{background:#e2f6e6}',
   'h2 code{font-size:inherit;background:none;padding:0}',
   'a{color:#1f4e8c}',
-  '@media(max-width:40rem){html{background:#fff}body{margin:0;padding:1.25rem;box-shadow:none}th,td,td code{font-size:13px}td code{overflow-wrap:break-word}}',
+  '@media(max-width:40rem){html{background:#fff}body{margin:0;padding:1.25rem;box-shadow:none}th,td,td code{font-size:13px}td code{overflow-wrap:break-word}td:nth-child(n){min-width:0}}',
   '@media(prefers-color-scheme:dark){html{background:#10141a}body{background:#1a2029;color:#e7ebf0;border-color:#8ab4f0;box-shadow:none}code,pre{background:#232b36}pre,h2,th,td{border-color:#3b4656}a{color:#9cc2f5}del{background:#4a2426}ins{background:#1d3f2a}}',
   '@media print{html,body{background:#fff;color:#000}body{margin:0;padding:0;max-width:none;border:0;box-shadow:none}h2{break-after:avoid}pre,tr{break-inside:avoid}}',
 ].join('');

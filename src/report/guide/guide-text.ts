@@ -48,6 +48,8 @@ export function guideHtml(
 ): string {
   const { title, summary, details } = letterOf(guide);
   const blocks = [...summary, ...details];
+  const part = blocks.findIndex(({ kind }) => kind === 'heading');
+  const firstPart = part === -1 ? blocks.length : part;
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -58,19 +60,22 @@ export function guideHtml(
 <style>${style ?? STYLE}</style>
 </head>
 <body>
+<main>
 <h1>${htmlText(title)}</h1>
-${[...lead, ...blocks.map(htmlBlock)].join('\n')}
+${[...lead, ...blocks.map((block, at) => htmlBlock(block, at < firstPart))].join('\n')}
+</main>
 </body>
 </html>
 `;
 }
 
-function htmlBlock(block: Block): string {
+/** A label before the first heading is one itself. */
+function htmlBlock(block: Block, isFirst: boolean): string {
   switch (block.kind) {
     case 'heading':
       return `<h2>${htmlInlines(block.text)}</h2>`;
     case 'label':
-      return `<h3>${htmlInlines(block.text)}</h3>`;
+      return isFirst ? `<h2>${htmlInlines(block.text)}</h2>` : `<h3>${htmlInlines(block.text)}</h3>`;
     case 'paragraph':
       return `<p>${htmlInlines(block.text)}</p>`;
     case 'bullets':
