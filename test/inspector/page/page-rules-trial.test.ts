@@ -39,6 +39,10 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
   await expect
     .poll(() => difference.innerText())
     .toMatch(/^1 exchange of order_floor_plan: request \/property\/address, \/property\/place/);
+  await difference.click();
+  await expect
+    .poll(() => page.locator('.difference mark').allInnerTexts())
+    .toEqual([expect.stringContaining('"address": {'), expect.stringContaining('"place": {')]);
   await page.getByText('The change as a patch').click();
   await expect
     .poll(() => page.locator('.patch pre').innerText())

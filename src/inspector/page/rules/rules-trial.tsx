@@ -1,4 +1,4 @@
-import type { RefObject, VNode } from 'preact';
+import type { ComponentChildren, RefObject, VNode } from 'preact';
 import { useLayoutEffect, useState } from 'preact/hooks';
 import type { TrialDifference, TrialOutcome } from '../../api.ts';
 import { postText, useAttempt } from '../admin-client.ts';
@@ -93,6 +93,9 @@ export function RulesTrial(props: RulesTrialProps): VNode {
     </>
   );
 }
+
+/** Exchanges of one difference that can be opened: they differ alike. */
+const MOST_OPENED = 6;
 
 /** Properties of the editor of a rule book. */
 interface BookEditorProps {
@@ -237,6 +240,7 @@ function differencesCard(
     <section class="card explanation trial-outcome" aria-label="Outcome of the trial" ref={outcome}>
       <div role="status">
         <h4>{summary(result)}</h4>
+        {schemaVerdict(result.schema)}
       </div>
       <p class="lead">{notes(result, against)}</p>
       {[...Map.groupBy(exchanges, differenceWords)].map(([words, group]) =>
@@ -283,7 +287,7 @@ const UNTRIED = [
 
 /** The limits of the trial. */
 function notes(
-  { isCut, tried, untried, responses, withoutValues, patch, schema }: NonNullable<TrialOutcome['result']>,
+  { isCut, tried, untried, responses, withoutValues, patch }: NonNullable<TrialOutcome['result']>,
   against: string,
 ): string {
   return [
@@ -299,7 +303,6 @@ function notes(
       : responses === 0
         ? 'No responses were compared: what V2 responded is not kept.'
         : `The responses of ${count(responses)} of ${counted(tried, 'tried exchange')} were compared: what V2 responded to the others is not kept.`,
-    ...schemaWords(schema),
     ...(withoutValues > 0
       ? [
           `The values of ${count(withoutValues)} are not kept: placeholders replace them, and rules that map values have no effect on those.`,
@@ -309,13 +312,22 @@ function notes(
 }
 
 /** What V2's schema says of the changed requests: nothing was sent to V2 itself. */
-function schemaWords(schema: NonNullable<TrialOutcome['result']>['schema']): readonly string[] {
+function schemaVerdict(schema: NonNullable<TrialOutcome['result']>['schema']): VNode {
   if (schema === undefined)
-    return ['Nothing was sent, so it is not known how V2 would respond to a changed request.'];
+    return <p>Nothing was sent, so it is not known how V2 would respond to a changed request.</p>;
   const { judged, accepted, acceptedBefore } = schema;
-  return [
-    `V2's schema accepts ${count(accepted)} of ${counted(judged, 'changed request')}, and ${count(acceptedBefore)} by the rule book in force. Nothing was sent to V2.`,
-  ];
+  const [level, sign] =
+    accepted < acceptedBefore ? ['bad', '✕'] : accepted < judged ? ['note', '!'] : ['good', '✓'];
+  return (
+    <p class={`trial-verdict ${level}`}>
+      <i class="level-sign" aria-hidden>
+        {sign}
+      </i>
+      <span>
+        {`V2's schema accepts ${count(accepted)} of ${counted(judged, 'changed request')}, and ${count(acceptedBefore)} by the rule book in force. Nothing was sent to V2.`}
+      </span>
+    </p>
+  );
 }
 
 /** How an edited rule book comes into force. */
@@ -335,14 +347,15 @@ function differenceWords({ name, request, response }: TrialDifference): string {
 /** The exchanges that differ in the same way, with the bodies of the newest. */
 function differenceGroup(words: string, group: readonly TrialDifference[], go: Go): VNode {
   const [newest] = group;
-  const body = (title: string, text: string): VNode => (
+  const body = (title: string, text: string, other: string): VNode => (
     <div>
       <h5>{title}</h5>
       <pre class="file" tabIndex={0}>
-        {visibleText(text || 'none')}
+        {markedLines(text || 'none', other)}
       </pre>
     </div>
   );
+  const further = group.length - MOST_OPENED;
   return (
     <details key={words} class="difference">
       <summary>
@@ -352,13 +365,13 @@ function differenceGroup(words: string, group: readonly TrialDifference[], go: G
       </summary>
       {newest !== undefined && (
         <div class="pair">
-          {body('V2 body by the rule book in force', newest.before)}
-          {body('V2 body by this one', newest.now)}
+          {body('V2 body by the rule book in force', newest.before, newest.now)}
+          {body('V2 body by this one', newest.now, newest.before)}
         </div>
       )}
       <p class="actions">
         {'Open: '}
-        {group.map(({ seq, requestId, time }) => (
+        {group.slice(0, MOST_OPENED).map(({ seq, requestId, time }) => (
           <Button
             key={seq}
             aria-label={`Open the exchange of ${clockTime(time)}`}
@@ -367,7 +380,20 @@ function differenceGroup(words: string, group: readonly TrialDifference[], go: G
             {clockTime(time)}
           </Button>
         ))}
+        {further > 0 && `and ${count(further)} more`}
       </p>
     </details>
   );
+}
+
+/** The lines of a text; those that another one does not have are marked. */
+function markedLines(text: string, other: string): ComponentChildren {
+  const bare = (line: string): string => line.replace(/,$/, '');
+  const known = new Set(other.split('\n').map(bare));
+  return text
+    .split('\n')
+    .flatMap((line, index) => [
+      index > 0 && '\n',
+      known.has(bare(line)) ? visibleText(line) : <mark key={index}>{visibleText(line)}</mark>,
+    ]);
 }
