@@ -320,7 +320,7 @@ function clientRows(
       </td>
       <td data-label="14 days">
         {trend.filter(({ requests }) => requests > 0).length < 2 ? (
-          <small>{trend.some(({ requests }) => requests > 0) ? 'one day' : '–'}</small>
+          <small>{trend.some(({ requests }) => requests > 0) ? '1\u00a0day' : '–'}</small>
         ) : (
           <Trend
             counts={trend.map(({ requests }) => requests)}

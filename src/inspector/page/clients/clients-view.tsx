@@ -100,7 +100,8 @@ function neededBanner({ switchOff, remaining, classes, v2 }: Report): VNode {
   // A condition that is met, such as a complete count, is no reason to keep V1.
   const reasons = switchOff.conditions.filter(({ state }) => verdict === 'yes' || state !== 'met');
   return banner(
-    verdict === 'yes' || verdict === 'no' ? verdict : 'unknown',
+    // Clients that still need V1 are work to do, and no fault.
+    verdict === 'yes' ? verdict : verdict === 'no' ? 'work' : 'unknown',
     switchOff.sentence,
     <SentenceList sentences={[...reasons.map(({ text }) => text), ...remaining]} />,
     <ul class="tiles">
@@ -115,7 +116,7 @@ function neededBanner({ switchOff, remaining, classes, v2 }: Report): VNode {
   );
 }
 
-function banner(tone: 'yes' | 'no' | 'unknown', words: string, ...more: ComponentChildren[]): VNode {
+function banner(tone: 'yes' | 'work' | 'unknown', words: string, ...more: ComponentChildren[]): VNode {
   return (
     <section class={`response ${tone}`}>
       <h3>{sentence(words)}</h3>
