@@ -1,7 +1,7 @@
 import { MAX_ROW_CLIENTS } from '../report/census.ts';
 import { type ClientReport, clientWouldFail, unfitCalls } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
-import { capital, countedClients } from '../report/text.ts';
+import { capital, clientName, countedClients } from '../report/text.ts';
 import { count, counted, listed } from '../rules/words.ts';
 import { AS_V2_SENT_IT, errorValue, NO_KEY } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
@@ -302,7 +302,7 @@ function unfitItems({ report, now }: OverviewFacts): readonly OverviewItem[] {
   const kinds = [...Map.groupBy(calls, ({ call }) => call)];
   const items = kinds.slice(0, MOST).map(([call, uses]) => {
     const who = listed(
-      uses.map(({ client, name }) => name ?? (client === NO_KEY ? 'clients without a key' : client)),
+      uses.map((one) => (one.client === NO_KEY ? 'clients without a key' : clientName(one))),
       MAX_OTHERS,
     );
     const times = uses.reduce((sum, one) => sum + one.count, 0);
@@ -323,8 +323,8 @@ function shareOf({ bodyChecks }: ClientReport): number {
   return judged === 0 ? 0 : failing / judged;
 }
 
-function nameOf({ client, name }: ClientReport): string {
-  return name ?? (client === NO_KEY ? 'Clients without a key' : client);
+function nameOf(client: ClientReport): string {
+  return client.client === NO_KEY ? 'Clients without a key' : clientName(client);
 }
 
 /** Lists the results of dry runs under the rule book in force. */

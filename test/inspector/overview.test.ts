@@ -111,13 +111,14 @@ function overviewWith(facts: Partial<OverviewFacts>): Pick<Overview, 'items' | '
 }
 
 /** The report of one client whose last V1 request was so long ago. */
-function reportOfClient(ago: number): Report {
+function reportOfClient(ago: number, names = new Map([['a'.repeat(16), 'acme']])): Report {
   const tally = new Tally();
   const time = new Date(NOW - ago).toISOString();
   const would = { verdict: 'refused', failure: 'malformed-json' } as const;
   const mode = { mode: 'observe', verdict: 'passed', status: 201, origin: 'v1', would } as const;
   tally.add({ ...sampleEntry(1, 0), time, client: 'a'.repeat(16), operation: 'create_client', ...mode });
-  return makeReport(tally, { now: new Date(NOW).toISOString(), names: new Map([['a'.repeat(16), 'acme']]) });
+  const agents = new Map([['a'.repeat(16), 'Desk/2.1']]);
+  return makeReport(tally, { now: new Date(NOW).toISOString(), names, agents });
 }
 
 /** A tally of a read that differed so long ago, and of one that did not. */
@@ -175,6 +176,11 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'a client that would fail',
     { report: reportOfClient(HOUR), rollout: sampleRollout() },
     'note: acme: 1 of 1 checked request would fail after the migration, last seen at 2026-11-28T23:00:00.000Z.',
+  ],
+  [
+    'a client without a name that would fail',
+    { report: reportOfClient(HOUR, new Map()), rollout: sampleRollout() },
+    'note: Desk/2.1 (aaaaaa): 1 of 1 checked request would fail after the migration, last seen at 2026-11-28T23:00:00.000Z.',
   ],
   ['a client that would fail, and is gone', { report: reportOfClient(60 * 24 * HOUR) }, undefined],
   [

@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClientsView as Known, Overview, RulesView as Rules, State } from '../api.ts';
 import { type Asked, useAsked } from './admin-client.ts';
-import { nameOf } from './clients/client-name.tsx';
+import { nameOf, shownName } from './clients/client-name.tsx';
 import { ClientsView } from './clients/clients-view.tsx';
 import { endingOf, huesOf, whoseWords } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.tsx';
@@ -113,6 +113,7 @@ export function InspectorPage(): VNode {
   }
   const whose = whoseWords(state?.replica);
   const shared: PageTools = { go, announce, hueOf, summaryOf, nameOf: (hash) => nameOf(clients, hash) };
+  const calledOf: PageTools['nameOf'] = (hash) => shownName(clients, hash);
   return (
     <EndingContext.Provider value={ending}>
       <div class="page">
@@ -134,7 +135,8 @@ export function InspectorPage(): VNode {
         <main id="main" tabIndex={-1}>
           {place.view === 'overview' && (
             <OverviewView
-              {...shared}
+              go={go}
+              nameOf={calledOf}
               whose={whose}
               onCommand={commands.check}
               asked={overview}
@@ -144,7 +146,13 @@ export function InspectorPage(): VNode {
             />
           )}
           {place.view === 'traffic' && place.part === 'problems' && (
-            <ProblemsView {...shared} filter={place.filter} rules={rules.response} whose={whose} />
+            <ProblemsView
+              go={go}
+              nameOf={calledOf}
+              filter={place.filter}
+              rules={rules.response}
+              whose={whose}
+            />
           )}
           {place.view === 'traffic' && place.part === undefined && (
             <TrafficView
