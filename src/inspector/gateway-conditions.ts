@@ -42,7 +42,7 @@ function rollbackConditions(
     about,
     level: 'bad',
     label: `${operation} rolled back`,
-    sentence: `${operation} was rolled back to V1: ${why}. V1 responds until an operator chooses a mode.`,
+    sentence: `${operation} was rolled back to V1 at ${at}: ${why}. V1 responds until an operator chooses a mode.`,
     place: { view: 'rollout' },
     operation,
     since: at,
@@ -60,10 +60,10 @@ function rollbackConditions(
 }
 
 function rollbackWords(rollback: RollbackView): string {
-  const { operation, share, by, cause } = rollback;
+  const { operation, share, at, by, cause } = rollback;
   const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
   const where = by === undefined ? '' : ` by ${by}`;
-  return `${stage} of ${share} % was rolled back${where}: ${reasonSentence(rollback, cause?.name)} V1 responds until an operator chooses a mode.`;
+  return `${stage} of ${share} % was rolled back at ${at}${where}: ${reasonSentence(rollback, cause?.name)} V1 responds until an operator chooses a mode.`;
 }
 
 /** The filter for the exchanges with the failure that rolled a canary back. */

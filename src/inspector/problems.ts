@@ -323,7 +323,7 @@ export class ProblemTally {
     return {
       since: new Date(since).toISOString(),
       problems: problems.sort(
-        (one, other) => rank(one) - rank(other) || (one.lastSeen < other.lastSeen ? 1 : -1),
+        (one, other) => rank(one) - rank(other) || (newest(one) < newest(other) ? 1 : -1),
       ),
       omitted: this.omitted,
     };
@@ -729,6 +729,11 @@ export function filterWithMessage(problem: Problem): string | undefined {
 function wordsOf({ message = '' }: Problem): readonly string[] {
   const pieces = message.split(/[#"\\\p{Cc}]/u).map((piece) => piece.trim());
   return pieces.filter((piece) => /\p{L}/u.test(piece)).slice(0, MAX_PIECES);
+}
+
+/** Problems that go on keep their order while requests fail. */
+function newest({ state, since, lastSeen }: Problem): string {
+  return state === 'over' ? lastSeen : since;
 }
 
 function rank({ state, severity }: Problem): number {

@@ -52,11 +52,16 @@ export function verdictOf(
     ({ level, isRepeated }) => (level === 'bad' || level === 'note') && isRepeated !== true,
   );
   const ended = conditions.find(({ about }) => about === 'end');
-  const [worst, ...rest] = all.filter(({ past }) => past === undefined);
+  // After the end of V1 nothing shows that a fault is mended, and nothing is left to mend.
+  const [worst, ...rest] = all.filter(
+    ({ past, until }) => past === undefined && (ended === undefined || until === undefined),
+  );
   if (worst !== undefined) return worstVerdict(worst, rest, ended);
   if (requests === 0)
     return { level: 'unknown', label: 'No request yet', sentence: 'No request yet, so nothing is known.' };
   const before = ended === undefined ? '' : `${ended.sentence} `;
+  // A fault that lasted until the end tells more than the state since.
+  const isOnlyOver = all.some(({ past }) => past === undefined);
   const from = Math.max(since, changedAt, ...all.map(({ until = '' }) => Date.parse(until) || 0));
   const age = now - from < MINUTE_MS ? 'less than a minute' : lengthWords(now - from);
   const length = from === changedAt ? `${age}, since the modes were changed` : age;
@@ -75,8 +80,8 @@ export function verdictOf(
   if (fresh !== undefined) return freshVerdict(fresh, before, now - Math.max(since, changedAt), over);
   return {
     level: 'good',
-    label: !isAll ? 'Failures as before' : ended === undefined ? 'All well' : ended.label,
-    sentence: [`${before}${state}`, ...over].join(' ') + refusals,
+    label: ended?.label ?? (isAll ? 'All well' : 'Failures as before'),
+    sentence: [isOnlyOver ? before.trimEnd() : `${before}${state}`, ...over].join(' ') + refusals,
     since: new Date(from).toISOString(),
   };
 }
@@ -87,7 +92,7 @@ function worstVerdict(worst: Condition, rest: readonly Condition[], ended: Condi
   const others = rest.filter((one) => one.level === level).map(({ label }) => label);
   // An unreachable store makes no request fail, so it must not hide conditions that do.
   const hidden = about === 'replicas' ? rest.find(isOfRequests) : undefined;
-  const also = others.length === 0 ? [] : [`Also: ${others.join('; ')}.`];
+  const also = others.length === 0 ? [] : [alsoSentence(others)];
   return {
     about,
     level,
@@ -97,6 +102,11 @@ function worstVerdict(worst: Condition, rest: readonly Condition[], ended: Condi
     ...(evidence === undefined ? {} : { evidence }),
     ...(action === undefined ? {} : { action }),
   };
+}
+
+/** Names the other conditions of the level of the worst one, by their labels. */
+export function alsoSentence(labels: readonly string[]): string {
+  return `Also: ${labels.join('; ')}.`;
 }
 
 /** Reports failures that are too few, or too rare, to be trouble of an operation; `known` is the time to which they can be compared. */

@@ -258,7 +258,7 @@ test('the header says the share of the failure that rolled a canary back, or how
     count: 7,
   };
   const failed =
-    'The canary of 10 % was rolled back: 9 of 26 migrated requests of all operations failed, 0 of 12 on V1.';
+    'The canary of 10 % was rolled back at 2026-11-25T10:00:00.000Z: 9 of 26 migrated requests of all operations failed, 0 of 12 on V1.';
   const rest = 'V1 responds until an operator chooses a mode.';
   expect(told({ cause })).toBe(
     `${failed} 7 of 9 failures: 422 at /name, from client Acme, in create_client. ${rest}`,
@@ -271,7 +271,7 @@ test('the header says the share of the failure that rolled a canary back, or how
   );
   expect(told({})).toBe(`${failed} ${rest}`);
   expect(told({ latency: { quantile: 'median', v1Ms: 12, v2Ms: 40 } })).toBe(
-    `The canary of 10 % was rolled back: the median of the time to a response is above 40 ms when migrated, at most 12 ms on V1. ${rest}`,
+    `The canary of 10 % was rolled back at 2026-11-25T10:00:00.000Z: the median of the time to a response is above 40 ms when migrated, at most 12 ms on V1. ${rest}`,
   );
 });
 

@@ -64,6 +64,15 @@ class Watched extends WatchedTraffic {
   }
 }
 
+test('problems that go on keep their order, whichever failed last', () => {
+  const all = new Watched().see(20).see(1, { status: 500 });
+  const codes = (): readonly number[] => all.problems.map(({ status }) => status);
+  all.see(1, { status: 502 });
+  expect(codes()).toEqual([502, 500]);
+  all.see(1, { status: 500 });
+  expect(codes()).toEqual([502, 500]);
+});
+
 test('failures after a way back to V1 and forward again are another incident, however soon', () => {
   const v1 = { origin: 'v1', mode: 'observe' } as const;
   const all = new Watched().see(9).see(5, { status: 500 }).see(3);

@@ -986,7 +986,7 @@ describe('the verdict', () => {
               gone: {},
             }),
           ),
-      'note: POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before. V1 ended at 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose.',
+      'good: V1 ended at 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before.',
     ],
     [
       'V2 was gone for several operations that V1 serves now, with few requests since',
@@ -1105,7 +1105,7 @@ describe('the verdict', () => {
             brownouts: [],
           }),
         ),
-      'bad: The canary of order_floor_plan of 10 % was rolled back: 9 of 26 migrated requests failed, 0 of 12 on V1. V1 responds until an operator chooses a mode.',
+      'bad: The canary of order_floor_plan of 10 % was rolled back at 2026-11-29T08:00:10.000Z: 9 of 26 migrated requests failed, 0 of 12 on V1. V1 responds until an operator chooses a mode.',
     ],
     [
       'all well at several replicas',
@@ -1154,7 +1154,7 @@ describe('the verdict', () => {
               },
             ],
           }),
-      'bad: order_floor_plan was rolled back to V1: 12 of 12 migrated requests failed, 0 of 100 before. V1 responds until an operator chooses a mode.',
+      'bad: order_floor_plan was rolled back to V1 at 2026-11-29T08:02:00.000Z: 12 of 12 migrated requests failed, 0 of 100 before. V1 responds until an operator chooses a mode.',
     ],
     [
       'a brownout under way',
@@ -1286,7 +1286,7 @@ describe('the verdict', () => {
             ...rollout({ sunset: '2026-11-29T08:02:05.000Z', gone: {}, brownouts: [], rollbacks: [] }),
             isAsked: () => false,
           }),
-      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose.',
+      'good: V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'a fault that is over, after the end of V1',

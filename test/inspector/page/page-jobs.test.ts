@@ -304,7 +304,10 @@ brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
   expect([failures, requests]).toEqual([sentBy(harmed), responses.length - sentBy(both)]);
   const why = `${failures} of ${requests} migrated requests of all operations failed, 0 of ${rollback?.v1.requests} on V1. All ${failures} failures: 422 at /name, from client Harmed, in create_client.`;
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
-  const banner = page.getByRole('alert').filter({ hasText: `was rolled back: ${why}` });
+  const banner = page
+    .getByRole('alert')
+    .filter({ hasText: /was rolled back at \d+:\d+: / })
+    .filter({ hasText: why });
   for (const view of VIEWS) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
     // Rollout says it itself.
