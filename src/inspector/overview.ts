@@ -341,7 +341,7 @@ function dryRunItems({ sums: { would }, rules, rollout }: OverviewFacts): readon
       : `, of which V1 refused ${refusedByBoth === refused ? 'all' : count(refusedByBoth)} as well`;
   const sentence = `Of ${counted(all, 'request')} in dry runs under this rule book, a migration would have rewritten ${count(rewritten)}, sent ${count(unchanged)} to V2 unchanged, and refused ${count(refused)}${asBefore}. What it makes of responses is not counted.`;
   const filter = refused > 0 ? 'would:refused' : 'origin:v1';
-  return [item(refused > refusedByBoth ? 'note' : 'good', sentence, 'traffic', filter)];
+  return [item('good', sentence, 'traffic', filter)];
 }
 
 function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {

@@ -309,7 +309,7 @@ test.each<[name: string, modes: Partial<RolloutView>, told: number]>([
     },
     rollout: sampleRollout(modes),
   });
-  expect(items.filter(({ level }) => level === 'note')).toHaveLength(told);
+  expect(items.filter(({ sentence }) => /in dry runs|migration would/.test(sentence))).toHaveLength(told);
 });
 
 test.each([

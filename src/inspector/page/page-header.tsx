@@ -165,12 +165,18 @@ interface ActionButtonProps {
   /** The action that ends a condition; undefined if none is known. */
   readonly action: Condition['action'];
   readonly onCommand: OnCommand;
+  /** True for the one thing to do. */
+  readonly isMain?: boolean;
 }
 
 /** A button that ends a condition, after a confirmation. */
-export function ActionButton({ action, onCommand }: ActionButtonProps): VNode | false {
+export function ActionButton({ action, onCommand, isMain }: ActionButtonProps): VNode | false {
   if (action === undefined) return false;
-  return <Button onClick={() => onCommand(action.request)}>{action.title}</Button>;
+  return (
+    <Button class={classes('button', isMain && 'primary')} onClick={() => onCommand(action.request)}>
+      {action.title}
+    </Button>
+  );
 }
 
 /** The label of a condition, and its sentence without the words that repeat it. */

@@ -26,7 +26,7 @@ const LETTER_STYLE = [
   'a{color:#1f4e8c}',
   '@media(max-width:40rem){html{background:#fff}body{margin:0;padding:1.25rem;box-shadow:none}th,td,td code{font-size:13px}td code{overflow-wrap:break-word}td:nth-child(n){min-width:0}}',
   '@media(prefers-color-scheme:dark){html{background:#10141a}body{background:#1a2029;color:#e7ebf0;border-color:#8ab4f0;box-shadow:none}code,pre{background:#232b36}pre,h2,th,td{border-color:#3b4656}a{color:#9cc2f5}del{background:#4a2426}ins{background:#1d3f2a}}',
-  '@media print{html,body{background:#fff;color:#000}body{margin:0;padding:0;max-width:none;border:0;box-shadow:none}h2{break-after:avoid}pre,tr{break-inside:avoid}}',
+  '@media print{html,body{background:#fff;color:#000}body{margin:0;padding:0;max-width:none;border:0;box-shadow:none}h2,h3{break-after:avoid}pre,tr{break-inside:avoid}}',
 ].join('');
 
 /** Prints a guide as a letter to the owner of a client: one HTML page that loads and runs nothing. */

@@ -138,7 +138,10 @@ test('a V2 that is down is named in the header of every view, in a banner, and a
     expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
     // No view says in green, or at all, that V2 responds.
     expect(await page.locator('.response.yes').count()).toBe(0);
-    expect(await page.locator('body').innerText()).not.toMatch(/\bV2 responds/);
+    const shown = await page.locator('body').innerText();
+    expect(shown).not.toMatch(/\bV2 responds/);
+    // Each view says it once.
+    expect(shown.match(/V2 has failed since/g)).toHaveLength(1);
   }
   await summary.click();
   await expect
@@ -155,6 +158,7 @@ test('a V2 that is down is named in the header of every view, in a banner, and a
   expect(await also.allInnerTexts()).toEqual([
     expect.stringMatching(/^Rule book refused at \d\d:\d\d\. The rule book on disk has 1 fault/),
   ]);
+  expect(await page.locator('.verdict-card .state').innerText()).not.toContain('Also:');
   expect(await page.getByRole('alert').count()).toBe(1);
   await page.goto(`${gateway.adminOrigin}/?view=clients`);
   await page.getByRole('alert').getByRole('button', { name: 'Show the problems' }).click();

@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { Overview, OverviewItem, State } from '../../api.ts';
 import type { Condition } from '../../condition.ts';
-import { beyondVerdict } from '../../verdict.ts';
+import { alsoSentence, beyondVerdict } from '../../verdict.ts';
 import type { Asked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
 import { ActionButton, ConditionWords, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
@@ -42,10 +42,18 @@ export function OverviewView(props: OverviewViewProps): VNode {
   const further = beyondVerdict(verdict, live.conditions);
   const failing = further.filter(({ level }) => level === 'bad');
   const problems = [
-    ...further.flatMap((condition) => (failing.includes(condition) ? [] : conditionItem(condition))),
+    ...further.flatMap((condition) =>
+      failing.includes(condition) || condition.until !== undefined ? [] : conditionItem(condition),
+    ),
     ...items.filter(({ level }) => level !== 'good'),
   ];
-  const facts = items.filter(({ level }) => level === 'good');
+  // While a verdict is good, it names what is over; here, that stands with the facts.
+  const over = live.conditions.filter(({ until, isRepeated }) => until !== undefined && isRepeated !== true);
+  const overWords = verdict.level === 'good' ? over.map((one) => one.sentence) : [];
+  const facts = [
+    ...over.filter((one) => overWords.length > 0 || further.includes(one)).flatMap(pastItem),
+    ...items.filter(({ level }) => level === 'good'),
+  ];
   return (
     <div class="view overview">
       <h2 class="sr-only">Overview</h2>
@@ -54,7 +62,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
           {LEVEL_SIGNS[verdict.level]}
         </i>
         <div>
-          {headline(verdict.sentence)}
+          {headline(ownWords(verdict, [alsoSentence(failing.map(({ label }) => label)), ...overWords]))}
           <p>{sentence(live.counts)}</p>
           <small>{sentence(counted)}</small>
           <Evidence {...verdict} />
@@ -62,7 +70,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
             <RefusedFaults refused={live.refusedRuleBook} />
           )}
           <p class="actions">
-            <ActionButton action={verdict.action} onCommand={onCommand} />
+            <ActionButton action={verdict.action} onCommand={onCommand} isMain />
             {failed !== undefined && failed.problems.length > 0 && (
               <LinkButton
                 onClick={() => go({ view: 'traffic', part: 'problems', filter: '', entry: undefined })}
@@ -106,7 +114,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
         </Card>
       )}
       {problems.length > 0 && (
-        <Card heading="To know of" note="worst first">
+        <Card heading="To look into" note="worst first">
           <ul class="plain facts-list">{problems.map((item) => itemLine(item, go))}</ul>
         </Card>
       )}
@@ -123,6 +131,11 @@ export function OverviewView(props: OverviewViewProps): VNode {
       )}
     </div>
   );
+}
+
+/** The sentence of a verdict without the sentences that the view shows elsewhere. */
+function ownWords({ sentence: words }: State['verdict'], elsewhere: readonly string[]): string {
+  return elsewhere.reduce((text, one) => text.replace(` ${one}`, ''), words);
 }
 
 /** The first sentence of a verdict in large type, and the rest in small type. */
@@ -142,6 +155,11 @@ function conditionItem({ level, label, sentence: words, place }: Condition): Ove
   const isSaid = words.startsWith(subject) || words.toLowerCase().includes(label.toLowerCase());
   const told = isSaid ? words : `${label}: ${words}`;
   return [{ level, sentence: told, place: place ?? { view: 'overview' } }];
+}
+
+/** A fault that is over: nothing is left to do. */
+function pastItem(condition: Condition): OverviewItem[] {
+  return conditionItem(condition).map((item) => ({ ...item, level: 'good' }));
 }
 
 function itemLine(item: OverviewItem, go: Go): VNode {

@@ -2,6 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RolloutRequest, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, RulesView } from '../../api.ts';
+import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget, rolloutEffect, type RolloutEffect } from '../../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAttempt } from '../admin-client.ts';
 import { keepValue, keptValue, placeAddress } from '../page-state.ts';
@@ -129,7 +130,14 @@ export function RolloutForm({ rollout, operations, check }: RolloutFormProps): V
   const [target, setTarget] = useState('');
   const [client, setClient] = useState('');
   return (
-    <Card heading="Change a mode" note="nothing changes before you confirm it">
+    <Card
+      heading="Change a mode"
+      note={
+        hasEnded(rollout, Date.now())
+          ? 'without effect, since V1 has ended'
+          : 'nothing changes before you confirm it'
+      }
+    >
       <Form class="rollout-form" onSubmit={() => check(commandOf(mode, share, target, client))}>
         {select('rollout-target', 'For', target, setTarget, [
           ['', defaultTarget(rollout)],

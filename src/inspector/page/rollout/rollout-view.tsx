@@ -112,7 +112,7 @@ export function RolloutView({ go, rules, state, commands }: RolloutViewProps): V
       <h2>Rollout</h2>
       {banner(response, state, choose, { go, methodOf: methodIn(operations), check })}
       {exceptionsCard(response, { go, methodOf: methodIn(operations), check })}
-      {canariesCard(response, go)}
+      {!hasEnded(response, Date.now()) && canariesCard(response, go)}
       <RolloutForm rollout={response} operations={operations} check={check} />
       {changesCard(response)}
       {shadowsCard(response, state)}
@@ -134,12 +134,14 @@ function banner(
     fault === undefined
       ? undefined
       : `A migration of ${defaultTarget(rollout)}, and a canary that moves these clients, would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(fault)}`;
+  // The banner above the view has it.
+  const worst = conditions.find(({ about, level }) => level === 'bad' && about !== 'roll-back');
   const sentences = [
     ...aloneSentences(rollout),
     // After a roll-back, an operator goes forward again once V2 responds.
-    ...conditions.flatMap(({ about, isRepeated, sentence: words }) =>
-      about === 'v2' && isRepeated !== true ? [words] : [],
-    ),
+    ...conditions
+      .filter((one) => one.about === 'v2' && one.isRepeated !== true && one !== worst)
+      .map((one) => one.sentence),
     ...(against === undefined ? [] : [against]),
     ...(rollout.isSticky
       ? []
@@ -151,12 +153,13 @@ function banner(
   ];
   const isWarning = standing.length > 0 || fault !== undefined || rollout.replica?.aloneSince !== undefined;
   // A mode must not be shown in green while requests fail.
-  const isFailing = conditions.some(({ about, level }) => level === 'bad' && about !== 'rule-book');
+  const isFailing =
+    standing.length > 0 || conditions.some(({ about, level }) => level === 'bad' && about !== 'rule-book');
   const isEnded = hasEnded(rollout, Date.now());
   const isMixed = !isEnded && otherModes(rollout).length > 0;
   return (
     <section
-      class={`response ${isWarning || isFailing ? 'no' : isMixed ? 'unknown' : 'yes'}`}
+      class={`response ${isFailing ? 'no' : isWarning ? 'work' : isMixed ? 'unknown' : 'yes'}`}
       role={isWarning ? 'alert' : undefined}
     >
       <div class="title">
