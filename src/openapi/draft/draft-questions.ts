@@ -3,8 +3,11 @@ import { type FoundRule, isProposed, localKey, PROPOSED_FROM } from './compare-s
 import type { FoundValue } from './conversions.ts';
 import { withEnvelopes } from './envelopes.ts';
 import {
+  isAskedAlone,
   lacksValue,
   MAX_ANSWERED,
+  methodOf,
+  moveKey,
   noteKey,
   openNotes,
   printRule,
@@ -175,21 +178,6 @@ function notedOn({ questions }: ProposedRuleBook, key: string): readonly string[
   );
 }
 
-/**
- * The key of the question about a moved operation. Operations whose paths have the same new word in V2 share one question; those that also
- * have another method share another one.
- */
-function moveKey({ id, method, moved }: ProposedOperation): string {
-  if (moved?.word === undefined) return id;
-  const { from, to } = moved.word;
-  const young = methodOf(moved.to);
-  return young === method || from === method ? `${from} ${to}` : `${from} ${to} ${method} ${young}`;
-}
-
-function methodOf(to: string): string {
-  return to.split(' ', 1)[0] ?? '';
-}
-
 function operationQuestions(operations: readonly ProposedOperation[]): readonly DraftQuestion[] {
   const asked = operations.filter(({ moved }) => moved?.doubt !== undefined);
   return [...Map.groupBy(asked, moveKey)].map(([key, all]) => {
@@ -294,13 +282,6 @@ function keyQuestions({ key, lines, question }: ProposedKey): readonly DraftQues
       parts: [{ why: '', answers, isOpen: true }],
     },
   ];
-}
-
-/** Maximum number of gone operations that get a question each; if there are more, only those with candidates do. */
-const MAX_GONE = 20;
-
-function isAskedAlone({ named, candidates }: ProposedGone, all: readonly ProposedGone[]): boolean {
-  return named !== undefined && (candidates.length > 0 || all.length <= MAX_GONE);
 }
 
 /** Questions about operations that V2 does not describe: each is an operation of V2, gone with a message, or forwarded to V2. */

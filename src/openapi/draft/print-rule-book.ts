@@ -176,13 +176,29 @@ function prefixQuestion({ why }: PrefixedPath, asked: Set<string>): string {
   return `${TODO} ${why}. Does V1's value follow the prefix? Remove the mark of \`to\`, here and below, or delete it.`;
 }
 
+/**
+ * The key of the question about a moved operation. Operations whose paths have the same new word in V2 share one question; those that also
+ * have another method share another one.
+ */
+export function moveKey({ id, method, moved }: ProposedOperation): string {
+  if (moved?.word === undefined) return id;
+  const { from, to } = moved.word;
+  const young = methodOf(moved.to);
+  return young === method || from === method ? `${from} ${to}` : `${from} ${to} ${method} ${young}`;
+}
+
+/** The method of a place as a rule book writes it. */
+export function methodOf(to: string): string {
+  return to.split(' ', 1)[0] ?? '';
+}
+
 /** The question about the place of an operation in V2; operations with the same new word in their paths share it. */
 function moveQuestion(
   { id, method, template }: ProposedOperation,
   { to, evidence, doubt = '', word, isGuess }: MovedOperation,
   asked: Set<string>,
 ): readonly string[] {
-  const key = word === undefined ? '' : JSON.stringify([word.from, word.to]);
+  const key = moveKey({ id, method, template, moved: { to, evidence, ...(word && { word }) } });
   if (word !== undefined && asked.has(key))
     return [
       comment(
@@ -464,23 +480,30 @@ function listed(names: readonly string[]): string {
   return `${names.slice(0, MAX_NAMED).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
 }
 
-/** The operations of V1 that V2 does not have, in one block. */
-function printGone(gone: readonly GoneOperation[]): readonly string[] {
+/** Maximum number of gone operations that get a question each; if there are more, only those with candidates do. */
+const MAX_GONE = 20;
+
+/** True for an operation with a question of its own; the others have one together. */
+export function isAskedAlone({ named, candidates }: ProposedGone, all: readonly ProposedGone[]): boolean {
+  return named !== undefined && (candidates.length > 0 || all.length <= MAX_GONE);
+}
+
+/** The operations of V1 that V2 does not have, in one block: each TODO is a question. */
+function printGone(gone: readonly ProposedGone[]): readonly string[] {
   if (gone.length === 0) return [];
   const [what, each] =
     gone.length === 1 ? ['this operation', 'it'] : [`these ${gone.length} operations`, 'one'];
+  const told = `V2 does not describe ${what} of V1. If ${each} moved, write id: { match: …, to: … } among the operations; if ${each} is gone, write id: { match: …, gone: "what clients can do" }, and they get 410 with it. Without a line, requests get V2's response, such as 404.`;
+  const lineOf = ({ operation: { method, rest }, hint, candidates }: ProposedGone): string =>
+    [`${method} ${rest}`, hint, candidateWords(candidates)].filter((part) => part !== '').join(' ');
+  const alone = gone.filter((one) => isAskedAlone(one, gone));
+  const others = gone.filter((one) => !isAskedAlone(one, gone));
   return [
     '',
-    comment(
-      `${TODO} V2 does not describe ${what} of V1. If ${each} moved, write id: { match: …, to: … } among the operations; if ${each} is gone, write id: { match: …, gone: "what clients can do" }, and they get 410 with it. Without a line, requests get V2's response, such as 404.`,
-      '',
-    ),
-    ...gone.map(({ operation: { method, rest }, hint, candidates }) =>
-      comment(
-        `- ${[`${method} ${rest}`, hint, candidateWords(candidates)].filter((part) => part !== '').join(' ')}`,
-        '',
-      ),
-    ),
+    comment(told, ''),
+    ...alone.map((one) => comment(`${TODO} where is ${lineOf(one)}?`, '')),
+    ...(others.length === 0 ? [] : [comment(`${TODO} are these gone?`, '')]),
+    ...others.map((one) => comment(`- ${lineOf(one)}`, '')),
   ];
 }
 

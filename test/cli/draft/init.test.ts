@@ -201,7 +201,7 @@ test('if V2 has nothing of V1, each operation of V1 is a question, and the rule 
   const dir = join(folder, 'apart');
   const { code, out } = await commandRun(['init', '--v1', v1, '--v2', v2, '--dir', dir]);
   expect([code, out]).toEqual([0, expect.stringContaining(': 0 operations, 1 open question.')]);
-  expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('# - GET /deals\n');
+  expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('# TODO: where is GET /deals?\n');
   expect((await commandRun(['check', '--rules', join(dir, 'rules.yaml')])).code).toBe(0);
 });
 

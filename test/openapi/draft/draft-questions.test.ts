@@ -13,7 +13,9 @@ import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import { compileResponsePlans } from '../../../src/rewrite/response-plan.ts';
+import { openQuestions as todoLines } from '../../../src/rules/rule-book-fault.ts';
 import { bookIn } from '../../rules/reading.ts';
+import { randomPair } from '../random-pairs.ts';
 
 const text = { type: 'string' };
 const number = { type: 'number' };
@@ -152,8 +154,10 @@ test('an answer puts an operation that V2 does not describe where it is, or says
     ['faxLabel', 'Labels are no longer faxed.'],
   ]);
   const todo = printRuleBook(book);
-  expect(todo).toContain('# - GET /shipments/{id}/events (perhaps GET /parcels/{id}/tracking)\n');
-  expect(todo).toContain('# - POST /shipments/{id}/fax\n');
+  expect(todo).toContain(
+    '# TODO: where is GET /shipments/{id}/events (perhaps GET /parcels/{id}/tracking)?\n',
+  );
+  expect(todo).toContain('# TODO: where is POST /shipments/{id}/fax?\n');
 });
 
 test('the prefix of the ids in several paths is one question, and its answer is their place', async () => {
@@ -178,6 +182,24 @@ test('the prefix of the ids in several paths is one question, and its answer is 
   };
   expect(await placesAfter('yes')).toEqual([true, true]);
   expect(await placesAfter('no')).toEqual([undefined, undefined]);
+});
+
+test('each question of a draft is one TODO line of its rule book, which check counts', async () => {
+  const old = Object.fromEntries(
+    Array.from({ length: 25 }, (_, at) => [`/old${at}`, { get: { operationId: `old${at}`, responses: {} } }]),
+  );
+  const more = describe('/api/v1', old);
+  const pairs = [
+    [V1, V2],
+    [{ ...V1, paths: { ...Object(V1['paths']), ...Object(more['paths']) } }, V2],
+    [more, V2],
+    ...Array.from({ length: 40 }, (_, seed) => randomPair(seed)).map(({ v1, v2 }) => [v1, v2]),
+  ] as const;
+  for (const [v1 = {}, v2 = {}] of pairs) {
+    const book = await soundDraft(proposeRuleBook(v1, v2));
+    const todos = todoLines(printRuleBook(book), 'rules.yaml');
+    expect(todos).toHaveLength(draftQuestions(book).length);
+  }
 });
 
 test('of many operations that V2 does not describe, those that it has nowhere are one question', () => {
@@ -1155,7 +1177,9 @@ test('the question about a gone operation lists what V2 has besides, and may wai
     printRuleBook(answeredDraft(book, new Map([[question?.id ?? '', { chosen: [key] }]])));
   expect(after('1')).toContain('to: POST /procedures');
   expect(after('1')).not.toContain('TODO');
-  expect(after('later')).toMatch(/TODO: V2 does not describe this operation(?:.*\n)*.*POST \/treatments/);
+  expect(after('later')).toMatch(
+    /V2 does not describe this operation(?:.*\n)*# TODO: where is POST \/treatments/,
+  );
   expect(after('later')).toContain('write id: { match: …, gone: "what clients can do" }');
 });
 

@@ -1400,9 +1400,9 @@ test('for an operation whose path is not V1’s, the draft says where its id is 
   });
   const v1 = described('v1', '/things', get('readThing'));
   const draft = printRuleBook(proposeRuleBook(v1, described('v2', '/boxes/{no}/one', get('readThing'))));
-  expect(draft).toContain('# - GET /things (V2 has readThing at GET /boxes/{no}/one)');
+  expect(draft).toContain('# TODO: where is GET /things (V2 has readThing at GET /boxes/{no}/one)');
   const others = proposeRuleBook(v1, described('v2', '/things', get('other', 'delete')));
-  expect(printRuleBook(others)).toContain('# - GET /things (V2 has DELETE there)');
+  expect(printRuleBook(others)).toContain('# TODO: where is GET /things (V2 has DELETE there)');
 });
 
 test.each<[old: object, young: object, ...rules: readonly string[]]>([
