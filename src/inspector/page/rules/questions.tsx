@@ -86,7 +86,12 @@ export function Questions({ go, announce, edit }: QuestionsProps): VNode {
         {view.current === undefined ? (
           <Remainder remainder={view.remainder} />
         ) : (
-          <Question key={view.current.id} question={view.current} give={answer} />
+          <Question
+            key={view.current.id}
+            question={view.current}
+            hasOthers={view.questions.some(({ id, isAnswered }) => !isAnswered && id !== view.current?.id)}
+            give={answer}
+          />
         )}
       </div>
       <Fault text={fault} />
@@ -206,9 +211,12 @@ function Remainder({ remainder }: { readonly remainder: DraftRemainder | undefin
 /** One question, with its answers and the effect of the chosen one. */
 function Question({
   question,
+  hasOthers,
   give,
 }: {
   readonly question: AskedQuestion;
+  /** True while other questions are open. */
+  readonly hasOthers: boolean;
   readonly give: (command: object) => Promise<void>;
 }): VNode {
   const { id, text, operations, parts, values = [], isAnswered, ownKey, ownLists = [] } = question;
@@ -321,6 +329,7 @@ function Question({
       <Fault text={fault} />
       {shown !== undefined && (
         <Effect
+          hasOthers={hasOthers}
           effect={shown}
           what={
             hasOwn || tried !== undefined
@@ -425,18 +434,20 @@ function Effect({
   effect: { operation, v1, before, after },
   what,
   isNone,
+  hasOthers,
 }: {
   /** The answer that has this effect. */
   readonly what: string;
   readonly effect: AnswerEffect;
   readonly isNone: boolean;
+  readonly hasOthers: boolean;
 }): VNode {
   const now = isNone ? before : after;
   return (
     <div class="draft-effect" aria-live="polite">
       <h5>{`What ${what} does to ${operation}`}</h5>
       {now.faultsOfBook === undefined ? (
-        <Objections faults={now.faults} />
+        <Objections faults={now.faults} hasOthers={hasOthers} />
       ) : (
         <Sentences title="The rule book would have faults with this answer:" texts={now.faultsOfBook} />
       )}
@@ -451,12 +462,16 @@ function Effect({
   );
 }
 
-/** Whether V2's description accepts the request that V2 would get. */
-export function Objections({ faults }: Pick<ShownMigration, 'faults'>): VNode {
+/** Whether V2's description accepts the request that V2 would get; further answers may change that while other questions are open. */
+export function Objections({
+  faults,
+  hasOthers = false,
+}: Pick<ShownMigration, 'faults'> & { readonly hasOthers?: boolean }): VNode {
   if (faults.length === 0) return <p class="draft-taken">V2’s description accepts this request.</p>;
-  return (
-    <Sentences title="V2’s description has these objections to the request:" texts={[...new Set(faults)]} />
-  );
+  const title = hasOthers
+    ? 'V2’s description has these objections to the request; the answers to other questions may settle them:'
+    : 'V2’s description has these objections to the request:';
+  return <Sentences title={title} texts={[...new Set(faults)]} />;
 }
 
 function Sentences({ title, texts }: { readonly title: string; readonly texts: readonly string[] }): VNode {
