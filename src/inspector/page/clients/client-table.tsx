@@ -475,7 +475,7 @@ function ClientDetails({ client, screen, notice, go, hueOf }: ClientDetailsProps
         )),
       )}
       {detail(
-        isOnV2(row) ? 'Checked before' : 'After the migration',
+        isOnV2(row) ? 'Checked before' : 'Checked',
         checkLines(row, toExchanges(go, `client:${client} error:schema-*,would-*`)),
       )}
       {detail(

@@ -474,7 +474,7 @@ function bodyChecksCard(rollout: Rollout, rules: RulesView | undefined, go: Go):
             },
             { name: 'Operation', cell: ({ operation }) => operation ?? '(other)' },
             {
-              name: 'After the migration',
+              name: 'Checked',
               cellClass: 'words',
               cell: (row: DryRuns) => wouldFailWords(wouldFail([row])) || 'not known',
             },
