@@ -424,7 +424,7 @@ class CallGuide {
   private readonly named = new Map<string, number>();
   /** Members that V2 does not know, for certain. */
   private unknown: readonly StripProposal[] = [];
-  /** Members of V1's responses that V2's lacked in the same reads, though no rule says so, by the hash of the rule book. */
+  /** Members of V1's responses that V2's lacked in the same reads, though no rule says so, by the hash of the rule book of each comparison. */
   private readonly missing = new Map<string, DifferingMembers>();
   private isCompared = false;
   private isUnknown = false;
@@ -588,22 +588,25 @@ class CallGuide {
   }
 
   private addMissing({ origin, ruleBook, comparison, time }: Entry): void {
-    if (origin !== 'v1') return;
+    if (origin !== 'v1' || comparison === undefined) return;
+    if (comparison.verdict === 'unknown' || comparison.status !== undefined) return;
     const missing = this.missing.get(ruleBook) ?? new Map();
-    for (const { path, kind } of comparison?.differences ?? []) {
+    // The latest rule book comes last.
+    this.missing.delete(ruleBook);
+    this.missing.set(ruleBook, missing);
+    for (const { path, kind } of comparison.differences) {
       const known = missing.get(path);
       if (kind !== 'missing') continue;
       if (known !== undefined) recordUse(known, time);
       else missing.set(path, { ...firstUse(time), change: '', v1: path });
     }
-    if (missing.size > 0) this.missing.set(ruleBook, missing);
   }
 
-  /** The members of responses that differ, by the rules, and those that V2 lacks by shadow's reads. */
+  /** The members of responses that differ, by the rules, and those that V2 lacks by shadow's reads under the latest rule book that has any. */
   private differingMembers(): readonly ResponseMember[] {
     const members = responsesOf(this.membersNow());
     const known = new Set(members.map(({ v1 }) => v1));
-    const missing = responsesOf(this.missing.get(this.newest.ruleBook) ?? new Map());
+    const missing = responsesOf([...this.missing.values()].at(-1) ?? new Map());
     return [...members, ...missing.filter(({ v1 }) => !known.has(v1))];
   }
 

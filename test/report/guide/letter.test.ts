@@ -645,6 +645,19 @@ test('the prose of a call names each member that V2 does not have, also one that
   expect(text).toContain('V2 does not respond with `shade` any more.');
   expect(text).not.toContain('size');
   expect(examplesOf(document).flat()).toContain('- "shade": "…"');
+  // Later rule books, and reads on V2, do not take it back; a comparison that finds it does.
+  const older = { ...missing, ruleBook: '0123' };
+  const noBody = { ...older.comparison, status: { v1: 200, v2: 404 }, differences: [] };
+  const found = { ...older.comparison, verdict: 'same', differences: [] } as const;
+  for (const [later, isGone] of [
+    [{}, true],
+    [{ ...missing, comparison: undefined }, true],
+    [{ ...missing, comparison: noBody }, true],
+    [{ ...missing, comparison: found }, false],
+  ] as const) {
+    const reads = [sent(book, 'get', {}, older), sent(book, 'get', {}, later)];
+    expect(guideMarkdown(documentOf(book, reads)).includes('`shade`')).toBe(isGone);
+  }
 });
 
 test('both sides of an example are JSON, whichever members leave', async () => {
