@@ -21,7 +21,7 @@ export interface TimelineMark {
   readonly status?: number;
   /** Number of clients that a proposed brownout would reach. */
   readonly reaches?: number;
-  /** The clients that it refused; for a sunset, those that still used V1 after it. */
+  /** The clients that it refused; for a sunset that refuses no request, those that still used V1 after it. */
   readonly clients: readonly EndingClient[];
 }
 
@@ -58,7 +58,7 @@ export interface EndProposal {
 export interface TimelineFacts {
   /** Milliseconds since 1970. */
   readonly now: number;
-  readonly rollout: Pick<RolloutView, 'deprecation' | 'sunset' | 'ends' | 'brownouts'> | undefined;
+  readonly rollout: Pick<RolloutView, 'deprecation' | 'sunset' | 'gone' | 'ends' | 'brownouts'> | undefined;
   readonly clients: Report['clients'];
   readonly proposal: EndProposal | undefined;
   readonly noProposal: string | undefined;
@@ -81,7 +81,7 @@ function timeOf({ from, until }: TimelineMark): number {
 }
 
 function declaredMarks({ now, rollout, clients }: TimelineFacts): readonly TimelineMark[] {
-  const { deprecation, sunset, ends = [], brownouts = [] } = rollout ?? {};
+  const { deprecation, sunset, gone, ends = [], brownouts = [] } = rollout ?? {};
   const source = 'declared';
   const date = (
     kind: 'deprecation' | 'sunset',
@@ -97,7 +97,10 @@ function declaredMarks({ now, rollout, clients }: TimelineFacts): readonly Timel
             ...(of === undefined ? {} : { of }),
             from: at,
             state: now < Date.parse(at) ? 'to-come' : 'past',
-            clients: kind === 'sunset' && of === undefined ? usedAfter(clients, at) : [],
+            clients:
+              kind === 'sunset' && of === undefined
+                ? (gone === undefined ? usedAfter : refusedAfter)(clients, at)
+                : [],
           },
         ];
   return [
@@ -137,6 +140,11 @@ function usedAfter(clients: Report['clients'], at: string): readonly EndingClien
       count: client.outcomes.reduce((sum, { code, count }) => sum + (code === 'sunset' ? count : 0), 0),
       lastSeen: client.lastSeen,
     }));
+}
+
+/** The clients whose requests got 410 after the end, without those that it excepts. */
+function refusedAfter(clients: Report['clients'], at: string): readonly EndingClient[] {
+  return usedAfter(clients, at).filter(({ count }) => count > 0);
 }
 
 function proposedMarks({ now, rollout, proposal }: TimelineFacts): readonly TimelineMark[] {

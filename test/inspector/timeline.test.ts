@@ -76,6 +76,23 @@ describe('the timeline', () => {
     expect(differences).toEqual([]);
   });
 
+  test('an end that excepts a client was met by the others, and one that refuses none by each later caller', () => {
+    const refused = { status: 410, failure: 'sunset', verdict: 'refused' } as const;
+    const sunset = '2026-11-28T00:00:00.000Z';
+    const clients = clientsOf(
+      v1TallyEntry(ACME, '2026-11-28T10:00:00.000Z'),
+      v1TallyEntry('b'.repeat(16), '2026-11-28T10:00:00.000Z', refused),
+    );
+    for (const [gone, met] of [
+      [{ except: [ACME] }, ['b'.repeat(16)]],
+      [undefined, [ACME, 'b'.repeat(16)]],
+    ] as const) {
+      const rollout = { sunset, brownouts: [], ...(gone === undefined ? {} : { gone }) };
+      const [mark] = timelineOf(factsOf({ rollout, clients })).marks;
+      expect(mark?.clients.map(({ client }) => client).toSorted()).toEqual(met);
+    }
+  });
+
   test('has what the plan proposes where nothing is declared', () => {
     const { marks, differences } = timelineOf(factsOf({ proposal: PROPOSAL }));
     expect(marks.map(({ kind, source, state, reaches }) => [kind, source, state, reaches])).toEqual([

@@ -636,7 +636,7 @@ describe('the guide', () => {
     ];
     expect(document.end.map(({ text }) => text)).toEqual(sentences);
     expect(endOfV1(rollout, 'ffff0000').map(({ text }) => text)).toContainEqual(
-      'V1 ends on 30 June 2027, 10:00 (UTC).',
+      'V1 ends on 30 June 2027, 10:00 (UTC), but not for your client: these requests are served after that, too.',
     );
     const html = guideHtml(document);
     const levels = [...html.matchAll(/<h([1-6])>/g)].map(([, level]) => Number(level));

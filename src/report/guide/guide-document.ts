@@ -89,6 +89,8 @@ export interface EndOfV1 {
   readonly isEnd?: true;
   /** True for the end of V1 once it is past. */
   readonly isOver?: true;
+  /** True for the end of V1 if it does not refuse the client's requests, while it refuses those of others. */
+  readonly isSpared?: true;
   /** The times to which the sentence leads, if there are several. */
   readonly times?: readonly string[];
 }
@@ -130,6 +132,8 @@ export function endOfV1(
   const endText = (what: string, whose: string, time: number, refused: Scope | undefined): string => {
     const isRefused = refused !== undefined && concerns(refused);
     const day = dateText(time, zone);
+    if (refused !== undefined && !isRefused)
+      return `${what} ${isOver(time) ? 'ended' : 'ends'} on ${day}, but not for your client: ${whose} requests are served after that, too.`;
     if (!isOver(time))
       return `${what} ends on ${day}.${isRefused ? ` From then on ${whose} requests get 410.` : ''}`;
     return `${what} ended on ${day}: ${whose} requests ${isRefused ? 'have got 410 since' : 'are still served'}.`;
@@ -174,6 +178,7 @@ export function endOfV1(
             ...linkOf('sunset'),
             isEnd: true as const,
             ...(isOver(sunset) ? { isOver: true as const } : {}),
+            ...(gone !== undefined && !concerns(gone) ? { isSpared: true as const } : {}),
           },
         ]),
     ...(links.some(([relation]) => relation === 'successor-version')

@@ -171,7 +171,7 @@ function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly str
   const isAll = unknown + none === 0;
   const those = isAll ? `these ${count(known)} calls` : `${count(known)} calls`;
   const calls = known > 1 ? those : isAll ? 'this call' : 'one call';
-  const by = end === undefined || end.isOver === true ? '' : ' by then';
+  const by = end === undefined || end.isOver === true || end.isSpared === true ? '' : ' by then';
   return [
     ...(known === 0 ? [] : [` Please move ${calls} to V2${by}${addressWords(guide)}.`]),
     ...(none === 0 ? [] : [` V2 does not have ${counted(none, 'call')} of the table.`]),

@@ -14,7 +14,7 @@ import { bytesOf } from '../../rewrite/notation.ts';
 import { bookIn } from '../../rules/reading.ts';
 import { sampleEntry } from '../../support/sample-entries.ts';
 
-const CLIENT = '3fa90000';
+const CLIENT = '3fa9000000000000';
 const OPERATIONS =
   "{ list: GET /bills, make: POST /bills, replace: 'PUT /bills/{id}', get: { match: 'GET /bills/{id}', to: 'GET /invoices/inv_{id}' } }";
 
@@ -415,6 +415,18 @@ const TENSES: readonly (readonly [
     'sunset: 2026-11-21',
     ['V1 ended on 21 November 2026: these requests are still served.', 'Please move this call to V2'],
     [/ends|by then|From then on/],
+  ],
+  [
+    'an end to come that excepts the client',
+    'sunset: { at: 2026-11-30, after: gone, except: [3fa9000000000000] }',
+    ['V1 ends on 30 November 2026, but not for your client: these requests are served after that, too.'],
+    [/by then|From then on|410/],
+  ],
+  [
+    'an end that excepted the client',
+    'sunset: { at: 2026-11-21, after: gone, except: [3fa9000000000000] }',
+    ['V1 ended on 21 November 2026, but not for your client: these requests are served after that, too.'],
+    [/ends|by then|From then on|410/],
   ],
   [
     'the end of an operation',
