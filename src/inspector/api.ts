@@ -502,7 +502,7 @@ export interface ChangeView extends Hits {
   readonly scope: string;
   readonly request: readonly RuleView[];
   readonly response: readonly { readonly rule: ResponseRule['rule']; readonly text: string }[];
-  /** The responses with members that these rules edited, or would edit in place of V1's. */
+  /** V2's responses that these rules edited; none of a dry run. */
   readonly responses: Hits;
 }
 

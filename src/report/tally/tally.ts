@@ -65,7 +65,7 @@ export class Tally {
   /** The differences between V1 and V2, in reads to which V2 responded. */
   readonly drift = new ComparisonTally();
   /**
-   * Requests of V1 operations, requests that a change edited, by its id, and those that a rule edited, by `<change> <rule>`; responses that a
+   * Requests of V1 operations, requests that a change edited, by its id, and those that a rule edited, by `<change> <rule>`; V2's responses that a
    * change edited, by {@link responseUse}. For all clients together.
    */
   readonly operations = new Map<string, Span>();
@@ -157,7 +157,8 @@ export class Tally {
       countUse(this.changes, change, entry.time, MAX_NAMES);
       for (const name of ruleNames) countUse(this.rules, name, entry.time, MAX_NAMES);
     }
-    for (const change of this.responses.changesOf(entry))
+    // A dry run edits no response of V2's.
+    for (const change of entry.origin === 'v1' ? [] : this.responses.changesOf(entry))
       countUse(this.rules, responseUse(change), entry.time, MAX_NAMES);
     const client = this.clientOf(entry.client ?? NO_KEY);
     const side = this.responses.add(entry, client.responseMembers);
