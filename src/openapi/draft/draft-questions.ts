@@ -738,11 +738,6 @@ function withoutDeclined(change: ProposedChange, declined: ReadonlySet<string>):
 function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonly ProposedChange[] {
   const chosen = new Map<string, readonly [key: string, value: string | undefined]>();
   const settled = new Set<string>();
-  // If several changes share a question and one of them clashes with another change, that one is left for a person to write; the others
-  // apply.
-  const clashing = new Set(
-    book.changes.flatMap(({ id, isShown, asWith }) => (isShown === true && asWith !== undefined ? [id] : [])),
-  );
   for (const { question, parts } of decisionsOf(book)) {
     const given = answers.get(question.id);
     if (given === undefined) continue;
@@ -754,14 +749,12 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       const further = furtherAnswers(rules)[Number(key)];
       const isOne = further?.rules.some((rule) => rule['in'] === '**') === true;
       for (const [number, rule] of rules.entries()) {
-        const { change } = rule;
-        if (key !== 'no' && clashing.has(change)) continue;
         // What the rule has no answer for stays a question in the file.
         if (rule.isAdopted === true && further !== undefined && !rule.keys?.includes(further.meaning))
           continue;
         const own = isOne && number > 0 ? 'no' : sameAnswer(key, further, rule);
         chosen.set(placeKey(rule), [own, given.value]);
-        settled.add(change);
+        settled.add(rule.change);
       }
     }
   }

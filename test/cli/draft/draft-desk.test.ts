@@ -13,6 +13,8 @@ import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import type { RuleBook } from '../../../src/rules/rule-book.ts';
 import { openQuestions } from '../../../src/rules/rule-book-fault.ts';
 import { commandRun } from '../../support/command-runs.ts';
+import { fuzzRuns } from '../../support/fuzz.ts';
+import { randomPair } from '../../openapi/random-pairs.ts';
 import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const V1 = 'examples/invoicing/v1.yaml';
@@ -370,6 +372,73 @@ describe('rules that a person writes', () => {
     expect((await open.desk.view(question)).current).toMatchObject({ isAnswered: false });
   });
 });
+
+/** Appointments with the patient's members beside the others in V1, and in an object in V2. */
+function appointments(prefix: string, patient: object): Description {
+  const text = { type: 'string' };
+  const shape = { type: 'object', properties: { id: text, starts_on: text, ...patient } };
+  const answersWith = (schema: object): object => ({
+    responses: { 200: { content: { 'application/json': { schema } } } },
+  });
+  const parameters = [{ name: 'id', in: 'path', required: true, schema: text }];
+  return {
+    openapi: '3.1.0',
+    info: { title: 'Clinic', version: '1' },
+    paths: {
+      [`${prefix}/appointments`]: {
+        get: { operationId: 'listAppointments', ...answersWith({ type: 'array', items: shape }) },
+      },
+      [`${prefix}/appointments/{id}`]: {
+        get: { operationId: 'getAppointment', parameters, ...answersWith(shape) },
+      },
+    },
+  };
+}
+
+test('each answer that the desk takes is in force for each operation that its question names', async () => {
+  const [text, whole] = [{ type: 'string' }, { type: 'integer' }];
+  const old = { patient_id: whole, patient_name: text };
+  const young = {
+    patient: { type: 'object', properties: { patientId: whole, displayName: text } },
+  };
+  const clinic = [appointments('/api/v1', old), appointments('/api/v2', young)] as const;
+  const random = Array.from({ length: fuzzRuns(20) }, (_, at) => randomPair(at + 1)).map(
+    ({ v1, v2 }) => [v1, v2] as const,
+  );
+  for (const [v1, v2] of [clinic, ...random]) {
+    for (const wanted of [0, 1, 2]) {
+      let saved = '';
+      const desk = await deskOf(v1, v2, (next) => (saved = next));
+      const left: string[] = [];
+      for (let view = await desk.view(); view.current?.isAnswered === false; view = await desk.view()) {
+        const { id, parts } = view.current;
+        const numbered = parts.map(({ answers }) => (answers[wanted] ?? answers.at(-1))?.key ?? 'no');
+        const each = [numbered, parts.map(() => 'no'), parts.map(({ answers }) => answers[0]?.key ?? 'no')];
+        let isTaken = false;
+        for (const chosen of each)
+          isTaken ||= (await desk.answer({ question: id, chosen, value: '7' })) === undefined;
+        if (!isTaken) left.push(id);
+        if (left.length > 0) break;
+      }
+      expect([left, saved.split('\n').filter((line) => /^ *# *- id:/.test(line))]).toEqual([[], []]);
+      if (v1 !== clinic[0] || wanted !== 1) continue;
+      for (const operation of ['listAppointments', 'getAppointment'])
+        expect([wanted, operation, rulesOn(await ruleBookOf(saved), operation)]).toEqual([
+          wanted,
+          operation,
+          expect.stringContaining('patient_'),
+        ]);
+    }
+  }
+});
+
+/** The rules of responses for an operation, as a text. */
+function rulesOn({ changes, operations }: RuleBook, id: string): string {
+  expect(operations.map((one) => one.id)).toContain(id);
+  return JSON.stringify(
+    changes.flatMap(({ on, response }) => (on === 'every' || on.includes(id) ? response : [])),
+  );
+}
 
 test('an answer maps the values of a response that an unasked rule leaves as they are', async () => {
   const bookings = (version: string, states: readonly string[]): Description => {
