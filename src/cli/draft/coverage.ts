@@ -1,5 +1,5 @@
 import { headerValue } from '../../http/header-list.ts';
-import { pointerOf } from '../../json/pointer.ts';
+import { generalPointer, pointerOf, pointerSteps } from '../../json/pointer.ts';
 import { createMigration } from '../../library/capture-gateway.ts';
 import type { Migration } from '../../library/migration.ts';
 import type { MigratedRequest } from '../../library/verdicts.ts';
@@ -27,7 +27,7 @@ import {
 } from '../../openapi/draft/bodies.ts';
 import { withIdPatterns } from '../../openapi/draft/id-patterns.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
-import type { Shape } from '../../openapi/shape.ts';
+import { type Shape, shapeAt } from '../../openapi/shape.ts';
 import { unmetInverses } from '../../openapi/unmet-inverse.ts';
 import { terminalText } from '../../report/text.ts';
 import { count, counted, listed } from '../../rules/words.ts';
@@ -495,6 +495,20 @@ function renamedQueries(
   );
 }
 
+/** Sentences about members with a few values that a rule leaves out: V2 cannot tell them apart. */
+function lostChoices({ edits }: MigratedRequest, shape: Shape): readonly string[] {
+  const lost = edits.filter(({ from, path, to, header }) => from && !path && !to && header === undefined);
+  return [...new Set(lost.map(({ from = '' }) => generalPointer(from)))].flatMap((place) => {
+    const values = place.startsWith('/') ? (shapeAt(shape, pointerSteps(place))?.values ?? []) : [];
+    const named = values.slice(0, MAX_ERROR_PICKS).map((value) => JSON.stringify(value));
+    return values.length < 2
+      ? []
+      : [
+          `a rule leaves out ${place}, so V2 does the same for ${named.join(', ')}${values.length > named.length ? ', …' : ''}`,
+        ];
+  });
+}
+
 /** True for a query parameter that V2 does not get anywhere. */
 function isLeftOut({ from, path, to }: MigratedRequest['edits'][number]): boolean {
   return from?.startsWith('?') === true && path === undefined && to === undefined;
@@ -541,6 +555,7 @@ function requestDifferences(
     ...parameterDifferences(v1, v2, { query, fields, renamed, lost, assumed }, parameterShapeOf),
     ...(body === null ? [] : mediaDifferences(v1, v2, sentType)),
     ...(old === undefined || young === undefined ? [] : valueDifferences(old, young, 'request')),
+    ...(old === undefined ? [] : lostChoices(sent, old)),
     ...schemeDifferences(v1, v2),
     ...(wanted.length > 0 && !hasKey ? [`V2 expects the key in ${places} and gets ${only}`] : []),
   ];

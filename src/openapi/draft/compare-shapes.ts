@@ -1220,7 +1220,7 @@ function addGone(name: string, place: GonePlace, work: Work): void {
       ? (unitDoubt({ name, shape }, all, place) ?? goneQuestion(all))
       : (unknownDoubt(v2, work.places) ??
         namedDoubt(shape, place, work) ??
-        (work.isResponse === true ? undefined : LOSS));
+        (work.isResponse === true ? undefined : lossOf(shape)));
   if (likeliest !== undefined && !work.isRecorded) {
     const first = likely.find(({ into }) => into.length > 0)?.at ?? [];
     const link = linkTo(first);
@@ -1295,6 +1295,14 @@ function unpairedWords(old: Shape, young: Shape, { isResponse }: Pick<Work, 'isR
 
 /** The doubt about any rule that leaves a member out of requests: only a person knows that no client needs it. */
 const LOSS = 'what clients send there would be lost, and V2 would still report success';
+
+/** The doubt about leaving a member out; one with a few values tells V2 what to do. */
+function lossOf({ values }: Shape): string {
+  const named = values.slice(0, MAX_ACCEPTED).map(String).join(', ');
+  return values.length < 2
+    ? LOSS
+    : `${LOSS}: it would do the same for ${named}${values.length > MAX_ACCEPTED ? ', …' : ''}`;
+}
 
 /** Maximum places that a question offers beside the likeliest one. */
 const MAX_OFFERED = 5;

@@ -298,7 +298,7 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
       })),
       ...unused.map((to, at) => ({
         key: String(candidates.length + at),
-        words: 'It is this one, which V1 does not have',
+        words: 'It is this one, which is new in V2',
         lines: [`${line} → ${to}`],
       })),
       {

@@ -198,6 +198,10 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     const intoBody = movesIntoBody(one.operation, unused, { v1, v2 });
     const likely = [...new Set([...intoBody, ...one.candidates, ...actions])].slice(0, MAX_CANDIDATES);
     const others = unusedPlaces(one.operation, unused, { v1, v2 }).filter((to) => !likely.includes(to));
+    const choice = choiceIn(one.operation, likely, unused, { v1, v2 });
+    // Any of them would be wrong for some requests: none is likely.
+    if (choice !== undefined)
+      return { ...one, hint: choice, candidates: [], unused: [...likely, ...others].slice(0, MAX_UNUSED) };
     return { ...one, candidates: likely, unused: others.slice(0, MAX_UNUSED) };
   });
   return { matched, gone: placed, questions: [...questions, ...unread] };
@@ -212,6 +216,37 @@ function ownerOf(
 ): DescribedOperation | undefined {
   if (typeof here.operation['operationId'] !== 'string' || haveSameId(here, v2)) return undefined;
   return old.find((one) => one !== here && haveSameId(one, v2) && !young.has(shapeKey(one)));
+}
+
+/**
+ * The hint for an operation whose body may choose between several of V2: it has a member with a few values, for which none of them has a
+ * place. Undefined for any other.
+ */
+function choiceIn(
+  v1: DescribedOperation,
+  places: readonly string[],
+  all: readonly DescribedOperation[],
+  versions: Versions,
+): string | undefined {
+  const keys = new Set(places.map(destinationShape));
+  const partners = all.filter((one) => keys.has(shapeKey(one)));
+  if (partners.length < 2 || READS.has(v1.method)) return undefined;
+  const takes = (one: DescribedOperation, name: string, { values }: Shape): boolean => {
+    const members = requestShape(one, versions.v2.components)?.members ?? [];
+    const listed = new Set(values.map((value) => plainName(String(value))));
+    return [...members].some(
+      ([other, { shape }]) =>
+        isRelatedName(name, other) || shape.values.some((value) => listed.has(plainName(String(value)))),
+    );
+  };
+  const members = [...(requestShape(v1, versions.v1.components)?.members ?? [])];
+  const found = members.find(
+    ([name, { shape }]) => shape.values.length > 1 && !partners.some((one) => takes(one, name, shape)),
+  );
+  if (found === undefined) return undefined;
+  const [name, { shape }] = found;
+  const values = shape.values.slice(0, MAX_CANDIDATES).map(String).join(', ');
+  return `(${name} in its body, ${values}${shape.values.length > MAX_CANDIDATES ? ', …' : ''}, may choose between ${places.join(' and ')}, which have no place for it; no rule can choose a path by a body: let V2 take both in one operation)`;
 }
 
 /** Maximum operations of V2 without a place in V1 that a question lists. */

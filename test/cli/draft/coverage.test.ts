@@ -1266,6 +1266,24 @@ test.each([
   expect(coverage.gaps.map((gap) => gap.text)).toEqual(gaps);
 });
 
+test.each([
+  [
+    { enum: ['cancelled', 'arrived'] },
+    ['a rule leaves out /status, so V2 does the same for "cancelled", "arrived"'],
+  ],
+  [{ enum: ['cancelled'] }, []],
+  [text, []],
+])('a rule that leaves out a member of the values %j', async (schema, gaps) => {
+  const book = `operations: { make: POST /things }\nchanges:\n  - { id: a, summary: A., on: [make], request: [{ strip: status }], response: [] }\n`;
+  const coverage = coverageOf({
+    ruleBook: await bookIn(book),
+    text: book,
+    v1: description('v1', bodyOf(objectOf({ status: schema, note: text }))),
+    v2: description('v2', bodyOf(objectOf({ note: text }))),
+  });
+  expect(coverage.gaps.map((gap) => gap.text).filter((one) => one.includes('leaves out'))).toEqual(gaps);
+});
+
 test.each<[old: Json, to: string, gaps: number]>([
   [integer, '', 1],
   [integer, ", to: 'GET /things/thg_{id}'", 0],

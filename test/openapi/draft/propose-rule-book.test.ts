@@ -1949,6 +1949,47 @@ test.each<FilterRow>([
   expect(printRuleBook(book)).not.toContain('it has the same values');
 });
 
+test.each<[what: string, schema: object, isChoice: boolean]>([
+  ['whose values choose between them', { enum: ['cancelled', 'arrived'] }, true],
+  ['with one value', { enum: ['cancelled'] }, false],
+  ['of which one of them has a value', { enum: ['PATIENT', 'CLINIC'] }, false],
+  ['of any value', text, false],
+])('where two operations of V2 may be one of V1, with a member %s', async (_, schema, isChoice) => {
+  const writes = (paths: Record<string, Record<string, unknown>>): Record<string, unknown> =>
+    Object.fromEntries(
+      Object.entries(paths).map(([path, members]) => [
+        path,
+        {
+          [path.startsWith('/api/v1') ? 'put' : 'post']: operationWith(
+            path.split('/').at(-1) ?? '',
+            objectOf(members),
+          ),
+        },
+      ]),
+    );
+  const of = (paths: Record<string, unknown>): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths,
+  });
+  const book = await soundDraft(
+    proposeRuleBook(
+      of(writes({ '/api/v1/visits/{id}/status': { status: schema } })),
+      of(
+        writes({
+          '/api/v2/visits/{id}/cancellation': { by: { enum: ['patient', 'clinic'] } },
+          '/api/v2/visits/{id}/check-in': { note: text },
+        }),
+      ),
+    ),
+  );
+  const [question] = draftQuestions(book);
+  const [part] = question?.parts ?? [];
+  expect(part?.why.includes('no rule can choose a path by a body')).toBe(isChoice);
+  const words = part?.answers.filter(({ lines }) => /check-in/.test(lines.join())).map((one) => one.words);
+  expect(words).toEqual([isChoice ? 'It is this one, which is new in V2' : 'It moved to this one']);
+});
+
 test('a page is asked about apart from filters, and the title of a question names each parameter', () => {
   const listed = (version: string, ...all: readonly (readonly string[])[]): Record<string, unknown> => ({
     openapi: '3.1.0',
