@@ -25,6 +25,8 @@ import {
 import { findFlats, type FlatMove, type FoundFlat } from './find-flats.ts';
 import { type FoundLookup, isKeyOf, lookupsFor, type LookupTarget } from './find-lookups.ts';
 import {
+  endsAsSameMember,
+  haveCommonWord,
   haveSameRoot,
   isAlike,
   isIdentifier,
@@ -1243,7 +1245,10 @@ function addGone(name: string, place: GonePlace, work: Work): void {
   }
   // V2 has no value for it, unless a person knows that another member has it.
   const unlinked =
-    isUnlinked && work.isResponse === true && place.candidate?.under === undefined
+    isUnlinked &&
+    work.isResponse === true &&
+    place.candidate?.under === undefined &&
+    !areOtherKeys(name, place.candidate.to)
       ? [place.candidate.to].map((to) => {
           const rename = renameRule(path, name, to, conversionsOf(v1, name, v2, to));
           return withValues(rename, shape, v2.members.get(to)?.shape);
@@ -1583,7 +1588,8 @@ function newMembers(
   const isLinked = (at: Path): boolean => linkBetween(gone, at, place) !== undefined;
   const isWorded = (at: Path): boolean => isRelatedName(at.join('_'), gone);
   const isOfOther = (at: Path): boolean =>
-    !isAlike(at.at(-1) ?? '', gone) && belongsToAnother(gone, shape, at, place);
+    hasOwnName(gone, at, place) ||
+    (!isAlike(at.at(-1) ?? '', gone) && belongsToAnother(gone, shape, at, place));
   const [alike, rest] = [
     all.filter((at) => isWorded(at) && !isOfOther(at)),
     all.filter((at) => !isWorded(at)),
@@ -1591,8 +1597,10 @@ function newMembers(
   const linked = rest.filter(isLinked);
   const sharesValues = (at: Path): boolean =>
     commonSpellings(shape.values, shapeAt(v2, at)?.values ?? []) > 0;
-  const others = rest
-    .filter((at) => !isLinked(at) && !belongsToAnother(gone, shape, at, place))
+  const free = rest.filter((at) => !isLinked(at) && !belongsToAnother(gone, shape, at, place));
+  // A type alone is evidence only for the last member of V1.
+  const others = free
+    .filter((at) => hasInCommon(gone, shape, at, place) || isLastFor(gone, at, place))
     .toSorted((one, other) => Number(sharesValues(other)) - Number(sharesValues(one)));
   const found = {
     alike: [...alike, ...linked],
@@ -1601,6 +1609,52 @@ function newMembers(
   };
   known.set(key, found);
   return found;
+}
+
+/** True if a gone member and a place of V2 have anything but a type in common: words of their names or descriptions, or values. */
+function hasInCommon(
+  gone: string,
+  shape: Shape,
+  at: Path,
+  place: Pick<GonePlace, 'v1' | 'v2' | 'hints'>,
+): boolean {
+  const young = shapeAt(place.v2, at) ?? ANY_SHAPE;
+  const words = new Set(wordsOf(shape.text).filter((word) => word.length >= LONG_WORD));
+  return (
+    isLikelyPlace(gone, shape, at) ||
+    haveCommonWord(at.join('_'), gone) ||
+    haveSameRoot(at.join('_'), gone) ||
+    commonSpellings(shape.values, young.values) > 0 ||
+    wordsOf(young.text).some((word) => words.has(word)) ||
+    textWeight({ name: gone, shape }, { name: at.at(-1) ?? '', shape: young })[0] > 0 ||
+    linkBetween(gone, at, place) !== undefined
+  );
+}
+
+/** Minimum letters of a word that two descriptions do not have in common by chance. */
+const LONG_WORD = 6;
+
+/** True for the names of identifiers of two things: an appointment's is not a dentist's. */
+function areOtherKeys(one: string, other: string): boolean {
+  return isIdentifier(one) && isIdentifier(other) && !haveCommonWord(one, other);
+}
+
+/** True if no other member of V1 is gone that could be at a place of V2. */
+function isLastFor(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 'v2'>): boolean {
+  const young = shapeAt(v2, at) ?? ANY_SHAPE;
+  return ![...v1.members].some(
+    ([name, { shape }]) => name !== gone && !v2.members.has(name) && isCompatible(shape, young),
+  );
+}
+
+/** True if another gone member of V1 has the name of a place. */
+function hasOwnName(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 'v2'>): boolean {
+  return [...v1.members.keys()].some(
+    (other) =>
+      other !== gone &&
+      !v2.members.has(other) &&
+      (plainName(other) === plainName(at.at(-1) ?? '') || isSameName(other, at.join('_'))),
+  );
 }
 
 /** True if both have the same text or the same format, which links them unless other members have it as well. */
@@ -1687,12 +1741,6 @@ function belongsToAnother(
 ): boolean {
   const [young, name] = [shapeAt(v2, at), at.at(-1) ?? ''];
   if (young === undefined) return false;
-  const isNamed = [...v1.members.keys()].some(
-    (other) =>
-      other !== gone &&
-      !v2.members.has(other) &&
-      (plainName(other) === plainName(name) || isSameName(other, at.join('_'))),
-  );
   const formats = [formatOf(shape), formatOf(young)];
   const isOtherFormat = !formats.includes('') && formats[0] !== formats[1];
   // A free text does not become one of a few values.
@@ -1701,7 +1749,7 @@ function belongsToAnother(
   const isTime =
     DAYS.has(young.format) && shape.format === '' && !wordsOf(gone).some((word) => OF_TIME.has(word));
   return (
-    isNamed ||
+    hasOwnName(gone, at, { v1, v2 }) ||
     isOtherFormat ||
     isOneOfFew ||
     isTime ||
@@ -2135,6 +2183,9 @@ interface ValuePairs {
   readonly reasons: string[];
 }
 
+/** The evidence for pairs of values that only their order shows. */
+const SAME_PLACES = 'the values have the same places in lists of the same length';
+
 /** Pairs the values that only V1 lists with those that only V2 lists; undefined when V2 lists all of V1's, or one lists none. */
 export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[]): ValueMap | undefined {
   if (v1.length === 0 || v2.length === 0) return undefined;
@@ -2184,15 +2235,24 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
       guessed,
       (one, other) => (isRetyped || sameType(one, other)) && isSamePlace(one, other),
       0.85,
-      'the values have the same places in lists of the same length',
+      SAME_PLACES,
     );
   }
   const isAlike = (one: FoundValue, other: FoundValue): boolean =>
     nameSimilarity(String(one), String(other)) >= 0.75;
   pairUp(guessed, isAlike, 0.7, 'the values are similar');
+  pairUp(guessed, isInitialOf, 0.7, 'one value is the first letter of the other');
   if (old.length === 1 && young.length === 1)
     pairUp(guessed, sameType, 0.75, 'one value is gone and one is new');
   return { spelled, guessed, left: old, fresh: young };
+}
+
+/** True if one value is the first letter of the other. */
+function isInitialOf(one: FoundValue, other: FoundValue): boolean {
+  const [short = '', long = ''] = [one, other]
+    .map((value) => spelling(value))
+    .toSorted((first, second) => first.length - second.length);
+  return short.length === 1 && long.length > 1 && long.startsWith(short);
 }
 
 /** True if one value is short for the other: it has some of its letters in order, from the first on. `DLVY` is short for `DeliveryTo`. */
@@ -2354,7 +2414,8 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
     !isListedAlike(old.shape, young.shape)
   )
     return { confidence: 0, evidence: '', doubt: undefined };
-  if (isOther(old, young)) return { confidence: 0, evidence: '', doubt: undefined };
+  if (isOther(old, young) || areOtherLists(old, young))
+    return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];
   let confidence = 0.25;
   const weigh = (weight: number, reason: string): void => {
@@ -2391,6 +2452,26 @@ function isOther(old: NamedShape, young: NamedShape): boolean {
   return areOtherKinds(old, young) || isInOtherUnit(old, young) || isNoIdentifier(old, young);
 }
 
+/** True for two enumerations that have neither words of a name nor a value in common: that both have as many values is chance. */
+function areOtherLists(old: NamedShape, young: NamedShape): boolean {
+  const [one, other] = [old.shape.values, young.shape.values];
+  const { spelled, guessed } = findValueMap(one, other) ?? {};
+  const reasons = [...(spelled?.reasons ?? []), ...(guessed?.reasons ?? [])];
+  return (
+    one.length > 1 &&
+    other.length > 1 &&
+    !one.some((value) => other.includes(value)) &&
+    reasons.every((reason) => reason === SAME_PLACES) &&
+    nameSimilarity(old.name, young.name) < LIKE_LIST &&
+    !haveCommonWord(old.name, young.name) &&
+    !endsAsSameMember(old.name, young.name) &&
+    textWeight(old, young)[0] <= 0
+  );
+}
+
+/** Minimum likeness of the names of two enumerations without a common value. */
+const LIKE_LIST = 0.5;
+
 /** True for two numbers in units between which no rule converts. */
 function isInOtherUnit(old: NamedShape, young: NamedShape): boolean {
   return (
@@ -2405,6 +2486,7 @@ function isNoIdentifier(old: NamedShape, young: NamedShape): boolean {
   return (
     isIdentifier(old.name) !== isIdentifier(young.name) &&
     !isAlike(old.name, young.name) &&
+    !endsAsSameMember(old.name, young.name) &&
     textWeight(old, young)[0] <= 0
   );
 }

@@ -246,13 +246,18 @@ function isPlainValue(value: unknown): value is FoundValue {
   return ['string', 'number', 'boolean'].includes(typeof value);
 }
 
-/** What a person must know about a parameter under its other name: another default, and a smaller maximum. */
+/** What a person must know about a parameter under its other name: another default, a smaller maximum, and values without one of V2. */
 function limitWords(from: string, old: Shape, to: string, young: Shape): readonly string[] {
   const [one, other] = [old.members.get(from)?.shape, young.members.get(to)?.shape];
   if (one === undefined || other === undefined) return [];
   const assumed = assumedRule({ name: from, shape: one }, { name: to, shape: other });
   const smaller = smallerMaximum(one, other);
-  return [...(assumed === undefined ? [] : [assumed.evidence]), ...(smaller === undefined ? [] : [smaller])];
+  const left = findValueMap(one.values, other.values)?.left ?? [];
+  return [
+    ...(assumed === undefined ? [] : [assumed.evidence]),
+    ...(smaller === undefined ? [] : [smaller]),
+    ...(left.length === 0 ? [] : [`V2 has no value for ${left.map(String).join(', ')}`]),
+  ];
 }
 
 function withLimits<One extends Evidence>(one: One, from: string, old: Shape, to: string, young: Shape): One {

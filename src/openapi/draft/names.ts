@@ -197,6 +197,8 @@ const MEMBER_NAMES: readonly ReadonlySet<string>[] = `firstname givenname forena
   kind type
   plate registration licenseplate licenceplate numberplate registrationnumber
   zip zipcode postcode postalcode
+  street streetaddress streetline1 street1 line1 addressline1 address1
+  sex gender
   price cost amount fare fee
   note notes remark remarks comment comments`
   .split('\n')
@@ -206,6 +208,18 @@ const MEMBER_NAMES: readonly ReadonlySet<string>[] = `firstname givenname forena
 export function isSameMember(one: string, other: string): boolean {
   const [first, second] = [one, other].map((name) => wordsOf(name).join(''));
   return MEMBER_NAMES.some((names) => names.has(first ?? '') && names.has(second ?? ''));
+}
+
+/** True if the end of a path in one name has such a name: `address.postal_code` for `zip`. */
+export function endsAsSameMember(one: string, path: string): boolean {
+  const words = wordsOf(path);
+  return words.some((_, at) => isSameMember(one, words.slice(at).join('_')));
+}
+
+/** True if two names have a word in common that does not only say that they identify something. */
+export function haveCommonWord(one: string, other: string): boolean {
+  const words = new Set(wordsOf(other).map(stem));
+  return wordsOf(one).some((word) => !IDENTIFYING.has(word) && words.has(stem(word)));
 }
 
 /** Minimum letters that two words have in common at the start to be of one root: `departs` and `departure`. */

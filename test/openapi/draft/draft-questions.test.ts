@@ -845,7 +845,7 @@ test.each<[old: object, young: object, map: string | undefined, back: string | u
   );
   const all = draftQuestions(book).flatMap(({ parts }) => parts.flatMap((part) => part.answers));
   const answer = all.find(({ lines }) => lines.includes('{ rename: kind, to: category }'));
-  expect(answer?.lines.filter((line) => line.startsWith('{ map'))).toEqual(
+  expect(answer?.lines.filter((line) => line.startsWith('{ map')) ?? []).toEqual(
     map === undefined || back === undefined
       ? []
       : [map, back.replace('of: category', 'of: "*.category"'), back],
@@ -1035,8 +1035,8 @@ test.each<[required: readonly string[], isAsked: boolean, why: string]>([
 test('no answer offers a place of V2 that another answer has taken', async () => {
   const offered = async (...chosen: readonly string[]): Promise<readonly string[]> => {
     const { questions } = await decided(
-      [{ fax: text, pager: text }, []],
-      [{ website: text, tier: text }, []],
+      [{ desk_facsimile: text, page_of_desk: text }, []],
+      [{ website_of_desk: text, tier_of_desk: text }, []],
       chosen,
     );
     return questions.flatMap(({ parts }) =>
@@ -1044,12 +1044,15 @@ test('no answer offers a place of V2 that another answer has taken', async () =>
     );
   };
   expect(await offered()).toEqual(
-    expect.arrayContaining(['{ rename: fax, to: website }', '{ rename: fax, to: tier }']),
+    expect.arrayContaining([
+      '{ rename: desk_facsimile, to: website_of_desk }',
+      '{ rename: desk_facsimile, to: tier_of_desk }',
+    ]),
   );
-  const left = await offered('{ rename: pager, to: tier }');
-  expect(left).toContain('{ rename: fax, to: website }');
-  expect(left).not.toContain('{ rename: fax, to: tier }');
-  expect(left).not.toContain('{ rename: tier, to: fax }');
+  const left = await offered('{ rename: page_of_desk, to: tier_of_desk }');
+  expect(left).toContain('{ rename: desk_facsimile, to: website_of_desk }');
+  expect(left).not.toContain('{ rename: desk_facsimile, to: tier_of_desk }');
+  expect(left).not.toContain('{ rename: tier_of_desk, to: desk_facsimile }');
 });
 
 test('the summary of response rules is that of the answer', async () => {

@@ -136,6 +136,42 @@ test('no name is offered by its type alone for a text that is no day, or for wha
   expect(named({ ...many, owner_ref: text }, 'notes')).not.toContain('owner_ref');
 });
 
+test.each<
+  [what: string, v1: Record<string, unknown>, v2: Record<string, unknown>, offered: readonly string[]]
+>([
+  [
+    'the words of addresses',
+    { street: text, zip: text, notes: text },
+    { address: objectOf({ line1: text, postal_code: text, kind: text }) },
+    ['{ move: street, to: address.line1 }', '{ move: zip, to: address.postal_code }'],
+  ],
+  [
+    'the name of another gone member',
+    { patient_id: { type: 'integer' }, patient_name: text },
+    { patient: objectOf({ patientId: { type: 'integer' }, displayName: text }) },
+    ['{ move: patient_name, to: patient.displayName }'],
+  ],
+  [
+    'the values of an enumeration',
+    { sex: { enum: ['m', 'f', 'x'] }, note: text },
+    { gender: { enum: ['male', 'female', 'other', 'unknown'] } },
+    ['{ rename: sex, to: gender } { map: { m: male, f: female }, of: gender }'],
+  ],
+  [
+    'only the number of values',
+    { status: { enum: ['cancelled', 'arrived'] }, mood: text },
+    { doneBy: { enum: ['PATIENT', 'CLINIC'] }, more: { type: 'integer' } },
+    [],
+  ],
+])('members with %s in common are offered, and others are not', (_, v1, v2, offered) => {
+  const book = bookOf(objectOf({ kept: text, ...v1 }), objectOf({ kept: text, ...v2 }));
+  const all = draftQuestions(book).flatMap(({ parts }) => parts.flatMap(({ answers: each }) => each));
+  const found = all.map(({ lines }) =>
+    lines.filter((line) => !/strip|default|patient_id|patientId/.test(line)).join(' '),
+  );
+  expect([...new Set(found)].filter((line) => line !== '').toSorted()).toEqual(offered.toSorted());
+});
+
 test('a change that it cannot decide is a question, and no rule', () => {
   const book = bookOf(
     objectOf({
@@ -158,17 +194,16 @@ test('a change that it cannot decide is a question, and no rule', () => {
   expect(proposedRules(book).get('create')).toEqual([]);
   expect(questionsOf(book)).toEqual([
     'colour: V1 allows "blue", "grey", V2 does not. Which values of V2 do they mean?',
-    'is it weight or height or owner in V2, or gone?',
-    'is it weight or height or owner in V2, or gone?',
+    'what clients send there would be lost, and V2 would still report success',
+    'what clients send there would be lost, and V2 would still report success',
     'it is string in V1 and integer in V2',
     'owner is required in V2 and not in V1: V2 refuses requests without it',
   ]);
   const printed = printRuleBook(book);
   expect(printed).toContain('changes: []');
-  // One question for both members, as their types alone say nothing, with what V2 may call each.
-  expect(printed).toMatch(
-    /# {5}- \{ strip: size \}\n(?:.*# or instead: - \{ rename: size, to: \w+ \}\n)+(?:.*\n)*?.*# {5}- \{ strip: count \}\n.*# or instead: /,
-  );
+  // One question for both members, without names of V2: their types alone say nothing.
+  expect(printed).toMatch(/# {5}- \{ strip: size \}\n.*# {5}- \{ strip: count \}\n/);
+  expect(printed).not.toMatch(/rename: (?:size|count)/);
   expect(printed.match(/TODO: does removed/g)).toHaveLength(1);
 });
 
