@@ -35,7 +35,7 @@ export interface Condition {
   readonly until?: string;
   /** A command for `POST /rollout` that ends it, and its title. */
   readonly action?: { readonly title: string; readonly request: RolloutRequest };
-  /** Failed requests of a fault that is past: it is over, and the service has responded well since. */
+  /** Failed requests of a fault that is past: it is over, and all can be well again. */
   readonly past?: number;
   /** True if an earlier condition reports the same fault of a service for the service's operations. */
   readonly isRepeated?: true;

@@ -7,13 +7,15 @@ import { serviceCondition } from './service-conditions.ts';
 const ORDER: readonly ConditionLevel[] = ['bad', 'note', 'unknown', 'good'];
 
 /**
- * The conditions of V2, V1, the operations, and the gateway itself, worst first: of one level, what is over comes last, and of operations
- * the one that fails for most clients first.
+ * The conditions of V2, V1, the operations, and the gateway itself, worst first: of operations the one that fails for most clients first.
+ * Of one level, what is over comes last, and of that what failed the most requests first.
  */
 export function conditionsOf(facts: ConditionFacts): readonly Condition[] {
   return [...failureConditions(facts), ...gatewayConditions(facts)].toSorted(
     (one, other) =>
-      ORDER.indexOf(one.level) - ORDER.indexOf(other.level) || Number(isOver(one)) - Number(isOver(other)),
+      ORDER.indexOf(one.level) - ORDER.indexOf(other.level) ||
+      Number(isOver(one)) - Number(isOver(other)) ||
+      (isOver(one) ? (other.past ?? 0) - (one.past ?? 0) : 0),
   );
 }
 

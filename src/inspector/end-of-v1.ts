@@ -75,6 +75,47 @@ export function hasEnded({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now
   return sunset !== undefined && isPast(sunset, now) && isGoneForAll(gone);
 }
 
+/** Says that no mode changes what has ended: V1, or this operation of it; empty if neither has. */
+export function endWarning(end: EndOfV1, now: number, operation: string | undefined): readonly string[] {
+  const own = end.ends?.filter(({ kind, id }) => kind === 'operation' && id === operation) ?? [];
+  const told = [
+    { what: 'V1', which: '', ...end },
+    ...own.map((one) => ({ what: one.id, which: ' for it', ...one })),
+  ];
+  return told
+    .filter(({ sunset, gone }) => sunset !== undefined && gone !== undefined && isPast(sunset, now))
+    .slice(0, 1)
+    .map((one) => `${one.what} ended on ${one.sunset}: in every mode, ${goneWords(one, now, one.which)}.`);
+}
+
+/**
+ * Whether V1, or this operation of it, has ended for each of these clients (hashes, or `-`), so that their requests get 410; without
+ * clients, whether it has for all.
+ */
+export function hasEndedFor(
+  end: EndOfV1,
+  now: number,
+  operation: string | undefined,
+  clients: readonly string[] = [],
+  names: ReadonlyMap<string, string> = new Map(),
+): boolean {
+  const own = end.ends?.filter(({ kind, id }) => kind === 'operation' && id === operation) ?? [];
+  const past = [end, ...own].flatMap(({ sunset, gone }) =>
+    sunset === undefined || gone === undefined || !isPast(sunset, now) ? [] : [gone],
+  );
+  if (clients.length === 0) return past.some(isGoneForAll);
+  // The lists have the names of the clients that have one.
+  return clients.every((client) =>
+    past.some(
+      (gone) => isListed(gone.clients ?? [client], client, names) && !isListed(gone.except, client, names),
+    ),
+  );
+}
+
+function isListed(list: readonly string[] = [], client: string, names: ReadonlyMap<string, string>): boolean {
+  return list.includes(client) || list.includes(names.get(client) ?? client);
+}
+
 function isPast(time: string, now: number): boolean {
   return now >= Date.parse(time);
 }

@@ -74,7 +74,7 @@ export function readFacts(text: string, at: number): ReplicaFacts | undefined {
 
 /** Converts facts to a clock that is `ahead` by so many milliseconds. */
 function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
-  const { startedAt, recent, wellSince, fresh, operations, watched, refusal } = facts;
+  const { startedAt, recent, lastHour, wellSince, fresh, operations, watched, refusal } = facts;
   const { stats, ruleBookSince, lastResponses } = facts;
   const contact = (one: ServiceContact | undefined): ServiceContact | undefined =>
     one && { ...one, since: one.since + ahead };
@@ -100,6 +100,7 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
     ...facts,
     startedAt: startedAt + ahead,
     recent: { v1: row(recent.v1), v2: row(recent.v2) },
+    lastHour: { ...lastHour, ...(lastHour.lastFailed && { lastFailed: lastHour.lastFailed + ahead }) },
     wellSince: wellSince && wellSince + ahead,
     fresh: fresh && { ...fresh, since: fresh.since + ahead },
     operations: operations.map((one) => ({
@@ -136,6 +137,7 @@ export function addFacts(
   const all = [first, ...others];
   const wellSince = all.flatMap((one) => one.wellSince ?? []);
   const fresh = all.flatMap((one) => one.fresh ?? []);
+  const lastFailures = all.flatMap(({ lastHour }) => lastHour.lastFailed ?? []);
   const drops = all.flatMap(({ stats }) => stats.lastDroppedLine ?? []);
   const refusals = all.flatMap(({ refusal }) => refusal ?? []);
   const ruleBooks = [...new Set(all.map(({ ruleBook }) => ruleBook))].sort();
@@ -149,6 +151,7 @@ export function addFacts(
       refused: sumOf(all, ({ lastHour }) => lastHour.refused),
       failed: sumOf(all, ({ lastHour }) => lastHour.failed),
       asV2SentIt: sumOf(all, ({ lastHour }) => lastHour.asV2SentIt),
+      ...(lastFailures.length === 0 ? {} : { lastFailed: Math.max(...lastFailures) }),
     },
     lastResponses: { v1: lastResponse(all, 'v1'), v2: lastResponse(all, 'v2') },
     ...(wellSince.length === 0 ? {} : { wellSince: Math.max(...wellSince) }),

@@ -11,8 +11,8 @@ import { backAction, contactWords, outageWords, servedWords } from './service-co
 /** Milliseconds without a failure after which an operation that failed does not count as failing now. */
 const SILENT_MS = 3_600_000;
 
-/** Milliseconds after the end of trouble from which fewer than {@link RECOVERED} responses show that it is past. */
-const PAST_MS = 600_000;
+/** Milliseconds after the end of trouble from which it is past although V2 has responded to fewer than {@link RECOVERED} requests since. */
+const PAST_MS = 120_000;
 
 /** Requests before trouble from which the past of an operation counts as known. */
 const ENOUGH_BEFORE = 20;
@@ -33,15 +33,15 @@ export function troublesByCause(facts: ConditionFacts): Record<'outage' | 'own',
 
 function reportedTroubles({ operations, isAsked = () => true, now }: ConditionFacts): readonly TroubleNow[] {
   return operations.flatMap((trouble): readonly TroubleNow[] => {
-    const { operation, last, until, upToLast = trouble.requests, recovered = 0 } = trouble;
+    const { operation, hit, last, until, upToLast = trouble.requests, recovered = 0 } = trouble;
     // If V2 got no requests for a time since the last failure, its later responses say nothing about this trouble.
     const told =
-      until !== undefined || isAsked('v2', operation, last)
+      until !== undefined || isAsked('v2', operation, last, hit)
         ? trouble
         : { ...trouble, requests: upToLast, until: last };
     if (told.until !== undefined && now - told.until >= REPORTED_MS) return [];
     const isRecovered = until !== undefined && recovered > 0;
-    return [isRecovered || isAsked('v2', operation) ? told : { ...told, isBack: true }];
+    return [isRecovered || isAsked('v2', operation, undefined, hit) ? told : { ...told, isBack: true }];
   });
 }
 
@@ -58,14 +58,16 @@ export function outageCondition(operations: readonly TroubleNow[], facts: Condit
   };
   const isOver = outage.responded >= RECOVERED || operations.every((one) => one.until !== undefined);
   const since = new Date(outage.since).toISOString();
-  const onV1 = operations.filter(({ operation }) => facts.isAsked?.('v2', operation) === false);
-  const isServed = onV1.length === operations.length;
+  const isServed = operations.every(
+    ({ operation, hit }) => facts.isAsked?.('v2', operation, undefined, hit) === false,
+  );
+  const isPast = isOver && (isServed || outage.responded >= RECOVERED || facts.now - outage.last >= PAST_MS);
   return {
     about: 'v2',
     level: 'note',
-    ...(outage.responded >= RECOVERED && onV1.length === 0 ? { past: outage.requests } : {}),
+    ...(isPast ? { past: outage.requests } : {}),
     label: 'V2 did not respond',
-    sentence: `${outageWords('v2', outage, isOver)}.${isServed ? `${servedWords('them', facts)} ${contactWords('v2', facts)}` : ''}`,
+    sentence: `${outageWords('v2', outage, isOver)}.${isServed ? `${servedWords('them', operations, facts)} ${contactWords('v2', facts)}` : ''}`,
     place: { view: 'traffic', part: 'problems' },
     since,
     ...(isOver ? { until: new Date(outage.last).toISOString() } : {}),
@@ -108,7 +110,7 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
     evidence: trouble.evidence,
     since: from,
     ...(isPast ? { until: new Date(until).toISOString() } : rollBackOf(trouble, facts)),
-    ...(isRecovered(trouble, facts.now) ? { past: failed } : {}),
+    ...(isOverFor(trouble, facts.now) ? { past: failed } : {}),
   };
 }
 
@@ -131,8 +133,8 @@ function silenceWords({ unanswered, failed }: OperationTrouble): string {
   return `; V2 did not respond to ${which}`;
 }
 
-function backWords({ unanswered }: OperationTrouble, facts: ConditionFacts): string {
-  return `${servedWords('it', facts)}${unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}`;
+function backWords(trouble: OperationTrouble, facts: ConditionFacts): string {
+  return `${servedWords('it', [trouble], facts)}${trouble.unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}`;
 }
 
 /** Finds the exchanges of an operation, or of a call that no operation fits, for the one client that it is about. */
@@ -145,10 +147,9 @@ function filterOf({ operation, clients = [] }: OperationTrouble): string {
   return printFilter([...callTerms(operation), ...ofClient]);
 }
 
-/** Whether V2 has responded to the operation without a failure since its trouble was over. */
-function isRecovered({ until, isBack, recovered = 0 }: TroubleNow, now: number): boolean {
-  if (until === undefined || isBack === true) return false;
-  return recovered >= RECOVERED || (recovered > 0 && now - until >= PAST_MS);
+/** Whether the trouble is past: V2 has recovered, gets no more of these requests, or has not failed for a time. */
+function isOverFor({ until, isBack, recovered = 0 }: TroubleNow, now: number): boolean {
+  return until !== undefined && (isBack === true || recovered >= RECOVERED || now - until >= PAST_MS);
 }
 
 /** The action while an operation fails: to take it off V2, or if only one client with a mode of its own still goes there, that client. */

@@ -603,12 +603,12 @@ function minuteOf(time: number): number {
 }
 
 /** True for a problem of a service that gets no requests for the operations of the problem now, or got none until the mode changed. */
-function isLeft({ kind, operations, isOfClients, last }: Group, isAsked: IsAsked): boolean {
+function isLeft({ kind, operations, isOfClients, clients, last }: Group, isAsked: IsAsked): boolean {
   const { service, silent, by, operation, call = '-' } = kind;
   const failing = service ?? silent ?? (by === 'gateway' ? undefined : by);
   if (failing === undefined || !isOfClients) return false;
   const calls = service === undefined ? [operation ?? call] : [...operations];
-  return calls.every((one) => !isAsked(failing, one === '' ? '-' : one, last));
+  return calls.every((one) => !isAsked(failing, one === '' ? '-' : one, last, [...clients]));
 }
 
 function problemOf(

@@ -33,6 +33,7 @@ import type {
 import type { End, Mode, Modes, Scope } from '../rules/rollout.ts';
 import { nearNames } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import { endWarning } from './end-of-v1.ts';
 import { ambiguityWords, commandTitle, defaultTarget, dryRunsOnV1, shareTitle } from './rollout-effect.ts';
 import { failure, jsonResponse, readCommand } from './routes/responses.ts';
 
@@ -131,8 +132,12 @@ export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
       if ('fault' in command) return command;
       const fault = request.force === true ? undefined : gateFault(parts, command);
       if (fault !== undefined) return { fault };
-      const warning = alwaysFailing(parts, command);
-      const outcome = warning === undefined ? {} : { warnings: [warning] };
+      const end = endOfV1(parts.ruleBook(), parts.names());
+      const warnings = [
+        ...endWarning(end, Date.now(), command.operation),
+        ...[alwaysFailing(parts, command)].filter((one) => one !== undefined),
+      ];
+      const outcome = warnings.length === 0 ? {} : { warnings };
       if (request.check === true) return outcome;
       const before = parts.control.modes(parts.ruleBook());
       parts.control.command(command);

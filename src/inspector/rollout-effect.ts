@@ -27,7 +27,7 @@ import type { EarlierModes } from '../rollout/rollout-state.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
-import { hasEnded } from './end-of-v1.ts';
+import { endWarning, hasEnded, hasEndedFor } from './end-of-v1.ts';
 
 /** The effect of a command, for the operator to confirm. */
 export interface RolloutEffect {
@@ -129,6 +129,7 @@ export function rolloutEffect(
       ...(mode === 'canary' ? canaryWords(command, rollout) : []),
     ],
     warnings: [
+      ...endWarning(rollout, Date.now(), request.operation),
       ...alwaysFailWarnings(command, rollout),
       ...(mode === 'canary' ? emptyCanaryWarnings(command, rollout, clients) : []),
     ],
@@ -385,9 +386,11 @@ function concernedClient(
 ): readonly ConcernedClient[] {
   const before = modesOf(rollout);
   const after = modesAfter(request, before, client.client);
+  const names = new Map([[client.client, client.name ?? client.client]]);
   const calls = client.operations.flatMap(({ operation: name, count }) => {
     const operation = operationOf(name);
     if (!isTargeted(request, before, operation)) return [];
+    if (hasEndedFor(rollout, Date.now(), operation, [client.client], names)) return [];
     const subject = { client: client.client === NO_KEY ? undefined : client.client, operation };
     return [{ count, from: chooseMode(before, subject).origin, to: chooseMode(after, subject).origin }];
   });
@@ -510,15 +513,20 @@ export function modesOf({ default: other, operations, clients, rollback }: Rollo
 }
 
 /** Tells which services get requests for which operations in the modes in force; after the end of V1, none do. */
-export function askedIn(rollout: RolloutView, earlier: readonly EarlierModes[], now: number): IsAsked {
+export function askedIn(
+  rollout: RolloutView,
+  earlier: readonly EarlierModes[],
+  now: number,
+  names: ReadonlyMap<string, string> = new Map(),
+): IsAsked {
   const modes = modesOf(rollout);
-  const hasV1Ended = hasEnded(rollout, now);
   const since = new Map<string, number | undefined>();
-  return (service, call, at = Number.POSITIVE_INFINITY) => {
+  return (service, call, at = Number.POSITIVE_INFINITY, clients = []) => {
+    const operation = operationOf(call);
     const key = `${service} ${call}`;
-    if (!since.has(key)) since.set(key, askedSince(modes, earlier, service, operationOf(call)));
+    if (!since.has(key)) since.set(key, askedSince(modes, earlier, service, operation));
     const from = since.get(key);
-    return !hasV1Ended && from !== undefined && at >= from;
+    return from !== undefined && at >= from && !hasEndedFor(rollout, now, operation, clients, names);
   };
 }
 

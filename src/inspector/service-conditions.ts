@@ -2,12 +2,12 @@ import { lengthWords } from '../report/text.ts';
 import { count, counted } from '../rules/words.ts';
 import type { PastRequests } from '../rewrite-log/history.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
-import { RECOVERED } from '../rewrite-log/health/trouble.ts';
+import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
 import type { ServiceOutage } from '../rewrite-log/service-outages.ts';
 import { sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest } from '../rollout/rollout-tally.ts';
 import { type Condition, type ConditionFacts, FAILING, RECENT_MINUTES } from './condition.ts';
-import { hasEnded } from './end-of-v1.ts';
+import { hasEnded, hasEndedFor } from './end-of-v1.ts';
 import { commandTitle } from './rollout-effect.ts';
 
 /** Minimum requests for a share of failures to be meaningful. */
@@ -161,6 +161,7 @@ function leftCondition(about: 'v1' | 'v2', past: PastRequests, facts: ConditionF
     sentence: `${what}; ${after}. ${contactWords(about, facts)}`,
     place: { view: 'traffic', part: 'problems' },
     until,
+    past: failed,
   };
 }
 
@@ -187,8 +188,8 @@ function agoWords(milliseconds: number): string {
 
 /** The action while V2 fails: to let V1 serve everything, and then what a mode of its own still sends to V2. */
 function retreatFrom(about: 'v1' | 'v2', facts: ConditionFacts): Pick<Condition, 'action'> {
-  const { rollout } = facts;
-  if (about === 'v1' || rollout?.v1Origin === undefined) return {};
+  const { rollout, now } = facts;
+  if (about === 'v1' || rollout?.v1Origin === undefined || hasEnded(rollout, now)) return {};
   const stages: readonly (readonly [ModeView, Pick<RolloutRequest, 'operation' | 'client'>])[] = [
     [rollout.default, {}],
     ...Object.entries(rollout.operations).map(([operation, mode]) => [mode, { operation }] as const),
@@ -198,9 +199,16 @@ function retreatFrom(about: 'v1' | 'v2', facts: ConditionFacts): Pick<Condition,
   return target === undefined ? {} : backAction({ mode: 'observe', ...target }, facts);
 }
 
-/** Says that V1 serves what V2 does not get any more; empty after the end of V1. */
-export function servedWords(what: 'it' | 'them', { rollout, now }: ConditionFacts): string {
-  return rollout !== undefined && hasEnded(rollout, now) ? '' : ` V1 serves ${what} now.`;
+/** Says that V1 serves these operations, which V2 does not get any more; empty after the end of V1 for their clients. */
+export function servedWords(
+  what: 'it' | 'them',
+  operations: readonly Pick<OperationTrouble, 'operation' | 'hit'>[],
+  { rollout, names, now }: ConditionFacts,
+): string {
+  const isServed =
+    rollout === undefined ||
+    operations.some(({ operation, hit }) => !hasEndedFor(rollout, now, operation, hit, names));
+  return isServed ? ` V1 serves ${what} now.` : '';
 }
 
 /** Says to how many requests a service did not respond, and when. */

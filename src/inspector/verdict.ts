@@ -60,8 +60,6 @@ export function verdictOf(
   if (requests === 0)
     return { level: 'unknown', label: 'No request yet', sentence: 'No request yet, so nothing is known.' };
   const before = ended === undefined ? '' : `${ended.sentence} `;
-  // A fault that lasted until the end tells more than the state since.
-  const isOnlyOver = all.some(({ past }) => past === undefined);
   const from = Math.max(since, changedAt, ...all.map(({ until = '' }) => Date.parse(until) || 0));
   const age = now - from < MINUTE_MS ? 'less than a minute' : lengthWords(now - from);
   const length = from === changedAt ? `${age}, since the modes were changed` : age;
@@ -70,18 +68,19 @@ export function verdictOf(
     lastHour.refused === 0
       ? ''
       : ` In the last hour V2 refused ${count(lastHour.refused)} of ${counted(lastHour.requests, 'request')}.`;
-  const { failed } = lastHour;
-  // A few failures are not trouble of an operation, but "all well" would be wrong, unless a fault that is past explains them.
-  const isAll = failed <= all.reduce((sum, { past = 0 }) => sum + past, 0);
+  const { failed, lastFailed = now } = lastHour;
+  // A few failures are not trouble of an operation, but "all well" would be wrong, unless they are older, or a fault that is past explains them.
+  const isAll = lastFailed <= from || failed <= all.reduce((sum, { past = 0 }) => sum + past, 0);
   const state = isAll
     ? `All well for ${length}${whose}.`
     : `For ${length}${from === changedAt ? ',' : ''} no operation has failed more than before${whose}. In the last hour ${counted(failed, 'request')} failed.`;
-  const over = all.map(({ sentence }) => sentence);
+  // The other faults that are past are notes.
+  const over = all.slice(0, 1).map(({ sentence }) => sentence);
   if (fresh !== undefined) return freshVerdict(fresh, before, now - Math.max(since, changedAt), over);
   return {
     level: 'good',
     label: ended?.label ?? (isAll ? 'All well' : 'Failures as before'),
-    sentence: [isOnlyOver ? before.trimEnd() : `${before}${state}`, ...over].join(' ') + refusals,
+    sentence: [`${before}${state}`, ...over].join(' ') + refusals,
     since: new Date(from).toISOString(),
   };
 }

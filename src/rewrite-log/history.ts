@@ -52,9 +52,15 @@ export interface PastRequests extends Partial<Readonly<Spell>> {
 
 /**
  * Whether a service is asked for a call now: an operation, or `-` for V1 requests that the rule book does not name. With `at` (milliseconds
- * since 1970), also whether the mode is still the one of that time: what failed before its last change is not the present.
+ * since 1970), also whether the mode is still the one of that time: what failed before its last change is not the present. With `clients`
+ * (`clientOf`), whether V1 has not ended for one of them.
  */
-export type IsAsked = (service: 'v1' | 'v2', call: string, at?: number) => boolean;
+export type IsAsked = (
+  service: 'v1' | 'v2',
+  call: string,
+  at?: number,
+  clients?: readonly string[],
+) => boolean;
 
 /** Requests for a service, those that failed, and of these the refusals (3xx, 4xx), and those that its open circuit kept from it. */
 interface OriginCounts {
@@ -121,6 +127,8 @@ export interface HourOfV2 {
   readonly requests: number;
   readonly refused: number;
   readonly failed: number;
+  /** The end of the last that failed: milliseconds since 1970; absent if none did, and in the facts of an older version. */
+  readonly lastFailed?: number;
   readonly asV2SentIt: number;
 }
 
@@ -209,6 +217,7 @@ export class History {
   private second = 0;
   private countInSecond = 0;
   private countInLastSecond = 0;
+  private lastFailed: number | undefined;
 
   constructor(minutes = 60) {
     // Each is replaced before anything is counted in it.
@@ -226,7 +235,10 @@ export class History {
     const from = statusFrom(entry);
     const isFault = entry.status >= 400 && entry.status < 500 && answer !== 'failed';
     if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
-    if (answer === 'failed') minute.failed += 1;
+    if (answer === 'failed') {
+      minute.failed += 1;
+      this.lastFailed = time;
+    }
     if (sentTo(entry) === 'v2' && AS_V2_SENT_IT.includes(entry.responseNote ?? '')) minute.asV2SentIt += 1;
     if (from === 'v1' || from === 'v2') this.responded[from] = time;
     // The other service got a copy of this read.
@@ -336,7 +348,8 @@ export class History {
       failed += minute.failed;
       asV2SentIt += minute.asV2SentIt;
     }
-    return { requests, refused, failed, asV2SentIt };
+    const { lastFailed } = this;
+    return { requests, refused, failed, asV2SentIt, ...(failed > 0 && lastFailed && { lastFailed }) };
   }
 
   /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */

@@ -15,6 +15,7 @@ import { chooseMode } from '../../src/rollout/modes-in-force.ts';
 import type { ModeView, RolloutRequest, RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 
+const PAST = '2026-11-01T00:00:00.000Z';
 const OBSERVE: ModeView = { mode: 'observe', from: 'operator' };
 
 interface Sent {
@@ -617,4 +618,37 @@ describe('a client that alone has the trouble', () => {
   ])('is not named if it %s', (_, request, seenClients) => {
     expect(effectOf(request, migrated, seenClients)).toBeUndefined();
   });
+});
+
+test.each<[string, Partial<RolloutView>, RolloutRequest, readonly string[], readonly string[]]>([
+  [
+    'V1',
+    { sunset: PAST, gone: {} },
+    { mode: 'observe' },
+    [`V1 ended on ${PAST}: in every mode, V1 requests get 410 now.`],
+    ['This affects none of the V1 requests seen, so no client can be named.'],
+  ],
+  [
+    'V1 for all but one client',
+    { sunset: PAST, gone: { except: ['acme'] } },
+    { mode: 'observe' },
+    [`V1 ended on ${PAST}: in every mode, V1 requests get 410 now, except those of acme.`],
+    ['From V2 to V1: acme (1 of 2 clients seen, with 50 % of all V1 requests).'],
+  ],
+  [
+    'the operation',
+    { ends: [{ kind: 'operation', id: 'read_client', sunset: PAST, gone: {} }] },
+    { mode: 'observe', operation: 'read_client' },
+    [`read_client ended on ${PAST}: in every mode, V1 requests for it get 410 now.`],
+    ['This affects none of the V1 requests seen, so no client can be named.'],
+  ],
+])('says that no mode has an effect after the end: %s', (_, more, request, warned, said) => {
+  const rollout = sampleRollout({ default: { mode: 'migrate', from: 'operator' }, ...more });
+  const clients = ['acme', 'globex'].map((name, at) => ({
+    client: String(at).repeat(16),
+    name,
+    operations: [{ operation: 'read_client', count: 5 }],
+  }));
+  const { warnings, sentences } = rolloutEffect(request, rollout, { clients, omittedClients: 0 });
+  expect([warnings, sentences]).toEqual([warned, said]);
 });

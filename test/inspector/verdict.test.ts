@@ -26,6 +26,12 @@ const START = WATCH_START;
 const MINUTE = 60_000;
 const DAY = 86_400_000;
 
+/** Display names by client hash. */
+const NAMES = new Map([
+  [ACME, 'acme'],
+  ['c'.repeat(16), 'globex'],
+]);
+
 type Facts = Partial<ConditionFacts> & { readonly changedAt?: number };
 
 /** A gateway whose verdict is asked for while time passes. */
@@ -75,13 +81,13 @@ class Watched extends WatchedTraffic {
 
   judged({ changedAt, ...more }: Facts = {}): Verdict {
     const { now } = this;
-    const isAsked = more.isAsked ?? (more.rollout && askedIn(more.rollout, [], now));
+    const isAsked = more.isAsked ?? (more.rollout && askedIn(more.rollout, [], now, NAMES));
     const facts: ConditionFacts = {
       stats: { breaker: 'closed', droppedLogLines: 0 },
       recent: this.history.recentFailures(now, RECENT_MINUTES, isAsked),
       operations: this.health.troubles(now),
       lastResponses: this.history.lastResponses,
-      names: new Map([[ACME, 'acme']]),
+      names: NAMES,
       now,
       ruleBook: '0123456789abcdef',
       refusal: undefined,
@@ -131,6 +137,13 @@ const ALONE = {
   aloneSince: '2026-11-29T08:00:00.000Z',
   aloneReason: 'ECONNREFUSED',
 };
+
+const SPARED = 'c'.repeat(16);
+
+/** V1 has ended for all but one client, while everything is migrated. */
+const endedExcept = (client: string, at: string): Partial<ConditionFacts> => ({
+  rollout: { ...MIGRATED_ROLLOUT, sunset: `2026-11-29T${at}.000Z`, gone: { except: [client] } },
+});
 
 const CALLERS = Array.from({ length: 14 }, (_, at) => (at % 2 === 0 ? ACME : OTHER));
 
@@ -558,7 +571,7 @@ describe('the verdict', () => {
               v2Contact: { isAway: false, since: START + 170_000 },
             },
           }),
-      `note: ${OUTAGE_WORDS} V1 serves them now. V2 has accepted connections again since 2026-11-29T08:02:50.000Z; it has had no request since.`,
+      `good: All well for less than a minute. ${OUTAGE_WORDS} V1 serves them now. V2 has accepted connections again since 2026-11-29T08:02:50.000Z; it has had no request since.`,
     ],
     [
       'V2 was gone, V1 served for a moment, and everything was migrated again before the first request',
@@ -850,7 +863,7 @@ describe('the verdict', () => {
           .see(25, FAILS)
           .see(20, { operation: 'create_client' })
           .verdict(rollout({ rollbacks: [], brownouts: [] })),
-      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 serves it now.',
+      'good: All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed. V1 serves it now.',
     ],
     [
       'V2 failed for all, and V1 has served since a moment ago',
@@ -858,7 +871,7 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b', 'c']) all.see(20, { operation }).see(3, { operation, ...FAILS });
         return all.see(3, { operation: 'a', ...ON_V1 }).verdict(OBSERVED);
       },
-      'note: V2 failed 9 of 49 requests from 2026-11-29T08:00:21.000Z until 2026-11-29T08:01:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:01:09.000Z, less than a minute ago.',
+      'good: All well for less than a minute. V2 failed 9 of 49 requests from 2026-11-29T08:00:21.000Z until 2026-11-29T08:01:09.000Z; V1 has served since. V2 responded last at 2026-11-29T08:01:09.000Z, less than a minute ago.',
     ],
     [
       'V2 failed, failed once minutes later, and V1 has served since',
@@ -871,7 +884,7 @@ describe('the verdict', () => {
           .see(3, { operation: 'a', ...ON_V1 })
           .verdict(OBSERVED);
       },
-      'note: V2 failed 1 of 1 request at 2026-11-29T08:03:40.000Z; V1 has served since. V2 responded last at 2026-11-29T08:03:49.000Z, less than a minute ago.',
+      'good: All well for less than a minute. V2 failed 1 of 1 request at 2026-11-29T08:03:40.000Z; V1 has served since. V2 responded last at 2026-11-29T08:03:49.000Z, less than a minute ago.',
     ],
     [
       'a client failed, did well again, and has been on V1 since',
@@ -881,12 +894,12 @@ describe('the verdict', () => {
           all.see(3, { client: OTHER }).see(1, { ...FAILS, client: ACME });
         return all.see(4, { client: ACME }).move(false).see(1, ON_V1).verdict(OBSERVED);
       },
-      'note: order_floor_plan failed for acme: 6 of 6 requests from 2026-11-29T08:01:04.000Z until 2026-11-29T08:01:24.000Z. Before that, 0 of 63 of all clients failed. V1 serves it now.',
+      'good: All well for less than a minute. order_floor_plan failed for acme: 6 of 6 requests from 2026-11-29T08:01:04.000Z until 2026-11-29T08:01:24.000Z. Before that, 0 of 63 of all clients failed. V1 serves it now.',
     ],
     [
       'V2 failed for all requests, which then went to V1, and none has come since',
       (all) => all.see(9, { ...FAILS, operation: undefined }).verdict(OBSERVED),
-      'note: POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before. V1 serves it now.',
+      'good: All well for less than a minute. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before. V1 serves it now.',
     ],
     [
       'V2 was well, and V1 has served since',
@@ -915,7 +928,7 @@ describe('the verdict', () => {
           .verdict({
             rollout: { ...MIGRATED_ROLLOUT, operations: { order_floor_plan: OBSERVE } },
           }),
-      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 41 of 41 requests from 2026-11-29T08:02:01.000Z until 2026-11-29T08:02:41.000Z. Before that, 0 of 100 failed. V1 serves it now.',
+      'good: All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 41 of 41 requests from 2026-11-29T08:02:01.000Z until 2026-11-29T08:02:41.000Z. Before that, 0 of 100 failed. V1 serves it now.',
     ],
     [
       'an operation is on V1, and the others still fail',
@@ -944,7 +957,7 @@ describe('the verdict', () => {
           .see(9, { ...FAILS, operation: undefined })
           .see(1, ON_V1)
           .verdict(stage('canary', 0)),
-      'note: POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before. V1 serves it now.',
+      'good: All well for less than a minute. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before. V1 serves it now.',
     ],
     [
       'a canary with a share asks V2 still',
@@ -962,7 +975,7 @@ describe('the verdict', () => {
           .see(9, { ...ON_V1, status: 502, failure: 'upstream-unreachable' })
           .see(3)
           .verdict(MIGRATED),
-      'note: V1 did not respond to 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z; V2 has served since. It is not known whether V1 responds.',
+      'good: All well for less than a minute. V1 did not respond to 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z; V2 has served since. It is not known whether V1 responds.',
     ],
     [
       'V1 failed, and still gets reads of verify',
@@ -986,7 +999,7 @@ describe('the verdict', () => {
               gone: {},
             }),
           ),
-      'good: V1 ended at 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before.',
+      'good: V1 ended at 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose. All well for less than a minute. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before.',
     ],
     [
       'V2 was gone for several operations that V1 serves now, with few requests since',
@@ -998,7 +1011,7 @@ describe('the verdict', () => {
           .see(2, { ...ON_V1, operation: 'a' })
           .verdict(OBSERVED);
       },
-      'note: V2 did not respond to 12 requests from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now. V2 responded last at 2026-11-29T08:01:00.000Z, 5 minutes ago; no request goes to it now.',
+      'good: All well for 5 minutes. V2 did not respond to 12 requests from 2026-11-29T08:01:01.000Z until 2026-11-29T08:01:12.000Z. V1 serves them now. V2 responded last at 2026-11-29T08:01:00.000Z, 5 minutes ago; no request goes to it now.',
     ],
     [
       'an operation that failed an hour ago, and has been on V1 since',
@@ -1134,7 +1147,7 @@ describe('the verdict', () => {
           .pass(3 * MINUTE)
           .see(20, ON_V1)
           .verdict(),
-      'note: order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+      'good: All well for 3 minutes. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation that the gateway rolled back by itself',
@@ -1286,7 +1299,56 @@ describe('the verdict', () => {
             ...rollout({ sunset: '2026-11-29T08:02:05.000Z', gone: {}, brownouts: [], rollbacks: [] }),
             isAsked: () => false,
           }),
-      'good: V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+      'good: V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'an operation failed until the end of V1, which spares another client',
+      (all) =>
+        all.see(100).see(25, FAILS).see(1, { client: SPARED }).verdict(endedExcept('globex', '08:02:05')),
+      'good: V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose, except those of globex. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'an operation fails for a client that the end of V1 spares',
+      (all) => all.see(100).see(25, FAILS).verdict(endedExcept('acme', '08:02:05')),
+      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:01:41.000Z. Before that, 0 of 100 failed. V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose, except those of acme.',
+    ],
+    [
+      'an operation failed until its own end',
+      (all) => {
+        const sunset = '2026-11-29T08:02:05.000Z';
+        const ends = [{ kind: 'operation', id: 'order_floor_plan', sunset, gone: {} }] as const;
+        return all
+          .see(100)
+          .see(25, FAILS)
+          .verdict({ rollout: { ...MIGRATED_ROLLOUT, ends } });
+      },
+      'good: All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
+      'several faults are over, the one with the most failures not the last',
+      (all) =>
+        all
+          .see(100, { operation: 'create_client' })
+          .see(100)
+          .see(40, { ...FAILS, operation: 'create_client' })
+          .see(25, FAILS)
+          .pass(3 * MINUTE)
+          .see(5, ON_V1)
+          .verdict(OBSERVED),
+      'good: All well for 3 minutes. create_client failed for acme and bbbbbbbbbbbbbbbb: 40 of 40 requests from 2026-11-29T08:03:21.000Z until 2026-11-29T08:04:00.000Z. Before that, 0 of 100 failed. V1 serves it now.',
+    ],
+    [
+      'an operation failed, went back and forward, and nobody has called it for two minutes',
+      (all) =>
+        all
+          .see(50)
+          .see(30, FAILS)
+          .move(false)
+          .see(10, ON_V1)
+          .move(true)
+          .see(120, { operation: 'read_client' })
+          .verdict(backAndForth(80_500, 90_500)),
+      'good: All well for 2 minutes. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 30 of 30 requests from 2026-11-29T08:00:51.000Z until 2026-11-29T08:01:20.000Z. Before that, 0 of 50 failed.',
     ],
     [
       'a fault that is over, after the end of V1',
@@ -1310,7 +1372,7 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b']) all.see(30, { operation });
         return all.verdict();
       },
-      'good: For less than a minute no operation has failed more than before. In the last hour 45 requests failed. V2 did not respond to 20 requests from 2026-11-29T08:04:08.000Z until 2026-11-29T08:04:27.000Z.',
+      'good: All well for less than a minute. V2 did not respond to 20 requests from 2026-11-29T08:04:08.000Z until 2026-11-29T08:04:27.000Z.',
     ],
     [
       'a fault that has been over for an hour',
@@ -1454,6 +1516,20 @@ describe('the verdict', () => {
       expect(confirmation.title).toBe(title);
     },
   );
+
+  test.each([
+    ['an operation', (all: Watched) => all.see(100).see(25, FAILS), 'closed'],
+    ['V2', (all: Watched) => all.see(20).see(10, UNREACHABLE), 'open'],
+  ] as const)('names no remedy after the end of V1: %s', (_, see, breaker) => {
+    const gone = { sunset: '2026-11-29T08:00:00.000Z', gone: {} };
+    const all = see(new Watched());
+    const { action } = all.judged({
+      rollout: { ...MIGRATED_ROLLOUT, ...gone },
+      stats: { breaker, droppedLogLines: 0 },
+      modeOnV1: () => BACK,
+    });
+    expect([action, all.told?.conditions.flatMap((one) => one.action ?? [])]).toEqual([undefined, []]);
+  });
 
   test('names no remedy for an operation that V1 serves, but for the client that fails in its own mode', () => {
     const watched = new Watched().see(100).see(25, { ...FAILS, client: OTHER });

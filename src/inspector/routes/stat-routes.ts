@@ -394,8 +394,8 @@ async function overview(parts: InspectorParts, by: SeriesView['by']): Promise<Ov
   };
 }
 
-function isAskedOf({ rollout, rollBack, time }: InspectorParts): IsAsked | undefined {
-  return rollout && askedIn(rollout.view(), rollBack?.earlier ?? [], time());
+function isAskedOf({ rollout, rollBack, time, names }: InspectorParts): IsAsked | undefined {
+  return rollout && askedIn(rollout.view(), rollBack?.earlier ?? [], time(), names());
 }
 
 /** The facts that this replica counts itself for the verdict. */
