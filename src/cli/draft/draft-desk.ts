@@ -14,6 +14,7 @@ import type {
   ShownMigration,
 } from '../../inspector/draft-desk.ts';
 import { createMigration } from '../../library/capture-gateway.ts';
+import type { Migration } from '../../library/migration.ts';
 import { BodySchemas } from '../../openapi/body-schemas.ts';
 import { Components } from '../../openapi/components.ts';
 import { type DescribedOperation, operationsBelow, templateOf } from '../../openapi/description.ts';
@@ -67,6 +68,9 @@ const MAX_LINES = 200;
 /** Maximum operations of V2 that are offered as the place of one of V1. */
 const MAX_PLACES = 500;
 
+/** Maximum rule books whose effects are kept. */
+const MAX_MIGRATIONS = 16;
+
 /** Maximum operations on which an answer is tried until it has an effect. */
 const MAX_TRIED = 6;
 
@@ -89,6 +93,8 @@ export class Desk implements DraftDesk {
   private ruleBook: RuleBook;
   private work: Promise<unknown> = Promise.resolve();
   private known: Described;
+  /** What rule books do, by their texts: the effects of the answers to a question share some. */
+  private readonly migrations = new Map<string, Migration | FaultyBook>();
   /** The remaining gaps, with the rule book for which they were found. */
   private left: { readonly ruleBook: RuleBook; readonly remainder: DraftRemainder } | undefined;
 
@@ -316,12 +322,16 @@ export class Desk implements DraftDesk {
         ? this.proposed.operations.toSorted((one, other) => Number(isRead(one)) - Number(isRead(other)))
         : this.operations().filter(({ id }) => question.operations.includes(id));
     const none = { chosen: question.parts.map(() => 'no') };
+    const migrations = [
+      await this.migrationWith(new Map([...this.answers, [question.id, none]])),
+      await this.migrationWith(new Map([...this.answers, [question.id, answer]])),
+    ] as const;
     for (const operation of concerned.slice(0, MAX_TRIED)) {
       const example = this.exampleOf(operation);
       if (example === undefined) continue;
       const [before, after] = [
-        await this.shown(operation, example, new Map([...this.answers, [question.id, none]]), kind),
-        await this.shown(operation, example, new Map([...this.answers, [question.id, answer]]), kind),
+        shownWith(migrations[0], example, this.service, kind),
+        shownWith(migrations[1], example, this.service, kind),
       ];
       if (before.request === after.request && before.response === after.response) continue;
       return { operation: operation.id, v1: requestText(example), before, after };
@@ -332,35 +342,18 @@ export class Desk implements DraftDesk {
     return isOfErrors && kind === 'success' ? this.effectOf(question, answer, 'error') : undefined;
   }
 
-  /** The draft's result for a request with these answers. Only the operation's rules are compiled, to save time. */
-  private async shown(
-    shown: ProposedOperation,
-    example: SampleRequest,
-    answers: GivenAnswers,
-    kind: 'success' | 'error',
-  ): Promise<ShownMigration> {
-    const { id } = shown;
-    const book = answeredDraft(this.bookFor(answers), answers);
-    const alone: ProposedRuleBook = {
-      ...book,
-      operations: [book.operations.find((operation) => operation.id === id) ?? shown],
-      changes: book.changes.flatMap((change) => {
-        if (change.on === 'every') return [change];
-        return change.on.includes(id) ? [{ ...change, on: [id] }] : [];
-      }),
-      written: (book.written ?? []).flatMap((change) => {
-        if (change.on === 'every') return [change];
-        return change.on.includes(id) ? [{ ...change, on: [id] }] : [];
-      }),
-      questions: new Map(),
-      gone: [],
-    };
-    const reading = await readRuleBook(printRuleBook(alone), 'draft');
-    if (!reading.ok) {
-      const faultsOfBook = reading.faults.map(({ message }) => message);
-      return { request: 'The rule book cannot have this answer.', faults: [], faultsOfBook, response: '' };
-    }
-    return shownMigration(createMigration(reading.ruleBook), example, this.service, kind);
+  /** What the gateway does with these answers: all rules count, because responses are undone by those of other operations as well. */
+  private async migrationWith(answers: GivenAnswers): Promise<Migration | FaultyBook> {
+    const text = printRuleBook(answeredDraft(this.bookFor(answers), answers));
+    const known = this.migrations.get(text);
+    if (known !== undefined) return known;
+    const reading = await readRuleBook(text, 'draft');
+    const migration = reading.ok
+      ? createMigration(reading.ruleBook)
+      : { faultsOfBook: reading.faults.map(({ message }) => message) };
+    if (this.migrations.size >= MAX_MIGRATIONS) this.migrations.clear();
+    this.migrations.set(text, migration);
+    return migration;
   }
 
   /** The draft with these questions: the first draft if an answered question about an operation is open again. */
@@ -476,6 +469,22 @@ interface Described {
   readonly operations: Readonly<Record<'v1' | 'v2', readonly DescribedOperation[]>>;
   readonly examples: ReadonlyMap<string, SampleRequest>;
   readonly service: DescribedService;
+}
+
+/** The faults of a rule book that cannot have an answer. */
+interface FaultyBook {
+  readonly faultsOfBook: readonly string[];
+}
+
+function shownWith(
+  migration: Migration | FaultyBook,
+  example: SampleRequest,
+  service: DescribedService,
+  kind: 'success' | 'error',
+): ShownMigration {
+  if (!('faultsOfBook' in migration)) return shownMigration(migration, example, service, kind);
+  const { faultsOfBook } = migration;
+  return { request: 'The rule book cannot have this answer.', faults: [], faultsOfBook, response: '' };
 }
 
 function isRead({ method }: ProposedOperation): boolean {

@@ -3,6 +3,8 @@ import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { readDescription } from '../../../src/cli/draft/description-file.ts';
 import { Desk } from '../../../src/cli/draft/draft-desk.ts';
+import type { SampleRequest } from '../../../src/cli/draft/samples.ts';
+import { shownMigration } from '../../../src/cli/draft/shown-migration.ts';
 import type { AnswerCommand, DraftView } from '../../../src/inspector/draft-desk.ts';
 import { createMigration } from '../../../src/library/capture-gateway.ts';
 import type { Description } from '../../../src/openapi/description.ts';
@@ -439,6 +441,68 @@ function rulesOn({ changes, operations }: RuleBook, id: string): string {
     changes.flatMap(({ on, response }) => (on === 'every' || on.includes(id) ? response : [])),
   );
 }
+
+/** The request that a page shows. */
+function requestIn(shown: string): SampleRequest {
+  const [head = '', ...rest] = shown.split('\n\n');
+  const [first = '', ...fields] = head.split('\n');
+  const [method = '', target = ''] = first.split(' ');
+  const headers = fields.flatMap((line) => [
+    line.slice(0, line.indexOf(':')),
+    line.slice(line.indexOf(':') + 2),
+  ]);
+  return { method, target, headers, ...(rest.length > 0 && { body: rest.join('\n\n') }) } as SampleRequest;
+}
+
+test('the effect of an answer is what the gateway does once it is given', async () => {
+  const text = { type: 'string' };
+  const patients = (prefix: string, own: object): Description => {
+    const schema = { type: 'object', properties: { id: text, note: text, ...own } };
+    const content = { 'application/json': { schema } };
+    const listed = { 'application/json': { schema: { type: 'array', items: schema } } };
+    return {
+      openapi: '3.1.0',
+      info: { title: 'Clinic', version: '1' },
+      paths: {
+        [`${prefix}/patients`]: {
+          get: { operationId: 'listPatients', responses: { 200: { content: listed } } },
+          post: {
+            operationId: 'createPatient',
+            requestBody: { content },
+            responses: { 201: { content } },
+          },
+        },
+      },
+    };
+  };
+  let saved = '';
+  const desk = await deskOf(
+    patients('/api/v1', { birth_date: text, price: { type: 'number' }, is_active: text }),
+    patients('/api/v2', { birthDate: text, price: { type: 'object', properties: { amount: text } } }),
+    (next) => (saved = next),
+  );
+  const seen = new Set<string>();
+  for (const { id, about } of (await desk.view()).questions) {
+    if (about !== 'change') continue;
+    const { current } = await desk.view(id);
+    const keys = current?.parts[0]?.answers.map(({ key }) => key) ?? [];
+    for (const key of keys) {
+      const chosen = current?.parts.map(({ answers }) =>
+        answers.some((one) => one.key === key) ? key : 'no',
+      );
+      const answer = { question: id, chosen: chosen ?? [], value: 'AUD' };
+      const tried = await desk.effect(answer);
+      if (!('effect' in tried) || tried.effect === undefined) continue;
+      const { after, operation, v1: sent } = tried.effect;
+      if ((await desk.answer(answer)) !== undefined || after.response === '') continue;
+      const migration = createMigration(await ruleBookOf(saved));
+      expect([id, key, after]).toEqual([id, key, shownMigration(migration, requestIn(sent), desk.service)]);
+      seen.add(operation);
+    }
+    await desk.answer({ question: id });
+  }
+  expect(seen.size).toBeGreaterThan(1);
+});
 
 test('an answer maps the values of a response that an unasked rule leaves as they are', async () => {
   const bookings = (version: string, states: readonly string[]): Description => {
