@@ -3,7 +3,13 @@ import type { HourOfV2, OriginFailures, PastRequests, RequestSums } from '../rew
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import type { FreshFailures } from './problems.ts';
-import { evidenceOf, isOwn, type Outage, type OperationTrouble } from '../rewrite-log/health/trouble.ts';
+import {
+  type Counts,
+  evidenceOf,
+  isOwn,
+  type Outage,
+  type OperationTrouble,
+} from '../rewrite-log/health/trouble.ts';
 import { type WatchedOperation } from '../rewrite-log/health/watched.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 
@@ -323,6 +329,12 @@ function troubleOf(
   const failed = add((one) => one.failed);
   const unanswered = add((one) => one.unanswered);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
+  const comparedOf = (one: OperationTrouble | WatchedOperation): Counts =>
+    'compared' in one ? (one.compared ?? one.before) : one.before;
+  const compared = {
+    requests: add((one) => comparedOf(one).requests),
+    failed: add((one) => comparedOf(one).failed),
+  };
   const outages = latestOf(reported.flatMap((one) => one.outage ?? []));
   const outage = outages.length === 0 ? undefined : outageOf(outages);
   const clients = [...new Set(reported.flatMap((one) => one.clients ?? []))].sort();
@@ -342,7 +354,7 @@ function troubleOf(
     isRefusal: reported.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
     unanswered,
     ...(outage === undefined ? {} : { outage }),
-    isOwn: isOwn(before, { requests: upToLast, failed }, unanswered, rule),
+    isOwn: isOwn(compared, { requests: upToLast, failed }, unanswered, rule),
     hit,
     ...(isKnown && isOneAnswer && first.answer !== undefined ? { answer: first.answer } : {}),
     ...(reported.some(({ inCanary }) => inCanary === true) ? { inCanary: true } : {}),
@@ -355,7 +367,8 @@ function troubleOf(
     until,
     recovered: reported.reduce((sum, one) => sum + (one.recovered ?? 0), 0),
     before,
-    evidence: evidenceOf(before, { requests, failed }, rule),
+    compared,
+    evidence: evidenceOf({ before, compared }, { requests, failed }, rule),
   };
 }
 

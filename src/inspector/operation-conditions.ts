@@ -81,7 +81,7 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
   const isPast = until !== undefined;
   const isSilent = facts.now - last >= SILENT_MS;
   const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
-  const isMost = kind === 'always' || failed * 100 >= requests * FAILING;
+  const isMost = kind === 'always' || failed * 100 >= requests * FAILING || trouble.evidence.isHarm;
   const isCall = isUnfit(operation);
   const isMissing = isCall && (answer?.status === 404 || answer?.status === 405);
   const [verb, past] = isRefusal && !isCall ? ['is refused', 'was refused'] : ['fails', 'failed'];

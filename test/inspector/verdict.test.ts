@@ -407,7 +407,7 @@ describe('the verdict', () => {
       ]),
     );
     expect(all.see(5, FAILS).verdict(change)).toBe(
-      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 6 of 6 requests since 2026-11-29T08:01:39.000Z. Before that, 0 of 68 failed.',
+      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 6 of 6 requests since 2026-11-29T08:01:39.000Z. Before that, 30 of 98 failed.',
     );
   });
 
@@ -524,6 +524,28 @@ describe('the verdict', () => {
       'note: order_floor_plan is refused for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests since 2026-11-29T08:03:21.000Z; V2 responds 422. Too little is known about the time before.',
     ],
     [
+      'an operation fails partly after a roll-back, beside one client with an old address',
+      (all) => {
+        const old = { operation: undefined, method: 'GET', path: '/v1/parcels/3', client: ACME, status: 404 };
+        all
+          .see(60)
+          .see(12, FAILS)
+          .move(false)
+          .see(35, ON_V1)
+          .see(20, { ...old, ...ON_V1, status: 200 });
+        all.move(true).see(10);
+        for (let at = 0; at < 20; at += 1)
+          all.see(1, { client: CALLERS[at % 3], status: at % 5 < 3 ? 500 : 200 }).see(1, old);
+        const { level, sentence, action } = all.judged({
+          ...MIGRATED,
+          modeOnV1: (operation) => (operation === 'order_floor_plan' ? { mode: 'observe' } : undefined),
+        });
+        expect(action?.request).toEqual({ mode: 'observe', operation: 'order_floor_plan' });
+        return `${level}: ${sentence}`;
+      },
+      'bad: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 12 of 20 requests since 2026-11-29T08:02:18.000Z. Before that, 12 of 117 failed. Also: GET /v1/parcels/* fails for acme.',
+    ],
+    [
       'one operation fails more often than before',
       (all) =>
         all
@@ -536,7 +558,7 @@ describe('the verdict', () => {
           .see(10)
           .see(4, REFUSED)
           .verdict(),
-      'note: order_floor_plan is refused at times for acme and bbbbbbbbbbbbbbbb: 11 of 61 requests since 2026-11-29T08:28:41.000Z; V2 responds 422. Before that, 0 of 500 failed.',
+      'bad: order_floor_plan is refused at times for acme and bbbbbbbbbbbbbbbb: 11 of 41 requests since 2026-11-29T08:28:41.000Z; V2 responds 422. Before that, 0 of 520 failed.',
     ],
     [
       'a share of failures as in its past is not a rise',
@@ -599,7 +621,7 @@ describe('the verdict', () => {
           .move(true)
           .see(6, { ...FAILS, operation: 'a' })
           .verdict(backAndForth(160_500, 165_500)),
-      'bad: a fails for acme and bbbbbbbbbbbbbbbb: 6 of 6 requests since 2026-11-29T08:02:46.000Z. Before that, 0 of 55 failed.',
+      'bad: a fails for acme and bbbbbbbbbbbbbbbb: 6 of 6 requests since 2026-11-29T08:02:46.000Z. Before that, 30 of 85 failed.',
     ],
     [
       'V2 was gone, and has responded to six requests since',
@@ -1035,7 +1057,7 @@ describe('the verdict', () => {
         for (const client of CALLERS) all.see(2).see(1, { ...REFUSED, client });
         return all.verdict();
       },
-      'note: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 18 of 146 requests since 2026-11-29T08:30:01.000Z; V2 responds 422; V2 did not respond to 4 of these. Before that, 0 of 500 failed.',
+      'bad: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 18 of 46 requests since 2026-11-29T08:30:01.000Z; V2 responds 422; V2 did not respond to 4 of these. Before that, 0 of 600 failed.',
     ],
     [
       'V2 was gone for all, and is back',
@@ -1089,7 +1111,7 @@ describe('the verdict', () => {
             .see(1, { ...REFUSED, operation: 'create_client', client });
         return all.verdict();
       },
-      'note: create_client is refused at times for acme and bbbbbbbbbbbbbbbb: 14 of 56 requests since 2026-11-29T08:31:09.000Z; V2 responds 422. Before that, 0 of 500 failed.',
+      'bad: create_client is refused at times for acme and bbbbbbbbbbbbbbbb: 14 of 53 requests since 2026-11-29T08:31:09.000Z; V2 responds 422. Before that, 0 of 503 failed.',
     ],
     [
       'V1 is gone in observe',
@@ -1218,7 +1240,7 @@ describe('the verdict', () => {
           .see(6, REFUSED)
           .see(9)
           .verdict(rollout({ default: { mode: 'migrate', from: 'operator' }, replica: ALONE })),
-      'bad: b has not reached the store since 2026-11-29T08:00:00.000Z (ECONNREFUSED): it does not learn of newer choices, and counts only its own requests. order_floor_plan is refused at times for acme and bbbbbbbbbbbbbbbb: 6 of 15 requests since 2026-11-29T08:29:01.000Z; V2 responds 422. Before that, 0 of 540 failed.',
+      'bad: order_floor_plan is refused at times for acme and bbbbbbbbbbbbbbbb: 6 of 15 requests since 2026-11-29T08:29:01.000Z; V2 responds 422. Before that, 0 of 540 failed. Also: Store unreachable.',
     ],
     [
       'the store is lost',

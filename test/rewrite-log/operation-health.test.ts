@@ -1,3 +1,4 @@
+import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
@@ -9,6 +10,13 @@ import { sampleEntry } from '../support/sample-entries.ts';
 class Operation {
   readonly harms: OperationTrouble[] = [];
   now = 0;
+  /** The entries, in their order. */
+  private readonly course: {
+    readonly time: number;
+    readonly failed: boolean;
+    readonly origin: 'v1' | 'v2';
+    readonly client: string;
+  }[] = [];
   private readonly health = new OperationHealth(undefined, (trouble) => void this.harms.push(trouble));
 
   see(requests: number, answer: Answer, origin?: 'v1', failure?: Entry['failure'], client = 'a'): this {
@@ -29,8 +37,30 @@ class Operation {
         this.now,
         answer,
       );
+      this.course.push({ time: this.now, failed: answer === 'failed', origin: origin ?? 'v2', client });
     }
     return this;
+  }
+
+  /** All requests go to V2, or to V1. */
+  move(isToV2: boolean): this {
+    this.health.move(() => isToV2, this.now);
+    return this;
+  }
+
+  /** What its entries say of trouble: counts from its first failure to now, or to its last, and those before it. */
+  counted({ since, until = this.now, clients }: OperationTrouble): unknown {
+    const mine = this.course.filter(({ time, origin }) => origin === 'v2' && time >= since && time <= until);
+    const own = mine.filter(({ client }) => clients?.includes(client) ?? true);
+    const failed = own.filter((one) => one.failed);
+    const earlier = this.course.filter(({ time }) => time < since);
+    return {
+      since: failed[0]?.time,
+      requests: own.length,
+      failed: failed.length,
+      hit: [...new Set(failed.map(({ client }) => client))].sort(),
+      before: { requests: earlier.length, failed: earlier.filter((one) => one.failed).length },
+    };
   }
 
   get wellSince(): number | undefined {
@@ -79,6 +109,98 @@ describe('clients that fail among others', () => {
     expect(failing(all)).toEqual([['b']]);
     atTimes(20);
     expect(all.troubles).toMatchObject([{ clients: ['b'], until: expect.any(Number) }]);
+  });
+});
+
+const saidOf = ({ since, requests, failed, hit = [], before }: OperationTrouble): unknown => ({
+  since,
+  requests,
+  failed,
+  hit: hit.toSorted(),
+  before,
+});
+
+/** Requests of four clients in turn, of which these fail on V2; `V` stands for one that V1 serves, and does well. */
+function play(operation: Operation, answers: string): Operation {
+  answers.split('').forEach((answer, at) => {
+    const client = 'abcd'[at % 4] ?? 'a';
+    operation.see(
+      1,
+      answer === 'F' ? 'failed' : 'well',
+      answer === 'V' ? 'v1' : undefined,
+      undefined,
+      client,
+    );
+  });
+  return operation;
+}
+
+describe('a fault of some requests of several clients', () => {
+  const PARTLY = 'FWFFWFFWFWFFFWWFFFFFFWFWFFWF';
+
+  test.each<[string, earlier: (operation: Operation) => Operation, before: number, failedBefore: number]>([
+    ['after requests to V2', (one) => one.see(52, 'well'), 52, 0],
+    ['in a canary', (one) => play(one, 'V'.repeat(30) + 'VWVV'.repeat(10)), 70, 0],
+    [
+      'after an earlier fault, of the canary',
+      (one) =>
+        play(play(one, 'W'.repeat(35)), 'F'.repeat(12))
+          .move(false)
+          .move(true),
+      47,
+      12,
+    ],
+    [
+      'after an earlier fault of the same kind',
+      (one) => play(play(one, 'W'.repeat(40)), PARTLY).see(25, 'well'),
+      93,
+      19,
+    ],
+  ])('is told from its first failure on: %s', (_, earlier, requests, failed) => {
+    const operation = earlier(new Operation());
+    const since = operation.now + 1000;
+    play(operation, PARTLY);
+    const [trouble] = operation.troubles;
+    expect(trouble).toMatchObject({
+      kind: 'more',
+      since,
+      requests: 28,
+      failed: 19,
+      hit: ['a', 'c', 'd', 'b'],
+      before: { requests, failed },
+      evidence: { isHarm: true },
+    });
+  });
+
+  test('counts what its entries say, in any course', () => {
+    const part = fc.record({
+      kind: fc.constantFrom('well', 'fault', 'canary', 'fault in a canary', 'to V1 and back'),
+      numbers: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 20, maxLength: 80 }),
+      share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
+    });
+    let told = 0;
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 2, maxLength: 8 }), (parts) => {
+        const operation = new Operation();
+        let client = 0;
+        for (const { kind, numbers, share } of parts) {
+          if (kind === 'to V1 and back') operation.move(false).see(5, 'well', 'v1').move(true);
+          else
+            for (const number of numbers) {
+              const isOnV1 = kind.includes('canary') && number > 0.7;
+              const fails = !isOnV1 && kind.startsWith('fault') && number < share * 0.7;
+              client += 1 + Math.floor(number * 3);
+              const one = 'abcdef'[client % 6];
+              operation.see(1, fails ? 'failed' : 'well', isOnV1 ? 'v1' : undefined, undefined, one);
+              for (const trouble of operation.troubles) {
+                told += 1;
+                expect(saidOf(trouble)).toEqual(operation.counted(trouble));
+              }
+            }
+        }
+      }),
+    );
+    expect(told).toBeGreaterThan(100);
   });
 });
 

@@ -14,11 +14,14 @@ import {
   unjudged,
 } from './course.ts';
 import { Failures } from './failures.ts';
-import { beforeOf, type Health } from './past.ts';
+import { beforeOf, dropRecent, type Health, recentAnsweredOf, recentOf, remember } from './past.ts';
 import { ENOUGH, hasFailedSo, NONE, type OperationTrouble } from './trouble.ts';
 
 /** Maximum clients of an operation whose failures are followed: more of them are trouble of the operation. */
 const MAX_CLIENTS = 100;
+
+/** The part of the other clients' requests from whose failure on an operation fails for them as well. */
+const OTHERS_FAIL = 1 / 5;
 
 /** Whether a request counts for its client alone: that client's trouble is kept apart from the operation or call. */
 export function isApart({ clients }: Health, entry: Entry): boolean {
@@ -33,15 +36,14 @@ export function isApart({ clients }: Health, entry: Entry): boolean {
  * often has one client.
  */
 function separateFromOutage(health: Health, { entry }: Request): void {
-  const { trouble, past, minutes, clients } = health;
+  const { trouble, clients } = health;
   const own = clients.get(clientOf(entry))?.trouble;
   if (entry.operation !== undefined || !isLasting(own) || own.kind !== 'always') return;
   if (!isLasting(trouble) || trouble.kind !== 'always' || trouble.failures.clients.length > 1) return;
   own.isApart = true;
   health.trouble = undefined;
   health.row = unjudged(own.last).row;
-  for (const { requests, failures } of minutes) past.requests += requests - failures.count;
-  minutes.length = 0;
+  remember(health, { requests: trouble.requests - trouble.failures.count, failed: 0 });
 }
 
 /**
@@ -55,15 +57,19 @@ function separate(health: Health, client: string): void {
   const own = health.clients.get(client);
   if (own === undefined || !failing.some(([one]) => one === client)) return;
   const { trouble, row } = health;
-  if (!isLasting(trouble) && row.failed && row.requests >= own.row.requests) return;
-  if (isLasting(trouble)) {
+  if (!isLasting(trouble)) {
+    if (row.failed && row.requests >= own.row.requests) return;
+    const { requests, failed } = recentOf(health);
+    const othersFailed = failing.reduce((sum, [one]) => sum - recentAnsweredOf(health, one), failed);
+    if (othersFailed >= (requests - failed + othersFailed) * OTHERS_FAIL) return;
+  } else {
     const { requests, failures } = trouble;
     const others = failing.reduce((sum, [one]) => sum - failures.answeredOf(one), failures.answered);
     if (others >= ENOUGH || requests - failures.count < ENOUGH) return;
   }
   for (const [one, { trouble: ofClient }] of failing) {
     if (ofClient !== undefined) ofClient.isApart = true;
-    for (const minute of health.minutes) minute.requests -= minute.failures.drop(one);
+    dropRecent(health, one);
     if (isLasting(trouble)) {
       const dropped = trouble.failures.drop(one);
       trouble.requests -= dropped;
@@ -72,8 +78,11 @@ function separate(health: Health, client: string): void {
   }
   if (!isLasting(trouble)) return;
   const { outage } = trouble.failures;
-  if (outage === undefined) health.trouble = undefined;
-  else if (trouble.failures.answered === 0)
+  if (outage === undefined) {
+    const { requests, failures } = trouble;
+    remember(health, { requests, failed: failures.count });
+    health.trouble = undefined;
+  } else if (trouble.failures.answered === 0)
     Object.assign(trouble, { since: outage.since, last: outage.last });
 }
 
@@ -88,16 +97,16 @@ export function follow(health: Health, request: Request, rule: RollbackRule): vo
   const { clients } = health;
   const known = clients.get(client);
   if (known === undefined && !failed) return;
-  const one = known ?? { ...unjudged(time), before: NONE };
-  if (failed && !one.row.failed) one.before = beforeOf(health, time);
+  const one = known ?? { ...unjudged(time), before: NONE, compared: NONE };
+  if (failed && !one.row.failed) Object.assign(one, beforeOf(health));
   addToRow(one, request);
   endAsBefore(one, request, rule);
-  const { row, trouble, before } = one;
+  const { row, trouble, before, compared } = one;
   if (isLasting(trouble)) goOn(trouble, request);
-  else if (failed && row.requests >= ENOUGH && !hasFailedSo(before)) {
+  else if (failed && row.requests >= ENOUGH && !hasFailedSo(compared)) {
     const { requests, since } = row;
     const failures = Failures.of([row.failures]);
-    one.trouble = begun({ kind: 'always', requests, failures, since, before }, time);
+    one.trouble = begun({ kind: 'always', requests, failures, since, before, compared }, time);
   } else if (!failed && trouble !== undefined) trouble.recovered += 1;
   if (failed) {
     clients.delete(client);

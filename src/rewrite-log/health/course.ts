@@ -28,7 +28,11 @@ export interface Trouble {
   last: number;
   until: number | undefined;
   recovered: number;
+  /** All requests before it, and those with which it is compared: no earlier trouble is among them. */
   readonly before: Counts;
+  readonly compared: Counts;
+  /** Once it has ended, and until they are counted: the requests after it. */
+  later: Counts | undefined;
   /** The latest successive requests without a failure: V1 or V2 served them. */
   wells: number;
   /** The latest requests to which V2 responded, the time of the first, and the counts of the trouble until then. */
@@ -49,8 +53,8 @@ type LastingTrouble = Trouble & { readonly until: undefined };
 
 /** An operation, or one of its clients, whose requests are judged. */
 export interface Judged {
-  /** The successive requests that all failed, or that all succeeded, and those of other clients that V1 served meanwhile. */
-  row: { failed: boolean; requests: number; since: number; failures: Failures; readonly onV1: Tallied };
+  /** The successive requests that all failed, or that all succeeded. */
+  row: { failed: boolean; requests: number; since: number; failures: Failures };
   trouble: Trouble | undefined;
 }
 
@@ -65,7 +69,7 @@ export function isLasting(trouble: Trouble | undefined): trouble is LastingTroub
 }
 
 export function begun(
-  trouble: Pick<Trouble, 'kind' | 'requests' | 'failures' | 'since' | 'before'>,
+  trouble: Pick<Trouble, 'kind' | 'requests' | 'failures' | 'since' | 'before' | 'compared'>,
   last: number,
 ): Trouble {
   return {
@@ -74,6 +78,7 @@ export function begun(
     last,
     until: undefined,
     recovered: 0,
+    later: undefined,
     wells: 0,
     responded: undefined,
     isReported: false,
@@ -102,7 +107,10 @@ export function endWhenWell(trouble: Trouble | undefined, failed: boolean): void
 
 /** Ends trouble that lasts with its last failure: later requests do not count for it. */
 export function end(trouble: Trouble): void {
-  if (isLasting(trouble)) Object.assign(trouble, { requests: trouble.upToLast, until: trouble.last });
+  if (!isLasting(trouble)) return;
+  const { requests, upToLast, last } = trouble;
+  const later = { requests: requests - upToLast, failed: 0 };
+  Object.assign(trouble, { requests: upToLast, until: last, later });
 }
 
 /** Ends trouble once no larger share fails than before it began, and returns true: an operation may always have failed at times. */
@@ -116,7 +124,7 @@ export function endAsBefore(
     trouble.responded = undefined;
     return false;
   }
-  const { before, requests, upToLast, failures } = trouble;
+  const { compared, requests, upToLast, failures } = trouble;
   failures.respond(time);
   const responded = (trouble.responded ??= {
     requests: 0,
@@ -128,21 +136,23 @@ export function endAsBefore(
   if (failed) responded.failed += 1;
   if (responded.requests < RECOVERED) return false;
   const isOfOutage = !isOwn(
-    before,
+    compared,
     { requests: upToLast, failed: failures.count },
     failures.unanswered,
     rule,
   );
   if (!isOfOutage && responded.requests < AS_BEFORE) return false;
   trouble.responded = undefined;
-  if (before.requests === 0 || responded.failed * before.requests > before.failed * responded.requests)
+  if (compared.requests === 0 || responded.failed * compared.requests > compared.failed * responded.requests)
     return false;
-  Object.assign(trouble, responded.until, { until: responded.since, recovered: RECOVERED });
+  const { until } = responded;
+  const later = { requests: requests - until.requests, failed: failures.count - until.failures.count };
+  Object.assign(trouble, until, { until: responded.since, recovered: RECOVERED, later });
   return true;
 }
 
 function noRow(failed: boolean, since: number): Judged['row'] {
-  return { failed, requests: 0, since, failures: new Failures(), onV1: { requests: 0, failed: 0 } };
+  return { failed, requests: 0, since, failures: new Failures() };
 }
 
 export function unjudged(time: number): Judged {
@@ -160,6 +170,7 @@ export function troubleOf(
   operation: string,
   {
     wells: _wells,
+    later: _later,
     responded: _responded,
     isReported: _isReported,
     isApart: _isApart,
@@ -179,9 +190,9 @@ export function troubleOf(
     ...(outage === undefined ? {} : { outage }),
     ...(answer === undefined ? {} : { answer }),
     ...(inCanary ? { inCanary } : {}),
-    isOwn: isOwn(trouble.before, { requests: trouble.upToLast, failed }, unanswered, rule),
+    isOwn: isOwn(trouble.compared, { requests: trouble.upToLast, failed }, unanswered, rule),
     hit,
-    evidence: evidenceOf(trouble.before, present, rule),
+    evidence: evidenceOf(trouble, present, rule),
   };
 }
 

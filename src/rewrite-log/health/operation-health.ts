@@ -18,8 +18,8 @@ import {
   troubleOf,
   unjudged,
 } from './course.ts';
-import { addToMinute, countOnV1, type Health, learn, recentOf, troubleShown } from './past.ts';
-import { type Counts, NONE, type OperationTrouble, RECOVERED } from './trouble.ts';
+import { addToRecent, countOnV1, forget, type Health, learn, settle, troubleShown } from './past.ts';
+import { type Counts, type OperationTrouble, RECOVERED } from './trouble.ts';
 import { UnfitCalls } from './unfit-calls.ts';
 import { type Watch, watch, watchedOf, watchFrom, type WatchedOperation } from './watched.ts';
 
@@ -66,6 +66,7 @@ export class OperationHealth {
     if (entry.origin === 'v1') {
       if (statusFrom(entry) === 'v1') countOnV1(health, request);
       endWhenWell(health.trouble, failed);
+      settle(health);
       moveClient(health, clientOf(entry), time);
       return;
     }
@@ -77,13 +78,17 @@ export class OperationHealth {
     follow(health, request, this.rule());
     if (isApart(health, entry)) return;
     watch(this.watching.get(call), request);
-    // What failed until then belongs neither to the past nor to what is compared with it from now on.
-    if (endAsBefore(health, request, this.rule())) health.minutes.length = 0;
+    endAsBefore(health, request, this.rule());
+    settle(health);
     const { trouble } = health;
-    if (isLasting(trouble)) goOn(trouble, request);
-    else if (failed) this.begin(health, troubleShown(health, request, this.rule()));
-    else if (trouble !== undefined) trouble.recovered += 1;
-    addToMinute(health, request);
+    if (isLasting(trouble)) {
+      goOn(trouble, request);
+      settle(health);
+    } else {
+      addToRecent(health, request);
+      if (failed) this.begin(health, troubleShown(health, request, this.rule()));
+      else if (trouble !== undefined) trouble.recovered += 1;
+    }
     // Only an operation can be sent back to V1 alone.
     if (failed && operation !== undefined) this.reportHarm(operation, health);
   }
@@ -97,6 +102,7 @@ export class OperationHealth {
         end(trouble);
         trouble.recovered = RECOVERED;
       }
+    settle(health);
   }
 
   /** The name by which a call is followed that no operation fits; undefined for a refusal of an address that no service is known to have. */
@@ -180,7 +186,8 @@ export class OperationHealth {
     if (known !== undefined || this.all.size >= MAX_OPERATIONS) return known;
     const health: Health = {
       past: { requests: 0, failed: 0 },
-      minutes: [],
+      over: { requests: 0, failed: 0 },
+      recent: [],
       ...unjudged(time),
       clients: new Map(),
     };
@@ -200,16 +207,10 @@ export class OperationHealth {
 
 /** Ends the trouble of an operation that V1 serves for all clients; all other requests until now become its past. */
 function leaveV2(health: Health, time: number): void {
-  const { trouble, past, minutes } = health;
-  const recent = recentOf(health, time);
-  let over = NONE;
-  if (isLasting(trouble)) {
-    over = { requests: trouble.upToLast, failed: trouble.failures.count };
-    end(trouble);
-  }
-  past.requests += Math.max(0, recent.requests - over.requests);
-  past.failed += Math.max(0, recent.failed - over.failed);
-  minutes.length = 0;
+  const { trouble } = health;
+  if (isLasting(trouble)) end(trouble);
+  settle(health);
+  forget(health);
   health.row = unjudged(time).row;
   for (const client of health.clients.keys()) moveClient(health, client, time);
 }

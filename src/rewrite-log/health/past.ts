@@ -4,9 +4,14 @@ import { begun, isLasting, type Judged, type Request, type Tallied, type Trouble
 import { Failures } from './failures.ts';
 import { type Counts, ENOUGH, hasFailedSo, sampleOf } from './trouble.ts';
 
-/** Minutes whose requests are compared with what was before. */
-const RECENT_MINUTES = 10;
-const MINUTE_MS = 60_000;
+/** Milliseconds after which failures that showed no trouble become the past. */
+const RECENT_MS = 600_000;
+
+/** Maximum stretches of an operation: with more of them, neighbours are joined. */
+const MAX_STRETCHES = 100;
+
+/** Trouble began with the earliest failure that is as likely its first as the likeliest one: the difference of their log-likelihoods. */
+const AS_LIKELY = 2;
 
 /** Requests of the past, in which older ones count less and less. */
 const PAST_REQUESTS = 10_000;
@@ -14,31 +19,39 @@ const PAST_REQUESTS = 10_000;
 /** Only requests to which V2 responded count for a client; `before` are those of all clients before the row. */
 interface ClientHealth extends Judged {
   before: Counts;
+  compared: Counts;
 }
 
-/** Requests to V2 of one minute; `since` is the start of the first that failed, and `onV1` are requests that V1 served after it. */
-interface Minute {
+/** Requests to V2 from a failure after a success to the next one: trouble can begin with each. `onV1` are those that V1 served meanwhile. */
+interface Stretch {
+  /** The start of its first request, which failed, and the end of it. */
+  readonly since: number;
   readonly start: number;
   requests: number;
   readonly failures: Failures;
-  since: number | undefined;
-  onV1: Tallied;
+  readonly onV1: Tallied;
 }
 
 /** The requests of an operation, or of a call. */
 export interface Health extends Judged {
+  /** With what the latest requests are compared: all requests to V1 and to V2 before them that were not part of trouble. */
   readonly past: Tallied;
-  readonly minutes: Minute[];
+  /** The requests of trouble that is over: they were before a later one, which is not compared with them. */
+  readonly over: Tallied;
+  /** The latest requests, from a failure on; empty while the operation is in trouble. */
+  readonly recent: Stretch[];
   /** By client, the one that failed last at the end: clients whose last request failed, or that were in trouble. */
   readonly clients: Map<string, ClientHealth>;
 }
 
-function count(counts: { requests: number; failed: number }, failed: boolean): void {
-  counts.requests += 1;
-  if (failed) counts.failed += 1;
-  if (counts.requests < PAST_REQUESTS) return;
-  counts.requests /= 2;
-  counts.failed /= 2;
+/** Adds requests to the past; older ones, also of earlier trouble, count less and less. */
+export function remember({ past, over }: Health, counts: Counts): void {
+  addTo(past, counts);
+  while (past.requests >= PAST_REQUESTS)
+    for (const one of [past, over]) {
+      one.requests /= 2;
+      one.failed /= 2;
+    }
 }
 
 /** Adds requests from before this run to the past. */
@@ -48,104 +61,204 @@ export function learn(past: Tallied, { requests, failed }: Counts): void {
   past.failed += failed * share;
 }
 
-/** Counts a response of V1 as the past, and apart from what it is compared with while V2 fails, as in a canary. */
-export function countOnV1(health: Health, { failed, time }: Request): void {
-  const { row, past } = health;
-  const minute = minuteAt(health, time);
-  for (const counts of [minute.onV1, ...(row.failed ? [row.onV1] : [])]) {
-    counts.requests += 1;
-    if (failed) counts.failed += 1;
+/** Adds requests to others. */
+export function addTo(sum: Tallied, { requests, failed }: Counts): void {
+  sum.requests += requests;
+  sum.failed += failed;
+}
+
+function without(counts: Counts, { requests, failed }: Counts): Counts {
+  return { requests: counts.requests - requests, failed: counts.failed - failed };
+}
+
+export function sumOf(...all: readonly Counts[]): Counts {
+  const sum = { requests: 0, failed: 0 };
+  for (const one of all) addTo(sum, one);
+  return sum;
+}
+
+function countsOf({ requests, failures }: Pick<Stretch, 'requests' | 'failures'>): Counts {
+  return { requests, failed: failures.count };
+}
+
+/** Counts a response of V1 as the past: if V2 fails meanwhile, as in a canary, it was not before those failures. */
+export function countOnV1(health: Health, { failed }: Request): void {
+  const counts = health.recent.at(-1)?.onV1;
+  const one = { requests: 1, failed: failed ? 1 : 0 };
+  if (counts === undefined) remember(health, one);
+  else addTo(counts, one);
+}
+
+/** All requests before now: those with which the next ones are compared, and those of trouble that is over. */
+export function beforeOf(health: Health): { readonly before: Counts; readonly compared: Counts } {
+  const { past, over, recent, trouble } = health;
+  const latest = [...recent, ...(isLasting(trouble) ? [trouble] : [])];
+  const compared = sumOf(
+    past,
+    ...recent.map(({ onV1 }) => onV1),
+    ...latest.map((one) => without(countsOf(one), unansweredOf(one))),
+  );
+  return { before: sumOf(compared, over), compared };
+}
+
+function unansweredOf({ failures: { unanswered } }: Pick<Stretch, 'failures'>): Counts {
+  return { requests: unanswered, failed: unanswered };
+}
+
+/** Adds a request of an operation that is not in trouble. */
+export function addToRecent(health: Health, { entry, failed, began, time }: Request): void {
+  const { recent } = health;
+  const open = recent.at(-1);
+  if (failed && (open === undefined || open.requests > open.failures.count)) {
+    while (recent.length > 0 && (recent[0]?.start ?? time) <= time - RECENT_MS) forget(health, 1);
+    if (recent.length >= MAX_STRETCHES) joinNeighbours(recent);
+    const failures = new Failures();
+    recent.push({ since: began, start: time, requests: 0, failures, onV1: { requests: 0, failed: 0 } });
   }
-  count(past, failed);
-}
-
-/** The requests of all clients to which V2 responded before. */
-export function beforeOf(health: Health, time: number): Counts {
-  const { past } = health;
-  const recent = recentOf(health, time);
-  const unanswered = recentMinutes(health, time).reduce((sum, { failures }) => sum + failures.unanswered, 0);
-  return {
-    requests: past.requests + recent.requests - unanswered,
-    failed: past.failed + recent.failed - unanswered,
-  };
-}
-
-export function addToMinute(health: Health, { entry, failed, began, time }: Request): void {
-  const minute = minuteAt(health, time);
-  minute.requests += 1;
-  if (!failed) return;
-  if (minute.since === undefined) Object.assign(minute, { since: began, onV1: { requests: 0, failed: 0 } });
-  minute.failures.add(entry, began, time);
-}
-
-/** The minute of this time; those that are no longer recent become the past. */
-function minuteAt({ minutes, past, trouble }: Health, time: number): Minute {
-  const start = Math.floor(time / MINUTE_MS) * MINUTE_MS;
-  for (;;) {
-    const [first] = minutes;
-    if (first === undefined || first.start > start - RECENT_MINUTES * MINUTE_MS) break;
-    minutes.shift();
-    // Current failures do not belong to the past that they are compared with.
-    if (isLasting(trouble)) continue;
-    past.requests += first.requests;
-    past.failed += first.failures.count;
+  const last = recent.at(-1);
+  if (last === undefined) {
+    remember(health, { requests: 1, failed: 0 });
+    return;
   }
-  const last = minutes.at(-1);
-  if (last?.start === start) return last;
-  const minute: Minute = {
-    start,
-    requests: 0,
-    failures: new Failures(),
-    since: undefined,
-    onV1: { requests: 0, failed: 0 },
-  };
-  minutes.push(minute);
-  return minute;
+  last.requests += 1;
+  if (failed) last.failures.add(entry, began, time);
 }
 
-function recentMinutes({ minutes }: Health, time: number): Health['minutes'] {
-  return minutes.filter(({ start }) => start > time - RECENT_MINUTES * MINUTE_MS);
+/** The first stretches become the past; all of them by default. */
+export function forget(health: Health, stretches = health.recent.length): void {
+  for (const one of health.recent.splice(0, stretches)) remember(health, sumOf(countsOf(one), one.onV1));
 }
 
-export function recentOf(health: Health, time: number): Counts {
-  let [requests, failed] = [0, 0];
-  for (const minute of recentMinutes(health, time)) {
-    requests += minute.requests;
-    failed += minute.failures.count;
+/** The failures of a client with a response no longer count for the operation: no trouble began with them. */
+export function dropRecent(health: Health, client: string): void {
+  const { recent } = health;
+  const kept: Stretch[] = [];
+  for (const one of recent.splice(0)) {
+    one.requests -= one.failures.drop(client);
+    if (one.failures.count > 0) {
+      kept.push(one);
+      continue;
+    }
+    const earlier = kept.at(-1);
+    if (earlier === undefined) remember(health, sumOf(countsOf(one), one.onV1));
+    else {
+      earlier.requests += one.requests;
+      addTo(earlier.onV1, one.onV1);
+    }
   }
-  return { requests, failed };
+  recent.push(...kept);
 }
 
-/** The trouble that begins with this failed request, if that is more than before. */
-export function troubleShown(
-  health: Health,
-  { entry, began, time }: Request,
-  rule: RollbackRule,
-): Trouble | undefined {
-  const { past, row } = health;
-  const recent = recentOf(health, time);
-  // Neither the requests that failed in a row nor what V1 served meanwhile belong to the past that they are compared with.
-  const before = {
-    requests: past.requests + recent.requests - (row.requests - 1) - row.onV1.requests,
-    failed: past.failed + recent.failed - (row.requests - 1) - row.onV1.failed,
-  };
-  if (row.requests >= ENOUGH && !hasFailedSo(before)) {
-    const { requests, since } = row;
-    const failures = Failures.of([row.failures]);
-    return begun({ kind: 'always', requests, failures, since, before }, time);
+function joinNeighbours(recent: Stretch[]): void {
+  const all = recent.splice(0);
+  for (let at = 0; at < all.length; at += 2) {
+    const [one, next] = all.slice(at, at + 2);
+    if (one === undefined) continue;
+    recent.push(
+      next === undefined
+        ? one
+        : {
+            ...one,
+            requests: one.requests + next.requests,
+            failures: Failures.of([one.failures, next.failures]),
+            onV1: { ...sumOf(one.onV1, next.onV1) },
+          },
+    );
   }
-  const requests = recent.requests + 1;
-  if (recent.failed + 1 < ENOUGH) return undefined;
-  if (!failsMoreThanBefore(sampleOf(past), { requests, failures: recent.failed + 1 }, rule)) return undefined;
-  const minutes = recentMinutes(health, time);
-  const failing = minutes.slice(minutes.findIndex((minute) => minute.since !== undefined));
-  const failures = Failures.of(minutes.map((minute) => minute.failures));
-  failures.add(entry, began, time);
-  const onV1 = failing.map((minute) => minute.onV1);
-  const earlier = {
-    requests: past.requests - onV1.reduce((sum, one) => sum + one.requests, 0),
-    failed: past.failed - onV1.reduce((sum, one) => sum + one.failed, 0),
-  };
-  const since = failing[0]?.since ?? began;
-  return begun({ kind: 'more', requests, failures, since, before: earlier }, time);
+}
+
+export function recentOf({ recent }: Health): Counts {
+  return sumOf(...recent.map((one) => countsOf(one)));
+}
+
+/** Number of a client's latest failures with a response. */
+export function recentAnsweredOf({ recent }: Health, client: string): number {
+  return recent.reduce((sum, { failures }) => sum + failures.answeredOf(client), 0);
+}
+
+/** Requests since a failure with which trouble may have begun, and those that they are compared with. */
+interface Beginning {
+  readonly at: number;
+  readonly compared: Counts;
+  readonly present: Counts;
+  readonly likelihood: number;
+}
+
+/** For each of the latest stretches, how likely the share that fails changed with its first request. */
+function beginningsOf({ recent, past }: Health): readonly Beginning[] {
+  const compared = { ...sumOf(past, ...recent.map(({ onV1 }) => onV1)) };
+  const present = { ...sumOf(...recent.map((one) => countsOf(one))) };
+  return recent.map((one, at) => {
+    const beginning = {
+      at,
+      compared: { ...compared },
+      present: { ...present },
+      likelihood: likelihoodOf(compared, present),
+    };
+    addTo(compared, countsOf(one));
+    Object.assign(present, without(present, countsOf(one)));
+    return beginning;
+  });
+}
+
+/** By how much it is likelier that the share that fails has grown than that it is the same: the logarithm. */
+function likelihoodOf(before: Counts, now: Counts): number {
+  if (now.failed * before.requests <= before.failed * now.requests) return 0;
+  return surprise(sumOf(before, now)) - surprise(before) - surprise(now);
+}
+
+function surprise({ requests, failed }: Counts): number {
+  return term(failed, requests) + term(requests - failed, requests);
+}
+
+function term(part: number, whole: number): number {
+  return part <= 0 ? 0 : part * Math.log(whole / part);
+}
+
+/**
+ * The trouble that the latest request shows, which failed, if that is more than before: several failures in a row, or a larger share. It
+ * began with the failure since which the share has most likely been larger; its requests and failures are all those since then.
+ */
+export function troubleShown(health: Health, { time }: Request, rule: RollbackRule): Trouble | undefined {
+  const { past, over, recent } = health;
+  const beginnings = beginningsOf(health);
+  const best = beginnings.reduce<Beginning | undefined>(
+    (found, one) => (found === undefined || one.likelihood > found.likelihood ? one : found),
+    undefined,
+  );
+  const last = recent.at(-1);
+  if (best === undefined || last === undefined) return undefined;
+  const { present } = best;
+  const row = countsOf(last);
+  const isRow =
+    row.requests >= ENOUGH &&
+    row.requests === row.failed &&
+    !hasFailedSo(without(sumOf(past, recentOf(health)), row));
+  const isMore =
+    present.failed >= ENOUGH &&
+    failsMoreThanBefore(
+      sampleOf(best.compared),
+      { requests: present.requests, failures: present.failed },
+      rule,
+    );
+  if (!isRow && !isMore) return undefined;
+  const first = beginnings.find(({ likelihood }) => likelihood >= best.likelihood - AS_LIKELY) ?? best;
+  forget(health, first.at);
+  const since = recent[0]?.since ?? time;
+  const failures = Failures.of(recent.map((one) => one.failures));
+  const before = sumOf(past, over);
+  const { requests } = recentOf(health);
+  const kind = failures.count === requests ? 'always' : 'more';
+  const compared = sumOf(past, ...recent.map(({ onV1 }) => onV1));
+  for (const { onV1 } of recent.splice(0)) remember(health, onV1);
+  return begun({ kind, requests, failures, since, before, compared }, time);
+}
+
+/** Adds the requests of trouble that has ended to what was before the next one. */
+export function settle(health: Health): void {
+  const { trouble } = health;
+  if (trouble?.later === undefined) return;
+  remember(health, trouble.later);
+  addTo(health.over, countsOf(trouble));
+  trouble.later = undefined;
 }

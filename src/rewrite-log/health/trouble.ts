@@ -37,6 +37,8 @@ export interface OperationTrouble {
   readonly recovered?: number;
   /** Requests before, to V1 and to V2, and how many of them failed. */
   readonly before: Counts;
+  /** Those of them that it is compared with: no earlier trouble is among them; absent in the facts of an older version. */
+  readonly compared?: Counts;
   /** The shares that failed before and since it began, evaluated like a canary; `isHarm` is true if that finds more failures. */
   readonly evidence: TroubleEvidence;
 }
@@ -78,12 +80,16 @@ export const RECOVERED = 20;
 export const NONE: Counts = { requests: 0, failed: 0 };
 
 /** Compares the shares that failed as a canary's test does. */
-export function evidenceOf(past: Counts, present: Counts, rule: RollbackRule): TroubleEvidence {
+export function evidenceOf(
+  { before: past, compared = past }: Pick<OperationTrouble, 'before' | 'compared'>,
+  present: Counts,
+  rule: RollbackRule,
+): TroubleEvidence {
   const [before, now] = [sampleOf(past), sampleOf(present)];
   return {
     before: boundedShare(before, rule),
     now: boundedShare(now, rule),
-    isHarm: failsMoreThanBefore(before, now, rule),
+    isHarm: failsMoreThanBefore(sampleOf(compared), now, rule),
     margin: rule.margin,
   };
 }

@@ -1,6 +1,6 @@
 import type { Request } from './course.ts';
 import { Failures } from './failures.ts';
-import { type Health, recentOf } from './past.ts';
+import { beforeOf, type Health } from './past.ts';
 import { type Counts, NONE, type OperationTrouble } from './trouble.ts';
 
 /** Requests of an operation that fails at another replica, since then. Times are milliseconds since 1970. */
@@ -21,8 +21,8 @@ export interface Watch {
 export function watchFrom(health: Health | undefined, time: number): Watch {
   if (health === undefined)
     return { requests: 0, failures: new Failures(), since: time, last: undefined, before: NONE };
-  const { past, row } = health;
-  const recent = recentOf(health, time);
+  const { row } = health;
+  const { before } = beforeOf(health);
   const [requests, since] = row.failed ? [row.requests, row.since] : [0, undefined];
   return {
     requests,
@@ -30,8 +30,8 @@ export function watchFrom(health: Health | undefined, time: number): Watch {
     since: since ?? time,
     last: since,
     before: {
-      requests: past.requests + recent.requests - requests,
-      failed: past.failed + recent.failed - requests,
+      requests: before.requests - requests + row.failures.unanswered,
+      failed: before.failed - requests + row.failures.unanswered,
     },
   };
 }
