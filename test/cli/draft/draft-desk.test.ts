@@ -401,7 +401,7 @@ test('each answer that the desk takes is in force for each operation that its qu
   const [text, whole] = [{ type: 'string' }, { type: 'integer' }];
   const old = { patient_id: whole, patient_name: text };
   const young = {
-    patient: { type: 'object', properties: { patientId: whole, displayName: text } },
+    patient: { type: 'object', properties: { patientId: whole, displayName: text, nickName: text } },
   };
   const clinic = [appointments('/api/v1', old), appointments('/api/v2', young)] as const;
   const random = Array.from({ length: fuzzRuns(20) }, (_, at) => randomPair(at + 1)).map(
