@@ -166,13 +166,15 @@ function errorsKey(form: string, media: string | undefined): ProposedKey {
 export function errorChanges({ named, v1, v2 }: Versions): readonly ProposedChange[] {
   const groups = new Map<string, { readonly change: ProposedChange; readonly on: string[] }>();
   const bare: string[] = [];
+  const classes = classesOf(
+    named.flatMap(({ pair }) => [...errorsOf(pair.v1, v1), ...errorsOf(pair.v2, v2)]),
+  );
   for (const { pair, operation } of named) {
     const [old, young] = [errorsOf(pair.v1, v1), errorsOf(pair.v2, v2)];
     if (old.length === 0 || young.length === 0) bare.push(operation.id);
     const [before, now] = [old, young].map(onlyShape);
     const found = before && now && (innerRules(before, now) ?? plainRules(before, now));
     if (before === undefined || now === undefined || found === undefined) continue;
-    const classes = classesOf([...old, ...young]);
     const inClasses = (all: readonly BookRule[]): readonly BookRule[] =>
       classes.flatMap((status) => all.map((rule) => ({ ...rule, status })));
     const isAddress = (name: string): boolean =>

@@ -328,8 +328,8 @@ function prefixRule(name: string, shape: Shape, young: Shape): ProposedRules | u
 }
 
 /**
- * Questions without a proposed rule, by the ids of operations: about query parameters of another type, and cookies and response fields that
- * are gone.
+ * Questions without a proposed rule, by the ids of operations: about query parameters of another type, cookies and response fields that
+ * are gone, and another status of refusals.
  */
 export function parameterQuestions(versions: Versions): ReadonlyMap<string, readonly Question[]> {
   const { named, v1, v2 } = versions;
@@ -347,11 +347,13 @@ export function parameterQuestions(versions: Versions): ReadonlyMap<string, read
           (name) =>
             `V2's responses are not described to have the header field ${name}. If V2 has it by another name, write { headers: [{ rename: …, to: ${name} }] } among the rules of a response.`,
         );
-      const texts = [...pathQuestions(pair, versions), ...cookies, ...fields].map((text) => ({
-        path: [],
-        text,
-        general: text,
-      }));
+      const texts = [...pathQuestions(pair, versions), ...cookies, ...fields, ...statusQuestions(pair)].map(
+        (text) => ({
+          path: [],
+          text,
+          general: text,
+        }),
+      );
       return [id, [...(types.get(id) ?? []), ...texts]];
     }),
   );
@@ -403,6 +405,23 @@ const namesIn = (path: string): readonly string[] => path.match(/(?<=\{)[^{}]*(?
 
 function isText({ types }: Shape): boolean {
   return types.size === 1 && types.has('string');
+}
+
+/** The question about the only status of a refusal that each version describes by itself: it may be that of the same fault. */
+function statusQuestions({ v1, v2, moved }: MatchedOperation): readonly string[] {
+  const [old = [], young = []] = [v1, v2].map(({ operation }) =>
+    Object.keys(objectIn(operation, 'responses')).filter((status) => /^4\d\d$/.test(status)),
+  );
+  const [gone, fresh] = [
+    old.filter((status) => !young.includes(status)),
+    young.filter((status) => !old.includes(status)),
+  ];
+  const isOne = gone.length === 1 && fresh.length === 1 && moved?.doubt === undefined;
+  return isOne
+    ? [
+        `V1 describes ${gone[0]} for a refusal, and V2 ${fresh[0]}: if they mean the same, write status: { ${fresh[0]}: ${gone[0]} } in the line of the operation.`,
+      ]
+    : [];
 }
 
 /** The names of the header fields that successful responses are described to have. */

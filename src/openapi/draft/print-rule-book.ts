@@ -273,9 +273,9 @@ function printProposed(change: ProposedChange, marks: Marks): readonly string[] 
       const question =
         asWith === undefined
           ? questionOf(id)
-          : `Goes with ${asWith}: remove these marks if you keep it, and delete these lines if you delete it.`;
+          : `Goes with ${asWith}: remove these marks if you keep that change, and delete these lines if you delete it.`;
       const clash =
-        ' Its lines have two marks, because it conflicts with another rule: remove both, or those of the other.';
+        ' Its lines have two marks, because another change has rules for the same place: remove both marks here, or the marks there.';
       return [
         comment(`${question}${change.isShown === true ? clash : ''}`, '  '),
         ...printChange(doubtful).map((line) => `  # ${line.slice(2)}`),

@@ -1049,7 +1049,7 @@ test('header fields that are gone are one question, and one that is now a query 
   expect(printed.match(/TODO: does .*/g)).toEqual([
     'TODO: does several-header-gone hold? Remove its marks, or delete it.',
   ]);
-  expect(printed).toContain('Goes with several-header-gone: remove these marks if you keep it');
+  expect(printed).toContain('Goes with several-header-gone: remove these marks if you keep that change');
   expect(printed).toContain('V2 has a query parameter of that name, where no rule puts a header field');
   await bookIn(printRuleBook(draft, undefined, 'unmarked'));
 });
@@ -1982,6 +1982,37 @@ test.each<FilterRow>([
     parts.map((part) => part.answers.map(({ lines }) => lines.join(' ')).filter((line) => line !== '')),
   ).toEqual(answers);
   expect(printRuleBook(book)).not.toContain('it has the same values');
+});
+
+test('errors of one form are one question, and another status of refusals is one', () => {
+  const body = (type: string, ...names: string[]): object => ({
+    description: 'no',
+    content: { [type]: { schema: objectOf(Object.fromEntries(names.map((name) => [name, text]))) } },
+  });
+  const of = (version: string, ...responses: readonly object[]): Record<string, unknown> => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    paths: Object.fromEntries(
+      responses.map((one, at) => [
+        `/api/${version}/r${at}`,
+        { get: { operationId: `op${at}`, responses: one } },
+      ]),
+    ),
+  });
+  const [old, young] = [
+    body('application/json', 'message'),
+    body('application/problem+json', 'detail', 'title'),
+  ];
+  const book = proposeRuleBook(
+    of('v1', { 422: old }, { default: old }, {}),
+    of('v2', { 400: young }, { default: young }, { 404: young }),
+  );
+  expect(book.changes.filter(({ id }) => id.startsWith('errors')).map(({ on }) => on)).toEqual([
+    ['op0', 'op1', 'op2'],
+  ]);
+  expect([...book.questions].flatMap(([id, all]) => all.map((one) => [id, one.text]))).toEqual([
+    ['op0', expect.stringContaining('status: { 400: 422 }')],
+  ]);
 });
 
 test.each<[what: string, schema: object, isChoice: boolean]>([
