@@ -317,10 +317,15 @@ export class Desk implements DraftDesk {
     answer: GivenAnswer,
     kind: 'success' | 'error' = 'success',
   ): Promise<AnswerEffect | undefined> {
-    const concerned =
+    const all =
       question.operations.length === 0
-        ? this.proposed.operations.toSorted((one, other) => Number(isRead(one)) - Number(isRead(other)))
+        ? this.proposed.operations
         : this.operations().filter(({ id }) => question.operations.includes(id));
+    // A request with a body shows more of what rules do.
+    const concerned =
+      question.about === 'operation'
+        ? all
+        : all.toSorted((one, other) => Number(isRead(one)) - Number(isRead(other)));
     const none = { chosen: question.parts.map(() => 'no') };
     const migrations = [
       await this.migrationWith(new Map([...this.answers, [question.id, none]])),

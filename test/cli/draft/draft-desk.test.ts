@@ -602,6 +602,34 @@ describe('the place of an operation that a person names', () => {
   });
 });
 
+test('an answer shows its effect on a request with a body before one without', async () => {
+  const bookings = (version: string, name: string): Description => {
+    const contentOf = (properties: object): object => ({
+      'application/json': { schema: { type: 'object', properties } },
+    });
+    const content = contentOf({ [name]: { type: 'string' }, id: { type: 'integer' } });
+    const responses = { 200: { description: 'Found', content } };
+    const item = {
+      get: { operationId: 'list', responses },
+      post: { operationId: 'create', requestBody: { content: contentOf({ note: {} }) }, responses },
+    };
+    return {
+      openapi: '3.1.0',
+      info: { title: 'Ferries', version: '1' },
+      paths: { [`/${version}/bookings`]: item },
+    };
+  };
+  const desk = await deskOf(bookings('v1', 'remark'), bookings('v2', 'wharf'));
+  const { questions } = await desk.view();
+  const question = questions.find(({ operations }) => operations.includes('list'));
+  const own = { request: '{ rename: note, to: text }', response: '{ rename: wharf, to: remark }' };
+  const chosen = partsOf(await desk.view(question?.id)).map(() => 'own');
+  expect(question?.operations).toEqual(expect.arrayContaining(['list', 'create']));
+  expect(await desk.effect({ question: question?.id ?? '', chosen, own })).toMatchObject({
+    effect: { operation: 'create', after: { request: expect.stringContaining('"text"') } },
+  });
+});
+
 test('judges a request by V2’s description', async () => {
   const { desk } = await openDesk();
   const message = {
