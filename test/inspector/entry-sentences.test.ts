@@ -279,6 +279,10 @@ describe('the account of an entry', () => {
         responseEditsOmitted: 6,
       }),
     ).join(' ');
+    const lacking = [...differences, { path: '/data/*/phone', kind: 'missing' as const }];
+    expect(
+      accountOf(entryWith({ comparison: { ...SAME, differences: lacking, verdict: 'different' } })).join(' '),
+    ).toContain('V2 differs in 33 fields. It lacks /data/*/phone.');
     expect(words).toContain('V2 differs in at least 32 fields, except for 1 that differs on V1 itself.');
     expect(words).toContain('Its response was rewritten for the V1 client with 70 edits, 64 of them listed.');
     expect(accountOf(entryWith({ comparison: SAME, origin: 'v1' })).join(' ')).toContain(

@@ -47,6 +47,13 @@ export function requestOutcomeOf(entry: Entry): Outcome {
   return outcome === 'rewritten' && isOfResponse ? 'unchanged' : outcome;
 }
 
+/** The meaning of that outcome, where it is not that of the exchange. */
+export function requestMeaning(entry: Entry): string | undefined {
+  return requestOutcomeOf(entry) === outcomeOf(entry)
+    ? undefined
+    : 'V1 request with its body and query unchanged; its response was edited';
+}
+
 /** The meaning of a mode in a sentence. */
 export const MODE_MEANINGS: Readonly<Record<EntryMode, string>> = {
   migrate: 'V1 requests go to V2',
@@ -71,6 +78,9 @@ const UNKNOWN_CHECKS: Readonly<Record<string, string>> = {
 
 /** Maximum differences that the log lists. */
 const MAX_DIFFERENCES = 32;
+
+/** Maximum members that a sentence names. */
+const MAX_LACKING = 5;
 
 /** Maximum places that are named for a failure. */
 const MAX_PLACES = 3;
@@ -366,7 +376,15 @@ function comparisonSentence({ comparison, origin }: Entry): string | undefined {
   if (verdict === 'same') return `${start} V2 has every field of V1 with the same value${ignored}.`;
   const statuses = status === undefined ? '' : ` V1 responded with ${status.v1}, V2 with ${status.v2}.`;
   const fields = `${differences.length === MAX_DIFFERENCES ? 'at least ' : ''}${number(differences.length)}`;
-  return `${start} V2 differs in ${fields} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${statuses}`;
+  return `${start} V2 differs in ${fields} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${lackingWords(differences)}${statuses}`;
+}
+
+/** Names the members that V2's response lacks. */
+function lackingWords(differences: NonNullable<Entry['comparison']>['differences']): string {
+  const all = differences.flatMap(({ path, kind }) => (kind === 'missing' ? [path] : []));
+  if (all.length === 0) return '';
+  const more = all.length > MAX_LACKING ? ` and ${number(all.length - MAX_LACKING)} more` : '';
+  return ` It lacks ${all.slice(0, MAX_LACKING).join(', ')}${more}.`;
 }
 
 function responseEditSentence(entry: Entry): string | undefined {

@@ -2,6 +2,7 @@
 import { expect, test } from 'vitest';
 import { accountOf, editsTitle } from '../../../src/inspector/entries/entry-words.ts';
 import type { Modes, Rollout } from '../../../src/rules/rollout.ts';
+import { bookIn } from '../../rules/reading.ts';
 import { freePort } from '../../support/free-port.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { watchedServices } from '../../support/watched-services.ts';
@@ -94,5 +95,27 @@ test.each(PLAYS)('the page tells the truth about an exchange that was $name', as
     await page.emulateMedia({ colorScheme });
     expect(await barriers(page, '.detail-body, .list')).toEqual([]);
   }
+  expect(complaints).toEqual([]);
+});
+
+test('an exchange lists the edits of its response, and is called the same in the list and beside it', async () => {
+  const book = await bookIn(`
+operations: { read_bill: 'GET /bills/{id}' }
+changes: [{ id: due, summary: S., on: [read_bill], response: [{ rename: data.due_date, to: due }] }]`);
+  const body = '{"data":{"due_date":"2026-12-01"}}';
+  const head = `HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: ${body.length}`;
+  const { gateway } = await watchedServices(
+    {},
+    { v2: (socket) => socket.write(`${head}\r\n\r\n${body}`) },
+    { ruleBook: { operations: book.operations, changes: book.changes } },
+  );
+  await exchange(gateway.port, READ.replace('clients', 'bills/1'));
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=traffic`);
+  await page.locator('.entry').first().click();
+  const edits = page.getByRole('region', { name: 'Response', exact: true });
+  await edits.getByRole('heading', { name: '1 edit of the response' }).waitFor();
+  expect(await edits.locator('.edit').innerText()).toMatch(/rename\s+\/data\/due_date → \/data\/due/);
+  const [row, panel] = [page.locator('.entry .verdict'), page.locator('.detail-head .verdict')];
+  expect(await panel.innerText()).toBe(await row.first().innerText());
   expect(complaints).toEqual([]);
 });

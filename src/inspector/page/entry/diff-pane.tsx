@@ -8,11 +8,16 @@ import { CodeLines, markNumber } from './code-lines.tsx';
 import { markedLines, type MarkedSpan, type Pair, pairsOf } from './marked-lines.ts';
 import { HeaderName, requestLine } from './perspective-view.tsx';
 
+/** An edit by a rule of requests or responses. */
+type ListedEdit = EditRecord<string>;
+
 /** The result of a request, in a live exchange or an explanation. */
 type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
   readonly edits: EntryDetail['entry']['edits'];
   /** The heading above the edits. */
   readonly editsTitle: string;
+  /** The edits of the response with their heading, which is empty if they are not shown. */
+  readonly response?: { readonly title: string; readonly edits: readonly ListedEdit[] };
   /** The captions of the two bodies. */
   readonly captions: { readonly before: string; readonly after: string };
   /** Shown in place of a missing V2 request. */
@@ -33,7 +38,7 @@ const STUB = 0.4;
 
 /** The differences between V1 and V2 request: first line, headers, body, and each edit with its reason. */
 export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
-  const { v1Request, v2Request, nothingSent, diff, edits, editsTitle, captions, missing } = changed;
+  const { v1Request, v2Request, nothingSent, diff, edits, editsTitle, response, captions, missing } = changed;
   const [active, setActive] = useState<number>();
   useEffect(() => setActive(undefined), [diff]);
   return (
@@ -52,6 +57,7 @@ export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
         />
       )}
       <EditList
+        label="Edits"
         title={editsTitle}
         edits={edits}
         marks={diff?.marks ?? []}
@@ -60,6 +66,18 @@ export function DiffPane({ changed, hueOf, summaryOf }: DiffPaneProps): VNode {
         onActive={setActive}
         summaryOf={summaryOf}
       />
+      {response !== undefined && response.title !== '' && (
+        <EditList
+          label="Response"
+          title={response.title}
+          edits={response.edits}
+          marks={[]}
+          hueOf={hueOf}
+          active={undefined}
+          onActive={() => undefined}
+          summaryOf={summaryOf}
+        />
+      )}
     </div>
   );
 }
@@ -221,8 +239,9 @@ function spansOf(
 
 /** Properties of the list of edits. */
 interface EditListProps extends Pick<PageTools, 'hueOf' | 'summaryOf'> {
+  readonly label: string;
   readonly title: string;
-  readonly edits: readonly EditRecord[];
+  readonly edits: readonly ListedEdit[];
   readonly marks: readonly DiffMark[];
   readonly active: number | undefined;
   readonly onActive: (mark: number | undefined) => void;
@@ -233,7 +252,7 @@ function EditList(props: EditListProps): VNode {
   const { edits, hueOf, summaryOf } = props;
   const changes = [...new Set(edits.map(({ change }) => change))];
   return (
-    <section class="edits" aria-label="Edits">
+    <section class="edits" aria-label={props.label}>
       <h3>{props.title}</h3>
       {props.marks.map(
         (mark, at) =>
@@ -255,7 +274,7 @@ function EditList(props: EditListProps): VNode {
   );
 }
 
-function editItem(edit: EditRecord, index: number, props: EditListProps): VNode {
+function editItem(edit: ListedEdit, index: number, props: EditListProps): VNode {
   const at = props.marks.findIndex((mark) => mark.index === index);
   const mark = props.marks[at];
   const number = mark === undefined ? String(index + 1) : markNumber(mark);
@@ -292,7 +311,7 @@ function ownWords(reason: string, summary: string | undefined): string {
 }
 
 /** The path of a member from the V1 to the V2 body, as pointers; `/` alone is the body itself. */
-function pointers(edit: EditRecord): (VNode | string)[] {
+function pointers(edit: ListedEdit): (VNode | string)[] {
   const { from, path } = placesOfEdit(edit);
   const shown = (pointer: string): VNode => <code>{pointer === '' ? '/' : visibleText(pointer)}</code>;
   if (from !== undefined && path !== undefined) {

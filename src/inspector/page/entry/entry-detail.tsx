@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isUnreadNote, modeOf, outcomeOf } from '../../../rewrite-log/entry.ts';
+import { isUnreadNote, modeOf } from '../../../rewrite-log/entry.ts';
 import { printFilter } from '../../../rewrite-log/filter.ts';
 import type { EntryDetail as Detail, NumberedEntry, Resent } from '../../api.ts';
 import {
@@ -11,6 +11,9 @@ import {
   entryName,
   failureWords,
   MODE_MEANINGS,
+  requestMeaning,
+  requestOutcomeOf,
+  responseEditWords,
   sentToWords,
   statusTitle,
   statusTone,
@@ -82,7 +85,7 @@ export function EntryDetail(props: EntryDetailProps): VNode {
 function title(entry: NumberedEntry): VNode {
   return (
     <h2>
-      <VerdictBadge outcome={outcomeOf(entry)} /> {entryName(entry)}
+      <VerdictBadge outcome={requestOutcomeOf(entry)} meaning={requestMeaning(entry)} /> {entryName(entry)}
     </h2>
   );
 }
@@ -147,6 +150,11 @@ function changedIn(detail: Detail): Parameters<typeof DiffPane>[0]['changed'] {
     ...detail,
     edits: entry.edits,
     editsTitle: editsTitle(entry),
+    // All edits of a webhook are those of response rules.
+    response: {
+      title: (entry.route === 'webhook' ? undefined : responseEditWords(entry)) ?? '',
+      edits: entry.responseEdits ?? [],
+    },
     nothingSent: whyMissing(detail, 'v2-request'),
     captions: bodyCaptions(entry),
     missing: missingWords(entry, note),

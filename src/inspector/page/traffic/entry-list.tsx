@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { editCount, modeOf, outcomeOf, responseEditCount, sentTo } from '../../../rewrite-log/entry.ts';
+import { editCount, modeOf, responseEditCount, sentTo } from '../../../rewrite-log/entry.ts';
 import type { NumberedEntry } from '../../api.ts';
 import {
   accountOf,
@@ -12,6 +12,7 @@ import {
   sentToWords,
   shortClient,
   statusTitle,
+  requestMeaning,
   requestOutcomeOf,
   statusTone,
   statusWords,
@@ -188,12 +189,6 @@ function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }
       {cell('ms total', milliseconds(entry.totalMs))}
     </div>
   );
-}
-
-function requestMeaning(entry: NumberedEntry): string | undefined {
-  return requestOutcomeOf(entry) === outcomeOf(entry)
-    ? undefined
-    : 'V1 request with its body and query unchanged; its response was edited';
 }
 
 function cell(name: string, text: string, title?: string): VNode {
