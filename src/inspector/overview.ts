@@ -13,7 +13,7 @@ import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from 
 import type { Place } from './condition.ts';
 import { endSentences, hasEnded } from './end-of-v1.ts';
 import { callsAfterEnd } from '../report/endings.ts';
-import { modesOf, operationOf, otherModes } from './rollout-effect.ts';
+import { hasV1Mode, modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
 /** The facts behind an overview. */
 export interface OverviewFacts {
@@ -261,7 +261,10 @@ function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem
     .every(({ fields }) => fields.length > 0 && fields.every(({ change }) => change !== undefined));
   const how = isMeant && different > 0 ? ', only in members that the rule book removes' : '';
   const sentence = `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${where}${how}.`;
-  const isNews = different > 0 && !isMeant && now - last < REPORTED_MS;
+  // A shadow says nothing new once all is migrated.
+  const isToCome = rollout !== undefined && hasV1Mode(rollout, now);
+  const isOpen = isToCome || shadows.some((each) => each.verified === true && each.different > 0);
+  const isNews = different > 0 && !isMeant && isOpen && now - last < REPORTED_MS;
   return [item(isNews ? 'note' : 'good', sentence, 'rollout')];
 }
 
@@ -270,11 +273,12 @@ function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[
   const gone = new Set(report.clients.flatMap((one) => (one.class === 'gone' ? [one.client] : [])));
   const failing = report.clients
     .filter(({ client }) => !gone.has(client))
-    .filter(({ client, operations }) =>
-      operations.some((call) =>
+    .filter(({ client, operations }) => {
+      const onV1 = operations.filter((call) =>
         isOnV1(rollout, operationOf(call.operation), client === NO_KEY ? undefined : client),
-      ),
-    )
+      );
+      return onV1.length === operations.length || (onV1.length > 0 && wouldFailOnV1(rollout, client));
+    })
     .map((client) => ({ client, share: shareOf(client) }))
     .filter(({ share }) => share > 0)
     .toSorted((one, other) => other.share - one.share);
@@ -294,6 +298,14 @@ function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[
     }),
   ];
   return sentences.map((sentence) => item('note', sentence, 'clients'));
+}
+
+/** Whether requests of a client that V1 still serves would fail, apart from those that are migrated; true if that is not known. */
+function wouldFailOnV1(rollout: RolloutView | undefined, client: string): boolean {
+  const { omitted, counts } = rollout?.bodyChecks ?? { omitted: 1, counts: [] };
+  return (
+    omitted > 0 || counts.some((pair) => (pair.client ?? NO_KEY) === client && wouldFail([pair]).failing > 0)
+  );
 }
 
 /** Who calls addresses that the rule book does not know, such as old ones: no rule applies to them. */

@@ -111,12 +111,17 @@ function overviewWith(facts: Partial<OverviewFacts>): Pick<Overview, 'items' | '
 }
 
 /** The report of one client whose last V1 request was so long ago. */
-function reportOfClient(ago: number, names = new Map([['a'.repeat(16), 'acme']])): Report {
+function reportOfClient(
+  ago: number,
+  names = new Map([['a'.repeat(16), 'acme']]),
+  operations = ['create_client'],
+): Report {
   const tally = new Tally();
   const time = new Date(NOW - ago).toISOString();
   const would = { verdict: 'refused', failure: 'malformed-json' } as const;
   const mode = { mode: 'observe', verdict: 'passed', status: 201, origin: 'v1', would } as const;
-  tally.add({ ...sampleEntry(1, 0), time, client: 'a'.repeat(16), operation: 'create_client', ...mode });
+  for (const operation of operations)
+    tally.add({ ...sampleEntry(1, 0), time, client: 'a'.repeat(16), operation, ...mode });
   const agents = new Map([['a'.repeat(16), 'Desk/2.1']]);
   return makeReport(tally, { now: new Date(NOW).toISOString(), names, agents });
 }
@@ -139,6 +144,8 @@ const REMOVED = { path: '/data/*/colour', kind: 'missing', count: 4, change: 'co
 function differingIn(fields: RolloutView['shadows'][number]['fields']): RolloutView['shadows'] {
   return differing(1000).map((one) => ({ ...one, same: 1, different: 4, unknown: 0, fields }));
 }
+
+const MIGRATED: RolloutView['default'] = { mode: 'migrate', from: 'operator' };
 
 const ENDED: Partial<RolloutView> = { sunset: '2026-11-01T00:00:00Z', gone: {} };
 
@@ -166,6 +173,23 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'reads that differed an hour ago',
     { rollout: sampleRollout({ shadows: differing(HOUR) }) },
     'good: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:00:00.000Z.',
+  ],
+  [
+    'reads that differed in a shadow before everything was migrated',
+    { rollout: sampleRollout({ default: MIGRATED, shadows: differing(1000) }) },
+    'good: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',
+  ],
+  [
+    'a client that would fail in what is migrated, and not in what V1 serves',
+    {
+      report: reportOfClient(HOUR, new Map(), ['create_client', 'read_client']),
+      rollout: sampleRollout({
+        default: MIGRATED,
+        operations: { read_client: { mode: 'observe', from: 'operator' } },
+        bodyChecks: { counts: [], omitted: 0, past: 1 },
+      }),
+    },
+    undefined,
   ],
   [
     'responses that went on as V2 sent them',

@@ -99,13 +99,16 @@ export function Rail({ rollout, state, onChoose }: RailProps): VNode {
           );
         })}
       </ol>
-      {state !== undefined && sentBar(state)}
+      {state !== undefined && sentBar(state, rollout)}
     </div>
   );
 }
 
 /** Where V1 clients' requests went, with the key to the colours. */
-function sentBar({ sent, v1Path, startedAt, now, replica }: State): VNode | false {
+function sentBar(
+  { sent, v1Path, startedAt, now, replica }: State,
+  { changed }: Pick<Rollout, 'changed'>,
+): VNode | false {
   const { since, v1, v2, onPurpose, unsent } = sent;
   const all = v1 + v2 + onPurpose + unsent;
   if (all === 0) return false;
@@ -117,6 +120,8 @@ function sentBar({ sent, v1Path, startedAt, now, replica }: State): VNode | fals
   ].filter(({ times }) => times > 0);
   const age = lengthWords(Date.parse(now) - Date.parse(since));
   const from = since === startedAt ? `the start at ${since} (${age})` : since;
+  // The counts are by the minute: some of them may be of the modes before.
+  const until = changed === undefined || changed < since ? '' : `, until ${changed} in other modes`;
   return (
     <div class="answered">
       <span class="answered-bar" aria-hidden>
@@ -126,7 +131,7 @@ function sentBar({ sent, v1Path, startedAt, now, replica }: State): VNode | fals
       </span>
       <p class="readout">
         <span>
-          {sentence(`${counted(all, 'call')} of ${v1Path} since ${from}`)}
+          {sentence(`${counted(all, 'call')} of ${v1Path} since ${from}${until}`)}
           {replica !== undefined && ` at ${replica.name}`}
           {': '}
         </span>
