@@ -99,7 +99,7 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
   const earlier =
     before.requests < ENOUGH_BEFORE
       ? 'Too little is known about the time before.'
-      : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))}${clients === undefined ? '' : ' of all clients'} failed.`;
+      : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))}${clients === undefined ? '' : ` requests of all clients${before.failed < 1 ? '' : ', these included,'}`} failed.`;
   return {
     about: 'operation',
     level: isPast || isSilent || isUnknown || !isMost ? 'note' : 'bad',

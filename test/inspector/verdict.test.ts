@@ -361,7 +361,7 @@ describe('the verdict', () => {
     all.verdict(MIGRATED);
     const told = all.told?.conditions.map(({ sentence }) => sentence).filter((one) => one.includes('acme'));
     expect(told).toEqual([
-      'b is refused for acme: 6 of 6 requests since 2026-11-29T08:02:53.000Z; V2 responds 422. Before that, 0 of 59 of all clients failed.',
+      'b is refused for acme: 6 of 6 requests since 2026-11-29T08:02:53.000Z; V2 responds 422. Before that, 0 of 59 requests of all clients failed.',
     ]);
   });
 
@@ -637,12 +637,12 @@ describe('the verdict', () => {
           all.see(9, { operation: 'b', client: OTHER }).see(1, { ...REFUSED, operation: 'b', client: ACME });
         return all.verdict(MIGRATED);
       },
-      'bad: b is refused for acme: 6 of 6 requests since 2026-11-29T08:03:30.000Z; V2 responds 422. Before that, 0 of 99 of all clients failed.',
+      'bad: b is refused for acme: 6 of 6 requests since 2026-11-29T08:03:30.000Z; V2 responds 422. Before that, 0 of 99 requests of all clients failed.',
     ],
     [
       'V2 refuses requests without a key, among others that it serves',
       (all) => keyless(all).verdict(MIGRATED),
-      'bad: order_floor_plan is refused for requests without a key: 6 of 6 requests since 2026-11-29T08:01:04.000Z; V2 responds 401. Before that, 0 of 63 of all clients failed.',
+      'bad: order_floor_plan is refused for requests without a key: 6 of 6 requests since 2026-11-29T08:01:04.000Z; V2 responds 401. Before that, 0 of 63 requests of all clients failed.',
     ],
     [
       'V2 refuses requests without a key as V1 did, and there are more of them',
@@ -656,12 +656,12 @@ describe('the verdict', () => {
     [
       'V2 refuses requests without a key, and was gone for all',
       (all) => rounds(keylessOutage(keyless(all))).verdict(MIGRATED),
-      'bad: order_floor_plan is refused for requests without a key: 14 of 14 requests since 2026-11-29T08:01:04.000Z; V2 responds 401. Before that, 0 of 63 of all clients failed.',
+      'bad: order_floor_plan is refused for requests without a key: 14 of 14 requests since 2026-11-29T08:01:04.000Z; V2 responds 401. Before that, 0 of 63 requests of all clients failed.',
     ],
     [
       'V2 has refused requests without a key since it is back',
       (all) => rounds(keylessOutage(all.see(60, ON_V1)), 14).verdict(MIGRATED),
-      'bad: order_floor_plan is refused for requests without a key: 14 of 14 requests since 2026-11-29T08:02:04.000Z; V2 responds 401. Before that, 0 of 63 of all clients failed.',
+      'bad: order_floor_plan is refused for requests without a key: 14 of 14 requests since 2026-11-29T08:02:04.000Z; V2 responds 401. Before that, 0 of 63 requests of all clients failed.',
     ],
     [
       'V2 refuses a client and others at once, until only one is refused',
@@ -673,7 +673,7 @@ describe('the verdict', () => {
           all.see(9, { client: OTHER }).see(1, { ...REFUSED, client: ACME });
         return all.verdict(MIGRATED);
       },
-      'bad: order_floor_plan is refused for acme: 7 of 7 requests since 2026-11-29T08:01:12.000Z; V2 responds 422. Before that, 5 of 71 of all clients failed.',
+      'bad: order_floor_plan is refused for acme: 7 of 7 requests since 2026-11-29T08:01:12.000Z; V2 responds 422. Before that, 5 of 71 requests of all clients, these included, failed.',
     ],
     [
       'an operation fits an address since, and V2 responds',
@@ -723,7 +723,7 @@ describe('the verdict', () => {
           .see(9, { ...LOTS, status: 404 })
           .verdict(MIGRATED);
       },
-      'bad: GET /lots fails for acme: 18 of 18 requests since 2026-11-29T08:01:51.000Z; V2 responds 404. Before that, 0 of 30 of all clients failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
+      'bad: GET /lots fails for acme: 18 of 18 requests since 2026-11-29T08:01:51.000Z; V2 responds 404. Before that, 0 of 30 requests of all clients failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
     ],
     [
       'an address that no operation fits, with one client, since an outage',
@@ -736,7 +736,7 @@ describe('the verdict', () => {
           .see(9, { ...LOTS, status: 404 })
           .verdict(MIGRATED);
       },
-      'bad: GET /lots fails for acme: 9 of 9 requests since 2026-11-29T08:02:59.000Z; V2 responds 404. Before that, 0 of 30 of all clients failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
+      'bad: GET /lots fails for acme: 9 of 9 requests since 2026-11-29T08:02:59.000Z; V2 responds 404. Before that, 0 of 30 requests of all clients failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
     ],
     [
       'all has been well since the modes were changed',
@@ -804,7 +804,7 @@ describe('the verdict', () => {
           all.see(19, { client: OTHER }).see(1, { ...FAILS, client: ACME });
         return all.verdict();
       },
-      'bad: order_floor_plan fails for acme: 5 of 5 requests since 2026-11-29T08:03:40.000Z. Before that, 0 of 219 of all clients failed.',
+      'bad: order_floor_plan fails for acme: 5 of 5 requests since 2026-11-29T08:03:40.000Z. Before that, 0 of 219 requests of all clients failed.',
     ],
     [
       'two clients of many always fail',
@@ -816,7 +816,7 @@ describe('the verdict', () => {
             .see(2, (at) => ({ ...FAILS, client: at === 0 ? ACME : OTHER }));
         return all.verdict();
       },
-      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests since 2026-11-29T08:04:19.000Z. Before that, 0 of 258 of all clients failed.',
+      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests since 2026-11-29T08:04:19.000Z. Before that, 0 of 258 requests of all clients failed.',
     ],
     [
       'one client of many failed, and does not any more',
@@ -826,12 +826,12 @@ describe('the verdict', () => {
           all.see(19, { client: OTHER }).see(1, { ...FAILS, client: ACME });
         return all.see(1, { client: ACME }).see(130).verdict();
       },
-      'good: All well for 2 minutes. order_floor_plan failed for acme: 5 of 5 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:05:00.000Z. Before that, 0 of 219 of all clients failed.',
+      'good: All well for 2 minutes. order_floor_plan failed for acme: 5 of 5 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:05:00.000Z. Before that, 0 of 219 requests of all clients failed.',
     ],
     [
       'one client of many fails nine of ten requests',
       (all) => atTimes(all, (number) => number % 10 === 0).verdict(),
-      'bad: order_floor_plan fails at times for acme: 27 of 29 requests since 2026-11-29T08:04:00.000Z. Before that, 0 of 239 of all clients failed.',
+      'bad: order_floor_plan fails at times for acme: 27 of 29 requests since 2026-11-29T08:04:00.000Z. Before that, 0 of 239 requests of all clients failed.',
     ],
     [
       'one client of many fails once, and is well again',
@@ -853,7 +853,7 @@ describe('the verdict', () => {
         atTimes(all, () => false)
           .see(1, ON_V1)
           .verdict(),
-      'note: order_floor_plan failed for acme: 30 of 30 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:13:20.000Z. Before that, 0 of 219 of all clients failed.',
+      'note: order_floor_plan failed for acme: 30 of 30 requests from 2026-11-29T08:03:40.000Z until 2026-11-29T08:13:20.000Z. Before that, 0 of 219 requests of all clients failed.',
     ],
     [
       'clients failed with all others, and have not called since',
@@ -916,7 +916,7 @@ describe('the verdict', () => {
           all.see(3, { client: OTHER }).see(1, { ...FAILS, client: ACME });
         return all.see(4, { client: ACME }).move(false).see(1, ON_V1).verdict(OBSERVED);
       },
-      'good: All well for less than a minute. order_floor_plan failed for acme: 6 of 6 requests from 2026-11-29T08:01:04.000Z until 2026-11-29T08:01:24.000Z. Before that, 0 of 63 of all clients failed. V1 serves it now.',
+      'good: All well for less than a minute. order_floor_plan failed for acme: 6 of 6 requests from 2026-11-29T08:01:04.000Z until 2026-11-29T08:01:24.000Z. Before that, 0 of 63 requests of all clients failed. V1 serves it now.',
     ],
     [
       'V2 failed for all requests, which then went to V1, and none has come since',
