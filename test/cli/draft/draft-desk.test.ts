@@ -481,7 +481,7 @@ test('the effect of an answer is what the gateway does once it is given', async 
     patients('/api/v2', { birthDate: text, price: { type: 'object', properties: { amount: text } } }),
     (next) => (saved = next),
   );
-  const seen = new Set<string>();
+  let compared = 0;
   for (const { id, about } of (await desk.view()).questions) {
     if (about !== 'change') continue;
     const { current } = await desk.view(id);
@@ -493,15 +493,15 @@ test('the effect of an answer is what the gateway does once it is given', async 
       const answer = { question: id, chosen: chosen ?? [], value: 'AUD' };
       const tried = await desk.effect(answer);
       if (!('effect' in tried) || tried.effect === undefined) continue;
-      const { after, operation, v1: sent } = tried.effect;
+      const { after, v1: sent } = tried.effect;
       if ((await desk.answer(answer)) !== undefined || after.response === '') continue;
       const migration = createMigration(await ruleBookOf(saved));
       expect([id, key, after]).toEqual([id, key, shownMigration(migration, requestIn(sent), desk.service)]);
-      seen.add(operation);
+      compared += 1;
     }
     await desk.answer({ question: id });
   }
-  expect(seen.size).toBeGreaterThan(1);
+  expect(compared).toBeGreaterThan(3);
 });
 
 test('an answer maps the values of a response that an unasked rule leaves as they are', async () => {
