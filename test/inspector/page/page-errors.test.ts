@@ -231,7 +231,9 @@ test('an operation that fails since it is migrated is shown with its failures be
   expect(await problem.locator('td.number').first().textContent()).toBe('9');
   await expect
     .poll(answered)
-    .toMatch(/35 calls of \/api\/v1 since \S.*, until \S.* in other modes: sent to V1 74\.3 % 26 sent to V2 25\.7 % 9/);
+    .toMatch(
+      /35 calls of \/api\/v1 since \S.*, until \S.* in other modes: sent to V1 74\.3 % 26 sent to V2 25\.7 % 9/,
+    );
   const changes = page.getByRole('list', { name: 'Changes, marked in the charts' }).locator('li');
   expect(await changes.last().innerText()).toMatch(/^\d\s*\d\d:\d\d Send create_client to V1$/);
   await page
