@@ -771,8 +771,12 @@ function prefixedPath(
 ): PrefixedPath | undefined {
   const { text: to } = withParameters(v2, v1, versions) ?? {};
   if (to === undefined) return undefined;
-  const found = [...to.matchAll(/([^/{}]+)\{([^{}]+)\}/g)];
-  const ids = found.map(([, prefix, name]) => `only ${prefix}… in the path where V1 has {${name}}`);
+  const ids = to.split('/').flatMap((segment) => {
+    const [prefix = '', parameter] = segment.split('{');
+    return prefix === '' || parameter === undefined
+      ? []
+      : [`only ${prefix}… in the path where V1 has {${parameter.split('}')[0]}}`];
+  });
   return ids.length === 0 ? undefined : { to, why: `V2 takes ${ids.join(', and ')}` };
 }
 
