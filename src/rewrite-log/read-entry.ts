@@ -3,9 +3,12 @@ import { memberOf } from '../json/values.ts';
 import type { Entry } from './entry.ts';
 import { entrySchema } from './entry-schema.ts';
 
+/** Members without which a line says nothing of an exchange: a shipper of logs may have left out others. */
+const NEEDED = ['time', 'requestId', 'route', 'method', 'path', 'verdict', 'status', 'totalMs', 'ruleBook'];
+
 /**
- * Reads a parsed line of the log as an entry: it has the members that every entry has, and each member has the type of `entrySchema`.
- * Undefined otherwise. Unknown words and members are kept, since the log may come from a newer gateway.
+ * Reads a parsed line of the log as an entry: it has the needed members, and each member has the type of `entrySchema`. Undefined
+ * otherwise. Unknown words and members are kept, since the log may come from a newer gateway.
  */
 export function readEntry(value: unknown): Entry | undefined {
   return isEntry(value) ? value : undefined;
@@ -15,7 +18,7 @@ function isEntry(value: unknown): value is Entry {
   return hasTypes(value);
 }
 
-const hasTypes = typeCheck(z.toJSONSchema(entrySchema, { io: 'input' }));
+const hasTypes = typeCheck({ ...z.toJSONSchema(entrySchema, { io: 'input' }), required: NEEDED });
 
 /** Checks types alone: no words, forms or limits, and no member that the schema does not name. */
 function typeCheck(schema: z.core.JSONSchema._JSONSchema | undefined): (value: unknown) => boolean {

@@ -50,3 +50,11 @@ test('a line that is not an entry, or has members of a wrong type, is not read',
   lines.add(Buffer.from(entryLine({ ...ENTRY, edits: [] }).replace('"edits":[]', `"edits":${edits}`)));
   expect(makeReport(tally, { now: ENTRY.time }).clients).toHaveLength(1);
 });
+
+test('a line that a shipper cut to what an exchange needs is an entry', () => {
+  const { time, requestId, route, method, path, verdict, status, totalMs, ruleBook } = ENTRY;
+  const cut = { time, requestId, route, method, path, verdict, status, totalMs, ruleBook };
+  expect(readEntry(cut)).toEqual(cut);
+  for (const name of Object.keys(cut))
+    expect([name, readEntry({ ...cut, [name]: undefined })]).toEqual([name, undefined]);
+});
