@@ -30,14 +30,16 @@ test('on a terminal the tour stops for Enter after each step, and leaves no file
   });
   // Killed, it would leave the command behind.
   onTestFinished(() => void child.kill('SIGTERM'));
-  let text = '';
-  child.stdout.on('data', (chunk: Buffer) => (text += stripVTControlCharacters(chunk.toString())));
+  // A control sequence, as a character, may come in two pieces.
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => (output += piece));
+  const text = (): string => stripVTControlCharacters(output);
   const ended = once(child, 'close');
   for (const at of TOUR.keys()) {
-    await until(() => (text.match(/Enter (?:continues|ends)/g) ?? []).length === at + 1);
+    await until(() => (text().match(/Enter (?:continues|ends)/g) ?? []).length === at + 1);
     const [here, next] = [
-      text.includes(`${at + 1}/${TOUR.length}  `),
-      text.includes(`${at + 2}/${TOUR.length}  `),
+      text().includes(`${at + 1}/${TOUR.length}  `),
+      text().includes(`${at + 2}/${TOUR.length}  `),
     ];
     expect([at, here, next]).toEqual([at, true, false]);
     if (at === 0) expect(readdirSync(folder)).toHaveLength(1);
@@ -45,9 +47,13 @@ test('on a terminal the tour stops for Enter after each step, and leaves no file
   }
   const [code] = await ended;
   expect(code).toBe(0);
-  expect(text.match(/Look at http:\/\/127\.0\.0\.1:\d+\//g)).toHaveLength(TOUR.length);
-  expect(text.split(/\r?\n/).filter((each) => each.length > 80)).toEqual([]);
-  expect(text.replaceAll(/\s+/g, ' ')).toContain('The services are stopped, and');
+  expect(text().match(/Look at http:\/\/127\.0\.0\.1:\d+\//g)).toHaveLength(TOUR.length);
+  expect(
+    text()
+      .split(/\r?\n/)
+      .filter((each) => each.length > 80),
+  ).toEqual([]);
+  expect(text().replaceAll(/\s+/g, ' ')).toContain('The services are stopped, and');
   expect(readdirSync(folder)).toEqual([]);
   expect(readFileSync('config/rules.yaml', 'utf8')).toBe(shipped);
 });
