@@ -1,3 +1,5 @@
+import { NO_KEY } from '../rewrite-log/entry.ts';
+import { isInScope } from '../rollout/modes-in-force.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
 import { isGoneForAll } from '../rules/rollout.ts';
 
@@ -105,15 +107,12 @@ export function hasEndedFor(
   );
   if (clients.length === 0) return past.some(isGoneForAll);
   // The lists have the names of the clients that have one.
-  return clients.every((client) =>
-    past.some(
-      (gone) => isListed(gone.clients ?? [client], client, names) && !isListed(gone.except, client, names),
-    ),
-  );
-}
-
-function isListed(list: readonly string[] = [], client: string, names: ReadonlyMap<string, string>): boolean {
-  return list.includes(client) || list.includes(names.get(client) ?? client);
+  const listed = new Set(past.flatMap((gone) => [...(gone.clients ?? []), ...(gone.except ?? [])]));
+  return clients.every((hash) => {
+    const name = names.get(hash) ?? hash;
+    const client = hash === NO_KEY ? undefined : listed.has(name) ? name : hash;
+    return past.some((gone) => isInScope(gone, { client, operation }));
+  });
 }
 
 function isPast(time: string, now: number): boolean {
