@@ -14,6 +14,15 @@ import { plainName, singular, wordsOf } from './names.ts';
  * itself is described, and not in parameters and in the members of other resources that refer to it.
  */
 export function withIdPatterns(description: Description): Description {
+  const known = completed.get(description) ?? complete(description);
+  completed.set(description, known);
+  return known;
+}
+
+/** By description: a draft is made anew for each answer, and what is known of operations is kept by their objects. */
+const completed = new WeakMap<Description, Description>();
+
+function complete(description: Description): Description {
   const patterns = patternsIn(description);
   if (patterns.size === 0) return description;
   const made = new Map<unknown, unknown>();
