@@ -16,7 +16,7 @@ import {
   tableOf,
   templateOf,
 } from '../../openapi/description.ts';
-import { keywordIn } from '../../openapi/draft/conversions.ts';
+import { keywordIn, namedValues } from '../../openapi/draft/conversions.ts';
 import {
   describesBody,
   exampleShape,
@@ -500,12 +500,9 @@ function lostChoices({ edits }: MigratedRequest, shape: Shape): readonly string[
   const lost = edits.filter(({ from, path, to, header }) => from && !path && !to && header === undefined);
   return [...new Set(lost.map(({ from = '' }) => generalPointer(from)))].flatMap((place) => {
     const values = place.startsWith('/') ? (shapeAt(shape, pointerSteps(place))?.values ?? []) : [];
-    const named = values.slice(0, MAX_ERROR_PICKS).map((value) => JSON.stringify(value));
     return values.length < 2
       ? []
-      : [
-          `a rule leaves out ${place}, so V2 does the same for ${named.join(', ')}${values.length > named.length ? ', …' : ''}`,
-        ];
+      : [`a rule leaves out ${place}, so V2 does the same for ${namedValues(values)}`];
   });
 }
 

@@ -13,6 +13,7 @@ import {
   isListedAlike,
   isMoney,
   keywordIn,
+  namedValues,
   listEvidence,
   type ListForm,
   listForms,
@@ -1293,9 +1294,8 @@ function addGone(name: string, place: GonePlace, work: Work): void {
 function unpairedWords(old: Shape, young: Shape, { isResponse }: Pick<Work, 'isResponse'>): string {
   const map = findValueMap(old.values, young.values);
   const left = (isResponse === true ? map?.fresh : map?.left) ?? [];
-  const named = left.slice(0, MAX_ACCEPTED).map(String).join(', ');
   if (left.length === 0) return '';
-  return `; ${isResponse === true ? 'V1' : 'V2'} has no value for ${named}${left.length > MAX_ACCEPTED ? ', …' : ''}`;
+  return `; ${isResponse === true ? 'V1' : 'V2'} has no value for ${namedValues(left)}`;
 }
 
 /** The doubt about any rule that leaves a member out of requests: only a person knows that no client needs it. */
@@ -1303,10 +1303,7 @@ const LOSS = 'what clients send there would be lost, and V2 would still report s
 
 /** The doubt about leaving a member out; one with a few values tells V2 what to do. */
 function lossOf({ values }: Shape): string {
-  const named = values.slice(0, MAX_ACCEPTED).map(String).join(', ');
-  return values.length < 2
-    ? LOSS
-    : `${LOSS}: it would do the same for ${named}${values.length > MAX_ACCEPTED ? ', …' : ''}`;
+  return values.length < 2 ? LOSS : `${LOSS}: it would do the same for ${namedValues(values)}`;
 }
 
 /** Maximum places that a question offers beside the likeliest one. */
@@ -1868,14 +1865,9 @@ function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path
   }
 }
 
-/** Maximum values of an enumeration that a sentence names. */
-const MAX_ACCEPTED = 12;
-
 /** The values that V2 accepts, or their type unless it is a plain text, for the end of a sentence. */
 export function acceptedWords({ values, types, format }: Shape): string {
-  const [named, more] = [values.slice(0, MAX_ACCEPTED).map(String), values.length - MAX_ACCEPTED];
-  if (named.length > 0)
-    return `, and V2 accepts ${named.join(', ')}${more > 0 ? ` and ${more} further values` : ''}`;
+  if (values.length > 0) return `, and V2 accepts ${namedValues(values)}`;
   const type = format || [...types].join(' or ');
   return type === '' || type === 'string' ? '' : `, and V2 accepts ${type}`;
 }

@@ -102,6 +102,14 @@ export interface Conversion {
 /** A value of an enumeration. */
 export type FoundValue = string | number | boolean;
 
+/** Maximum values of an enumeration that a sentence names. */
+const MAX_NAMED = 12;
+
+/** Values of an enumeration as a sentence names them: the first of many. */
+export function namedValues(values: readonly FoundValue[]): string {
+  return [...values.slice(0, MAX_NAMED).map(String), ...(values.length > MAX_NAMED ? ['…'] : [])].join(', ');
+}
+
 const FORMS: ReadonlyMap<string, string> = new Map([
   ['date', 'date'],
   ['date-time', 'datetime'],

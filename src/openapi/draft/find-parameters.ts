@@ -18,6 +18,7 @@ import {
   type FoundValue,
   keywordIn,
   type NamedShape,
+  namedValues,
   patternPrefix,
   separatorIn,
 } from './conversions.ts';
@@ -256,7 +257,7 @@ function limitWords(from: string, old: Shape, to: string, young: Shape): readonl
   return [
     ...(assumed === undefined ? [] : [assumed.evidence]),
     ...(smaller === undefined ? [] : [smaller]),
-    ...(left.length === 0 ? [] : [`V2 has no value for ${left.map(String).join(', ')}`]),
+    ...(left.length === 0 ? [] : [`V2 has no value for ${namedValues(left)}`]),
   ];
 }
 

@@ -12,7 +12,7 @@ import {
 import type { Shape } from '../shape.ts';
 import { bestPairs } from './best-pairs.ts';
 import { type FoundResource, isListed, listsIn, requestShape, resourceIn, successShape } from './bodies.ts';
-import { patternPrefix } from './conversions.ts';
+import { namedValues, patternPrefix } from './conversions.ts';
 import { areOtherIdentifiers, isRelatedName, isSameName, plainName, singular, wordsOf } from './names.ts';
 
 /** An operation in both versions. */
@@ -245,8 +245,7 @@ function choiceIn(
   );
   if (found === undefined) return undefined;
   const [name, { shape }] = found;
-  const values = shape.values.slice(0, MAX_CANDIDATES).map(String).join(', ');
-  return `(${name} in its body, ${values}${shape.values.length > MAX_CANDIDATES ? ', …' : ''}, may choose between ${places.join(' and ')}, which have no place for it; no rule can choose a path by a body: let V2 take both in one operation)`;
+  return `(${name} in its body, ${namedValues(shape.values)}, may choose between ${places.join(' and ')}, which have no place for it; no rule can choose a path by a body: let V2 take both in one operation)`;
 }
 
 /** Maximum operations of V2 without a place in V1 that a question lists. */

@@ -1269,7 +1269,7 @@ test.each([
 test.each([
   [
     { enum: ['cancelled', 'arrived'] },
-    ['a rule leaves out /status, so V2 does the same for "cancelled", "arrived"'],
+    ['a rule leaves out /status, so V2 does the same for cancelled, arrived'],
   ],
   [{ enum: ['cancelled'] }, []],
   [text, []],
