@@ -82,9 +82,12 @@ export function alwaysFailSentence(
     : `These calls would always fail on V2, although V1 accepts them: ${listed(pairs, MAX_NAMED, '; ')}.`;
 }
 
+/** The refusal of an operation that the rule book declares gone. */
+const GONE = 'operation-gone';
+
 /** Whether the rule book declares the operation gone, which operators have accepted. */
 function isGone({ refusals }: BodyCheckCount): boolean {
-  return refusals.some(({ reason }) => reason === 'operation-gone');
+  return refusals.some(({ reason }) => reason === GONE);
 }
 
 function pairName(
@@ -140,7 +143,12 @@ export function faultPlaces(
       ...(kind === 'refused'
         ? []
         : pointers.map(({ at, count: times }) => ({ place: at || 'the body itself', times }))),
-      ...(kind === 'invalid' ? [] : refusals.map(({ reason, count: times }) => ({ place: reason, times }))),
+      ...(kind === 'invalid'
+        ? []
+        : refusals.map(({ reason, count: times }) => ({
+            place: reason === GONE ? 'gone in V2 (410)' : reason,
+            times,
+          }))),
     ];
     for (const { place, times } of found) places.set(place, (places.get(place) ?? 0) + times);
   }

@@ -103,6 +103,19 @@ describe('the account of an entry', () => {
       ],
     ],
     [
+      'observed, of an operation that is gone',
+      entryWith({
+        verdict: 'passed',
+        origin: 'v1',
+        would: { verdict: 'refused', failure: 'operation-gone' },
+      }),
+      [
+        'Sent to V1 as it came.',
+        'V1 responded with 201 after 4.0 ms.',
+        'Dry run, not sent to V2: V2 does not have this operation, so the gateway responds with 410 after the migration.',
+      ],
+    ],
+    [
       'V1 has ended',
       entryWith({ verdict: 'refused', status: 410, failure: 'sunset' }),
       ['The gateway responded with 410: V1 has ended. Nothing was sent to V1 or V2.'],

@@ -4,6 +4,7 @@ import {
   bodyCheckFault,
   BodyCheckTally,
   type DryRunResult,
+  faultPlaces,
   wouldFailWords,
 } from '../../src/rollout/body-checks.ts';
 import type { RolloutCommand } from '../../src/rollout/rollout-state.ts';
@@ -91,6 +92,11 @@ test.each([
   [{ failing: 0, judged: 1000, both: 1000 }, 'V1 refuses all 1,000 checked requests as well'],
 ])('%j: how many would fail', (sum, words) => {
   expect(wouldFailWords(sum)).toBe(words);
+});
+
+test('an operation that is gone is said to be', () => {
+  const refusals = [{ reason: 'operation-gone', count: 12 }];
+  expect(faultPlaces([{ pointers: [], refusals }])).toEqual([{ place: 'gone in V2 (410)', count: 12 }]);
 });
 
 test('a single body is described in the singular', () => {

@@ -27,9 +27,13 @@ export const CONDITIONAL_FIELDS = [
 /** Fields with which a client asks for less than the whole response: a 304 or 206 does not show what V1 would send. */
 const CONDITIONAL = new FieldNames(CONDITIONAL_FIELDS);
 
-/** True for requests that may be sent to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body. */
-export function mayGoToBoth(method: string, hasBody: boolean, { v2Method }: MigrateDecision): boolean {
-  return isRead(method) && isRead(v2Method) && !hasBody;
+/** True for requests that may be sent to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body, which a migration does not refuse. */
+export function mayGoToBoth(
+  method: string,
+  hasBody: boolean,
+  { v2Method, refusal }: MigrateDecision,
+): boolean {
+  return isRead(method) && isRead(v2Method) && !hasBody && refusal === undefined;
 }
 
 /** True for a read that may be sent to both services, and whose client asks for the whole response. */
@@ -40,7 +44,7 @@ export function mayBeVerified(
   headers: HeaderList,
 ): boolean {
   const isPartial = headers.some((name, at) => at % 2 === 0 && CONDITIONAL.has(name));
-  return mayGoToBoth(method, hasBody, decision) && decision.refusal === undefined && !isPartial;
+  return mayGoToBoth(method, hasBody, decision) && !isPartial;
 }
 
 /** True for a request for V1's description. */

@@ -331,14 +331,16 @@ function wouldSentence(entry: Entry): string | undefined {
       : 'The outcome of a migration is not known: the gateway did not read the whole body.';
   }
   const isCopied = entry.comparison !== undefined;
-  const start = `Dry run, ${isCopied ? 'not for the client' : 'not sent to V2'}: a migration`;
+  const start = `Dry run, ${isCopied ? 'not for the client' : 'not sent to V2'}:`;
   switch (would.verdict) {
     case 'rewritten':
-      return `${start} would have made ${editWords(entry)}.`;
+      return `${start} a migration would have made ${editWords(entry)}.`;
     case 'unchanged':
-      return `${start} would have gone to V2 ${bodyWords(bytesIn, edits, note)}.`;
+      return `${start} a migration would have gone to V2 ${bodyWords(bytesIn, edits, note)}.`;
     case 'refused':
-      return `${start} would have been refused (${failureWords(would) ?? 'no reason is known'}).`;
+      if (would.failure === 'operation-gone')
+        return `${start} V2 does not have this operation, so the gateway responds with 410 after the migration.`;
+      return `${start} a migration would have been refused (${failureWords(would) ?? 'no reason is known'}).`;
   }
 }
 

@@ -460,6 +460,20 @@ describe('shadow', () => {
     expect(v2.received).toEqual([]);
   });
 
+  test('a read that the migration refuses goes to V1 alone, and counts once', async () => {
+    const operations = [
+      { id: 'zones', method: 'GET', template: '/zones', assumed: false, gone: 'Zones are part of a depot.' },
+    ];
+    const { v1, v2, gateway, send } = await serve(shadow, {}, { ruleBook: { operations } });
+    expect(statusOf(await send(get('/api/v1/zones')))).toBe(200);
+    const entry = await gateway.entry();
+    expect(entry).toMatchObject({ operation: 'zones', would: { failure: 'operation-gone' } });
+    expect(entry).not.toHaveProperty('comparison');
+    expect(v1.received.join('').match(/GET \/api\/v1\/zones /g)).toHaveLength(1);
+    expect(v2.received).toEqual([]);
+    expect(gateway.gateway.comparisons.list).toEqual([]);
+  });
+
   test('a V2 that breaks or is silent affects no client', async () => {
     const { gateway, send } = await serve(
       shadow,
