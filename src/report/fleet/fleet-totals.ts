@@ -289,7 +289,7 @@ export class FleetTotals implements ReportTotals {
     let first = Number.POSITIVE_INFINITY;
     let damage: string | undefined;
     const unreadable = (key: string, owner: string): void => {
-      damage ??= `the text ${key} of the process ${owner} cannot be read`;
+      damage ??= `the value ${key} of the process ${owner} cannot be read`;
     };
     for (const { owner, text, ageMs } of this.texts.otherTexts(WHO)) {
       const run = readWho(text, owner, now - ageMs);
@@ -527,7 +527,7 @@ export function fleetSums({ texts, own }: TallyParts): FleetSums {
 }
 
 function unreadableGap(key: string, { from, now }: TallyParts): LogGap {
-  const sentence = `A text ${key} of the store cannot be read.`;
+  const sentence = `The value ${key} in the store cannot be read.`;
   return { log: 'store', kind: 'silent', from, until: now, sentence };
 }
 

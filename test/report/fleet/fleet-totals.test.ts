@@ -378,8 +378,8 @@ test('a text that cannot be read is named, and stays in the store', async () => 
   const { gaps = [], v1 } = await one.report(time.now);
   expect(v1).toBe(1);
   expect(gaps.map(({ sentence }) => sentence)).toEqual([
-    'Counts in the store are not known: the text sums of the process stranger cannot be read.',
-    'A text clients/7 of the store cannot be read.',
+    'Counts in the store are not known: the value sums of the process stranger cannot be read.',
+    'The value clients/7 in the store cannot be read.',
   ]);
   expect(rows.text('stranger', 'clients/7')?.text).toBe('[["aa",1]]');
 });
