@@ -4,7 +4,7 @@ import {
   CLASS_WORDS,
   type ClientClass,
   type ClientReport,
-  refusedOnV2,
+  isOnV2,
 } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import type { ClientTrend, FailedCount } from '../report/tally/client-trends.ts';
@@ -30,11 +30,9 @@ export interface ClientRow {
   readonly trend: readonly Readonly<FailedCount>[];
   /**
    * Number of its requests that would fail after a migration, and of all with a dry run's verdict; absent without such a verdict, and for a
-   * client that V2 serves already: `refusedOnV2` counts what happened.
+   * client that is migrated: `failed` counts what happened.
    */
   readonly wouldFail?: WouldFail;
-  /** Number of its requests that V2 or the gateway refused or failed, and of all that went to V2; absent while V1 serves the client. */
-  readonly refusedOnV2?: WouldFail;
   /** Number of brownouts that refused requests of it: each is a notice to the client. */
   readonly notices: number;
   /** True if its guide can be made: some of its requests are kept, or in a log file. */
@@ -160,7 +158,6 @@ function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: Client
   const trend = trendOf(client);
   const today = Math.floor(now / DAY_MS);
   const checked = wouldFail(bodyChecks);
-  const refused = refusedOnV2(report);
   return {
     client,
     ...(name === undefined ? {} : { name }),
@@ -174,11 +171,7 @@ function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: Client
       { length: TREND_DAYS },
       (_, at) => trend?.days.get(today - TREND_DAYS + 1 + at) ?? { requests: 0, failed: 0 },
     ),
-    ...(refused !== undefined
-      ? { refusedOnV2: refused }
-      : checked.judged === 0
-        ? {}
-        : { wouldFail: checked }),
+    ...(checked.judged === 0 || isOnV2(report) ? {} : { wouldFail: checked }),
     notices: brownouts.length,
     hasGuide: client !== NO_KEY && (hasLog || (keptSince !== undefined && lastSeen >= keptSince)),
   };
@@ -201,10 +194,6 @@ function isMatch(
   return texts.some((text) => text.toLowerCase().includes(wanted));
 }
 
-function failingOnV2({ wouldFail: checked, refusedOnV2: refused }: ClientRow): number {
-  return (refused ?? checked)?.failing ?? -1;
-}
-
 type Order = (one: ClientRow, other: ClientRow) => number;
 
 /** Names from A to Z, clients without one last; times and numbers in descending order. */
@@ -216,6 +205,7 @@ const ORDER: Readonly<Record<Exclude<ClientSort, 'work'>, Order>> = {
   lastSeen: (one, other) => (one.lastSeen < other.lastSeen ? 1 : one.lastSeen > other.lastSeen ? -1 : 0),
   requests: (one, other) => other.v1 - one.v1,
   failed: (one, other) => other.failed - one.failed || other.v1 - one.v1,
-  wouldFail: (one, other) => failingOnV2(other) - failingOnV2(one) || other.v1 - one.v1,
+  wouldFail: (one, other) =>
+    (other.wouldFail?.failing ?? -1) - (one.wouldFail?.failing ?? -1) || other.v1 - one.v1,
   notices: (one, other) => other.notices - one.notices || other.v1 - one.v1,
 };

@@ -1,6 +1,5 @@
 import { isUnfit } from '../rewrite-log/entry.ts';
-import { isOnPurpose } from '../rewrite-log/answers.ts';
-import { type BodyCheckCount, type WouldFail, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import {
   type BodyCheckSums,
   type DifferingMember,
@@ -409,26 +408,11 @@ function outcomeOf({ by, status, code, pointers, ...span }: OutcomeTally): Outco
   };
 }
 
-/** Whether V2 served the latest V1 request of a client that a service responded to. */
+/** Whether a client is migrated: V2 served its latest V1 request that a service responded to, or the gateway refused it because V2 has no such operation. */
 export function isOnV2({ outcomes }: Pick<ClientReport, 'outcomes'>): boolean {
-  const lastBy = (service: 'v1' | 'v2'): string =>
-    outcomes.reduce((last, { by, lastSeen }) => (by === service && lastSeen > last ? lastSeen : last), '');
-  return lastBy('v2') > lastBy('v1');
-}
-
-/**
- * How many of a client's requests V2 or the gateway refused or failed, of those that would go to V2 now: without those in brownouts and after
- * the end of V1. Undefined while V1 serves the client.
- */
-export function refusedOnV2(report: Pick<ClientReport, 'outcomes'>): WouldFail | undefined {
-  const { outcomes } = report;
-  const isGone = ({ code }: Outcome): boolean => code === 'operation-gone';
-  if (!isOnV2(report) && !outcomes.some(isGone)) return undefined;
-  const sum = (of: readonly Outcome[]): number => of.reduce((total, one) => total + one.count, 0);
-  const atV2 = outcomes.filter(
-    (one) => one.by !== 'v1' && one.status > 0 && (isGone(one) || !isOnPurpose(one.code)),
-  );
-  return { judged: sum(atV2), failing: sum(atV2.filter(({ status }) => status >= 400)), both: 0 };
+  const lastOf = (isWanted: (one: Outcome) => boolean): string =>
+    outcomes.reduce((last, one) => (isWanted(one) && one.lastSeen > last ? one.lastSeen : last), '');
+  return lastOf(({ by, code }) => by === 'v2' || code === 'operation-gone') > lastOf(({ by }) => by === 'v1');
 }
 
 /** Describes the responses to a client, such as `201 by V2 412×, 422 by V2 3× (/legacy_code 3×), 503 in a brownout 5×`. */

@@ -76,7 +76,7 @@ describe('the table of clients', () => {
     expect(numbers(query)).toEqual(first);
   });
 
-  test('counts brownouts as notices, and for a client on V2 what failed or was refused, not what would', () => {
+  test('counts brownouts as notices, and what would fail only until a client is migrated', () => {
     const checked = {
       origin: 'v1',
       would: { verdict: 'rewritten', v2: 'invalid', at: '/a' },
@@ -92,13 +92,8 @@ describe('the table of clients', () => {
     };
     expect(rowFor(checked)).toMatchObject({ wouldFail: { failing: 1, judged: 1 } });
     expect(rowFor(checked, { status: 201 })).not.toHaveProperty('wouldFail');
-    expect(rowFor(checked)).not.toHaveProperty('refusedOnV2');
     const gone = { verdict: 'refused', failure: 'operation-gone', status: 410 } as const;
-    const unreachable = { failure: 'upstream-unreachable', status: 502 } as const;
-    expect(rowFor(checked, { status: 201 }, { status: 422 }, unreachable, gone, gone, refused)).toMatchObject(
-      { refusedOnV2: { failing: 4, judged: 5 } },
-    );
-    expect(rowFor(gone)).toMatchObject({ refusedOnV2: { failing: 1, judged: 1 } });
+    expect(rowFor(checked, gone)).not.toHaveProperty('wouldFail');
     expect(rowFor({ status: 201 }, checked)).toHaveProperty('wouldFail');
     expect(rowFor(refused, refused, refused)).toMatchObject({ notices: 1 });
     const ended = { ...refused, failure: 'sunset', status: 410, note: undefined };

@@ -178,6 +178,33 @@ test('a name that is typed stays, with the focus, while traffic reorders the row
   expect(complaints).toEqual([]);
 });
 
+test('failures have one count, by the definition of the page, which sorts and says since when it counts', async () => {
+  const gateway = await inspected({}, '{"data":{}}', await pageOf(), undefined, 500);
+  for (const key of ['often', 'seldom', 'often', 'often']) await send(gateway, key, `${key}/1`);
+  const { client } = await gateway.entry(1);
+  const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=clients`);
+  await page.getByText(/^counted since \d\d:\d\d; gone after 14 days /).waitFor();
+  await page.getByRole('button', { name: 'Failed' }).click();
+  const first = page.locator('.scroll:has(.client-name) tbody tr').first();
+  await expect.poll(() => first.textContent()).toContain(client);
+  expect(await first.locator('[data-label=Failed]').textContent()).toBe('3');
+  await page.getByLabel('Search').fill('seldom');
+  await page.getByText('1 of 2 rows').waitFor();
+  expect(await first.locator('[data-label=Failed]').textContent()).toBe('1');
+  // V2 serves them, so no check says what would fail; and one day is no trend.
+  expect(await page.locator('.scroll:has(.client-name) thead th').allTextContents()).toEqual([
+    'Client',
+    'Last seen',
+    'Class',
+    "To V1's address",
+    "To V2's address",
+    'Failed▼',
+    'Notices met',
+    'Guide',
+  ]);
+  expect(complaints).toEqual([]);
+});
+
 /** The real page. */
 async function pageOf(): Promise<Parameters<typeof inspected>[2]> {
   const { loadInspectorPage } = await import('../../../src/cli/serve/serving-files.ts');

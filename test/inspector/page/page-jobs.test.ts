@@ -380,9 +380,9 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   await page.getByText('1 of 3 rows').waitFor();
   await row(/URL only/);
   await page.getByLabel('Search').fill('');
-  await page.getByRole('button', { name: 'Fails on V2' }).click();
+  await page.getByRole('button', { name: 'Would fail' }).click();
   await page
-    .getByRole('columnheader', { name: 'Fails on V2' })
+    .getByRole('columnheader', { name: 'Would fail' })
     .and(page.locator('[aria-sort=descending]'))
     .waitFor();
   await page

@@ -14,7 +14,7 @@ import { capital, countedClients } from '../../../report/text.ts';
 import { CHECKED_WORDS, wouldFail } from '../../../rollout/body-checks.ts';
 import type { ClientNotice, ClientReport, ClientRow, ClientsScreen, ClientSort } from '../../api.ts';
 import { type Asked, useAsked } from '../admin-client.ts';
-import { ago, count, counted, type Ending, endTime, isDeclared } from '../format.ts';
+import { ago, count, counted, type Ending, endTime, isDeclared, shortTime } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import {
   Button,
@@ -39,22 +39,24 @@ interface ClientTableProps
   readonly notices: readonly ClientNotice[] | undefined;
 }
 
-/** The columns, with their sort keys at the gateway. */
+/** The columns, with their sort keys at the gateway. The trend has a column as soon as a client called on two days, and dry runs while one has any. */
 const COLUMNS = [
   { name: 'Client', kind: 'text', sort: 'name' },
   { name: 'Last seen', kind: 'number', sort: 'lastSeen' },
   { name: 'Class', kind: 'text', sort: 'class' },
   { name: "To V1's address", kind: 'number', sort: 'requests' },
-  { name: '14 days', kind: 'text', sort: undefined },
+  { name: 'Last 14 days', kind: 'text', sort: undefined },
   { name: "To V2's address", kind: 'number', sort: undefined },
   { name: 'Failed', kind: 'number', sort: 'failed' },
-  { name: 'Fails on V2', kind: 'number', sort: 'wouldFail' },
+  { name: 'Would fail', kind: 'number', sort: 'wouldFail' },
   { name: 'Notices met', kind: 'number', sort: 'notices' },
 ] as const satisfies readonly {
   readonly name: string;
   readonly kind: 'text' | 'number';
   readonly sort: ClientSort | undefined;
 }[];
+
+type ShownColumn = (typeof COLUMNS)[number];
 
 interface Order {
   readonly sort: ClientSort;
@@ -139,6 +141,11 @@ export function ClientTable(props: ClientTableProps): VNode {
         : screen.rows,
   };
   const { rows } = shown.current;
+  const hasTrend = rows.some(({ trend }) => trend.filter(({ requests }) => requests > 0).length > 1);
+  const hasChecks = rows.some((row) => row.wouldFail !== undefined);
+  const columns = COLUMNS.filter(
+    ({ name }) => (hasTrend || name !== 'Last 14 days') && (hasChecks || name !== 'Would fail'),
+  );
   return (
     <Card
       heading={
@@ -147,7 +154,7 @@ export function ClientTable(props: ClientTableProps): VNode {
       note={
         clients.length === 0
           ? undefined
-          : `gone after ${counted(goneAfterDays, 'day')} without a call to V1, unless a row says otherwise`
+          : `counted since ${shortTime(screen.report.since ?? '')}; gone after ${counted(goneAfterDays, 'day')} without a call to V1, unless a row says otherwise`
       }
     >
       {clients.length === 0 ? (
@@ -165,14 +172,14 @@ export function ClientTable(props: ClientTableProps): VNode {
             <table class="rows">
               <thead>
                 <tr>
-                  {COLUMNS.map((column) => sortHead(column, order, (next) => choose({ order: next })))}
+                  {columns.map((column) => sortHead(column, order, (next) => choose({ order: next })))}
                   <th scope="col">Guide</th>
                 </tr>
               </thead>
               {/* One flat list, in which Preact finds a row by its client; it would find a list within it only by position. */}
               <tbody>
                 {rows.flatMap((row) =>
-                  clientRows(row, open.has(row.client), toggle, drafts, { ...props, ending }),
+                  clientRows(row, open.has(row.client), toggle, drafts, { ...props, ending, columns }),
                 )}
               </tbody>
             </table>
@@ -233,11 +240,7 @@ function SearchField({ onSettled }: { readonly onSettled: (search: string) => vo
 }
 
 /** A heading that sorts: the first click in the more useful direction, the second in the other one, the third by remaining work. */
-function sortHead(
-  { name, kind, sort }: (typeof COLUMNS)[number],
-  order: Order,
-  choose: (order: Order) => void,
-): VNode {
+function sortHead({ name, kind, sort }: ShownColumn, order: Order, choose: (order: Order) => void): VNode {
   const look = classes(kind === 'number' && 'number');
   if (sort === undefined)
     return (
@@ -264,13 +267,14 @@ function clientRows(
   isOpen: boolean,
   toggle: (client: string) => void,
   drafts: Map<string, string>,
-  props: ClientTableProps & { readonly ending: Ending },
+  props: ClientTableProps & { readonly ending: Ending; readonly columns: readonly ShownColumn[] },
 ): VNode[] {
   const { go, announce, clients, onNamed, ending } = props;
   const { client, name, lastSeen, v1, v2, failed, trend, notices } = row;
   const shown = client === NO_KEY ? 'no key' : client;
   const who = name ?? shown;
-  const { judged, failing } = row.refusedOnV2 ?? row.wouldFail ?? { judged: 0, failing: 0 };
+  const has = (column: ShownColumn['name']): boolean => props.columns.some((one) => one.name === column);
+  const { judged, failing } = row.wouldFail ?? { judged: 0, failing: 0 };
   const href = `report?client=${encodeURIComponent(client)}&format=`;
   // A name for assistive technology contains the visible text (WCAG 2.5.3).
   const key = (
@@ -318,40 +322,36 @@ function clientRows(
       <td class="number" data-label="To V1's address">
         {count(v1)}
       </td>
-      <td data-label="14 days">
-        {trend.filter(({ requests }) => requests > 0).length < 2 ? (
-          <small>{trend.some(({ requests }) => requests > 0) ? '1\u00a0day' : '–'}</small>
-        ) : (
+      {has('Last 14 days') && (
+        <td data-label="Last 14 days">
           <Trend
             counts={trend.map(({ requests }) => requests)}
             failed={trend.map((day) => day.failed)}
             label={`V1 requests of the last 14 days: ${trend.map(({ requests }) => count(requests)).join(', ')}`}
           />
-        )}
-      </td>
+        </td>
+      )}
       <td class="number" data-label="To V2's address">
         {count(v2)}
       </td>
       <td class={classes('number', failed === 0 && 'none')} data-label="Failed">
         {failed === 0 ? '–' : <strong>{count(failed)}</strong>}
       </td>
-      <td
-        class={classes('number', judged === 0 && 'none')}
-        data-label="Fails on V2"
-        title={
-          row.refusedOnV2 === undefined
-            ? 'Would fail after the migration, of those that were checked'
-            : 'Refused or failed by V2 or the gateway, of those that went to V2'
-        }
-      >
-        {judged === 0 ? (
-          '–'
-        ) : failing === 0 ? (
-          `0 of ${count(judged)}`
-        ) : (
-          <strong>{`${count(failing)} of ${count(judged)}`}</strong>
-        )}
-      </td>
+      {has('Would fail') && (
+        <td
+          class={classes('number', judged === 0 && 'none')}
+          data-label="Would fail"
+          title="Would fail after the migration, of those that were checked"
+        >
+          {judged === 0 ? (
+            '–'
+          ) : failing === 0 ? (
+            `0 of ${count(judged)}`
+          ) : (
+            <strong>{`${count(failing)} of ${count(judged)}`}</strong>
+          )}
+        </td>
+      )}
       <td
         class={classes('number', notices === 0 && props.notices === undefined && 'none')}
         data-label="Notices met"
@@ -391,7 +391,7 @@ function clientRows(
   return [
     main,
     <tr key={`${client} detail`} class="detail-row">
-      <td colSpan={COLUMNS.length + 1}>
+      <td colSpan={props.columns.length + 1}>
         <ClientDetails
           client={client}
           screen={props.shown.screen}
