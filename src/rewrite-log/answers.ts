@@ -44,6 +44,9 @@ export function isRefusedByGateway({ verdict }: Pick<AnsweredEntry, 'verdict'>, 
   return verdict === 'refused' && answer !== 'failed';
 }
 
+/** Refusals because of the state of a resource, which no rewriting of a request causes (RFC 9110 §15.5.10, §15.5.13). */
+const OF_STATE: ReadonlySet<CanaryOutcome> = new Set(['409', '412']);
+
 /** Represents all clients of an operation. */
 const ALL_CLIENTS = '*';
 
@@ -60,8 +63,8 @@ export interface AnswersData {
  * Decides what counts as failed, for all numbers that people see. A 5xx and a response that breaks off always do. A refusal (3xx, 4xx) of
  * a V1 request does if V1 never gave it to anybody in this operation, or if it is more frequent than on V1 by the test of a canary: for
  * this client or for all of them. A client with few requests on V1 may never have been refused by chance, so it is compared with all
- * clients of the operation, unless the test shows that V1 treated it differently. If V1 did not serve the operation, a status that
- * clients often cause, such as 404, does not count, and any other, such as 422, does.
+ * clients of the operation, unless the test shows that V1 treated it differently. If V1 served too few requests of the operation to compare,
+ * a refusal that V1 gave, or that clients often cause, such as 404 or 409, does not count, and any other, such as 422, does.
  */
 export class AnswerJudge {
   readonly byClient = new ClientBaselines();
@@ -113,7 +116,8 @@ export class AnswerJudge {
       return false;
     }
     const before = this.byOperation.samplesOf(all, outcome)?.v1;
-    if (before === undefined || before.requests < ENOUGH) return this.isNewToUnknown(outcome);
+    if (before === undefined || before.requests < ENOUGH)
+      return (before?.failures ?? 0) === 0 && this.isNewToUnknown(outcome);
     if (before.failures === 0) return true;
     const ofClient = this.byClient.samplesOf(own, outcome);
     const isOfClient = ofClient && isMoreForClient(ofClient, before);
@@ -126,7 +130,7 @@ export class AnswerJudge {
 
   /** Whether this is a refusal that clients seldom cause themselves, where it is not known what V1 did. */
   private isNewToUnknown(outcome: CanaryOutcome): boolean {
-    return !isSharedFailure(outcome) && !this.awaitsPast();
+    return !isSharedFailure(outcome) && !OF_STATE.has(outcome) && !this.awaitsPast();
   }
 }
 
