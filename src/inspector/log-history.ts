@@ -15,22 +15,24 @@ export interface LoggedHistory extends LoggedCounts {
   readonly problems: ProblemsData;
   readonly answers: AnswersData;
   readonly outages: readonly OutageOf[];
-  /** V1 operations by id, with numbers of requests and failures. */
-  readonly operations: Readonly<Record<string, { readonly requests: number; readonly failed: number }>>;
+  /** What `OperationHealth` knows of V1 operations. */
+  readonly health: string;
 }
 
-interface LogHistoryParts {
+export interface LogHistoryParts {
   readonly view: Pick<OperatorView, 'series' | 'trends' | 'history' | 'health' | 'problems' | 'answers'>;
   /** Milliseconds since 1970. */
   readonly startedAt: number;
   readonly keepMs: number;
+  /** The test of canaries, and the changes of modes that are known. */
+  readonly judged: () => Pick<HistoryWork, 'rule' | 'moves'>;
   /** Reads the log in its own thread. */
   readonly run: (work: Omit<HistoryWork, 'logFile'>) => Promise<OperatorText>;
 }
 
 /**
- * The log from before the start of this run. Because it never changes, it is read once, when an operator first requests facts from it, or
- * V2 first refuses what V1 may have refused before; its counts are added to those of this run.
+ * The log from before the start of this run. Because it never changes, it is read once, when an operator first requests facts from it, a
+ * request first fails, or V2 first refuses what V1 may have refused before; its counts are added to those of this run.
  */
 export class LogHistory {
   private readonly parts: LogHistoryParts;
@@ -63,14 +65,14 @@ export class LogHistory {
   }
 
   private async readNow(): Promise<LoggedHistory> {
-    const { view, startedAt, keepMs, run } = this.parts;
-    const { status, bytes } = await run({ kind: 'history', until: startedAt, keepMs });
+    const { view, startedAt, keepMs, judged, run } = this.parts;
+    const { status, bytes } = await run({ kind: 'history', until: startedAt, keepMs, ...judged() });
     const text = new TextDecoder().decode(bytes);
     if (status !== 200 || typeof parsedJson(text) !== 'object') throw new Error(text);
     const history: LoggedHistory = JSON.parse(text);
     view.series.merge(history.series);
     view.trends.merge(history.trends);
-    view.health.learn(history.operations);
+    view.health.learn(history.health);
     view.problems.learn(history.problems);
     addAnswers(view.answers, history.answers);
     view.history.outages.learn(history.outages);

@@ -30,7 +30,7 @@ interface OperatorViewOptions {
   readonly time: () => number;
   /** The statistical test for canaries, which also judges operations. */
   readonly rule?: (() => RollbackRule) | undefined;
-  /** See `AnswerJudge`. */
+  /** See `AnswerJudge` and `OperationHealth`. */
   readonly awaitsPast?: (() => boolean) | undefined;
   /** Called once for each operation that fails more often than it did. */
   readonly onHarm?: ((trouble: OperationTrouble) => void) | undefined;
@@ -68,7 +68,7 @@ export class OperatorView implements Observer {
   constructor(options: OperatorViewOptions) {
     this.options = options;
     this.answers = new AnswerJudge(options.awaitsPast);
-    this.health = new OperationHealth(options.rule, options.onHarm);
+    this.health = new OperationHealth(options.rule, options.onHarm, options.awaitsPast);
     this.ring = new Ring(options.entries);
     this.capture = new Capture(options.capture);
     this.bodyLimit = options.capture.bodyLimit;

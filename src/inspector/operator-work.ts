@@ -8,6 +8,8 @@ import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { KeptExchange } from '../rewrite-log/capture.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import type { EarlierModes } from '../rollout/rollout-state.ts';
+import type { RollbackRule } from '../rules/rollout.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { KeptRequest, RequestsPage } from './api.ts';
 import { type DetailParts, entryDetail } from './entries/entry-detail.ts';
@@ -115,6 +117,10 @@ export interface HistoryWork {
   readonly until: number;
   /** Milliseconds after which a client that is not seen is forgotten. */
   readonly keepMs: number;
+  /** The test of canaries, by which operations are judged. */
+  readonly rule: RollbackRule;
+  /** The modes after each change that is known, the latest first; `at` is milliseconds since 1970. */
+  readonly moves: readonly Pick<EarlierModes, 'at' | 'after'>[];
 }
 
 /** A response for an operator as bytes. */

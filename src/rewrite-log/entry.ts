@@ -56,7 +56,7 @@ export function clientOf({ client = NO_KEY }: Pick<Entry, 'client'>): string {
 }
 
 /** When an exchange began that ended at `time`, both in milliseconds since 1970: failures last from the beginning of the first. */
-export function beganAt({ totalMs }: Pick<Entry, 'totalMs'>, time: number): number {
+export function beganAt({ totalMs = 0 }: { readonly totalMs?: number | undefined }, time: number): number {
   return time - Math.round(totalMs);
 }
 

@@ -93,6 +93,30 @@ test('problems go back as far as the log', async () => {
   expect(problems[1]?.until).toBe(new Date(now - 35 * minute).toISOString());
 });
 
+test('a fault that lasts since before a restart is told since its first failure, with all of its requests', async () => {
+  const logFile = join(temporaryFolder('log-fault'), 'rewrite.log');
+  const [now, second] = [Date.now(), 1000];
+  const lines = Array.from({ length: 100 }, (_, n) =>
+    entryLine({
+      ...sampleEntry(1, now - (100 - n) * second),
+      operation: 'order_floor_plan',
+      client: CLIENT,
+      totalMs: 0,
+      status: n < 60 ? 201 : 500,
+    }),
+  );
+  await writeFile(logFile, lines.join(''));
+  const gateway = await inspected({ 'log-file': logFile }, '{}', undefined, undefined, 500);
+  for (let n = 1; n <= 8; n += 1) {
+    await gateway.post('/orders/floor_plans', '{"data":{}}');
+    await gateway.entry(n);
+  }
+  await gateway.readJson('/problems');
+  const { verdict } = await gateway.readJson<Status>('/status');
+  const since = new Date(now - 40 * second).toISOString();
+  expect(verdict.sentence).toContain(`: 48 of 48 requests since ${since}. Before that, 0 of 60 failed.`);
+});
+
 /** A gateway that migrates everything, in front of a V2 that refuses, with a log of orders that V1 answered so. */
 async function afterV1(statuses: readonly number[]): Promise<Inspected> {
   const logFile = join(temporaryFolder('log-answers'), 'rewrite.log');

@@ -17,7 +17,8 @@ class Operation {
     readonly origin: 'v1' | 'v2';
     readonly client: string;
   }[] = [];
-  private readonly health = new OperationHealth(undefined, (trouble) => void this.harms.push(trouble));
+  private health = new OperationHealth(undefined, (trouble) => void this.harms.push(trouble));
+  private log = '';
 
   see(requests: number, answer: Answer, origin?: 'v1', failure?: Entry['failure'], client = 'a'): this {
     for (let at = 0; at < requests; at += 1) {
@@ -39,6 +40,18 @@ class Operation {
       );
       this.course.push({ time: this.now, failed: answer === 'failed', origin: origin ?? 'v2', client });
     }
+    return this;
+  }
+
+  /** The gateway stops, and starts again; its log of the time before is not read yet. */
+  restart(): this {
+    this.log = this.health.text;
+    this.health = new OperationHealth(undefined, undefined, () => true);
+    return this;
+  }
+
+  readLog(): this {
+    this.health.learn(this.log);
     return this;
   }
 
@@ -172,37 +185,113 @@ describe('a fault of some requests of several clients', () => {
     });
   });
 
+  const part = fc.record({
+    kind: fc.constantFrom('well', 'fault', 'canary', 'fault in a canary', 'to V1 and back'),
+    numbers: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 20, maxLength: 80 }),
+    share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
+  });
+  const anyCourse = fc.array(part, { minLength: 2, maxLength: 8 });
+
+  /** Plays a course, and looks at the operation after each request. */
+  const playCourse = (
+    parts: typeof anyCourse extends fc.Arbitrary<infer Course> ? Course : never,
+    operation: Operation,
+    look: (at: number) => void,
+  ): void => {
+    let client = 0;
+    let at = 0;
+    for (const { kind, numbers, share } of parts) {
+      if (kind === 'to V1 and back') operation.move(false).see(5, 'well', 'v1').move(true);
+      else
+        for (const number of numbers) {
+          const isOnV1 = kind.includes('canary') && number > 0.7;
+          const fails = !isOnV1 && kind.startsWith('fault') && number < share * 0.7;
+          client += 1 + Math.floor(number * 3);
+          const one = 'abcdef'[client % 6];
+          operation.see(1, fails ? 'failed' : 'well', isOnV1 ? 'v1' : undefined, undefined, one);
+          look((at += 1));
+        }
+    }
+  };
+
   test('counts what its entries say, in any course', () => {
-    const part = fc.record({
-      kind: fc.constantFrom('well', 'fault', 'canary', 'fault in a canary', 'to V1 and back'),
-      numbers: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 20, maxLength: 80 }),
-      share: fc.constantFrom(0.1, 0.3, 0.6, 0.9, 1),
-    });
     let told = 0;
     fc.assert(
-      fc.property(fc.array(part, { minLength: 2, maxLength: 8 }), (parts) => {
+      fc.property(anyCourse, (parts) => {
         const operation = new Operation();
-        let client = 0;
-        for (const { kind, numbers, share } of parts) {
-          if (kind === 'to V1 and back') operation.move(false).see(5, 'well', 'v1').move(true);
-          else
-            for (const number of numbers) {
-              const isOnV1 = kind.includes('canary') && number > 0.7;
-              const fails = !isOnV1 && kind.startsWith('fault') && number < share * 0.7;
-              client += 1 + Math.floor(number * 3);
-              const one = 'abcdef'[client % 6];
-              operation.see(1, fails ? 'failed' : 'well', isOnV1 ? 'v1' : undefined, undefined, one);
-              for (const trouble of operation.troubles) {
-                // Each of several clients counts from its own first failure.
-                if ((trouble.clients?.length ?? 0) > 1) continue;
-                told += 1;
-                expect(saidOf(trouble)).toEqual(operation.counted(trouble));
-              }
-            }
-        }
+        playCourse(parts, operation, () => {
+          for (const trouble of operation.troubles) {
+            // Each of several clients counts from its own first failure.
+            if ((trouble.clients?.length ?? 0) > 1) continue;
+            told += 1;
+            expect(saidOf(trouble)).toEqual(operation.counted(trouble));
+          }
+        });
       }),
     );
     expect(told).toBeGreaterThan(0);
+  });
+
+  test('is told after a restart as if there had been none, in any course', () => {
+    let compared = 0;
+    fc.assert(
+      fc.property(anyCourse, fc.integer({ min: 1, max: 300 }), fc.nat(50), (parts, restart, pause) => {
+        const told: (readonly OperationTrouble[])[] = [];
+        const uncut = new Operation();
+        playCourse(parts, uncut, () => void told.push(uncut.troubles));
+        const cut = new Operation();
+        playCourse(parts, cut, (at) => {
+          if (at === restart) cut.restart();
+          if (at === restart + pause) cut.readLog();
+          if (at < restart + pause) return;
+          expect(cut.troubles).toEqual(told[at - 1]);
+          compared += cut.troubles.length;
+        });
+        if (told.length >= restart + pause) expect(cut.wellSince).toBe(uncut.wellSince);
+      }),
+    );
+    expect(compared).toBeGreaterThan(0);
+  });
+});
+
+describe('after a restart, by the log', () => {
+  const down = 'upstream-unreachable';
+
+  test('a client that always failed is told with its own past', () => {
+    const operation = new Operation().see(200, 'well');
+    for (let round = 0; round < 64; round += 1)
+      operation.see(4, 'well').see(1, 'failed', undefined, undefined, 'b');
+    operation.restart();
+    for (let round = 0; round < 8; round += 1)
+      operation.see(4, 'well').see(1, 'failed', undefined, undefined, 'b');
+    const before = { requests: 204, failed: 0 };
+    expect(operation.readLog().troubles).toMatchObject([
+      { clients: ['b'], kind: 'always', requests: 72, failed: 72, since: 205_000, before },
+    ]);
+  });
+
+  test.each<[string, later: (operation: Operation) => Operation, failed: number, until: number | undefined]>([
+    ['is over if V2 responds first', (one) => one.see(1, 'well'), 18, 118_000],
+    ['is over while V2 gets no request', (one) => one, 18, 118_000],
+    ['goes on if V2 still does not respond', (one) => one.see(3, 'failed', undefined, down), 21, undefined],
+  ])('an outage of V2 %s', (_, later, failed, until) => {
+    const operation = new Operation().see(100, 'well').see(18, 'failed', undefined, down);
+    const [trouble] = later(operation.restart()).readLog().troubles;
+    expect(trouble).toMatchObject({ failed, since: 101_000 });
+    expect(trouble?.until).toBe(until);
+  });
+
+  test('a fault that V1 had taken over stays over, also after a change of modes before the log is read', () => {
+    const failing = (): Operation => new Operation().see(100, 'well').see(30, 'failed');
+    const over = [{ failed: 30, until: 130_000 }];
+    expect(failing().restart().move(false).readLog().troubles).toMatchObject(over);
+    expect(failing().move(false).restart().move(true).readLog().troubles).toMatchObject(over);
+  });
+
+  test('the requests of the log are the past of more requests than are kept', () => {
+    const operation = new Operation().see(600, 'well').see(30, 'failed').restart();
+    operation.see(10_001, 'well').readLog().see(30, 'failed');
+    expect(operation.troubles).toMatchObject([{ since: operation.now - 29_000, failed: 30 }]);
   });
 });
 

@@ -9,10 +9,10 @@ import type { PageFile } from '../../inspector/api.ts';
 import type { DraftDesk } from '../../inspector/draft-desk.ts';
 import { type InspectorParts, type RequestToResend, OwnReports } from '../../inspector/inspector-parts.ts';
 import { createInspector } from '../../inspector/inspector.ts';
-import { LogHistory } from '../../inspector/log-history.ts';
+import { LogHistory, type LogHistoryParts } from '../../inspector/log-history.ts';
 import { OperatorView } from '../../inspector/operator-view.ts';
 import { saidFacts } from '../../inspector/routes/stat-routes.ts';
-import { warmUpWork } from '../../inspector/operator-work.ts';
+import { type RunInThread, warmUpWork } from '../../inspector/operator-work.ts';
 import { OperationRollBack } from '../../inspector/roll-back.ts';
 import { bookChangeWords } from '../../inspector/rollout-effect.ts';
 import { createRolloutAdmin, type RolloutAdmin, type RolloutCounts } from '../../inspector/rollout-admin.ts';
@@ -25,6 +25,7 @@ import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
+import type { RollbackRule } from '../../rules/rollout.ts';
 import { removesMember } from '../../rules/kinds/kinds.ts';
 import { clientNames } from '../../rules/rule-book.ts';
 import type { Replica } from '../../rollout/replica.ts';
@@ -112,12 +113,13 @@ export function adminFault(settings: Settings): string | undefined {
 export async function createOperators(parts: OperatorParts): Promise<Operators> {
   const { settings, ruleBooks } = parts;
   const capture = { ...captureOptions(settings, memoryShares(memoryLimit())), now: () => performance.now() };
+  const rule = (): RollbackRule => ruleBooks.current.ruleBook.rollout?.modes?.rollback ?? DEFAULT_ROLLBACK;
   const view = new OperatorView({
     entries: settings.constants.inspectorEntries,
     time: Date.now,
     onEntry: parts.onEntry,
     capture,
-    rule: () => ruleBooks.current.ruleBook.rollout?.modes?.rollback ?? DEFAULT_ROLLBACK,
+    rule,
     awaitsPast: () => history?.isAwaited() === true,
     onHarm: (trouble) => rollBack?.harmed(trouble),
   });
@@ -130,7 +132,10 @@ export async function createOperators(parts: OperatorParts): Promise<Operators> 
   const fleet =
     parts.fleetStore && fleetTotals(parts, parts.fleetStore, view, { run, said: () => said?.() ?? '' });
   const historyThread = new OperatorThread({ ...operatorLimits(memoryLimit()), deadlineMs: HISTORY_MS });
-  const history = logHistory(settings, view, startedAt, historyThread);
+  const history = logHistory(settings, view, startedAt, {
+    run: (work) => historyThread.run(work),
+    judged: () => ({ rule: rule(), moves: rollBack?.earlier ?? [] }),
+  });
   const totals = fleet ?? ownTotals(settings, view, startedAt, history);
   const gaps = new OwnGaps(Date.now, () => performance.now());
   const state: OperatorState = {
@@ -228,7 +233,7 @@ function logHistory(
   settings: Settings,
   view: OperatorView,
   startedAt: number,
-  thread: OperatorThread,
+  { run, judged }: Pick<LogHistoryParts, 'judged'> & { readonly run: RunInThread },
 ): LogHistory | undefined {
   const log = settings.get(table.logFile);
   if (log === undefined || log === 'off') return undefined;
@@ -237,7 +242,8 @@ function logHistory(
     view,
     startedAt,
     keepMs,
-    run: (work) => thread.run({ ...work, logFile: resolve(log) }),
+    judged,
+    run: (work) => run({ ...work, logFile: resolve(log) }),
   });
 }
 

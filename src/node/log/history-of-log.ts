@@ -5,24 +5,28 @@ import { ProblemTally } from '../../inspector/problems.ts';
 import { countsOf, printCounts } from '../../report/fleet/fleet-texts.ts';
 import { ClientTrends } from '../../report/tally/client-trends.ts';
 import type { TallyEntry } from '../../report/tally/tally-entry.ts';
-import { LineTally } from '../../report/tally/tally-lines.ts';
+import { LineTally, LogLineReader } from '../../report/tally/tally-lines.ts';
 import { Tally } from '../../report/tally/tally.ts';
+import { isAsked } from '../../rollout/modes-in-force.ts';
+import type { EarlierModes } from '../../rollout/rollout-state.ts';
+import type { RollbackRule } from '../../rules/rollout.ts';
 import { count } from '../../rules/words.ts';
 import { AnswerJudge, answersData } from '../../rewrite-log/answers.ts';
+import { OperationHealth } from '../../rewrite-log/health/operation-health.ts';
 import { ServiceOutages } from '../../rewrite-log/service-outages.ts';
 import { TrafficSeries } from '../../rewrite-log/traffic-series.ts';
 import { LOG_BYTES, readNewest } from './newest-log.ts';
 
 /** Reads the traffic before a time from a log file and the rotated ones beside it, at most `most` bytes of the newest. */
 export async function historyOfLog(
-  { logFile, until, keepMs }: HistoryWork,
+  { logFile, until, keepMs, rule, moves }: HistoryWork,
   most = LOG_BYTES,
 ): Promise<OperatorResult> {
-  const counts = new HistoryTally();
+  const counts = new HistoryTally(rule, moves);
   const end = new Date(until).toISOString();
-  const lines = new LineTally(counts, () => end);
+  const lines = new LineTally(counts, () => end, new LogLineReader(true));
   const { bytesRead, isWhole } = await readNewest(logFile, most, lines);
-  const { tally, series, trends, operations, problems, judge, outages } = counts;
+  const { tally, series, trends, health, problems, judge, outages } = counts;
   const unread = isWhole
     ? []
     : [`The log is larger: only its newest ${count(Math.ceil(bytesRead / 1024 / 1024))} MiB are read.`];
@@ -37,7 +41,7 @@ export async function historyOfLog(
     unread,
     series: series.data,
     trends: trends.data,
-    operations: Object.fromEntries(operations),
+    health: health.text,
     problems: problems.data,
     answers: answersData(judge),
     outages: outages.all,
@@ -51,9 +55,16 @@ class HistoryTally {
   readonly series = new TrafficSeries();
   readonly trends = new ClientTrends();
   readonly problems = new ProblemTally();
-  readonly operations = new Map<string, { requests: number; failed: number }>();
+  readonly health: OperationHealth;
   readonly outages = new ServiceOutages();
   readonly judge = new AnswerJudge();
+  /** The changes of modes that are to come, the next one last. */
+  private readonly moves: Pick<EarlierModes, 'at' | 'after'>[];
+
+  constructor(rule: RollbackRule, moves: HistoryWork['moves']) {
+    this.health = new OperationHealth(() => rule);
+    this.moves = [...moves];
+  }
 
   add(entry: TallyEntry): void {
     const answer = this.judge.judge(entry);
@@ -64,11 +75,16 @@ class HistoryTally {
     this.outages.add(entry, answer === 'failed', time);
     this.trends.add(entry, answer);
     this.problems.add(entry, time, answer);
-    if (entry.operation === undefined || entry.route !== 'migrate' || answer === 'left') return;
-    if (answer === 'on-purpose') return;
-    const known = this.operations.get(entry.operation) ?? { requests: 0, failed: 0 };
-    this.operations.set(entry.operation, known);
-    known.requests += 1;
-    if (answer === 'failed') known.failed += 1;
+    const end = time + Math.round(entry.totalMs ?? 0);
+    this.moveUntil(end);
+    this.health.add(entry, end, answer);
+  }
+
+  private moveUntil(time: number): void {
+    for (let next = this.moves.at(-1); next !== undefined && next.at <= time; next = this.moves.at(-1)) {
+      const { at, after } = next;
+      this.moves.pop();
+      this.health.move((operation) => isAsked(after, 'v2', operation), at);
+    }
   }
 }

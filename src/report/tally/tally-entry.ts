@@ -21,6 +21,7 @@ export interface TallyEntry {
   readonly apiVersion?: Entry['apiVersion'] | undefined;
   readonly attributes?: Entry['attributes'] | undefined;
   readonly origin?: Entry['origin'];
+  readonly mode?: string | undefined;
   readonly would?: Entry['would'];
   readonly comparison?: Entry['comparison'];
   readonly failure?: string | undefined;

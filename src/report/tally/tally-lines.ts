@@ -78,14 +78,15 @@ export class LineTally {
   private readonly now: () => string;
   /** The time of the report when it was last asked for. */
   private latest = '';
-  private readonly reader = new LogLineReader();
+  private readonly reader: LogLineReader;
   private readonly logs = new Map<string, MutableCoverage>();
   private readonly replicas = new Map<string, ReplicaLog>();
 
   /** `now` returns the time of the report in RFC 3339, which advances while a growing log is read. */
-  constructor(tally: EntryTaker, now: () => string = () => NEVER) {
+  constructor(tally: EntryTaker, now: () => string = () => NEVER, reader = new LogLineReader()) {
     this.tally = tally;
     this.now = now;
+    this.reader = reader;
   }
 
   /** The time that each log covers, in the order in which they were begun. */
@@ -222,6 +223,13 @@ export class LogLineReader {
   private readonly patches = new SpanCache<readonly unknown[]>(isList);
   private readonly versions = new SpanCache<NonNullable<TallyEntry['apiVersion']>>(isVersion);
 
+  private readonly readsPaths: boolean;
+
+  /** With `readsPaths`, methods and paths are also read of V1 requests with an operation. */
+  constructor(readsPaths = false) {
+    this.readsPaths = readsPaths;
+  }
+
   /** Reads the line from `start` up to `end`; undefined when it is not an entry. Bytes before the first brace are skipped. */
   read(bytes: Uint8Array, start: number, end: number): TallyEntry | undefined {
     let at = start;
@@ -266,7 +274,7 @@ export class LogLineReader {
     if (
       entry.route !== 'pass' &&
       entry.route !== 'other' &&
-      entry.operation === undefined &&
+      (entry.operation === undefined || this.readsPaths) &&
       method > 0 &&
       path > 0
     ) {
@@ -346,6 +354,7 @@ export class LogLineReader {
     if (length === 6 && isAt(bytes, key, CLIENT)) entry.client = this.words.of(bytes, start, end);
     else if (length === 9 && isAt(bytes, key, OPERATION)) entry.operation = this.words.of(bytes, start, end);
     else if (length === 8 && isAt(bytes, key, RULE_BOOK)) entry.ruleBook = this.words.of(bytes, start, end);
+    else if (length === 4 && isAt(bytes, key, MODE)) entry.mode = this.words.of(bytes, start, end);
     else if (length === 10 && isAt(bytes, key, VERSION))
       entry.apiVersion = this.versions.of(bytes, start, end);
     else if (length === 7 && isAt(bytes, key, FAILURE)) entry.failure = this.words.of(bytes, start, end);
@@ -392,6 +401,7 @@ const VERSION = ascii('apiVersion');
 const EDITS = ascii('edits');
 const PATCH = ascii('patch');
 const ORIGIN = ascii('origin');
+const MODE = ascii('mode');
 const WOULD = ascii('would');
 const COMPARISON = ascii('comparison');
 const FAILURE = ascii('failure');

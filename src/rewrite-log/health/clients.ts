@@ -1,5 +1,5 @@
 import type { RollbackRule } from '../../rules/rollout.ts';
-import { clientOf, type Entry, isOutage } from '../entry.ts';
+import { clientOf, isOutage } from '../entry.ts';
 import {
   addToRow,
   begun,
@@ -13,7 +13,7 @@ import {
   troubleOf,
   unjudged,
 } from './course.ts';
-import { Failures } from './failures.ts';
+import { Failures, type HealthEntry } from './failures.ts';
 import { beforeOf, dropRecent, type Health, recentAnsweredOf, recentOf, remember } from './past.ts';
 import { ENOUGH, hasFailedSo, NONE, type OperationTrouble } from './trouble.ts';
 
@@ -24,7 +24,7 @@ const MAX_CLIENTS = 100;
 const OTHERS_FAIL = 1 / 5;
 
 /** Whether a request counts for its client alone: that client's trouble is kept apart from the operation or call. */
-export function isApart({ clients }: Health, entry: Entry): boolean {
+export function isApart({ clients }: Health, entry: HealthEntry): boolean {
   const trouble = clients.get(clientOf(entry))?.trouble;
   if (!isLasting(trouble) || !trouble.isApart) return false;
   // V2 refuses such a call also when it is back, so nothing would end an outage of that call.

@@ -1,6 +1,6 @@
 import type { RollbackRule } from '../../rules/rollout.ts';
-import { type Entry, isOutage } from '../entry.ts';
-import { Failures } from './failures.ts';
+import { isOutage } from '../entry.ts';
+import { Failures, type HealthEntry } from './failures.ts';
 import { type Counts, evidenceOf, isOwn, type OperationTrouble, RECOVERED } from './trouble.ts';
 
 /** Successive responses after which trouble is over if no larger share of them failed than before. */
@@ -12,7 +12,7 @@ const LASTING_MS = 86_400_000;
 
 /** An exchange, and when it began and ended: milliseconds since 1970. */
 export interface Request {
-  readonly entry: Entry;
+  readonly entry: HealthEntry;
   readonly failed: boolean;
   readonly began: number;
   readonly time: number;

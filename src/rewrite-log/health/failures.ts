@@ -1,6 +1,19 @@
 import { clientOf, type Entry, isOutage, statusFrom } from '../entry.ts';
 import type { FailedAnswer, Outage } from './trouble.ts';
 
+/** The members of an entry that decide: of one that ended now, or of the log. */
+export interface HealthEntry extends Pick<
+  Entry,
+  'route' | 'verdict' | 'status' | 'failure' | 'cause' | 'origin' | 'client' | 'operation'
+> {
+  readonly mode?: string | undefined;
+  readonly ruleBook?: string | undefined;
+  /** Read if there is no operation, or if another call had none. */
+  readonly method?: string | undefined;
+  readonly path?: string | undefined;
+  readonly totalMs?: number | undefined;
+}
+
 /** Maximum clients of an operation whose failures are followed: more of them are trouble of the operation. */
 const MAX_CLIENTS = 100;
 
@@ -38,6 +51,11 @@ export class Failures {
     return sum;
   }
 
+  /** The failures that `JSON.stringify` printed. */
+  static read(data: object): Failures {
+    return Object.assign(new Failures(), data);
+  }
+
   get isRefusal(): boolean {
     return this.refused === this.count;
   }
@@ -56,7 +74,7 @@ export class Failures {
   }
 
   /** Adds a request that began and ended at these times. */
-  add(entry: Entry, began: number, time: number): void {
+  add(entry: HealthEntry, began: number, time: number): void {
     const { status, failure = '', mode } = entry;
     const failures = { failed: 1, refused: 0, unanswered: 0 };
     if (status >= 400 && status < 500) failures.refused = 1;

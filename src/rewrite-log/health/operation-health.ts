@@ -2,7 +2,7 @@ import { NEUTRAL_FAILURES } from '../../rollout/canary-window.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import type { RollbackRule } from '../../rules/rollout.ts';
 import type { Answer } from '../answers.ts';
-import { beganAt, callName, clientOf, type Entry, isUnfit, OTHER_CALLS, statusFrom } from '../entry.ts';
+import { beganAt, callName, clientOf, isUnfit, OTHER_CALLS, statusFrom } from '../entry.ts';
 import { follow, isApart, moveClient, troubleOfClients, troublesOf } from './clients.ts';
 import {
   addToRow,
@@ -18,8 +18,19 @@ import {
   troubleOf,
   unjudged,
 } from './course.ts';
-import { addToRecent, countOnV1, forget, type Health, learn, settle, troubleShown } from './past.ts';
-import { type Counts, type OperationTrouble, RECOVERED } from './trouble.ts';
+import type { HealthEntry } from './failures.ts';
+import {
+  addToRecent,
+  beforeOf,
+  countOnV1,
+  forget,
+  type Health,
+  learn,
+  settle,
+  troubleShown,
+} from './past.ts';
+import { printHealth, readHealth } from './printed-health.ts';
+import { type OperationTrouble, RECOVERED } from './trouble.ts';
 import { UnfitCalls } from './unfit-calls.ts';
 import { type Watch, watch, watchedOf, watchFrom, type WatchedOperation } from './watched.ts';
 
@@ -29,33 +40,64 @@ const MAX_OPERATIONS = 2000;
 /** Maximum calls without an operation that are evaluated one by one: clients can make up any number of addresses. */
 const MAX_UNFIT = 100;
 
+/** Maximum requests that are counted again after those of the log; from half of them on, the log is read. */
+const MAX_STEPS = 10_000;
+
+/** A request or a change of modes of this run, while the log from before it is not read. */
+type Step =
+  | { readonly entry: HealthEntry; readonly time: number; readonly answer: Answer }
+  | { readonly goesToV2: (operation: string | undefined) => boolean; readonly time: number };
+
 /**
  * Compares each operation of V1 with its own past, as a canary is compared with the clients that stay on V1: failures that were as
  * frequent before are not trouble. A response that the client got from V1 counts only for the past.
  */
 export class OperationHealth {
-  private readonly all = new Map<string, Health>();
+  private all = new Map<string, Health>();
   /** The operations and calls whose requests do not go to V2. */
   private readonly offV2 = new Set<string>();
-  private readonly unfit = new UnfitCalls();
+  private unfit = new UnfitCalls();
   private watching: ReadonlyMap<string, Watch> = new Map();
   private readonly rule: () => RollbackRule;
   private readonly onHarm: (trouble: OperationTrouble) => void;
+  private readonly awaitsPast: () => boolean;
+  /** Undefined once the log is read, or will not be. */
+  private steps: Step[] | undefined = [];
 
-  /** `rule` is that of canaries; `onHarm` is called once for each trouble that counts as harm by the test of a canary. */
+  /**
+   * `rule` is that of canaries; `onHarm` is called once for each trouble that counts as harm by the test of a canary. `awaitsPast` is called
+   * when the time before this run matters; it is true while the log of that time is read.
+   */
   constructor(
     rule: () => RollbackRule = () => DEFAULT_ROLLBACK,
     onHarm: (trouble: OperationTrouble) => void = () => {},
+    awaitsPast: () => boolean = () => false,
   ) {
     this.rule = rule;
     this.onHarm = onHarm;
+    this.awaitsPast = awaitsPast;
   }
 
   /** Counts an exchange that ended at `time` (milliseconds since 1970). */
-  add(entry: Entry, time: number, answer: Answer): void {
-    const { operation, route, verdict, failure = '', ruleBook } = entry;
+  add(entry: HealthEntry, time: number, answer: Answer): void {
+    const { operation, route, verdict, failure = '' } = entry;
     if (route !== 'migrate' || verdict === 'served') return;
     if (answer === 'left' || NEUTRAL_FAILURES.has(failure)) return;
+    const failed = answer === 'failed';
+    if (this.steps !== undefined) this.note({ entry: keptOf(entry), time, answer }, failed);
+    this.count(entry, time, answer);
+    // Only an operation can be sent back to V1 alone.
+    if (failed && operation !== undefined) this.reportHarm(operation);
+  }
+
+  private note(step: Step, isUrgent: boolean): void {
+    const length = this.steps?.push(step) ?? 0;
+    const isWanted = isUrgent || length === MAX_STEPS / 2;
+    if (length >= MAX_STEPS || (isWanted && !this.awaitsPast())) this.steps = undefined;
+  }
+
+  private count(entry: HealthEntry, time: number, answer: Answer): void {
+    const { operation, ruleBook } = entry;
     const call = operation ?? this.unfitCall(entry, answer);
     const health = call === undefined ? undefined : this.healthOf(call, time);
     if (call === undefined || health === undefined) return;
@@ -89,12 +131,10 @@ export class OperationHealth {
       if (failed) this.begin(health, troubleShown(health, request, this.rule()));
       else if (trouble !== undefined) trouble.recovered += 1;
     }
-    // Only an operation can be sent back to V1 alone.
-    if (failed && operation !== undefined) this.reportHarm(operation, health);
   }
 
   /** Ends the trouble of a call that no operation fitted, once one of another rule book does. */
-  private endUnfit(entry: Entry): void {
+  private endUnfit(entry: HealthEntry): void {
     const health = this.all.get(this.unfit.fittedBy(entry) ?? '');
     if (health === undefined) return;
     for (const trouble of [health.trouble, ...[...health.clients.values()].map((one) => one.trouble)])
@@ -106,18 +146,59 @@ export class OperationHealth {
   }
 
   /** The name by which a call is followed that no operation fits; undefined for a refusal of an address that no service is known to have. */
-  private unfitCall({ method, path }: Entry, answer: Answer): string | undefined {
+  private unfitCall({ method, path }: HealthEntry, answer: Answer): string | undefined {
     const call = callName(undefined, method, path);
     if (this.all.has(call)) return call;
     if (answer === 'refused') return undefined;
     return this.unfit.size < MAX_UNFIT ? call : OTHER_CALLS;
   }
 
-  /** Adds requests from before this run to the past, by operation. */
-  learn(operations: Readonly<Record<string, Counts>>): void {
-    for (const [operation, counts] of Object.entries(operations)) {
-      const past = this.healthOf(operation, 0)?.past;
-      if (past !== undefined) learn(past, counts);
+  /** What is known, as a text that can be sent from a thread. */
+  get text(): string {
+    return printHealth({ all: this.all, unfit: this.unfit });
+  }
+
+  /**
+   * Adds what is known of the time before this run (`text`), as if it had not stopped: its requests until now are counted again, after
+   * those. If they were too many to keep, the earlier ones are only the past of each operation.
+   */
+  learn(text: string): void {
+    const { steps, watching } = this;
+    const before = readHealth(text);
+    this.steps = undefined;
+    if (steps === undefined) {
+      for (const [call, health] of before.all) {
+        const own = this.healthOf(call, 0);
+        if (own !== undefined) learn(own.past, beforeOf(health).before);
+      }
+      return;
+    }
+    const harmed = new Set([...this.all].filter(([, one]) => one.trouble?.isReported).map(([call]) => call));
+    this.all = new Map(before.all);
+    this.unfit = before.unfit;
+    this.watching = new Map();
+    this.endCured(steps);
+    for (const step of steps)
+      if ('entry' in step) this.count(step.entry, step.time, step.answer);
+      else this.leave(step.goesToV2, step.time);
+    this.watching = watching;
+    for (const [call, { trouble }] of this.all) if (trouble) trouble.isReported = harmed.has(call);
+  }
+
+  /** Ends each outage of V2 that the first request of this run does not show: a start closes the circuit. */
+  private endCured(steps: readonly Step[]): void {
+    for (const [call, health] of this.all) {
+      const { trouble } = health;
+      if (!isLasting(trouble) || troubleOf(call, trouble, this.rule()).isOwn) continue;
+      const first = steps.find(
+        (step) =>
+          'entry' in step &&
+          step.entry.origin !== 'v1' &&
+          callName(step.entry.operation, step.entry.method, step.entry.path) === call,
+      );
+      if (first !== undefined && 'answer' in first && first.answer === 'failed') continue;
+      end(trouble);
+      settle(health);
     }
   }
 
@@ -126,6 +207,11 @@ export class OperationHealth {
    * failed before its requests went to V1 is over, so that a failure after their return to V2 is another trouble.
    */
   move(goesToV2: (operation: string | undefined) => boolean, time: number): void {
+    this.note({ goesToV2, time }, false);
+    this.leave(goesToV2, time);
+  }
+
+  private leave(goesToV2: (operation: string | undefined) => boolean, time: number): void {
     for (const [call, health] of this.all) {
       const isOff = !goesToV2(isUnfit(call) ? undefined : call);
       const wasOff = this.offV2.has(call);
@@ -173,7 +259,8 @@ export class OperationHealth {
   }
 
   /** Reports once that the test of a canary finds harm: at first there may be too few requests. */
-  private reportHarm(operation: string, { trouble }: Health): void {
+  private reportHarm(operation: string): void {
+    const trouble = this.all.get(operation)?.trouble;
     if (!isLasting(trouble) || trouble.isReported) return;
     const harm = troubleOf(operation, trouble, this.rule());
     if (!harm.evidence.isHarm) return;
@@ -203,6 +290,27 @@ export class OperationHealth {
       if (own !== undefined && !ofClients.has(client)) health.clients.delete(client);
     health.trouble = trouble;
   }
+}
+
+/** The members of an entry that are kept while the log is not read. */
+function keptOf(entry: HealthEntry): HealthEntry {
+  const { route, verdict, status, failure, cause, origin, client, operation } = entry;
+  const { mode, ruleBook, method, path, totalMs } = entry;
+  return {
+    route,
+    verdict,
+    status,
+    failure,
+    cause,
+    origin,
+    client,
+    operation,
+    mode,
+    ruleBook,
+    method,
+    path,
+    totalMs,
+  };
 }
 
 /** Ends the trouble of an operation that V1 serves for all clients; all other requests until now become its past. */

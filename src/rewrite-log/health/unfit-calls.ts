@@ -2,7 +2,16 @@ import { callName } from '../entry.ts';
 
 /** Calls that no operation fitted, with the hash of the rule book under which each was made last. */
 export class UnfitCalls {
-  private readonly ruleBooks = new Map<string, string>();
+  private readonly ruleBooks: Map<string, string>;
+
+  constructor(ruleBooks: Iterable<readonly [call: string, ruleBook: string]> = []) {
+    this.ruleBooks = new Map(ruleBooks);
+  }
+
+  /** The calls with their rule books, from which the same can be made again. */
+  toJSON(): readonly (readonly [call: string, ruleBook: string])[] {
+    return [...this.ruleBooks];
+  }
 
   get size(): number {
     return this.ruleBooks.size;

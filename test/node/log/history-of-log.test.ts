@@ -7,6 +7,9 @@ import { ClientTrends } from '../../../src/report/tally/client-trends.ts';
 import { readShard } from '../../../src/report/fleet/client-shard.ts';
 import { CLIENTS } from '../../../src/report/fleet/fleet-texts.ts';
 import { AnswerJudge } from '../../../src/rewrite-log/answers.ts';
+import { DEFAULT_ROLLBACK } from '../../../src/rules/declared-rollout.ts';
+import { OperationHealth } from '../../../src/rewrite-log/health/operation-health.ts';
+import { modesInForce } from '../../../src/rollout/modes-in-force.ts';
 import { entryLine } from '../../../src/rewrite-log/entry-line.ts';
 import type { Entry } from '../../../src/rewrite-log/entry.ts';
 import { History } from '../../../src/rewrite-log/history.ts';
@@ -16,7 +19,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts';
 
 const START = Date.UTC(2026, 10, 20, 9);
 const UNTIL = START + 1000 * 60_000;
-const KEEP = 180 * 86_400_000;
+const WORK = { kind: 'history', keepMs: 180 * 86_400_000, rule: DEFAULT_ROLLBACK, moves: [] } as const;
 
 /** A minute apart: well, refused by V2, failed, on V1, refused on purpose, left, of V2's clients, and under neither prefix. */
 const entries: readonly Entry[] = Array.from({ length: 1200 }, (_, n): Entry => {
@@ -41,7 +44,7 @@ const logFile = join(temporaryFolder('history-of-log'), 'rewrite.log');
 
 async function historyUntil(until: number, most?: number): Promise<LoggedHistory> {
   await writeFile(logFile, entries.map((entry) => entryLine(entry)).join(''));
-  const { value } = await historyOfLog({ kind: 'history', logFile, until, keepMs: KEEP }, most);
+  const { value } = await historyOfLog({ ...WORK, logFile, until }, most);
   return JSON.parse(JSON.stringify(value)) as LoggedHistory;
 }
 
@@ -99,12 +102,41 @@ test('a history leaves out this run, and says what was not read', async () => {
   expect(cut.unread).toEqual(['The log is larger: only its newest 1 MiB are read.']);
 });
 
+test('what failed in a log ends with a change of modes, and with an operation that fits the call', async () => {
+  const failing = (n: number, more: Partial<Entry>): Entry => ({
+    ...sampleEntry(1, START + n * 60_000),
+    status: 500,
+    ...more,
+  });
+  const path = '/api/v1/parcels/3';
+  const told = [
+    ...Array.from({ length: 8 }, (_, n) => failing(n, { operation: 'moved' })),
+    ...Array.from({ length: 8 }, (_, n) => failing(n, { operation: undefined, path, ruleBook: 'old' })),
+    failing(20, { operation: 'read_parcel', method: 'POST', path, ruleBook: 'new', status: 200 }),
+    ...Array.from({ length: 3 }, (_, n) => failing(30 + n, { operation: 'moved' })),
+  ];
+  await writeFile(logFile, told.map((entry) => entryLine(entry)).join(''));
+  const migrate = modesInForce(undefined, undefined);
+  const observe = { ...migrate, operations: { moved: { mode: 'observe' as const } } };
+  const moves = [
+    { at: START + 25 * 60_000, after: migrate },
+    { at: START + 10 * 60_000, after: observe },
+  ];
+  const { value } = await historyOfLog({ ...WORK, moves, logFile, until: UNTIL });
+  const health = new OperationHealth(undefined, undefined, () => true);
+  health.learn((JSON.parse(JSON.stringify(value)) as LoggedHistory).health);
+  const at = START + 7 * 60_000;
+  expect(health.troubles(START + 33 * 60_000)).toMatchObject([
+    { operation: 'moved', failed: 8, until: at },
+    { operation: 'POST /parcels/*', failed: 8, until: at },
+  ]);
+});
+
 test('a missing log has no history', async () => {
   const { value } = await historyOfLog({
-    kind: 'history',
+    ...WORK,
     logFile: `${logFile}.none`,
     until: UNTIL,
-    keepMs: KEEP,
   });
-  expect(value).toMatchObject({ entries: 0, texts: {}, trends: [], operations: {} });
+  expect(value).toMatchObject({ entries: 0, texts: {}, trends: [], health: '{"all":[],"unfit":[]}' });
 });

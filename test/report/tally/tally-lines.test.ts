@@ -184,39 +184,44 @@ const anyEntry: fc.Arbitrary<Entry> = fc
 const KEPT = [
   'time client route operation verdict status edits attributes apiVersion origin would failure',
   'responseEdits responseWould responseNote errorPointers deprecated unechoed comparison ruleBook',
-  'cause incomplete totalMs upstreamMs',
+  'cause incomplete totalMs upstreamMs mode',
 ].flatMap((names) => names.split(' '));
 
 describe('reading a line', () => {
-  test('gives the same as parsing the whole line, for any content', () => {
-    const reader = new LogLineReader();
-    fc.assert(
-      fc.property(fc.array(anyEntry, { minLength: 1, maxLength: 5 }), fc.boolean(), (entries, isPlain) => {
-        for (const entry of entries) {
-          // Other writers, such as an edge worker's console, leave characters beyond ASCII as they are.
-          const line = isPlain ? JSON.stringify(entry) : entryLine(entry).trimEnd();
-          const bytes = Buffer.from(`\n${line}\n`);
-          const read = reader.read(bytes, 1, bytes.length - 1);
-          const whole = JSON.parse(line) as Entry;
-          const names = new Set<string>([
-            ...KEPT,
-            'upstreamPath',
-            ...(whole.status === 0 ? ['sent'] : []),
-            'note',
-            ...(whole.route !== 'pass' && whole.operation === undefined ? ['method', 'path'] : []),
-          ]);
-          // The path itself is needed only where the client got no response.
-          const kept = Object.entries(whole).map(
-            ([name, value]) => [name, name === 'upstreamPath' && whole.status !== 0 ? '' : value] as const,
-          );
-          expect(read).toEqual(Object.fromEntries(kept.filter(([name]) => names.has(name))));
-          // The next piece of a file is read into the same memory.
-          bytes.fill(0x20);
-        }
-      }),
-      { numRuns: fuzzRuns(500) },
-    );
-  });
+  test.each([false, true])(
+    'gives the same as parsing the whole line, for any content (all paths: %s)',
+    (isAll) => {
+      const reader = new LogLineReader(isAll);
+      fc.assert(
+        fc.property(fc.array(anyEntry, { minLength: 1, maxLength: 5 }), fc.boolean(), (entries, isPlain) => {
+          for (const entry of entries) {
+            // Other writers, such as an edge worker's console, leave characters beyond ASCII as they are.
+            const line = isPlain ? JSON.stringify(entry) : entryLine(entry).trimEnd();
+            const bytes = Buffer.from(`\n${line}\n`);
+            const read = reader.read(bytes, 1, bytes.length - 1);
+            const whole = JSON.parse(line) as Entry;
+            const names = new Set<string>([
+              ...KEPT,
+              'upstreamPath',
+              ...(whole.status === 0 ? ['sent'] : []),
+              'note',
+              ...(whole.route !== 'pass' && (isAll || whole.operation === undefined)
+                ? ['method', 'path']
+                : []),
+            ]);
+            // The path itself is needed only where the client got no response.
+            const kept = Object.entries(whole).map(
+              ([name, value]) => [name, name === 'upstreamPath' && whole.status !== 0 ? '' : value] as const,
+            );
+            expect(read).toEqual(Object.fromEntries(kept.filter(([name]) => names.has(name))));
+            // The next piece of a file is read into the same memory.
+            bytes.fill(0x20);
+          }
+        }),
+        { numRuns: fuzzRuns(500) },
+      );
+    },
+  );
 
   test('takes entries with other members, white space and something in front', () => {
     const line = `2026-11-21T10:00:00Z stdout F { "level": 30, "x": {"client":"no","edits":[1]}, ${JSON.stringify(sampleEntry(1, 0)).slice(1)}`;
