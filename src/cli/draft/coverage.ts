@@ -407,6 +407,7 @@ function leastDifferences(
   const shared = { status: successStatus(v2), expected, given };
   const lacking = responses
     .differences(sent, shared, 'required', { extent, hidden: 'request' })
+    .filter(({ path, kind }) => kind !== undefined || !reported.has(neverIn(shared.status, path)))
     .map(({ path, kind }) => {
       const text =
         kind === undefined
@@ -604,11 +605,13 @@ function missingInResponse(
       .differences(sent, one, isFirst ? 'all' : 'values', { pick, extent, hidden: 'request' })
       .filter(({ path }) => !lookedUp.has(path))
       .map(({ path, kind }) =>
-        kind === undefined
-          ? `V1's response ${one.status} has ${path}, which V2's never has`
-          : wrongInResponse(one.status, path, kind),
+        kind === undefined ? neverIn(one.status, path) : wrongInResponse(one.status, path, kind),
       );
   });
+}
+
+function neverIn(status: number, path: string): string {
+  return `V1's response ${status} has ${path}, which V2's never has`;
 }
 
 function wrongInResponse(status: number, path: string, { wanted, is }: WrongKind): string {
@@ -626,11 +629,11 @@ const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [
 /** Maximum operations and places that a line names. */
 const MAX_NAMED = 3;
 
-/** Groups the gaps that one decision closes: the same gap of one member, at all its places. */
+/** Groups the gaps that one decision closes: the same gap of one member, at all its places and for all its values. */
 function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
   const groups = Map.groupBy(gaps, ({ text }) => {
     const path = PLACE.exec(text)?.[0] ?? '';
-    const withoutStatus = text.replace(/(?<=^V1's (?:response|error) )\w+/, '');
+    const withoutStatus = text.replace(/(?<=^V1's (?:response|error) )\w+/, '').replace(VALUE, '');
     return path === '' ? withoutStatus : withoutStatus.replace(path, () => path.slice(path.lastIndexOf('/')));
   });
   return [...groups.values()];
@@ -638,6 +641,9 @@ function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
 
 /** The path of a member in a sentence. */
 const PLACE = /(?<![^ ])[^ /,:]{0,80}\/[^ ,:]{1,4000}/;
+
+/** The value of an enumeration at the end of a sentence. */
+const VALUE = /(?<= (?:clients get|and gets) )"[^"]{0,200}"$/;
 
 /** One line for gaps with the same sentence. */
 function gapLine(gaps: readonly Gap[], file: string): string {
@@ -647,7 +653,9 @@ function gapLine(gaps: readonly Gap[], file: string): string {
   const places = new Set(gaps.map(({ text }) => PLACE.exec(text)?.[0] ?? ''));
   const more =
     places.size > 1 ? `, and at ${places.size - 1} more ${places.size === 2 ? 'place' : 'places'}` : '';
-  const sentence = terminalText(`${listed(operations, MAX_NAMED)}: ${first.text}${more}`);
+  const values = [...new Set(gaps.flatMap(({ text }) => VALUE.exec(text) ?? []))];
+  const text = first.text.replace(VALUE, () => listed(values, MAX_NAMED));
+  const sentence = terminalText(`${listed(operations, MAX_NAMED)}: ${text}${more}`);
   const { line, column } = first;
   return line === undefined || column === undefined
     ? `  ${sentence}`

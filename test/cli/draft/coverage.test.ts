@@ -957,6 +957,22 @@ Expected by V1's clients and never returned (1, at 10 places)
   expect(printCoverage(coverage, 'rules.yaml', true).split('\n')).toHaveLength(13);
 });
 
+test('one line names the values of an enumeration, and says once that V2 never has a member', async () => {
+  const state = (...values: readonly string[]): Json => ({ type: 'string', enum: values });
+  const old = objectOf({ state: state('ON', 'OFF'), end: text }, { required: ['end'] });
+  const young = objectOf({ state: state('ON', 'a', 'b', 'c', 'd') });
+  const book = "resource: ''\noperations: { make: POST /things }\nchanges: []\n";
+  const v1 = description('v1', { ...bodyOf(young), ...answerOf(old) });
+  const v2 = description('v2', { ...bodyOf(old), ...answerOf(young) });
+  const printed = printCoverage(coverageOf({ ruleBook: await bookIn(book), text: book, v1, v2 }), 'r.yaml');
+  expect(printed.split('\n').filter((line) => /\/(?:state|end)/.test(line))).toEqual([
+    '  r.yaml:2:15 make: V2 requires /end, which is never set',
+    '  r.yaml:2:15 make: V2 accepts "ON", "OFF" in /state and gets "a", "b", "c" and 1 more',
+    "  r.yaml:2:15 make: V1's response 201 has /end, which V2's never has",
+    '  r.yaml:2:15 make: V1\'s response 201 has "ON", "OFF" in /state, and clients get "a", "b", "c" and 1 more',
+  ]);
+});
+
 /** The gaps of one operation with rules, written as a list for its requests or its responses. */
 async function gapsWithRules(
   side: 'request' | 'response',
