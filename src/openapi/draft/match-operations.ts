@@ -118,9 +118,11 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     });
   }
   for (const { v1: operation, v2: partner } of found.values()) {
-    const owner = given.has(shapeKey(operation)) ? undefined : ownerOf(partner, operation, old, byShape);
+    if (given.has(shapeKey(operation))) continue;
+    const owner = ownerOf(partner, operation, old, byShape);
     const share = (one: DescribedOperation): number => sharedMembers(one, partner, { v1, v2 });
-    if (owner !== undefined && share(owner) > share(operation)) found.delete(operation);
+    if (owner === undefined ? takesOther(operation, partner, { v1, v2 }) : share(owner) > share(operation))
+      found.delete(operation);
   }
   const taken = new Set([...found.values()].map((pair) => pair.v2));
   const left = (): readonly DescribedOperation[] =>
@@ -216,6 +218,26 @@ function ownerOf(
 ): DescribedOperation | undefined {
   if (typeof here.operation['operationId'] !== 'string' || haveSameId(here, v2)) return undefined;
   return old.find((one) => one !== here && haveSameId(one, v2) && !young.has(shapeKey(one)));
+}
+
+/** True if V2's operation at the path of V1's has another id, and takes none of the members of V1's body, at any place. */
+function takesOther(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): boolean {
+  const haveIds = [v1, v2].every(({ operation }) => typeof operation['operationId'] === 'string');
+  if (!haveIds || haveIdInOtherCase(v1, v2)) return false;
+  const old = requestShape(v1, versions.v1.components);
+  const young = requestShape(v2, versions.v2.components);
+  if (old === undefined || young === undefined) return false;
+  const sent = [...innerShape(old).members.keys()].filter((name) => !ANY_NAMES.has(plainName(name)));
+  const taken = namesWithin(young);
+  const isTaken = (name: string): boolean => taken.some((other) => isRelatedName(name, other));
+  return sent.length > 1 && taken.length > 0 && !sent.some(isTaken);
+}
+
+/** The names of the members in a body, down to some levels: schemas may refer to themselves. */
+function namesWithin({ members, element }: Shape, levels = 4): readonly string[] {
+  if (levels === 0) return [];
+  const inner = element === undefined ? [] : namesWithin(element, levels - 1);
+  return [...members].flatMap(([name, { shape }]) => [name, ...namesWithin(shape, levels - 1)]).concat(inner);
 }
 
 /**
@@ -450,6 +472,8 @@ function hintOf(
   const owner = here && ownerOf(here, described, old, byShape);
   if (owner !== undefined)
     return `(V2 has ${String(owner.operation['operationId'])} there, which V1 has at ${owner.method} ${owner.rest})`;
+  if (here !== undefined)
+    return `(V2 has ${String(here.operation['operationId'])} there, whose body has no member of V1's)`;
   const path = plainPath(described);
   const methods = young.filter((one) => plainPath(one) === path).map(({ method }) => method);
   return methods.length === 0 ? '' : `(V2 has ${methods.join(', ')} there)`;

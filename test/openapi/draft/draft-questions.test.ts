@@ -1126,6 +1126,28 @@ test.each<
   },
 );
 
+test.each<[what: string, id: string, body: Readonly<Record<string, unknown>>, isAsked: boolean]>([
+  ['no member of V1', 'readShelf', { query: objectOf({ filter: text }), pages: number }, true],
+  ['one of them, deeper', 'makeShelf', { shelf: objectOf({ board_width: number }) }, false],
+  ['no member of V1, under the same id', 'addShelf', { pages: number, filter: text }, false],
+])('an operation at the path of V1 with another id is asked about if it takes %s', (_, id, body, isAsked) => {
+  const taking = (operationId: string, members: Readonly<Record<string, unknown>>): Paths => ({
+    '/shelves/{id}': {
+      post: {
+        operationId,
+        requestBody: contentOf(objectOf(members)),
+        responses: { 204: { description: 'Done.' } },
+      },
+    },
+  });
+  const old = taking('addShelf', { name: text, boardWidth: number, colour: text });
+  const book = proposeRuleBook(describe('/api/v1', old), describe('/api/v2', taking(id, body)));
+  expect(book.operations.map((one) => one.id)).toEqual(isAsked ? [] : ['addShelf']);
+  expect(book.gone?.map((one) => one.hint) ?? []).toEqual(
+    isAsked ? ["(V2 has readShelf there, whose body has no member of V1's)"] : [],
+  );
+});
+
 test('an operation with a new operationId stays at its path if its response is the one there', () => {
   const shape = answers(objectOf({ title: text, size: number, author: text }));
   const book = proposeRuleBook(
