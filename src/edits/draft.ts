@@ -30,8 +30,8 @@ export class Draft {
   readonly names: NameTable;
   /** The current body; without members for a body that is an array. */
   root: DraftObject;
-  /** The body if it is an array; no rule changes that. */
-  readonly list: DraftArray | undefined;
+  /** The body if it is an array. */
+  list: DraftArray | undefined;
   /** True if there was not enough memory for the parts that rules use: the draft cannot be printed. */
   isIncomplete = false;
   private readonly isGrouped: boolean | 'scalars';

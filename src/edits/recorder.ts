@@ -130,6 +130,12 @@ export class Recorder<Rule extends string = string> {
     this.say({ op: 'move', from: currentPointer(this.draft, member) ?? '', path: '' });
   }
 
+  /** Called after the body became the value of `member`. A patch cannot move a value into itself. */
+  wrap(rule: RuleName<Rule>, member: DraftMember): void {
+    this.isUnsayable = true;
+    this.push(rule, '', member, undefined);
+  }
+
   /** Called before `member` is dropped; `note` gives the reason if no rule requires it. */
   drop(rule: RuleName<Rule>, member: DraftMember, note?: string): void {
     const { tape } = this.draft;

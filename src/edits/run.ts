@@ -87,6 +87,8 @@ export interface RuleReads {
   readonly readsAnyName?: boolean;
   /** True if it looks objects up at V2. */
   readonly looksUp?: true;
+  /** True if it applies to a body of any kind, also to an array. */
+  readonly isOfBody?: true;
   /** Opens the members whose contents it reads, in addition to those on its path. */
   readonly open?: (opened: MembersToOpen) => void;
 }
@@ -107,9 +109,9 @@ export function levelsRead(rules: readonly RuleReads[], least = 0): number {
   return deepest + rules.reduce((levels, { lift = 0 }) => levels + lift, 0);
 }
 
-/** True for a rule whose path begins with `*` or `**`: it also applies to a body that is an array. */
-export function isOfList({ path }: RuleReads): boolean {
-  return path[0] === -1 || path[0] === ANYWHERE;
+/** True for a rule that also applies to a body that is an array: its path begins with `*` or `**`, or it is about any body. */
+export function isOfList({ path, isOfBody }: RuleReads): boolean {
+  return path[0] === -1 || path[0] === ANYWHERE || isOfBody === true;
 }
 
 /** Applies a rule to each of its objects; calls `ambiguous` if a member on the path is repeated. */
@@ -119,6 +121,7 @@ export function applyRule(
   ambiguous: (id: number, member: DraftMember) => Stop | undefined,
 ): Stop | undefined {
   const { draft, recorder } = run;
+  if (rule.isOfBody === true) return rule.apply(run, draft.root);
   if (recorder === undefined || !goesAnywhere(rule))
     return draft.each(rule.path, (object) => rule.apply(run, object), ambiguous);
   return draft.each(

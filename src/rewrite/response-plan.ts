@@ -21,6 +21,7 @@ import { ShapeCache } from './caches.ts';
 import { Draft, DraftObject, find, type KeyCache, printDraft, type Recipe } from '../edits/draft.ts';
 import { compileErrors } from './errors.ts';
 import { compileResponseRule } from '../rules/kinds/kinds.ts';
+import { inOrder } from '../rules/kinds/wrap.ts';
 import { LinkReader } from './link-stream.ts';
 import type { BodyLinks } from './links.ts';
 import { queryPlanOf } from './query-plan.ts';
@@ -378,12 +379,12 @@ function sourcesOf(
       compileErrors(rule, id, names, request, query, form),
     );
   };
-  for (const { id, response } of changes)
-    for (const rule of response) {
-      if (rule.rule === 'inverse') continue;
-      if (isOfErrors(rule)) addErrors(rule, id);
-      else others.push((names) => [compileResponseRule(rule, id, names)]);
-    }
+  const all = changes.flatMap(({ id, response }) => response.map((rule) => ({ id, rule })));
+  for (const { id, rule } of inOrder(all)) {
+    if (rule.rule === 'inverse') continue;
+    if (isOfErrors(rule)) addErrors(rule, id);
+    else others.push((names) => [compileResponseRule(rule, id, names)]);
+  }
   if (form !== undefined && errors.length === 0 && renaming !== undefined)
     addErrors(DECLARED_ERRORS, renaming.id);
   return [

@@ -11,6 +11,7 @@ import type { StalePart } from './kinds/book.ts';
 import { readPaths, requestBookOf, responseBookOf } from './kinds/books.ts';
 import { kindOf, placedMembers } from './kinds/kinds.ts';
 import { beginsWith } from './kinds/paths.ts';
+import { inOrder } from './kinds/wrap.ts';
 import { keepsMember, namedMembers } from './kinds/words.ts';
 import type { SourceFault } from './rule-book-fault.ts';
 import type { RuleBookSource } from './rule-book-source.ts';
@@ -167,7 +168,11 @@ function addTaken(
   { changes, operations }: OperationContext<DeclaredChange>,
   taken: Map<DeclaredResponseRule, Taken>,
 ): void {
-  const rules = changes.flatMap(({ change, response }) => response.map((declared) => ({ change, declared })));
+  const rules = inOrder(
+    changes.flatMap(({ change, response }) =>
+      response.map((declared) => ({ change, declared, ...declared })),
+    ),
+  );
   const statuses = new Map(rules.map(({ declared: { rule } }) => [rule.status.join(), rule.status]));
   for (const judged of statuses.values()) {
     const knowledge = new BodyKnowledge();

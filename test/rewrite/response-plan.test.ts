@@ -105,6 +105,52 @@ describe('rename', () => {
   });
 });
 
+describe('wrap', () => {
+  test.each([
+    ['wrap data', ' { "id": 1E400 }\n', ' {"data":{ "id": 1E400 }}\n'],
+    ['wrap data', '{}', '{"data":{}}'],
+    ['wrap data', '{"data":{"id":1}}', '{"data":{"data":{"id":1}}}'],
+    ['wrap data', ' [{"id":1}, 2]', ' {"data":[{"id":1}, 2]}'],
+    ['wrap data', '"id"', 'unchanged'],
+    ['wrap data', '{"id":1', 'unchanged'],
+    // It comes after all other rules, also those of later changes, and the second wraps the first.
+    ['wrap data, rename a to b, unnest c', '{"a":1,"c":{"d":2}}', '{"data":{"b":1,"d":2}}'],
+    ['wrap data, rename *.a to b', '[{"a":1}]', '{"data":[{"b":1}]}'],
+    ['wrap data, wrap result', '{"a":1}', '{"result":{"data":{"a":1}}}'],
+  ])('%s: %s', (rules, text, expected) => {
+    expect(rewritten(rules.split(', '), text)).toBe(expected);
+  });
+
+  test('errors stay, unless the rule names their statuses', () => {
+    expect(rewritten(['wrap data'], '{"id":1}', { status: 404 })).toBe('unchanged');
+  });
+
+  test('only the ends of the body change, and all records lead to the new places', () => {
+    const plan = responsePlanOf(['wrap data', 'rename a to b'].map(responseRule));
+    const outcome = plan.rewrite(bytesOf('{"a":1,"c":[2]}'), OK);
+    if (outcome.verdict !== 'rewritten') expect.fail('rewritten');
+    expect(editsOf(outcome.edits)).toBe('0-0={"data": 1-4="b" 15-15=}');
+    expect(outcome.records).toEqual([
+      { change: 'change', rule: 'rename', from: '/a', path: '/data/b' },
+      { change: 'change', rule: 'wrap', from: '', path: '/data' },
+    ]);
+    expect(outcome.patch).toEqual([]);
+  });
+
+  test('a response is what the other rules make of it, in the member', () => {
+    const inner = (text: string, rules: readonly string[]): string =>
+      textOf(responsePlanOf(rules.map(responseRule)).rewrite(bytesOf(text), OK).body);
+    fc.assert(
+      fc.property(document, someRules, (text, rules) => {
+        const wrapped = JSON.parse(inner(text, ['wrap w', ...rules]));
+        const plain = JSON.parse(inner(text, rules));
+        expect(wrapped).toEqual(typeof plain === 'object' && plain !== null ? { w: plain } : plain);
+      }),
+      { numRuns: fuzzRuns(500) },
+    );
+  });
+});
+
 describe('unnest', () => {
   test.each([
     // In the place of the sub-object, in its order, with the white space that is there.

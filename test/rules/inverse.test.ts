@@ -132,7 +132,7 @@ describe('faults', () => {
     request: [ strip: x ], response: inverse → inverse has nothing to undo: strip has no inverse, since V2 never gets the value, so no response has it; remove it
     response: [ inverse ] → inverse has nothing to undo: this change has no request rules; remove it
     request: [ unwrap: data, strip: x ], response: [ inverse ]
-      inverse has nothing to undo: unwrap has no inverse, since a response always has its wrapper; strip has no inverse, since V2 never gets the value, so no response has it; remove it
+      inverse has nothing to undo: unwrap has no inverse, since V1 need not have wrapped responses (wrap does); strip has no inverse, since V2 never gets the value, so no response has it; remove it
     request: [ { rename: a, to: b } ], response: [ inverse, { inverse: true } ]
       inverse is in the list already; remove it
     request: [ { rename: a, to: b } ], response: [ { inverse: true, members: null } ]

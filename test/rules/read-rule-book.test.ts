@@ -130,6 +130,7 @@ describe('the meaning of a source', () => {
   test.each<[rule: string, meaning: object]>([
     ['{ alias: data.x, as: y }', { rule: 'alias', path: ['data', 'x'], as: 'y', status: ['2xx'] }],
     ['{ alias: data.x, as: y, status: 201 }', { rule: 'alias', path: ['data', 'x'], as: 'y', status: [201] }],
+    ['wrap: data', { rule: 'wrap', path: ['data'], status: ['2xx'] }],
     ['flatten: data.a', { rule: 'flatten', path: ['data', 'a'], members: undefined, status: ['2xx'] }],
     [
       '{ flatten: a, members: [x], status: [2xx, 404] }',

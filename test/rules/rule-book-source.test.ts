@@ -65,6 +65,6 @@ test('exactly the rules of the schema can be written', () => {
 test('the rules that give a member another value are those that do not only move, rename or remove it', () => {
   const names = new Set([...REQUEST_RULE_NAMES, ...RESPONSE_RULE_NAMES]);
   expect([...names].filter((name) => !changesValue(name)).sort()).toEqual(
-    words`alias copy deprecations errors flatten lookup move nest only rename strip unnest unwrap`,
+    words`alias copy deprecations errors flatten lookup move nest only rename strip unnest unwrap wrap`,
   );
 });

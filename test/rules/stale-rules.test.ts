@@ -182,6 +182,8 @@ describe('a response rule is stale', () => {
       change "two": this map has no effect: change "one" maps "d.x" already; remove one of the two
     { alias: d.x, as: y }, { alias: d.x, as: y, status: 201 }
       change "two": this alias has no effect: change "one" adds "d.y" already; remove one of the two
+    { wrap: d }, { wrap: d }
+      change "two": this wrap has no effect: change "one" wraps the body in "d" already; remove one of the two
     { flatten: d.x, members: [a, b] }, { flatten: d.x, members: [b, a] }
       change "two": this flatten has no effect: change "one" flattens "d.x" already; remove one of the two
     deprecations: d.x, deprecations: d.x

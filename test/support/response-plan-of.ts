@@ -14,7 +14,7 @@ export function responsePlanOf(
 
 /**
  * Response rules in words: `rename data.a to b`, `unnest data.a [x y]`, `alias data.a as b`, `flatten data.a [x y]`,
- * `deprecations meta.list`, `errors`.
+ * `deprecations meta.list`, `wrap data`, `errors`.
  */
 export function responseRule(text: string): ResponseRule {
   const [rule, where = '', ...more] = text.split(' ');
@@ -22,6 +22,7 @@ export function responseRule(text: string): ResponseRule {
   if (rule === 'alias') return { rule, path, as: more[1] ?? '', status: ['2xx'] };
   if (rule === 'flatten')
     return { rule, path, members: more.length === 0 ? undefined : more, status: ['2xx'] };
+  if (rule === 'wrap') return { rule, path, status: ['2xx'] };
   if (rule === 'deprecations') return { rule, path, status: ['2xx', '4xx'] };
   if (rule === 'rename') return { rule, path, to: more[1] ?? '', status: ['2xx'] };
   if (rule === 'unnest')

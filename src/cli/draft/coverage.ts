@@ -39,6 +39,7 @@ import {
   type RuleBook,
   withoutTransforms,
 } from '../../rules/rule-book.ts';
+import { wrapperOf } from '../../rules/kinds/wrap.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 import {
   contentOf,
@@ -215,11 +216,14 @@ function opaqueTo(book: RuleBook, operation: Operation | undefined): ReadonlySet
 
 /** The places of looked-up members in an operation's responses: a description cannot show what V2 returns for them. */
 function lookupPointers({ changes }: RuleBook, id: string | undefined): ReadonlySet<string> {
+  const rules = changes
+    .filter(({ on }) => on === 'every' || (id !== undefined && on.includes(id)))
+    .flatMap(({ response }) => response);
+  const around = wrapperOf(rules);
   return new Set(
-    changes
-      .filter(({ on }) => on === 'every' || (id !== undefined && on.includes(id)))
-      .flatMap(({ response }) => response)
-      .flatMap((rule) => ('address' in rule ? [pointerOf([...rule.path.slice(0, -1), rule.as])] : [])),
+    rules.flatMap((rule) =>
+      'address' in rule ? [pointerOf([...around, ...rule.path.slice(0, -1), rule.as])] : [],
+    ),
   );
 }
 

@@ -394,7 +394,8 @@ function withEdit(media: JsonObject, placed: InverseEdit, derivation: OperationD
       ? wrapped(before, edit.wrapper, change)
       : editSchema(before, path, edit, derivation.components);
   const value = (before: unknown): unknown => {
-    if ('wrapper' in edit) return isObject(before) ? { [edit.wrapper]: before } : before;
+    if ('wrapper' in edit)
+      return isObject(before) || Array.isArray(before) ? { [edit.wrapper]: before } : before;
     return editValue(before, path, edit);
   };
   let edited = media;

@@ -2,6 +2,7 @@ import { type InvertedRule, whyNoInverse } from '../../rules/inverse.ts';
 import type { Conversion } from '../../rules/kinds/convert.ts';
 import { kindOf, type KindOfResponseRule } from '../../rules/kinds/kinds.ts';
 import type { PlacedEdit, Reshape, SchemaEdits } from '../../rules/kinds/schema-edits.ts';
+import { inOrder } from '../../rules/kinds/wrap.ts';
 import { requestSchemaEdits, responseSchemaEdits } from '../../rules/kinds/schemas.ts';
 import { type Change, isRewritten, type Operation } from '../../rules/rule-book.ts';
 import type { Path, RequestRule, StatusPattern } from '../../rules/rule.ts';
@@ -82,8 +83,8 @@ export function responseEdits(
     ...inverted.flatMap(({ change, rule }) =>
       editsOf(change, rule).map((edit) => ({ ...edit, words: undefined })),
     ),
-    ...changes.flatMap(({ id, response }) =>
-      response.flatMap((rule) => ('path' in rule ? editsOf(id, rule) : [])),
+    ...inOrder(changes.flatMap(({ id, response }) => response.map((rule) => ({ id, rule })))).flatMap(
+      ({ id, rule }) => ('path' in rule ? editsOf(id, rule) : []),
     ),
   ];
 }

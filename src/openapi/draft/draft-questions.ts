@@ -1,7 +1,6 @@
 import { BLANK, type BookRule, bookRules } from './book-rules.ts';
 import { type FoundRule, isProposed, localKey, PROPOSED_FROM } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
-import { withEnvelopes } from './envelopes.ts';
 import {
   isAskedAlone,
   lacksValue,
@@ -20,7 +19,7 @@ import {
   type WrittenChange,
   type WrittenList,
 } from './print-rule-book.ts';
-import { type Envelope, listOf, type ProposedChange, summaryOf } from './propose-changes.ts';
+import { listOf, type ProposedChange, summaryOf } from './propose-changes.ts';
 import {
   commonPlace,
   filledBy,
@@ -112,8 +111,6 @@ interface AskedRule {
   readonly isOpen: boolean;
   /** True for a rule of responses that gets the answer about the same member of requests, as far as it has that answer. */
   readonly isAdopted?: true;
-  /** The envelope that the rule fills; absent for other rules. */
-  readonly envelope?: Envelope;
 }
 
 /** The questions of a draft in the best order to answer: places of operations, then differences that a request shows, then the rest. */
@@ -357,8 +354,7 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
       const isClear =
         list !== 'headers' && confidence >= PROPOSED_FROM && others.length === 0 && rules.every(keepsValues);
       const isOpen = 'isOpen' in rule || !isClear;
-      const asked = { change: change.id, list, on: change.on, at, rules, why, others, keys, isOpen };
-      return [{ ...asked, ...('envelope' in rule && { envelope: rule.envelope }) }];
+      return [{ change: change.id, list, on: change.on, at, rules, why, others, keys, isOpen }];
     }),
   );
 }
@@ -626,7 +622,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
   const changes = withSettled(answeredChanges(book, answers)).flatMap((change) =>
     withoutDeclined(change, declined),
   );
-  return withEnvelopes({
+  return {
     ...book,
     operations: [...operations, ...placed],
     keys: book.keys.flatMap((key) => answeredKey(key, answers)),
@@ -637,7 +633,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
       const given = answers.get(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone');
       return given === undefined || given.chosen[0] === 'later';
     }),
-  });
+  };
 }
 
 /** The changes with the rules that a person wrote, under ids that no other change has. */
@@ -848,7 +844,6 @@ function absentWords({ old, path }: TakenPlace): string {
  */
 export function openQuestions(book: ProposedRuleBook, answers: GivenAnswers): readonly DraftQuestion[] {
   const taken = takenPlaces(answeredChanges(book, answers));
-  const answered = answeredDraft(book, answers);
   const decided = new Map(decisionsOf(book).map(({ question: { id }, parts }) => [id, parts]));
   return draftQuestions(book).flatMap((question): readonly DraftQuestion[] => {
     const rules = decided.get(question.id);
@@ -857,31 +852,10 @@ export function openQuestions(book: ProposedRuleBook, answers: GivenAnswers): re
     return [
       {
         ...question,
-        parts: question.parts.map((part, at) =>
-          withMovesOf(answered, openPart(part, rules[at] ?? [], taken), rules[at] ?? []),
-        ),
+        parts: question.parts.map((part, at) => openPart(part, rules[at] ?? [], taken)),
       },
     ];
   });
-}
-
-/** The part with the moves into its envelope as the answered draft has them. */
-function withMovesOf(
-  { changes }: ProposedRuleBook,
-  part: QuestionPart,
-  rules: readonly AskedRule[],
-): QuestionPart {
-  const envelopes = new Set(rules.flatMap(({ envelope }) => envelope ?? []));
-  if (envelopes.size === 0) return part;
-  const lines = changes.flatMap(({ response = [] }) =>
-    response.flatMap(({ envelope, rules: own }) =>
-      envelope && envelopes.has(envelope) ? own.map(printRule) : [],
-    ),
-  );
-  const answers = part.answers.map((one) =>
-    one.key === 'yes' ? { ...one, lines: [...new Set(lines)] } : one,
-  );
-  return { ...part, answers };
 }
 
 /** True if answers about other members have decided about all that the rules would do. */
@@ -907,10 +881,7 @@ function openPart(
       const chosen = own === 'yes' ? rule.rules : rule.others[Number(own)];
       return chosen === undefined ? [] : [{ rule, chosen }];
     });
-    // An envelope moves each member by the name that other answers give it.
-    const isHeld = (rule: AskedRule, chosen: readonly BookRule[]): boolean =>
-      rule.envelope === undefined && isTaken(chosen, rule, taken);
-    return all.length === 0 || !all.every(({ rule, chosen }) => isHeld(rule, chosen));
+    return all.length === 0 || !all.every(({ rule, chosen }) => isTaken(chosen, rule, taken));
   };
   const answers = part.answers.filter((answer) => answer.key === 'no' || isLeft(answer));
   const why = filled === undefined ? part.why : absentWords(filled);

@@ -43,8 +43,6 @@ export interface ProposedRules extends Evidence {
   readonly meanings?: readonly (FoundRule | undefined)[];
   /** True where a person chooses the answer: none is likely enough, and the first could lose or distort a value. */
   readonly isOpen?: true;
-  /** The envelope that its moves fill; absent for other rules. */
-  readonly envelope?: Envelope;
   /** The members that have the resource in V2's response and in V1's, for rules that move it; an empty name is the body. */
   readonly place?: ResourceMove;
 }
@@ -53,12 +51,6 @@ export interface ProposedRules extends Evidence {
 export interface ResourceMove {
   readonly from: string;
   readonly to: string;
-}
-
-/** The object of V1's responses around the resource, which is the whole body in V2, and the names that V2's members have there. */
-export interface Envelope {
-  readonly around: string;
-  readonly members: readonly string[];
 }
 
 /** The findings about an operation, by its id in the rule book. */

@@ -50,7 +50,6 @@ import {
   type Versions,
   withInverse,
 } from './find-inverse.ts';
-import { movesInto } from './envelopes.ts';
 import { errorChanges, errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
 import { withIdPatterns } from './id-patterns.ts';
@@ -73,7 +72,6 @@ import {
 } from './print-rule-book.ts';
 import {
   changeId,
-  type Envelope,
   type OperationFindings,
   type ProposedChange,
   proposeChanges,
@@ -320,24 +318,27 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
   const questions = new Map<string, readonly Question[]>();
   for (const { id, at, old, young, doubt } of found) {
     if (old === undefined || at === old.at) continue;
-    const envelope = envelopeOf(old, young);
-    const rules = envelope === undefined ? placeRules(old, young) : movesInto(old.at, envelope.members);
+    const rules = placeRules(old, young);
     const inner = isListed(young) && !isListed(old) ? innerList(old) : undefined;
     const before = inner === undefined ? old.at || 'the body' : pathText(inner);
     if (rules === undefined) {
       const words =
         isListed(old) !== isListed(young)
           ? `only one version's response is a list, in ${isListed(old) ? before : at || 'the body'}. Write a transform that makes the other of it.`
-          : at === ''
-            ? `V1's response has the resource in ${old.at}, and V2's body is the resource. Write a transform that wraps it.`
-            : `V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns the content of ${at}.`;
+          : `V1's body is the resource, and V2's response has it in ${at}. Write a transform that returns the content of ${at}.`;
       const text = isOtherList(old, young) ? `${words} What is in it was not compared.` : words;
       questions.set(id, [{ path: [], text }]);
       continue;
     }
     const isRename = at !== '' && old.at !== '' && inner === undefined;
+    const isAlone = at === '' && old.response.members.size === 1;
     const name = old.at === '' ? at : old.at;
-    const why = isRename ? undefined : 'other members of the response change places as well';
+    const why =
+      isRename || isAlone
+        ? undefined
+        : at === ''
+          ? `V1's responses have other members beside ${old.at}`
+          : 'other members of the response change places as well';
     const key = JSON.stringify([rules, doubt]);
     const on: string[] = [];
     const summary =
@@ -349,8 +350,7 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
         evidence: `V1's responses have it in ${before}, and V2's in ${at || 'the body'}`,
         doubt: doubt ?? why,
         ...(why !== undefined && { isOpen: true as const }),
-        ...(envelope && { envelope }),
-        place: { from: at, to: inner?.[0] ?? old.at },
+        ...(at !== '' && { place: { from: at, to: inner?.[0] ?? old.at } }),
       },
     ];
     const change = { id: changeId(`${name}-envelope`), summary, on, rules: [], response };
@@ -362,21 +362,11 @@ function resourcePlaces({ named, v1, v2 }: Versions): {
   return { general, own, changes: renamed, questions };
 }
 
-/** Maximum members of a body that rules move into an envelope, each by one rule. */
-const MAX_MOVED = 60;
-
-/** The envelope of V1 around an object that is V2's whole body, if rules can move its members there. */
-function envelopeOf(old: FoundResource, young: FoundResource): Envelope | undefined {
-  if (young.at !== '' || isListed(old) || isListed(young)) return undefined;
-  const members = [...young.shape.members.keys()];
-  if (members.length > MAX_MOVED || members.includes(old.at)) return undefined;
-  return { around: old.at, members };
-}
-
 /** The rule of a response that puts the resource into V1's place; undefined if none can, such as for a list beside other members. */
 function placeRules(old: FoundResource, young: FoundResource): readonly BookRule[] | undefined {
   const { at } = young;
   const { at: before } = old;
+  if (at === '' && isListed(young) === isListed(old)) return [{ wrap: pathText([before]) }];
   if (isListed(young)) {
     const inner = isListed(old) ? [before] : innerList(old);
     const [first = '', ...more] = inner ?? [];
@@ -428,9 +418,7 @@ function responseFindings(
       inner === undefined
         ? isAround
           ? withName(old.response, old.at, young.at)
-          : old.at === ''
-            ? old.response
-            : old.shape
+          : bodyIn(old, young)
         : (shapeAt(old.response, inner)?.element ?? ANY_SHAPE);
     const after = isAround || young.at === '' ? young.response : young.shape;
     const { shape, renames } = withOtherWords(before, after, words);
@@ -458,9 +446,15 @@ function responseFindings(
   return { found, questions };
 }
 
-/** True if the body is the list in one version only, or if only one version has a list. */
+/** What of V1's response is V2's whole body, or the resource if that is in a member. */
+function bodyIn({ at, shape, response }: FoundResource, young: FoundResource): Shape {
+  if (at === '') return response;
+  return (young.at === '' ? response.members.get(at)?.shape : undefined) ?? shape;
+}
+
+/** True if only V1's body is a list, or if only one version has a list. */
 function isOtherList(old: FoundResource, young: FoundResource): boolean {
-  return isListed(old) !== isListed(young) || (isListed(young) && (old.at === '') !== (young.at === ''));
+  return isListed(old) !== isListed(young) || (isListed(young) && old.at === '' && young.at !== '');
 }
 
 /** True for a question about requests only: V2 requires a member. */

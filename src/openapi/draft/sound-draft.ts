@@ -1,6 +1,5 @@
 import { readRuleBook } from '../../rules/read-rule-book.ts';
 import { isProposed } from './compare-shapes.ts';
-import { withEnvelopes } from './envelopes.ts';
 import { type Marks, printRuleBook, type ProposedRuleBook } from './print-rule-book.ts';
 import type { ProposedChange } from './propose-changes.ts';
 
@@ -14,7 +13,7 @@ const CLASH = 'it clashes with another rule';
  * as two members that may both be one of V2, all are shown, and only the first becomes a rule.
  */
 export async function soundDraft(book: ProposedRuleBook): Promise<ProposedRuleBook> {
-  let current = withEnvelopes(book);
+  let current = book;
   for (const marks of ['marked', 'unmarked'] as const) {
     for (let round = 0; ; round += 1) {
       const text = printRuleBook(current, undefined, marks);
@@ -24,7 +23,7 @@ export async function soundDraft(book: ProposedRuleBook): Promise<ProposedRuleBo
       const lines = reading.faults.map(({ line }) => line);
       const next = withoutClashes(current, text.split('\n'), lines, marks);
       if (next === undefined) return allShown(current);
-      current = withEnvelopes(next);
+      current = next;
     }
   }
   return current;

@@ -26,8 +26,7 @@ export function takenPlaces(changes: readonly ProposedChange[]): readonly TakenP
   return changes.flatMap((change) =>
     LISTS.flatMap((list) =>
       (change[list] ?? []).flatMap((rule): readonly TakenPlace[] => {
-        // An envelope takes no place: its moves name each member as V1 did.
-        if (rule.isSettled !== true || ('envelope' in rule && rule.envelope !== undefined)) return [];
+        if (rule.isSettled !== true) return [];
         const [rules, isAlways] =
           'found' in rule ? [bookRules(rule.found), rule.isAlways === true] : [rule.rules, false];
         return rules.flatMap((own) => {
@@ -117,10 +116,4 @@ function pairIn(list: RuleList, rule: BookRule): Pick<TakenPlace, 'path' | 'old'
   if (typeof source !== 'string' || typeof to !== 'string' || around !== undefined) return undefined;
   const target = move === undefined ? pathText([...readPath(source).slice(0, -1), ...readPath(to)]) : to;
   return list === 'response' ? { path: source, old: target } : { path: target, old: source };
-}
-
-/** The place of V2 that a rule of responses names, and the member of V1. */
-export function responsePair(rule: BookRule): Pick<TakenPlace, 'path' | 'old'> | undefined {
-  const { in: _, ...plain } = rule;
-  return pairIn('response', plain);
 }

@@ -2,7 +2,6 @@ import { isJsonObject } from '../../json/values.ts';
 import { readPath } from '../../rules/rule.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 import type { BookRule } from './book-rules.ts';
-import { pathText } from './compare-shapes.ts';
 import type { WrittenChange } from './print-rule-book.ts';
 import type { ProposedChange, ResourceMove } from './propose-changes.ts';
 import { isForSame } from './taken-places.ts';
@@ -50,25 +49,6 @@ function pathsOf(rule: BookRule): readonly (readonly string[])[] {
   const paths = typeof named === 'string' ? [named] : filled;
   const { in: around } = rule;
   return paths.map((path) => [...(typeof around === 'string' ? readPath(around) : []), ...readPath(path)]);
-}
-
-/** The rules of responses that a person wrote, which come before those that put the resource into V1's place. */
-export function earlyRules({ lists, isLate: isAfter }: WrittenChange): readonly BookRule[] {
-  if (isAfter === true) return [];
-  const response = lists.get('response');
-  if (response !== 'inverse') return rulesIn(response).map(({ rule }) => rule);
-  return rulesIn(lists.get('request'))
-    .toReversed()
-    .flatMap(({ rule }) => undone(rule));
-}
-
-/** The rule of responses that takes a member back to V1's name or place. */
-function undone({ rename, move, to }: BookRule): readonly BookRule[] {
-  const from = rename ?? move;
-  if (typeof from !== 'string' || typeof to !== 'string') return [];
-  const around = readPath(from).slice(0, -1);
-  const target = move === undefined ? [...around, ...readPath(to)] : readPath(to);
-  return [{ move: pathText(target), to: from }];
 }
 
 /** The rules on these lines; lines that are no rules belong to the one before them. */

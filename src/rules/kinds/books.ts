@@ -45,6 +45,7 @@ import * as split from './split.ts';
 import * as strip from './strip.ts';
 import * as unnest from './unnest.ts';
 import * as unwrap from './unwrap.ts';
+import * as wrap from './wrap.ts';
 import { lossOf, whyWords } from './words.ts';
 
 /** The book of any kind of rule. */
@@ -77,6 +78,7 @@ const BOOKS: ByName<Exclude<AnyRule, { readonly conversion: Conversion }>, AnyBo
   join: join.book,
   split: split.book,
   query: query.book,
+  wrap: wrap.book,
 };
 
 /** All kinds, by name. */

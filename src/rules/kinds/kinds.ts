@@ -47,6 +47,8 @@ import * as unnest from './unnest.ts';
 import type { UnnestRule } from './unnest.ts';
 import * as unwrap from './unwrap.ts';
 import type { UnwrapRule } from './unwrap.ts';
+import * as wrap from './wrap.ts';
+import type { WrapRule } from './wrap.ts';
 import {
   type ChangesValue,
   type HeaderKind,
@@ -108,7 +110,8 @@ export type ExplicitResponseRule =
   | ResponseElementsRule
   | ResponseJoinRule
   | ResponseSplitRule
-  | LookupRule;
+  | LookupRule
+  | WrapRule;
 
 /** A response rule whose work on bytes depends on nothing else. */
 export type KindOfResponseRule = Exclude<ExplicitResponseRule, ErrorsRule>;
@@ -182,7 +185,8 @@ export type OwnResponseRule =
   | DeprecationsRule
   | ResponseListRule
   | ResponseStripRule
-  | LookupRule;
+  | LookupRule
+  | WrapRule;
 
 /** The kinds of response rules that differ from those of requests. */
 const RESPONSE_KINDS: ByName<OwnResponseRule, ResponseKind<KindOfResponseRule>> = {
@@ -194,6 +198,7 @@ const RESPONSE_KINDS: ByName<OwnResponseRule, ResponseKind<KindOfResponseRule>> 
   first: first.kind,
   strip: strip.back,
   lookup: lookup.kind,
+  wrap: wrap.kind,
 };
 
 /** The kind of a request rule. */

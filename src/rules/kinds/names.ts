@@ -30,6 +30,7 @@ const RULES: Readonly<Record<RequestRuleName | ResponseRuleName, true>> = {
   errors: true,
   first: true,
   lookup: true,
+  wrap: true,
 };
 
 /**

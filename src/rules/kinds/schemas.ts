@@ -20,6 +20,7 @@ import type { ResponseSetRule, SetRule } from './set.ts';
 import type { OnlyRule, ResponseStripRule, StripRule } from './strip.ts';
 import type { UnnestRule } from './unnest.ts';
 import type { UnwrapRule } from './unwrap.ts';
+import type { WrapRule } from './wrap.ts';
 
 /* The effect of each kind on the schemas of V2's description. It is here and not in the modules of the kinds, so that an edge worker loads it only when V1's description is requested. */
 
@@ -136,6 +137,8 @@ const LOOKUP: SchemaKind<LookupRule> = ({ path, take, as, absent }, make) => {
   });
 };
 
+const WRAP: SchemaKind<WrapRule> = ({ path }, make) => wrapped(path[0] ?? '', make);
+
 /** The effect of each kind of response rule on V2's schemas. */
 const SCHEMAS: ByName<Exclude<KindOfResponseRule, ResponseConvertRule>, SchemaKind<KindOfResponseRule>> = {
   rename: RENAME,
@@ -156,11 +159,10 @@ const SCHEMAS: ByName<Exclude<KindOfResponseRule, ResponseConvertRule>, SchemaKi
   join: JOIN,
   split: SPLIT,
   lookup: LOOKUP,
+  wrap: WRAP,
 };
 
-const UNDONE_UNWRAP: SchemaKind<UnwrapRule> = ({ member }, make) => [
-  { in: [], edit: make.wrap(member), of: undefined },
-];
+const UNDONE_UNWRAP: SchemaKind<UnwrapRule> = ({ member }, make) => wrapped(member, make);
 
 /** The places of a member that V1 had at any depth are unknown. */
 const UNDONE_STRIP: SchemaKind<StripRule> = ({ in: objects, members }, make) =>
@@ -220,6 +222,11 @@ export function requestSchemaEdits<Edit>(
     return ofMember([...objects, rule.member], (member) => make.loosen(member, rule.conversion));
   }
   return inverse.flatMap((back) => responseSchemaEdits({ ...back, status: [] }, make));
+}
+
+/** The edit of a whole body that becomes the value of a member. */
+function wrapped<Edit>(member: string, make: SchemaEdits<Edit>): readonly PlacedEdit<Edit>[] {
+  return [{ in: [], edit: make.wrap(member), of: undefined }];
 }
 
 /** One edit of the objects with the member at a path. */

@@ -24,7 +24,7 @@ export interface UnwrapRule {
 /** How `unwrap` changes the bytes of requests. */
 export const kind: Kind<UnwrapRule> = { compile, unwraps: ({ member }) => member };
 
-/** Nothing is undone: responses have their own wrapper. */
+/** Nothing is undone: `wrap` says whether responses had a wrapper. */
 export const lens: Lens<UnwrapRule, never> = {
   moves: () => [],
   inverse: () => 'wrapped',
@@ -34,7 +34,7 @@ export const lens: Lens<UnwrapRule, never> = {
 export const words: Words<UnwrapRule> = {
   of: 'requests',
   named: ({ member }) => [[member]],
-  why: 'a response always has its wrapper',
+  why: 'V1 need not have wrapped responses (wrap does)',
   say: ({ member }) => `unwrap ${member}`,
   none: ({ member }) => `There is no member ${member}: the body is already flat.`,
   done: ({ name }) => `The wrapper ${name} is removed.`,

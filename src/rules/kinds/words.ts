@@ -20,6 +20,7 @@ import * as split from './split.ts';
 import * as strip from './strip.ts';
 import * as unnest from './unnest.ts';
 import * as unwrap from './unwrap.ts';
+import * as wrap from './wrap.ts';
 import type { EditPlaces, ResponseWords, Words } from './kind.ts';
 import type { ByName, ExplicitResponseRule, RequestRule } from './kinds.ts';
 
@@ -51,6 +52,7 @@ const WORDS: ByName<Exclude<RequestRule, ConvertRule>, Words<RequestRule, Explic
   join: join.words,
   split: split.words,
   lookup: lookup.words,
+  wrap: wrap.words,
 };
 
 /** How messages and guides describe a rule that converts a value. */

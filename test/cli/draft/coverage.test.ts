@@ -839,6 +839,31 @@ changes:
   );
 });
 
+test('an envelope that only V1 has is no gap once a rule wraps the body, also with looked-up members in it', async () => {
+  const of = (version: string, schema: Json): Json => ({
+    openapi: '3.1.0',
+    info: { title: 'T', version: '1' },
+    servers: [{ url: `https://a.example/api/${version}` }],
+    paths: { '/deals/{id}': { get: answerOf(schema, {}, '200') } },
+  });
+  const rules = ["{ lookup: owner_id, get: '/users/{owner_id}', take: [name], as: owner }", '{ wrap: data }'];
+  const gapsOf = async (response: readonly string[]): Promise<readonly string[]> => {
+    const book = `resource: ""
+operations: { deal: "GET /deals/{id}" }
+changes: [{ id: c, summary: s, on: [deal], response: [${response.join(', ')}] }]
+`;
+    const { gaps } = coverageOf({
+      ruleBook: await bookIn(book),
+      text: book,
+      v1: of('v1', objectOf({ data: objectOf({ size: text, owner: objectOf({ name: text }) }) })),
+      v2: of('v2', objectOf({ size: text, owner_id: text })),
+    });
+    return gaps.map(({ text: gap }) => gap);
+  };
+  expect(await gapsOf(rules)).toEqual([]);
+  expect(await gapsOf(rules.slice(0, 1))).toEqual([expect.stringContaining('/data')]);
+});
+
 const HARMLESS_CASES = HARMLESS.map(
   ([what, old, young, one = {}, other = {}]) => [what, old, young, one, other] as const,
 );

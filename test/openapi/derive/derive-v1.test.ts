@@ -50,6 +50,25 @@ const requestOf = (description: any, path = '/api/v1/things'): any =>
 
 const on = (request: string): string => `{ id: c, summary: s, on: [create], request: [${request}] }`;
 
+test('a response that is wrapped comes into the member after all other rules', async () => {
+  const thing = { type: 'object', properties: { kind: text } };
+  const one = v2(thing);
+  const read = one.paths['/api/v2/things/{thing}'].get.responses[200];
+  read.content = json(thing, { example: { kind: 'x' } });
+  const changes = `{ id: w, summary: s, on: [read], response: [{ wrap: data }] },
+    { id: c, summary: s, on: [read], response: [{ rename: kind, to: type }] }`;
+  const described = (await derived(one, changes)).paths['/api/v1/things/{thing}'].get.responses[200];
+  expect(described.content['application/json']).toEqual({
+    schema: {
+      type: 'object',
+      required: ['data'],
+      properties: { data: { type: 'object', properties: { type: { ...text, 'x-change': ['c'] } } } },
+      'x-change': ['w'],
+    },
+    example: { data: { type: 'x' } },
+  });
+});
+
 test('unwrap becomes a wrapper, rename the old name in its place, and nest members in the object around it', async () => {
   const address = { type: 'object', required: ['city'], properties: { city: text, unit: text } };
   const body = {

@@ -1344,6 +1344,20 @@ test.each<
     [],
   ],
   [
+    'an envelope of V1 only, around one thing',
+    { payload: objectOf({ id: text, size: text }) },
+    { id: text, size: text },
+    ['resource: ""', '{ wrap: payload }'],
+    [],
+  ],
+  [
+    'an envelope of V1 only, with another member',
+    { data: objectOf({ id: text, size: text }), trace: text },
+    { id: text, size: text },
+    ['resource: ""'],
+    ['{ wrap: data }'],
+  ],
+  [
     'a list among the settings of one thing',
     { theme: text, seals: listOf(objectOf({ id: text })) },
     { theme: text, marks: listOf(objectOf({ id: text })), zone: text },
@@ -2192,7 +2206,7 @@ test('responses that V1 shows only by an example are compared, and no rule for t
   const lines = printRuleBook(book);
   expect(lines).toContain('only an example shows it, and no schema');
   expect(lines).toMatch(/# .*rename: name, to: label/);
-  expect(lines).toMatch(/# .*move: id, to: data\.id/);
+  expect(lines).toMatch(/# .*wrap: data/);
   expect(lines).toContain('changes: [] #');
   expect(book.questions.get('route')?.map(({ text: asked }) => asked)).toEqual([
     'V1 describes no body of its responses, so that nothing was compared: clients get what V2 returns.',
