@@ -5,10 +5,16 @@ import { readInstant } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
 import { EVERYWHERE, type ListenAddress } from '../settings/setting-kinds.ts';
-import { sentenceOf } from '../settings/setting-sentences.ts';
 import { type CommandFault, endWith } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
-import { addReferenceOptions, addSettings, configOption, flagsOf, RULES_GROUP } from './setting-options.ts';
+import {
+  addReferenceOptions,
+  addSettings,
+  configOption,
+  flagsOf,
+  lineOf,
+  RULES_GROUP,
+} from './setting-options.ts';
 import type { TwinOptions } from './twin.ts';
 
 /** Defines `serve`, which runs the gateway until SIGTERM or SIGINT. */
@@ -46,7 +52,7 @@ export function demo(command: Command): void {
   const requests = command
     .command('requests')
     .description(
-      "Starts the gateway with the embedded V2 in two dated releases, and with the shipped rule book and one more rule: it strips the deprecated attribute legacy_code. Sends one V1 request for each of the seven operations, prints request, result and reasons, reads an order back, shows V2's response to requests without the strip rule and without the version header, and keeps serving. Writes the rewrite log to --log-file, if given.",
+      "Sends one V1 request for each of the seven operations to a gateway in front of the embedded V2, and prints request, result and reasons. To the shipped rule book it adds a rule that strips the deprecated attribute legacy_code. It then reads an order back, shows V2's responses without that rule and without the version header, and keeps serving. It writes the rewrite log to --log-file, if given.",
     );
   addSettings(requests, settings).action(async (options: Record<string, string | undefined>) => {
     const { runDemo } = await import('./demo/demo.ts');
@@ -62,7 +68,7 @@ function unchosenAddresses(command: Command): readonly ('listen' | 'adminListen'
 }
 
 function addressOption(setting: Setting<unknown>): Option {
-  return new Option(`--${setting.name} ${setting.kind.placeholder}`, sentenceOf(setting))
+  return new Option(`--${setting.name} ${setting.kind.placeholder}`, lineOf(setting))
     .env(environmentName(setting))
     .default(setting.initial)
     .argParser((text) => text || String(setting.initial))
@@ -72,7 +78,7 @@ function addressOption(setting: Setting<unknown>): Option {
 /** Defines `check`, which validates everything that `serve` reads before it starts, and lists gaps that the rules leave between two descriptions. */
 export function check(command: Command): void {
   command.description(
-    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that V2 does not have, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are any, 2 on an error. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout reaches.",
+    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that V2 does not have, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are gaps, 2 if there is a fault. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout reaches.",
   );
   addSettings(command, allSettings)
     .optionsGroup('Coverage:')
@@ -82,7 +88,7 @@ export function check(command: Command): void {
       '--only <operation...>',
       'operations of V1 that count, by operationId or as "POST /orders" (default: all)',
     )
-    .option('--all', 'each place of a gap, instead of one line for all that one decision closes')
+    .option('--all', 'list every gap, not one line for all those that one decision closes')
     .optionsGroup('End of V1:')
     .option(
       '--log <files...>',
@@ -117,10 +123,7 @@ export function check(command: Command): void {
   );
 }
 
-/**
- * Defines `explain`. Exit codes: 0; 1 if a request is refused (or edited, with `--fail-on edits`), or the input is junk; 2 if nothing
- * can be explained.
- */
+/** Defines `explain`, which shows what the rules do to requests. */
 export function explain(command: Command): void {
   command
     .description(
@@ -154,11 +157,11 @@ export function explain(command: Command): void {
     .action(ending(async () => (await import('./explain/explain.ts')).runExplain));
 }
 
-/** Defines `test`. Exit codes: 0 if all cases pass or are updated, 1 if one fails or a file has none, 2 if a file cannot be read. */
+/** Defines `test`, which plays text cases. */
 export function test(command: Command): void {
   command
     .description(
-      "Plays text cases through the rule book: the V1 request (lines with >), the V2 request (=), V2's response (*), and the client's (<). It needs no service. For each case that fails it prints the file, the line and the difference.",
+      "Plays text cases through the rule book: the V1 request (lines with >), the V2 request (=), V2's response (*), and the client's (<). It needs no service. For each case that fails it prints the file, the line and the difference. Exit code 1 if one fails, or a file has none.",
     )
     .argument(
       '[files...]',
@@ -219,14 +222,11 @@ export function replay(command: Command): void {
     .action(ending(async () => (await import('./explain/replay.ts')).checkFixture));
 }
 
-/**
- * Defines `report`, which lists the clients that still need V1, from logs of any size. Exit code 1 if a file has lines but no entry, 2 if
- * it cannot be read.
- */
+/** Defines `report`, which lists the clients that still need V1, from logs of any size. */
 export function report(command: Command): void {
   command
     .description(
-      "Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, and why. It merges many replicas' logs by time, and reports gaps in each. Without a file it reads stdin.",
+      "Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, and why. It merges many replicas' logs by time, and reports gaps in each. Without a file it reads stdin. Exit code 1 if a file has lines but no entry.",
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Clients:')
@@ -251,10 +251,7 @@ export function report(command: Command): void {
   );
 }
 
-/**
- * Defines `plan`, which plans the end of V1, and `plan rehearse`, which plays brownouts over a log. Exit code 1 if no client still uses V1,
- * or a file has lines but no entry; 2 if one cannot be read.
- */
+/** Defines `plan`, which plans the end of V1, and `plan rehearse`, which plays brownouts over a log. */
 export function plan(command: Command): void {
   command.description(
     'Plans the end of V1 from rewrite logs (make, the default), and plays brownouts over them (rehearse).',
@@ -263,7 +260,7 @@ export function plan(command: Command): void {
   const make = command
     .command('make', { isDefault: true })
     .description(
-      'Plans the end of V1 from rewrite logs: deprecation, announcements, brownouts and sunset. For each time of the week it counts in how many of the last four weeks each client was active, and places brownouts, from 15 minutes to four hours, where they reach most clients that no notice has reached. Each line has its reason in counts. Without a file it reads stdin.',
+      'Plans the end of V1 from rewrite logs: deprecation, announcements, brownouts and sunset. For each time of the week it counts in how many of the last four weeks each client was active, and places brownouts, from 15 minutes to four hours, where they reach most clients that no notice has reached. Each line has its reason in counts. Without a file it reads stdin. Exit code 1 if no client still uses V1, or a file has lines but no entry.',
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Dates:')
@@ -291,7 +288,7 @@ export function plan(command: Command): void {
   addRules(make, 'rule book whose dates apply').addOption(
     new Option(
       '--into [file]',
-      'rule book to write the plan into, without a file that of --rules; its dates count. Without --into, the plan ends with the lines to write',
+      'rule book to write the plan into, and whose dates apply (without a file: that of --rules); without --into, the plan ends with the lines to write',
     ).helpGroup('Rule book:'),
   );
   addFormat(make, ['text', 'md', 'json']).action(
@@ -355,11 +352,11 @@ function pointInTime(text: string): string {
   return time.toISOString();
 }
 
-/** Defines `openapi`, which prints V1's description. Exit code 1 if V2's is junk, 2 if it or the rule book cannot be read. */
+/** Defines `openapi`, which prints V1's description. */
 export function openapi(command: Command): void {
   command
     .description(
-      "Prints V1's OpenAPI description: V2's, with each change in the rule book undone. x-change names the changes behind each difference. It lists on stderr what a description cannot show.",
+      "Prints V1's OpenAPI description: V2's, with each change in the rule book undone. x-change names the changes behind each difference. It lists on stderr what a description cannot show. Exit code 1 if V2's cannot be parsed.",
     )
     .argument(
       '[v2]',
@@ -385,7 +382,7 @@ function addParts(command: Command): Command {
 export function draft(command: Command): void {
   command
     .description(
-      "Compares V1's and V2's OpenAPI descriptions and writes a rule book: each rule with its evidence and a confidence in a comment, and a question wherever it cannot decide. Without --v1 it uses recorded requests instead. It migrates recorded requests with the draft, and lists on stderr those that V2's schemas would refuse. Exit code 1 if there are any, or if the draft has faults.",
+      "Compares V1's and V2's OpenAPI descriptions and writes a rule book: each rule with its evidence and a confidence in a comment, and a question wherever it cannot decide. Without --v1 it uses recorded requests instead. It migrates recorded requests with the draft, and lists on stderr those that V2's schemas would refuse. Exit code 1 if there are any, or the draft has faults.",
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v2 <description>', "V2's description: a file or a URL")
@@ -416,11 +413,11 @@ export function draft(command: Command): void {
     .action(ending(async () => (await import('./draft/draft.ts')).runDraft));
 }
 
-/** Defines `init`, which writes a new gateway's files. Exit codes: 1 if the draft has faults or is empty, 2 if a file exists already or cannot be read. */
+/** Defines `init`, which writes a new gateway's files. */
 export function init(command: Command): void {
   command
     .description(
-      "Starts from V1's and V2's OpenAPI descriptions: writes gateway.yaml (settings), rules.yaml (the drafted rule book: evidence for each rule, questions as TODO lines) and cases/first.txt (text cases with the descriptions' own values). It overwrites nothing without --force, and prints the next commands.",
+      "Starts from V1's and V2's OpenAPI descriptions: writes gateway.yaml (settings), rules.yaml (the drafted rule book: evidence for each rule, questions as TODO lines) and cases/first.txt (text cases with the descriptions' own values). It overwrites nothing without --force, and prints the next commands. Exit code 1 if the draft has faults or is empty.",
     )
     .optionsGroup('Descriptions:')
     .requiredOption('--v1 <description>', "V1's description: a file or a URL")
@@ -461,10 +458,11 @@ export function tail(command: Command): void {
     )
     .argument('[file]', 'log file, plain or gzipped; - is stdin')
     .optionsGroup('Entries:')
-    .option(
-      '--filter <filter>',
-      'filter as in the inspector: client:"Acme Media" status:4xx time:12:35 (UTC); a running gateway also finds words in captured bodies',
-      '',
+    .addOption(
+      new Option(
+        '--filter <filter>',
+        'filter as in the inspector: client:"Acme Media" status:4xx time:12:35 (UTC); a running gateway also finds words in captured bodies',
+      ).default('', 'all entries'),
     )
     .option('-f, --follow', 'follow the file as it grows')
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
@@ -477,19 +475,21 @@ export function tail(command: Command): void {
   addFormat(command, ['text', 'json']).action(ending(async () => (await import('./logs/tail.ts')).runTail));
 }
 
-/**
- * Defines `twin`, which plays V1 requests to V1 and to a gateway in front of V2, and compares the responses. Exit codes: 0 if all are the
- * same, or differ by a documented choice; 1 if some differ, every request got 404, or a script has faults; 2 for a usage error.
- */
+/** Defines `twin`, which plays V1 requests to V1 and to a gateway in front of V2, and compares the responses. */
 export function twin(command: Command): void {
   command
     .description(
-      'Sends scripts of V1 requests to V1 and to a gateway in front of V2, and lists each difference between the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. It only counts differences by a documented choice, such as refusing a member that occurs twice, and requests that get 404 from both sides. Exit code 0 if all other responses are the same, 1 if some differ or every request got 404, 2 for a usage error.',
+      'Sends scripts of V1 requests to V1 and to a gateway in front of V2, and lists each difference between the responses: status, header fields, body. Without --v1 and --v2 it starts the reference service in both versions and a gateway. Differences by a documented choice, such as refusing a member that occurs twice, and requests that get 404 from both sides are only counted. Exit code 1 if other responses differ, every request got 404, or a script has faults.',
     )
     .optionsGroup('Requests:')
-    .option('--script <files...>', 'scripts to play instead of those that come with the program', [])
+    .addOption(
+      new Option('--script <files...>', 'scripts or text cases to play').default(
+        [],
+        "the program's scripts; for another API, the cases beside its rule book",
+      ),
+    )
     .optionsGroup('Services that run:')
-    .option('--v1 <url>', 'URL of a V1; gets safe methods alone, unless --writes is given')
+    .option('--v1 <url>', 'URL of V1; it gets only safe methods without --writes')
     .option('--v2 <url>', "URL of a gateway in front of the same service's V2")
     .option(
       '--key-file <file>',
@@ -505,7 +505,9 @@ export function twin(command: Command): void {
     );
   addRules(command, 'rule book of the gateway')
     .optionsGroup(OUTPUT)
-    .option('--ignore <fields...>', 'response header fields not to compare', [])
+    .addOption(
+      new Option('--ignore <fields...>', 'response header fields not to compare').default([], 'none'),
+    )
     .option('--json', 'print JSON')
     .action(async (options: TwinOptions) => {
       const { runTwin } = await import('./twin.ts');
@@ -523,7 +525,7 @@ function naturalNumber(text: string): number {
 export function status(command: Command): void {
   common(command)
     .description(
-      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as in the page's header, and below it all others that make requests fail or may do so, or else the next step of the migration. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. The exit code is 1 if the verdict is bad, for scripts and probes; it is 0 for a note, such as refusals that may be the clients' own.",
+      "Says in one sentence whether all is well, and since when: the worst condition of V2, V1, operations, rule book, canaries, brownouts, certificates and the store, as in the page's header, and below it all others that make requests fail or may do so, or else the next step of the migration. It asks a running gateway's admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. Exit code 1 if the verdict is bad, for scripts and probes; 0 for a note, such as refusals that may be the clients' own.",
     )
     .action(async (options: RolloutOptions) => {
       const { printStatus } = await import('./status.ts');
@@ -534,58 +536,60 @@ export function status(command: Command): void {
 /** Defines `rollout`, which shows and changes the mode of V1 traffic in a running gateway. */
 export function rollout(command: Command): void {
   command.description(
-    "Shows and changes a running gateway's modes through its admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.",
+    "Shows and changes a running gateway's modes through its admin listener, with the token in GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE. Exit code 1 if the gateway refuses a change.",
   );
   common(defaultCommand(command, 'show'))
     .description('Shows modes, canaries, roll-backs and shadow results.')
     .action((options: RolloutOptions) => carryOut(options, undefined));
   for (const [mode, words] of MODES) {
-    const modeCommand = targeted(common(command.command(mode))).description(words);
-    (mode === 'migrate' ? forced(modeCommand) : modeCommand).action((options: RolloutOptions) =>
+    const modeCommand = targeted(command.command(mode)).description(words);
+    common(mode === 'migrate' ? forced(modeCommand) : modeCommand).action((options: RolloutOptions) =>
       carryOut(options, { mode, ...targetOf(options) }),
     );
   }
-  forced(targeted(common(command.command('canary'))))
+  common(forced(targeted(command.command('canary'))))
     .description('Migrates a share of the clients, and observes the others.')
     .argument('<percent>', 'share of the clients', readShare)
     .action((share: number, options: RolloutOptions) =>
       carryOut(options, { mode: 'canary', share, ...targetOf(options) }),
     );
-  targeted(common(command.command('verify')))
+  common(targeted(command.command('verify')))
     .description('Migrates every request, sends a share of the reads to V1 as well, and compares.')
     .argument('<percent>', 'share of the reads', readShare)
     .action((share: number, options: RolloutOptions) =>
       carryOut(options, { mode: 'verify', share, ...targetOf(options) }),
     );
-  targeted(common(command.command('clear')))
+  common(targeted(command.command('clear')))
     .description("Returns to the rule book's mode.")
     .action((options: RolloutOptions) => carryOut(options, targetOf(options)));
 }
 
 const MODES: readonly (readonly [mode: NonNullable<RolloutRequest['mode']>, words: string])[] = [
   ['observe', 'Sends everything to V1, and logs the edits that a migration would make.'],
-  ['shadow', 'As observe, but sends reads to both services, and compares.'],
+  ['shadow', 'Sends everything to V1, reads to V2 as well, and compares.'],
   ['migrate', 'Migrates every request.'],
 ];
 
 function common(command: Command): Command {
-  return addAdmin(addFormat(command, ['text', 'json']), 'admin listener', DEFAULT_ADMIN);
+  return addFormat(addAdmin(command, 'admin listener', DEFAULT_ADMIN), ['text', 'json']);
 }
 
 function targeted(command: Command): Command {
   return command
-    .optionsGroup('Part of the traffic:')
-    .option('--operation <id>', 'apply to this operation only')
-    .option('--client <name>', 'apply to this client only (hash or name)')
-    .optionsGroup('List of changes:')
-    .option('--why <text>', 'why you change it, for the list of changes');
+    .optionsGroup(CHANGE)
+    .option('--operation <id>', 'change this operation only')
+    .option('--client <name>', 'change this client only (hash or name)')
+    .option('--why <text>', 'reason for the list of changes');
 }
 
 function forced(command: Command): Command {
   return command
-    .optionsGroup('Checks:')
+    .optionsGroup(CHANGE)
     .option('--force', 'continue although V2 would refuse too many of the checked requests');
 }
+
+/** Heading of the options for a change of mode. */
+const CHANGE = 'Change:';
 
 function readShare(text: string): number {
   const share = /^\d{1,3}(?:\.\d+)?%?$/.test(text) ? Number.parseFloat(text) : 0;
@@ -620,23 +624,24 @@ async function carryOut(options: RolloutOptions, request: RolloutRequest | undef
 /** Defines `clients`: hashes of API keys, and names for hashes. */
 export function clients(command: Command): void {
   command.description(
-    'The gateway knows a client by a keyed hash of its API key. The admin token comes from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
+    'Lists clients, hashes API keys, and names clients: the gateway knows a client by a keyed hash of its API key. The admin token comes from GATEWAY_ADMIN_TOKEN or GATEWAY_ADMIN_TOKEN_FILE.',
   );
   common(defaultCommand(command, 'list'))
     .description("Lists a running gateway's clients: hash, name, latest User-Agent and address.")
     .action(ending(async () => (await import('./report/clients.ts')).listClients));
-  addFormat(command.command('hash'), ['text', 'json'])
+  addFormat(command.command('hash').addOption(configOption()), ['text', 'json'])
     .description('Hashes the API key on stdin with GATEWAY_CLIENT_SECRET or GATEWAY_CLIENT_SECRET_FILE.')
-    .addOption(configOption())
     .action(ending(async () => (await import('./report/clients.ts')).printHash));
-  const naming = addFormat(command.command('name'), ['text', 'json']);
-  addAdmin(naming, 'running gateway to ask, such as http://127.0.0.1:8081')
+  const naming = command
+    .command('name')
+    .optionsGroup('Clients:')
+    .option('--names <file>', 'names file (default: GATEWAY_CLIENT_NAMES)');
+  addFormat(addAdmin(naming, 'running gateway to ask, such as http://127.0.0.1:8081'), ['text', 'json'])
     .description(
-      'Names a client, in the names file or through a running gateway. Without a name it removes the one that it has.',
+      'Names a client, in the names file or through a running gateway. Without a name it removes the present one.',
     )
     .argument('<client>', 'client hash of 16 hex digits')
     .argument('[name]', 'display name')
-    .option('--names <file>', 'names file; by default GATEWAY_CLIENT_NAMES')
     .action(ending(async () => (await import('./report/clients.ts')).giveName));
 }
 

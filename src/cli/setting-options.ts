@@ -49,42 +49,42 @@ function described<Value>(sentence: string, setting: Setting<Value>): DescribedS
 /** Flags of the command `reference`, under their headings. */
 export const referenceGroups = {
   'Service:': {
-    listen: described('Address of the reference service.', withDefault('listen', address, '127.0.0.1:8090')),
-    db: described('SQLite file. Unset: kept in memory.', optional('db', file)),
+    listen: described('address of the reference service', withDefault('listen', address, '127.0.0.1:8090')),
+    db: described('SQLite file (default: in memory)', optional('db', file)),
   },
   'Versions:': {
     dialect: described(
-      'API versions that the service speaks.',
+      'API versions that the service speaks',
       withDefault('dialect', choice('v2', 'v1', 'both'), 'v2'),
     ),
     release: described(
-      'Dated releases of V2. Those after 2025-01-01 are invented: they call the name of a client display_name.',
+      'dated releases of V2; those after 2025-01-01 are invented: they call the name of a client display_name',
       withDefault('release', releases, '2025-01-01'),
     ),
     unknown: described(
-      "Treatment of attributes that the request's version does not have.",
+      "what to do with attributes that the request's version does not have",
       withDefault('unknown', choice('refuse', 'strip'), 'refuse'),
     ),
     deprecated: described(
-      'Attributes that V1 still takes, with a message, and V2 has dropped.',
+      'attributes that V1 still takes, with a message, and V2 has dropped',
       withDefault('deprecated', names, ''),
     ),
     deprecations: described(
-      'Where V1 lists the deprecated attributes that a request used: in data, or beside it in the body.',
+      'where V1 lists the deprecated attributes that a request used: in data, or beside it in the body',
       withDefault('deprecations', choice('data', 'body'), 'data'),
     ),
   },
   'API keys:': {
     rate: described(
-      'Maximum requests per minute for each API key; 0 is no limit.',
+      'maximum requests per minute for each API key; 0 is no limit',
       withDefault('rate', count, '0'),
     ),
     readOnly: described(
-      'API keys that may only read: their writes get 403.',
+      'API keys that may only read: their writes get 403',
       withDefault('read-only', names, ''),
     ),
     failing: described(
-      'API keys for which the store fails: their requests get 500.',
+      'API keys for which the store fails: their requests get 500',
       withDefault('failing', names, ''),
     ),
   },
@@ -116,10 +116,15 @@ export function flagsOf(
 
 /** One line with the setting's purpose and default. */
 function describe(setting: Setting<unknown>): string {
-  const line = HELP[settingGroup(setting.name)]?.[setting.name] ?? sentenceOf(setting);
+  const line = lineOf(setting);
   return setting.initial === undefined || setting.initial === ''
     ? line
     : `${line} (${setting.initial}${unitOf(setting)})`;
+}
+
+/** A setting's purpose in a few words. */
+export function lineOf(setting: Setting<unknown>): string {
+  return HELP[settingGroup(setting.name)]?.[setting.name] ?? sentenceOf(setting);
 }
 
 function flagOf({ name, kind }: Setting<unknown>): string {
@@ -245,7 +250,7 @@ function settingItem(setting: Setting<unknown>): string {
 /** Returns the settings as a file of environment variables, all commented out. */
 export function settingsExample(): string {
   const head =
-    '# All settings of capture-gateway with their defaults. A flag (--listen) overrides a variable, and this the file that GATEWAY_CONFIG names.\n# Times are in milliseconds; sizes accept B, KiB, MiB and GiB.\n';
+    '# All settings of capture-gateway with their defaults. A flag (--listen) overrides a variable; a variable overrides the file that GATEWAY_CONFIG names.\n# Times are in milliseconds; sizes accept B, KiB, MiB and GiB.\n';
   return `${head}${allSettings.map((setting) => example(setting)).join('')}`;
 }
 

@@ -62,13 +62,13 @@ export function nextStep({ default: { mode, share }, sunset, v1Origin }: Rollout
   if (sunset !== undefined || v1Origin === undefined) return undefined;
   switch (mode) {
     case 'observe':
-      return 'V1 serves the requests (observe): compare the reads of both services by rollout shadow.';
+      return 'V1 serves the requests (observe): to compare the reads of both services, run rollout shadow.';
     case 'shadow':
-      return 'V1 serves the requests (shadow): see differences by rollout, then move some clients by rollout canary 5.';
+      return 'V1 serves the requests (shadow): rollout lists the differences; to move some clients, run rollout canary 5.';
     case 'canary':
-      return `V2 serves ${share ?? 0} % of the clients (canary): move more by a larger share, then all by rollout migrate.`;
+      return `V2 serves ${share ?? 0} % of the clients (canary): to move more, run rollout canary with a larger share; to move all, rollout migrate.`;
     case 'verify':
     case 'migrate':
-      return `V2 serves the requests (${mode}): see who still uses V1 by report, and plan its end by plan.`;
+      return `V2 serves the requests (${mode}): to see who still uses V1, run report; to plan its end, run plan.`;
   }
 }

@@ -162,7 +162,7 @@ async function scriptFault(
     shippedAt === undefined
       ? `put text cases into ${caseFolder(path)}`
       : 'name your rule book with --rules, beside which text cases are in the folder cases';
-  return `the package's own scripts are for the property-capture API, and ${why}. Give scripts of your own with --script, or ${cases}: with --v1, --v2 and --key-file, their requests are the script.`;
+  return `the package's own scripts are for the property-capture API, and ${why}. Give your own scripts with --script, or ${cases}: twin plays their requests with --v1, --v2 and --key-file.`;
 }
 
 function caseFolder(rules: string): string {

@@ -103,7 +103,7 @@ export const entrySchema = z
     route: z
       .enum(['migrate', 'pass', 'other', 'webhook', 'none'])
       .describe(
-        "V1's traffic migrated, V2's passed unread, that of neither prefix passed unread, V2's webhook to a subscriber, or none: refused before it was routed, or for a client's own report.",
+        "migrate: V1's traffic; pass: V2's, unread; other: under neither prefix, unread; webhook: from V2 to a subscriber; none: refused before it was routed, or a client's request for its own report.",
       ),
     method: z.string().describe('HTTP method.'),
     path: z.string().describe('Path and query as the client sent them, without query values.'),

@@ -36,7 +36,7 @@ export function lookupFaults(
       if (rule.absent === 'fail' && write !== undefined)
         fault(
           'absent',
-          `of "${write}" cannot fail: V2 has carried the request out, and its client would send it again; write omit or null`,
+          `must not fail for "${write}": V2 has carried out the write, and a client that gets an error would send it again; write omit or null`,
         );
       for (const [name, { as }] of Object.entries(source.webhooks ?? {}))
         if (as !== undefined && on.some(({ id }) => id === as))

@@ -521,11 +521,11 @@ function versionWarnings(book: RuleBook): readonly string[] {
     return v1 === undefined
       ? []
       : [
-          `version: requests with a day in ${versionPlace(book)} before ${version} that is not in v1 are V2's own, and pass unmigrated; list every release of V1 under v1, or leave v1 out, and all before ${version} are V1's`,
+          `version: requests with a day in ${versionPlace(book)} before ${version} that v1 does not list are V2's, and pass unchanged; list every release of V1 under v1, or leave v1 out: then all before ${version} are V1's`,
         ];
   if (v1 !== undefined) return [];
   return [
-    `version: requests with any ${versionPlace(book)} but ${JSON.stringify(version)} are migrated as V1's, even those of a release after it; list V1's values under v1, and every other is V2's`,
+    `version: requests with any ${versionPlace(book)} but ${JSON.stringify(version)} are migrated as V1's, even those of a release after it; list V1's values under v1: then every other is V2's`,
   ];
 }
 

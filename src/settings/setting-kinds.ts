@@ -239,7 +239,7 @@ export const origin: SettingKind<OriginSetting> = {
     if (url.hash !== '') return { fault: 'must not have a fragment' };
     if (url.search === '') return withPath({ origin: url.origin, path: url.pathname });
     if (url.search !== NO_CLOSE_NOTIFY || url.protocol !== 'https:')
-      return { fault: `must not have a query, but for ${NO_CLOSE_NOTIFY} of an https address` };
+      return { fault: `must not have a query, except ${NO_CLOSE_NOTIFY} of an https address` };
     return withPath({ origin: url.origin, path: url.pathname, sendsCloseNotify: false });
   },
 };

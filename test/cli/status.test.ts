@@ -10,8 +10,8 @@ test.each([
   [{ mode: 'observe', from: 'default' }, /^V1 serves .+ \(observe\): .+ rollout shadow\.$/],
   [{ mode: 'shadow', from: 'operator' }, /^V1 serves .+ \(shadow\): .+ rollout canary 5\.$/],
   [{ mode: 'canary', share: 5, from: 'operator' }, /^V2 serves 5 % of the clients .+ rollout migrate\.$/],
-  [{ mode: 'verify', share: 5, from: 'operator' }, /^V2 serves .+ \(verify\): .+ report, .+ plan\.$/],
-  [{ mode: 'migrate', from: 'rule-book' }, /^V2 serves .+ \(migrate\): .+ report, .+ plan\.$/],
+  [{ mode: 'verify', share: 5, from: 'operator' }, /^V2 serves .+ \(verify\): .+ report; .+ plan\.$/],
+  [{ mode: 'migrate', from: 'rule-book' }, /^V2 serves .+ \(migrate\): .+ report; .+ plan\.$/],
 ] as const)('after %o status names the next step', (mode, sentence) => {
   expect(step(mode)).toMatch(sentence);
   expect(step(mode, { sunset: '2027-01-01T00:00:00.000Z' })).toBeUndefined();

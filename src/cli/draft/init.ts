@@ -123,7 +123,7 @@ export function remarksOn(dir: string, v2: Description, gaps: number | undefined
     upstream === undefined
       ? `V2's description names no server: write V2's address as upstream in ${settings}.`
       : `upstream in ${settings} is ${upstream}, the first server of V2's description. That may be the live system: write the address of a test system until the rules are done.`,
-    `test passes with the results that the rules have now, so it shows what changes them later, not that they are right. ${gapWords(gaps)}`,
+    `The text cases have the results of the present rules: test shows what changes later, not that the rules are right. ${gapWords(gaps)}`,
   ];
 }
 

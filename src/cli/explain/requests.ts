@@ -165,7 +165,7 @@ function otherBookNotes(
   const books = [...new Set(others)];
   const named = `${books.slice(0, MAX_NAMED).join(', ')}${books.length > MAX_NAMED ? ', …' : ''}`;
   return [
-    `${counted(others.length, 'request')} of the ${where} ${others.length === 1 ? 'was' : 'were'} handled by ${books.length === 1 ? 'another rule book' : 'other rule books'} (${named}); here the outcome is that of ${book}.`,
+    `${counted(others.length, 'request')} of the ${where} ${others.length === 1 ? 'was' : 'were'} handled by ${books.length === 1 ? 'another rule book' : 'other rule books'} (${named}); the outcome shown is that of ${book}.`,
   ];
 }
 

@@ -208,7 +208,7 @@ async function windowsOf(
   if (given.length === 0 || given.includes('-'))
     return {
       fault:
-        "The plan moves the rule book's dates to days of the logs, and reads those twice: give files, or --window.",
+        'Without --window, the logs are read twice, which is not possible on stdin: give files, or --window.',
     };
   const span = { since: Number.POSITIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
   const read = await readLogs(given, { add: ({ time }) => widen(span, Date.parse(time)) }, undefined);

@@ -103,7 +103,7 @@ function readCommands(commands: readonly ShellCommand[], readFile: ReadFile): Re
       return unread(`This is a script with ${program}, which is not read. ${HOW}`);
     else if (program.startsWith('-') && reads.length > 0)
       return unread(
-        `A line begins with ${program}, which is a command of its own to a shell: the backslash before it must be the last character of its line.`,
+        `A line begins with ${program}, which a shell reads as a new command: the backslash before it must be the last character of its line.`,
       );
     else if (runsCurl(words))
       reads.push(

@@ -231,7 +231,7 @@ function prefixKeys(
         question:
           hosts === undefined || field !== undefined
             ? `V1 and V2 have the same prefix, ${printPrefix(from)}. Which header field names the release that a client wants, and with which value is it V2's?`
-            : `V1 and V2 have the same prefix, ${printPrefix(from)}, each on a host of its own: ${hosts.v1} and ${hosts.v2}. If only V1's clients reach the gateway, this field is one that none of them sends. Otherwise, which one names the release that a client wants?`,
+            : `V1 and V2 have the same prefix, ${printPrefix(from)}, on different hosts: ${hosts.v1} and ${hosts.v2}. If only V1's clients reach the gateway, this field is one that none of them sends. Otherwise, which one names the release that a client wants?`,
       },
     ];
   const isUsual = [undefined, '/api/v1'].includes(from) && [undefined, '/api/v2'].includes(to);
@@ -328,7 +328,7 @@ function credentials(v1: Description, v2: Description): Pick<ProposedHead, 'keys
       others: others.map((other) => [other]),
       confidence: 0.8,
       evidence: `V1 has its key in ${from.name}, and V2 in ${first?.name}`,
-      doubt: 'V2 may have keys of its own',
+      doubt: 'V2 may have its own keys',
     };
     const summary = `The key of ${from.name} is in ${first?.name}.`;
     return [{ id: 'credential', summary, on: 'every', rules: [], headers: [rule] }];

@@ -40,7 +40,7 @@ test('tools on logs say which entries they leave out and why, and that the log i
       'note: 2 of 4 entries are left out: 1 with a value that a rule replaced, which the log does not have; 1 refused, and the log contains nothing of the body.\n',
     );
     expect(run?.err).toContain(
-      `note: 1 request of the log was handled by another rule book (00000000deadbeef); here the outcome is that of ${hash}.\n`,
+      `note: 1 request of the log was handled by another rule book (00000000deadbeef); the outcome shown is that of ${hash}.\n`,
     );
   }
 });

@@ -1022,7 +1022,7 @@ test.each([
   const draft = await soundDraft(proposeRuleBook(of('v1', []), of('v2', own)));
   const lines = printRuleBook(draft).split('\n');
   expect(lines).toEqual(expect.arrayContaining([`# from: ${prefix}`, `# to: ${prefix}`]));
-  expect(lines.join('\n').includes('on a host of its own: v1.acme.example and v2.acme.example')).toBe(
+  expect(lines.join('\n').includes('on different hosts: v1.acme.example and v2.acme.example')).toBe(
     field === undefined,
   );
   await bookIn(printRuleBook(draft, undefined, 'unmarked'));

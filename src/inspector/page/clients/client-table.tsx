@@ -378,7 +378,7 @@ function clientRows(
             </a>
           </>
         ) : client === NO_KEY ? (
-          <small title="Requests without a key may be of many clients: nobody would get a guide for them.">
+          <small title="Requests without a key may be of many clients, so there is no guide for them.">
             none: no key
           </small>
         ) : (
