@@ -158,7 +158,6 @@ export const EXIT_CODES: readonly (readonly [code: number, meaning: string])[] =
   ],
 ];
 
-/** Returns the exit codes as a Markdown table. */
 export function exitCodesTable(): string {
   const rows = EXIT_CODES.map(([code, meaning]) => `| ${code} | ${meaning} |`);
   return ['| exit code | meaning |', '|---|---|', ...rows, ''].join('\n');

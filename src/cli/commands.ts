@@ -734,7 +734,6 @@ function addAdmin(command: Command, sentence: string, initial?: string): Command
   });
 }
 
-/** The URL of an admin listener on this machine. */
 function adminUrl({ host, port }: ListenAddress): string {
   const reachable = host === EVERYWHERE || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
   return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;

@@ -95,9 +95,8 @@ const LATE_MS = 50;
 const EXTRA_MS = 500;
 
 /**
- * Ends the process by SIGKILL after `milliseconds`: a write to a paused terminal or a dead disk can block even the exit. If the process
- * was stalled at that time, all earlier timers are due in the same turn of the event loop, so it gets half a second more for the end of
- * requests and the last log lines.
+ * Ends the process by SIGKILL after `milliseconds`: a write to a paused terminal or a dead disk can block even the exit. After a stall, all
+ * earlier timers are due in the same turn of the event loop; the process then gets half a second more to end requests and write its log.
  */
 export function setExitDeadline(milliseconds: number): void {
   const due = performance.now() + milliseconds;

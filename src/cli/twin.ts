@@ -43,7 +43,6 @@ import { printColumns, type Terminal, terminalOf, wrapLines } from './terminal.t
 /** Default maximum of requests per minute to each real service. */
 const DEFAULT_RATE = 60;
 
-/** Options of `twin`. */
 export interface TwinOptions {
   readonly script: readonly string[];
   readonly rules: string;
@@ -230,7 +229,7 @@ export function twinText(
   const spelled = different.flatMap(({ name, differences }) =>
     differences.filter(isSpelledNumber).map((difference) => ({ name, difference })),
   );
-  // A rule spells all numbers of a kind alike: one line says so.
+  // A rule spells all numbers of one kind in the same way: one line covers them.
   const isGrouped = spelled.length > 1;
   const rows = different.flatMap(({ differences, ...exchange }) =>
     rowsOf({

@@ -10,7 +10,6 @@ declare module 'cloudflare:workers' {
     constructor(ctx: DurableObjectContext, env: Bindings);
   }
 
-  /** The context of a Durable Object. */
   export interface DurableObjectContext {
     readonly storage: DurableObjectStorage;
     /** Keeps the object alive until the work is done. */

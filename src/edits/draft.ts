@@ -451,7 +451,6 @@ export function pointerAside(draft: Draft, object: DraftObject, name: string): s
   return `${objectPointer(draft, object) ?? ''}/${pointerToken(free)}`;
 }
 
-/** Returns the current name of a member. */
 export function currentName(draft: Draft, member: DraftMember): string {
   return nameOf(draft, member, member.node);
 }

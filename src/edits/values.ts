@@ -31,7 +31,6 @@ export function overwrite(member: DraftMember, json: string): void {
   markChanged(member.holder);
 }
 
-/** Renames a member to the name with this id. */
 export function renameTo(member: DraftMember, id: number): void {
   if (member.id === id) return;
   member.id = id;

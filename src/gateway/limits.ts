@@ -90,8 +90,8 @@ export class ExchangeWatchdog<Watched extends WatchedExchange = WatchedExchange>
 
 /**
  * A collection for items that are added and removed thousands of times a second, at indexes that are reused. A `Set` creates a new table
- * every few dozen operations, and each old table keeps its items alive until a full garbage collection, so that V8 copies the young
- * generation instead of freeing it.
+ * every few dozen operations. Each old table keeps its items alive until a full garbage collection, so V8 copies them instead of freeing
+ * them.
  */
 export class IndexPool<Item> implements Iterable<Item> {
   private readonly items: (Item | undefined)[] = [];

@@ -284,7 +284,6 @@ const NAMED_KINDS = [
 
 const KINDS_BY_NAME: ReadonlyMap<string, HeaderKind> = new Map(NAMED_KINDS.map((name) => [name, name]));
 
-/** The kinds of hop-by-hop fields. */
 export const HOP_BY_HOP_KINDS: ReadonlySet<HeaderKind> = new Set<HeaderKind>([
   'hop-by-hop',
   ...NAMED_KINDS.filter(isHopByHop),

@@ -152,7 +152,7 @@ function isOverFor({ until, isBack, recovered = 0 }: TroubleNow, now: number): b
   return until !== undefined && (isBack === true || recovered >= RECOVERED || now - until >= PAST_MS);
 }
 
-/** The action while an operation fails: to take it off V2, or if only one client with a mode of its own still goes there, that client. */
+/** The action while an operation fails: to take it off V2, or the one client whose own mode still sends it there. */
 function rollBackOf(
   { operation, hit = [] }: OperationTrouble,
   facts: ConditionFacts,

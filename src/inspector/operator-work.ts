@@ -245,7 +245,6 @@ async function keptRequests(
   };
 }
 
-/** The bytes of the bodies that were kept of an exchange. */
 export function keptBytes({ kept }: { readonly kept?: KeptExchange | undefined }): number {
   if (kept === undefined) return 0;
   const bodies = [kept.v1Request.body, kept.v2Response?.body, kept.clientResponse?.body];

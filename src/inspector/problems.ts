@@ -701,8 +701,8 @@ export function isOfProblem(problem: Problem, entry: TallyEntry, told: string | 
 }
 
 /**
- * The problems, with filters for their exchanges alone: where several have one filter, what the message says is added to it. Where that does
- * not tell one from the others, `isShared` says so.
+ * The problems, with filters for their exchanges alone. If several problems have the same filter, the words of the message are added to
+ * it; if that does not tell them apart, `isShared` is set.
  */
 export function apart(problems: readonly Problem[]): readonly Problem[] {
   const alike = Map.groupBy(problems, ({ filter }) => filter);

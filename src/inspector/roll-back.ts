@@ -14,7 +14,6 @@ import type { RuleBook } from '../rules/rule-book.ts';
 import type { StandingRollBack } from './condition.ts';
 import { commandSentence } from './rollout-admin.ts';
 
-/** Parts of the roll-back of one operation. */
 interface RollBackParts {
   readonly control: RolloutControl;
   readonly ruleBook: () => RuleBook;
@@ -29,7 +28,6 @@ interface RollBackParts {
 /** The author of the gateway's own actions in the list of changes. */
 const BY_ITSELF = 'the gateway';
 
-/** Rolls one operation back to V1. */
 export class OperationRollBack {
   private readonly parts: RollBackParts;
 

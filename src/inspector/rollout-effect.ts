@@ -507,7 +507,6 @@ function isClient(
   return client === wanted || name === wanted;
 }
 
-/** Returns the modes of a view of the rollout. */
 export function modesOf({ default: other, operations, clients, rollback }: RolloutView): Modes {
   return { default: other, operations, clients, rollback };
 }

@@ -186,7 +186,7 @@ function agoWords(milliseconds: number): string {
   return milliseconds < MINUTE_MS ? 'less than a minute ago' : `${lengthWords(milliseconds)} ago`;
 }
 
-/** The action while V2 fails: to let V1 serve everything, and then what a mode of its own still sends to V2. */
+/** The action while V2 fails: V1 serves everything by default, then also the operations and clients whose own mode names V2. */
 function retreatFrom(about: 'v1' | 'v2', facts: ConditionFacts): Pick<Condition, 'action'> {
   const { rollout, now } = facts;
   if (about === 'v1' || rollout?.v1Origin === undefined || hasEnded(rollout, now)) return {};

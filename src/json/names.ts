@@ -75,7 +75,6 @@ export function readScalar(text: string): JsonScalar {
   return { isString: true, text: isQuoted ? text.slice(1, -1) : text };
 }
 
-/** Returns the JSON text of a scalar. */
 export function printScalar({ isString, text }: JsonScalar): string {
   return isString ? JSON.stringify(text) : text;
 }

@@ -75,7 +75,6 @@ export type EncodeBody = (
   done: (encoded: Uint8Array | undefined) => void,
 ) => void;
 
-/** Encodes a body with web streams. */
 export const encodeWebBody: EncodeBody = (coding, body, done) => {
   if (coding === 'br') {
     done(undefined);

@@ -64,7 +64,6 @@ export interface TransformJob extends Omit<TransformContext, 'query'> {
   readonly isUnread?: boolean;
 }
 
-/** The result of a transform. */
 export interface TransformResult {
   /** Undefined if it stays. */
   readonly body: Uint8Array | undefined;

@@ -47,7 +47,6 @@ export class BodyMemory implements CollectorMemory {
   }
 }
 
-/** Maximum bytes of a small write. */
 export const SMALL_WRITE_BYTES = 4 * 1024;
 
 let room = Buffer.allocUnsafeSlow(SMALL_WRITE_BYTES);

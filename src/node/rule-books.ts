@@ -215,7 +215,6 @@ function secretIn(path: string, name: string): ReturnType<ReadSecret> {
   }
 }
 
-/** Returns the files with the secrets of a rule book's webhooks. */
 export function secretFiles({ webhooks = {} }: RuleBook, environment: Environment): readonly string[] {
   const names = Object.values(webhooks).flatMap(({ sign }) => [...sign.verify, ...sign.with]);
   return [...new Set(names)].flatMap((name) => environment[`${name}_FILE`] || []);

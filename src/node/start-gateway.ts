@@ -35,7 +35,6 @@ import { ThreadedRewriter } from './threads/threaded-rewriter.ts';
 import { createSocketUpstream } from './upstream/pool.ts';
 import type { NodeUpstream, UpstreamOptions } from './upstream/origin.ts';
 
-/** Parts of a gateway on Node. */
 export interface NodeGatewayParts extends Pick<
   GatewayParts,
   'v2Schemas' | 'record' | 'observer' | 'ownReport' | 'onNotice' | 'onUnexpectedError'
@@ -55,7 +54,6 @@ export interface NodeGatewayParts extends Pick<
   readonly clientSecret: string;
   /** PEM texts for TLS to V2. */
   readonly upstreamTls: TlsTexts | undefined;
-  /** PEM texts for TLS with clients. */
   readonly clientTls: TlsTexts | undefined;
   /** Contains the webhook secrets. */
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;

@@ -134,7 +134,6 @@ export function componentName(reference: string): string | undefined {
   return name.includes('/') ? undefined : name;
 }
 
-/** The reference to the schema component with this name. */
 export function componentReference(name: string): string {
   return `${PREFIX}${name}`;
 }

@@ -5,7 +5,6 @@ import { templateFault } from '../rules/rule.ts';
 /** An OpenAPI description (3.0 or later) as data. */
 export type Description = JsonObject;
 
-/** An operation of a description. */
 export interface DescribedOperation {
   /** In upper case. */
   readonly method: string;

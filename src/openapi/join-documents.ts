@@ -332,7 +332,6 @@ function keyOf({ document, pointer }: Place): string {
   return `${document}#${pointer}`;
 }
 
-/** An address without its fragment. */
 export function withoutFragment(address: string): string {
   const at = address.indexOf('#');
   return at < 0 ? address : address.slice(0, at);

@@ -277,7 +277,6 @@ function daysSince(time: string, now: number): number {
   return Number.isNaN(days) ? 0 : Math.max(0, days);
 }
 
-/** Days of silence after which a client counts as gone. */
 function silentDaysUntilGone({ days }: ClientTally, goneAfterDays: number): number {
   const { span, longestPause } = days.rhythm;
   const rhythm = Math.ceil(longestPause * PAUSE_FACTOR);

@@ -129,7 +129,6 @@ function table(old: readonly string[], now: readonly string[], isSame: SameLine)
   return lengths;
 }
 
-/** The offset of the line after the one with `offset`. */
 export function lineAfter(text: string, offset: number): number {
   const feed = text.indexOf('\n', offset);
   return feed === -1 ? text.length : feed + 1;

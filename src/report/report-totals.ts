@@ -39,7 +39,6 @@ export interface ReportTotals {
   tally(pause: () => Promise<void>): Promise<ReadTotals>;
   /** Counts of one client; undefined when it was not seen. */
   client(hash: string): ClientTally | undefined;
-  /** Uses of operations, changes and rules. */
   uses(): Pick<Tally, 'operations' | 'changes' | 'rules'>;
   coverage(): ReportCoverage;
 }

@@ -61,10 +61,10 @@ export interface AnswersData {
 
 /**
  * Decides what counts as failed, for all numbers that people see. A 5xx and a response that breaks off always do. A refusal (3xx, 4xx) of
- * a V1 request does if V1 never gave it to anybody in this operation, or if it is more frequent than on V1 by the test of a canary: for
- * this client or for all of them. A client with few requests on V1 may never have been refused by chance, so it is compared with all
- * clients of the operation, unless the test shows that V1 treated it differently. If V1 served too few requests of the operation to compare,
- * a refusal that V1 gave, or that clients often cause, such as 404 or 409, does not count, and any other, such as 422, does.
+ * a V1 request does if V1 never gave it in this operation, or if the test of a canary shows that it is more frequent than on V1, for this
+ * client or for all. A client with few requests on V1 may have escaped refusals by chance, so it is compared with all clients of the
+ * operation, unless the test shows that V1 treated it differently. If V1 served too few requests of the operation to compare, a refusal
+ * that V1 gave, or that clients often cause, such as 404 or 409, does not count; any other, such as 422, does.
  */
 export class AnswerJudge {
   readonly byClient = new ClientBaselines();

@@ -349,7 +349,6 @@ export interface KeptHead {
   readonly headers: readonly ShownHeader[];
 }
 
-/** A kept response. */
 export interface KeptResponse {
   readonly status: number;
   /** Bytes of the observed body, before masking. */

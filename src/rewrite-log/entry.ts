@@ -36,7 +36,6 @@ const OF_OWN_REPORT: ReadonlySet<string> = new Set([
   'overloaded',
 ]);
 
-/** Returns the outcome of an entry. */
 export function outcomeOf({ verdict, origin, would }: Entry): Outcome {
   if (origin !== 'v1' || verdict === 'refused') return verdict;
   return would === undefined ? 'to-v1' : `would-${would.verdict}`;

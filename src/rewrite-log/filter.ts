@@ -227,7 +227,7 @@ export const FILTER_FIELDS = {
   time: 'UTC time, cut as you like: 2026-11-22T04, >=2026-11-22T04:30, 2026-11-22T04:30..2026-11-22T05; or of any day: 12:35, 12:30..12:40',
 } as const;
 
-/** The fields that are meant by other names; for some of them, another field is spelled alike. */
+/** The fields that people mean by other names; the spelling of some suggests a different field. */
 const MEANT: ReadonlyMap<string, FilterField> = new Map([
   ['edit', 'change'],
   ['member', 'has'],

@@ -218,7 +218,6 @@ function routeOf({ route, operation }: Series, paths: RoutePaths): string {
   return `${paths.from}${paths.templateOf(operation) ?? '/*'}`;
 }
 
-/** Numbers by reason. */
 export type CountsByReason = Record<string, number>;
 
 /** Client connections that ended before a request. */
@@ -296,7 +295,6 @@ export interface ProcessStats {
   readonly loopDelaySeconds?: number | undefined;
 }
 
-/** Returns the metric families of the state of the gateway. */
 export function statFamilies(stats: GatewayStats, captured: { readonly bytes: number }): MetricFamily[] {
   const { ruleBook, breaker, process } = stats;
   return [
@@ -415,7 +413,6 @@ function counter(name: string, help: string, value: number | undefined): MetricF
   return family(name, 'counter', help, value === undefined ? [] : [{ labels: [], value }]);
 }
 
-/** Returns the metric families of a rollout. */
 export function rolloutFamilies(view: RolloutView): MetricFamily[] {
   const stages = [['(default)', view.default] as const, ...Object.entries(view.operations)];
   const unresolved = view.rollbacks.filter(({ resolved }) => resolved === undefined);

@@ -13,7 +13,6 @@ export interface ServiceOutage {
   responded: number;
 }
 
-/** The last outage of each service that had one. */
 export type LastOutages = Readonly<Partial<Record<'v1' | 'v2', Readonly<ServiceOutage>>>>;
 
 /** An outage, and the service that did not respond. */

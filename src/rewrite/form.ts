@@ -95,9 +95,8 @@ export interface FormChanges {
 }
 
 /**
- * The request rules of one operation, for forms. A form is read as the JSON text that means the same, in which all values are
- * strings, and the plan for JSON applies to that, so all rules and policies mean the same. The result is then written as fields,
- * and every character outside them stays.
+ * The request rules of one operation, for forms. A form is read as the equivalent JSON text, with strings as values, so the plan for JSON
+ * applies with all rules and policies. The result is written as fields, and every character outside them stays.
  */
 export class FormPlan {
   private readonly plan: Plan;

@@ -383,8 +383,8 @@ function isIndex(step: string): boolean {
 }
 
 /**
- * The place of the only value of a body, which may be an empty object; `none` if the rules removed it. At the pointer `end` there is a
- * value, whatever it is.
+ * The place of the only value of a body, which may be an empty object; `none` if the rules removed it. At the pointer `end`, any value
+ * counts.
  */
 function placeIn(
   document: JsonDocument,

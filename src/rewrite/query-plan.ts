@@ -135,7 +135,6 @@ function renamedMembers(changes: readonly Change[]): ReadonlyMap<string, string>
   return new Map(renames.flatMap(({ id, member }) => (names.has(member) ? [] : [[member, id] as const])));
 }
 
-/** The members that a rule renames. */
 function renamesOf(rule: RequestRule): readonly MovedMember[] {
   const lens = lensOf(rule);
   return lens.isOfName === true ? lens.moves(rule) : [];

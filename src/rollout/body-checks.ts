@@ -19,8 +19,8 @@ const MAX_PLACE = 300;
 const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
 
 /**
- * Returns sentences on one line, and on the following lines the clients, if V2's schema, or the gateway itself, refuses more of the bodies
- * that V1 accepted, and that a command would move to V2, than the rollback rule allows. Undefined otherwise.
+ * Checks the bodies that V1 accepted and that a command would move to V2. If V2's schema or the gateway refuses more of them than the
+ * rollback rule allows, returns sentences on one line, and the clients on the following lines; otherwise undefined.
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],

@@ -72,7 +72,6 @@ export function addSums(one: readonly number[], other: readonly number[]): reado
   return long.map((count, index) => count + (short[index] ?? 0));
 }
 
-/** The sums of the parts of a window that ends in part `now`. */
 export function windowSums({ parts }: StageCounts, now: number): readonly number[] {
   let sums: readonly number[] = [];
   for (const [part, counts] of parts) if (part > now - WINDOW_PARTS) sums = addSums(sums, counts);

@@ -442,7 +442,7 @@ export function failsMoreThanBefore(past: Sample, now: Sample, rule: RollbackRul
   return failsTooOften(past, now, { rule, limit: UNKNOWN_SHARE, needed });
 }
 
-/** Whether requests fail more often now than before, with the certainty of a rule and whatever the difference is. */
+/** Whether requests fail more often now than before, by any difference, with the certainty of a rule. */
 export function failsMoreOften(before: Sample, now: Sample, rule: RollbackRule): boolean {
   return evidenceOfMore(before, now) >= neededFor(rule);
 }

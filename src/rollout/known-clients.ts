@@ -4,7 +4,6 @@ import type { SharedTexts, TextSums } from './shared-texts.ts';
 /** Whether a client used V1 before: `not-known` if the store is unreachable, or the list is full or too recent. */
 export type Standing = 'known' | 'new' | 'not-known';
 
-/** Parts of a list of known clients. */
 interface KnownClientsParts {
   /** Milliseconds since 1970. */
   readonly time: () => number;

@@ -18,7 +18,6 @@ export interface ModesInForce {
   readonly requests: { v1: number; v2: number };
   /** True when no mode was ever set at run time. */
   readonly isInitial: boolean;
-  /** The modes in force with this rule book. */
   modes(book: RuleBook): Modes;
   /** Counts a request to an origin, by the mode that was chosen for it; `status` is that of its response, or 0. */
   countAnswer(routed: RoutedMode, status: number, request: CountedRequest): void;
@@ -99,7 +98,7 @@ export function chooseMode(modes: Modes, { client, operation }: RolloutSubject):
   return { mode, origin: originOf(mode, client), canary, modes };
 }
 
-/** Whether requests of an operation go to this service now, whoever of the V1 clients sends them. */
+/** Whether requests of an operation go to this service now, of at least one V1 client. */
 export function isAsked(modes: Modes, service: 'v1' | 'v2', operation: string | undefined): boolean {
   const { mode: stage } = chooseMode(modes, { client: undefined, operation });
   return [stage, ...Object.values(modes.clients)].some(({ mode, share = 0 }) => {

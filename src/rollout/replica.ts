@@ -83,7 +83,6 @@ interface ReplicaIntervals {
   readonly timeout: number;
 }
 
-/** Parts of a replica. */
 export interface ReplicaParts extends Omit<SharedRolloutParts, 'contact' | 'onNotice'> {
   /** False for a process that only controls others, and sends no requests. */
   readonly isServing?: boolean | undefined;

@@ -151,7 +151,6 @@ export function newcomerRefusal(
   };
 }
 
-/** The header field that links to a guide. */
 function guideLink(guide: string | undefined): HeaderList {
   return guide === undefined ? [] : ['Link', `<${guide}>; rel="help"`];
 }

@@ -96,7 +96,6 @@ export class RolloutControl implements ModesInForce {
     this.onModes = onModes;
   }
 
-  /** The modes in force with this rule book. */
   modes({ rollout, hash }: RuleBook): Modes {
     if (this.compiledModes === undefined || this.book !== rollout?.modes || this.bookHash !== hash) {
       this.book = rollout?.modes;

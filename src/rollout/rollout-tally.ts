@@ -17,7 +17,6 @@ export class RolloutTally {
   private readonly comparisons = new ComparisonTally();
   private readonly bodyChecks = new BodyCheckTally();
 
-  /** `ruleBook` is the hash of the rule book. */
   constructor(ruleBook: string) {
     this.ruleBook = ruleBook;
   }

@@ -18,7 +18,6 @@ export interface SharedRolloutNotice {
   readonly sentence: string;
 }
 
-/** Parts of a shared rollout. */
 export interface SharedRolloutParts {
   readonly control: RolloutControl;
   readonly store: SharedState;

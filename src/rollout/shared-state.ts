@@ -207,7 +207,6 @@ function setText(rows: StateRows, owner: string, { key, text }: OwnText, now: nu
   rows.setText(owner, key, { text, revision: revision + 1, setAt: now });
 }
 
-/** Rows in memory. */
 export class MemoryRows implements StateRows {
   head: StateRows['head'];
   private readonly texts = new Map<string, TextRow & { readonly owner: string; readonly key: string }>();

@@ -226,7 +226,7 @@ export class BodyKnowledge implements BodyFacts {
   }
 }
 
-/** True if the facts after a rule of responses hold whatever the values are: a value that it cannot convert stays where it is. */
+/** True if the facts after a rule of responses hold for all values; not for a conversion, as a value that it cannot convert stays where it is. */
 export function isSure(rule: KindOfResponseRule): boolean {
   const { takes, learn } = responseBookOf(rule);
   if (isOwn(rule)) return learn !== undefined;

@@ -115,7 +115,6 @@ function checkMeaning(
   return { faults: [...faults, ...check(rest.data, subset, written).faults], meaning: undefined };
 }
 
-/** Checks a source, or the valid subset of it. */
 function check(source: RuleBookSource, subset: ValidSubset | undefined, written: Written): Findings {
   const { other = 'refuse', override = 'follow' } = source;
   const { to, ...v1 } = readPrefixes(source);

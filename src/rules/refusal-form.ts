@@ -38,7 +38,6 @@ export function splitPlaceholders(text: string): readonly string[] {
   return text.split(/\{([A-Za-z][\w-]*)\}/);
 }
 
-/** True for the name of a placeholder. */
 export function isPlaceholder(name: string): name is RefusalPlaceholder {
   return REFUSAL_PLACEHOLDERS.some((known) => known === name);
 }

@@ -939,7 +939,6 @@ function ruleBookSchema(change: ReturnType<typeof changeSchema>) {
   }).describe('A rule book: the changes from V1 to V2 as the gateway applies them.');
 }
 
-/** The source of a rule book that matches the schema. */
 export type RuleBookSource = z.output<ReturnType<typeof ruleBookSchema>>;
 
 /** The parts of a source that match the schema, so that they can be checked even if other parts do not. */

@@ -31,7 +31,6 @@ import {
   updatedLines,
 } from './text-cases.ts';
 
-/** Options of `test`. */
 export interface TestOptions {
   readonly rules: string;
   readonly update?: true;

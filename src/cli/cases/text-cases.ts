@@ -136,7 +136,6 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
 /** Marks of the lines with a message. */
 const MARKS = '>=*<?';
 
-/** The form of the first line of a message, and an example. */
 type FirstLine = readonly [form: RegExp, example: string];
 
 const REQUEST: FirstLine = [REQUEST_LINE, 'POST /api/v1/clients'];
@@ -180,7 +179,6 @@ export interface Difference {
   readonly actual: string | undefined;
 }
 
-/** Returns the parts of `message` that differ from `expected`. */
 export function messageDifferences(expected: TextMessage, message: TextMessage): readonly Difference[] {
   const found: Difference[] = [];
   if (message.line !== expected.line)

@@ -336,7 +336,6 @@ function indent(text: string): string {
   return text.replaceAll(/^/gm, '      ');
 }
 
-/** A rule book in a temporary file. */
 interface TemporaryRuleBook {
   readonly path: string;
   /** Removes the file. */

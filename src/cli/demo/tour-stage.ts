@@ -19,7 +19,6 @@ const SECRET = 'the secret of the tour';
 /** The shipped rule book, independent of the working directory. */
 const SHIPPED_RULES = new URL('../../../config/rules.yaml', import.meta.url);
 
-/** Options of the stage. */
 export interface StageOptions {
   /** Path of the program that starts reference services: the launcher or the main module. */
   readonly program: string;

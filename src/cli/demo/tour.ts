@@ -384,7 +384,6 @@ function print(text: string): void {
   stdout.write(wrapLines(text, terminalOf(stdout).columns, 0));
 }
 
-/** A step of the tour. */
 export interface TourStep {
   readonly title: string;
   /** Place of the page to look at, relative to the admin listener. */

@@ -48,7 +48,6 @@ import { draftFiles, type DraftPlace, nextCommands, remarksOn, writeFiles } from
 import type { SampleRequest } from './samples.ts';
 import { messageText, requestText, shownMigration } from './shown-migration.ts';
 
-/** The parts of a desk. */
 export interface DeskParts extends DraftPlace {
   readonly v1Source: string;
   readonly wishes: DraftWishes;

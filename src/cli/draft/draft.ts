@@ -51,7 +51,6 @@ export interface DraftParts {
   readonly only?: readonly string[];
 }
 
-/** Options of `draft`. */
 export interface DraftOptions extends RecordingSource, DraftParts {
   readonly v1?: string;
   readonly v2: string;
@@ -384,7 +383,6 @@ function checkBody(
   }
 }
 
-/** Options of `openapi`. */
 export interface OpenapiOptions {
   readonly format: 'json' | 'yaml';
   readonly rules: string;

@@ -37,7 +37,6 @@ import { describedPrefixes, type DraftParts, draftTrial, usedWishes, wishesOf, w
 import { movesIn } from './merge-rule-book.ts';
 import type { SampleRequest } from './samples.ts';
 
-/** Options of `init`. */
 export interface InitOptions extends DraftParts {
   readonly v1: string;
   readonly v2: string;
@@ -151,7 +150,6 @@ export function nextCommands(
   ];
 }
 
-/** A file with its text. */
 export type DraftFile = readonly [path: string, text: string];
 
 /** Both descriptions, and the folder for the files. */

@@ -45,7 +45,6 @@ export function meaningDifferences(
   return [...new Set(found)];
 }
 
-/** The number or boolean at a place of a sample. */
 function valueAt({ body, query = '' }: SampleSide, place: string): number | boolean | undefined {
   const value = place.startsWith('?')
     ? readJsonText(new URLSearchParams(query).get(place.slice(1)) ?? '')

@@ -21,7 +21,6 @@ import { type DraftParts, wishesOf } from './draft.ts';
 import { Desk } from './draft-desk.ts';
 import { type DraftPlace, isEmpty } from './init.ts';
 
-/** Options of `try`. */
 export interface TryOptions extends DraftParts {
   readonly v1: string;
   readonly v2: string;

@@ -38,7 +38,6 @@ import {
   type RecordingSource,
 } from './requests.ts';
 
-/** Options of `explain`. */
 export interface ExplainOptions extends Omit<RecordingSource, 'admin' | 'config'> {
   readonly operation?: string;
   readonly method?: string;

@@ -42,7 +42,6 @@ export function formBody(parameters: readonly Field[]): string {
   return parameters.map(([name, value]) => `${encoded(name)}=${encoded(value)}`).join('&');
 }
 
-/** A part of a form. */
 export interface FormPart {
   readonly name: string;
   readonly content: string;

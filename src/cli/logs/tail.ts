@@ -21,7 +21,6 @@ import { parseEntry, readLogFile } from '../../node/log/log-files.ts';
 import { LogLines } from '../../node/log/log-lines.ts';
 import { jsonText } from '../../report/text.ts';
 
-/** Options of `tail`. */
 export interface TailOptions {
   readonly filter: string;
   readonly follow?: true;

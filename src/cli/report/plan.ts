@@ -62,7 +62,6 @@ interface LogOptions {
   readonly zone?: string;
 }
 
-/** Options of `plan`. */
 export interface PlanCommandOptions extends LogOptions {
   readonly format: 'text' | 'md' | 'json';
   readonly lead?: number;

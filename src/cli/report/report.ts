@@ -316,7 +316,6 @@ function write(text: string): Promise<void> {
   });
 }
 
-/** Options of `report`. */
 export interface ReportOptions {
   readonly format: 'text' | 'json' | 'csv' | 'md' | 'html' | 'mail' | 'eml' | 'skill';
   readonly goneAfter: number;
@@ -346,7 +345,6 @@ const PARTS: readonly (readonly [
   ['census', ['text', 'md', 'json']],
 ];
 
-/** Formats that only a guide has. */
 const ONLY_GUIDE: ReadonlySet<Format> = new Set(['html', 'mail', 'eml', 'skill']);
 
 /** Returns the fault of `report` options that exclude each other. */

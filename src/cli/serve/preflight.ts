@@ -38,7 +38,6 @@ export interface Preflight {
   readonly ruleBook: LoadedRuleBook;
   /** PEM texts for TLS to V2. */
   readonly upstreamTls: TlsTexts | undefined;
-  /** PEM texts for TLS with clients. */
   readonly clientTls: TlsTexts | undefined;
 }
 

@@ -360,7 +360,6 @@ function frontParts(
   };
 }
 
-/** Returns a function that computes its result once. */
 function once<Result>(work: () => Result): () => Result {
   let done: { readonly result: Result } | undefined;
   return () => (done ??= { result: work() }).result;

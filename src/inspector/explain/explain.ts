@@ -438,7 +438,6 @@ function bodyOf({ body = '', bodyBase64 }: ExplainRequest): Uint8Array | undefin
   return bodyBase64 === undefined ? new TextEncoder().encode(body) : decodeBase64(bodyBase64);
 }
 
-/** True for a value with the shape of a request to explain. */
 export function isExplainRequest(value: unknown): value is ExplainRequest {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const {

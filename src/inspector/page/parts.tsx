@@ -84,7 +84,6 @@ interface CheckboxProps {
   readonly onChange: (checked: boolean) => void;
 }
 
-/** A checkbox with its label. */
 export function Checkbox({ label, checked, onChange }: CheckboxProps): VNode {
   return (
     <label class="check">

@@ -9,7 +9,6 @@ const OPENED_LEVELS = 3;
 
 const encoder = new TextEncoder();
 
-/** A whole number. */
 export const WHOLE_NUMBER: Accepted = {
   accepts: (value) => readDecimal(value) !== undefined,
   words: 'a whole number',

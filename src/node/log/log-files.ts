@@ -8,7 +8,7 @@ import type { Entry } from '../../rewrite-log/entry.ts';
 import { readEntry } from '../../rewrite-log/read-entry.ts';
 import { LogLines } from './log-lines.ts';
 
-/** Bytes per read by default. Two chunks are in memory at a time, however large the file is. */
+/** Bytes per read by default. Two chunks are in memory at a time, for a file of any size. */
 const CHUNK_BYTES = 1024 * 1024;
 /** Maximum line length in bytes; longer lines are cut, because no entry is that long. */
 const MAX_LINE_BYTES = 16 * 1024 * 1024;

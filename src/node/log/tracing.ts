@@ -224,7 +224,6 @@ class LossCount {
     return !isFull;
   }
 
-  /** An exporter that counts undelivered spans. */
   counting(exporter: SpanExporter): SpanExporter {
     return {
       export: (spans, done) => {

@@ -168,7 +168,6 @@ class Search {
     else this.search(value, time, '', depth + 1);
   }
 
-  /** Searches each object in a text. */
   private searchObjects(text: string, time: string | undefined, depth: number): void {
     if (depth > MAX_DEPTH || text.length > MAX_TEXT) return;
     let from = 0;
@@ -357,7 +356,6 @@ const ITEM = /^- [A-Z_a-z@][\w.@/-]{0,80}:(?: |$)/;
 /** A member of a document. Its contents are indented, except the items of a list. */
 const MEMBER = /^[A-Z_a-z@][\w.@/-]{0,80}:(?: |$)/;
 
-/** True for a line that begins a record in YAML. */
 export function beginsYaml(line: string): boolean {
   return line === DOCUMENT || ITEM.test(line);
 }

@@ -245,7 +245,7 @@ export class ResponseReader {
     const fault = this.frame(status, line.isKept, lines);
     if (fault !== undefined) return fault;
     if (status < 200) {
-      // No body, whatever its fields say (RFC 9110 §15.2).
+      // No body, even if its fields name one (RFC 9110 §15.2).
       this.state = 'head';
       // Endless 1xx responses count towards the limit for a head.
       this.interim += size;

@@ -29,7 +29,6 @@ import {
   type WorkerStats,
 } from './worker-messages.ts';
 
-/** Parts of a pool of workers. */
 export interface WorkerPoolParts {
   readonly count: number;
   /** Starts a process with a channel to it. */

@@ -345,8 +345,8 @@ function targetsOf(found: FoundRule): readonly Path[] {
 }
 
 /**
- * The findings without defaults of members that another one may move there, because the default is another answer to that one, and without
- * answers that give a member of V2 to a second one of V1.
+ * The findings without answers that contradict others: the default of a member that another finding may move there, and a second member of
+ * V1 for one of V2.
  */
 function withFilled(findings: readonly Finding[]): readonly Finding[] {
   const defaults = new Map(
@@ -1093,7 +1093,7 @@ function otherDoubt({ from, to }: FoundRename, { v1, v2 }: Objects, { places }: 
   if (old === undefined || young === undefined) return undefined;
   const successor = successorDoubt(old, places, to);
   if (successor !== undefined) return successor;
-  // The content shows that it is the same, whatever else has the name.
+  // The content shows that it is the same, even if others have the name.
   if ((old.text !== '' && old.text === young.text) || haveSameContent(old, young)) return undefined;
   const still = places.whereIs(from);
   return still && `V2 still has ${pathText(still)}, which may be it`;
@@ -2436,7 +2436,7 @@ function renameScore(old: LooseMember, young: LooseMember): Evidence {
   return { confidence: Math.max(least, Math.min(0.99, confidence)), evidence, doubt };
 }
 
-/** The confidence in a name that differs in case and separators only, whatever else differs. */
+/** The confidence in a name that differs in case and separators only, even if other facts differ. */
 const SAME_NAME = 0.75;
 
 /** True if one member cannot be the other: its unit is of another kind, or no rule converts it, or only one of the two is an identifier. */

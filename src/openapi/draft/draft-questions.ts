@@ -741,7 +741,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       const chosenKey = given.chosen[part] ?? 'no';
       // The rules that a person wrote replace those of the question.
       const key = chosenKey === OWN ? 'no' : chosenKey;
-      // A rule for any depth is one rule, however many depths had the question.
+      // A rule for any depth is one rule, even if the question is about several depths.
       const further = furtherAnswers(rules)[Number(key)];
       const isOne = further?.rules.some((rule) => rule['in'] === '**') === true;
       for (const [number, rule] of rules.entries()) {

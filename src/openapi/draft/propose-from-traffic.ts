@@ -103,7 +103,7 @@ interface RecordedBody {
 }
 
 /**
- * The shape of recorded bodies. Where most of them have the wrapper, the others are taken as if they had it too, and members
+ * The shape of recorded bodies. Where most of them have the wrapper, the others are taken as if they had it, and members
  * beside it are left out, as V1 ignored them. A wrapper that has no object is no member.
  */
 function recordedShape(bodies: readonly RecordedBody[], v2: Shape): RecordedBodies {

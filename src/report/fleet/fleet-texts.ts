@@ -405,7 +405,6 @@ export function noSums(): FleetSums {
   };
 }
 
-/** The sums of a tally. */
 export function sumsOf(tally: Tally): FleetSums {
   const { entries, since, until, census } = tally;
   const sums = { ...noSums(), entries, since, until };

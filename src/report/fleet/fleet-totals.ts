@@ -518,7 +518,6 @@ export function fleetClient(hash: string, { texts, own, from }: TallyParts): Cli
   return client;
 }
 
-/** The sums of a fleet. */
 export function fleetSums({ texts, own }: TallyParts): FleetSums {
   const sums = noSums();
   for (const text of texts.get(SUMS) ?? []) mergeSums(sums, readSumsText(text) ?? noSums());

@@ -94,7 +94,7 @@ function base64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** A header field's text as encoded words, whatever it contains, without cutting a character. */
+/** Encodes any text for a header field as encoded words, without cutting a character. */
 function encodedWords(text: string): string {
   if (/^[\x20-\x7e]{1,60}$/.test(text) && !text.includes('=?')) return text;
   const encoder = new TextEncoder();

@@ -151,7 +151,7 @@ function newestFirst(newest: string) {
     Number(other.ruleBook === newest) - Number(one.ruleBook === newest) || other.count - one.count;
 }
 
-/** What the client sent, whatever the rules made of it. */
+/** Identifies what the client sent, before any rule. */
 function sentKey({ attributes, hasBody, note, path }: GuideShape): string {
   const parameters = parametersOf(path).map(({ name }) => name);
   return JSON.stringify([attributes ?? null, hasBody, note ?? '', parameters]);

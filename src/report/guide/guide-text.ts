@@ -20,7 +20,6 @@ import { endOfV1, type GuideChange, type GuideDocument, NOT_KNOWN, stepText } fr
 import { type FactChange, factsById } from './guide-facts.ts';
 import { type Block, checkedBefore, ended, type Inline, letterOf } from './letter.ts';
 
-/** The work of a client by its class, for its owner. */
 export const WORK: Readonly<Record<ClientReport['class'], string>> = {
   blocked: 'V2 refuses each of these calls, or does not have it.',
   'field-work': 'Members of requests or responses have to change before V2 can be used.',

@@ -567,7 +567,7 @@ function goneMembers({ responses }: GuideCall, shown: readonly GuideExample[]): 
   return words.length === 0 ? [] : [paragraph(...words)];
 }
 
-/** The examples of a call that help its owner: not those without a member that nobody accepted, beside others. */
+/** The examples of a call that help its owner; those without accepted members only if there are no others. */
 function shownOf({ examples }: GuideCall): readonly GuideExample[] {
   const helpful = examples.filter(
     ({ before, isVerified }) => isVerified || !before.endsWith(`\n${OTHER_SHAPE}`),

@@ -109,7 +109,6 @@ export interface PlannedClient {
   readonly because: string;
 }
 
-/** An hour of the week. */
 export interface HourOfWeek extends Pick<WeekCount, 'weeks'> {
   readonly weekday: string;
   readonly hour: number;

@@ -184,7 +184,6 @@ export class ClientSet {
     return ((this.words[at >>> 5] ?? 0) & (1 << (at & 31))) !== 0;
   }
 
-  /** Removes the clients of another set. */
   remove({ words }: ClientSet): void {
     for (let at = 0; at < words.length; at += 1) this.words[at] = (this.words[at] ?? 0) & ~(words[at] ?? 0);
   }

@@ -14,7 +14,6 @@ export interface FailedCount {
 export interface ClientTrend {
   /** By day (UTC) since 1970. */
   readonly days: ReadonlyMap<number, Readonly<FailedCount>>;
-  /** Number of failed ones by call. */
   readonly failedCalls: ReadonlyMap<string, number>;
 }
 

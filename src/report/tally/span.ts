@@ -16,7 +16,6 @@ const RECENT = 16;
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** A span of one use. */
 export function firstUse(time: string): Span {
   return { count: 1, first: time, last: time };
 }

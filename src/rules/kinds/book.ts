@@ -296,7 +296,6 @@ export function textAt(value: unknown, path: SourcePath, { number }: Place): str
   return typeof value === 'number' ? number(path) : String(value);
 }
 
-/** The text at a key of a source. */
 export function textIn(source: object, key: string): string | undefined {
   const value: unknown = Reflect.get(source, key);
   return typeof value === 'string' ? value : undefined;

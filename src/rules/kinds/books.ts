@@ -48,7 +48,6 @@ import * as unwrap from './unwrap.ts';
 import * as wrap from './wrap.ts';
 import { lossOf, whyWords } from './words.ts';
 
-/** The book of any kind of rule. */
 type AnyBook = Book<RequestRule, ExplicitResponseRule, QueryRule, HeaderRule>;
 
 type AnyRule = RequestRule | ExplicitResponseRule | QueryRule | HeaderRule;
@@ -96,12 +95,10 @@ export function bookOf(rule: AnyRule): AnyBook {
   return known(ALL_BOOKS.get(rule.rule), rule);
 }
 
-/** The book of a request rule. */
 export function requestBookOf(rule: RequestRule): RequestBook<RequestRule> {
   return known(bookOf(rule).request, rule);
 }
 
-/** The book of a response rule. */
 export function responseBookOf(rule: ExplicitResponseRule): ResponseBook<ExplicitResponseRule> {
   return known(bookOf(rule).response, rule);
 }

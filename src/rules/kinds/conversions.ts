@@ -15,7 +15,6 @@ import * as unquote from './unquote.ts';
 /** A conversion of the value of one member. A closed union. */
 export type Conversion = ScaleConversion | QuoteConversion | PrefixConversion | DateConversion;
 
-/** The name of a conversion. */
 export type ConversionName = Conversion['rule'];
 
 type Table<Part> = Readonly<Record<ConversionName, Part>>;

@@ -9,7 +9,6 @@ import type { Kind, Lens, NoInverse, QueryKind, StatusPattern } from './kind.ts'
 
 export type { Conversion } from './conversions.ts';
 
-/** True for the name of a conversion. */
 export function isConversionName(text: string): text is ConversionName {
   return Object.hasOwn(CONVERSIONS, text);
 }

@@ -116,7 +116,6 @@ export const book: Book<JoinRule, ResponseJoinRule> = {
   },
 };
 
-/** The names of the parts of a string. */
 export function namesOfParts({ z, name }: Blocks): zod.ZodArray<zod.ZodString> {
   return z
     .array(name)

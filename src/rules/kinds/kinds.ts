@@ -201,7 +201,6 @@ const RESPONSE_KINDS: ByName<OwnResponseRule, ResponseKind<KindOfResponseRule>> 
   wrap: wrap.kind,
 };
 
-/** The kind of a request rule. */
 export function kindOf(rule: RequestRule): Kind<RequestRule> {
   if ('elements' in rule) return elements.kind;
   return 'conversion' in rule ? convert.kind : REQUEST_KINDS[rule.rule];
@@ -213,12 +212,10 @@ export function lensOf(rule: RequestRule): Lens<RequestRule, KindOfResponseRule>
   return 'conversion' in rule ? convert.lens : LENSES[rule.rule];
 }
 
-/** The kind of a query rule. */
 export function queryKindOf(rule: QueryRule): QueryKind<QueryRule> {
   return 'conversion' in rule ? convert.query : QUERY_KINDS[rule.rule];
 }
 
-/** The kind of a header rule. */
 export function headerKindOf({ rule }: HeaderRule): HeaderKind<HeaderRule> {
   return HEADER_KINDS[rule];
 }
@@ -235,7 +232,6 @@ export function lensNamed(rule: string): Lens<RequestRule, KindOfResponseRule> |
   return Object.hasOwn(lenses, rule) ? lenses[rule] : undefined;
 }
 
-/** Whether a rule removes members with this name. */
 export function removesMember(rule: RequestRule, name: string): boolean {
   return lensOf(rule).drops?.(rule, name) === true;
 }
@@ -264,7 +260,6 @@ export interface CompiledResponseRule extends CompiledRule {
   readonly status: readonly StatusPattern[];
 }
 
-/** Compiles a rule for responses. */
 export function compileResponseRule(
   rule: KindOfResponseRule,
   change: string,

@@ -63,7 +63,6 @@ function inTexts(document: JsonDocument, node: number): { readonly json: string;
   }
 }
 
-/** The text of a form for the JSON text of a string or a scalar. */
 export function formText(json: Uint8Array): string {
   if (json[0] === QUOTE) return decodeString(json, 0, json.length);
   return textOfScalar({ isString: false, text: textOfBytes(json) });

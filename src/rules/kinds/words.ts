@@ -65,7 +65,6 @@ const CONVERT_WORDS: Words<ConvertRule, ResponseConvertRule> = {
     `The value of ${name} is converted to V2's form${how === undefined ? ` (${rule})` : `: ${how}`}.`,
 };
 
-/** The names of all conversions. */
 export const CONVERSION_NAMES: readonly string[] = /* @__PURE__ */ Object.keys(CONVERSION_WORDS);
 
 /** A conversion as a phrase, such as `scale price by 100`. */
@@ -121,7 +120,6 @@ function namesOf<Name extends string>(
   return [...named.map(([name]) => name), ...CONVERSION_NAMES].filter(isName);
 }
 
-/** True for the name of a request rule. */
 export function isRequestRuleName(text: string): text is RequestRuleName {
   return isConversionName(text) || (isNamed(text) && WORDS[text].of !== 'responses');
 }

@@ -41,7 +41,7 @@ interface ExplainFormProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'anno
   readonly onFaults: (faults: TrialOutcome['faults']) => void;
 }
 
-/** A request as a text; each one that is to be edited is a value of its own, also if the text is the same. */
+/** A request as a text. Each request to edit is a separate object, even if its text equals another's. */
 export interface ExampleText {
   readonly text: string;
 }
@@ -232,7 +232,6 @@ async function judged(explanation: Explanation): Promise<JudgedExplanation> {
   return { ...explanation, objections: faults };
 }
 
-/** The requests that were read, to choose from, with notes and faults. */
 function readOutcome({ requests, faults, notes }: ReadRequests, choose: (number: number) => void): VNode {
   const sentences = [
     ...faults.map(({ name, fault }) => (requests.length + faults.length === 1 ? fault : `${name}: ${fault}`)),

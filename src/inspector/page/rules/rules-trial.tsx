@@ -94,7 +94,7 @@ export function RulesTrial(props: RulesTrialProps): VNode {
   );
 }
 
-/** Exchanges of one difference that can be opened: they differ alike. */
+/** Exchanges of one difference that can be opened; the others differ in the same way. */
 const MOST_OPENED = 6;
 
 /** Properties of the editor of a rule book. */

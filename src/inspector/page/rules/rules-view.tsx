@@ -136,7 +136,6 @@ function responseHits({ response, responses }: ChangeView): string {
   return response.length === 1 ? edited : `${edited}, by these ${count(response.length)} rules together`;
 }
 
-/** The requests and responses that a change edited. */
 function hits({ hits: requests, lastHit = '', responses }: ChangeView, show: () => void): (VNode | string)[] {
   const edited = [
     ...(requests === 0 ? [] : [counted(requests, 'request')]),

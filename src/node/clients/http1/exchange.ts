@@ -23,7 +23,6 @@ import {
 import { ALREADY_SENT, isFinalStatus, isInterimStatus, ResponseFraming } from '../response-framing.ts';
 import type { H1Request } from './request.ts';
 
-/** The connection that an exchange is on. */
 export interface ExchangeConnection {
   readonly socket: Socket;
   /** The peer's address. */
