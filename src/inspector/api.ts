@@ -100,7 +100,7 @@ export interface EntryHistogram {
   readonly bars: readonly HistogramBar[];
   /** RFC 3339: before this time only refusals and failures are kept. Absent while no exchange was dropped. */
   readonly wholeSince?: string;
-  /** What changed and what happened, oldest first: changes by operators, roll-backs, rule books, brownouts, the end of V1 and outages. */
+  /** What changed and what happened, oldest first: changes by operators, roll-backs, rule books, brownouts, the end of V1 and faults. */
   readonly marks: readonly ChangeRecord[];
 }
 

@@ -12,14 +12,17 @@ interface MarkFacts {
     | Pick<RolloutView, 'changes' | 'deprecation' | 'sunset' | 'gone' | 'ends' | 'brownouts'>
     | undefined;
   readonly outages: readonly OutageOf[];
+  /** When operations began to fail, and when they stopped. */
+  readonly faults: readonly ChangeRecord[];
 }
 
-/** What has happened up to `now`, oldest first: changes by operators and of the rule book, brownouts, the end of V1 and outages. */
-export function marksUntil({ now, rollout, outages }: MarkFacts): readonly ChangeRecord[] {
+/** What has happened up to `now`, oldest first: changes by operators and of the rule book, brownouts, the end of V1, and faults. */
+export function marksUntil({ now, rollout, outages, faults }: MarkFacts): readonly ChangeRecord[] {
   const all = [
     ...(rollout?.changes ?? []),
     ...(rollout === undefined ? [] : [...brownoutMarks(rollout), ...endMarks(rollout, now)]),
     ...outages.flatMap(outageMarks),
+    ...faults,
   ];
   return all
     .filter(({ at }) => Date.parse(at) <= now)

@@ -4,6 +4,7 @@ import { count, counted } from '../rules/words.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
 import { ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';
+import type { ChangeRecord } from '../rollout/rollout-tally.ts';
 import { type Condition, type ConditionFacts, FAILING, REPORTED_MS } from './condition.ts';
 import { callTerms } from './problems.ts';
 import { backAction, contactWords, outageWords, servedWords } from './service-conditions.ts';
@@ -22,16 +23,25 @@ interface TroubleNow extends OperationTrouble {
   readonly isBack?: true;
 }
 
-/** The reported troubles of operations: `own`, and those of an `outage` in which V2 responded to none of several operations. */
-export function troublesByCause(facts: ConditionFacts): Record<'outage' | 'own', readonly TroubleNow[]> {
-  const troubles = reportedTroubles(facts);
+/**
+ * The troubles of operations, without those that ended `reportedMs` ago: `own`, and those of an `outage` in which V2 responded to none of
+ * several operations.
+ */
+export function troublesByCause(
+  facts: ConditionFacts,
+  reportedMs = REPORTED_MS,
+): Record<'outage' | 'own', readonly TroubleNow[]> {
+  const troubles = reportedTroubles(facts, reportedMs);
   const outage = troubles.filter(({ isOwn }) => !isOwn);
   return outage.length > 1 || facts.stats.breaker !== 'closed'
     ? { outage, own: troubles.filter(({ isOwn }) => isOwn) }
     : { outage: [], own: troubles };
 }
 
-function reportedTroubles({ operations, isAsked = () => true, now }: ConditionFacts): readonly TroubleNow[] {
+function reportedTroubles(
+  { operations, isAsked = () => true, now }: ConditionFacts,
+  reportedMs: number,
+): readonly TroubleNow[] {
   return operations.flatMap((trouble): readonly TroubleNow[] => {
     const { operation, hit, last, until, upToLast = trouble.requests, recovered = 0 } = trouble;
     // If V2 got no requests for a time since the last failure, its later responses say nothing about this trouble.
@@ -39,7 +49,7 @@ function reportedTroubles({ operations, isAsked = () => true, now }: ConditionFa
       until !== undefined || isAsked('v2', operation, last, hit)
         ? trouble
         : { ...trouble, requests: upToLast, until: last };
-    if (told.until !== undefined && now - told.until >= REPORTED_MS) return [];
+    if (told.until !== undefined && now - told.until >= reportedMs) return [];
     const isRecovered = until !== undefined && recovered > 0;
     return [isRecovered || isAsked('v2', operation, undefined, hit) ? told : { ...told, isBack: true }];
   });
@@ -85,9 +95,8 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
   const isCall = isUnfit(operation);
   const isMissing = isCall && (answer?.status === 404 || answer?.status === 405);
   const [verb, past] = isRefusal && !isCall ? ['is refused', 'was refused'] : ['fails', 'failed'];
-  const subject = operation === OTHER_CALLS ? 'Calls of further addresses' : operation;
   const words = isPast ? past : `${verb}${kind === 'always' ? '' : ' at times'}`;
-  const label = `${subject} ${words}${whomWords(trouble, facts)}`;
+  const label = `${subjectOf(trouble)} ${words}${whomWords(trouble, facts)}`;
   const of = `${count(failed)} of ${counted(requests, 'request')}${inCanary === true ? ' sent to V2' : ''}`;
   const from = new Date(since).toISOString();
   const period = isPast ? `from ${from} until ${new Date(until).toISOString()}` : `since ${from}`;
@@ -114,9 +123,30 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
   };
 }
 
+/** When operations began to fail, and when they stopped: the times of their conditions, also of those that are reported no more. */
+export function operationEvents(facts: ConditionFacts): readonly ChangeRecord[] {
+  return troublesByCause(facts, Number.POSITIVE_INFINITY).own.flatMap((trouble): readonly ChangeRecord[] => {
+    const { requests, failed, since, until } = trouble;
+    const [subject, whom] = [subjectOf(trouble), whomWords(trouble, facts)];
+    const event = (at: number, what: string): ChangeRecord => ({
+      at: new Date(at).toISOString(),
+      kind: 'event',
+      what,
+    });
+    return [
+      event(since, `${subject} began to fail${whom}: ${count(failed)} of ${counted(requests, 'request')}`),
+      ...(until === undefined ? [] : [event(until, `${subject} stopped failing${whom}`)]),
+    ];
+  });
+}
+
 /** What to do about a call that no operation fits. */
 const UNFIT =
   ' No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.';
+
+function subjectOf({ operation }: OperationTrouble): string {
+  return operation === OTHER_CALLS ? 'Calls of further addresses' : operation;
+}
 
 /** Names one or two clients that a trouble hits, or counts them. */
 function whomWords({ hit = [] }: OperationTrouble, { names, agents = {} }: ConditionFacts): string {

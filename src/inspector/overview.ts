@@ -10,7 +10,7 @@ import { wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
-import type { Place } from './condition.ts';
+import { type Place, REPORTED_MS } from './condition.ts';
 import { endSentences, hasEnded } from './end-of-v1.ts';
 import { callsAfterEnd } from '../report/endings.ts';
 import { hasV1Mode, modesOf, operationOf, otherModes } from './rollout-effect.ts';
@@ -43,9 +43,6 @@ const MOST = 3;
 
 /** Maximum names that a sentence lists. */
 const MAX_OTHERS = 5;
-
-/** Milliseconds for which an item is listed after its last occurrence. */
-const REPORTED_MS = 3_600_000;
 
 /** Milliseconds for which an address that the rule book does not know is reported. */
 const DAY_MS = 86_400_000;

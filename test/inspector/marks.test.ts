@@ -36,12 +36,15 @@ describe('marks of charts', () => {
   } as const;
 
   test('are changes, brownouts, the end of V1, and a service that stopped responding, oldest first', () => {
-    const marks = marksUntil({ now: ms('13:00:00'), rollout, outages: [{ ...outage, responded: 40 }] });
+    const faults = [{ at: at('12:06:00'), kind: 'event', what: 'pay_fine began to fail' }] as const;
+    const outages = [{ ...outage, responded: 40 }];
+    const marks = marksUntil({ now: ms('13:00:00'), rollout, outages, faults });
     expect(marks.map((mark) => `${mark.at.slice(11, 19)} ${mark.what}`)).toEqual([
       '00:00:00 V1 is deprecated, as its responses announce',
       '12:00:53 Roll back',
       '12:04:21 V2 stopped responding: 504 requests failed',
       '12:05:21 V2 responded again',
+      '12:06:00 pay_fine began to fail',
       '12:07:52 Rule book changed: brownouts',
       '12:08:02 Brownout first began: 100 % of V1 requests get 503',
       '12:08:47 Brownout first ended',
@@ -51,7 +54,8 @@ describe('marks of charts', () => {
   });
 
   test('do not lie in the future, and a service that is still away has not responded again', () => {
-    const marks = marksUntil({ now: ms('12:08:10'), rollout, outages: [{ ...outage, responded: 0 }] });
+    const outages = [{ ...outage, responded: 0 }];
+    const marks = marksUntil({ now: ms('12:08:10'), rollout, outages, faults: [] });
     expect(marks.map(({ what }) => what).slice(-3)).toEqual([
       'V2 stopped responding: 504 requests failed',
       'Rule book changed: brownouts',

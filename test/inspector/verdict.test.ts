@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type ConditionFacts, RECENT_MINUTES } from '../../src/inspector/condition.ts';
 import { conditionsOf } from '../../src/inspector/conditions.ts';
+import { operationEvents } from '../../src/inspector/operation-conditions.ts';
 import { statusText } from '../../src/cli/status.ts';
 import type { Status } from '../../src/inspector/api.ts';
 import { ProblemTally } from '../../src/inspector/problems.ts';
@@ -79,13 +80,19 @@ class Watched extends WatchedTraffic {
     return `${level}: ${sentence}`;
   }
 
-  judged({ changedAt, ...more }: Facts = {}): Verdict {
+  /** The faults of operations, as marks of charts. */
+  get events(): readonly string[] {
+    const facts = this.facts({}, Number.POSITIVE_INFINITY);
+    return operationEvents(facts).map(({ at, what }) => `${at.slice(11, 19)} ${what}`);
+  }
+
+  private facts(more: Partial<ConditionFacts>, reportedMs?: number): ConditionFacts {
     const { now } = this;
     const isAsked = more.isAsked ?? (more.rollout && askedIn(more.rollout, [], now, NAMES));
-    const facts: ConditionFacts = {
+    return {
       stats: { breaker: 'closed', droppedLogLines: 0 },
       recent: this.history.recentFailures(now, RECENT_MINUTES, isAsked),
-      operations: this.health.troubles(now),
+      operations: this.health.troubles(now, reportedMs),
       lastResponses: this.history.lastResponses,
       names: NAMES,
       now,
@@ -95,6 +102,11 @@ class Watched extends WatchedTraffic {
       isAsked,
       ...more,
     };
+  }
+
+  judged({ changedAt, ...more }: Facts = {}): Verdict {
+    const { now } = this;
+    const facts = this.facts(more);
     const since = this.health.wellSince ?? START;
     const conditions = conditionsOf(facts);
     const verdict = verdictOf(conditions, {
@@ -103,7 +115,7 @@ class Watched extends WatchedTraffic {
       replicas: facts.fleet?.replicas,
       since,
       changedAt,
-      fresh: this.problems.fresh(now, isAsked),
+      fresh: this.problems.fresh(now, facts.isAsked),
       now,
     });
     this.told = { verdict, conditions };
@@ -293,6 +305,31 @@ function keylessOutage(all: Watched): Watched {
     all.see(2, UNREACHABLE).see(1, { ...UNREACHABLE, client: undefined });
   return all;
 }
+
+describe('marks of the faults of operations', () => {
+  test('stand at the times of the condition, longer than it', () => {
+    const all = new Watched().see(100).see(8, FAILS);
+    const [fault] = all.judged() && (all.told?.conditions ?? []);
+    expect(fault).toMatchObject({ since: '2026-11-29T08:01:41.000Z' });
+    expect(all.events).toEqual([
+      `08:01:41 order_floor_plan began to fail for acme and ${OTHER}: 8 of 8 requests`,
+    ]);
+    all.see(60);
+    const [over] = all.judged() && (all.told?.conditions ?? []);
+    expect(over).toMatchObject({ since: fault?.since, until: '2026-11-29T08:01:48.000Z' });
+    all.see(4000);
+    all.judged();
+    expect(all.told?.conditions.filter(({ about }) => about === 'operation')).toEqual([]);
+    expect(all.events).toEqual([
+      `08:01:41 order_floor_plan began to fail for acme and ${OTHER}: 8 of 8 requests`,
+      `08:01:48 order_floor_plan stopped failing for acme and ${OTHER}`,
+    ]);
+  });
+
+  test('are not those of an outage of V2, which has its own', () => {
+    expect(outage(new Watched()).events).toEqual([]);
+  });
+});
 
 const OUTAGE_WORDS =
   'V2 did not respond to 60 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:40.000Z; 40 of these were not sent, because its circuit was open.';

@@ -29,8 +29,9 @@ import type {
 } from '../api.ts';
 import { unfitCalls } from '../../report/client-report.ts';
 import { declaredTimes } from '../end-of-v1.ts';
-import { RECENT_MINUTES } from '../condition.ts';
+import { type ConditionFacts, RECENT_MINUTES, REPORTED_MS } from '../condition.ts';
 import { conditionsOf } from '../conditions.ts';
+import { operationEvents } from '../operation-conditions.ts';
 import { askedIn } from '../rollout-effect.ts';
 import { verdictOf } from '../verdict.ts';
 import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
@@ -248,8 +249,14 @@ function seriesOf(
 }
 
 /** The marks of charts over time. */
-export function marksOf({ view, rollout, time }: InspectorParts): readonly ChangeRecord[] {
-  return marksUntil({ now: time(), rollout: rollout?.view(), outages: view.history.outages.all });
+export function marksOf(parts: InspectorParts): readonly ChangeRecord[] {
+  const { view, rollout, time } = parts;
+  return marksUntil({
+    now: time(),
+    rollout: rollout?.view(),
+    outages: view.history.outages.all,
+    faults: operationEvents(conditionFacts(parts, fleetFacts(parts, Number.POSITIVE_INFINITY))),
+  });
 }
 
 /** Makes the report from the counts of this gateway or of all replicas. */
@@ -398,14 +405,14 @@ function isAskedOf({ rollout, rollBack, time, names }: InspectorParts): IsAsked 
   return rollout && askedIn(rollout.view(), rollBack?.earlier ?? [], time(), names());
 }
 
-/** The facts that this replica counts itself for the verdict. */
-function ownFacts(parts: InspectorParts): ReplicaFacts {
+/** The facts that this replica counts itself for the verdict, and the trouble of operations that ended less than `reportedMs` ago. */
+function ownFacts(parts: InspectorParts, reportedMs = REPORTED_MS): ReplicaFacts {
   const { view, startedAt, rules, time, stats } = parts;
   const now = time();
   const { ruleBook, ...own } = stats();
   const { breaker, v1Breaker, v2Contact, v1Contact, droppedLogLines, lastDroppedLine, certificates } = own;
   const { refusal, since } = rules();
-  const operations = view.health.troubles(now);
+  const operations = view.health.troubles(now, reportedMs);
   return {
     startedAt,
     sums: view.history.sums,
@@ -444,9 +451,25 @@ export function saidFacts(parts: InspectorParts): string {
 }
 
 /** The facts of all replicas. */
-function fleetFacts(parts: InspectorParts): FleetFacts {
+function fleetFacts(parts: InspectorParts, reportedMs?: number): FleetFacts {
   const { modes } = parts.rules().current.ruleBook.rollout ?? {};
-  return addFacts(ownFacts(parts), heardFacts(parts), modes?.rollback ?? DEFAULT_ROLLBACK);
+  return addFacts(ownFacts(parts, reportedMs), heardFacts(parts), modes?.rollback ?? DEFAULT_ROLLBACK);
+}
+
+function conditionFacts(parts: InspectorParts, facts: FleetFacts): ConditionFacts {
+  const { fleet, names, time, rollout, rollBack } = parts;
+  const { silent = [] } = fleet ?? {};
+  return {
+    ...facts,
+    refusal: facts.refusal,
+    names: names(),
+    now: time(),
+    rollout: rollout?.view(),
+    isAsked: isAskedOf(parts),
+    ...(facts.replicas + silent.length > 1 ? { fleet: { ...facts, silent } } : {}),
+    rolledBack: rollBack?.standing,
+    modeOnV1: (operation) => rollBack?.modeOnV1(operation),
+  };
 }
 
 /** The content of the page's header. */
@@ -458,18 +481,7 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
   const { mode, masks, maxEntries, maxBytes, structurePerSecond } = view.capture.options;
   const now = time();
   const { replicas } = facts;
-  const { silent = [] } = parts.fleet ?? {};
-  const conditions = conditionsOf({
-    ...facts,
-    refusal: facts.refusal,
-    names: parts.names(),
-    now,
-    rollout,
-    isAsked: isAskedOf(parts),
-    ...(replicas + silent.length > 1 ? { fleet: { ...facts, silent } } : {}),
-    rolledBack: parts.rollBack?.standing,
-    modeOnV1: (operation) => parts.rollBack?.modeOnV1(operation),
-  });
+  const conditions = conditionsOf(conditionFacts(parts, facts));
   return {
     run,
     startedAt: new Date(startedAt).toISOString(),

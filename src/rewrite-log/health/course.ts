@@ -6,8 +6,7 @@ import { type Counts, evidenceOf, isOwn, type OperationTrouble, RECOVERED } from
 /** Successive responses after which trouble is over if no larger share of them failed than before. */
 const AS_BEFORE = 50;
 
-/** Milliseconds for which past trouble is reported, and after the last failure of trouble that nothing shows to be over. */
-const REPORTED_MS = 3_600_000;
+/** Milliseconds for which trouble is reported after its last failure if nothing shows that it is over. */
 const LASTING_MS = 86_400_000;
 
 /** An exchange, and when it began and ended: milliseconds since 1970. */
@@ -196,8 +195,12 @@ export function troubleOf(
   };
 }
 
-export function isReported({ until, last }: Pick<Trouble, 'until' | 'last'>, now: number): boolean {
-  return until === undefined ? now - last < LASTING_MS : now - until < REPORTED_MS;
+export function isReported(
+  { until, last }: Pick<Trouble, 'until' | 'last'>,
+  now: number,
+  reportedMs: number,
+): boolean {
+  return until === undefined ? now - last < LASTING_MS : now - until < reportedMs;
 }
 
 export function endOf({ until, last }: Pick<Trouble, 'until' | 'last'>): number {

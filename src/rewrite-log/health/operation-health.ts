@@ -246,14 +246,14 @@ export class OperationHealth {
     return ends.length === 0 ? undefined : Math.max(...ends);
   }
 
-  /** The trouble of operations at `now`, or within the last hour, the latest last. */
-  troubles(now: number): readonly OperationTrouble[] {
+  /** The trouble of operations at `now`, or that ended less than `reportedMs` ago, the latest last. */
+  troubles(now: number, reportedMs = 3_600_000): readonly OperationTrouble[] {
     const troubles: OperationTrouble[] = [];
     for (const [operation, health] of this.all) {
       const { ofAll, ofClients } = troublesOf(operation, health, this.rule());
-      const reported = [...ofClients].filter(([, trouble]) => isReported(trouble, now));
+      const reported = [...ofClients].filter(([, trouble]) => isReported(trouble, now, reportedMs));
       if (reported.length > 0) troubles.push(troubleOfClients(operation, reported, this.rule()));
-      if (ofAll !== undefined && isReported(ofAll, now)) troubles.push(ofAll);
+      if (ofAll !== undefined && isReported(ofAll, now, reportedMs)) troubles.push(ofAll);
     }
     return troubles.sort((one, other) => one.since - other.since);
   }
