@@ -77,6 +77,11 @@ export function hasEnded({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now
   return sunset !== undefined && isPast(sunset, now) && isGoneForAll(gone);
 }
 
+/** Whether V1 has ended for all clients but those that the sunset excepts. */
+export function isAtEnd({ sunset, gone }: Pick<EndOfV1, 'sunset' | 'gone'>, now: number): boolean {
+  return sunset !== undefined && isPast(sunset, now) && gone !== undefined && gone.clients === undefined;
+}
+
 /** Says that no mode changes what has ended: V1, or this operation of it; empty if neither has. */
 export function endWarning(end: EndOfV1, now: number, operation: string | undefined): readonly string[] {
   const own = end.ends?.filter(({ kind, id }) => kind === 'operation' && id === operation) ?? [];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type EndOfV1, endSentences } from '../../src/inspector/end-of-v1.ts';
+import { type EndOfV1, endSentences, hasEnded, isAtEnd } from '../../src/inspector/end-of-v1.ts';
 
 const DAY = '2026-11-24T00:00:00.000Z';
 const [BEFORE, AFTER] = [Date.parse(DAY) - 1, Date.parse(DAY)];
@@ -40,4 +40,15 @@ test.each<[EndOfV1, number, string]>([
 
 test('nothing is said about a V1 without an end', () => {
   expect(endSentences({}, AFTER)).toEqual([]);
+});
+
+test.each<[EndOfV1['gone'], boolean, boolean]>([
+  [undefined, false, false],
+  [{}, true, true],
+  [{ except: ['acme'] }, true, false],
+  [{ clients: ['acme'] }, false, false],
+])('a sunset with %j is the stage of V1: %j, and that of all clients: %j', (gone, isStage, isAll) => {
+  const end = { sunset: DAY, ...(gone === undefined ? {} : { gone }) };
+  expect([isAtEnd(end, AFTER), hasEnded(end, AFTER)]).toEqual([isStage, isAll]);
+  expect(isAtEnd(end, BEFORE)).toBe(false);
 });

@@ -5,7 +5,7 @@ import type { State } from '../../api.ts';
 import { lengthWords, percentWords } from '../../../report/text.ts';
 import { listed } from '../../../rules/words.ts';
 import { count, counted, type Ending, shortTime } from '../format.ts';
-import { hasEnded } from '../../end-of-v1.ts';
+import { hasEnded, isAtEnd } from '../../end-of-v1.ts';
 import { defaultTarget } from '../../rollout-effect.ts';
 import { classes, EndingContext, sentence, visibleText } from '../parts.tsx';
 
@@ -37,7 +37,8 @@ export interface RailProps {
 export function Rail({ rollout, state, onChoose }: RailProps): VNode {
   const now = Date.now();
   const ending = useContext(EndingContext);
-  const current = stageOf(rollout.default, rollout, now);
+  const isOver = hasEnded(rollout, now);
+  const current = isAtEnd(rollout, now) ? 'end' : stageOf(rollout.default);
   const others = [
     ...Object.entries(rollout.operations),
     ...Object.values(rollout.clients).map((mode) => [mode.name ?? 'a client', mode] as const),
@@ -46,7 +47,7 @@ export function Rail({ rollout, state, onChoose }: RailProps): VNode {
     <div class="rail-box">
       <ol class="rail" aria-label="Stages of the migration">
         {STAGES.map(({ id, name, words }) => {
-          const here = others.filter(([, mode]) => stageOf(mode, rollout, now) === id && id !== current);
+          const here = isOver ? [] : others.filter(([, mode]) => stageOf(mode) === id && id !== current);
           const isCurrent = id === current;
           const title = (
             <>
@@ -65,7 +66,7 @@ export function Rail({ rollout, state, onChoose }: RailProps): VNode {
               {onChoose === undefined ||
               isCurrent ||
               id === 'end' ||
-              current === 'end' ||
+              isOver ||
               (rollout.v1Origin === undefined && id !== 'migrate') ? (
                 <span class="stage">{title}</span>
               ) : (
@@ -146,9 +147,7 @@ function sentBar(
   );
 }
 
-/** The stage of a mode; the end of V1 applies to everything. */
-function stageOf({ mode }: ModeView, rollout: Rollout, now: number): Stage {
-  if (hasEnded(rollout, now)) return 'end';
+function stageOf({ mode }: ModeView): Stage {
   return mode === 'verify' ? 'migrate' : mode;
 }
 
@@ -156,5 +155,6 @@ function endWords({ sunset, gone }: Rollout, now: number, ending: Ending): strin
   if (sunset === undefined) return 'no date yet';
   const isPast = now >= Date.parse(sunset);
   const what = gone === undefined ? 'announced for' : isPast ? 'since' : 'on';
-  return `${what} ${shortTime(sunset, ending, now)}`;
+  const except = isPast && gone?.except !== undefined ? `, except for ${gone.except.join(', ')}` : '';
+  return `${what} ${shortTime(sunset, ending, now)}${except}`;
 }
