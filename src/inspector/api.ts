@@ -617,7 +617,12 @@ export interface ClientsView {
   readonly canBeNamed: boolean;
   /** The replica whose file keeps them; absent without others. */
   readonly replica?: string;
-  readonly clients: readonly (ClientTrace & { readonly client: string; readonly name?: string })[];
+  readonly clients: readonly (ClientTrace & {
+    readonly client: string;
+    readonly name?: string;
+    /** What sentences call it: its name, or its `User-Agent`; absent if neither is known. */
+    readonly called?: string;
+  })[];
 }
 
 /** The outcome of sending a request again. */

@@ -1,25 +1,26 @@
+import { clientName } from '../report/text.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 
 /** Maximum characters of a `User-Agent` in a sentence. */
 const MAX_AGENT = 40;
 
 /** The start of the latest `User-Agent` of a client without a name, in characters that no sentence is built of. */
-export function agentOf(trace: ClientTrace | undefined): string | undefined {
+function agentOf(trace: ClientTrace | undefined): string | undefined {
   const [agent = ''] = trace?.userAgents ?? [];
   return /^[\w./+-]+(?: [\w./+-]+)?/.exec(agent)?.[0].slice(0, MAX_AGENT);
 }
 
-/** The names of clients, and of a client without one its `User-Agent`, unless several have the same. */
+/** The names of clients, and of a client without one its `User-Agent`, with the first digits of its hash if several have the same. */
 export function shownNames(
   names: ReadonlyMap<string, string>,
   traces: ReadonlyMap<string, ClientTrace>,
 ): ReadonlyMap<string, string> {
   const agents = [...traces].map(([client, trace]) => [client, agentOf(trace)] as const);
   const known = new Set(names.values());
-  const own = [...Map.groupBy(agents, ([, agent]) => agent)].flatMap(([agent, all]) =>
-    agent === undefined || all.length > 1 || known.has(agent)
-      ? []
-      : all.map(([client]) => [client, agent] as const),
-  );
+  const own = [...Map.groupBy(agents, ([, agent]) => agent)].flatMap(([agent, all]) => {
+    if (agent === undefined) return [];
+    const isOne = all.length === 1 && !known.has(agent);
+    return all.map(([client]) => [client, isOne ? agent : clientName({ client, agent })] as const);
+  });
   return new Map([...own, ...names]);
 }

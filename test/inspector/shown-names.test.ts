@@ -6,7 +6,7 @@ const seenAs = (...userAgents: readonly string[]): { userAgents: readonly string
   addresses: [],
 });
 
-test('a client without a name is called by its User-Agent, unless another client has the same', () => {
+test('a client without a name is called by its User-Agent, with digits of its hash if another has the same', () => {
   const names = new Map([['a', 'acme']]);
   const traces = new Map([
     ['a', seenAs('Importer/0.9 (Linux; x86)')],
@@ -19,6 +19,9 @@ test('a client without a name is called by its User-Agent, unless another client
   expect(shownNames(names, traces)).toEqual(
     new Map([
       ['b', 'Desk/2.1'],
+      ['c', 'curl/8.5.0 (c)'],
+      ['d', 'curl/8.5.0 (d)'],
+      ['f', 'acme (f)'],
       ['a', 'acme'],
     ]),
   );

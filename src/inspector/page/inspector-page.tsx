@@ -2,7 +2,7 @@ import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { ClientsView as Known, Overview, RulesView as Rules, State } from '../api.ts';
 import { type Asked, useAsked } from './admin-client.ts';
-import { nameOf, shownName } from './clients/client-name.tsx';
+import { shownName } from './clients/client-name.tsx';
 import { ClientsView } from './clients/clients-view.tsx';
 import { endingOf, huesOf, whoseWords } from './format.ts';
 import { HelpDialog, type KeyActions, useKeys, usePreferences } from './help-dialog.tsx';
@@ -112,8 +112,13 @@ export function InspectorPage(): VNode {
     return <Login onDone={() => location.reload()} />;
   }
   const whose = whoseWords(state?.replica);
-  const shared: PageTools = { go, announce, hueOf, summaryOf, nameOf: (hash) => nameOf(clients, hash) };
-  const calledOf: PageTools['nameOf'] = (hash) => shownName(clients, hash);
+  const shared: PageTools = {
+    go,
+    announce,
+    hueOf,
+    summaryOf,
+    nameOf: (hash) => shownName(clients, hash),
+  };
   return (
     <EndingContext.Provider value={ending}>
       <div class="page">
@@ -136,7 +141,7 @@ export function InspectorPage(): VNode {
           {place.view === 'overview' && (
             <OverviewView
               go={go}
-              nameOf={calledOf}
+              nameOf={shared.nameOf}
               whose={whose}
               onCommand={commands.check}
               asked={overview}
@@ -148,7 +153,7 @@ export function InspectorPage(): VNode {
           {place.view === 'traffic' && place.part === 'problems' && (
             <ProblemsView
               go={go}
-              nameOf={calledOf}
+              nameOf={shared.nameOf}
               filter={place.filter}
               rules={rules.response}
               whose={whose}

@@ -46,7 +46,7 @@ export interface PageTools {
   readonly go: Go;
   readonly announce: Announce;
   readonly hueOf: HueOf;
-  /** Returns the name of a client, if it has one. */
+  /** Returns what sentences call a client, if that is known. */
   readonly nameOf: (client: string | undefined) => string | undefined;
   /** Returns the description of a change, from the rule book. */
   readonly summaryOf: (change: string) => string | undefined;

@@ -5,6 +5,7 @@ import { CLIENT_SORTS, clientDetail, type ClientsFacts, clientsTable } from '../
 import type { InspectorParts } from '../inspector-parts.ts';
 import { failure, jsonResponse, queryFault, readCommand, WHOLE_NUMBER } from './responses.ts';
 import { replicaOf, reportOf } from './stat-routes.ts';
+import { shownNames } from '../shown-names.ts';
 
 /** Maximum bytes of a request to name a client. */
 const NAME_BYTES = 2048;
@@ -93,14 +94,22 @@ function clientsView(parts: InspectorParts): ClientsView {
   const { replica } = replicaOf(rollout?.view().replica);
   const known = names();
   const { all } = view.traces;
+  const shown = shownNames(known, all);
   const hashes = new Set([...known.keys(), ...all.keys()]);
   return {
     canBeNamed: nameClient !== undefined,
     ...(replica === undefined ? {} : { replica: replica.name }),
     clients: [...hashes].map((client) => {
       const name = known.get(client);
+      const called = shown.get(client);
       const { userAgents = [], addresses = [] } = all.get(client) ?? {};
-      return { client, ...(name === undefined ? {} : { name }), userAgents, addresses };
+      return {
+        client,
+        ...(name === undefined ? {} : { name }),
+        ...(called === undefined ? {} : { called }),
+        userAgents,
+        addresses,
+      };
     }),
   };
 }

@@ -11,6 +11,7 @@ import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-l
 import type { ChangeRecord, ReplicaView, RolloutView } from '../../rollout/rollout-tally.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import type { IsAsked } from '../../rewrite-log/history.ts';
+import type { OperationTrouble } from '../../rewrite-log/health/trouble.ts';
 import type { ClientTrace } from '../../rewrite-log/observer.ts';
 import { METRICS_TYPE, printMetrics } from '../../rewrite-log/metrics.ts';
 import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
@@ -43,7 +44,7 @@ import type { PlanWork, RunInThread } from '../operator-work.ts';
 import { overviewOf, stateSentence } from '../overview.ts';
 import { apart } from '../problems.ts';
 import { failure, jsonResponse, partsResponse, pause, queryFault } from './responses.ts';
-import { agentOf, shownNames } from '../shown-names.ts';
+import { shownNames } from '../shown-names.ts';
 
 const DAYS = {
   accepts: (value: string): boolean => /^\d{1,4}$/.test(value) && Number(value) > 0,
@@ -422,20 +423,29 @@ function ownFacts(parts: InspectorParts, reportedMs = REPORTED_MS): ReplicaFacts
     wellSince: view.health.wellSince,
     fresh: view.problems.fresh(now, isAskedOf(parts)),
     operations,
-    agents: Object.fromEntries(
-      operations.flatMap(({ hit = [] }) =>
-        hit.flatMap((client) => {
-          const agent = agentOf(view.traces.all.get(client));
-          return agent === undefined ? [] : [[client, agent] as const];
-        }),
-      ),
-    ),
+    agents: agentsOf(operations, view.traces.all),
     watched: view.health.watched,
     stats: { breaker, v1Breaker, v2Contact, v1Contact, droppedLogLines, lastDroppedLine, certificates },
     ruleBook: ruleBook.hash,
     ruleBookSince: since,
     refusal: refusal && { faults: refusal.faults.length, at: refusal.at },
   };
+}
+
+/** By which `User-Agent` people recognise each client that such trouble hits. */
+function agentsOf(
+  operations: readonly OperationTrouble[],
+  traces: ReadonlyMap<string, ClientTrace>,
+): Readonly<Record<string, string>> {
+  const hit = operations.flatMap((one) => one.hit ?? []);
+  if (hit.length === 0) return {};
+  const shown = shownNames(new Map(), traces);
+  return Object.fromEntries(
+    hit.flatMap((client) => {
+      const agent = shown.get(client);
+      return agent === undefined ? [] : [[client, agent] as const];
+    }),
+  );
 }
 
 /** The facts of the other running replicas. */

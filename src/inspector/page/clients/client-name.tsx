@@ -1,8 +1,6 @@
 import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import { clientName } from '../../../report/text.ts';
 import type { ClientsView } from '../../api.ts';
-import { agentOf } from '../../shown-names.ts';
 import { postJson, useAttempt } from '../admin-client.ts';
 import { Fault, Form, LinkButton, useFocusInside, visibleText } from '../parts.tsx';
 
@@ -101,16 +99,7 @@ function traces(known: ClientsView['clients'][number] | undefined): ComponentChi
   ];
 }
 
-/** Returns the name of a client, if it has one. */
-export function nameOf(clients: ClientsView | undefined, hash: string | undefined): string | undefined {
-  return clients?.clients.find(({ client }) => client === hash)?.name;
-}
-
-/** Returns the name of a client, or else its `User-Agent` with the start of its hash; undefined if neither is known. */
+/** Returns what sentences call a client; undefined if neither its name nor its `User-Agent` is known. */
 export function shownName(clients: ClientsView | undefined, hash: string | undefined): string | undefined {
-  const known = clients?.clients.find(({ client }) => client === hash);
-  const agent = agentOf(known);
-  return known === undefined || (known.name ?? agent) === undefined
-    ? undefined
-    : clientName({ client: known.client, name: known.name, agent });
+  return clients?.clients.find(({ client }) => client === hash)?.called;
 }

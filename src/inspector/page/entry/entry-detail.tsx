@@ -202,10 +202,7 @@ function entryFacts(entry: NumberedEntry, name: string | undefined, go: Go): VNo
         </time>
       </Fact>
       <Fact name="Client">
-        {[
-          name !== undefined && [visibleText(name), ' '],
-          entry.client === undefined ? 'no key' : narrow(`client:${entry.client}`),
-        ]}
+        {entry.client === undefined ? 'no key' : narrow(`client:${entry.client}`, name)}
       </Fact>
       {entry.operation !== undefined && <Fact name="Operation">{narrow(`op:${entry.operation}`)}</Fact>}
       {mode !== undefined && (
