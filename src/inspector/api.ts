@@ -485,6 +485,8 @@ export interface OperationView extends Hits {
   readonly id: string;
   readonly method: string;
   readonly template: string;
+  /** V2's address, such as `POST /holds`; absent if it is the same. */
+  readonly to?: string;
   /** The sentence that clients get with 410, if V2 no longer has the operation. */
   readonly gone?: string;
   readonly assumed: boolean;

@@ -7,6 +7,7 @@ import {
   editsTitle,
   failureWords,
   reasonWords,
+  requestBadge,
   requestOutcomeOf,
   sentToWords,
   OUTCOME_MEANINGS,
@@ -345,6 +346,16 @@ test.each<[different: Partial<Entry>, outcome: string]>([
   expect(requestOutcomeOf(entryWith({ verdict: 'rewritten', edits: [], responseEdits, ...different }))).toBe(
     outcome,
   );
+});
+
+test.each<[Partial<Entry>, words: string]>([
+  [{ verdict: 'unchanged' }, 'address changed'],
+  [{ origin: 'v1', would: { verdict: 'unchanged' } }, 'would: address changed'],
+  [{ verdict: 'refused' }, 'refused'],
+  [{ verdict: 'passed', route: 'pass' }, 'passed'],
+])('a request that only gets another address is not called unchanged: %o', (different, words) => {
+  expect(requestBadge(entryWith({ edits: [], ...different }), 'POST /holds').words).toBe(words);
+  expect(requestBadge(entryWith({ edits: [], ...different }), undefined).words).not.toContain('address');
 });
 
 test.each<[Partial<Entry>, title: string]>([

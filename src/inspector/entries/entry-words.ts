@@ -47,11 +47,25 @@ export function requestOutcomeOf(entry: Entry): Outcome {
   return outcome === 'rewritten' && isOfResponse ? 'unchanged' : outcome;
 }
 
-/** The meaning of that outcome, where it is not that of the exchange. */
-export function requestMeaning(entry: Entry): string | undefined {
-  return requestOutcomeOf(entry) === outcomeOf(entry)
-    ? undefined
-    : 'V1 request with its body and query unchanged; its response was edited';
+/** That outcome in words, and what they mean; `to` is the address of the operation in V2, if it has another. */
+export function requestBadge(
+  entry: Entry,
+  to: string | undefined,
+): { readonly outcome: Outcome; readonly words: string; readonly meaning: string } {
+  const outcome = requestOutcomeOf(entry);
+  const words = OUTCOME_WORDS[outcome];
+  if (to !== undefined && entry.route === 'migrate' && words.endsWith('unchanged')) {
+    const meaning = `V1 request with its body and query unchanged; V2 has it as ${to}`;
+    return { outcome, words: words.replace('unchanged', 'address changed'), meaning };
+  }
+  const isOfResponse = outcome !== outcomeOf(entry);
+  return {
+    outcome,
+    words,
+    meaning: isOfResponse
+      ? 'V1 request with its body and query unchanged; its response was edited'
+      : OUTCOME_MEANINGS[outcome],
+  };
 }
 
 /** The meaning of a mode in a sentence. */

@@ -7,7 +7,7 @@ import { compilePlans, type Plan } from '../../rewrite/plan.ts';
 import { UNMAPPED } from '../../rewrite/query-plan.ts';
 import { type EditRecord, isOfQuery, type Rewrite } from '../../rewrite/records.ts';
 import type { ResponsePlan } from '../../rewrite/response-plan.ts';
-import { printMatch } from '../../rules/move.ts';
+import { printDestination, printMatch } from '../../rules/move.ts';
 import {
   type Change,
   ChangeIndex,
@@ -428,13 +428,16 @@ export function rulesView({ rules, since, text, totals }: RulesViewParts): Rules
       on === 'every' && headers.length + responseHeaders.length > 0,
   );
   const named = ruleBook.operations.map((operation): OperationView => {
-    const { id, method, gone, assumed } = operation;
+    const { id, method, to, gone, assumed } = operation;
     const template = printMatch(operation).slice(method.length + 1);
     const changes = changesOf(
       [...index.of(id, isRewritten(method)), ...ofFields],
       [rules.responsePlan(operation, method)],
     );
-    const told = gone === undefined ? {} : { gone };
+    const told = {
+      ...(to === undefined ? {} : { to: printDestination(to) }),
+      ...(gone === undefined ? {} : { gone }),
+    };
     return { id, method, template, ...told, assumed, changes, ...hits(uses.operations, id) };
   });
   const other: OperationView = {

@@ -52,6 +52,8 @@ export function InspectorPage(): VNode {
   );
   const summaryOf = (change: string): string | undefined =>
     rules.response?.changes.find(({ id }) => id === change)?.summary;
+  const addressOf: PageTools['addressOf'] = (operation) =>
+    rules.response?.operations.find(({ id }) => id === operation)?.to;
   useEffect(() => {
     const rest = (): void => (document.hidden ? live.sleep() : live.wake());
     document.addEventListener('visibilitychange', rest);
@@ -117,6 +119,7 @@ export function InspectorPage(): VNode {
     announce,
     hueOf,
     summaryOf,
+    addressOf,
     nameOf: (hash) => shownName(clients, hash),
   };
   return (

@@ -50,6 +50,8 @@ export interface PageTools {
   readonly nameOf: (client: string | undefined) => string | undefined;
   /** Returns the description of a change, from the rule book. */
   readonly summaryOf: (change: string) => string | undefined;
+  /** Returns the address of an operation in V2, if it is another than in V1. */
+  readonly addressOf: (operation: string | undefined) => string | undefined;
 }
 
 /** A button; its properties add to those of a plain one, or replace them. */
@@ -487,10 +489,12 @@ export function unbrokenWords(text: string): (VNode | string)[] {
 /** An outcome with a symbol, readable without colour; dashed for a dry run. */
 export function VerdictBadge({
   outcome,
+  words = OUTCOME_WORDS[outcome],
   meaning = OUTCOME_MEANINGS[outcome],
 }: {
   readonly outcome: Outcome;
-  readonly meaning?: string | undefined;
+  readonly words?: string;
+  readonly meaning?: string;
 }): VNode {
   const isDryRun = outcome.startsWith('would-');
   const hue = isDryRun ? outcome.slice('would-'.length) : outcome;
@@ -499,7 +503,7 @@ export function VerdictBadge({
       <svg class="verdict-sign" viewBox="0 0 12 12" aria-hidden>
         <path d={SIGNS[outcome]} />
       </svg>
-      {OUTCOME_WORDS[outcome]}
+      {words}
     </span>
   );
 }

@@ -11,8 +11,7 @@ import {
   entryName,
   failureWords,
   MODE_MEANINGS,
-  requestMeaning,
-  requestOutcomeOf,
+  requestBadge,
   responseEditWords,
   sentToWords,
   statusTitle,
@@ -64,7 +63,11 @@ export function EntryDetail(props: EntryDetailProps): VNode {
   return (
     <section class="detail" aria-label="Exchange" ref={panel} tabIndex={-1} id="detail">
       <header class="detail-head">
-        {response === undefined ? <h2>{`Exchange ${link.id}`}</h2> : title(response.entry)}
+        {response === undefined ? (
+          <h2>{`Exchange ${link.id}`}</h2>
+        ) : (
+          title(response.entry, props.addressOf(response.entry.operation))
+        )}
         <Button
           class="button close"
           aria-label="Close the exchange"
@@ -82,10 +85,10 @@ export function EntryDetail(props: EntryDetailProps): VNode {
   );
 }
 
-function title(entry: NumberedEntry): VNode {
+function title(entry: NumberedEntry, to: string | undefined): VNode {
   return (
     <h2>
-      <VerdictBadge outcome={requestOutcomeOf(entry)} meaning={requestMeaning(entry)} /> {entryName(entry)}
+      <VerdictBadge {...requestBadge(entry, to)} /> {entryName(entry)}
     </h2>
   );
 }

@@ -157,8 +157,8 @@ function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: 
     { name: 'Operation', kind: 'head', cell: ({ id, assumed }) => [id, assumed && assumedSign()] },
     {
       name: 'V1 request',
-      cell: ({ method, template, gone }) => [
-        <code>{`${method} ${template}`}</code>,
+      cell: ({ method, template, to, gone }) => [
+        <code>{`${method} ${template}${to === undefined ? '' : ` → ${to}`}`}</code>,
         gone !== undefined && ` gone: ${gone}`,
       ],
     },

@@ -12,8 +12,7 @@ import {
   sentToWords,
   shortClient,
   statusTitle,
-  requestMeaning,
-  requestOutcomeOf,
+  requestBadge,
   statusTone,
   statusWords,
 } from '../../entries/entry-words.ts';
@@ -22,7 +21,7 @@ import type { EntryLink } from '../page-state.ts';
 import { classes, type PageTools, VerdictBadge, visibleText } from '../parts.tsx';
 
 /** Properties of the list. */
-interface EntryListProps extends Pick<PageTools, 'hueOf' | 'nameOf'> {
+interface EntryListProps extends Pick<PageTools, 'hueOf' | 'nameOf' | 'addressOf'> {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
   /** True while rows arrive at the top. */
@@ -59,7 +58,8 @@ const COLUMNS = [
 
 /** The exchanges as a grid; only the visible rows are in the document. */
 export function EntryList(props: EntryListProps): VNode {
-  const { rows, isLive, active, open, hueOf, nameOf, onOpen, onLeaveTop, onNearEnd, empty } = props;
+  const { rows, isLive, active, open, hueOf, nameOf, addressOf, onOpen, onLeaveTop, onNearEnd, empty } =
+    props;
   const scroller = useRef<HTMLDivElement>(null);
   const sheet = useRef<HTMLDivElement>(null);
   const [{ top, height, rowHeight }, setWindow] = useState(START);
@@ -110,6 +110,7 @@ export function EntryList(props: EntryListProps): VNode {
             index={first + at}
             top={(first + at) * rowHeight}
             nameOf={nameOf}
+            addressOf={addressOf}
             isActive={entry.seq === active}
             isOpen={entry.requestId === open?.id && entry.seq === (open.seq ?? entry.seq)}
             hueOf={hueOf}
@@ -139,7 +140,7 @@ function bringIntoSight(
 }
 
 /** Properties of a row. */
-interface EntryRowProps extends Pick<PageTools, 'hueOf' | 'nameOf'> {
+interface EntryRowProps extends Pick<PageTools, 'hueOf' | 'nameOf' | 'addressOf'> {
   readonly entry: NumberedEntry;
   /** Its index in the list, from 0. */
   readonly index: number;
@@ -151,7 +152,17 @@ interface EntryRowProps extends Pick<PageTools, 'hueOf' | 'nameOf'> {
 }
 
 /** One exchange as a row of the list. */
-function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }: EntryRowProps): VNode {
+function EntryRow({
+  entry,
+  index,
+  top,
+  isActive,
+  isOpen,
+  hueOf,
+  nameOf,
+  addressOf,
+  onOpen,
+}: EntryRowProps): VNode {
   const client = nameOf(entry.client);
   return (
     <div
@@ -180,7 +191,7 @@ function EntryRow({ entry, index, top, isActive, isOpen, hueOf, nameOf, onOpen }
       {mode(entry)}
       {cell(`sent-to to-${sentTo(entry) ?? 'none'}`, sentToWords(entry))}
       <span role="gridcell" class="cell verdict-cell">
-        <VerdictBadge outcome={requestOutcomeOf(entry)} meaning={requestMeaning(entry)} />
+        <VerdictBadge {...requestBadge(entry, addressOf(entry.operation))} />
         {requestEdits(entry, hueOf)}
       </span>
       {responseEdits(entry, hueOf)}

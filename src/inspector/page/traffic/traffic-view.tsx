@@ -46,7 +46,8 @@ const OPEN_KEY = 'capture-gateway.time';
 
 /** The live list of exchanges, and the open one beside it. */
 export function TrafficView(props: TrafficViewProps): VNode {
-  const { place, go, live, view, rules, active, onActive, hueOf, nameOf, summaryOf, announce } = props;
+  const { place, go, live, view, rules, active, onActive, hueOf, nameOf, summaryOf, addressOf, announce } =
+    props;
   const { filter, entry: open } = place;
   useEffect(() => void live.follow(filter), [filter]);
   useEffect(() => {
@@ -90,6 +91,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
             open={open}
             hueOf={hueOf}
             nameOf={nameOf}
+            addressOf={addressOf}
             empty={emptyWords(view, filter)}
             onOpen={openEntry}
             onLeaveTop={() => live.pause()}
@@ -106,6 +108,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
             announce={announce}
             hueOf={hueOf}
             nameOf={nameOf}
+            addressOf={addressOf}
             summaryOf={summaryOf}
           />
         )}
