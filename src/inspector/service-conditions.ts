@@ -183,7 +183,7 @@ export function contactWords(about: 'v1' | 'v2', { stats, lastResponses = {}, no
 }
 
 function agoWords(milliseconds: number): string {
-  return milliseconds < MINUTE_MS ? 'less than a minute ago' : `${lengthWords(milliseconds)} ago`;
+  return `${lengthWords(milliseconds)} ago`;
 }
 
 /** The action while V2 fails: V1 serves everything by default, then also the operations and clients whose own mode names V2. */

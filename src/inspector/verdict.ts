@@ -61,7 +61,7 @@ export function verdictOf(
     return { level: 'unknown', label: 'No request yet', sentence: 'No request yet, so nothing is known.' };
   const before = ended === undefined ? '' : `${ended.sentence} `;
   const from = Math.max(since, changedAt, ...all.map(({ until = '' }) => Date.parse(until) || 0));
-  const age = now - from < MINUTE_MS ? 'less than a minute' : lengthWords(now - from);
+  const age = lengthWords(now - from);
   const length = from === changedAt ? `${age}, since the modes were changed` : age;
   const whose = replicas === 1 ? '' : ` at ${counted(replicas, 'replica')}`;
   const refusals =

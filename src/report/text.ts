@@ -85,6 +85,7 @@ export function capital(text: string): string {
 
 /** A length of time in whole units, as in `90 minutes`, `47 hours` or `3 days`; the smaller unit where the larger one would be 1. */
 export function lengthWords(milliseconds: number): string {
+  if (milliseconds < 60_000) return 'less than a minute';
   const minutes = Math.round(milliseconds / 60_000);
   if (minutes < 120) return counted(minutes, 'minute');
   const hours = Math.floor(minutes / 60);

@@ -13,6 +13,7 @@ import { Tally } from '../../src/report/tally/tally.ts';
 import {
   countedClients,
   csvField,
+  lengthWords,
   markdownBlock,
   markdownCode,
   markdownText,
@@ -171,4 +172,12 @@ test('a list of names and the number before it count clients and requests withou
         expect(clients).toBe(keyed);
         if (keyed > 0) expect(countedClients(hashes)).toMatch(new RegExp(`^${clients} clients?( and |$)`));
       }
+});
+
+test.each([
+  [59_999, 'less than a minute'],
+  [60_000, '1 minute'],
+  [7_199_000, '2 hours'],
+])('%d ms are %s, in every sentence', (milliseconds, words) => {
+  expect(lengthWords(milliseconds)).toBe(words);
 });
