@@ -199,7 +199,7 @@ function endConditions(rollout: RolloutView | undefined, now: number): readonly 
       about: 'end',
       level: 'good',
       label: 'V1 has ended',
-      sentence: `V1 ended at ${sunset}: V1 requests${whose} get 410, on purpose${but}.`,
+      sentence: `V1 ended on ${sunset}: V1 requests${whose} get 410, on purpose${but}.`,
       place: { view: 'clients' },
       since: sunset,
     },

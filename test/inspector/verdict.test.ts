@@ -1058,7 +1058,7 @@ describe('the verdict', () => {
               gone: {},
             }),
           ),
-      'good: V1 ended at 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose. All well for less than a minute. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before.',
+      'good: V1 ended on 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose. All well for less than a minute. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before.',
     ],
     [
       'V2 was gone for several operations that V1 serves now, with few requests since',
@@ -1246,7 +1246,7 @@ describe('the verdict', () => {
           .see(20)
           .see(20, { status: 410, failure: 'sunset', verdict: 'refused' })
           .verdict(rollout({ sunset: '2026-11-01T00:00:00.000Z', gone: {}, brownouts: [], rollbacks: [] })),
-      'good: V1 ended at 2026-11-01T00:00:00.000Z: V1 requests get 410, on purpose. All well for less than a minute.',
+      'good: V1 ended on 2026-11-01T00:00:00.000Z: V1 requests get 410, on purpose. All well for less than a minute.',
     ],
     [
       'the store is slow for some seconds',
@@ -1358,18 +1358,18 @@ describe('the verdict', () => {
             ...rollout({ sunset: '2026-11-29T08:02:05.000Z', gone: {}, brownouts: [], rollbacks: [] }),
             isAsked: () => false,
           }),
-      'good: V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+      'good: V1 ended on 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed until the end of V1, which spares another client',
       (all) =>
         all.see(100).see(25, FAILS).see(1, { client: SPARED }).verdict(endedExcept('globex', '08:02:05')),
-      'good: V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose, except those of globex. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+      'good: V1 ended on 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose, except those of globex. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation fails for a client that the end of V1 spares',
       (all) => all.see(100).see(25, FAILS).verdict(endedExcept('acme', '08:02:05')),
-      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:01:41.000Z. Before that, 0 of 100 failed. V1 ended at 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose, except those of acme.',
+      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:01:41.000Z. Before that, 0 of 100 failed. V1 ended on 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose, except those of acme.',
     ],
     [
       'an operation failed until its own end',
@@ -1418,7 +1418,7 @@ describe('the verdict', () => {
           .see(40)
           .see(2, { status: 410, failure: 'sunset', verdict: 'refused' })
           .verdict(rollout({ sunset: '2026-11-29T08:02:45.000Z', gone: {}, brownouts: [], rollbacks: [] })),
-      'good: V1 ended at 2026-11-29T08:02:45.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+      'good: V1 ended on 2026-11-29T08:02:45.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed, V1 and V2 have served it well in turns, and an outage of V2 came after that',
