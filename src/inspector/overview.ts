@@ -1,7 +1,8 @@
 import { MAX_ROW_CLIENTS } from '../report/census.ts';
 import { type ClientReport, clientWouldFail, unfitCalls } from '../report/client-report.ts';
+import { GONE } from '../report/guide/guide-document.ts';
 import type { Report } from '../report/report.ts';
-import { capital, clientName, countedClients } from '../report/text.ts';
+import { capital, clientName, countedClients, namedClients } from '../report/text.ts';
 import { count, counted, listed } from '../rules/words.ts';
 import { AS_V2_SENT_IT, errorValue, NO_KEY } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
@@ -11,7 +12,7 @@ import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import { type Place, REPORTED_MS } from './condition.ts';
-import { endSentences, hasEnded } from './end-of-v1.ts';
+import { endSentences, hasEnded, isAtEnd } from './end-of-v1.ts';
 import { callsAfterEnd } from '../report/endings.ts';
 import { hasV1Mode, modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
@@ -33,6 +34,8 @@ export interface OverviewFacts {
   readonly rules: Pick<RulesView, 'hash' | 'loadedAt'> & {
     readonly operations: number;
     readonly changes: number;
+    /** Ids of the operations that V2 does not have any more. */
+    readonly gone: readonly string[];
   };
   /** Absent if the rollout cannot be read. */
   readonly rollout: RolloutView | undefined;
@@ -64,6 +67,7 @@ export function overviewOf(facts: OverviewFacts): Pick<Overview, 'whose' | 'item
           ...modeItems(facts),
           ...comparisonItems(facts),
           ...unfitItems(facts),
+          ...goneItems(facts),
           ...clientItems(facts),
           ...dryRunItems(facts),
           ...endItems(facts),
@@ -190,8 +194,8 @@ function dryRunSentence(group: ErrorGroup): string {
     : `V2's schema refuses the bodies of ${requests}${at}${where}, the last at ${lastSeen}. V2 itself was not asked.`;
 }
 
-function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] {
-  if (rollout === undefined) return [];
+function modeItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {
+  if (rollout === undefined || isAtEnd(rollout, now)) return [];
   return [
     item('good', modeSentence(rollout), 'rollout'),
     ...emptyCanaries(rollout, report).map((sentence) => item('note', sentence, 'rollout')),
@@ -324,6 +328,29 @@ function unfitItems({ report, now }: OverviewFacts): readonly OverviewItem[] {
   return [
     ...items,
     item('note', `No operation fits ${counted(rest, 'more address', 'more addresses')}.`, 'clients'),
+  ];
+}
+
+/** Whom the 410 of an operation hits that V2 does not have any more. */
+function goneItems({ report, rules, now }: OverviewFacts): readonly OverviewItem[] {
+  const hit = report.clients.flatMap((client) =>
+    client.outcomes
+      .filter(({ code, lastSeen }) => code === GONE && now - Date.parse(lastSeen) < REPORTED_MS)
+      .map((outcome) => ({ client, ...outcome })),
+  );
+  if (hit.length === 0) return [];
+  const clients = hit.map(({ client }) => client);
+  const called = new Set(clients.flatMap(({ operations }) => operations.map(({ operation }) => operation)));
+  const times = hit.reduce((sum, one) => sum + one.count, 0);
+  const last = hit.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
+  const which = listed(
+    rules.gone.filter((id) => called.has(id)),
+    MAX_OTHERS,
+  );
+  const sentence = `V2 does not have ${which === '' ? 'an operation' : which} any more: ${counted(times, 'request')} of ${namedClients(clients, MAX_OTHERS)} got 410, the last at ${last}.`;
+  const error = errorValue({ by: 'gateway', code: GONE });
+  return [
+    item('note', sentence, 'traffic', printFilter([{ negated: false, field: 'error', values: [error] }])),
   ];
 }
 

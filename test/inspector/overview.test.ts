@@ -104,7 +104,7 @@ function overviewWith(facts: Partial<OverviewFacts>): Pick<Overview, 'items' | '
     origin: 'http://g',
     errors: { exchanges: 0, groups: [], omitted: 0 },
     report: makeReport(new Tally(), { now: new Date(NOW).toISOString() }),
-    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0 },
+    rules: { hash: 'h', loadedAt: '1970-01-01T00:00:00Z', operations: 1, changes: 0, gone: ['loan_slip'] },
     rollout: undefined,
     ...facts,
   });
@@ -124,6 +124,16 @@ function reportOfClient(
     tally.add({ ...sampleEntry(1, 0), time, client: 'a'.repeat(16), operation, ...mode });
   const agents = new Map([['a'.repeat(16), 'Desk/2.1']]);
   return makeReport(tally, { now: new Date(NOW).toISOString(), names, agents });
+}
+
+/** The report of two clients that got 410 so long ago for an operation that the rule book calls gone. */
+function goneReport(ago: number): Report {
+  const tally = new Tally();
+  const gone = { verdict: 'refused', failure: 'operation-gone', status: 410, origin: undefined } as const;
+  const time = new Date(NOW - ago).toISOString();
+  for (const client of ['a'.repeat(16), undefined])
+    tally.add({ ...sampleEntry(1, 0), time, client, operation: 'loan_slip', ...gone });
+  return makeReport(tally, { now: new Date(NOW).toISOString(), names: new Map([['a'.repeat(16), 'acme']]) });
 }
 
 /** A tally of a read that differed so long ago, and of one that did not. */
@@ -150,6 +160,12 @@ const MIGRATED: RolloutView['default'] = { mode: 'migrate', from: 'operator' };
 const ENDED: Partial<RolloutView> = { sunset: '2026-11-01T00:00:00Z', gone: {} };
 
 test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined]>([
+  [
+    'clients that call what is gone',
+    { rollout: sampleRollout({ default: { mode: 'migrate', from: 'operator' } }), report: goneReport(1000) },
+    'note: V2 does not have loan_slip any more: 2 requests of acme, requests without a key got 410, the last at 2026-11-28T23:59:59.000Z.',
+  ],
+  ['clients that called what is gone an hour ago', { report: goneReport(HOUR) }, undefined],
   [
     'reads that differed a moment ago',
     { rollout: sampleRollout({ shadows: differing(1000) }) },
@@ -225,7 +241,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
 ])('a note has an age, and disappears when it is over: %s', (_, facts, item) => {
   const { items } = overviewWith(facts);
   const told = items
-    .filter(({ sentence }) => /reads|responses|would fail|end/.test(sentence))
+    .filter(({ sentence }) => /reads|responses|would fail|got 410|end/.test(sentence))
     .filter(({ sentence }) => !/dry run|migration would/.test(sentence))
     .map(({ level, sentence }) => `${level}: ${sentence}`);
   if (item === undefined) expect(told).toEqual([]);
@@ -271,11 +287,7 @@ test.each<[name: string, end: Partial<RolloutView>, words: RegExp | undefined]>(
     { sunset: '2026-11-01T00:00:00Z', gone: { clients: ['acme'] } },
     /^V1 requests are/,
   ],
-  [
-    'it ended but for one',
-    { sunset: '2026-11-01T00:00:00Z', gone: { except: ['acme'] } },
-    /^V1 requests are/,
-  ],
+  ['it ended but for one', { sunset: '2026-11-01T00:00:00Z', gone: { except: ['acme'] } }, undefined],
   ['its end refuses no request', { sunset: '2026-11-01T00:00:00Z' }, /^V1 requests are migrated/],
 ])('if %s, requests are called migrated, or not', (_, end, words) => {
   const { items } = overviewWith({

@@ -119,7 +119,7 @@ function overview(): string {
     origin: 'http://127.0.0.1:8080',
     errors: { exchanges: 0, groups: [], omitted: 0 },
     report: report(),
-    rules: { hash: 'b', loadedAt: new Date(NOW - DAY).toISOString(), operations: 1, changes: 1 },
+    rules: { hash: 'b', loadedAt: new Date(NOW - DAY).toISOString(), operations: 1, changes: 1, gone: [] },
     rollout,
   });
   return items.map(({ sentence }) => sentence).join('\n');

@@ -388,6 +388,7 @@ async function overview(parts: InspectorParts, by: SeriesView['by']): Promise<Ov
       loadedAt: new Date(since).toISOString(),
       operations: current.ruleBook.operations.length,
       changes: current.ruleBook.changes.length,
+      gone: current.ruleBook.operations.flatMap(({ id, gone }) => (gone === undefined ? [] : [id])),
     },
     rollout,
   });
