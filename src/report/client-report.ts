@@ -34,7 +34,7 @@ export const CLASSES = [
 /**
  * How a client depends on V1. `gone`: silent for so long that it is not expected back; `url-only`: neither requests nor
  * responses were edited; `unwrap-only`: only the requests' wrapper has to go; `field-work`: rules move, rename or remove members of
- * requests or responses, or V2 or its schema refuses them; `blocked`: V2 or the gateway refused, or would refuse, each of its calls, and no rule says what they need; `unserved`: no service has an address that it calls, so there is nothing to
+ * requests or responses, or V2 or its schema refuses them; `blocked`: V2 or the gateway refused, or would refuse, each of its calls, and no rule says what they need, or V2 does not have one of them by the rule book; `unserved`: no service has an address that it calls, so there is nothing to
  * move; `unknown`: the log does not say, for the reasons in `unknown` and `refusals`. Only requests of the last `goneAfterDays` days count (for a silent client: the days before its last request), so a
  * client that was fixed moves on.
  */
@@ -53,7 +53,7 @@ export const CLASS_WORDS: Readonly<Record<ClientClass, string>> = {
 
 /** What each class has to do before V2 can be used, for readers of a table. */
 export const CLASS_MEANINGS: Readonly<Record<ClientClass, string>> = {
-  blocked: 'V2 refuses all that they call, or does not have it',
+  blocked: 'V2 refuses all that they call, or does not have a part of it',
   'field-work': 'members of requests or responses have to change',
   'unwrap-only': "only the wrapper around the requests' parameters has to go",
   'url-only': 'only the address has to change',
@@ -298,12 +298,12 @@ function activeClass(
   },
 ): ClientClass {
   const isRecent = (time: string): boolean => time !== '' && time >= from;
+  if (refusals.some(isGone)) return 'blocked';
   if (isRecent(lastWork['field-work']) || isRecent(lastResponseWork)) return 'field-work';
   if (refusals.some(({ isOfMembers }) => isOfMembers)) return 'field-work';
   if (isStuck) return 'blocked';
-  // No change of a client gives a call an address, nor V2 an operation.
-  if (unknown.length > 0 || refusals.some((one) => !isGone(one) && (!isUnfit(one.call) || !isMissing(one))))
-    return 'unknown';
+  // No change of a client gives a call an address.
+  if (unknown.length > 0 || refusals.some((one) => !isUnfit(one.call) || !isMissing(one))) return 'unknown';
   return isRecent(lastWork['unwrap-only']) ? 'unwrap-only' : 'url-only';
 }
 

@@ -303,8 +303,8 @@ function remaining(clients: readonly ClientReport[]): string[] {
     clients.filter((client) => client.class === wanted);
   add(
     ofClass('blocked').filter(({ client }) => client !== NO_KEY),
-    'calls only what V2 refuses or does not have',
-    'call only what V2 refuses or does not have',
+    'makes calls that V2 refuses or does not have',
+    'make calls that V2 refuses or does not have',
   );
   add(ofClass('field-work'), 'has fields to change', 'have fields to change');
   add(ofClass('unwrap-only'), 'only has to drop the wrapper', 'only have to drop the wrapper');

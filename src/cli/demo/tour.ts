@@ -410,7 +410,7 @@ function classSentence({ classes }: Report): string {
 }
 
 const CLASS_PARTS: readonly (readonly [name: ClientClass, words: string])[] = [
-  ['blocked', 'that V2 refuses in all that they call'],
+  ['blocked', 'with calls that V2 refuses or does not have'],
   ['field-work', 'with work on fields'],
   ['unwrap-only', 'that only drop the wrapper'],
   ['url-only', 'that only need a new URL'],

@@ -21,7 +21,7 @@ import { type FactChange, factsById } from './guide-facts.ts';
 import { type Block, checkedBefore, ended, type Inline, letterOf } from './letter.ts';
 
 export const WORK: Readonly<Record<ClientReport['class'], string>> = {
-  blocked: 'V2 refuses each of these calls, or does not have it.',
+  blocked: 'V2 refuses each of these calls, or does not have some of them.',
   'field-work': 'Members of requests or responses have to change before V2 can be used.',
   'unwrap-only': "Only the wrapper around the requests' parameters has to go.",
   'url-only': 'Only the address has to change.',

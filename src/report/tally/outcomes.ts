@@ -363,9 +363,9 @@ export function noteVerdict(verdicts: V2Verdicts, entry: TallyEntry): void {
 /** Status for an operation that V2 does not have any more. */
 const GONE = 410;
 
-/** Notes that the rule book says of an operation that V2 does not have it. */
-export function noteGone(verdicts: V2Verdicts, { time, verdict }: TallyEntry): void {
-  if (verdict === 'refused') mergeVerdicts(verdicts, { ...noVerdicts(), lastRefused: time, status: GONE });
+/** Notes that the rule book says of an operation that V2 does not have it, whether the request was refused for it or V1 served it. */
+export function noteGone(verdicts: V2Verdicts, { time }: TallyEntry): void {
+  mergeVerdicts(verdicts, { ...noVerdicts(), lastRefused: time, status: GONE });
 }
 
 /** Whether V2 does not have an operation any more. */
@@ -388,13 +388,15 @@ export function mergeVerdicts(into: V2Verdicts, from: Readonly<V2Verdicts>): voi
  * missing resource or an overload needs no change of the client.
  */
 export function pendingRefusals(
-  calls: ReadonlyMap<string, { readonly v2: Readonly<V2Verdicts> }>,
+  calls: ReadonlyMap<string, { readonly last: string; readonly v2: Readonly<V2Verdicts> }>,
   from: string,
 ): readonly PendingRefusal[] {
   return [...calls]
-    .flatMap(([call, { v2 }]) => {
+    .flatMap(([call, { last, v2 }]) => {
       const { lastAccepted, lastRefused, status, at } = v2;
       if (lastRefused < from || lastRefused <= lastAccepted) return [];
+      // A later request under another rule book was not refused for it.
+      if (status === GONE && lastRefused < last) return [];
       const isOfContent = CONTENT_REFUSED.has(status);
       const isAlways = lastAccepted < from;
       if (!isOfContent && !isAlways) return [];
@@ -409,7 +411,7 @@ export function refusalSentences(refusals: readonly PendingRefusal[]): string[] 
     .slice(0, MAX_SHOWN)
     .map(({ call, status, at }) =>
       status === GONE
-        ? `V2 does not have ${call} any more: its last request got 410.`
+        ? `V2 does not have ${call} any more.`
         : `V2 did not accept the last ${call}: ${status}${at === '' ? '' : ` at ${at}`}.`,
     );
   const more = refusals.length - MAX_SHOWN;
