@@ -957,7 +957,7 @@ describe('the guide', () => {
     const alias = { change: 'highlight-type', rule: 'alias', from: '/data/b', path: '/data/a' } as const;
     const text = guideMarkdown(guideOf(order({ responseEdits: [alias] })));
     expect(text).toContain(
-      '**Response**\n\n```diff\n  {\n    "data": {\n-     "a": "…"\n+     "b": "…"\n    }\n  }\n```',
+      '**Response**\n\n```diff\n  {\n    "data": {\n-     "a": …\n+     "b": …\n    }\n  }\n```',
     );
   });
 });

@@ -273,6 +273,8 @@ export interface GuideCall {
   readonly responses: readonly GuideResponse[];
   /** True when no response to this call was compared with V2's. */
   readonly responsesUnknown: boolean;
+  /** What the rules say of its responses, as sentences; absent once one was compared, or if the rules are not known. */
+  readonly responseRules?: readonly string[];
   readonly outcomes: readonly Outcome[];
   /** Verdicts of V2's schema on bodies of this call that were not sent to V2; absent without a check. */
   readonly bodyChecks?: BodyChecks;

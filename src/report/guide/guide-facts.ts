@@ -16,8 +16,8 @@ const MAX_PAIRS = 12;
 interface ValueWords {
   readonly name: string;
   readonly words: string;
-  /** True for a list of values, of which an example shows one. */
-  readonly isList?: true;
+  /** True for what one example does not show: a list of values, or a conversion. */
+  readonly isGeneral?: true;
   /** True for a header field, whose name a summary may not have. */
   readonly isField?: true;
 }
@@ -71,12 +71,12 @@ const SHOWN =
 /** A header field is shown with its form. */
 function proseOf(text: string, changes: readonly FactChange[]): string {
   const [first] = changes;
-  const lists = first === undefined ? '' : valuesOf(first, ({ isList }) => isList === true);
+  const values = first === undefined ? '' : valuesOf(first, ({ isGeneral }) => isGeneral === true);
   const isOfHead = changes.every(
     ({ request = [], query = [], response = [], headers = [] }) =>
       headers.length > 0 && request.length + query.length + response.length === 0,
   );
-  return lists === '' && (isOfHead || SHOWN.test(text)) ? '' : withValues(text, lists);
+  return values === '' && (isOfHead || SHOWN.test(text)) ? '' : withValues(text, values);
 }
 
 function withValues(text: string, values: string): string {
@@ -124,7 +124,7 @@ function detailsOf({
 }: FactChange): readonly ValueWords[] {
   const ofRequest = [...request, ...query].flatMap((rule): readonly ValueWords[] => {
     const name = 'member' in rule ? rule.member : 'parameter' in rule ? rule.parameter : '';
-    if ('conversion' in rule) return [{ name, words: conversionRemark(rule.conversion) }];
+    if ('conversion' in rule) return [{ name, words: conversionRemark(rule.conversion), isGeneral: true }];
     return 'values' in rule ? [listOf(name, rule.values)] : [];
   });
   const ofFields = headers.flatMap((rule): readonly ValueWords[] => {
@@ -137,7 +137,7 @@ function detailsOf({
     const name = 'path' in rule ? (rule.path.at(-1) ?? '') : '';
     if ('conversion' in rule) {
       const toV2 = inverseConversion(rule.conversion);
-      return typeof toV2 === 'string' ? [] : [{ name, words: conversionRemark(toV2) }];
+      return typeof toV2 === 'string' ? [] : [{ name, words: conversionRemark(toV2), isGeneral: true }];
     }
     if (!('values' in rule)) return [];
     const toV2 = rule.values.map(({ from, to }) => ({ from: to, to: from }));
@@ -147,7 +147,7 @@ function detailsOf({
 }
 
 function listOf(name: string, values: readonly Pick<MappedValue, 'from' | 'to'>[]): ValueWords {
-  return { name, words: pairs(values), ...(values.length > 1 ? { isList: true } : {}) };
+  return { name, words: pairs(values), ...(values.length > 1 ? { isGeneral: true } : {}) };
 }
 
 function pairs(values: readonly Pick<MappedValue, 'from' | 'to'>[]): string {

@@ -89,7 +89,7 @@ interface GuideBook
 }
 
 /** A change, with the rules from which a guide reads values; absent in a saved report. */
-type GuidedChange = GuideChange & Partial<Pick<Change, 'request' | 'query' | 'headers' | 'response'>>;
+type GuidedChange = GuideChange & Partial<Pick<Change, 'on' | 'request' | 'query' | 'headers' | 'response'>>;
 
 /** The path prefixes of both versions. */
 interface GuidePrefixes {
@@ -577,6 +577,7 @@ class CallGuide {
       ...(read === undefined ? {} : { read }),
       responses,
       responsesUnknown: this.isUnknown && !this.isCompared,
+      ...(this.isUnknown && !this.isCompared ? rulesOfResponses(this.name, book.changes) : {}),
       // A client's owner cannot correct an outage or a service's own failure.
       outcomes: outcomesOf(this.outcomes).filter(({ code, status }) =>
         code === undefined ? status < 500 : !isOutage(code),
@@ -859,6 +860,16 @@ function movesOf(edits: readonly EditRecord[], changes: readonly GuidedChange[])
     if (remark !== '') row.remarks.add(remark);
   }
   return [...rows.values()].map(({ remarks, ...row }) => ({ ...row, remark: [...remarks].join('; ') }));
+}
+
+/** What the rules say of the responses to a call; nothing if a change has no rules, as in a saved report. */
+function rulesOfResponses(call: string, changes: readonly GuidedChange[]): Pick<GuideCall, 'responseRules'> {
+  if (changes.some(({ response }) => response === undefined)) return {};
+  const own = changes.filter(
+    ({ on, response = [] }) => response.length > 0 && (on === 'every' || on?.includes(call) === true),
+  );
+  const ids = new Set(own.map(({ id }) => id));
+  return { responseRules: guideFacts(changes, (id) => ids.has(id)).map(({ summary }) => summary) };
 }
 
 /** Members of responses, with the way from V2's value to today's; several rules on one member make one row. */

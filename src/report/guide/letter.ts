@@ -1,5 +1,6 @@
 import { printPrefix } from '../../rules/rule.ts';
 import { isOnPurpose } from '../../rewrite-log/answers.ts';
+import { isUnfit } from '../../rewrite-log/entry.ts';
 import { type WouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import { bodyCheckCounts, outcomeWords } from '../client-report.ts';
 import { type DiffLine, lineDiff } from '../line-diff.ts';
@@ -51,6 +52,9 @@ const BY_PROGRAM = "today the operator's own program converts it to V2's form: a
 
 const MINUTE_MS = 60_000;
 
+/** Maximum calls, and reasons, in a sentence. */
+const MAX_NAMED = 3;
+
 /** Maximum examples of a call. */
 const MAX_EXAMPLES = 3;
 
@@ -66,7 +70,7 @@ export function letterOf(guide: GuideDocument): Letter {
     };
   const shared = sharedFields(calls);
   const said = new Said(guide, shared);
-  const everywhere = calls.length === 0 && placeless(guide).none > 0 ? [] : everyCall(guide, shared);
+  const everywhere = calls.length === 0 && placeless(guide).none.length > 0 ? [] : everyCall(guide, shared);
   const sections = calls.flatMap((call) => sectionOf(call, guide, said));
   return {
     title,
@@ -109,6 +113,12 @@ function list(items: readonly (readonly Inline[])[]): Block {
   return { kind: 'bullets', items };
 }
 
+/** Two texts with their differences marked. A value that is not known may be of any type, so it has no quotes. */
+function beforeAndAfter(before: string, after: string): Block {
+  const [old, now] = [before, after].map((text) => text.replaceAll(/"…"(?!:)/g, '…'));
+  return { kind: 'example', lines: lineDiff(old ?? '', now ?? '') };
+}
+
 function code(text: string): Inline {
   return { code: text };
 }
@@ -136,7 +146,7 @@ function historyOf(guide: GuideDocument): readonly Block[] {
   const refused = guide.mistakes.reduce((sum, one) => (one.code === GONE ? sum : sum + one.count), 0);
   const sentences = [
     servedWords(guide),
-    dryRunWords(guide),
+    [dryRunWords(guide), whyWords(guide)].filter((words) => words !== '').join(' '),
     onPurposeWords(guide),
     ...guide.mistakes.map(goneWords),
     refused === 0
@@ -146,39 +156,53 @@ function historyOf(guide: GuideDocument): readonly Block[] {
   return sentences.length === 0 ? [] : [paragraph(sentences.join(' '))];
 }
 
-/** The numbers of calls that have no place in V2, and of those whose place there no rule says. */
-function placeless({
-  calls,
-  unserved = [],
-  mistakes,
-}: GuideDocument): Readonly<Record<'none' | 'unknown', number>> {
+/** The calls that have no place in V2, and those whose place there no rule says. */
+function placeless(guide: GuideDocument): Readonly<Record<'none' | 'unknown', readonly Inline[]>> {
+  const { calls, unserved = [], mistakes } = guide;
   return {
-    none: unserved.length + mistakes.filter(({ code: kind }) => kind === GONE).length,
-    unknown: calls.filter(({ isPlaceUnknown }) => isPlaceUnknown === true).length,
+    none: [
+      ...unserved.map(({ name }) => code(name)),
+      ...mistakes.flatMap((one) => (one.code === GONE ? placeOfMistake(one, guide) : [])),
+    ],
+    unknown: calls.flatMap((one) => (one.isPlaceUnknown === true ? placeIn(one, guide, 'v1') : [])),
   };
 }
 
+/** The first calls by name, and the number of the others. */
+function namedCalls(calls: readonly Inline[]): readonly Inline[] {
+  const more = calls.length - MAX_NAMED;
+  const shown = calls.slice(0, MAX_NAMED);
+  return [
+    ...shown.flatMap((call, at): readonly Inline[] =>
+      at === 0 ? [call] : [more <= 0 && at === shown.length - 1 ? ' and ' : ', ', call],
+    ),
+    ...(more > 0 ? [` and ${counted(more, 'more call')}`] : []),
+  ];
+}
+
 /** What the reader is asked to do. */
-function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly string[] {
+function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly Inline[] {
   const { none, unknown } = placeless(guide);
-  const known = guide.calls.length - unknown;
-  if (known + unknown === 0)
+  const known = guide.calls.length - unknown.length;
+  if (guide.calls.length === 0)
     return [
-      none === 0
+      none.length === 0
         ? ' It is unknown what has to change: no accepted request shows it.'
         : ' None of your calls can be moved to V2, as the table says.',
     ];
-  const isAll = unknown + none === 0;
+  const isAll = unknown.length + none.length === 0;
   const those = isAll ? `these ${count(known)} calls` : `${count(known)} calls`;
   const calls = known > 1 ? those : isAll ? 'this call' : 'one call';
   const by = end === undefined || end.isOver === true || end.isSpared === true ? '' : ' by then';
   return [
     ...(known === 0 ? [] : [` Please move ${calls} to V2${by}${addressWords(guide)}.`]),
-    ...(none === 0 ? [] : [` V2 does not have ${counted(none, 'call')} of the table.`]),
-    ...(unknown === 0
+    ...(none.length === 0 ? [] : [' V2 does not have ', ...namedCalls(none), '.']),
+    ...(unknown.length === 0
       ? []
       : [
-          ` It is not known where V2 has ${counted(unknown, 'call')} of the table: ask before you move ${unknown === 1 ? 'it' : 'them'}.`,
+          ' It is not known where V2 has ',
+          ...namedCalls(unknown),
+          `: ask before you move ${unknown.length === 1 ? 'it' : 'them'}.`,
         ]),
   ];
 }
@@ -217,6 +241,34 @@ export function dryRunWords({ dryRuns, onV2 }: Pick<GuideDocument, 'dryRuns' | '
   if (words === '') return '';
   if (onV2 === undefined) return `Your requests were checked before they go to V2: ${words}.`;
   return checkedBefore(dryRuns, 'other request');
+}
+
+/** Says why requests would fail after the migration, as far as it is known; empty if none would. */
+function whyWords({ calls, mistakes, dryRuns }: GuideDocument): string {
+  if (dryRuns.failing === 0) return '';
+  const unknown = calls.flatMap(({ examples }) =>
+    examples.flatMap(({ moves }) =>
+      moves.flatMap(({ from, remark }) => (remark.startsWith(NOT_KNOWN) ? shortName(from) : [])),
+    ),
+  );
+  const refused = calls.flatMap(({ bodyChecks }) =>
+    (bodyChecks?.pointers ?? []).flatMap(({ pointer }) => {
+      const place = shortName(pointer);
+      if (unknown.some((name) => name === place || name.endsWith(`.${place}`))) return [];
+      return /^\d/.test(pointer) ? `V2 responds with ${pointer}` : `V2 refuses ${place}`;
+    }),
+  );
+  const reasons = [
+    ...unknown.map((name) => `${name} ${NOT_KNOWN}`),
+    ...refused,
+    ...mistakes.flatMap(({ call, place = call, code: kind }) =>
+      kind === GONE ? `V2 does not have ${place}` : [],
+    ),
+  ];
+  const all = [...new Set(reasons)];
+  if (all.length === 0) return '';
+  const more = all.length - MAX_NAMED;
+  return `The reason${all.length === 1 ? '' : 's'}: ${all.slice(0, MAX_NAMED).join('; ')}${more > 0 ? `; and ${count(more)} more` : ''}.`;
 }
 
 /** Says how many requests would have failed on V2, of those that were checked before V2 served their client. */
@@ -317,7 +369,7 @@ function placeIn(call: GuideCall, { from, to }: GuideDocument, version: 'v1' | '
   const line = (version === 'v1' ? example?.before : example?.after)?.split('\n', 1)[0];
   const [method = '', target] = (moved?.[version] ?? line ?? '').split(' ');
   const path = paths?.[version] ?? target?.split('?', 1)[0];
-  if (path === undefined) return name;
+  if (path === undefined) return isUnfit(name) ? code(name) : name;
   const prefix = version === 'v1' ? from : to;
   return code(`${method} ${path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path}`);
 }
@@ -337,10 +389,16 @@ function changesIn(call: GuideCall, shared: SharedFields): string {
     if (before.fields.join('\n') !== after.fields.join('\n')) parts.add('header');
     if (before.body !== after.body) parts.add('body');
   }
-  const read = isReadElsewhere(call) ? 'response' : call.responsesUnknown ? 'response not known' : '';
+  const read = isReadElsewhere(call) ? 'response' : call.responsesUnknown ? uncompared(call) : '';
   const sent = [...parts];
   const all = read === '' ? sent : [...sent, read];
   return all.length === 0 ? 'nothing' : all.join(', ');
+}
+
+/** What changes in responses that have not been compared with V2's: what the rules say. */
+function uncompared({ responseRules }: GuideCall): string {
+  if (responseRules === undefined) return 'response not known';
+  return responseRules.length > 0 ? 'response' : 'response not compared';
 }
 
 /** Whether V2 has a call elsewhere, apart from the prefix of its path. */
@@ -368,8 +426,9 @@ function isReadElsewhere({ responses }: GuideCall): boolean {
 /** The work of a client without any other change; empty if there is one, or a request that would fail. */
 function addressWords({ calls, mistakes, dryRuns }: GuideDocument): string {
   if (dryRuns.failing > 0 || mistakes.some(({ code: kind }) => kind === GONE)) return '';
-  const isOther = ({ changes, responses, examples }: GuideCall): boolean =>
-    changes.length + responses.length > 0 || examples.some(({ moves }) => moves.length > 0);
+  const isOther = ({ changes, responses, responseRules = [], examples }: GuideCall): boolean =>
+    changes.length + responses.length + responseRules.length > 0 ||
+    examples.some(({ moves }) => moves.length > 0);
   if (calls.some(isOther)) return '';
   const isSure = calls.every(
     ({ responsesUnknown, unread, omitted, examples }) =>
@@ -604,13 +663,7 @@ function requestPart(
     isKnownToFail === true
       ? `Request, ${counted(seen, 'time')}: the gateway sends this, and V2 does not accept it`
       : `Request${isOneOfSeveral ? `, ${counted(seen, 'time')}` : ''}`;
-  return [
-    label(title),
-    { kind: 'example', lines: lineDiff(printed(old), printed(now)) },
-    ...notes,
-    ...evidence,
-    ...older,
-  ];
+  return [label(title), beforeAndAfter(printed(old), printed(now)), ...notes, ...evidence, ...older];
 }
 
 function printed({ method, path, query, fields, body }: RequestParts): string {
@@ -670,24 +723,27 @@ function shortName(place: string): string {
 }
 
 function responsePart(call: GuideCall, guide: GuideDocument, said: Said): readonly Block[] {
-  const { responses, responsesUnknown, read } = call;
+  const { responses, responsesUnknown, responseRules, read } = call;
   if (responsesUnknown)
-    return [label('Response'), paragraph("Unknown: no response of V1 has been compared with V2's yet.")];
+    return [
+      label('Response'),
+      paragraph(
+        responseRules === undefined
+          ? "Unknown: no response of V1 has been compared with V2's yet."
+          : `${responseRules.length === 0 ? 'No rule of this migration changes it.' : `By the rules of this migration: ${responseRules.map(ended).join(' ')}`} No response of V1 has been compared with V2's yet.`,
+      ),
+    ];
   if (read?.isSampled === true)
     return [
       label('Response'),
       paragraph('One of your requests got what is marked ', code('-'), ', made of what V2 sent:'),
-      { kind: 'example', lines: lineDiff(read.before, read.after) },
+      beforeAndAfter(read.before, read.after),
     ];
   const alike = read === undefined ? undefined : said.responseLike(call);
   if (alike !== undefined)
     return [label('Response'), paragraph('As that of ', placeIn(alike, guide, 'v1'), '.')];
   if (read !== undefined)
-    return [
-      label('Response'),
-      { kind: 'example', lines: lineDiff(read.before, read.after) },
-      ...remarksOfResponse(responses),
-    ];
+    return [label('Response'), beforeAndAfter(read.before, read.after), ...remarksOfResponse(responses)];
   if (responses.length === 0) return [];
   return [
     label('Response'),

@@ -93,7 +93,7 @@ const TOGETHER: readonly (readonly [
       [0, { name: 1 }],
       [1, { name: 1 }],
     ],
-    ['- "name": "…"', '+ "label": "…"'],
+    ['- "name": …', '+ "label": …'],
   ],
   [
     'a body that a rule of the earlier book alone changed',
@@ -102,7 +102,7 @@ const TOGETHER: readonly (readonly [
       [0, { fax: 1, name: 2 }],
       [1, { fax: 1, name: 2 }],
     ],
-    ['- "name": "…"', '+ "title": "…"'],
+    ['- "name": …', '+ "title": …'],
   ],
   [
     'bodies with other members: all of them',
@@ -112,7 +112,7 @@ const TOGETHER: readonly (readonly [
       [0, { amount: 1 }],
       [0, { name: 1, note: 2 }],
     ],
-    ['- "name": "…"', '+ "title": "…"'],
+    ['- "name": …', '+ "title": …'],
   ],
   [
     'a value that a rule maps, and one that it leaves',
@@ -144,7 +144,7 @@ test('a member that was last sent under earlier rules is shown by these, and the
     sent(now, 'make', { name: 1 }),
   ]);
   const [lines] = examplesOf(document);
-  expect(lines).toEqual(expect.arrayContaining(['- "name": "…"', '- "fax": "…"', '+ "title": "…"']));
+  expect(lines).toEqual(expect.arrayContaining(['- "name": …', '- "fax": …', '+ "title": …']));
   expect(guideMarkdown(document)).toContain(
     'Not sent since the rules of this migration changed, and shown by the earlier ones: `fax`.',
   );
@@ -250,7 +250,7 @@ test("a response that the operator's program makes is shown by a kept one, witho
   reader.add(entry, keptWith('/api/v1/bills', { v2, client }));
   const text = guideMarkdown(guide.document(book, 'Acme', { samples: reader.result }));
   expect(text).toContain('-   "data": [{');
-  expect(text).toContain('"amount_cents": "…"');
+  expect(text).toContain('"amount_cents": …');
   expect(text).not.toMatch(/M1|1050|ask the API/);
   expect(guideMarkdown(guide.document(book))).toContain("ask the API's team for its logic");
 });
@@ -267,7 +267,7 @@ test('a member that V2 lacks, and the gateway adds, is gone in V2', async () => 
   expect(lines.filter((line) => !line.startsWith(' '))).toEqual([
     '- "key": null',
     '- "kind": "bill"',
-    '+ "kind": "…"',
+    '+ "kind": …',
   ]);
 });
 
@@ -336,7 +336,7 @@ test('what all calls share, and what an earlier section shows, is said once', as
     return { ...entry, edits: [moved, ...entry.edits] };
   });
   const text = guideMarkdown(documentOf(book, entries));
-  for (const once of ['X-Api-Key', 'Names are titles.', '+   "title": "…"\n  }\n```\n\n## '])
+  for (const once of ['X-Api-Key', 'Names are titles.', '+   "title": …\n  }\n```\n\n## '])
     expect(text.split(once)).toHaveLength(2);
   expect(text).toContain('- Send `X-Api-Key: …` instead of `X-Key: …`.');
   expect(text).not.toContain('The key moves.');
@@ -461,12 +461,19 @@ test('a member that V2 does not know is left out, and the letter says so with th
   expect(text).toMatch(
     /- `reference` is not known to V2: leave it out \\\(all clients: sent 2×, refused 1×\\\)\./,
   );
-  expect(text).toMatch(/-\s+"reference": "…"/);
+  expect(text).toMatch(/-\s+"reference": …/);
+  expect(text).toContain(
+    'it would have failed on V2. The reason: reference is not known to V2: leave it out.',
+  );
   expect(text).not.toContain('the gateway sends this, and V2 does not accept it');
+  // A mail has no examples: it says what its owner can do.
+  const mail = guideMail(guide.document(book, 'Acme', { unknown: [strip] }));
+  expect(mail).toContain('The reason: reference is not known to V2: leave it out.');
   // Without evidence, or with that about another operation, nothing is certain.
   for (const none of [[], [{ ...strip, operation: 'replace' }]]) {
     expect(letter(none)).not.toContain('is not known to V2');
     expect(letter(none)).toContain('the gateway sends this, and V2 does not accept it');
+    expect(letter(none)).toContain('The reason: V2 refuses reference.');
   }
 });
 
@@ -541,7 +548,7 @@ test.each(UNSERVED)('a call %s', async (_, call, outcomes, row) => {
   const isInV2 = outcomes.some(({ origin, status }) => origin === undefined && status === 200);
   expect(text.includes('Please move this call to V2')).toBe(isInV2);
   expect(text.includes(`| \`${name}\` | \`${name}\` |`)).toBe(isInV2);
-  expect(text.includes('It is not known where V2 has 1 call of the table')).toBe(
+  expect(text.includes(`It is not known where V2 has \`${name}\`: ask before you move it.`)).toBe(
     row === undefined && !isInV2,
   );
   if (row === undefined) return;
@@ -552,7 +559,7 @@ test.each(UNSERVED)('a call %s', async (_, call, outcomes, row) => {
   // Beside a call that works, only that one is to be moved.
   const both = guideMarkdown(documentOf(book, [...entries, sent(book, 'get', {})]));
   expect(both).toContain('Please move one call to V2');
-  expect(both).toContain('V2 does not have 1 call of the table.');
+  expect(both).toContain(`V2 does not have \`${name}\`.`);
   expect(both).toContain(cell);
 });
 
@@ -610,7 +617,7 @@ test('a client on V2 reads what became of its requests there, beside those that 
     [[{}, { origin: 'v1' }], 'V2 served your requests to V1: 1 of 1 succeeded.'],
     [
       [{}, invalid, invalid],
-      '2 other requests were checked while V1 served them: all would have failed on V2.',
+      '2 other requests were checked while V1 served them: all would have failed on V2. The reason: V2 refuses title.',
     ],
     [
       [onPurpose, { ...onPurpose, status: 410, failure: 'sunset' }],
@@ -656,7 +663,7 @@ test('the prose of a call names each member that V2 does not have, also one that
   expect(text).toContain('V2 does not take `color` any more.');
   expect(text).toContain('V2 does not respond with `shade` any more.');
   expect(text).not.toContain('size');
-  expect(examplesOf(document).flat()).toContain('- "shade": "…"');
+  expect(examplesOf(document).flat()).toContain('- "shade": …');
   // Later rule books, and reads on V2, do not take it back; a comparison that finds it does.
   const older = { ...missing, ruleBook: '0123' };
   const noBody = { ...older.comparison, status: { v1: 200, v2: 404 }, differences: [] };
@@ -670,6 +677,34 @@ test('the prose of a call names each member that V2 does not have, also one that
     const reads = [sent(book, 'get', {}, older), sent(book, 'get', {}, later)];
     expect(guideMarkdown(documentOf(book, reads)).includes('`shade`')).toBe(isGone);
   }
+});
+
+test('until a response is compared, a letter says what the rules make of it', async () => {
+  const rule = (rules: string): string => `{ id: w, summary: Weights are in grams., on: [make], ${rules} }`;
+  const scaled = 'request: [{ scale: weight, by: 1000 }], response: inverse';
+  for (const [rules, cell, words] of [
+    [
+      scaled,
+      'response',
+      'By the rules of this migration: Weights are in grams: multiply the number by 1000.',
+    ],
+    ['request: [{ strip: fax }]', 'response not compared', 'No rule of this migration changes it.'],
+  ] as const) {
+    const read = { origin: 'v1', would: { verdict: 'rewritten' } } as const;
+    const text = guideMarkdown(
+      documentOf(await bookOf(rule(rules)), [sent(await bookOf(rule(rules)), 'make', { name: 1 }, read)]),
+    );
+    expect(text).toMatch(new RegExp(`\\| ${cell} \\| 1 \\|`));
+    expect(text).toContain(`${words} No response of V1 has been compared with V2's yet.`);
+  }
+});
+
+test('the prose of a call says what a conversion does, of which an example shows one value', async () => {
+  const book = await bookOf(
+    '{ id: w, summary: weight becomes grams., on: [make], request: [{ rename: weight, to: grams }, { scale: grams, by: 1000 }] }',
+  );
+  const text = guideMarkdown(documentOf(book, [sent(book, 'make', { weight: 1 })]));
+  expect(text).toContain('weight becomes grams: multiply the number by 1000.');
 });
 
 test('both sides of an example are JSON, whichever members leave', async () => {
@@ -689,7 +724,7 @@ test('both sides of an example are JSON, whichever members leave', async () => {
         expect(() =>
           JSON.parse(
             lines
-              .map(({ text }) => text)
+              .map(({ text }) => text.replaceAll('…', '"…"'))
               .slice(1)
               .join('\n'),
           ),
