@@ -24,12 +24,13 @@ export function meaningDifferences(
   const moved = edits.flatMap(({ from, path }) => (from && path ? [[from, path] as const] : []));
   // What no rule names has the same place on both sides.
   const edited = new Set(edits.flatMap(({ from, path }) => [from, path]));
+  const [valueGiven, valueTaken] = [valuesOf(given), valuesOf(taken)];
   const kept = leafPointers(readJsonText(given.body))
     .filter((place) => !edited.has(place))
     .map((place) => [place, place] as const);
   const places = new Map([...kept, ...moved]);
   const found = [...places].flatMap(([from, path]) => {
-    const [one, other] = [valueAt(given, from), valueAt(taken, path)];
+    const [one, other] = [valueGiven(from), valueTaken(path)];
     // No factor changes a zero.
     if (one === undefined || one === 0 || one !== other) return [];
     const sides = [namedAt(given, from, one), namedAt(taken, path, one)] as const;
@@ -45,14 +46,18 @@ export function meaningDifferences(
   return [...new Set(found)];
 }
 
-function valueAt({ body, query = '' }: SampleSide, place: string): number | boolean | undefined {
-  const value = place.startsWith('?')
-    ? readJsonText(new URLSearchParams(query).get(place.slice(1)) ?? '')
-    : pointerSteps(place).reduce<unknown>(
-        (inner, step) => (Array.isArray(inner) ? elementsOf(inner)[Number(step)] : memberOf(inner, step)),
-        readJsonText(body),
-      );
-  return typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
+/** The number or boolean at each place of a sample, which is read once: it may have thousands of places. */
+function valuesOf({ body, query = '' }: SampleSide): (place: string) => number | boolean | undefined {
+  const [whole, parameters] = [readJsonText(body), new URLSearchParams(query)];
+  return (place) => {
+    const value = place.startsWith('?')
+      ? readJsonText(parameters.get(place.slice(1)) ?? '')
+      : pointerSteps(place).reduce<unknown>(
+          (inner, step) => (Array.isArray(inner) ? elementsOf(inner)[Number(step)] : memberOf(inner, step)),
+          whole,
+        );
+    return typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
+  };
 }
 
 function namedAt({ shape = ANY_SHAPE }: SampleSide, place: string, value: number | boolean): NamedShape {
