@@ -60,9 +60,14 @@ const SAME_UNITS: ReadonlyMap<string, string> = new Map(
   }).flatMap(([unit, words]) => words.split(' ').map((word) => [word, unit] as const)),
 );
 
+/** A prefix of a unit before a capital letter: `KiloBytes` are kilobytes, and no bytes. */
+const UNIT_PREFIX = /(kilo|mega|giga|milli|micro|nano|centi)([A-Z])/gi;
+
 /** The units in a name or a text, sorted: values in other units are other values. */
 export function unitsIn(text: string): string {
-  const words = wordsOf(text);
+  const words = wordsOf(
+    text.replace(UNIT_PREFIX, (_, prefix: string, start: string) => prefix + start.toLowerCase()),
+  );
   const last = words.at(-1) ?? '';
   const units = words.filter((word) => UNITS.has(word));
   if (SHORT_UNITS.has(last) && (last !== 'in' || DIMENSIONS.has(words.at(-2) ?? ''))) units.push(last);
@@ -71,9 +76,10 @@ export function unitsIn(text: string): string {
 
 const knownUnits = new WeakMap<Shape, string>();
 
-/** The units in a description. */
+/** The units in a description. The texts of an enumeration have none. */
 export function textUnits(shape: Shape): string {
-  const known = knownUnits.get(shape) ?? unitsIn(shape.text);
+  const isNamed = shape.values.some((value) => typeof value === 'string');
+  const known = knownUnits.get(shape) ?? (isNamed ? '' : unitsIn(shape.text));
   knownUnits.set(shape, known);
   return known;
 }

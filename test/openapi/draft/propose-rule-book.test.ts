@@ -771,6 +771,18 @@ test.each<[old: string, one: unknown, young: string, other: unknown, reason: str
   expect(questionsOf(book).length).toBeGreaterThan(0);
 });
 
+test.each<[what: string, old: object, young: object]>([
+  ['the prefix of a unit has a capital letter', inUnit('KiloBytes'), inUnit('kilobytes')],
+  [
+    'the values are names',
+    { ...text, enum: ['daily', 'weekly'], description: 'Days are in UTC.' },
+    { ...text, enum: ['daily', 'weekly'], description: 'Weeks start on Monday.' },
+  ],
+])('a member has no other unit if %s', (_, old, young) => {
+  const book = bookOf(objectOf({ id: text, size: old }), objectOf({ id: text, size: young }));
+  expect(printRuleBook(book)).not.toContain('the unit in its description');
+});
+
 test.each([
   ['address', text, 'pit', ofFormat('date-time'), false],
   ['pit', ofFormat('date-time'), 'address', text, false],
