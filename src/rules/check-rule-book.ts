@@ -110,7 +110,7 @@ function checkInverse({ change, request, response }: DeclaredChange, fault: Repo
   }
   const nests = request.some(({ rule }) => requestBookOf(rule).hasMembers === true);
   if (inverse.rule.rule === 'inverse' && inverse.rule.members !== undefined && !nests)
-    fault(inverse.path, 'members is for a nest, and this change has none; remove it');
+    fault(inverse.path, 'members is for a nest or a move, and this change has neither; remove it');
   if (request.some(({ rule }) => whyNoInverse(rule) === undefined)) return;
   const { headers = [] } = change;
   if (headers.some((rule) => inverseHeaderRule(rule) !== undefined)) return;

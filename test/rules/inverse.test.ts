@@ -116,6 +116,15 @@ describe('inverse stands for', () => {
     expect((await bookIn(OPERATIONS + present)).hash).not.toBe((await bookIn(OPERATIONS + changes)).hash);
   });
 
+  test('null for a member that moves back, where V2 has null in place of its object', async () => {
+    const changes = `- { id: a, summary: s, on: [order], request: [ { move: p.paid, to: p.sum.amount }, { scale: p.sum.amount, by: 100 } ], response: [ { inverse: true, members: null } ] }
+`;
+    expect((await expanded(OPERATIONS + changes, 'order')).slice(1, 3)).toEqual([
+      'move data.p.sum.amount to data.p.paid',
+      'default data.p.paid',
+    ]);
+  });
+
   test('places inside the wrapper, for rules before the unwrap', async () => {
     const changes = `- { id: a, summary: s, on: [order], request: [ { rename: data.old, to: new }, { nest: [x], in: data.p, under: n } ], response: inverse }
 - { id: b, summary: s, on: every, request: [ unwrap: data ] }
@@ -136,7 +145,7 @@ describe('faults', () => {
     request: [ { rename: a, to: b } ], response: [ inverse, { inverse: true } ]
       inverse is in the list already; remove it
     request: [ { rename: a, to: b } ], response: [ { inverse: true, members: null } ]
-      members is for a nest, and this change has none; remove it
+      members is for a nest or a move, and this change has neither; remove it
     response: [ { rename: data.a, to: a } ] → rename gives "a" the name it has; write the V1 name in to
   `)('%s', async (parts, message) => {
     expect(await messagesIn(`${PLAIN}- { id: c, summary: s, on: [order], ${parts} }\n`)).toEqual([

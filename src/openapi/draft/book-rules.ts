@@ -129,6 +129,7 @@ export function undoingRules(found: FoundRule): readonly BookRule[] {
         ...mapped(found.values, from),
         ...undone(found.conversions, [...path, ...found.to.slice(0, -1)], found.to.at(-1) ?? ''),
         { move: from, to: pathText(path, found.member) },
+        ...(found.orNull === true ? [defaultRule(pathText(path, found.member), null)] : []),
       ];
     }
     case 'list':

@@ -193,6 +193,8 @@ export type FoundRule =
       readonly conversions?: readonly Conversion[];
       /** The values of V1 that V2 has by another name. */
       readonly values?: readonly (readonly [from: FoundValue, to: FoundValue])[];
+      /** True if V1's responses have null where V2's have it in place of the object. */
+      readonly orNull?: true;
     }
   | {
       /**
@@ -446,7 +448,8 @@ export function localKey(found: FoundRule): string {
 
 /** A rule as text: equal for rules that nest the same members in another order. */
 export function ruleKey(found: FoundRule): string {
-  return JSON.stringify(found.rule === 'nest' ? { ...found, members: found.members.toSorted() } : found);
+  if (found.rule === 'nest') return JSON.stringify({ ...found, members: found.members.toSorted() });
+  return JSON.stringify(found.rule === 'move' ? { ...found, orNull: undefined } : found);
 }
 
 const WITHIN = 'its schema contains itself, and a rule reaches only the depths that it names';

@@ -81,7 +81,24 @@ export function withInverse(
 ): ProposedChange {
   const pairs = resources.flatMap((key) => (key === undefined ? [] : (shapes.get(key) ?? [])));
   const isShown = change.rules.some(({ found }) => pairs.some(({ v1, v2 }) => isUndone(found, v1, v2)));
-  return isShown ? { ...change, isInverse: true } : change;
+  if (!isShown) return change;
+  const hasNulls = change.rules.some(({ found }) => pairs.every(({ v1, v2 }) => isOrNull(found, v1, v2)));
+  return { ...change, isInverse: true, ...(hasNulls && { hasNulls }) };
+}
+
+/** A finding about a response, with V1's null where V2 has null in place of an object with the member. */
+export function withNull(finding: Finding, v1: Shape, v2: Shape): Finding {
+  const { found, others } = finding;
+  const nullable = (one: FoundRule): FoundRule =>
+    one.rule === 'move' && isOrNull(one, v1, v2) ? { ...one, orNull: true } : one;
+  return { ...finding, found: nullable(found), ...(others && { others: others.map(nullable) }) };
+}
+
+/** True for a member that may be null in V1, and is in V2 in an object that may be null. */
+function isOrNull(found: FoundRule, v1: Shape, v2: Shape): boolean {
+  if (found.rule !== 'move' || shapeAt(v1, [...found.in, found.member])?.isNullable !== true) return false;
+  const around = found.to.slice(0, -1).map((_, at) => [...found.in, ...found.to.slice(0, at + 1)]);
+  return around.some((path) => shapeAt(v2, path)?.isNullable === true);
 }
 
 function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {

@@ -306,7 +306,8 @@ function partOf(changes: readonly ProposedChange[], isSure: boolean): readonly P
 }
 
 function printChange(change: ProposedChange, isShown = false): readonly string[] {
-  const { id, summary, on, rules, query, headers, response, isInverse } = change;
+  const { id, summary, on, rules, query, headers, response, isInverse, hasNulls } = change;
+  const inverse = hasNulls === true ? '[{ inverse: true, members: null }]' : 'inverse';
   const lines = [
     `  - id: ${scalar(id)}`,
     `    summary: ${scalar(summary)}`,
@@ -323,7 +324,7 @@ function printChange(change: ProposedChange, isShown = false): readonly string[]
     ...printRules('headers', headers),
     ...printRules('response', response),
     ...(isInverse === true
-      ? [comment("V1's responses have V1's names and places.", '    '), '    response: inverse']
+      ? [comment("V1's responses have V1's names and places.", '    '), `    response: ${inverse}`]
       : []),
   ];
   return isShown ? lines.map((line) => `  # ${line.slice(2)}`) : lines;

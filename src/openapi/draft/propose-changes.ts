@@ -28,6 +28,8 @@ export interface ProposedChange {
   readonly response?: readonly ProposedRules[];
   /** True when V1's responses show the change undone. */
   readonly isInverse?: true;
+  /** True if V1's responses then have null where V2's have it in place of an object. */
+  readonly hasNulls?: true;
   /** The id of a change with the same question, for other operations or for objects at another depth. */
   readonly asWith?: string;
   /** True for a change whose rules conflict with those of other changes: it is shown, but never becomes a rule. */

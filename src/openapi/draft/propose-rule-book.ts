@@ -49,6 +49,7 @@ import {
   type ResponseFindings,
   type Versions,
   withInverse,
+  withNull,
 } from './find-inverse.ts';
 import { errorChanges, errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
@@ -430,7 +431,7 @@ function responseFindings(
     const base = isAround || young.at === '' ? [] : [young.at, ...(inner === undefined ? [] : ['*'])];
     const findings = [
       ...renames.map((rename) => (doubt === undefined ? rename : { ...rename, doubt })),
-      ...compared.findings,
+      ...compared.findings.map((finding) => withNull(finding, shape, after)),
     ].map((finding) => movedFinding(finding, (path) => [...base, ...path]));
     const own = compared.questions.filter(({ text }) => !isAboutRequests(text));
     questions.set(

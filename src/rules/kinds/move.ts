@@ -33,6 +33,7 @@ import {
 } from '../../edits/run.ts';
 import { isNull } from '../../edits/values.ts';
 import type { Kind, Lens, StatusPattern, Words } from './kind.ts';
+import { nullAt, type ResponseSetRule } from './set.ts';
 
 /** Moves the member at `from` of each object at `in` to `to` in the same object; missing objects on the path are created. */
 export interface MoveRule {
@@ -59,16 +60,20 @@ export const kind: Kind<MoveRule> = { compile: compilePlaced };
 /**
  * `inverse` moves the member back. For a rule before the unwrap, the paths lead through the wrapper, if the member occurs in a response.
  */
-export const lens: Lens<MoveRule, ResponseMoveRule> = {
+export const lens: Lens<MoveRule, ResponseMoveRule | ResponseSetRule> = {
   became: (place) => place && `is ${place.join('.')}`,
   moves: ({ from, to }) => [{ from, to }],
-  inverse: (rule, path, { inside }) => {
+  inverse: (rule, path, { inside, hasNulls }) => {
     const from = inside([...rule.in, ...rule.to]);
     const to = inside([...rule.in, ...rule.from]);
     if (from === undefined || to === undefined) return 'outside';
     if (from.length === 0 || to.length === 0) return 'wrapper';
     const common = inside(rule.in)?.length ?? 0;
-    return [{ rule: 'move', path, from: from.slice(common), to: to.slice(common) }];
+    const end = to.slice(common);
+    return [
+      { rule: 'move', path, from: from.slice(common), to: end },
+      ...(hasNulls ? [nullAt([...path, ...end])] : []),
+    ];
   },
   leadsIn: true,
 };
@@ -112,6 +117,7 @@ export const book: Book<MoveRule, ResponseMoveRule> = {
     },
     learn: (rule, facts) => facts.move(rule.in, rule.from, rule.to),
     gives: 'moved',
+    hasMembers: true,
     inexact: (rule) => {
       if (rule.in[0] !== '**' || (rule.from.length === 1 && rule.to.length === 1)) return [];
       const of = printPath([...rule.in, ...rule.from]);

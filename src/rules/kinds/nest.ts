@@ -15,8 +15,8 @@ import {
   STEPS,
   type Stop,
 } from '../../edits/run.ts';
-import type { Kind, Undone, Words, Lens } from './kind.ts';
-import type { ResponseSetRule } from './set.ts';
+import type { Kind, Words, Lens } from './kind.ts';
+import { nullAt, type ResponseSetRule } from './set.ts';
 import type { UnnestRule } from './unnest.ts';
 
 /** Moves `members` of each object at `in` into its sub-object `under`, which is created in place of the first one moved. */
@@ -38,9 +38,7 @@ export const lens: Lens<NestRule, UnnestRule | ResponseSetRule> = {
     const nulls = hasNulls ? members : [];
     return [
       { rule: 'unnest', path: [...objects, under], members },
-      ...nulls.map((member): Undone<ResponseSetRule> => {
-        return { rule: 'default', path: [...objects, member], json: 'null', value: null };
-      }),
+      ...nulls.map((member) => nullAt([...objects, member])),
     ];
   },
 };

@@ -27,6 +27,7 @@ import {
   memberAt,
   type QueryKind,
   type StatusPattern,
+  type Undone,
   type Words,
 } from './kind.ts';
 import type { ResponseStripRule } from './strip.ts';
@@ -50,6 +51,11 @@ export interface ResponseSetRule {
   /** The decoded value; a number is rounded to a double. */
   readonly value: unknown;
   readonly status: readonly StatusPattern[];
+}
+
+/** The rule that adds null where a response has no member at the path. */
+export function nullAt(path: Path): Undone<ResponseSetRule> {
+  return { rule: 'default', path, json: 'null', value: null };
 }
 
 /** Gives the query parameter `parameter` the value `text`: always (`set`), or only if it is absent (`default`). */

@@ -464,6 +464,42 @@ const integer = { type: 'integer' };
 const ofFormat = (format: string): object => ({ ...text, format });
 const idOf = (pattern: string): object => ({ type: 'string', pattern });
 
+test.each<[what: string, old: unknown, isNull: boolean, isWritten: boolean, line: string]>([
+  ['only reads', { type: ['string', 'null'] }, true, false, '{ default: { paid: null } }'],
+  ['only reads, and V1 has no null', text, true, false, ''],
+  ['only reads, and V2 has no null', { type: ['string', 'null'] }, false, false, ''],
+  [
+    'writes as well',
+    { type: ['string', 'null'] },
+    true,
+    true,
+    'response: [{ inverse: true, members: null }]',
+  ],
+])(
+  'null in place of an object of V2 is null for a client that %s',
+  async (_, paid, isNull, isWritten, line) => {
+    const money = objectOf({ amount: integer, currency: text }, ['amount', 'currency']);
+    const claims = (version: string, own: Record<string, unknown>): Record<string, unknown> => {
+      const schema = objectOf({ id: text, ...own });
+      const content = { 'application/json': { schema } };
+      const responses = { 200: { content } };
+      const requestBody = { content };
+      return described(version, '/claims/{id}', {
+        get: { operationId: 'get', responses },
+        ...(isWritten && { put: { operationId: 'put', requestBody, responses } }),
+      });
+    };
+    const young = isNull ? { oneOf: [money, { type: 'null' }] } : money;
+    const book = proposeRuleBook(claims('v1', { paid }), claims('v2', { paidAmount: young }));
+    const printed = printRuleBook(await soundDraft(book), undefined, 'unmarked');
+    expect(printed).toContain(
+      isWritten ? '{ move: paid, to: paidAmount.amount }' : 'move: paidAmount.amount',
+    );
+    if (line === '') expect(printed).not.toMatch(/paid: null|members: null/);
+    else expect(printed).toContain(line);
+  },
+);
+
 test.each([
   [
     'amount',
