@@ -46,6 +46,8 @@ export interface RolloutEffect {
   /** What the dry runs say of the requests that go from V1 to V2; absent where they say nothing. */
   readonly dryRuns?: {
     readonly sentence: string;
+    /** The calls that would always fail: in a share of all that is small, they could be overlooked. */
+    readonly always?: string | undefined;
     /** Those with the most failures first. */
     readonly failing: readonly FailingOperation[];
   };
@@ -130,7 +132,6 @@ export function rolloutEffect(
     ],
     warnings: [
       ...endWarning(rollout, Date.now(), request.operation),
-      ...alwaysFailWarnings(command, rollout),
       ...(mode === 'canary' ? emptyCanaryWarnings(command, rollout, clients) : []),
     ],
   };
@@ -414,20 +415,14 @@ function movedDryRuns(request: RolloutRequest, rollout: RolloutView): readonly D
   });
 }
 
-/** Names the calls that would always fail: in a share of all that is small, they could be overlooked. */
-function alwaysFailWarnings(request: RolloutRequest, rollout: RolloutView): readonly string[] {
-  const moved = movedDryRuns(request, rollout);
-  const names = new Map(moved.map(({ client, name }) => [client, name]));
-  const sentence = alwaysFailSentence(moved, (client) => names.get(client));
-  return sentence === undefined ? [] : [sentence];
-}
-
 /** What is known of the requests that a command sends from V1 to V2. */
 function dryRunsOf(request: RolloutRequest, rollout: RolloutView): RolloutEffect['dryRuns'] {
   const moved = movedDryRuns(request, rollout);
   const sum = wouldFail(moved);
   if (sum.judged === 0) return undefined;
+  const names = new Map(moved.map(({ client, name }) => [client, name]));
   return {
+    always: alwaysFailSentence(moved, (client) => names.get(client)),
     sentence: `Of what moves to V2, ${wouldFailWords(sum)}.`,
     failing: [...Map.groupBy(moved, ({ operation }) => operation)]
       .map(([operation, all]) => ({ operation, all, failing: wouldFail(all).failing }))

@@ -324,9 +324,7 @@ test('an objection from V2’s schema is shown, and needs insisting', async () =
   await dialog.getByText(/create_client: \d+, at \/colour \d+×\./).waitFor();
   const wouldFail = dialog.getByRole('region', { name: 'What would fail' });
   expect(await wouldFail.innerText()).toMatch(
-    new RegExp(
-      `^Of what moves to V2, ${refused} checked requests? would fail after the migration\\.\\s+create_client\\s+${refused} checked requests?, of 1 client: /colour \\d+×$`,
-    ),
+    new RegExp(`^By operation\\s+create_client\\s+${refused} checked requests?, of 1 client: /colour \\d+×$`),
   );
   expect(await barriers(page)).toEqual([]);
   const opened = page.context().waitForEvent('page');

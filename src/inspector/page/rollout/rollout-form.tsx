@@ -296,8 +296,14 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
       if (document.activeElement === document.body) document.getElementById('main')?.focus();
     };
   }, []);
-  const { title, sentences, warnings, dryRuns, instead } = checked.effect;
+  const { title, sentences, dryRuns, instead } = checked.effect;
   const { refusal } = checked;
+  const isRefused = refusal?.canInsist === true;
+  // A refusal says how many would fail: one figure is enough.
+  const warnings = [
+    ...checked.effect.warnings,
+    ...(dryRuns?.always === undefined || isRefused ? [] : [dryRuns.always]),
+  ];
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
     keepValue(WHO_KEY, who);
@@ -314,17 +320,17 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
         </p>
       ))}
       <SentenceList sentences={sentences} shown={(text) => <Folded text={text} rest="All of them" />} />
-      {dryRuns !== undefined && whatWouldFail(dryRuns)}
+      {refusal !== undefined && (
+        <div class="fault" role="alert">
+          <Folded text={refusal.words} rest={WHICH_CLIENTS} />
+        </div>
+      )}
+      {dryRuns !== undefined && whatWouldFail(dryRuns, isRefused)}
       {instead !== undefined && (
         <p>
           {sentence(instead.sentence)}{' '}
           <Button onClick={() => check(instead.request)}>{visibleText(instead.title)}</Button>
         </p>
-      )}
-      {refusal !== undefined && (
-        <div class="fault" role="alert">
-          <Folded text={refusal.words} rest={WHICH_CLIENTS} />
-        </div>
       )}
       {fault !== '' && (
         <p class="fault" role="alert">
@@ -338,7 +344,7 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
         })}
         {input('rollout-why', 'Why', why, setWhy, { required: false, maxLength: 200 })}
       </div>
-      {refusal?.canInsist === true && (
+      {isRefused && (
         <Checkbox label="Insist: carry it out anyway" checked={isForced} onChange={setIsForced} />
       )}
       <div class="actions">
@@ -356,10 +362,13 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
 }
 
 /** What would fail, by operation; each opens in a new tab, so that the confirmation stays. */
-function whatWouldFail({ sentence: words, failing }: NonNullable<RolloutEffect['dryRuns']>): VNode {
+function whatWouldFail(
+  { sentence: words, failing }: NonNullable<RolloutEffect['dryRuns']>,
+  isRefused: boolean,
+): VNode {
   return (
     <section class="would-fail" aria-label="What would fail">
-      <h3>{sentence(words)}</h3>
+      <h3>{isRefused ? 'By operation' : sentence(words)}</h3>
       {failing.length > 0 && (
         <ul>
           {failing.map(({ name, words: how, filter }) => (
