@@ -230,7 +230,7 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
       const { cause, migrated, v1, operation } = rollback;
       const name = names.get(cause?.client ?? '');
       return {
-        ...rollback,
+        ...ofReplica(parts, rollback),
         target: operation ?? defaultTarget(before.get(rollback) ?? modes),
         ...(cause === undefined || name === undefined ? {} : { cause: { ...cause, name } }),
         failed: {
@@ -294,12 +294,24 @@ function changesOf(
         operation ?? defaultTarget(modesBefore(rollback)),
       ),
       ...(by === undefined ? {} : { by }),
-      why: reasonSentence(rollback, names.get(cause?.client ?? '')),
+      why: reasonSentence(ofReplica(parts, rollback), names.get(cause?.client ?? '')),
     };
   });
   return [...commands, ...rollbacks, ...(parts.reloads?.() ?? [])]
     .sort((one, other) => Date.parse(other.at) - Date.parse(one.at))
-    .slice(0, MAX_CHANGES);
+    .slice(0, MAX_CHANGES)
+    .map((change) => ofReplica(parts, change));
+}
+
+/** Leaves out the name of this replica if it has no others. */
+function ofReplica<Change extends { readonly by?: string }>(
+  { replica }: RolloutAdminParts,
+  change: Change,
+): Omit<Change, 'by'> & { readonly by?: string } {
+  const { name, others } = replica?.status ?? {};
+  if (others?.length !== 0 || change.by !== name) return change;
+  const { by: _, ...rest } = change;
+  return rest;
 }
 
 function rateLimitOf({ replica }: RolloutAdminParts, { rollout }: RuleBook): Pick<RolloutView, 'rateLimit'> {

@@ -16,6 +16,7 @@ function adminOf(
   onCommand?: (sentence: string) => void,
   tally = new BodyCheckTally(),
   comparisons = new ComparisonTally(),
+  more: Pick<Parameters<typeof createRolloutAdmin>[0], 'replica'> = {},
 ): RolloutAdmin {
   return createRolloutAdmin({
     control,
@@ -32,6 +33,7 @@ function adminOf(
     removedBy: (member) => (member === 'colour' ? 'tool-colour' : undefined),
     earlier: () => earlierModes(control.state, rule.rollout?.modes),
     ...(onCommand === undefined ? {} : { onCommand }),
+    ...more,
   });
 }
 
@@ -70,6 +72,24 @@ test('a canary that was rolled back has the bounds of the failures of both group
   const { low = 1, high = 0 } = told?.failed?.migrated ?? {};
   // The groups are apart, or it would not have been rolled back.
   expect([low < 11 / 20, high > 11 / 20, low > (told?.failed?.v1.high ?? 1)]).toEqual([true, true, true]);
+});
+
+test('a roll-back names its replica only where there are others', () => {
+  const count = { requests: 20, failures: 11 };
+  const rollback = { at: '2026-11-29T08:00:00.000Z', by: 'gw-1', share: 25, migrated: count, v1: count };
+  const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  control.adopt({ ...initialRollout, revision: 1, changed: rollback.at, rollbacks: [rollback] });
+  const namesAmong = (name: string, others?: readonly string[]): readonly unknown[] => {
+    const status = { name, waiting: 0, ...(others === undefined ? {} : { others }) };
+    const replica = { status, processes: 1, isTogether: true, follow: () => Promise.resolve() };
+    const { rollbacks, changes = [] } = adminOf(control, undefined, undefined, undefined, { replica }).view();
+    return [...rollbacks, ...changes].map(({ by }) => by);
+  };
+  expect(namesAmong('gw-1', [])).toEqual([undefined, undefined]);
+  expect(namesAmong('gw-1', ['gw-2'])).toEqual(['gw-1', 'gw-1']);
+  expect(namesAmong('gw-1')).toEqual(['gw-1', 'gw-1']);
+  // It is gone, and was another.
+  expect(namesAmong('gw-2', [])).toEqual(['gw-1', 'gw-1']);
 });
 
 test('changes keep the words of their time: everything was not everything else', () => {
