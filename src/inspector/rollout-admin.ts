@@ -99,6 +99,8 @@ interface RolloutAdminParts {
   /** False where only the processes of this gateway share a state, so that the view names no replica. */
   readonly hasStore: boolean;
   readonly ruleBook: () => RuleBook;
+  /** RFC 3339: when the rules last changed in this run; undefined if they did not. */
+  readonly rulesSince?: () => string | undefined;
   /** Reloads of the rule book; absent where it is never read again. */
   readonly reloads?: () => readonly ChangeRecord[];
   /** Origin of V1; undefined when there is none. */
@@ -381,7 +383,7 @@ function gateFault(
   parts: RolloutAdminParts,
   { mode, operation, client }: RolloutCommand,
 ): string | undefined {
-  const { control, counts } = parts;
+  const { control, counts, rulesSince } = parts;
   if (mode?.mode !== 'canary' && mode?.mode !== 'migrate') return undefined;
   const book = parts.ruleBook();
   const names = parts.names();
@@ -390,6 +392,7 @@ function gateFault(
     { operation, client, mode },
     control.modes(book),
     (hash) => names.get(hash),
+    rulesSince?.(),
   );
 }
 

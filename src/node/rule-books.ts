@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import type { ReadSecret } from '../migrate/webhook-signature.ts';
 import { bookDifference } from '../inspector/book-difference.ts';
 import { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { rulesHash } from '../rules/hash.ts';
 import type { Modes } from '../rules/rollout.ts';
 import { printFault } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
@@ -61,6 +62,8 @@ export class RuleBooks {
   text: string;
   /** Milliseconds since 1970 when the current one came into force. */
   since: number;
+  /** When its rules came into force, if others were before; see {@link rulesHash}. */
+  rulesSince: number | undefined = undefined;
   /** Number of rule books that replaced another. */
   reloads = 0;
   /** Number of refused rule books. */
@@ -113,6 +116,7 @@ export class RuleBooks {
       this.since = this.time();
       this.reloads += 1;
       const { ruleBook } = outcome.rules;
+      if (rulesHash(ruleBook.hash) !== rulesHash(before.hash)) this.rulesSince = this.since;
       this.note({
         at: this.since,
         hash: ruleBook.hash,

@@ -20,13 +20,15 @@ const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'ref
 
 /**
  * Checks the bodies that V1 accepted and that a command would move to V2. If V2's schema or the gateway refuses more of them than the
- * rollback rule allows, returns sentences on one line, and the clients on the following lines; otherwise undefined.
+ * rollback rule allows, returns sentences on one line, and the clients on the following lines; otherwise undefined. `rulesSince` (RFC 3339) is
+ * when the counts began anew with other rules, if they did.
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],
   command: RolloutTarget & { readonly mode: Mode },
   modes: Modes,
   nameOf: (client: string) => string | undefined,
+  rulesSince?: string,
 ): string | undefined {
   const all = movedCounts(counts, command, modes);
   const concerned = all.filter((one) => !isGone(one));
@@ -37,12 +39,14 @@ export function bodyCheckFault(
   const bodies = sum(concerned, 'bodies');
   const faults: string[] = [];
   const pairs: string[] = [];
+  let awaited = 0;
   const say = (kind: Kind, part: number, whole: number, what: string): void => {
     if (part === 0 || (part / whole) * 100 <= margin) return;
     faults.push(
       `${what}, although V1 accepted ${part === 1 ? 'it' : 'them'}: more than the ${margin} % that the rollback rule allows.`,
     );
     pairs.push(`${REFUSED_BY[kind]}: ${namedPairs(concerned, kind, nameOf)}.`);
+    awaited = Math.max(awaited, Math.ceil((part * 100) / margin) - whole);
   };
   say('invalid', invalid, checked, `V2 would refuse ${moved(invalid, checked, 'checked request')}`);
   say('refused', refused, bodies, `The gateway would refuse ${moved(refused, bodies, 'request')}`);
@@ -50,6 +54,10 @@ export function bodyCheckFault(
   const gone = sum(all, 'refused') - refused;
   if (gone > 0)
     faults.push(`Not counted: ${counted(gone, 'request')} for operations that the rule book declares gone.`);
+  if (rulesSince !== undefined && Number.isFinite(awaited))
+    faults.push(
+      `The count began anew with the rules at ${rulesSince}: ${counted(awaited, 'more request')} without a refusal would bring it to ${margin} %.`,
+    );
   const advice = 'Change the rules or the clients, or insist with --force.';
   return [[...faults, advice].join(' '), ...pairs].join('\n');
 }

@@ -16,7 +16,7 @@ function adminOf(
   onCommand?: (sentence: string) => void,
   tally = new BodyCheckTally(),
   comparisons = new ComparisonTally(),
-  more: Pick<Parameters<typeof createRolloutAdmin>[0], 'replica'> = {},
+  more: Pick<Parameters<typeof createRolloutAdmin>[0], 'replica' | 'rulesSince'> = {},
 ): RolloutAdmin {
   return createRolloutAdmin({
     control,
@@ -90,6 +90,28 @@ test('a roll-back names its replica only where there are others', () => {
   expect(namesAmong('gw-1')).toEqual(['gw-1', 'gw-1']);
   // It is gone, and was another.
   expect(namesAmong('gw-2', [])).toEqual(['gw-1', 'gw-1']);
+});
+
+test('a refusal after a change of the rules says that its count began anew, and how many requests it waits for', async () => {
+  const tally = new BodyCheckTally();
+  for (let time = 0; time < 19; time += 1) {
+    const would = { verdict: 'rewritten', v2: time === 0 ? 'invalid' : 'valid' } as const;
+    tally.add({ ruleBook: rule.hash, operation: 'create_client', status: 201, bytesIn: 9, would });
+  }
+  const refusalSince = async (rulesSince: string | undefined): Promise<unknown> => {
+    const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+    const more = { rulesSince: () => rulesSince };
+    const admin = adminOf(control, undefined, tally, undefined, more);
+    await admin.command({ mode: 'observe' });
+    return admin.command({ mode: 'canary', share: 100 });
+  };
+  const anew =
+    ' The count began anew with the rules at 2026-11-30T15:15:21.000Z: 1 more request without a refusal would bring it to 5 %.';
+  const [from, to] = ['that the rollback rule allows.', ' Change the rules or the clients'];
+  expect(await refusalSince(undefined)).toEqual({ fault: expect.stringContaining(`${from}${to}`) });
+  expect(await refusalSince('2026-11-30T15:15:21.000Z')).toEqual({
+    fault: expect.stringContaining(`${from}${anew}${to}`),
+  });
 });
 
 test('changes keep the words of their time: everything was not everything else', () => {

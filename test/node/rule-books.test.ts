@@ -22,6 +22,7 @@ test('the list of changes names what a rule book changed, and a refusal that is 
   const books = new RuleBooks(shipped, async () => readings.shift() ?? refused, Date.now);
   for (let read = 0; read < 3; read += 1) await books.reload();
   expect(books.refused).toBe(2);
+  expect(books.rulesSince).toBe(books.since);
   expect(books.history.map(({ fault, changed }) => fault ?? changed)).toEqual([
     [`${ruleBook.operations.length - 1} operations removed`],
     'rules.yaml:1:1 no',

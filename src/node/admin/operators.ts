@@ -408,6 +408,8 @@ function rolloutAdmin(state: OperatorState, gateway: Gateway, { rollout, rollBac
     hasStore: fleetStore !== undefined,
     names: () => shownNames(namesOf(state), state.view.traces.all),
     ruleBook: () => ruleBooks.current.ruleBook,
+    rulesSince: () =>
+      ruleBooks.rulesSince === undefined ? undefined : new Date(ruleBooks.rulesSince).toISOString(),
     reloads: () => reloadRecords(state, rollBack),
     removedBy: (member) =>
       ruleBooks.current.ruleBook.changes.find(({ request }) =>
