@@ -74,10 +74,10 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
         {'An exchange must match every term; spaces separate terms. '}
         <code>-</code>
         {
-          ' negates a term, commas separate alternatives, and a word without a field is searched for in paths, operations, errors, request ids, names of clients, and in the captured header fields and bodies of both requests and responses: a member that only the response has is found as well ('
+          ' negates a term, commas separate alternatives. A word without a field is found in paths, operations, errors, request ids, names of clients, and captured header fields and bodies, of requests and responses ('
         }
         <code>sent:note</code>
-        {' finds requests with a member note).'}
+        {' finds only requests with a member note).'}
       </p>
       <p class="example">
         <code>{unbrokenWords('op:order_* -status:2xx client:3fa9,77c1')}</code>

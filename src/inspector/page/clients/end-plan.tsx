@@ -214,7 +214,7 @@ function declaration(
   if (lines === undefined)
     return (
       <p>
-        {`To declare this plan, write the top level, sunset and brownouts of ${ruleFile} over several lines first: no lines fit a file that has them in one. ${checked}`}
+        {`To declare this plan, write the top level, sunset and brownouts of ${ruleFile} over several lines first: the lines of a plan cannot be added to a mapping on one line. ${checked}`}
       </p>
     );
   const what = isDeclared

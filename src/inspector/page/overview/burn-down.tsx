@@ -21,7 +21,7 @@ export function BurnDown({ days, isKeyless }: BurnDownProps): VNode {
     <Card
       heading="Clients that called V1, by day"
       note={
-        isKeyless === true ? 'UTC, without requests that have no key, whose clients cannot be counted' : 'UTC'
+        isKeyless === true ? 'UTC, without requests that have no key: their clients cannot be counted' : 'UTC'
       }
     >
       {first === undefined ? (

@@ -108,7 +108,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
       {failed !== undefined && failed.problems.length > 0 && (
         <Card
           heading={failedHeading(failed.problems)}
-          note="severe and new first; what is over goes after an hour"
+          note="severe and new first; ended ones stay for an hour"
         >
           <ProblemTable view={failed} nameOf={nameOf} go={go} />
         </Card>

@@ -382,7 +382,7 @@ function shadowsCard({ shadows, replica }: Rollout, state: State | undefined): V
   return (
     <Card
       heading="Reads sent to both services"
-      note={`${ofReplica(replica)}since the start${since}, by every rule book since then, without noise`}
+      note={`${ofReplica(replica)}since the start${since}, by all rule books; differences between V1’s own responses are left out`}
     >
       {table<Rollout['shadows'][number]>(
         [

@@ -69,7 +69,7 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
         <>
           <Card
             heading={failedHeading(response.problems)}
-            note="severe and new first; what is over goes after an hour"
+            note="severe and new first; ended ones stay for an hour"
           >
             {response.problems.length === 0 ? (
               <p class="empty">
