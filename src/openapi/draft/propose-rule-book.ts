@@ -766,6 +766,12 @@ function overlap(one: Shape, other: Shape): number {
   return one.members.size === 0 ? 0 : common / one.members.size;
 }
 
+const ONLY_ONE_LIST =
+  "only one version's body is a list. Write a transform that makes the other of it. What is in it was not compared.";
+
+const isOnlyList = ({ members, element }: Shape): boolean => members.size === 0 && element !== undefined;
+const isOnlyObject = ({ members, element }: Shape): boolean => members.size > 0 && element === undefined;
+
 /** Compares the bodies of a request in both versions. `wrapper` is the one that other operations certainly have. */
 function compareBodies(
   v1: Shape,
@@ -776,6 +782,8 @@ function compareBodies(
 ): Comparison {
   if (v2.members.size === 0 && v2.element === undefined)
     return { findings: [], questions: bodyQuestions(v1, v2).map((text) => ({ path: [], text })) };
+  if (isOnlyList(v1) ? isOnlyObject(v2) : isOnlyObject(v1) && isOnlyList(v2))
+    return { findings: [], questions: [{ path: [], text: ONLY_ONE_LIST }] };
   const unwrap = wrapperOf(v1, v2);
   const isKnown =
     wrapper !== undefined && v1.members.size === 1 && v1.members.has(wrapper) && !v2.members.has(wrapper);

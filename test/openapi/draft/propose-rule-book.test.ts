@@ -807,6 +807,18 @@ test.each<[old: string, one: unknown, young: string, other: unknown, reason: str
   expect(questionsOf(book).length).toBeGreaterThan(0);
 });
 
+test('a request body that only one version has as a list is a question, and has no rules', () => {
+  const one = objectOf({ shelf: text, width: number });
+  for (const [old, young] of [
+    [listOf(one), one],
+    [one, listOf(one)],
+  ] as const) {
+    const book = bookOf(old, young);
+    expect(book.changes.filter(({ rules }) => rules.length > 0)).toEqual([]);
+    expect(printRuleBook(book)).toContain("only one version's body is a list. Write a transform");
+  }
+});
+
 test.each<[what: string, old: object, young: object]>([
   ['the prefix of a unit has a capital letter', inUnit('KiloBytes'), inUnit('kilobytes')],
   [
