@@ -70,6 +70,8 @@ class RewrittenOutgoing {
   private readonly original: Readonly<Pick<ServerResponse, Method>>;
   private hasBegun = false;
   private collected: Collected | undefined = undefined;
+  /** True once the service has ended a response that was collected, whose conversion may take longer. */
+  private hasEnded = false;
   /** A response of several texts, each forwarded when it is complete. */
   private texts: BodyStream<ResponseRecord, TextNote> | undefined = undefined;
 
@@ -127,6 +129,7 @@ class RewrittenOutgoing {
     if (texts !== undefined) return this.writeTexts(texts, given);
     if (collected === undefined) return this.call('write', given);
     const { bytes, callback } = readWriteArguments(given);
+    if (this.hasEnded) return refuseLate(callback);
     // A copy, because the service may reuse its buffer.
     if (bytes !== undefined) collected.body.add(bytes, true);
     if (callback !== undefined) queueMicrotask(callback);
@@ -148,12 +151,18 @@ class RewrittenOutgoing {
     }
     if (collected === undefined) return this.call('end', given);
     const { bytes, callback } = readWriteArguments(given);
+    if (this.hasEnded) {
+      if (bytes !== undefined) refuseLate(callback);
+      else if (callback !== undefined) this.outgoing.on('finish', callback);
+      return this.outgoing;
+    }
     if (bytes !== undefined) collected.body.add(bytes);
     const { started, body } = collected;
     if (body.length > started.limit) {
       this.stream(collected);
       return this.call('end', [callback]);
     }
+    this.hasEnded = true;
     const whole = body.take();
     const { coding, limit } = started;
     // Synchronously: for the service, a response has ended when `end` returns.
@@ -161,7 +170,7 @@ class RewrittenOutgoing {
     const outcome = started.settle(isCoded ? decodeBodySync(coding, whole, limit) : whole, whole);
     if (outcome instanceof Promise) {
       // For the service it has ended, because its head and body are written.
-      void outcome.then((late) => this.send(late, callback));
+      outcome.then((late) => this.send(late, callback)).catch((error: Error) => this.outgoing.destroy(error));
       return this.outgoing;
     }
     this.send(outcome, callback);
@@ -230,6 +239,13 @@ function headersSent(action: string): Error {
   return Object.assign(new Error(`Cannot ${action} headers after they are sent to the client`), {
     code: 'ERR_HTTP_HEADERS_SENT',
   });
+}
+
+/** Refuses, as Node does, what a service writes after it ended its response. */
+function refuseLate(callback: WriteArguments['callback']): false {
+  const error = Object.assign(new Error('write after end'), { code: 'ERR_STREAM_WRITE_AFTER_END' });
+  if (callback !== undefined) queueMicrotask(() => callback(error));
+  return false;
 }
 
 /** Rewrites the links of informational responses (RFC 9110 §15.2), such as early hints, to V1. */

@@ -6,6 +6,7 @@ import { readRuleBook } from '../../../src/rules/read-rule-book.ts';
 import { migrateListener } from '../../../src/node/library/migrate-listener.ts';
 import { listening } from '../../support/listening.ts';
 import { exchange, rawClient } from '../../support/raw-client.ts';
+import { bookIn } from '../../rules/reading.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
 import { until } from '../../support/until.ts';
 
@@ -164,6 +165,30 @@ test.each([
     expect(migrated.text).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\n\{"data":\{"transition_type":"x"\}\}$/);
   },
 );
+
+test('a service may end a response twice while a transform takes its time', async () => {
+  const ruleBook = await bookIn(`operations: { one: { match: GET /one, transform: ./t.js } }
+changes: []
+`);
+  const called: unknown[] = [];
+  const v2 = (_incoming: unknown, outgoing: ServerResponse): void => {
+    outgoing.setHeader('content-type', 'application/json');
+    outgoing.end('{"a":1}');
+    outgoing.end(() => called.push('ended'));
+    expect(outgoing.write('more', (error) => called.push(codeOf(error)))).toBe(false);
+    expect(outgoing.end('more', (...outcome: unknown[]) => called.push(codeOf(outcome[0])))).toBe(outgoing);
+  };
+  const response = async (): Promise<{ readonly body: unknown }> => {
+    await new Promise(setImmediate);
+    return { body: { b: 2 } };
+  };
+  const migration = createMigration(ruleBook, { transforms: { './t.js': { response } } });
+  const port = await listening(createServer(migrateListener(migration, v2)));
+  const { text } = await exchange(port, 'GET /api/v1/one HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n');
+  expect(text).toMatch(/^HTTP\/1\.1 200 [^]*\r\n\r\n\{"b":2\}$/);
+  const late = 'ERR_STREAM_WRITE_AFTER_END';
+  expect(called).toEqual([late, late, 'ended']);
+});
 
 const MAP = new Map([['x-a', '1']]);
 
