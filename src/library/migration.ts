@@ -726,17 +726,18 @@ interface Finishing<Outcome> {
 }
 
 /** Finishes a request or response with its whole body, without its content coding, up to `limit` decoded bytes. */
-export function finishWith<Outcome>(
+export async function finishWith<Outcome>(
   started: Finishing<Outcome>,
   whole: Uint8Array,
   limit: number,
   decode: DecodeBody = decodeWebBody,
 ): Promise<Outcome> {
   const { coding } = started;
-  if (coding === undefined || whole.length === 0) return Promise.resolve(started.settle(whole));
-  return new Promise((resolve) => {
-    decode(coding, whole, limit, unlimitedMemory, (decoded) => resolve(started.settle(decoded, whole)));
+  if (coding === undefined || whole.length === 0) return started.settle(whole);
+  const decoded = await new Promise<DecodedBody>((done) => {
+    decode(coding, whole, limit, unlimitedMemory, done);
   });
+  return started.settle(decoded, whole);
 }
 
 /** The body of a web request or response: whole, streamed, or none. */

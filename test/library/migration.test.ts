@@ -7,6 +7,7 @@ import {
   type Migration,
   readRuleBook,
 } from '../../src/library/capture-gateway.ts';
+import { finishWith } from '../../src/library/migration.ts';
 import { compiledShippedRuleBook } from '../support/shipped-rule-book.ts';
 import { bookIn } from '../rules/reading.ts';
 
@@ -229,4 +230,14 @@ changes: [{ id: a, summary: Renamed., on: [gone, kept], request: [{ rename: a, t
   if (outcome.verdict !== 'rewritten') throw new Error(outcome.verdict);
   const made = outcome.body === null ? null : text(outcome.body);
   expect([`${outcome.method} ${outcome.target}`, made]).toEqual(sent);
+});
+
+test('what a rule throws on a decoded body reaches the caller', async () => {
+  const started = {
+    coding: 'gzip' as const,
+    settle: (): never => {
+      throw new Error('a bug');
+    },
+  };
+  await expect(finishWith(started, gzipSync('{}'), 100)).rejects.toThrow('a bug');
 });
