@@ -18,7 +18,7 @@ export const OWN_REPORT: Mode = {
 /** Responds after the key has selected the report. */
 async function respondWithReport(exchange: ProxiedExchange): Promise<void> {
   const { apiKey, gateway, received, rules } = exchange;
-  const { method, remote, headers } = received.exchange;
+  const { method, headers } = received.exchange;
   const field = clientField(rules.ruleBook);
   if (method !== 'GET' && method !== 'HEAD') {
     exchange.refuse(gatewayFailure('only-get', undefined, ['Allow', 'GET, HEAD']));
@@ -33,9 +33,10 @@ async function respondWithReport(exchange: ProxiedExchange): Promise<void> {
     return;
   }
   const { unseenKeys, reportReads } = gateway.selfServiceLimits;
+  const [, network] = exchange.client;
   // Before the key is looked up: otherwise, guessing would reveal which keys are known.
-  if (unseenKeys.isSpent(remote)) {
-    exchange.refuse(tooManyRequests(unseenKeys.waitSeconds(remote)));
+  if (unseenKeys.isSpent(network)) {
+    exchange.refuse(tooManyRequests(unseenKeys.waitSeconds(network)));
     return;
   }
   const client = await gateway.parts.clientOf(apiKey);
@@ -46,7 +47,11 @@ async function respondWithReport(exchange: ProxiedExchange): Promise<void> {
   const accept = headerValues(headers, 'accept').join(',');
   const type = preferredType(accept, ['application/json', 'text/html']);
   const outcome = await gateway.parts.ownReport?.(client, type);
-  if (outcome?.kind === 'not-seen') unseenKeys.take(remote);
+  // Others of the network may have tried unknown keys meanwhile.
+  if (outcome?.kind === 'not-seen' ? !unseenKeys.take(network) : unseenKeys.isSpent(network)) {
+    exchange.refuse(tooManyRequests(unseenKeys.waitSeconds(network)));
+    return;
+  }
   exchange.guarded(() => respondWith(exchange, outcome, type));
 }
 

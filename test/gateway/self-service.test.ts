@@ -7,6 +7,8 @@ import type { OwnReport } from '../../src/report/own-report.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
+import { gatewayFor } from '../support/gateway.ts';
+import { until } from '../support/until.ts';
 import { inspected, type Inspected } from '../support/inspected.ts';
 
 const clientOf = createClientHash('a secret of the tests');
@@ -191,6 +193,39 @@ describe('a request without the key of a client learns nothing', () => {
       expect(response.status).toBe(429);
       expect(await response.json()).toMatchObject({ errors: [{ code: 'too-many-requests' }] });
     }
+  });
+
+  test('unknown keys that are tried at once share the limit of their address', async () => {
+    let asked = 0;
+    const gateway = await gatewayFor('http://127.0.0.1:9', {
+      flags: ON,
+      parts: {
+        ownReport: async () => {
+          asked += 1;
+          await until(() => asked === 40);
+          return { kind: 'not-seen', since: '2026-11-30T00:00:00Z' };
+        },
+      },
+    });
+    const tried = Array.from({ length: 40 }, (_, at) =>
+      fetch(gateway.origin + PATH, { headers: { authorization: `Bearer guess-${at}` } }),
+    );
+    const statuses = (await Promise.all(tried)).map(({ status }) => status);
+    expect(Object.groupBy(statuses, (status) => status)).toEqual({
+      404: Array(20).fill(404),
+      429: Array(20).fill(429),
+    });
+  });
+
+  test('behind a trusted proxy, one address that tries unknown keys does not lock out another', async () => {
+    const gateway = await inspected({ ...ON, 'trusted-proxies': '127.0.0.1' });
+    await send(gateway, 'acme', '/clients', '{"data":{}}');
+    await gateway.entry();
+    const from = (address: string, key: string): Promise<Response> =>
+      ask(gateway, key, { 'x-forwarded-for': address });
+    for (let guess = 0; guess < 20; guess += 1) await (await from('192.0.2.1', `guess-${guess}`)).text();
+    expect((await from('192.0.2.1', 'acme')).status).toBe(429);
+    expect((await from('192.0.2.2', 'acme')).status).toBe(200);
   });
 
   test('the limit of a client is its own, and says how long to wait', async () => {
