@@ -274,7 +274,7 @@ export class ProblemTally {
     if (!isOfV1(entry) && entry.route !== 'pass') return;
     // Nothing has failed yet.
     if (answer !== 'failed' && this.wells.size === 0) return;
-    const call = this.callOf(entry);
+    const call = this.callOf(entry, time);
     const name = `${entry.route} ${call}`;
     const responded = statusFrom(entry);
     if (responded === 'v1' || responded === 'v2') this.addWell(serviceName(responded), time);
@@ -284,7 +284,6 @@ export class ProblemTally {
       if (fitted !== undefined) this.addWell(`${entry.route} ${fitted}`, time, RECOVERED);
       return;
     }
-    if (isUnfit(call)) this.unfit.add(call, entry.ruleBook);
     const kind = kindOf(entry, call, messageOf());
     const group = this.groupOf(
       kind,
@@ -292,17 +291,23 @@ export class ProblemTally {
       time,
       began,
     );
-    if (group === undefined) this.omitted += 1;
-    else count(group, entry, call, time, began);
+    if (group === undefined) {
+      this.omitted += 1;
+      return;
+    }
+    if (isUnfit(call)) this.unfit.add(call, entry.ruleBook, time);
+    count(group, entry, call, time, began);
   }
 
   /** The operation of a request, or the name of its call; empty for V2's own clients. */
-  private callOf({ operation, route, method, path }: TallyEntry): string {
+  private callOf({ operation, route, method, path }: TallyEntry, time: number): string {
     if (operation !== undefined || route !== 'migrate') return operation ?? '';
     const call = callName(undefined, method, path);
     if (this.wells.has(`${route} ${call}`)) return call;
-    const calls = [...this.wells.keys()].filter((name) => isUnfit(name.slice(route.length + 1)));
-    return calls.length < MAX_CALLS ? call : OTHER_CALLS;
+    const isFull = (): boolean =>
+      [...this.wells.keys()].filter((name) => isUnfit(name.slice(route.length + 1))).length >= MAX_CALLS;
+    while (isFull()) if (!this.forget(time, ({ kind }) => kind.call !== undefined)) return OTHER_CALLS;
+    return call;
   }
 
   /**
@@ -405,13 +410,18 @@ export class ProblemTally {
     return named;
   }
 
-  /** Forgets a problem that is over. */
-  private forget(time: number): boolean {
-    for (const [key, group] of this.groups)
-      if (overSince(group, time) !== undefined || time - group.last >= LASTING_MS) {
-        group.wells.awaiting.delete(group);
-        return this.groups.delete(key);
-      }
+  /** Forgets one of these problems that is over, and its operation or call with the last one. */
+  private forget(time: number, isMeant: (group: Group) => boolean = () => true): boolean {
+    for (const [key, group] of this.groups) {
+      const { wells, kind, last } = group;
+      if (!isMeant(group) || (overSince(group, time) === undefined && time - last < LASTING_MS)) continue;
+      wells.awaiting.delete(group);
+      this.groups.delete(key);
+      if ([...this.groups.values()].some((other) => other.wells === wells)) return true;
+      this.wells.delete(nameOf(this.wells, group));
+      this.unfit.delete(kind.call ?? '');
+      return true;
+    }
     return false;
   }
 }

@@ -208,6 +208,22 @@ describe('a problem', () => {
     expect(outage).toMatchObject({ operations: 1, hasOthers: true, clients: 1, isKeyless: true });
   });
 
+  test('of a call that no operation fits gives its name back when it is over', () => {
+    const all = new Watched();
+    const miss = (path: string): void => {
+      all.see(1, { operation: undefined, method: 'GET', path: `/api/v1/${path}`, status: 500 });
+    };
+    const calls = (): readonly (string | undefined)[] => all.problems.map(({ call }) => call);
+    const letters = 'abcdefghij'.split('');
+    for (const one of letters.slice(0, 5)) for (const other of letters) miss(`${one}${other}z`);
+    miss('lots');
+    expect(calls()).toContain('GET /abz');
+    expect(calls()).not.toContain('GET /lots');
+    all.pass(25 * HOUR);
+    miss('streets');
+    expect(calls()).toEqual(['GET /streets']);
+  });
+
   test('of an unreachable service is one for all operations, says why, and is over once the service responds', () => {
     const away: Partial<Entry> = { status: 503, failure: 'circuit-open', verdict: 'refused', sent: false };
     const watched = new Watched();

@@ -85,6 +85,27 @@ class Operation {
   }
 }
 
+test('a call that no operation fits gives its place back after a day', () => {
+  const health = new OperationHealth();
+  const miss = (path: string, time: number): void => {
+    for (let n = 0; n < 9; n += 1)
+      health.add(
+        { ...sampleEntry(1, time), operation: undefined, route: 'migrate', method: 'GET', path, status: 500 },
+        time,
+        'failed',
+      );
+  };
+  const letters = 'abcdefghij'.split('');
+  for (const one of letters) for (const other of letters) miss(`/api/v1/${one}${other}z`, 1000);
+  const calls = (now: number): readonly string[] => health.troubles(now).map(({ operation }) => operation);
+  miss('/api/v1/early', 2000);
+  expect(calls(2000)).toHaveLength(101);
+  expect(calls(2000)).not.toContain('GET /early');
+  const later = 86_400_000 + 2000;
+  miss('/api/v1/late', later);
+  expect(calls(later)).toContain('GET /late');
+});
+
 describe('clients that fail among others', () => {
   const fails = (all: Operation, client: string, requests = 1): Operation =>
     all.see(19, 'well').see(requests, 'failed', undefined, undefined, client);

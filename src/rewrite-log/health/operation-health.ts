@@ -98,10 +98,10 @@ export class OperationHealth {
 
   private count(entry: HealthEntry, time: number, answer: Answer): void {
     const { operation, ruleBook } = entry;
-    const call = operation ?? this.unfitCall(entry, answer);
+    const call = operation ?? this.unfitCall(entry, answer, time);
     const health = call === undefined ? undefined : this.healthOf(call, time);
     if (call === undefined || health === undefined) return;
-    if (operation === undefined) this.unfit.add(call, ruleBook);
+    if (operation === undefined) this.unfit.add(call, ruleBook, time);
     else this.endUnfit(entry);
     const failed = answer === 'failed';
     const request: Request = { entry, failed, began: beganAt(entry, time), time };
@@ -146,11 +146,16 @@ export class OperationHealth {
   }
 
   /** The name by which a call is followed that no operation fits; undefined for a refusal of an address that no service is known to have. */
-  private unfitCall({ method, path }: HealthEntry, answer: Answer): string | undefined {
+  private unfitCall({ method, path }: HealthEntry, answer: Answer, time: number): string | undefined {
     const call = callName(undefined, method, path);
     if (this.all.has(call)) return call;
     if (answer === 'refused') return undefined;
-    return this.unfit.size < MAX_UNFIT ? call : OTHER_CALLS;
+    if (this.unfit.size < MAX_UNFIT) return call;
+    const forgotten = this.unfit.forget(time);
+    if (forgotten === undefined) return OTHER_CALLS;
+    this.all.delete(forgotten);
+    this.offV2.delete(forgotten);
+    return call;
   }
 
   /** What is known, as a text that can be sent from a thread. */
