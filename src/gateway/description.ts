@@ -76,10 +76,16 @@ export class DescriptionCache {
   }
 
   /** Lets clients without credentials share a description for `milliseconds`. */
-  share(key: string, text: DescriptionText, headers: readonly string[], milliseconds: number): void {
+  share(
+    key: string,
+    text: DescriptionText,
+    headers: readonly string[],
+    milliseconds: number,
+    age: number,
+  ): void {
     if (milliseconds <= 0 || text.body.length > MAX_SHARED_BYTES) return;
-    const since = this.now();
-    keep(this.shared, key, { text, headers, since, until: since + milliseconds });
+    const now = this.now();
+    keep(this.shared, key, { text, headers, since: now - age, until: now + milliseconds });
   }
 
   /** The shared description, and its age in milliseconds; undefined if there is none, or it has expired. */

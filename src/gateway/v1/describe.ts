@@ -139,7 +139,8 @@ function share(exchange: V1Exchange, derived: DescriptionText, headers: HeaderLi
   const shared = headers.flatMap((name, at) => {
     return at % 2 === 0 && SHARED_FIELDS.has(name) ? [name, headers[at + 1] ?? ''] : [];
   });
-  exchange.gateway.descriptions.share(keyOf(exchange), derived, shared, sharedMs(headers));
+  const age = ageMs(headers);
+  exchange.gateway.descriptions.share(keyOf(exchange), derived, shared, sharedMs(headers, age), age);
 }
 
 /** If-None-Match (RFC 9110 §13.1.2), compared weakly. */
@@ -148,13 +149,18 @@ function isKnownToClient({ received }: V1Exchange, { etag }: DescriptionText): b
   return tags.some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*');
 }
 
-/** How long a response may be shared, in milliseconds: as V2 allows, up to the limit. */
-function sharedMs(headers: HeaderList): number {
+/** The age of a response that caches have kept, in milliseconds (RFC 9111 §5.1). */
+function ageMs(headers: HeaderList): number {
+  return 1000 * Number(/^\d+/.exec(headerValue(headers, 'age') ?? '')?.[0] ?? 0);
+}
+
+/** How long a response of this age may be shared, in milliseconds: as V2 allows, up to the limit. */
+function sharedMs(headers: HeaderList, age: number): number {
   const control = headerValues(headers, 'cache-control').join(',').toLowerCase();
   if (/\b(?:no-store|no-cache|private)\b/.test(control)) return 0;
   if (headers.some((name, at) => at % 2 === 0 && isNamed(name, 'set-cookie'))) return 0;
   const vary = headerValues(headers, 'vary').join(',').toLowerCase();
   if (vary.split(',').some((name) => !['', 'accept-encoding'].includes(name.trim()))) return 0;
-  const age = /\bs-maxage=(\d+)/.exec(control)?.[1] ?? /\bmax-age=(\d+)/.exec(control)?.[1];
-  return age === undefined ? SHARED_MS : Math.min(SHARED_MS, Number(age) * 1000);
+  const maxAge = /\bs-maxage=(\d+)/.exec(control)?.[1] ?? /\bmax-age=(\d+)/.exec(control)?.[1];
+  return maxAge === undefined ? SHARED_MS : Math.min(SHARED_MS, Number(maxAge) * 1000 - age);
 }

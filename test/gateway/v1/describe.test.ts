@@ -104,6 +104,7 @@ test.each([
   ['no-store', 'Cache-Control: no-store\r\n'],
   ['private', 'Cache-Control: max-age=60, private\r\n'],
   ['no time', 'Cache-Control: max-age=0\r\n'],
+  ['no time left', 'Cache-Control: max-age=60\r\nAge: 60\r\n'],
   ['a cookie', 'Set-Cookie: a=b\r\n'],
   ['a response that varies', 'Vary: Accept-Encoding, X-Tenant\r\n'],
 ])('a response is not shared with %s', async (_name, headers) => {
@@ -309,9 +310,9 @@ test('a description that is shared is forgotten in time', () => {
   let now = 0;
   const cache = new DescriptionCache(() => now, describeV1);
   const shared = { body: new Uint8Array(3), etag: '"x"' };
-  cache.share('a', shared, [], 1000);
+  cache.share('a', shared, [], 1000, 55_000);
   now = 999;
-  expect(cache.fresh('a')).toEqual({ text: shared, headers: [], age: 999 });
+  expect(cache.fresh('a')).toEqual({ text: shared, headers: [], age: 55_999 });
   now = 1000;
   expect(cache.fresh('a')).toBeUndefined();
 });
