@@ -66,16 +66,15 @@ export function printFacts(facts: ReplicaFacts, now: number): string {
 
 /** Reads what another replica printed when the reader's clock was `at`; undefined for a text in another form. */
 export function readFacts(text: string, at: number): ReplicaFacts | undefined {
-  let read: Partial<{ format: number; now: number; facts: ReplicaFacts }> | null;
   try {
-    read = JSON.parse(text);
+    const read: Partial<{ format: number; now: number; facts: ReplicaFacts }> | null = JSON.parse(text);
+    const { format, now, facts } = read ?? {};
+    if (format !== FORMAT || now === undefined || facts === undefined) return undefined;
+    // Reads each member, so that damaged facts are found here.
+    return onClock(facts, clockAhead(at, now));
   } catch {
     return undefined;
   }
-  const { format, now, facts } = read ?? {};
-  if (format !== FORMAT || now === undefined || facts === undefined) return undefined;
-  const ahead = clockAhead(at, now);
-  return ahead === 0 ? facts : onClock(facts, ahead);
 }
 
 /** Converts facts to a clock that is `ahead` by so many milliseconds. */
