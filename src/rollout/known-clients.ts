@@ -46,6 +46,8 @@ export class KnownClients implements SharedCounts {
   /** The texts of each key when they were last read. */
   private readonly seen = new Map<string, readonly string[]>();
   private texts: ClientTexts | undefined;
+  /** True if clients may be in no text: looking through all texts takes long. */
+  private hasRest = true;
   /** The prefix of the list's keys; undefined until its name is known. */
   private keys: string | undefined;
   private since: number | undefined;
@@ -58,6 +60,7 @@ export class KnownClients implements SharedCounts {
   shareWith(texts: ClientTexts): void {
     this.texts = texts;
     this.seen.clear();
+    this.hasRest = true;
     this.read();
   }
 
@@ -84,15 +87,18 @@ export class KnownClients implements SharedCounts {
     known.add(client);
     if (this.keys !== undefined && this.texts?.readAt !== undefined)
       this.texts.add(new Map([[this.keys + shardOf(client), client]]));
+    else this.hasRest = true;
   }
 
   /** Reads the texts of other processes, and shares clients that are in none of them. Call it after each exchange. */
   read(): void {
     const { texts, keys: prefix } = this;
     if (texts?.readAt === undefined || prefix === undefined) return;
-    for (const key of texts.keys)
-      if (key.startsWith(prefix)) this.readKey(texts, key, key.slice(prefix.length));
-    this.shareRest(texts, prefix);
+    const keys = new Set([...texts.keys].filter((key) => key.startsWith(prefix)));
+    for (const key of this.seen.keys()) if (!keys.has(key)) this.hasRest = this.seen.delete(key);
+    for (const key of keys) this.readKey(texts, key, key.slice(prefix.length));
+    if (this.hasRest) this.shareRest(texts, prefix);
+    this.hasRest = false;
   }
 
   private begin(list: string): this {
@@ -132,6 +138,7 @@ export class KnownClients implements SharedCounts {
     if (seen !== undefined && seen.length === all.length && seen.every((text, at) => text === all[at]))
       return;
     this.seen.set(key, all);
+    this.hasRest = true;
     for (const text of all) {
       if (name === SINCE) this.since = earlier(this.since, sinceIn(text));
       else for (const client of clientsIn(text) ?? []) this.learnOfOthers(client);

@@ -115,6 +115,39 @@ test('clients that were learned before the first read are shared with the first 
   expect((await start()).known.standing(hashOf(7))).toBe('known');
 });
 
+test('texts that did not change are not looked through again', () => {
+  const asked: string[] = [];
+  const prefix = `${CLIENTS}${LIST}/`;
+  const all = new Map([
+    [`${prefix}since`, '1'],
+    [`${prefix}${hashOf(7).slice(0, 2)}`, hashOf(7)],
+  ]);
+  const known = new KnownClients({ time: () => 1, clientOf: () => LIST });
+  known.shareWith({
+    readAt: 1,
+    get keys() {
+      return new Set(all.keys());
+    },
+    add: (added) => {
+      for (const [key, text] of added) all.set(key, text);
+    },
+    ownTexts: (key) => {
+      asked.push(key);
+      const own = all.get(key);
+      return own === undefined ? [] : [own];
+    },
+    otherTexts: () => [],
+  });
+  expect(known.standing(hashOf(7))).toBe('known');
+  asked.length = 0;
+  known.read();
+  expect(asked).toEqual([...all.keys()]);
+  // The store lost them.
+  all.clear();
+  known.read();
+  expect(all.size).toBe(2);
+});
+
 test('with another secret it is another list', async () => {
   const { time, state, processes } = await sharing(1);
   processes[0]?.known.learn(hashOf(7));
