@@ -57,7 +57,8 @@ const WORDS: ReadonlyMap<string, string> = new Map([
   ['rfc-1123', "EEE, dd MMM yyyy HH:mm:ss 'GMT'"],
 ]);
 
-const OFFSET = /^([+-])(\d\d):(\d\d)$/;
+/** An offset of less than a day: a longer one is a mistake. */
+const OFFSET = /^([+-])([01]\d|2[0-3]):([0-5]\d)$/;
 
 const EPOCH = /^(-?)(\d{1,18})(?:\.(\d{1,30}))?$/;
 
@@ -191,9 +192,8 @@ function zoneOf(text: string | undefined, tags: string): string | undefined {
   if (place !== '') return `-0${'ECMP'.indexOf(place.toUpperCase()) + (/s/i.test(half) ? 5 : 4)}:00`;
   const [, sign, hours = '', minutes = '00'] = /([+\u2212-])(\d\d?):?(\d\d)?$/.exec(text) ?? [];
   if (hours === '') return 'UTC';
-  // No offset is a day long: it is a mistake.
-  if (timeOf(Number(hours), Number(minutes), 0) === undefined) return '';
-  return `${sign === '+' ? '+' : '-'}${hours.padStart(2, '0')}:${minutes}`;
+  const zone = `${sign === '+' ? '+' : '-'}${hours.padStart(2, '0')}:${minutes}`;
+  return OFFSET.test(zone) ? zone : '';
 }
 
 /** `shift` is the number of digits by which the unit is smaller than a second. */

@@ -3,7 +3,12 @@ import { describe, expect, test } from 'vitest';
 import { converterOf } from '../../../src/rules/kinds/convert.ts';
 import { dateConversion } from '../../../src/rules/kinds/date.ts';
 import { lossOf } from '../../../src/rules/kinds/words.ts';
-import { compiledDate, dateSchemaPattern, formatFault } from '../../../src/rules/kinds/date-format.ts';
+import {
+  compiledDate,
+  dateSchemaPattern,
+  formatFault,
+  isZone,
+} from '../../../src/rules/kinds/date-format.ts';
 
 function converted(from: string, to: string, json: string, zone = 'UTC', at = 0): string | undefined {
   return converterOf(dateConversion(from, to, zone, at))(json);
@@ -230,4 +235,17 @@ test.each([
   ['epoch', '"1e9"', undefined],
 ])('%s is read from a string of digits as well: %s', (from, json, datetime) => {
   expect(converted(from, 'datetime', json)).toBe(datetime);
+});
+
+test.each([
+  ['UTC', true],
+  ['+23:59', true],
+  ['-00:00', true],
+  ['Australia/Sydney', true],
+  ['+24:00', false],
+  ['+10:60', false],
+  ['+99:99', false],
+  ['Sydney', false],
+])('%s is a zone: %s', (zone, expected) => {
+  expect(isZone(zone)).toBe(expected);
 });
