@@ -54,10 +54,15 @@ export class LogHistory {
   /** Reads the log, and adds its traffic to that of this run; undefined if it cannot be read. Later calls try again. */
   read(): Promise<LoggedHistory | undefined> {
     this.reading ??= this.readNow()
-      .catch(() => {
-        this.reading = undefined;
-        return undefined;
-      })
+      .then(
+        (history) => this.add(history),
+        () => {
+          this.reading = undefined;
+          return undefined;
+        },
+      )
+      // A part of the log is added already: it must not be added again.
+      .catch(() => undefined)
       .finally(() => {
         this.isRead = true;
       });
@@ -65,11 +70,15 @@ export class LogHistory {
   }
 
   private async readNow(): Promise<LoggedHistory> {
-    const { view, startedAt, keepMs, judged, run } = this.parts;
+    const { startedAt, keepMs, judged, run } = this.parts;
     const { status, bytes } = await run({ kind: 'history', until: startedAt, keepMs, ...judged() });
     const text = new TextDecoder().decode(bytes);
     if (status !== 200 || typeof parsedJson(text) !== 'object') throw new Error(text);
-    const history: LoggedHistory = JSON.parse(text);
+    return JSON.parse(text);
+  }
+
+  private add(history: LoggedHistory): LoggedHistory {
+    const { view } = this.parts;
     view.series.merge(history.series);
     view.trends.merge(history.trends);
     view.health.learn(history.health);

@@ -10,6 +10,7 @@ import type {
   Status,
   Timeline,
 } from '../../src/inspector/api.ts';
+import { LogHistory } from '../../src/inspector/log-history.ts';
 import { entryLine } from '../../src/rewrite-log/entry-line.ts';
 import { inspected, type Inspected } from '../support/inspected.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -169,4 +170,25 @@ test('without a log, counts begin with the gateway', async () => {
   expect(table.known).toMatch(/^Counts of this gateway alone, since \S+: no store is set\.$/);
   expect((await gateway.readJson<Timeline>('/timeline')).noProposal).toMatch(/writes no log file/);
   expect((await fetch(`${gateway.adminOrigin}/clients/${CLIENT}`)).status).toBe(404);
+});
+
+test('a log that could be added only in part is not added again', async () => {
+  let added = 0;
+  const view = {
+    series: {
+      merge: () => {
+        added += 1;
+        throw new TypeError('damaged');
+      },
+    },
+  };
+  const history = new LogHistory({
+    view: view as never,
+    startedAt: 0,
+    keepMs: 1,
+    judged: () => ({}) as never,
+    run: () => Promise.resolve({ status: 200, bytes: new TextEncoder().encode('{}') } as never),
+  });
+  expect([await history.read(), await history.read()]).toEqual([undefined, undefined]);
+  expect(added).toBe(1);
 });
