@@ -196,11 +196,11 @@ function isMatch(
 
 type Order = (one: ClientRow, other: ClientRow) => number;
 
-/** Names from A to Z, clients without one last; times and numbers in descending order. */
+/** Names from A to Z in English, on every replica, clients without one last; times and numbers in descending order. */
 const ORDER: Readonly<Record<Exclude<ClientSort, 'work'>, Order>> = {
   name: (one, other) =>
     Number(one.name === undefined) - Number(other.name === undefined) ||
-    (one.name ?? one.client).localeCompare(other.name ?? other.client),
+    (one.name ?? one.client).localeCompare(other.name ?? other.client, 'en'),
   class: (one, other) => CLASSES.indexOf(one.class) - CLASSES.indexOf(other.class) || other.v1 - one.v1,
   lastSeen: (one, other) => (one.lastSeen < other.lastSeen ? 1 : one.lastSeen > other.lastSeen ? -1 : 0),
   requests: (one, other) => other.v1 - one.v1,
