@@ -1,3 +1,4 @@
+import { ByteCollector } from '../http/byte-collector.ts';
 import { type HeaderList, headerValue } from '../http/header-list.ts';
 import { JsonWalker } from '../json/document.ts';
 import type { Shield } from '../rules/rollout.ts';
@@ -202,7 +203,7 @@ function freeSlot(
 export class RateLimitReset {
   private readonly headers: HeaderList;
   private readonly time: number;
-  private readonly chunks: number[] = [];
+  private readonly body = new ByteCollector();
 
   /** `time` is milliseconds since 1970: `Retry-After` may be a date. */
   constructor(headers: HeaderList, time: number) {
@@ -211,12 +212,13 @@ export class RateLimitReset {
   }
 
   data(chunk: Uint8Array): void {
-    if (this.chunks.length + chunk.length <= MAX_BODY_BYTES) this.chunks.push(...chunk);
+    if (this.body.length <= MAX_BODY_BYTES) this.body.add(chunk, true);
   }
 
   /** Seconds: `meta.reset` of the body (documented), else `Retry-After` (RFC 9110 §10.2.3); undefined if neither is present. */
   get seconds(): number | undefined {
-    const bytes = Uint8Array.from(this.chunks);
+    if (this.body.length > MAX_BODY_BYTES) return this.retryAfter();
+    const bytes = this.body.buffer.subarray(0, this.body.length);
     let reset: number | undefined;
     new JsonWalker().walk(bytes, {
       enter: ({ path, kind, start, end }) => {

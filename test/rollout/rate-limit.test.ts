@@ -196,6 +196,11 @@ test.each([
   expect(secondsOf(chunks, headers)).toBe(seconds);
 });
 
+test('of a 429 that is longer than what is read, only the header fields count', () => {
+  const chunks = ['{"a":"', 'x'.repeat(5000), '","meta":{"reset":42}}'];
+  expect(secondsOf(chunks, ['Retry-After', '7'])).toBe(7);
+});
+
 test.each([
   [60, 1, 60],
   [60, 3, 20],
