@@ -212,7 +212,7 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
         {
           ...mode,
           ...hadMode(mode, id, before),
-          from: sourceOf(state.operations[id], mode, isRolledBack(state, { operation: id })),
+          from: sourceOf(ownMode(state.operations, id), mode, isRolledBack(state, { operation: id })),
         },
       ]),
     ),

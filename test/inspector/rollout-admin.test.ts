@@ -6,6 +6,7 @@ import { ComparisonTally } from '../../src/rollout/comparison-tally.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { commanded, earlierModes, initialRollout, rolledBack } from '../../src/rollout/rollout-state.ts';
 import type { RolloutRequest } from '../../src/rollout/rollout-tally.ts';
+import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
 import type { Mode } from '../../src/rules/rollout.ts';
 import { testRuleBook } from '../support/rule-book.ts';
 
@@ -16,7 +17,7 @@ function adminOf(
   onCommand?: (sentence: string) => void,
   tally = new BodyCheckTally(),
   comparisons = new ComparisonTally(),
-  more: Pick<Parameters<typeof createRolloutAdmin>[0], 'replica' | 'rulesSince'> = {},
+  more: Partial<Pick<Parameters<typeof createRolloutAdmin>[0], 'replica' | 'rulesSince' | 'ruleBook'>> = {},
 ): RolloutAdmin {
   return createRolloutAdmin({
     control,
@@ -237,3 +238,20 @@ test('a move that breaks a client for good names it, however small its share of 
   expect(await admin.command({ mode: 'migrate' })).toEqual({});
   expect(await admin.command({ mode: 'observe' })).toEqual({});
 });
+
+test('an operation with the name of an inherited member is not chosen by an operator', () => {
+  const modes = {
+    default: MIGRATED,
+    operations: { constructor: MIGRATED },
+    clients: {},
+    rollback: DEFAULT_ROLLBACK,
+  };
+  const rollout = { clients: {}, brownouts: [], pins: [], modes };
+  const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+  const { operations } = adminOf(control, undefined, undefined, undefined, {
+    ruleBook: () => ({ ...rule, rollout }),
+  }).view();
+  expect(operations['constructor']?.from).toBe('rule-book');
+});
+
+const MIGRATED: Mode = { mode: 'migrate' };
