@@ -4,6 +4,7 @@ import { type HeaderList, headerValue, readDecimal, requestHeaders, toHeaders } 
 import type { ResponseHead } from '../http/response-head.ts';
 import { splitUrl } from '../http/target.ts';
 import { failure, type Failure } from '../migrate/failure.ts';
+import { hasContent } from '../migrate/migrated.ts';
 import { gatewayFailure } from '../gateway/failures.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import { identityStream, ownBytes, PartReader, PhaseTimer, READ_BYTES } from './streams.ts';
@@ -204,9 +205,6 @@ interface EdgeResponseOwner {
 /** Bytes queued for a slow client before backpressure applies. */
 const HIGH_WATER_BYTES = 64 * 1024;
 
-/** Statuses whose responses have no body; the `Response` constructor rejects one. */
-const BODILESS_STATUSES: ReadonlySet<number> = new Set([204, 205, 304]);
-
 /**
  * A response that is written in chunks and returned as a `Response`: from its bytes when it is short, or ends within the same turn of
  * the event loop, otherwise as a stream.
@@ -353,7 +351,8 @@ class EdgeResponse {
   }
 
   private responseOf({ status, reason = '', headers }: ResponseHead, body: BodyInit | null): Response {
-    const hasNoBody = this.owner.method === 'HEAD' || BODILESS_STATUSES.has(status);
+    // The `Response` constructor rejects a body with such a status.
+    const hasNoBody = this.owner.method === 'HEAD' || !hasContent(status);
     const init: ManualResponseInit = {
       status,
       ...(reason === '' ? {} : { statusText: reason }),

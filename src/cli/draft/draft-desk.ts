@@ -324,7 +324,7 @@ export class Desk implements DraftDesk {
     const concerned =
       question.about === 'operation'
         ? all
-        : all.toSorted((one, other) => Number(isRead(one)) - Number(isRead(other)));
+        : all.toSorted((one, other) => Number(isBodiless(one)) - Number(isBodiless(other)));
     const none = { chosen: question.parts.map(() => 'no') };
     const migrations = [
       await this.migrationWith(new Map([...this.answers, [question.id, none]])),
@@ -491,7 +491,7 @@ function shownWith(
   return { request: 'The rule book cannot have this answer.', faults: [], faultsOfBook, response: '' };
 }
 
-function isRead({ method }: ProposedOperation): boolean {
+function isBodiless({ method }: ProposedOperation): boolean {
   return method === 'GET' || method === 'HEAD' || method === 'DELETE';
 }
 

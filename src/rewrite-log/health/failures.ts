@@ -121,7 +121,8 @@ export class Failures {
   }
 
   private addAnswer(answer: FailedAnswer | null): void {
-    const known = (this.onlyAnswer ??= this.onlyAnswer === null ? null : answer);
+    if (this.onlyAnswer === undefined) this.onlyAnswer = answer;
+    const known = this.onlyAnswer;
     if (known?.by !== answer?.by || known?.status !== answer?.status) this.onlyAnswer = null;
   }
 }
