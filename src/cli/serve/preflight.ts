@@ -204,7 +204,7 @@ const READ = [table.store, table.v1Upstream, table.v2Openapi, table.upstream];
 /** Returns the fault of V2's description in a file; an unreachable address does not stop a start. */
 async function descriptionFault(settings: Settings): Promise<string | undefined> {
   const source = settings.get(table.v2Openapi);
-  if (source === undefined || settings.get(table.v1Upstream) === undefined) return undefined;
+  if (source === undefined) return undefined;
   // Loaded only here, because no other start needs them.
   const [{ V2Description }, { isAddress }] = await Promise.all([
     import('../draft/v2-description.ts'),

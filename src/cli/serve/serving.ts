@@ -180,11 +180,15 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     certificates.take('v2', checked.upstreamTls);
   }
   const ruleBooks = openRuleBooks(opened);
-  // Each worker reads the same description; only the first process logs its gaps.
+  const hasV1 = settings.get(table.v1Upstream) !== undefined;
+  // Each worker that checks bodies reads the same description; only the first process logs its gaps.
   const logDescription: WriteProcessLine = (line) => {
-    if (worker === undefined || line.event !== 'v2-openapi-unchecked') log.write(line);
+    if ((hasV1 && worker === undefined) || line.event !== 'v2-openapi-unchecked') log.write(line);
   };
-  const description = await openDescription(settings, embedded, ruleBooks, logDescription);
+  const description =
+    hasV1 || worker === undefined
+      ? await openDescription(settings, embedded, ruleBooks, logDescription)
+      : undefined;
   if (description !== undefined && 'fault' in description) return description;
   const v2Schemas = description && ((): V2Schemas => description.schemas);
   const limited = new LimitedLines(log.write);
@@ -220,7 +224,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     rollout: rollout.control,
     store: rollout.store,
     replica: rollout.replica,
-    v2Schemas,
+    v2Schemas: hasV1 ? v2Schemas : undefined,
     clientSecret,
     record: (entry) => rewriteLog.record(entry, operators.names),
     upstreamTls: checked.upstreamTls,
@@ -401,14 +405,13 @@ function originOf(settings: Settings, embedded: RunningReference | undefined): O
   return { origin: embedded?.origin ?? '', path: '' };
 }
 
-/** Opens V2's description, to check bodies that go to V1 instead of V2; the embedded reference has its own. */
+/** Opens V2's description, to check bodies that go to V1 instead of V2, or that a trial makes; the embedded reference has its own. */
 async function openDescription(
   settings: Settings,
   embedded: RunningReference | undefined,
   ruleBooks: RuleBooks,
   log: WriteProcessLine,
 ): Promise<V2Description | { readonly fault: string } | undefined> {
-  if (settings.get(table.v1Upstream) === undefined) return undefined;
   const source = descriptionSource(settings, embedded);
   if (source === undefined) return undefined;
   const description = await import('../draft/v2-description.ts');

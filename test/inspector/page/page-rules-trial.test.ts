@@ -1,13 +1,33 @@
 /** @module-tag chromium */
-import { expect, test } from 'vitest';
-import type { EntryDetail, RulesView } from '../../../src/inspector/api.ts';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import type { EntryDetail, RulesView, TrialOutcome } from '../../../src/inspector/api.ts';
 import { FLOOR_PLAN_ORDER } from '../../support/inspected-gateway.ts';
+import { startReference } from '../../../src/node/reference.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
 import { until } from '../../support/until.ts';
 import type { Browser } from '../../support/browser.ts';
 import { watchedServices } from '../../support/watched-services.ts';
 import { barriers, browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 
 const browser = browserOfFile();
+
+test('a trial judges bodies by V2’s description, also of a gateway without V1', async () => {
+  const reference = await startReference({ dialects: ['v2'] });
+  onTestFinished(() => reference.close());
+  const file = join(temporaryFolder('trial'), 'v2.json');
+  writeFileSync(file, await (await fetch(`${reference.origin}/api/v2/openapi.json`)).text());
+  const gateway = await gatewayOfTest({ upstream: reference.origin, 'v2-openapi': file, capture: 'bodies' });
+  await gateway.send('POST', '/api/v1/orders/floor_plans', FLOOR_PLAN_ORDER);
+  const { text } = await gateway.readJson<RulesView>('/rules');
+  const body = text.replace('under: address', 'under: place');
+  const schemaOf = async (): Promise<unknown> => {
+    const tried = await fetch(`${gateway.adminOrigin}/rules/try`, { method: 'POST', body });
+    return ((await tried.json()) as TrialOutcome).result?.schema;
+  };
+  await expect.poll(schemaOf).toEqual({ judged: 1, accepted: 0, acceptedBefore: 1 });
+});
 
 test('the rule book is edited in the page as a trial, and exported as a patch', async () => {
   const gateway = await gatewayOfTest();
