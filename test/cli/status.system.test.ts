@@ -1,7 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { commandRun } from '../support/command-runs.ts';
+import { freePort } from '../support/free-port.ts';
 import { exchange } from '../support/raw-client.ts';
 import { ok, rawServer } from '../support/raw-server.ts';
 import { spawnGateway } from '../support/spawn-gateway.ts';
@@ -57,4 +59,30 @@ test('the command asks the admin listener of the settings, unless --admin names 
   expect(await commandRun(['rollout', '--json'], { environment })).toMatchObject({ code: 0 });
   const other = await commandRun(['status', '--config', config, '--admin', 'http://127.0.0.1:1']);
   expect(other.err).toContain('No response from http://127.0.0.1:1 ');
+});
+
+test('the admin listener responds to a page while the gateway still starts', async () => {
+  const folder = temporaryFolder('starting');
+  const rules = join(folder, 'rules.yaml');
+  // The gateway loads and warms the transform before it listens for clients.
+  writeFileSync(join(folder, 'same.js'), 'export const response = (body) => body;\n');
+  writeFileSync(
+    rules,
+    'format: 1\noperations: { list: { match: GET /loans, transform: ./same.js } }\nchanges: []\n',
+  );
+  const admin = await freePort();
+  const statuses: number[] = [];
+  let isStarted = false;
+  const asked = (async () => {
+    while (!isStarted) {
+      const response = await fetch(`http://127.0.0.1:${admin}/overview`).catch(() => undefined);
+      if (response !== undefined) statuses.push(response.status);
+      await setTimeout(5);
+    }
+  })();
+  await spawnGateway({ upstream: 'http://127.0.0.1:1', rules, 'admin-listen': `127.0.0.1:${admin}` });
+  isStarted = true;
+  await asked;
+  expect(statuses).not.toEqual([]);
+  expect(statuses.filter((status) => status !== 200)).toEqual([]);
 });

@@ -199,10 +199,10 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const serving: { running?: RunningGateway } = {};
   const operators = await createOperators({
     ...operatorParts(opened, ruleBooks, traces),
-    gatewayOrigin: () => running.origin,
+    // The admin listener responds before the gateway serves clients: it warms transforms first.
+    gatewayOrigin: () => serving.running?.origin ?? originToBe(checked),
     known: () => ({
       droppedSpans: traces?.dropped,
-      // The admin listener responds before the gateway serves clients.
       earlyEnds: serving.running?.server.earlyEnds,
       missingInternals: serving.running?.missingInternals,
       certificates: certificates.ends,
@@ -215,7 +215,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
     worker === undefined ? await workerFront(frontParts(opened, operators, clientSecret)) : undefined;
   // With workers, the first process serves no clients, and each worker rehearses for itself.
   if (front === undefined) await playBeforeReady(ruleBooks, settings, log.write);
-  const running: RunningGateway = await startGateway({
+  const running = await startGateway({
     environment: opened.given.environment,
     settings,
     ruleBooks,
@@ -420,6 +420,12 @@ async function openDescription(
 
 function descriptionSource(settings: Settings, embedded: RunningReference | undefined): string | undefined {
   return settings.get(table.v2Openapi) ?? (embedded && `${embedded.origin}/api/v2/openapi.json`);
+}
+
+/** Where the gateway will serve clients; with port 0 the system chooses another. */
+function originToBe({ settings, clientTls }: Preflight): string {
+  const { host, port } = settings.get(table.listen);
+  return `${clientTls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 function startFault(error: unknown, settings: Settings): string {
