@@ -1,9 +1,10 @@
 import { NO_KEY } from '../rewrite-log/entry.ts';
-import type { State } from '../inspector/api.ts';
+import type { Status } from '../inspector/api.ts';
 import type { Condition } from '../inspector/condition.ts';
 import { causeFilter } from '../inspector/gateway-conditions.ts';
 import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
 import { rateLimitSentence } from '../inspector/rollout-effect.ts';
+import { withShortTimes } from '../report/clock.ts';
 import { countedClients, jsonText, terminalLines } from '../report/text.ts';
 import { count as number, counted } from '../rules/words.ts';
 import {
@@ -50,10 +51,9 @@ export async function carryOutRollout(
 
 /** Asks for the conditions that the page's header shows; returns none if the gateway does not respond. */
 async function conditionsFrom(client: AdminClient): Promise<readonly Condition[]> {
-  const state = await client.view<State>('/state', 'conditions');
+  const status = await client.view<Status>('/status', 'conditions');
   // The rollout's state itself is known.
-  if (isFault(state)) return [];
-  return state.conditions;
+  return isFault(status) ? [] : status.conditions;
 }
 
 /** Maximum number of changes to list. */
@@ -61,6 +61,9 @@ const MAX_CHANGES = 5;
 
 /** Characters of the labels before each line. */
 const LABEL = 12;
+
+/** Lines with the dates of V1's end, which are copied into mails and calendars. */
+const DATES = /^(?:deprecation|sunset|end) /;
 
 /** Formats a rollout's state for a terminal, after those `conditions` that make requests fail or may do so: each fault once. */
 export function rolloutText(
@@ -120,7 +123,9 @@ export function rolloutText(
       ? []
       : ['careful     client hashes change at each start: set GATEWAY_CLIENT_SECRET to keep shares stable']),
   ];
-  return `${lines.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
+  const dated =
+    columns === undefined ? lines : lines.map((line) => (DATES.test(line) ? line : withShortTimes(line)));
+  return `${dated.map((line) => wrapLines(terminalLines(line), columns, line.startsWith(' ') ? 2 : LABEL)).join('\n')}\n`;
 }
 
 /** How to end a choice that keeps requests on V1 while V2 gets the others. */

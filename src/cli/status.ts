@@ -1,5 +1,6 @@
 import type { Status } from '../inspector/api.ts';
 import { beyondVerdict } from '../inspector/verdict.ts';
+import { withShortTimes } from '../report/clock.ts';
 import { jsonText, terminalLines } from '../report/text.ts';
 import { openAdmin } from './admin-client.ts';
 import { type CommandFault, FAILURE, isFault } from './command-fault.ts';
@@ -54,7 +55,10 @@ export function statusText(
     // While requests fail, no step comes before their mend.
     ...(next === undefined || verdict.level === 'bad' ? [] : [`next    ${next}`]),
   ];
-  return `${wrapLines(terminalLines(lines.join('\n')), columns, LABEL)}\n`;
+  const text = lines.join('\n');
+  // A pipe may lead to a file that is read on another day, or elsewhere.
+  const dated = columns === undefined ? text : withShortTimes(text);
+  return `${wrapLines(terminalLines(dated), columns, LABEL)}\n`;
 }
 
 /** The mode of most V1 traffic, and the step of a migration that comes after it; undefined once V1 has a date to end. */

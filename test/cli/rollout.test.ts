@@ -178,3 +178,11 @@ test('a choice that keeps requests on V1 is listed with the command that ends it
   expect(shown('migrate').match(/rollout clear .*/g)).toEqual(['rollout clear --operation create_client']);
   expect(shown('observe')).not.toContain('rollout clear');
 });
+
+test('a terminal shows the local times of changes, and the whole date of the end of V1', () => {
+  const sunset = '2027-03-01T00:00:00.000Z';
+  const changes = [{ at: '2020-01-05T12:00:00.123Z', kind: 'command', what: 'Migrate everything' }] as const;
+  const text = rolloutText(sampleRollout({ changes, sunset }), { columns: 200 });
+  expect(text).toMatch(/^change {6}\d Jan 2020 \d\d:\d\d Migrate everything$/m);
+  expect(text).toContain(`sunset      ${sunset}`);
+});

@@ -23,3 +23,15 @@ test('the next step comes last, and not while requests fail', () => {
   expect(text('good')).toBe('It is so.\nnext    Go on.\n');
   expect(text('bad')).toBe('It is so.\n');
 });
+
+test('a terminal shows the local time of a sentence, and its date if that is not today; a file keeps the instant', () => {
+  const now = new Date();
+  const [today, before] = [now.toISOString(), '2020-01-05T12:00:00.123Z'];
+  const sentence = `It fails since ${today}, and failed from ${before} until ${before}.`;
+  const status = { verdict: { level: 'bad', label: '', sentence }, conditions: [] } as const;
+  const clock = now.toLocaleTimeString('en-GB', { hour: '2-digit', minute: '2-digit' });
+  expect(statusText(status, 200)).toMatch(
+    new RegExp(`^It fails since ${clock}, and failed at \\d Jan 2020 \\d\\d:\\d\\d\\.\n$`),
+  );
+  expect(statusText(status, undefined)).toBe(`${sentence}\n`);
+});

@@ -1,3 +1,4 @@
+import { briefTime, clockOf, dayBy, ownClock } from '../../report/clock.ts';
 import { count, counted } from '../../rules/words.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { isZone } from '../../rules/kinds/date-format.ts';
@@ -11,37 +12,13 @@ const clock = new Intl.DateTimeFormat('en-GB', {
   fractionalSecondDigits: 3,
 });
 
-/** The parts of a short time, by the clock of one zone. */
-function clockOf(
-  timeZone?: string,
-): Readonly<Record<'zone' | 'second' | 'minute' | 'weekday' | 'day' | 'date', Intl.DateTimeFormat>> {
-  return {
-    zone: new Intl.DateTimeFormat('en-GB', { timeZone, timeZoneName: 'short' }),
-    second: new Intl.DateTimeFormat('en-GB', {
-      timeZone,
-      hour: '2-digit',
-      minute: '2-digit',
-      second: '2-digit',
-    }),
-    minute: new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit' }),
-    weekday: new Intl.DateTimeFormat('en-GB', { timeZone, weekday: 'short' }),
-    day: new Intl.DateTimeFormat('en-GB', { timeZone, day: 'numeric', month: 'short' }),
-    date: new Intl.DateTimeFormat('en-CA', { timeZone, year: 'numeric', month: '2-digit', day: '2-digit' }),
-  };
-}
-
-const own = clockOf();
-
 /** The dates of V1's end in the rule book, in milliseconds since 1970, and the clock of its zone. */
 export interface Ending {
   readonly times: ReadonlySet<number>;
-  readonly clock: ReturnType<typeof clockOf>;
+  readonly clock: typeof ownClock;
 }
 
 const utcDay = new Intl.DateTimeFormat('en-GB', { day: 'numeric', month: 'short', timeZone: 'UTC' });
-
-/** Milliseconds within which a weekday without a date is unambiguous. */
-const WEEK_MS = 6 * 86_400_000;
 
 export { count, counted };
 
@@ -76,7 +53,7 @@ export function rowTime(time: string): string {
 export function endingOf({ zone, times = [] }: NonNullable<State['end']> = {}): Ending {
   return {
     times: new Set(times.map((time) => Date.parse(time))),
-    clock: zone !== undefined && isZone(zone) ? clockOf(zone) : own,
+    clock: zone !== undefined && isZone(zone) ? clockOf(zone) : ownClock,
   };
 }
 
@@ -105,30 +82,8 @@ export function isDeclared(time: string, { times }: Ending): boolean {
   return times.has(Date.parse(time));
 }
 
-function briefTime(time: string, now: number): string {
-  const { minute, weekday, date: days } = own;
-  const date = new Date(time);
-  if (days.format(date) === days.format(now)) return minute.format(date);
-  if (Math.abs(now - date.getTime()) < WEEK_MS) return `${weekday.format(date)} ${minute.format(date)}`;
-  return dayBy(own, time, now);
-}
-
-/** Day and time by a clock, with the year if it is another. */
-function dayBy({ minute, day, date: days }: typeof own, time: string, now: number, clock = minute): string {
-  const date = new Date(time);
-  const [year = ''] = days.format(date).split('-');
-  return `${day.format(date)}${days.format(now).startsWith(`${year}-`) ? '' : ` ${year}`} ${clock.format(date)}`;
-}
-
-/** Replaces `from … until …` by `at …` where both ends would be shown as the same short time. */
-export function withoutSameTimes(text: string): string {
-  return text.replaceAll(/from ([\d:.T-]+Z) until ([\d:.T-]+Z)/g, (period, from: string, until: string) =>
-    shortTime(from) === shortTime(until) ? `at ${from}` : period,
-  );
-}
-
 /** The zone of a clock at that time: `UTC`, `GMT+1`. */
-export function zoneOf(date: Date, { zone } = own): string {
+export function zoneOf(date: Date, { zone } = ownClock): string {
   return zone.formatToParts(date).find(({ type }) => type === 'timeZoneName')?.value ?? '';
 }
 
@@ -138,7 +93,7 @@ function isToday(date: Date): boolean {
 
 /** Hour and minute, local. */
 export function minuteTime(time: string): string {
-  return own.minute.format(new Date(time));
+  return ownClock.minute.format(new Date(time));
 }
 
 /** The beginnings of every `step`th day between two times, by the reader's clock; all in milliseconds since 1970. */
@@ -153,7 +108,7 @@ export function dayStarts(from: number, until: number, step: number): readonly n
 
 /** The reader's day of a time in milliseconds since 1970: `22 Nov`. */
 export function dayOf(time: number): string {
-  return own.day.format(time);
+  return ownClock.day.format(time);
 }
 
 /** The UTC day of a second since 1970: `22 Nov`. */

@@ -4,7 +4,8 @@ import type { Outcome } from '../../rewrite-log/entry.ts';
 import type { Completion } from '../../rewrite-log/filter.ts';
 import { OUTCOME_MEANINGS, OUTCOME_WORDS } from '../entries/entry-words.ts';
 import type { AdminFailure } from './admin-client.ts';
-import { fullTime, type HueOf, NO_ENDING, shortTime, withoutSameTimes } from './format.ts';
+import { withoutSameTimes } from '../../report/clock.ts';
+import { fullTime, type HueOf, NO_ENDING, shortTime } from './format.ts';
 import type { Go } from './page-state.ts';
 
 type Tags = JSX.IntrinsicElements;

@@ -8,7 +8,8 @@ import {
   type MarkedSpan,
   pairsOf,
 } from '../../../src/inspector/page/entry/marked-lines.ts';
-import { searchedWords, withoutSameTimes } from '../../../src/inspector/page/format.ts';
+import { withoutSameTimes } from '../../../src/report/clock.ts';
+import { searchedWords } from '../../../src/inspector/page/format.ts';
 import { PERSPECTIVES, placeAddress, readPlace, VIEWS } from '../../../src/inspector/page/page-state.ts';
 import { FailuresFirst, Sampler } from '../../../src/inspector/page/traffic/live-entries.ts';
 import { loadInspectorPage } from '../../../src/cli/serve/serving-files.ts';
