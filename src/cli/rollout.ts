@@ -20,7 +20,6 @@ import { type AdminClient, openAdmin } from './admin-client.ts';
 import { type CommandFault, isFault } from './command-fault.ts';
 import { type Terminal, terminalOf, wrapLines } from './terminal.ts';
 
-/** Options of the `rollout` commands. */
 export interface RolloutOptions {
   readonly admin: string;
   readonly config?: string;

@@ -8,7 +8,6 @@ import { clientNames, type RuleBook } from '../rules/rule-book.ts';
 import type { EdgeReplica } from './replica.ts';
 import type { EdgeTotals } from './totals.ts';
 
-/** Parts of the operators' routes of a worker. */
 export interface EdgeAdminParts {
   /** Host names at which the worker serves operators, and no clients. */
   readonly hosts: readonly string[];

@@ -9,7 +9,6 @@ import { gatewayFailure } from '../gateway/failures.ts';
 import type { RefusalForm } from '../rules/refusal-form.ts';
 import { identityStream, ownBytes, PartReader, PhaseTimer, READ_BYTES } from './streams.ts';
 
-/** Options shared by every exchange of a worker. */
 interface EdgeExchangeOptions {
   /** Milliseconds between two chunks of the request body; 0 is no limit. */
   readonly bodyTimeout: number;

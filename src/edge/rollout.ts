@@ -15,7 +15,6 @@ export interface EdgeRollout {
   readonly totals: EdgeTotals | undefined;
 }
 
-/** Parts of the rollout of an isolate. */
 interface EdgeRolloutParts extends Platform {
   readonly bindings: EdgeBindings;
   readonly ruleBook: RuleBook;

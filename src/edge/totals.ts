@@ -6,7 +6,6 @@ import type { SharedCounts } from '../rollout/replica.ts';
 import { RolloutTally, type RolloutTotals, type RolloutView } from '../rollout/rollout-tally.ts';
 import type { SharedTexts, TextSums } from '../rollout/shared-texts.ts';
 
-/** Parts of the totals of an isolate. */
 interface EdgeTotalsParts {
   /** Hash of the rule book. Each rule book has separate totals, because other rules make other bodies. */
   readonly ruleBook: string;

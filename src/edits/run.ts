@@ -65,7 +65,6 @@ export function responseBase({ change, rule }: RuleName): RuleBase {
   return { change, rule, code: 0, policies: RESPONSE_POLICIES };
 }
 
-/** A rule for bodies, compiled. */
 export interface CompiledRule extends RuleBase, RuleReads {
   /** Applies it to one of the objects at `path`. */
   readonly apply: (run: Run, object: DraftObject) => Stop | undefined;

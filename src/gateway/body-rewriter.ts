@@ -70,7 +70,6 @@ export function rewriteSmallResponse(
   return plan.rewrite(body, context, { take, room });
 }
 
-/** Rewrites each body at once. */
 export const immediateRewriter: BodyRewriter = {
   request: ({ rules, operation, format, body, memory }, done) => {
     done(rules.requestPlan(operation, format).rewrite(body, memory), body);

@@ -38,7 +38,6 @@ export class BufferBudget {
   }
 }
 
-/** An exchange under watch. */
 export interface WatchedExchange {
   /** Changes with every byte received or sent, and when the request is sent. */
   readonly progress: number;

@@ -14,7 +14,6 @@ export interface CollectorMemory {
   own(part: Uint8Array): Uint8Array;
 }
 
-/** Memory that is new each time. */
 export const newMemory: CollectorMemory = {
   acquire: (bytes) => new Uint8Array(bytes),
   release: () => {},

@@ -94,7 +94,6 @@ export interface ClientsQuery {
   readonly limit: number;
 }
 
-/** The facts behind the table. */
 export interface ClientsFacts {
   readonly report: Report;
   readonly known: string;

@@ -58,7 +58,6 @@ export interface StandingRollBack {
   readonly why: string;
 }
 
-/** The facts behind the conditions. */
 export interface ConditionFacts {
   readonly stats: FleetFacts['stats'];
   /** When each service responded last, also to a copy of a read: milliseconds since 1970. */

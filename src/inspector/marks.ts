@@ -3,7 +3,6 @@ import type { OutageOf } from '../rewrite-log/service-outages.ts';
 import type { ChangeRecord, RolloutView } from '../rollout/rollout-tally.ts';
 import { goneWords } from './end-of-v1.ts';
 
-/** The facts behind the marks of charts over time. */
 interface MarkFacts {
   /** Milliseconds since 1970. */
   readonly now: number;

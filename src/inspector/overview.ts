@@ -16,7 +16,6 @@ import { endSentences, hasEnded, isAtEnd } from './end-of-v1.ts';
 import { callsAfterEnd } from '../report/endings.ts';
 import { hasV1Mode, modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
-/** The facts behind an overview. */
 export interface OverviewFacts {
   readonly sums: Readonly<RequestSums>;
   readonly lastHour: Pick<HourOfV2, 'asV2SentIt'>;

@@ -90,7 +90,6 @@ const MAX_CHANGES = 50;
 /** Maximum other replicas that are named. */
 const MAX_OTHERS = 20;
 
-/** Parts of the rollout routes. */
 interface RolloutAdminParts {
   readonly control: RolloutControl;
   readonly counts: RolloutCounts;

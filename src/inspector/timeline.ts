@@ -54,7 +54,6 @@ export interface EndProposal {
   }[];
 }
 
-/** The facts behind a timeline. */
 export interface TimelineFacts {
   /** Milliseconds since 1970. */
   readonly now: number;

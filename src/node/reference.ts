@@ -24,7 +24,6 @@ export interface ReferenceOptions extends Omit<ReferenceParts, 'store' | 'now'> 
   readonly db?: string | undefined;
 }
 
-/** A running reference service. */
 export interface RunningReference {
   /** Such as `http://127.0.0.1:8090`. */
   readonly origin: string;

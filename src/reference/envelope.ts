@@ -240,7 +240,6 @@ function containersIn(values: readonly unknown[]): object[] {
   return values.filter((value) => typeof value === 'object' && value !== null);
 }
 
-/** The context of parameters that are validated. */
 interface ParameterContext {
   /** The path of the parameters in the body. */
   readonly at: readonly string[];

@@ -25,7 +25,6 @@ import { describeApi } from './openapi.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { type UnknownAttributes, FAILING_STORE, type Store, StoreBusy } from './resources.ts';
 
-/** The parts and options of the reference service. */
 export interface ReferenceParts {
   readonly store: Store;
   /** The clock of the rate limit, in milliseconds. */

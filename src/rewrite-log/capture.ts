@@ -342,7 +342,6 @@ export interface KeptBody {
   readonly note?: string;
 }
 
-/** The kept head of a request. */
 export interface KeptHead {
   readonly method: string;
   readonly target: string;

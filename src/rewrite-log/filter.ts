@@ -118,7 +118,6 @@ export function printFilter(terms: readonly Pick<FilterTerm, 'negated' | 'field'
     .join(' ');
 }
 
-/** A word of a filter with its position. */
 interface FilterWord {
   readonly text: string;
   readonly start: number;

@@ -29,7 +29,6 @@ export const PAUSE_MS = 600_000;
 /** The members of an entry that decide. */
 type ServedEntry = Parameters<typeof askedService>[0];
 
-/** Counts the outages of the services. */
 export class ServiceOutages {
   private readonly known: Partial<Record<'v1' | 'v2', ServiceOutage>> = {};
   /** Responses before the first outage of this run, and when it began. */

@@ -331,7 +331,6 @@ function applyNoted(rule: CompiledRule, run: Run): Stop | undefined {
   return stop;
 }
 
-/** Something that is compiled for each operation. */
 export interface PerOperation<Compiled> {
   /** Returns the one for `operation`; `undefined` is for requests without an operation in the rule book. */
   of(operation: Operation | undefined): Compiled;

@@ -23,7 +23,6 @@ export interface TextSums {
   adopt(key: string, text: string, ageMs: number, owner: string): OwnText | 'unreadable' | undefined;
 }
 
-/** Parts of a process's share of a topic. */
 export interface SharedTextsParts {
   readonly state: SharedState;
   readonly topic: string;

@@ -34,7 +34,6 @@ export interface SettingsFile {
   readonly faults: readonly string[];
 }
 
-/** A value of a settings file. */
 interface FileValue {
   readonly text: string;
   /** Name and place for sentences, such as `listen in gateway.yaml:3:9`. */

@@ -259,7 +259,6 @@ function print(text: string): void {
   process.stdout.write(text);
 }
 
-/** A response as the demo prints it. */
 interface DemoResponse {
   readonly status: number;
   /** The `x-api-version` of the response; null without one. */

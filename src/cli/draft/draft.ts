@@ -44,7 +44,6 @@ import {
 } from '../explain/requests.ts';
 import { readDescription, readToCompare, referenceDescription } from './description-file.ts';
 
-/** The parts of two descriptions to draft. */
 export interface DraftParts {
   readonly from?: string;
   readonly to?: string;

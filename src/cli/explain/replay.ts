@@ -18,14 +18,12 @@ import {
 import { terminalOf, wrapLines } from '../terminal.ts';
 import { offlineExplainer, readRecordedRequests, type RecordingSource, takeRead } from './requests.ts';
 
-/** Options of `replay record`. */
 export interface RecordOptions extends RecordingSource {
   readonly out: string;
   readonly format: 'text' | 'json';
   readonly rules: string;
 }
 
-/** Options of `replay check`. */
 export interface CheckOptions {
   readonly rules: string;
   readonly update?: true;

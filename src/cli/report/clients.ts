@@ -10,7 +10,6 @@ import { type CommandFault, isFault } from '../command-fault.ts';
 import { openAdmin, secretOf } from '../admin-client.ts';
 import { givenSetting } from '../settings-file.ts';
 
-/** Options of the `clients` commands. */
 export interface NameOptions {
   readonly names?: string;
   readonly admin?: string;

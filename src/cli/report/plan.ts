@@ -74,7 +74,6 @@ export interface PlanCommandOptions extends LogOptions {
   readonly at?: string;
 }
 
-/** Options of `plan rehearse`. */
 export interface RehearseOptions extends LogOptions {
   readonly format: 'text' | 'json';
   readonly window?: readonly string[];

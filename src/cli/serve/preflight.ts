@@ -219,7 +219,6 @@ async function descriptionFault(settings: Settings): Promise<string | undefined>
   return 'fault' in opened ? opened.fault : undefined;
 }
 
-/** Parts of the first process for its workers. */
 export interface WorkerFrontParts extends Pick<
   WorkerPoolParts,
   'record' | 'ownReport' | 'store' | 'onLost' | 'observe' | 'log'

@@ -13,7 +13,6 @@ import type { CheckableBody } from './checks.ts';
 /** Receives the error of a rewriter that lost the body. */
 type OnLost = (error: unknown) => void;
 
-/** Dependencies of a dry run. */
 export interface DryRunParts {
   /** Reserves bytes in the budget; false when they do not fit. */
   readonly take: (bytes: number) => boolean;

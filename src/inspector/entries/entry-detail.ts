@@ -19,7 +19,6 @@ import {
 import { curlCommand, rewriteAgain } from './curl.ts';
 import { reasonIn } from './search-entries.ts';
 
-/** The parts of an entry's detail. */
 export interface DetailParts {
   readonly run: string;
   readonly seq: number;

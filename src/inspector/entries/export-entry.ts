@@ -155,7 +155,6 @@ function message(mark: string, first: string, fields: readonly string[], body: s
   return lines.map((line) => `${mark} ${line}`);
 }
 
-/** The parts of an archive of one exchange. */
 interface HarParts {
   readonly version: string;
   readonly entry: Entry;

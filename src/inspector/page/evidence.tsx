@@ -19,7 +19,6 @@ export function Evidence({ evidence, since }: Pick<Condition, 'evidence' | 'sinc
   );
 }
 
-/** Properties of the picture of a comparison. */
 interface ShareBarsProps {
   readonly groups: readonly {
     readonly name: string;

@@ -4,7 +4,6 @@ import { FILTER_FIELDS } from '../../rewrite-log/filter.ts';
 import { keepValue, keptValue, VIEWS } from './page-state.ts';
 import { Checkbox, Button, DEFAULT_SHARE, unbrokenWords } from './parts.tsx';
 
-/** Properties of the help. */
 interface HelpDialogProps {
   readonly isOpen: boolean;
   readonly onClose: () => void;
@@ -110,7 +109,6 @@ function keyCaps(keys: string): (VNode | string)[] {
     .flatMap((key) => [key === 'or' || key === '–' ? key : <kbd key={key}>{key}</kbd>, ' ']);
 }
 
-/** Actions of the keys, by name. */
 export interface KeyActions {
   readonly move: (by: number) => void;
   readonly open: () => void;

@@ -27,7 +27,6 @@ export const VIEW_NAMES: Readonly<Record<View, string>> = {
   rollout: 'Rollout',
 };
 
-/** Properties of the header. */
 interface PageHeaderProps {
   readonly place: PageState;
   readonly go: Go;
@@ -160,7 +159,6 @@ function conditionLink({ place }: Condition, go: Go): VNode | false {
 /** Checks a command, and asks the operator to confirm it. */
 export type OnCommand = (request: RolloutRequest) => void;
 
-/** Properties of the button of an action. */
 interface ActionButtonProps {
   /** The action that ends a condition; undefined if none is known. */
   readonly action: Condition['action'];

@@ -80,7 +80,6 @@ export function Form({ onSubmit, children, ...props }: FormProps): VNode {
   );
 }
 
-/** Properties of a checkbox. */
 interface CheckboxProps {
   readonly label: string;
   readonly checked: boolean;
@@ -141,7 +140,6 @@ export function Card({ heading, note, children }: CardProps): VNode {
   );
 }
 
-/** Properties of the completions. */
 interface CompletionListProps {
   readonly options: readonly Completion[];
   /** Index of the option that Enter would accept; -1 for none. */
@@ -178,7 +176,6 @@ export function CompletionList({ options, chosen, accept }: CompletionListProps)
   );
 }
 
-/** Properties of a copy button. */
 interface CopyButtonProps {
   readonly text: string;
   readonly label: string;
@@ -237,7 +234,6 @@ export function Loading({
   );
 }
 
-/** Properties of a splitter. */
 interface PaneSplitterProps {
   /** Share of the first pane in percent. */
   readonly share: number;
@@ -552,7 +548,6 @@ export function useScrollTo<Part extends Element>(outcome: unknown): RefObject<P
   return part;
 }
 
-/** Properties of a small picture of counts over time. */
 interface TrendProps {
   readonly counts: readonly number[];
   /** The failed part of each count; absent if all of it failed. */

@@ -218,7 +218,6 @@ function wholeNumber(text: string | undefined): number | undefined {
   return text === undefined ? undefined : readDecimal(text);
 }
 
-/** The parts of a stream of entries. */
 interface StreamParts {
   readonly ring: Ring;
   /** Returns the kept text of an exchange. */

@@ -42,7 +42,6 @@ import { watchProcess } from './admin-server.ts';
 import type { NamesFault } from './names.ts';
 import { shownNames } from '../../inspector/shown-names.ts';
 
-/** Parts of the operators' side of a gateway. */
 export interface OperatorParts {
   readonly settings: Settings;
   readonly ruleBooks: RuleBooks;

@@ -13,7 +13,6 @@ import { jsonText } from '../../report/text.ts';
 /** Milliseconds without work after which the thread ends. */
 const IDLE_MS = 10_000;
 
-/** Limits of a thread for operators. */
 interface OperatorLimits {
   /** Maximum milliseconds for a piece of work, and for its wait before that. The largest kept body takes about 2 s. */
   readonly deadlineMs: number;

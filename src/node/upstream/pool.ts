@@ -587,7 +587,6 @@ interface CallTimes {
   readonly due: number;
 }
 
-/** A queue of calls for a connection. */
 interface CallQueue {
   /** Removes a call, if it waits here. */
   remove(call: PooledCall): void;

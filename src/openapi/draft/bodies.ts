@@ -17,7 +17,6 @@ import { plainName, singular, wordsOf } from './names.ts';
 /** The form of a body: JSON, or the fields of a form, whose values are texts. */
 export type BodyForm = 'json' | 'form' | 'multipart';
 
-/** The body of a request, as a description has it. */
 export interface DescribedBody {
   readonly form: BodyForm;
   readonly shape: Shape;

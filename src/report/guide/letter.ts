@@ -437,7 +437,6 @@ function addressWords({ calls, mistakes, dryRuns }: GuideDocument): string {
   return isSure ? '; only the address changes' : '; as far as is known, only the address changes';
 }
 
-/** The parts of a printed request. */
 interface RequestParts {
   readonly method: string;
   readonly path: string;

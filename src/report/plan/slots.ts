@@ -25,7 +25,6 @@ export interface Slot {
   readonly begins: readonly number[];
 }
 
-/** A slot with the clients that it reaches. */
 export interface ReachingSlot extends Slot {
   readonly reached: ClientSet;
   /** Active weeks of all clients together. */

@@ -49,7 +49,6 @@ export const CONVERSION_BOOKS: Table<ConversionBook<Conversion>> = {
   date: date.book,
 };
 
-/** The effects of conversions on schemas. */
 export const CONVERSION_SCHEMAS: Table<ConversionSchema<Conversion>> = {
   scale: scale.schema,
   quote: quote.schema,

@@ -40,7 +40,6 @@ export interface QueryKind<Rule> {
   readonly adds?: true;
 }
 
-/** A rule for queries, compiled. */
 export interface CompiledQueryRule {
   readonly apply: (run: QueryRun) => void;
   /** Converts a parameter of a link of V2 to V1's; undefined for one that V1 does not have. If absent, all stay. */

@@ -4,7 +4,6 @@ import type { ClientsView } from '../../api.ts';
 import { postJson, useAttempt } from '../admin-client.ts';
 import { Fault, Form, LinkButton, useFocusInside, visibleText } from '../parts.tsx';
 
-/** Properties of the name of a client. */
 export interface ClientNameProps {
   readonly client: string;
   /** The known clients; undefined before the first response. */

@@ -30,7 +30,6 @@ import {
 } from '../parts.tsx';
 import { ClientName, type ClientNameProps } from './client-name.tsx';
 
-/** Properties of the table of clients. */
 interface ClientTableProps
   extends Pick<ClientNameProps, 'clients' | 'onNamed'>, Pick<PageTools, 'go' | 'announce' | 'hueOf'> {
   readonly shown: ShownScreen;
@@ -404,7 +403,6 @@ function clientRows(
   ];
 }
 
-/** Properties of the details of a client. */
 interface ClientDetailsProps extends Pick<PageTools, 'go' | 'hueOf'> {
   readonly client: string;
   readonly screen: ClientsScreen;

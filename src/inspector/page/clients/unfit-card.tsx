@@ -14,7 +14,6 @@ import {
   visibleText,
 } from '../parts.tsx';
 
-/** Properties of the card. */
 interface UnfitCardProps extends Pick<PageTools, 'go'> {
   readonly calls: readonly UnfitCall[];
 }

@@ -5,7 +5,6 @@ import { count, type HueOf, markClass } from '../format.ts';
 import { Button, classes, visibleText } from '../parts.tsx';
 import { type Fold, foldLines, type MarkedLine, type Piece } from './marked-lines.ts';
 
-/** Properties of the lines of a body. */
 interface CodeLinesProps {
   readonly label: string;
   readonly lines: readonly MarkedLine[];

@@ -26,7 +26,6 @@ type Changed = Pick<EntryDetail, 'v1Request' | 'v2Request' | 'diff'> & {
   readonly missing: string;
 };
 
-/** Properties of the comparison. */
 interface DiffPaneProps extends Pick<PageTools, 'hueOf' | 'summaryOf'> {
   readonly changed: Changed;
 }
@@ -127,7 +126,6 @@ function headerLines(headers: readonly HeaderView[], side: 'before' | 'after'): 
   );
 }
 
-/** Properties of the two bodies. */
 interface DiffViewProps {
   readonly diff: Diff;
   readonly captions: Changed['captions'];
@@ -237,7 +235,6 @@ function spansOf(
   );
 }
 
-/** Properties of the list of edits. */
 interface EditListProps extends Pick<PageTools, 'hueOf' | 'summaryOf'> {
   readonly label: string;
   readonly title: string;

@@ -38,7 +38,6 @@ import { DiffPane } from './diff-pane.tsx';
 import { PerspectiveTabs, PerspectiveView } from './perspective-view.tsx';
 import { originOf, whyMissing } from './perspectives.ts';
 
-/** Properties of the detail of an exchange. */
 interface EntryDetailProps extends PageTools {
   readonly link: EntryLink;
   /** True where operators may send a kept request to V2 again. */
@@ -305,7 +304,6 @@ export function curlButtons({ curl, announce, hasShortcuts = false }: CurlButton
   ];
 }
 
-/** Properties of the form. */
 interface ResendFormProps extends Pick<PageTools, 'go' | 'announce'> {
   readonly seq: number;
 }

@@ -17,7 +17,6 @@ const LEVEL_NAMES = { bad: 'Bad', note: 'Note' } as const;
 
 const LEVEL_SIGNS = { bad: '✕', note: '!', good: '✓', unknown: '?' } as const;
 
-/** Properties of the overview. */
 interface OverviewViewProps extends Pick<PageTools, 'go' | 'nameOf'> {
   /** Names the replica whose exchanges these are, if there are others. */
   readonly whose: string | undefined;

@@ -24,7 +24,6 @@ export interface ChartMark {
   readonly words: string;
 }
 
-/** Properties of a chart over time. */
 interface TimeChartProps {
   /** What assistive technology reads in place of the picture. */
   readonly label: string;

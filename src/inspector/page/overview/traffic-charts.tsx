@@ -9,7 +9,6 @@ import { Card, type Column, LinkButton, ScrollTable, sentence, visibleText } fro
 import { withTimeRange } from '../traffic/time-range.ts';
 import { type ChartMark, type ChartSeries, TimeChart } from './time-chart.tsx';
 
-/** Properties of the charts of traffic. */
 interface TrafficChartsProps {
   readonly go: Go;
   /** Names the replica whose exchanges these are, if there are others. */

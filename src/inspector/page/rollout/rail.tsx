@@ -24,7 +24,6 @@ export type Stage = (typeof STAGES)[number]['id'];
 /** Maximum operations and clients that a stage lists by name; the rest are counted. */
 const MAX_NAMES = 3;
 
-/** Properties of the rail. */
 export interface RailProps {
   readonly rollout: Rollout;
   /** Has the recent requests of V1 clients by the service that got them; undefined before the first. */

@@ -114,7 +114,6 @@ export function pageWords(refusal: string): string {
   return refusal.replace('insist with --force', 'insist');
 }
 
-/** Properties of the form. */
 interface RolloutFormProps {
   readonly rollout: Rollout;
   /** The operations of the rule book. */
@@ -263,7 +262,6 @@ interface CheckedCommand {
   readonly revision: number;
 }
 
-/** Properties of the confirmation. */
 interface RolloutDialogProps {
   readonly checked: CheckedCommand;
   readonly onCancel: () => void;

@@ -57,7 +57,6 @@ import {
 
 const REFRESH = 2000;
 
-/** Properties of the rollout. */
 interface RolloutViewProps extends Pick<PageTools, 'go'> {
   readonly commands: RolloutCommands;
   readonly rules: RulesView | undefined;

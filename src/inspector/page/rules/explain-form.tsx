@@ -28,7 +28,6 @@ import {
 } from '../parts.tsx';
 import { Objections } from './questions.tsx';
 
-/** Properties of an explanation. */
 interface ExplainFormProps extends Pick<PageTools, 'hueOf' | 'summaryOf' | 'announce'> {
   /** The exchange whose request is explained; undefined for a request that the operator writes. */
   readonly link: EntryLink | undefined;

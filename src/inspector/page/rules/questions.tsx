@@ -27,7 +27,6 @@ import {
   visibleText,
 } from '../parts.tsx';
 
-/** Properties of the questions. */
 interface QuestionsProps extends Pick<PageTools, 'go' | 'announce'> {
   /** Puts an example request into the form that explains requests. */
   readonly edit: (text: string) => void;

@@ -24,7 +24,6 @@ export interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
   readonly setDraft: (draft: string | undefined) => void;
 }
 
-/** Properties of a trial. */
 interface RulesTrialProps extends TrialDraft {
   /** The source text of the rule book in force. */
   readonly text: string;
@@ -97,7 +96,6 @@ export function RulesTrial(props: RulesTrialProps): VNode {
 /** Exchanges of one difference that can be opened; the others differ in the same way. */
 const MOST_OPENED = 6;
 
-/** Properties of the editor of a rule book. */
 interface BookEditorProps {
   readonly text: string;
   readonly faults: TrialOutcome['faults'];

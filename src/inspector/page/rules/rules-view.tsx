@@ -20,7 +20,6 @@ import { Questions } from './questions.tsx';
 import { type ExampleText, ExplainForm } from './explain-form.tsx';
 import { RulesTrial, type TrialDraft } from './rules-trial.tsx';
 
-/** Properties of the rule book. */
 interface RulesViewProps extends TrialDraft, Pick<PageTools, 'hueOf' | 'summaryOf'> {
   readonly asked: Asked<Rules>;
   /** The exchange whose request is tried; undefined for a request that the operator writes. */

@@ -20,7 +20,6 @@ import { count, type HueOf, milliseconds, rowTime } from '../format.ts';
 import type { EntryLink } from '../page-state.ts';
 import { classes, type PageTools, VerdictBadge, visibleText } from '../parts.tsx';
 
-/** Properties of the list. */
 interface EntryListProps extends Pick<PageTools, 'hueOf' | 'nameOf' | 'addressOf'> {
   /** Newest first. */
   readonly rows: readonly NumberedEntry[];
@@ -139,7 +138,6 @@ function bringIntoSight(
     scroller.scrollTop = bottom - scroller.clientHeight;
 }
 
-/** Properties of a row. */
 interface EntryRowProps extends Pick<PageTools, 'hueOf' | 'nameOf' | 'addressOf'> {
   readonly entry: NumberedEntry;
   /** Its index in the list, from 0. */

@@ -30,7 +30,6 @@ export function knownValues(rules: RulesView | undefined, rows: readonly Numbere
   };
 }
 
-/** Properties of the filter. */
 interface FilterBarProps {
   /** With times in UTC; the field has those of the reader's clock. */
   readonly filter: string;

@@ -38,7 +38,6 @@ const SOURCES: Readonly<Record<ErrorSource, string>> = {
   schema: 'V2’s schema, without V2',
 };
 
-/** Properties of the problems. */
 interface ProblemsViewProps extends Pick<PageTools, 'go' | 'nameOf'> {
   /** The filter of the exchanges whose problems are shown. */
   readonly filter: string;

@@ -23,7 +23,6 @@ import {
   withTimeRange,
 } from './time-range.ts';
 
-/** Properties of the traffic. */
 interface TrafficViewProps extends PageTools {
   readonly place: PageState;
   readonly live: LiveEntries;
@@ -183,7 +182,6 @@ function searchHint(capture: CaptureState | undefined): string {
   return `A word is searched for in paths, operations, errors, request ids, names of clients and ${values}. Fields narrow it: client:"Acme Media", op:create_client, status:4xx, time:12:35 (${zoneOf(new Date())}).`;
 }
 
-/** Properties of the time bar. */
 interface TimeBarProps {
   readonly filter: string;
   /** Number of rows in the list, which may be newer than the last count. */
@@ -371,7 +369,6 @@ function spanWords({ bars, step, wholeSince }: EntryHistogram, isChosen: boolean
   return `${dayTime(first.time)} to ${dayTime(end)}${zone}, ${counted(all, 'matching exchange')}${only}`;
 }
 
-/** Properties of a field for a time. */
 interface TimeFieldProps {
   readonly label: string;
   readonly second: number | undefined;
