@@ -30,6 +30,7 @@ import { staleHeaderRules, staleQueryRules } from './stale-names.ts';
 import { staleInverse, staleResponseRules, staleRules } from './stale-rules.ts';
 import { VALUE_CHECKS } from './value-checks.ts';
 
+/** A rule book, or all of its faults. */
 export type RuleBookReading =
   | { readonly ok: true; readonly ruleBook: RuleBook }
   | { readonly ok: false; readonly faults: readonly RuleBookFault[] };
