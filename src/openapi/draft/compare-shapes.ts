@@ -100,11 +100,15 @@ export interface Evidence {
   readonly doubt?: string | undefined;
   /** True once a person has confirmed it. */
   readonly isSettled?: true;
+  /** True for a rule that the answer to its question said nothing about: it has a question of its own then. */
+  readonly isLeft?: true;
 }
 
 /** A rule with the reasons to believe in it. */
 export interface Finding extends Evidence {
   readonly found: FoundRule;
+  /** The rule as sentences name it: with its path from the resource; absent if that is the same. */
+  readonly named?: FoundRule;
   /** The other answers to the same question, the likeliest first. */
   readonly others?: readonly FoundRule[];
   /** The path in V1 of the member that the finding is about. */

@@ -1,5 +1,5 @@
 import { BLANK, type BookRule, bookRules } from './book-rules.ts';
-import { type FoundRule, isProposed, localKey, PROPOSED_FROM } from './compare-shapes.ts';
+import { type FoundRule, isProposed, localKey, pathText, PROPOSED_FROM } from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import {
   isAskedAlone,
@@ -19,7 +19,14 @@ import {
   type WrittenChange,
   type WrittenList,
 } from './print-rule-book.ts';
-import { listOf, type ProposedChange, summaryOf } from './propose-changes.ts';
+import {
+  listOf,
+  namesIn,
+  type ProposedChange,
+  strippedBy,
+  summaryOf,
+  undescribed,
+} from './propose-changes.ts';
 import {
   commonPlace,
   filledBy,
@@ -31,6 +38,7 @@ import {
   type TakenPlace,
   takenPlaces,
 } from './taken-places.ts';
+import { readPath } from '../../rules/rule.ts';
 import { placedLists } from './written-rules.ts';
 
 /** A question of a draft, with answers that exclude each other. */
@@ -106,11 +114,17 @@ interface AskedRule {
   readonly why: string;
   readonly others: readonly (readonly BookRule[])[];
   /** The meaning of each answer for a member, regardless of its place and direction; absent if answers are identified by their order. */
-  readonly keys?: readonly (string | undefined)[] | undefined;
+  readonly keys?: readonly string[] | undefined;
   /** True where a person must choose, because the first answer has a rival, or could lose, distort or make up a value. */
   readonly isOpen: boolean;
-  /** True for a rule of responses that gets the answer about the same member of requests, as far as it has that answer. */
-  readonly isAdopted?: true;
+  /** The rule as sentences name it; absent for rules of queries, header fields and errors. */
+  readonly named?: FoundRule | undefined;
+  /** The number of names before the resource in its paths. */
+  readonly base: number;
+  /** True for a rule that moves the resource. */
+  readonly isOfResource: boolean;
+  /** True if the answer to its first question said nothing about it. */
+  readonly isLeft: boolean;
 }
 
 /** The questions of a draft in the best order to answer: places of operations, then differences that a request shows, then the rest. */
@@ -348,14 +362,44 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
       const meanings = 'found' in rule ? [rule.found, ...(rule.others ?? [])] : rule.meanings;
       const keys =
         list === 'query'
-          ? [rules, ...others].map((all) => all.map(printRule).join(' '))
-          : meanings?.map((found) => found && localKey(found));
+          ? [rules, ...others].map(meaningWritten)
+          : meanings && ownKeys(meanings.map((found) => (found ? meaningOf(found) : ALSO)));
       // A header field may be a credential: a person says who gets it.
       const isClear =
         list !== 'headers' && confidence >= PROPOSED_FROM && others.length === 0 && rules.every(keepsValues);
       const isOpen = 'isOpen' in rule || !isClear;
-      return [{ change: change.id, list, on: change.on, at, rules, why, others, keys, isOpen }];
+      const named = 'found' in rule ? (rule.named ?? rule.found) : rule.named;
+      const isLeft = rule.isLeft === true;
+      const [full] = meanings ?? [];
+      const base = named && 'in' in named && full && 'in' in full ? full.in.length - named.in.length : 0;
+      const isOfResource = 'place' in rule && rule.place !== undefined;
+      const asked = { change: change.id, list, on: change.on, at, rules, why, others, keys, isOpen };
+      return [{ ...asked, named, base, isOfResource, isLeft }];
     }),
+  );
+}
+
+/** Begins the meaning of an answer that gives clients V2's name beside V1's. */
+const ALSO = 'also ';
+
+/** What an answer says about a member, in queries, requests and responses alike: which one of V2 it is, or that it is gone. */
+function meaningOf(found: FoundRule): string {
+  if (found.rule === 'rename') return `${found.member} is ${found.to}`;
+  if (found.rule === 'move') return `${found.member} is ${pathText(found.to)}`;
+  return found.rule === 'strip' ? `${found.member} is gone` : localKey(found);
+}
+
+/** The meaning of the rules for a query parameter. */
+function meaningWritten(rules: readonly BookRule[]): string {
+  const { rename, to, strip } = rules[0] ?? {};
+  if (typeof strip === 'string') return `${strip} is gone`;
+  return typeof rename === 'string' ? `${rename} is ${String(to)}` : rules.map(printRule).join(' ');
+}
+
+/** The meanings of the answers to one rule, of which no two are equal: an answer that also keeps V2's name is that of the first. */
+function ownKeys(all: readonly string[]): readonly string[] {
+  return all.map((key, at) =>
+    key === ALSO ? `${ALSO}${all[0] ?? ''}` : all.indexOf(key) === at ? key : `${key} (${at})`,
   );
 }
 
@@ -367,109 +411,74 @@ function keepsValues(rule: BookRule): boolean {
 /** A question about a change and the changes that ask the same, with the rules of each part. */
 interface Decision {
   readonly question: DraftQuestion;
-  readonly parts: readonly (readonly AskedRule[])[];
+  readonly parts: readonly Part[];
 }
 
-function decisionsOf({ changes }: ProposedRuleBook): readonly Decision[] {
+function decisionsOf({ changes }: Pick<ProposedRuleBook, 'changes'>): readonly Decision[] {
   const followers = Map.groupBy(changes, ({ id, asWith }) => asWith ?? id);
-  const adopted = adoptedRules(changes);
-  const isAdopted = ({ change, list, at }: AskedRule): boolean =>
-    [...adopted.values()].flat().some((one) => one.change === change && one.list === list && one.at === at);
   return changes.flatMap((change): readonly Decision[] => {
     if (change.asWith !== undefined) return [];
     const together = [change, ...(followers.get(change.id) ?? []).filter((one) => one !== change)];
-    const [own, ...more] = together.map((one) => askedRules(one).filter((rule) => !isAdopted(rule)));
-    if (own === undefined || own.length + more.flat().length === 0) return [];
-    const parts = partsOf(own, more.flat());
-    // Rules that ask the same for other operations, or at another depth, get the answer of the first rule.
-    const partFor = (rule: AskedRule): readonly AskedRule[] | undefined => {
-      const about = parts.filter((part) => part.some((one) => isSameMember(one, rule)));
-      const offering =
-        rule.others.length > 0 ? about.find(([first]) => first?.others.length !== 0) : undefined;
-      return offering ?? about[0] ?? parts[0];
-    };
-    const followersOf = (part: readonly AskedRule[]): readonly AskedRule[] =>
-      more.flat().filter((rule) => !parts.flat().includes(rule) && partFor(rule) === part);
-    const all = parts.map((part) => {
-      const rules = [...part, ...followersOf(part)];
-      return [...rules, ...rules.flatMap((rule) => adopted.get(placeKey(rule)) ?? [])];
-    });
-    const concerned = new Set(all.flat().map((rule) => rule.change));
+    const [own = [], ...more] = together.map(askedRules);
+    const all = partsOf(own, more.flat()).map(partWith);
+    const asked = all.flatMap(({ rules }) => rules);
+    if (all.length === 0) return [];
+    const concerned = new Set(asked.map((rule) => rule.change));
     const on = changes.filter(({ id }) => concerned.has(id)).map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
-    const first = together.find(({ id }) => concerned.has(id)) ?? change;
-    const described = all.map((rules): QuestionPart => ({
-      why: whyOf(rules),
-      answers: answersOf(rules),
-      ...(rules.some(({ isOpen }) => isOpen) && { isOpen: true }),
+    const described = all.map((part): QuestionPart => ({
+      why: whyOf(part.rules),
+      answers: answersOf(part),
+      ...(part.rules.some(({ isOpen }) => isOpen) && { isOpen: true }),
     }));
     const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
-    const text = titleOf(first, all.flat());
+    const titled = asked.find(({ named }) => named !== undefined) ?? asked[0];
+    const { summary } = together.find((one) => one.id === titled?.change) ?? change;
+    const text = titled === undefined ? summary : titleOf(summary, titled, asked);
     const written = {
       id: change.id,
-      summary: first.summary,
+      summary,
       on: operations.length === 0 ? ('every' as const) : operations,
-      lists: writtenLists(all.flat()),
+      lists: writtenLists(asked),
     };
     const question = { id, about: 'change' as const, text, operations, parts: described, own: written };
     return [{ question, parts: all }];
   });
 }
 
-/** The summary of the first change as a question; if others lack further members, with the number of all of them. */
-function titleOf({ id, summary }: ProposedChange, rules: readonly AskedRule[]): string {
-  const members = (some: readonly AskedRule[]): number => new Set(some.map(({ keys }) => keys?.[0])).size;
-  const total = members(rules);
-  const [, what] = /^V2 does not describe the (query parameter|header field)s? /.exec(summary) ?? [];
-  if (what !== undefined) {
+/** The title of a question: what its rules are about, in the order of its parts. */
+function titleOf(summary: string, first: AskedRule, rules: readonly AskedRule[]): string {
+  const asked = rules.flatMap(({ named }) => named ?? []);
+  if (first.named === undefined) {
     const gone = new Set(rules.flatMap((rule) => [...rule.rules, ...rule.others.flat()].flatMap(strippedBy)));
-    return `V2 does not describe the ${what}${gone.size === 1 ? '' : 's'} ${[...gone].join(', ')}?`;
+    const isOfHeads = first.list === 'query' || first.list === 'headers';
+    if (gone.size < 2 || !isOfHeads) return questionOf(summary);
+    return questionOf(undescribed(first.list === 'query' ? 'query parameter' : 'header field', [...gone]));
   }
-  const isOwn = total === members(rules.filter(({ change }) => change === id));
-  const { names, state } =
-    /^(?<names>.*) (?<state>(?:is|are) (?:gone|new in V2))\.$/s.exec(summary)?.groups ?? {};
-  if (names === undefined || state === undefined)
-    return summary
-      .replace(
-        /^(?:The )?(query parameter )?(.*) has other values\.$/s,
-        'Do the values of $1$2 correspond so?',
-      )
-      .replace(/\.$/, '?');
-  if (state.endsWith('new in V2')) return `Leave out ${names}, which ${state}?`;
-  return isOwn ? `${names} ${state}?` : `${total} members are gone, such as ${names}?`;
+  if (first.named.rule === 'map')
+    return `Do the values of ${namesIn([first.named], 'map').join('')} correspond so?`;
+  if (first.list === 'response' && first.named.rule === 'default')
+    return `Leave out ${listOf(namesIn(asked, 'default'))}, which ${asked.length === 1 ? 'is' : 'are'} new in V2?`;
+  if (first.named.rule !== 'strip') return questionOf(summary);
+  const isSeveral = ({ named, others }: AskedRule): boolean => named !== undefined && others.length > 0;
+  const found = namesIn(
+    rules.filter(isSeveral).flatMap(({ named }) => named ?? []),
+    'strip',
+  );
+  const gone = namesIn(asked, 'strip').filter((name) => !found.includes(name));
+  const are = (names: readonly string[]): string => `${names.length === 1 ? 'is' : 'are'} ${listOf(names)}`;
+  const where = found.length === 0 ? '' : `where ${are(found)} in V2`;
+  const isGone = gone.length === 0 ? '' : `${are(gone)} gone`;
+  const words = [isGone, where].filter((part) => part !== '').join(', and ');
+  return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}?`;
 }
 
-function strippedBy({ strip }: BookRule): readonly string[] {
-  return typeof strip === 'string' ? [strip] : [];
+function questionOf(summary: string): string {
+  return summary.replace(/\.$/, '?');
 }
 
 function placeKey({ change, list, at }: AskedRule): string {
   return `${change} ${list} ${at}`;
-}
-
-/**
- * Rules of responses about a member that requests may have by another name in V2, by the rule of requests: a person who says which one it is
- * says so for both directions.
- */
-function adoptedRules(changes: readonly ProposedChange[]): ReadonlyMap<string, readonly AskedRule[]> {
-  const leaders = new Map(changes.map(({ id, asWith }) => [id, asWith ?? id]));
-  const asked = changes.filter(({ isShown }) => isShown !== true).flatMap(askedRules);
-  const ofRequests = asked.filter(({ list, others }) => list === 'rules' && others.length > 0);
-  const found = new Map<string, AskedRule[]>();
-  for (const rule of asked) {
-    if (rule.list !== 'response' || rule.others.length === 0) continue;
-    const [, ...meanings] = rule.keys ?? [];
-    const head = ofRequests.find(
-      (one) =>
-        isSameMember(one, rule) &&
-        leaders.get(one.change) !== leaders.get(rule.change) &&
-        meanings.some((meaning) => meaning !== undefined && one.keys?.includes(meaning)),
-    );
-    if (head === undefined) continue;
-    const key = placeKey(head);
-    found.set(key, [...(found.get(key) ?? []), { ...rule, isAdopted: true }]);
-  }
-  return found;
 }
 
 /** True for rules about the same member, wherever it is. */
@@ -477,86 +486,170 @@ function isSameMember({ keys: [one] = [] }: AskedRule, { keys: [other] = [] }: A
   return one !== undefined && one === other;
 }
 
+/** True for rules that have an answer in common. */
+function isAnsweredWith({ keys: one = [] }: AskedRule, { keys: other = [] }: AskedRule): boolean {
+  return one.some((key) => other.includes(key));
+}
+
 /**
- * The first rules of each part of a question: those with one answer together, and each rule with other answers by itself. If only other
- * operations than those of the change have other answers about a member, that is a part as well.
+ * The rules of each part of a question: those of its change with one answer together, and each rule with other answers by itself. Rules that
+ * go with it are in the part with an answer in common; a member or an enumeration with none is a part as well.
  */
 function partsOf(own: readonly AskedRule[], more: readonly AskedRule[]): readonly (readonly AskedRule[])[] {
   // Each parameter has an answer: what is true of one filter is not true of all.
   const isSeveral = ({ others, list }: AskedRule): boolean => others.length > 0 || list === 'query';
-  const several = own.filter(isSeveral).slice(0, MAX_ANSWERED);
-  const plain = own.filter((rule) => !several.includes(rule));
-  const known = [...several];
-  for (const rule of more) {
-    const isNew = rule.keys?.[0] !== undefined && !known.some((one) => isSameMember(one, rule));
-    if (isSeveral(rule) && isNew && known.length < MAX_ANSWERED) known.push(rule);
+  const all = [...own, ...more];
+  // A rename may have the map of the values: both are one decision then.
+  const mapped = new Map(
+    all.flatMap((rule) => {
+      const around = rule.rules.length === 1 ? all.find((one) => hasSameValues(one, rule)) : undefined;
+      return around === undefined ? [] : [[rule, around] as const];
+    }),
+  );
+  const several = own.filter((rule) => isSeveral(rule) && !mapped.has(rule)).slice(0, MAX_ANSWERED);
+  const plain = own.filter((rule) => !several.includes(rule) && !mapped.has(rule));
+  const parts: AskedRule[][] = [
+    ...(plain.length === 0 ? [] : [[...plain]]),
+    ...several.map((rule) => [rule]),
+  ];
+  const late = more.filter((rule) => !mapped.has(rule));
+  for (const rule of late.toSorted((one, other) => Number(isSeveral(other)) - Number(isSeveral(one)))) {
+    // Where a rule has other answers, those with one answer stay together.
+    const fitting = parts.filter(([first]) => !isSeveral(rule) || (first && isSeveral(first)));
+    const part =
+      fitting.find((one) => one.some((first) => isSameMember(first, rule))) ??
+      fitting.find((one) => one.some((first) => isAnsweredWith(first, rule))) ??
+      // Members that are gone are one decision, and so are those of one kind.
+      (isSeveral(rule)
+        ? undefined
+        : parts.find(([first]) => first && !isSeveral(first) && isAlike(first, rule)));
+    if (part !== undefined) part.push(rule);
+    else if (rule.keys === undefined && parts[0] !== undefined) parts[0].push(rule);
+    else parts.push([rule]);
   }
-  // Without a part for them, rules with one answer would lose theirs to an answer that only another rule has.
-  const isLoose = (rule: AskedRule): boolean =>
-    rule.keys?.[0] !== undefined && !known.some((one) => isSameMember(one, rule));
-  const together = plain.length === 0 ? more.filter(isLoose) : plain;
-  return [...(together.length === 0 ? [] : [together]), ...known.map((rule) => [rule])];
+  for (const [rule, around] of mapped)
+    parts.find((part) => part.includes(around))?.push({ ...rule, keys: around.keys?.slice(0, 1) });
+  return parts;
 }
 
-/** An answer to a part of a question beside yes and no. */
-interface FurtherAnswer {
-  /** Its meaning for the member; undefined if only its order identifies it. */
-  readonly meaning: string | undefined;
-  readonly rules: readonly BookRule[];
+/** True for rules of one kind with one answer, of which one does not say more about a member than its kind. */
+function isAlike({ named }: AskedRule, other: AskedRule): boolean {
+  const isOfKind = named?.rule !== 'rename' && named?.rule !== 'map';
+  return other.others.length === 0 && named !== undefined && isOfKind && named.rule === other.named?.rule;
 }
 
-/** The answers of the first rule, and then those that only rules for other operations have. */
-function furtherAnswers(rules: readonly AskedRule[]): readonly FurtherAnswer[] {
-  const [first] = rules;
-  const found: FurtherAnswer[] = [];
+/** True if a rule with others maps the same values as one that does nothing else, in either direction. */
+function hasSameValues(around: AskedRule, bare: AskedRule): boolean {
+  const values = valuesIn(bare);
+  return around.rules.length > 1 && values.length > 0 && values.join(' ') === valuesIn(around).join(' ');
+}
+
+/** The pairs of values that the rules map, in any order. */
+function valuesIn({ rules }: AskedRule): readonly string[] {
+  const pairs = rules.flatMap(({ map }) => (Array.isArray(map) ? map : []));
+  return pairs.map((pair) => JSON.stringify([pair].flat().map(String).toSorted())).toSorted();
+}
+
+/** The rules of a part of a question, with the meanings of its answers. */
+interface Part {
+  readonly rules: readonly AskedRule[];
+  /** For each rule the first one that has an answer in common with it. */
+  readonly leads: ReadonlyMap<AskedRule, AskedRule>;
+  /** The meanings of the answers beside yes and no; undefined for one that only its order identifies. */
+  readonly further: readonly (string | undefined)[];
+}
+
+/** The answers of the first rule, and then those that only rules for other operations, or in other places, have. */
+function partWith(rules: readonly AskedRule[]): Part {
+  const firsts = new Map<string, AskedRule>();
+  const leads = new Map<AskedRule, AskedRule>();
+  const told: string[] = [];
   for (const rule of rules) {
-    for (const [at, own] of rule.others.entries()) {
-      const meaning = rule.keys?.[at + 1];
-      const known = meaning === undefined ? -1 : found.findIndex((one) => one.meaning === meaning);
-      if (known >= 0) found[known] = { meaning, rules: [...(found[known]?.rules ?? []), ...own] };
-      else if (rule === first || (meaning !== undefined && meaning !== first?.keys?.[0]))
-        found.push({ meaning, rules: own });
-    }
+    const { keys = [] } = rule;
+    const lead = keys.flatMap((key) => firsts.get(key) ?? [])[0] ?? rule;
+    leads.set(rule, lead);
+    told.push(...(lead.keys?.[0] === keys[0] ? keys.slice(1) : keys));
+    for (const key of keys) if (!firsts.has(key)) firsts.set(key, rule);
   }
-  return found;
+  const [first] = rules;
+  const further =
+    first === undefined || first.keys !== undefined
+      ? [...new Set(told)].filter((key) => key !== first?.keys?.[0])
+      : first.others.map(() => undefined);
+  return { rules, leads, further };
+}
+
+/** The key of the rule's answer where `key` is that to its part; undefined if the rule has no such answer. */
+function answerTo({ leads, further }: Part, rule: AskedRule, key: string): string | undefined {
+  if (key === 'no' || rule.keys === undefined) return key;
+  const meaning = key === 'yes' ? leads.get(rule)?.keys?.[0] : further[Number(key)];
+  if (meaning === undefined) return key;
+  const plain = meaning.startsWith(ALSO) ? meaning.slice(ALSO.length) : meaning;
+  const at = rule.keys.includes(meaning) ? rule.keys.indexOf(meaning) : rule.keys.indexOf(plain);
+  return at < 0 ? undefined : at === 0 ? 'yes' : String(at - 1);
+}
+
+/** The rules that an answer to the part chooses. */
+function chosenRules(part: Part, rule: AskedRule, key: string): readonly BookRule[] {
+  const own = answerTo(part, rule, key);
+  if (own === undefined || own === 'no') return [];
+  return own === 'yes' ? rule.rules : (rule.others[Number(own)] ?? []);
 }
 
 function whyOf(rules: readonly AskedRule[]): string {
   return [...new Set(rules.map(({ why }) => why))].slice(0, 3).join('; ');
 }
 
-function answersOf(asked: readonly AskedRule[]): readonly DraftAnswer[] {
-  const answer = (key: string, words: string, rules: readonly BookRule[]): DraftAnswer => {
-    const lines = [...new Set(rules.map(printRule))];
-    return { key, words, lines, ...lackOf(lines) };
-  };
-  const further = furtherAnswers(asked);
-  const list = asked[0]?.list ?? 'rules';
-  const words = (rules: readonly BookRule[], otherwise: string): string =>
-    further.length === 0 ? otherwise : (answerWords(rules, list) ?? otherwise);
-  return [
-    answer('yes', words(asked[0]?.rules ?? [], 'Yes'), rulesOf(asked)),
-    ...further.map(({ rules }, at) => answer(String(at), words(rules, 'Instead'), rules)),
-    { key: 'no', words: 'No rule', lines: [] },
-  ];
+function answersOf(part: Part): readonly DraftAnswer[] {
+  return ['yes', ...part.further.keys(), 'no'].map(String).map((key) => {
+    const chosen = part.rules.map((rule) => ({ rule, rules: chosenRules(part, rule, key) }));
+    const lines = [...new Set(chosen.flatMap(({ rules }) => rules.map(printRule)))];
+    const isAlso = part.further[Number(key)]?.startsWith(ALSO) === true;
+    return { key, words: key === 'no' ? 'No rule' : answerWords(chosen, isAlso), lines, ...lackOf(lines) };
+  });
 }
 
-/** An answer about one member in words: where V2 has it, or that it is gone. Undefined for an answer of another kind. */
-function answerWords(rules: readonly BookRule[], list: RuleList): string | undefined {
-  const [first] = rules;
-  const { rename, move, alias, to } = rules.find((rule) => 'rename' in rule || 'move' in rule) ?? first ?? {};
-  const place = list === 'response' ? (rename ?? move) : to;
-  if ((rename ?? move) !== undefined) return `It is ${String(place)}`;
-  if (alias !== undefined) return `It is ${String(alias)}, and clients get both names`;
-  if (first?.['strip'] !== undefined)
-    return list === 'response' ? 'Leave it out' : 'It is gone: leave it out';
-  const values = first?.['default'];
-  const isNull = Array.isArray(values) && values.every((pair) => Array.isArray(pair) && pair[1] === null);
-  return isNull ? 'It is gone: clients get null' : undefined;
+/** What an answer does, in words: where V2 has a member, that it is gone, or that the rules apply. */
+function answerWords(
+  all: readonly { readonly rule: AskedRule; readonly rules: readonly BookRule[] }[],
+  isAlso: boolean,
+): string {
+  const chosen = all.filter(({ rules }) => rules.length > 0);
+  const rules = chosen.flatMap((one) => one.rules);
+  const members = new Set(chosen.flatMap(({ rule, rules: own }) => membersIn(rule, own)));
+  const isMany = members.size > 1;
+  if (rules.length > 0 && rules.every((rule) => 'strip' in rule || givesNull(rule))) {
+    const isSent = chosen.some(({ rule: { list } }) => list !== 'response');
+    const out = `eave ${isMany ? 'them' : 'it'} out`;
+    if (!isSent && !rules.some(givesNull)) return `L${out}`;
+    const what = [...(isSent ? [`l${out}`] : []), ...(rules.some(givesNull) ? ['clients get null'] : [])];
+    return `${isMany ? 'They are' : 'It is'} gone: ${what.join(', and ')}`;
+  }
+  if (rules.length > 0 && rules.every((rule) => 'default' in rule)) return 'Send this one';
+  const [first] = chosen;
+  const { rename, move, alias, to } = first?.rules.find((rule) => placeIn(rule) !== undefined) ?? {};
+  const place = alias ?? (first?.rule.list === 'response' ? (rename ?? move) : to);
+  if (isMany || typeof place !== 'string' || first?.rule.isOfResource === true)
+    return rules.length === 1 ? 'Apply this rule' : 'Apply these rules';
+  const path = pathText(readPath(place).slice(first?.rule.base));
+  return `It is ${path}${isAlso ? ', and clients get both names' : ''}`;
 }
 
-function rulesOf(asked: readonly AskedRule[]): readonly BookRule[] {
-  return asked.flatMap(({ rules }) => rules);
+/** The members that rules give a place or leave out; those of errors by V2's names. */
+function membersIn({ named }: AskedRule, rules: readonly BookRule[]): readonly string[] {
+  const all = rules.flatMap((rule) => placeIn(rule) ?? strippedBy(rule));
+  if (named === undefined) return all;
+  return 'member' in named && (all.length > 0 || rules.some(givesNull)) ? [named.member] : all;
+}
+
+/** The member that a rule gives another name or place. */
+function placeIn({ rename, move, alias }: BookRule): string | undefined {
+  const place = rename ?? move ?? alias;
+  return typeof place === 'string' ? place : undefined;
+}
+
+function givesNull({ default: filled }: BookRule): boolean {
+  return Array.isArray(filled) && filled.every((pair) => Array.isArray(pair) && pair[1] === null);
 }
 
 function lackOf(lines: readonly string[]): { readonly lacksValue?: true } {
@@ -571,9 +664,7 @@ export function clashOf(
 ): string | undefined {
   const { parts = [] } = decisionsOf(book).find(({ question }) => question.id === id) ?? {};
   const place = commonPlace(
-    parts.map((asked, at) =>
-      chosen[at] === 'yes' ? rulesOf(asked) : (furtherAnswers(asked)[Number(chosen[at])]?.rules ?? []),
-    ),
+    parts.map((part, at) => part.rules.flatMap((rule) => chosenRules(part, rule, chosen[at] ?? 'no'))),
   );
   return place && `Two of these answers are about ${place}: choose another one for one of the parts.`;
 }
@@ -732,29 +823,44 @@ function withoutDeclined(change: ProposedChange, declined: ReadonlySet<string>):
 }
 
 function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonly ProposedChange[] {
-  const chosen = new Map<string, readonly [key: string, value: string | undefined]>();
+  const once = withAnswers(book.changes, decisionsOf(book), answers);
+  const left = leftDecisions(once);
+  return left.length === 0 ? once : withAnswers(once, left, answers);
+}
+
+/** The questions about rules that the answers to their first questions said nothing about. */
+function leftDecisions(changes: readonly ProposedChange[]): readonly Decision[] {
+  const isLeft = changes.some((change) => askedRules(change).some((rule) => rule.isLeft));
+  if (!isLeft) return [];
+  return decisionsOf({
+    changes: withSettled(changes).filter((change) => askedRules(change).every((rule) => rule.isLeft)),
+  });
+}
+
+function withAnswers(
+  changes: readonly ProposedChange[],
+  decisions: readonly Decision[],
+  answers: GivenAnswers,
+): readonly ProposedChange[] {
+  const chosen = new Map<string, readonly [key: string | undefined, value: string | undefined]>();
   const settled = new Set<string>();
-  for (const { question, parts } of decisionsOf(book)) {
+  for (const { question, parts } of decisions) {
     const given = answers.get(question.id);
     if (given === undefined) continue;
-    for (const [part, rules] of parts.entries()) {
-      const chosenKey = given.chosen[part] ?? 'no';
+    for (const [at, part] of parts.entries()) {
+      const chosenKey = given.chosen[at] ?? 'no';
       // The rules that a person wrote replace those of the question.
       const key = chosenKey === OWN ? 'no' : chosenKey;
       // A rule for any depth is one rule, even if the question is about several depths.
-      const further = furtherAnswers(rules)[Number(key)];
-      const isOne = further?.rules.some((rule) => rule['in'] === '**') === true;
-      for (const [number, rule] of rules.entries()) {
-        // What the rule has no answer for stays a question in the file.
-        if (rule.isAdopted === true && further !== undefined && !rule.keys?.includes(further.meaning))
-          continue;
-        const own = isOne && number > 0 ? 'no' : sameAnswer(key, further, rule);
+      const isOne = part.rules.some((rule) => chosenRules(part, rule, key).some((own) => own['in'] === '**'));
+      for (const [number, rule] of part.rules.entries()) {
+        const own = isOne && number > 0 ? 'no' : answerTo(part, rule, key);
         chosen.set(placeKey(rule), [own, given.value]);
         settled.add(rule.change);
       }
     }
   }
-  return book.changes.flatMap((change) => {
+  return changes.flatMap((change) => {
     if (!settled.has(change.id)) return [change];
     const choiceOf = (list: RuleList, at: number): Choice => chosen.get(`${change.id} ${list} ${at}`);
     const { isShown: _, asWith: _other, ...rest } = change;
@@ -762,6 +868,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
       const choice = choiceOf('rules', at);
       if (choice === undefined) return [rule];
       const [key, value] = choice;
+      if (key === undefined) return [{ ...rule, isLeft: true as const }];
       const found = key === 'yes' ? rule.found : (rule.others?.[Number(key)] ?? rule.found);
       return key === 'no'
         ? []
@@ -772,6 +879,7 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
         const choice = choiceOf(list, at);
         if (choice === undefined) return [rule];
         const [key, value] = choice;
+        if (key === undefined) return [{ ...rule, isLeft: true as const }];
         const own = key === 'yes' ? rule.rules : (rule.others?.[Number(key)] ?? rule.rules);
         const settledRule = { ...rule, rules: filledRules(own, value), others: [], isSettled: true as const };
         return key === 'no' ? [] : [settledRule];
@@ -784,13 +892,13 @@ function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonl
     const shown = (change.response ?? []).flatMap(({ meanings = [] }, at) => {
       const key = choiceOf('response', at)?.[0] ?? 'yes';
       const found = key === 'yes' ? meanings[0] : (meanings[Number(key) + 1] ?? meanings[0]);
-      return key === 'no' || found === undefined ? [] : [{ found }];
+      return key === 'no' || found === undefined ? [] : [found];
     });
     if (rules.length + query.length + headers.length + response.length === 0) return [];
     // A response does not have a stripped member, so there is nothing to undo.
     const hasInverse = rules.some(({ found }) => found.rule !== 'strip');
     const { isInverse, ...plain } = rest;
-    const said = summaryOf([...rules, ...shown]);
+    const said = summaryOf([...rules.map(({ found }) => found), ...shown]);
     const summary = isAsProposed || said === '' ? plain.summary : said;
     const inverse = isInverse === true && hasInverse && { isInverse };
     return [{ ...plain, summary, rules, query, headers, response, ...inverse }];
@@ -843,19 +951,22 @@ function absentWords({ old, path }: TakenPlace): string {
  * have given to another member.
  */
 export function openQuestions(book: ProposedRuleBook, answers: GivenAnswers): readonly DraftQuestion[] {
-  const taken = takenPlaces(answeredChanges(book, answers));
-  const decided = new Map(decisionsOf(book).map(({ question: { id }, parts }) => [id, parts]));
-  return draftQuestions(book).flatMap((question): readonly DraftQuestion[] => {
-    const rules = decided.get(question.id);
-    if (taken.length === 0 || rules === undefined || answers.has(question.id)) return [question];
-    if (rules.every((part) => isOver(part, taken))) return [];
-    return [
-      {
-        ...question,
-        parts: question.parts.map((part, at) => openPart(part, rules[at] ?? [], taken)),
-      },
-    ];
-  });
+  const changes = withAnswers(book.changes, decisionsOf(book), answers);
+  const left = leftDecisions(changes);
+  const taken = takenPlaces(left.length === 0 ? changes : withAnswers(changes, left, answers));
+  const decided = new Map([...decisionsOf(book), ...left].map(({ question: { id }, parts }) => [id, parts]));
+  return [...draftQuestions(book), ...left.map(({ question }) => question)].flatMap(
+    (question): readonly DraftQuestion[] => {
+      const asked = decided.get(question.id);
+      if (taken.length === 0 || asked === undefined || answers.has(question.id)) return [question];
+      if (asked.every(({ rules }) => isOver(rules, taken))) return [];
+      const parts = question.parts.flatMap((part, at) => {
+        const own = asked[at];
+        return own === undefined ? [] : [openPart(part, own, taken)];
+      });
+      return [{ ...question, parts }];
+    },
+  );
 }
 
 /** True if answers about other members have decided about all that the rules would do. */
@@ -867,36 +978,24 @@ function isOver(rules: readonly AskedRule[], taken: readonly TakenPlace[]): bool
   );
 }
 
-function openPart(
-  part: QuestionPart,
-  rules: readonly AskedRule[],
-  taken: readonly TakenPlace[],
-): QuestionPart {
-  if (isOver(rules, taken)) return { why: '', answers: part.answers.filter(({ key }) => key === 'no') };
+function openPart(shown: QuestionPart, part: Part, taken: readonly TakenPlace[]): QuestionPart {
+  const { rules } = part;
+  if (isOver(rules, taken)) return { why: '', answers: shown.answers.filter(({ key }) => key === 'no') };
   const [filled] = rules.flatMap(({ rules: [first], on }) => (first && filledBy(first, on, taken)) ?? []);
-  const further = furtherAnswers(rules);
   const isLeft = ({ key }: DraftAnswer): boolean => {
     const all = rules.flatMap((rule) => {
-      const own = key === 'yes' ? 'yes' : sameAnswer(key, further[Number(key)], rule);
-      const chosen = own === 'yes' ? rule.rules : rule.others[Number(own)];
-      return chosen === undefined ? [] : [{ rule, chosen }];
+      const chosen = chosenRules(part, rule, key);
+      return chosen.length === 0 ? [] : [{ rule, chosen }];
     });
     return all.length === 0 || !all.every(({ rule, chosen }) => isTaken(chosen, rule, taken));
   };
-  const answers = part.answers.filter((answer) => answer.key === 'no' || isLeft(answer));
-  const why = filled === undefined ? part.why : absentWords(filled);
-  const isOpen = part.isOpen === true || answers[0] !== part.answers[0];
+  const answers = shown.answers.filter((answer) => answer.key === 'no' || isLeft(answer));
+  const why = filled === undefined ? shown.why : absentWords(filled);
+  const isOpen = shown.isOpen === true || answers[0] !== shown.answers[0];
   return { why, answers, ...(isOpen && { isOpen }) };
 }
 
-/** The key of the answer to `rule` that has the meaning of `further`, the answer `key` to its part. */
-function sameAnswer(key: string, further: FurtherAnswer | undefined, rule: AskedRule): string {
-  if (further === undefined || rule.keys === undefined) return key;
-  const at = rule.keys.indexOf(further.meaning);
-  return at < 0 ? 'no' : at === 0 ? 'yes' : String(at - 1);
-}
-
-type Choice = readonly [key: string, value: string | undefined] | undefined;
+type Choice = readonly [key: string | undefined, value: string | undefined] | undefined;
 
 function withValue(found: FoundRule, value: string | undefined): FoundRule {
   return found.rule === 'default' && found.value === undefined && value !== undefined

@@ -280,14 +280,15 @@ function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRul
 
 /** A rule of a response with its evidence; undefined if nothing has to be undone. */
 function responseRules(finding: Finding): ProposedRules | undefined {
-  const { found, confidence, evidence, doubt, others = [] } = finding;
+  const { found, named = found, confidence, evidence, doubt, others = [] } = finding;
   const rules = undoingRules(found);
   const undone = others
     .map((one) => ({ rules: undoingRules(one), found: one }))
     .filter((one) => one.rules.length > 0);
   const further = undone.map((one) => one.rules);
   if (found.rule === 'default') {
-    return { rules, confidence, evidence: "V2's responses have it, and V1's never had it", doubt };
+    const why = "V2's responses have it, and V1's never had it";
+    return { rules, confidence, evidence: why, doubt, named };
   }
   if (rules.length > 0) {
     // An answer with an alias, which keeps V2's name as well: for clients of both versions, or if V2 may also have the old name.
@@ -297,7 +298,7 @@ function responseRules(finding: Finding): ProposedRules | undefined {
         ? [[{ alias: pathText(found.in, found.to), as: pathText([found.member]) }]]
         : [];
     const meanings = [found, ...aliases.map(() => undefined), ...undone.map((one) => one.found)];
-    return { rules, confidence, evidence, doubt, others: [...aliases, ...further], meanings };
+    return { rules, confidence, evidence, doubt, others: [...aliases, ...further], meanings, named };
   }
   if (found.rule !== 'strip') return undefined;
   return {
@@ -308,5 +309,6 @@ function responseRules(finding: Finding): ProposedRules | undefined {
     doubt: NO_VALUE,
     others: further,
     meanings: [found, ...undone.map((one) => one.found)],
+    named,
   };
 }

@@ -31,7 +31,7 @@ import {
   parametersOf,
 } from './match-operations.ts';
 import { areOtherIdentifiers, isSameQuery, limitIn, nameSimilarity, plainName } from './names.ts';
-import { changeId, type ProposedChange, type ProposedRules } from './propose-changes.ts';
+import { changeId, type ProposedChange, type ProposedRules, undescribed } from './propose-changes.ts';
 
 /** Finds query parameters that V2 renamed, also by the renames of bodies in `known`; those that are merely gone are questions. */
 export function findQueryRenames(
@@ -525,7 +525,7 @@ function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly Propose
     if (!isAlone && asWith === undefined) firsts.set(isPage, id);
     return {
       id,
-      summary: `V2 does not describe the query parameter${names.length === 1 ? '' : 's'} ${names.join(', ')}.`,
+      summary: undescribed('query parameter', names),
       on: group[0]?.[1].on ?? [],
       rules: [],
       query: group.map(([name, parameter]) => goneRule(name, parameter)),
@@ -624,7 +624,7 @@ function goneFields(
     const on = group[0]?.[1] ?? [];
     return {
       id: idOf(group),
-      summary: `V2 does not describe the header field${names.length === 1 ? '' : 's'} ${names.join(', ')}.`,
+      summary: undescribed('header field', names),
       on: on.length === operations ? 'every' : on,
       rules: [],
       headers: names.map((name) => ({

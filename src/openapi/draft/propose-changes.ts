@@ -43,6 +43,8 @@ export interface ProposedRules extends Evidence {
   readonly others?: readonly (readonly BookRule[])[];
   /** The meaning of each answer for a member; undefined for one that keeps V2's name as well. */
   readonly meanings?: readonly (FoundRule | undefined)[];
+  /** The rule of responses as sentences name it: with its path from the resource. */
+  readonly named?: FoundRule;
   /** True where a person chooses the answer: none is likely enough, and the first could lose or distort a value. */
   readonly isOpen?: true;
   /** The members that have the resource in V2's response and in V1's, for rules that move it; an empty name is the body. */
@@ -79,8 +81,6 @@ interface Group {
 interface Part {
   readonly on: ProposedChange['on'];
   readonly rules: Finding[];
-  /** The rules as sentences name them. */
-  readonly named: Pick<Finding, 'found'>[];
   /** The key of the decision, equal for rules with the same question. */
   readonly decision: string;
 }
@@ -127,10 +127,9 @@ export function proposeChanges(
     const decision = isSure ? sureKey(found) : decisionOf(found, direction, owner);
     for (const some of found.rule === 'unwrap' ? reachOf(on, writes) : [on]) {
       const key = JSON.stringify([some, decision, isSure, isSure ? 0 : depth]);
-      const part = parts.get(key) ?? { on: some, rules: [], named: [], decision: `${isSure} ${decision}` };
+      const part = parts.get(key) ?? { on: some, rules: [], decision: `${isSure} ${decision}` };
       parts.set(key, part);
-      part.rules.push(rule);
-      part.named.push({ found: below(found, base) });
+      part.rules.push(base.length === 0 ? rule : { ...rule, named: below(found, base) });
     }
   }
   const ids = new Set<string>();
@@ -140,7 +139,7 @@ export function proposeChanges(
   for (const isSure of [true, false]) {
     for (const part of parts.values()) {
       if (part.rules.every(isProposed) !== isSure) continue;
-      const [id, summary] = namesOf(part.named, direction);
+      const [id, summary] = namesOf(part.rules.map(ruleNamed), direction);
       const free = freeId(id, ids);
       named.set(part, [free, summary]);
       if (!isSure && !first.has(part.decision)) first.set(part.decision, free);
@@ -189,20 +188,46 @@ function reachOf(
   return others.length === 0 ? ['every'] : ['every', others];
 }
 
+/** A finding as sentences name it. */
+function ruleNamed({ found, named = found }: Pick<Finding, 'found' | 'named'>): FoundRule {
+  return named;
+}
+
 /** What the rules of a change do, once a person has chosen them: a sentence for those that are gone, and for each other one. */
-export function summaryOf(rules: readonly Pick<Finding, 'found'>[]): string {
-  const gone = rules.filter(({ found }) => found.rule === 'strip');
+export function summaryOf(rules: readonly FoundRule[]): string {
+  const gone = rules.filter(({ rule }) => rule === 'strip');
   const each = rules.filter((rule) => !gone.includes(rule)).map((rule) => [rule]);
   return [...each, ...(gone.length === 0 ? [] : [gone])]
     .map((group) => requestNames(group, 'request')[1])
     .join(' ');
 }
 
+/** The change with the summary of the rules that it has now. */
+export function summarized(change: ProposedChange): ProposedChange {
+  const { rules, query = [], response = [] } = change;
+  const parameters = query.flatMap((rule) =>
+    [...rule.rules, ...(rule.others ?? []).flat()].flatMap(strippedBy),
+  );
+  const named = [...rules.map(ruleNamed), ...response.flatMap((rule) => rule.named ?? [])];
+  const summary =
+    parameters.length > 0
+      ? undescribed('query parameter', parameters)
+      : requestNames(named, rules.length > 0 ? 'request' : 'response')[1];
+  return { ...change, summary };
+}
+
+/** The sentence about parameters or fields that V2 does not describe. */
+export function undescribed(what: 'query parameter' | 'header field', names: readonly string[]): string {
+  return `V2 does not describe the ${what}${names.length === 1 ? '' : 's'} ${names.join(', ')}.`;
+}
+
+/** The member, parameter or field that a rule leaves out. */
+export function strippedBy({ strip }: BookRule): readonly string[] {
+  return typeof strip === 'string' ? [strip] : [];
+}
+
 /** The id that a change would have, and its summary. */
-function namesOf(
-  rules: readonly Pick<Finding, 'found'>[],
-  direction: Direction,
-): readonly [id: string, summary: string] {
+function namesOf(rules: readonly FoundRule[], direction: Direction): readonly [id: string, summary: string] {
   const [id, summary] = requestNames(rules, direction);
   return direction === 'request' ? [id, summary] : [`${id}-response`, summary];
 }
@@ -219,18 +244,18 @@ export function listOf(names: readonly string[]): string {
 }
 
 /** The members that rules of a kind are about. */
-function namesIn(rules: readonly Pick<Finding, 'found'>[], kind: FoundRule['rule']): readonly string[] {
-  const all = rules.flatMap(({ found }) =>
+export function namesIn(rules: readonly FoundRule[], kind: FoundRule['rule']): readonly string[] {
+  const all = rules.flatMap((found) =>
     found.rule === kind && 'member' in found && 'in' in found ? [pathText(found.in, found.member)] : [],
   );
   return [...new Set(all)];
 }
 
 function requestNames(
-  rules: readonly Pick<Finding, 'found'>[],
+  rules: readonly FoundRule[],
   direction: Direction,
 ): readonly [id: string, summary: string] {
-  const found = rules[0]?.found;
+  const [found] = rules;
   if (found === undefined || found.rule === 'unwrap') {
     const name = found?.member ?? 'data';
     return ['body-wrapper', `Parameters are no longer wrapped in ${withArticle(name)} object.`];
@@ -249,7 +274,7 @@ function requestNames(
   const isAnywhere = found.in[0] === '**';
   const path = isAnywhere ? `${pathText([member])} at any depth` : pathText(found.in, member);
   const each = namesIn(rules, found.rule);
-  const isMany = new Set(rules.map((rule) => ('member' in rule.found ? rule.found.member : ''))).size > 1;
+  const isMany = new Set(rules.map((rule) => ('member' in rule ? rule.member : ''))).size > 1;
   switch (found.rule) {
     case 'rename': {
       const names = [
@@ -312,7 +337,8 @@ export function changeId(wanted: string): string {
   return plain === '' ? 'change' : plain;
 }
 
-function freeId(wanted: string, taken: Set<string>): string {
+/** An id in this form that none of `taken` is, and which is one of them then. */
+export function freeId(wanted: string, taken: Set<string>): string {
   const base = changeId(wanted);
   for (let number = 1; ; number += 1) {
     const id = number === 1 ? base : `${base}-${number}`;
@@ -329,6 +355,10 @@ export function withOwnIds(changes: readonly ProposedChange[]): readonly Propose
   return changes.map((change) => {
     const id = freeId(change.id, taken);
     if (change.asWith === undefined) now = new Map([...now, [change.id, id]]);
-    return { ...change, id, ...(change.asWith !== undefined && { asWith: now.get(change.asWith) ?? id }) };
+    return {
+      ...change,
+      id,
+      ...(change.asWith !== undefined && { asWith: now.get(change.asWith) ?? change.asWith }),
+    };
   });
 }

@@ -51,6 +51,7 @@ import {
   withInverse,
   withNull,
 } from './find-inverse.ts';
+import { askedOnce } from './one-question.ts';
 import { errorChanges, errorKeys, linkKeys } from './find-forms.ts';
 import { lookupTargets, type LookupTarget } from './find-lookups.ts';
 import { withIdPatterns } from './id-patterns.ts';
@@ -220,18 +221,21 @@ export function proposeRuleBook(
       ...places.own.get(operation.id),
       status: otherStatus(pair),
     })),
-    changes: withOwnIds([
-      ...requests,
-      ...findQueryRenames(versions, outcome.changes),
-      ...headers,
-      ...responseChanges(
-        responses.found,
-        requests,
-        new Map(named.map(({ pair, operation }) => [operation.id, resourceKeys(pair)])),
-      ),
-      ...places.changes,
-      ...errors,
-    ]),
+    changes: askedOnce(
+      withOwnIds([
+        ...requests,
+        ...findQueryRenames(versions, outcome.changes),
+        ...headers,
+        ...responseChanges(
+          responses.found,
+          requests,
+          new Map(named.map(({ pair, operation }) => [operation.id, resourceKeys(pair)])),
+        ),
+        ...places.changes,
+        ...errors,
+      ]),
+      matchedAll.map(({ operation }) => operation),
+    ),
     questions: joined([
       new Map([['', general]]),
       new Map(bodies.map((body) => [body.operation.id, uncomparedQuestions(body, [v1, v2])])),

@@ -142,7 +142,7 @@ test('asks first where operations are, and leaves out questions that an answer s
   const next = await desk.view();
   expect(next.questions.find(({ id }) => id === question)).toMatchObject({ isAnswered: true });
   // The wrapper of a customer, the field that is gone: both depended on the place of the operation alone.
-  expect(next.questions.length).toBeLessThan(first.questions.length - 4);
+  expect(next.questions.length).toBeLessThan(first.questions.length - 2);
   expect(published.at(-1)).toContain('- { nest: [customer_name, customer_email], under: customer }');
   expect((await ruleBookOf(published.at(-1) ?? '')).operations[0]?.to).toBeDefined();
   expect(await desk.answer({ question })).toBeUndefined();
@@ -234,8 +234,9 @@ describe('rules that a person writes', () => {
     const { questions } = await desk.view();
     const listsOf = async (start: string): Promise<readonly string[] | undefined> =>
       (await desk.view(questions.find(({ text }) => text.startsWith(start))?.id)).current?.ownLists;
-    expect(await listsOf('Do the values of status correspond so?')).toEqual(['request', 'response']);
-    expect(await listsOf('Do the values of query parameter status correspond so?')).toEqual(['query']);
+    expect(await listsOf('Do the values of status correspond so?')).toEqual(['query', 'request', 'response']);
+    expect(await listsOf('Is fax gone?')).toEqual(['request', 'response']);
+    expect(await listsOf('V2 does not describe the query parameter per_page?')).toEqual(['query']);
     expect(await listsOf('The header field X-Account')).toEqual(['headers']);
     expect(await listsOf('Does V2 refuse')).toBeUndefined();
     const question = questions.find(({ text }) => text.startsWith('The header field'))?.id ?? '';
@@ -312,7 +313,7 @@ describe('rules that a person writes', () => {
         expect(await desk.answer({ question, chosen, ...(keys.includes('own') && { own }) })).toBeUndefined();
       };
       await answer('booking_ref', 'no');
-      await answer('total is gone', 'own');
+      await answer('total', 'own');
       const migration = createMigration(await ruleBookOf(published));
       return ['/v1/bookings', '/v1/bookings/7'].map((target) => {
         const sent = migration.request('GET', target, [], undefined);

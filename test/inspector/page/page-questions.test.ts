@@ -42,7 +42,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await page.getByRole('button', { name: /currency is required/ }).click();
   const answer = page.getByRole('button', { name: 'Answer', exact: true });
   await page.getByRole('heading', { name: 'currency is required' }).waitFor();
-  await page.getByLabel(/^Yes/).check();
+  await page.getByLabel(/^Send this one/).check();
   await page.getByLabel('Value').waitFor();
   await expect.poll(() => answer.isDisabled()).toBe(true);
   await page.getByText('Fill in “Value” first.', { exact: true }).waitFor();

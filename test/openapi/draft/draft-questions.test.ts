@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BookRule } from '../../../src/openapi/draft/book-rules.ts';
+import { isProposed } from '../../../src/openapi/draft/compare-shapes.ts';
 import {
   answeredDraft,
   clashOf,
@@ -775,7 +776,7 @@ test.each<[answer: string, summary: string | undefined, rules: readonly string[]
   const about = questions.filter(({ parts }) =>
     parts.some(({ answers: all }) => all.some(({ lines }) => lines.some((line) => /\bkind\b/.test(line)))),
   );
-  expect(about.map((question) => question.text)).toEqual(['kind is gone?']);
+  expect(about.map((question) => question.text)).toEqual(['Where is kind in V2?']);
   const [question] = about;
   expect(question?.operations.toSorted()).toEqual(['list', 'make', 'read']);
   const chosen = (question?.parts ?? []).map(
@@ -800,7 +801,7 @@ test('a member that an answer takes from V2 is not left out before, whatever the
     ),
   );
   const questions = draftQuestions(book);
-  const [kind, added] = ['kind is gone?', 'Leave out '].map((asked) =>
+  const [kind, added] = ['Where is kind in V2?', 'Leave out '].map((asked) =>
     questions.find((question) => question.text.startsWith(asked)),
   );
   expect(added?.parts[0]?.answers[0]?.lines).toEqual(expect.arrayContaining(['{ strip: category }']));
@@ -872,7 +873,7 @@ test('a default for a member that an answer fills does not leave it out of respo
         answeredDraft(
           book,
           new Map([
-            [asked('kind is gone?'), { chosen: [kind] }],
+            [asked('Where is kind in V2?'), { chosen: [kind] }],
             [asked('category is required?'), { chosen: ['yes'], value: 'standard' }],
           ]),
         ),
@@ -1198,7 +1199,7 @@ test('the question about a gone operation lists what V2 has besides, and may wai
   expect(after('later')).toContain('write id: { match: …, gone: "what clients can do" }');
 });
 
-test('the title of a question about members that are gone counts those that its first change does not name', () => {
+test('the title of a question about members that are gone names also those that its first change does not', () => {
   const reading = (
     version: string,
     members: Readonly<Record<string, readonly string[]>>,
@@ -1216,5 +1217,175 @@ test('the title of a question about members that are gone counts those that its 
   const v1 = reading('v1', { a: ['fax', 'telex', 'pager', 'id'], b: ['fax', 'id'] });
   const book = proposeRuleBook(v1, reading('v2', { a: ['id'], b: ['id'] }));
   const asked = draftQuestions(book).filter(({ about }) => about === 'change');
-  expect(asked.map((question) => question.text)).toEqual(['3 members are gone, such as fax?']);
+  expect(asked.map((question) => question.text)).toEqual(['Are fax, telex and pager gone?']);
 });
+
+/** A clinic whose visits have a member in queries, requests and responses, and an enumeration in queries and responses. */
+function clinic(prefix: string, sent: Members, returned: Members, patient: Members): Record<string, unknown> {
+  const read = objectOf({ id: text, ...sent, ...returned });
+  const parameters = Object.entries({ ...sent, ...returned }).flatMap(([name, schema]) =>
+    name === 'notes' ? [] : [{ name, in: 'query', schema }],
+  );
+  return describe(prefix, {
+    '/visits': {
+      get: { operationId: 'listVisits', parameters, ...answers({ type: 'array', items: read }) },
+      post: { operationId: 'bookVisit', requestBody: contentOf(objectOf(sent)), ...answers(read) },
+    },
+    '/visits/{id}': { get: { operationId: 'getVisit', ...answers(read) } },
+    '/patients': {
+      post: {
+        operationId: 'addPatient',
+        requestBody: contentOf(objectOf(patient)),
+        ...answers(objectOf('phone' in patient ? patient : { id: text })),
+      },
+    },
+  });
+}
+
+const CLINICS = [
+  clinic(
+    '/api/v1',
+    { dentist_id: number, notes: text, fee: number },
+    { status: codes('booked', 'done') },
+    { id: text, phone: text },
+  ),
+  clinic(
+    '/api/v2',
+    { practitionerId: number, fee: number },
+    { state: codes('SCHEDULED', 'FINISHED') },
+    { id: text, mobilephone: text },
+  ),
+] as const;
+
+/** The resources of a draft with the names of V1's members and parameters, and the questions that have rules for them. */
+function askedMembers({ changes, operations }: ProposedRuleBook): ReadonlyMap<string, ReadonlySet<string>> {
+  const paths = new Map(operations.map(({ id, template }) => [id, template.replace(/\/\{[^/]*\}$/, '')]));
+  const found = new Map<string, Set<string>>();
+  for (const { id, asWith = id, on, rules, query = [], response = [] } of changes) {
+    const named = [...rules.map((one) => ({ ...one, named: one.found })), ...response];
+    const asked = [
+      ...named.flatMap((rule) => (isProposed(rule) ? [] : [rule.named])),
+      ...query.flatMap((rule) => {
+        const { rename, strip } = rule.rules[0] ?? {};
+        return isProposed(rule) ? [] : [{ rule: 'rename', member: rename ?? strip }];
+      }),
+    ];
+    for (const rule of asked) {
+      if (rule === undefined || rule.rule === 'default' || !('member' in rule)) continue;
+      for (const operation of on === 'every' ? [] : on) {
+        const key = `${String(rule.member)} of ${paths.get(operation)}`;
+        found.set(key, (found.get(key) ?? new Set()).add(asWith));
+      }
+    }
+  }
+  return found;
+}
+
+test('no member or enumeration of a resource is asked about in two questions', async () => {
+  const pairs = [
+    CLINICS,
+    [V1, V2],
+    ...Array.from({ length: 60 }, (_, seed) => randomPair(seed)).map(({ v1, v2 }) => [v1, v2]),
+  ] as const;
+  let members = 0;
+  for (const [v1 = {}, v2 = {}] of pairs) {
+    const book = await soundDraft(proposeRuleBook(v1, v2));
+    const found = askedMembers(book);
+    members += found.size;
+    expect([...found].filter(([, questions]) => questions.size > 1)).toEqual([]);
+    // Each change that goes with a question goes with one that is asked.
+    const leaders = new Set(book.changes.flatMap(({ id, asWith }) => (asWith === undefined ? [id] : [])));
+    expect(book.changes.filter(({ asWith }) => asWith !== undefined && !leaders.has(asWith))).toEqual([]);
+  }
+  expect(members).toBeGreaterThan(100);
+});
+
+const LISTED = ['listVisits', 'bookVisit', 'getVisit'].toSorted();
+
+test.each<
+  [
+    asked: string,
+    operations: readonly string[],
+    answers: readonly (readonly [words: string, ...lines: string[]])[],
+    further: string,
+  ]
+>([
+  [
+    'dentist_id becomes practitionerId?',
+    ['bookVisit', 'listVisits'],
+    [
+      ['It is practitionerId', '{ rename: dentist_id, to: practitionerId }'],
+      ['It is gone: leave it out', '{ strip: dentist_id }'],
+    ],
+    '',
+  ],
+  [
+    'Is notes gone?',
+    LISTED,
+    [
+      [
+        'It is gone: leave it out, and clients get null',
+        '{ strip: notes }',
+        '{ default: { "*.notes": null } }',
+        '{ default: { notes: null } }',
+      ],
+    ],
+    '',
+  ],
+  [
+    'status becomes state?',
+    LISTED,
+    [
+      [
+        'It is state',
+        '{ rename: status, to: state }',
+        '{ map: { booked: SCHEDULED, done: FINISHED }, of: state }',
+        '{ rename: "*.state", to: status }',
+        '{ rename: state, to: status }',
+        '{ map: { SCHEDULED: booked, FINISHED: done }, of: "*.state" }',
+        '{ map: { SCHEDULED: booked, FINISHED: done }, of: state }',
+      ],
+      ['It is gone: leave it out', '{ strip: status }'],
+      [
+        'It is state, and clients get both names',
+        '{ rename: status, to: state }',
+        '{ map: { booked: SCHEDULED, done: FINISHED }, of: state }',
+        '{ alias: "*.state", as: status }',
+        '{ alias: state, as: status }',
+        '{ map: { SCHEDULED: booked, FINISHED: done }, of: "*.state" }',
+        '{ map: { SCHEDULED: booked, FINISHED: done }, of: state }',
+      ],
+    ],
+    '',
+  ],
+  // Responses do not have the name that requests have now.
+  [
+    'phone becomes mobilephone?',
+    ['addPatient'],
+    [
+      ['It is mobilephone', '{ rename: phone, to: mobilephone }'],
+      ['It is gone: leave it out, and clients get null', '{ strip: phone }', '{ default: { phone: null } }'],
+    ],
+    'Is phone gone?',
+  ],
+])(
+  '"%s" is one question about queries, requests and responses',
+  async (asked, operations, lines, further) => {
+    const book = await soundDraft(proposeRuleBook(...CLINICS));
+    const before = draftQuestions(book);
+    const question = before.find((one) => one.text === asked);
+    expect(question?.operations.toSorted()).toEqual(operations);
+    expect(question?.parts).toHaveLength(1);
+    const offered = question?.parts[0]?.answers.slice(0, -1) ?? [];
+    expect(offered.map((one) => [one.words, ...one.lines])).toEqual(lines);
+    const given = new Map([[question?.id ?? '', { chosen: ['yes'] }]]);
+    const left = openQuestions(book, given).filter(({ id }) => !before.some((one) => one.id === id));
+    expect(left.map((one) => one.text)).toEqual(further === '' ? [] : [further]);
+    for (const { id } of left) given.set(id, { chosen: ['yes'] });
+    const printed = printRuleBook(answeredDraft(book, given));
+    await bookIn(printed);
+    const rules = printed.split('\n').flatMap((line) => (/^ +- \{/.test(line) ? [line.trim().slice(2)] : []));
+    expect(rules).toEqual(expect.arrayContaining((lines[0] ?? []).slice(1)));
+    expect(rules.includes('{ default: { phone: null } }')).toBe(further !== '');
+  },
+);
