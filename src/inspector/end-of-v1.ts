@@ -69,7 +69,7 @@ export function goneWords(
   const { clients, except } = gone;
   const who = `V1 requests${which}${clients === undefined ? '' : ` of ${clients.join(', ')}`}`;
   const but = except === undefined ? '' : `, except those of ${except.join(', ')}`;
-  return `${who} get 410 ${isPast(sunset, now) ? 'now' : 'from then on'}${but}`;
+  return `${who} get 410${isPast(sunset, now) ? ', on purpose' : ' from then on'}${but}`;
 }
 
 /** Whether V1 has ended for all clients, so that no mode applies to any V1 request. */

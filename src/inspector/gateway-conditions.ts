@@ -13,6 +13,7 @@ import {
   REPORTED_MS,
   type StandingRollBack,
 } from './condition.ts';
+import { goneWords } from './end-of-v1.ts';
 
 /** Milliseconds without the store after which choices of other replicas may be missing. */
 const LONG_ALONE_MS = 60_000;
@@ -192,14 +193,12 @@ function logConditions({ stats, now }: ConditionFacts): readonly Condition[] {
 function endConditions(rollout: RolloutView | undefined, now: number): readonly Condition[] {
   const { sunset, gone } = rollout ?? {};
   if (sunset === undefined || gone === undefined || now < Date.parse(sunset)) return [];
-  const whose = gone.clients === undefined ? '' : ` of ${gone.clients.join(', ')}`;
-  const but = gone.except === undefined ? '' : `, except those of ${gone.except.join(', ')}`;
   return [
     {
       about: 'end',
       level: 'good',
       label: 'V1 has ended',
-      sentence: `V1 ended on ${sunset}: V1 requests${whose} get 410, on purpose${but}.`,
+      sentence: `V1 ended on ${sunset}: ${goneWords({ sunset, gone }, now)}.`,
       place: { view: 'clients' },
       since: sunset,
     },

@@ -162,7 +162,7 @@ test('the sunset says who gets 410', () => {
   const sunset = '2026-01-01T00:00:00.000Z';
   expect(shown({ sunset })).toMatch(/^sunset {6}2026-01-01T00:00:00.000Z: no request gets 410 for it$/m);
   expect(shown({ sunset, gone: { except: ['acme'] } })).toMatch(
-    /Z: V1 requests get 410 now, except those of acme$/m,
+    /Z: V1 requests get 410, on purpose, except those of acme$/m,
   );
 });
 

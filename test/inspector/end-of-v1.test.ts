@@ -17,17 +17,17 @@ test.each<[EndOfV1, number, string]>([
   [
     { sunset: DAY, gone: { except: ['acme', 'globex'] } },
     AFTER,
-    `V1 ended on ${DAY}, as its responses announce: V1 requests get 410 now, except those of acme, globex.`,
+    `V1 ended on ${DAY}, as its responses announce: V1 requests get 410, on purpose, except those of acme, globex.`,
   ],
   [
     { sunset: DAY, gone: { clients: ['acme'] } },
     AFTER,
-    `V1 ended on ${DAY}, as its responses announce: V1 requests of acme get 410 now.`,
+    `V1 ended on ${DAY}, as its responses announce: V1 requests of acme get 410, on purpose.`,
   ],
   [
     { ends: [{ kind: 'operation', id: 'a', deprecation: DAY, sunset: DAY, gone: { except: ['acme'] } }] },
     AFTER,
-    `Operation a: deprecated since ${DAY}; ended on ${DAY}: V1 requests for it get 410 now, except those of acme.`,
+    `Operation a: deprecated since ${DAY}; ended on ${DAY}: V1 requests for it get 410, on purpose, except those of acme.`,
   ],
   [
     { ends: [{ kind: 'change', id: 'c', sunset: DAY }] },

@@ -48,7 +48,7 @@ describe('marks of charts', () => {
       '12:07:52 Rule book changed: brownouts',
       '12:08:02 Brownout first began: 100 % of V1 requests get 503',
       '12:08:47 Brownout first ended',
-      '12:09:23 V1 ended: V1 requests get 410 now',
+      '12:09:23 V1 ended: V1 requests get 410, on purpose',
     ]);
     expect(marks[1]?.why).toBe('14 of 26 failed');
   });

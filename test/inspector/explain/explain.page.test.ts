@@ -65,13 +65,13 @@ test.each<[string, Partial<Modes>, Partial<Rollout>, readonly string[] | undefin
     'the end of V1',
     {},
     { signals: SIGNALS, gone: { except: [CLIENT] } },
-    [`V1 has ended: V1 requests get 410 now, except those of ${CLIENT}.`],
+    [`V1 has ended: V1 requests get 410, on purpose, except those of ${CLIENT}.`],
   ],
   [
     'the end of V1 for clients with a name',
     {},
     { signals: SIGNALS, gone: { clients: [CLIENT, 'e'.repeat(16)] }, clients: { [CLIENT]: 'Acme' } },
-    [`V1 has ended: V1 requests of Acme, ${'e'.repeat(16)} get 410 now.`],
+    [`V1 has ended: V1 requests of Acme, ${'e'.repeat(16)} get 410, on purpose.`],
   ],
   ['an announced end', {}, { signals: SIGNALS }, undefined],
 ])('an explanation mentions %s', async (_, modes, rollout, live) => {
