@@ -224,7 +224,9 @@ export interface State {
 }
 
 /** The overall state, for programs and people: the worst condition in a sentence, and all conditions, worst first. */
-export type Status = Pick<State, 'verdict' | 'conditions'>;
+export interface Status extends Pick<State, 'conditions'> {
+  readonly verdict: Omit<StateVerdict, 'own'>;
+}
 
 /** A refused rule book: at most 20 of its faults, each a sentence. */
 export interface RefusedRuleBook {

@@ -20,6 +20,8 @@ export interface Verdict {
   /** A few words for the header. */
   readonly label: string;
   readonly sentence: string;
+  /** The sentence without what it says of other conditions, for a view that shows them beside it. */
+  readonly own: string;
   /** RFC 3339: since when it has been so; absent if unknown. */
   readonly since?: string;
   /** The evidence for it, and what would end it. */
@@ -58,7 +60,7 @@ export function verdictOf(
   );
   if (worst !== undefined) return worstVerdict(worst, rest, ended);
   if (requests === 0)
-    return { level: 'unknown', label: 'No request yet', sentence: 'No request yet, so nothing is known.' };
+    return { level: 'unknown', label: 'No request yet', ...saying('No request yet, so nothing is known.') };
   const before = ended === undefined ? '' : `${ended.sentence} `;
   const from = Math.max(since, changedAt, ...all.map(({ until = '' }) => Date.parse(until) || 0));
   const age = lengthWords(now - from);
@@ -80,7 +82,7 @@ export function verdictOf(
   return {
     level: 'good',
     label: ended?.label ?? (isAll ? 'All well' : 'Failures as before'),
-    sentence: [`${before}${state}`, ...over].join(' ') + refusals,
+    ...saying(`${before}${state}${refusals}`, over),
     since: new Date(from).toISOString(),
   };
 }
@@ -91,21 +93,23 @@ function worstVerdict(worst: Condition, rest: readonly Condition[], ended: Condi
   const others = rest.filter((one) => one.level === level).map(({ label }) => label);
   // An unreachable store makes no request fail, so it must not hide conditions that do.
   const hidden = about === 'replicas' ? rest.find(isOfRequests) : undefined;
-  const also = others.length === 0 ? [] : [alsoSentence(others)];
   return {
     about,
     level,
     label: [worst.label, ...(others.length > 1 ? [`${others.length} more`] : others)].join('; '),
-    sentence: [sentence, ...also, ...[hidden, ended].flatMap((one) => one?.sentence ?? [])].join(' '),
+    ...saying(
+      [sentence, ...[hidden, ended].flatMap((one) => one?.sentence ?? [])].join(' '),
+      others.length === 0 ? [] : [`Also: ${others.join('; ')}.`],
+    ),
     ...(since === undefined ? {} : { since }),
     ...(evidence === undefined ? {} : { evidence }),
     ...(action === undefined ? {} : { action }),
   };
 }
 
-/** Names the other conditions of the level of the worst one, by their labels. */
-export function alsoSentence(labels: readonly string[]): string {
-  return `Also: ${labels.join('; ')}.`;
+/** A sentence with those about other conditions after it. */
+function saying(own: string, others: readonly string[] = []): Pick<Verdict, 'sentence' | 'own'> {
+  return { own, sentence: [own, ...others].join(' ') };
 }
 
 /** Reports failures that are too few, or too rare, to be trouble of an operation; `known` is the time to which they can be compared. */
@@ -127,10 +131,7 @@ function freshVerdict(
   return {
     level: 'note',
     label: counted(requests, 'new failure'),
-    sentence: [
-      `${before}${counted(requests, 'new failure')} since ${at}, in ${which}. ${compared}`,
-      ...over,
-    ].join(' '),
+    ...saying(`${before}${counted(requests, 'new failure')} since ${at}, in ${which}. ${compared}`, over),
     since: at,
   };
 }

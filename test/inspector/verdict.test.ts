@@ -4,7 +4,7 @@ import { type ConditionFacts, RECENT_MINUTES } from '../../src/inspector/conditi
 import { conditionsOf } from '../../src/inspector/conditions.ts';
 import { operationEvents } from '../../src/inspector/operation-conditions.ts';
 import { statusText } from '../../src/cli/status.ts';
-import type { Status } from '../../src/inspector/api.ts';
+import type { State } from '../../src/inspector/api.ts';
 import { ProblemTally } from '../../src/inspector/problems.ts';
 import { askedIn, rolloutEffect } from '../../src/inspector/rollout-effect.ts';
 import { type Verdict, verdictOf } from '../../src/inspector/verdict.ts';
@@ -38,7 +38,7 @@ type Facts = Partial<ConditionFacts> & { readonly changedAt?: number };
 /** A gateway whose verdict is asked for while time passes. */
 class Watched extends WatchedTraffic {
   /** The last verdict. */
-  told: Status | undefined;
+  told: Pick<State, 'verdict' | 'conditions'> | undefined;
   private readonly history: History;
   private readonly health: OperationHealth;
   private readonly problems: ProblemTally;
@@ -1492,6 +1492,12 @@ describe('the verdict', () => {
     const text = statusText(told, undefined);
     expect(text.split('\n')[0]).toBe(sentence);
     for (const condition of told.conditions) expect(text.split(condition.sentence).length).toBeLessThan(3);
+    // A view that shows all conditions says nothing twice: what follows the verdict's own words is of them.
+    const { own } = told.verdict;
+    const rest = sentence.slice(own.length);
+    expect(own + rest).toBe(sentence);
+    if (!rest.startsWith(' Also: '))
+      expect(['', ...told.conditions.map((one) => ` ${one.sentence}`)]).toContain(rest);
   });
 
   test.each<[what: string, verdict: (watched: Watched) => Verdict, since: string | undefined]>([

@@ -93,7 +93,8 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/status', () => {
     // The operations' past is available from the next call on, so that no request waits for a large log.
     void parts.history?.read();
-    const { verdict, conditions, end } = stateOf(parts);
+    const { conditions, end, ...state } = stateOf(parts);
+    const { own: _, ...verdict } = state.verdict;
     const dated = <Said extends { readonly sentence: string }>(said: Said): Said => ({
       ...said,
       sentence: withDates(said.sentence, end),

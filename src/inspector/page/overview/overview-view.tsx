@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import type { Overview, OverviewItem, State } from '../../api.ts';
 import type { Condition } from '../../condition.ts';
-import { alsoSentence, beyondVerdict } from '../../verdict.ts';
+import { beyondVerdict } from '../../verdict.ts';
 import type { Asked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
 import { ActionButton, ConditionWords, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
@@ -38,7 +38,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
   if (live === undefined) return <Loading failure={failure} subject="the overview" />;
   const { verdict } = live;
   const { whose: counted = '', items = [], rollout, problems: failed } = response ?? {};
-  const further = beyondVerdict(verdict, live.conditions);
+  const further = beyondVerdict({ sentence: verdict.own }, live.conditions);
   const failing = further.filter(({ level }) => level === 'bad');
   const problems = [
     ...further.flatMap((condition) =>
@@ -46,11 +46,8 @@ export function OverviewView(props: OverviewViewProps): VNode {
     ),
     ...items.filter(({ level }) => level !== 'good'),
   ];
-  // While a verdict is good, it names what is over; here, that stands with the facts.
-  const over = live.conditions.filter(({ until, isRepeated }) => until !== undefined && isRepeated !== true);
-  const overWords = verdict.level === 'good' ? over.map((one) => one.sentence) : [];
   const facts = [
-    ...over.filter((one) => overWords.length > 0 || further.includes(one)).flatMap(pastItem),
+    ...further.filter(({ until }) => until !== undefined).flatMap(pastItem),
     ...items.filter(({ level }) => level === 'good'),
   ];
   return (
@@ -61,7 +58,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
           {LEVEL_SIGNS[verdict.level]}
         </i>
         <div>
-          {headline(ownWords(verdict, [alsoSentence(failing.map(({ label }) => label)), ...overWords]))}
+          {headline(verdict.own)}
           <p>{sentence(live.counts)}</p>
           <small>{sentence(counted)}</small>
           <Evidence {...verdict} />
@@ -130,11 +127,6 @@ export function OverviewView(props: OverviewViewProps): VNode {
       )}
     </div>
   );
-}
-
-/** The sentence of a verdict without the sentences that the view shows elsewhere. */
-function ownWords({ sentence: words }: State['verdict'], elsewhere: readonly string[]): string {
-  return elsewhere.reduce((text, one) => text.replace(` ${one}`, ''), words);
 }
 
 /** The first sentence of a verdict in large type, and the rest in small type. */
