@@ -81,7 +81,6 @@ class Rehearsal {
       headerCount: settings.constants.upstreamHeaderCount,
       idleTimeout: TIMEOUT_MS,
       maxAge: 0,
-      maxRequests: settings.constants.upstreamMaxRequests,
       waiting: { count: 1000, bytes: 1024 * 1024 },
       tls: undefined,
     });
@@ -121,7 +120,6 @@ class Rehearsal {
       idleTimeout: TIMEOUT_MS,
       minDataRate: 0,
       minDataRateGrace: TIMEOUT_MS,
-      requestTimeout: TIMEOUT_MS,
       drainDelay: 0,
       connections: CONNECTIONS * 2,
       proxyProtocol: false,

@@ -130,12 +130,8 @@ export const constants = {
   headerCount: 100,
   /** Header fields of a response: more than of a request, because V2 is trusted; `upstream-header-bytes` limits their size. */
   upstreamHeaderCount: 1000,
-  /** Milliseconds for a whole request; 0 is no limit, because `min-data-rate` ends slow ones without ending long ones. */
-  clientRequestTimeout: 0,
   /** Milliseconds for which a client may be slower than `min-data-rate`: a lost packet or a change of cells takes 1 to 3 s. */
   minDataRateGrace: 5000,
-  /** Requests after which a connection to V2 is replaced; 0 is no limit, because `upstream-max-age` spreads connections by time. */
-  upstreamMaxRequests: 0,
   /** Failed requests to V2 in a row until the circuit opens: more than one bad endpoint causes, less than a second of traffic. */
   breakerFailures: 20,
   /** Maximum milliseconds between probes of an open circuit: how long a recovered V2 may stay unused. */

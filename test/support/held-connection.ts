@@ -28,7 +28,6 @@ export async function heldConnection(onTake: (exchange: Exchange) => void = () =
     { ...NO_LIMITS, headerBytes: 16_384, headersTimeout: 0, idleTimeout: 0 },
     {
       ...NO_LIMITS,
-      requestTimeout: 0,
       bodies: {
         readAhead: budget,
         turns: new TickBudget(),

@@ -45,8 +45,6 @@ export interface BodyResources {
 export interface IncomingBodyOptions extends RateLimits {
   /** Maximum milliseconds between two parts; 0 is no limit. */
   readonly bodyTimeout: number;
-  /** Maximum milliseconds for the whole request; 0 is no limit. */
-  readonly requestTimeout: number;
   readonly bodies: BodyResources;
 }
 

@@ -32,7 +32,6 @@ export interface GatewayServerOptions extends ReaderLimits {
   readonly headerCount: number;
   readonly headersTimeout: number;
   readonly idleTimeout: number;
-  readonly requestTimeout: number;
   /** Time for which the server still accepts connections while it drains. */
   readonly drainDelay: number;
   /** True if trusted peers' connections begin with a PROXY protocol header, in which a load balancer names its client. */
@@ -332,10 +331,6 @@ export class GatewayServer implements ClientListener, H1Server, H2Server {
 
   get bodyTimeout(): number {
     return this.options.bodyTimeout;
-  }
-
-  get requestTimeout(): number {
-    return this.options.requestTimeout;
   }
 
   get minDataRate(): number {

@@ -252,10 +252,10 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     this.request = undefined;
     this.writer = undefined;
     writer?.stop();
-    const isSpent = now >= this.retiredAt || this.requests === options.maxRequests;
+    const isSpent = now >= this.retiredAt;
     // Whether the connection may take another request (RFC 9112 §9.3). Each of these alone ends it:
     // - V2 said `close`, speaks HTTP/1.0, or announced an idle time that is nearly over (`keepAliveMs`, read by the response reader);
-    // - it is older than its maximum age, or has had its number of requests; its successor resolves V2's name again;
+    // - it is older than its maximum age; its successor resolves V2's name again;
     // - the response came before the whole body was sent, so V2 would read the rest of the body as the next request: the gateway itself
     //   would smuggle a request (RFC 9112 §11.2);
     // - V2 has half-closed it: a request could still be written, and no response would come.

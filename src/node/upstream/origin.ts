@@ -246,8 +246,6 @@ export interface UpstreamOptions {
    * Age from which a connection takes no more requests; 0 for no limit. Its successor resolves the name again.
    */
   readonly maxAge: number;
-  /** Maximum number of requests on a connection; 0 for no limit. */
-  readonly maxRequests: number;
   /** Maximum number of requests queued while V2 is unreachable, and their bytes; requests beyond either fail at once. */
   readonly waiting: { readonly count: number; readonly bytes: number };
   /** A Unix socket to connect to, instead of the host and port of `origin`. */

@@ -40,12 +40,6 @@ test('a connection is kept as long as the setting says', async () => {
   expect(v2.sockets).toHaveLength(2);
 });
 
-test('a connection takes as many requests as the setting says', async () => {
-  const { v2, upstream } = await servedUpstream(ok(), { maxRequests: 3 });
-  for (let count = 0; count < 7; count += 1) await send(upstream, 'GET');
-  expect(v2.received.map((text) => text.match(/GET/g)?.length)).toEqual([3, 3, 1]);
-});
-
 test('a connection takes no request once it is as old as the setting says, however busy it is', async () => {
   const { v2, upstream } = await servedUpstream(ok(), { maxAge: 200 });
   await until(async () => {

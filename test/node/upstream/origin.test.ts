@@ -137,7 +137,7 @@ test('a failing resolver does not remove the addresses that it returned before',
   const [v2] = await serversOn('127.0.0.1');
   let lookups = 0;
   const upstream = upstreamTo(`http://v2.example:${v2?.port}`, {
-    maxRequests: 1,
+    maxAge: 1,
     lookup: (_name, _options, done) => {
       lookups += 1;
       if (lookups === 1) done(null, [{ address: '127.0.0.1', family: 4 }]);

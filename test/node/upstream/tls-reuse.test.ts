@@ -29,7 +29,7 @@ async function secureV2(version: string): Promise<string> {
 test('other authorities are asked by the next connection: no session of the old ones lets V2 pass', async () => {
   const origin = await secureV2('TLSv1.3');
   const other = certificate({ name: 'other', hosts: ['localhost'] });
-  const upstream = upstreamTo(origin, { maxRequests: 1, tls: { ca: leaf.cert } });
+  const upstream = upstreamTo(origin, { maxAge: 1, tls: { ca: leaf.cert } });
   const outcomes: string[] = [];
   for (const ca of [leaf.cert, leaf.cert, other.cert, leaf.cert]) {
     if (outcomes.length > 1) upstream.renew({ ca });

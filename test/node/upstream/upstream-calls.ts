@@ -25,7 +25,6 @@ export function upstreamTo(origin: string, over: Partial<UpstreamOptions> = {}):
     headerCount: 100,
     idleTimeout: 4000,
     maxAge: 0,
-    maxRequests: 0,
     waiting: { count: 1000, bytes: 2 ** 20 },
     tls: undefined,
     ...over,

@@ -397,7 +397,6 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
   private readonly expectsContinue: boolean;
   private hasContinued = false;
   private readonly incoming: IncomingBody;
-  private readonly timer: NodeJS.Timeout | undefined = undefined;
 
   constructor(
     connection: ExchangeConnection,
@@ -414,8 +413,6 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
       options,
       this,
     );
-    if (options.requestTimeout > 0)
-      this.timer = setTimeout(LongBodyExchange.expire, options.requestTimeout, this);
   }
 
   /** The rest of the body arrives after an early response. */
@@ -470,13 +467,11 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
 
   override flushed(): void {
     super.flushed();
-    clearTimeout(this.timer);
     if (this.incoming.complete) this.incoming.rest();
   }
 
   override disconnected(): void {
     if (!this.incoming.complete) this.incoming.stop(new Error('client gone'));
-    clearTimeout(this.timer);
     super.disconnected();
     this.incoming.rest();
   }
@@ -504,10 +499,6 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
     this.handler?.onClientFault(fault);
   }
 
-  private expire(): void {
-    if (!this.isGone && !this.incoming.complete) this.fault('client-timeout');
-  }
-
   private get hasLargeRemainder(): boolean {
     const { incoming, length, bytesIn: received, expectsContinue } = this;
     return !incoming.complete && hasLargeRemainder({ length, received, expectsContinue });
@@ -523,11 +514,6 @@ export class LongBodyExchange extends SocketExchange implements IncomingBodyHand
   private stopBody(cause: string): void {
     if (!this.incoming.complete) this.incoming.stop(new Error(cause));
     this.incoming.rest();
-  }
-
-  private static expire(this: void, exchange: LongBodyExchange): void {
-    // After a stall of the process, read first the bytes that arrived in time.
-    onCheckPhase(() => exchange.expire());
   }
 }
 

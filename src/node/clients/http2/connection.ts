@@ -527,7 +527,6 @@ export class H2Connections {
       turns: new H2TickBudget(),
       bodies: server.bodies,
       bodyTimeout: server.bodyTimeout,
-      requestTimeout: server.requestTimeout,
       minDataRate: server.minDataRate,
       minDataRateGrace: server.minDataRateGrace,
       get draining() {

@@ -14,7 +14,7 @@ import {
   SMALL_REST_BYTES,
   SocketBody,
 } from '../request-body.ts';
-import { onCheckPhase, type Flow } from '../../fair-turns.ts';
+import type { Flow } from '../../fair-turns.ts';
 import { type ReaderLimits, type SlowReader, SlowReaderGuard } from '../rates.ts';
 import { ERROR, type ErrorCode, FIRST_WINDOW_BYTES } from './frames.ts';
 import { STATIC_FIELDS } from './hpack.ts';
@@ -83,7 +83,6 @@ export class H2Exchange
   private whole: Buffer | undefined = undefined;
   /** The body, if part of it was missing then. */
   private incoming: IncomingBody | undefined = undefined;
-  private timer: NodeJS.Timeout | undefined = undefined;
   /** Limits the wait for the rest of the body after the response. */
   private restTimer: NodeJS.Timeout | undefined = undefined;
   private handler: ExchangeHandler | undefined = undefined;
@@ -193,8 +192,6 @@ export class H2Exchange
     this.whole = this.hasBody ? this.body.takeWhole() : nothing;
     if (this.whole === undefined) {
       this.incoming = new IncomingBody(this.body, this.contentLength, options, this);
-      if (options.requestTimeout > 0)
-        this.timer = setTimeout(H2Exchange.expire, options.requestTimeout, this);
     }
     options.serve(this);
   }
@@ -406,10 +403,6 @@ export class H2Exchange
     this.fault('client-timeout');
   }
 
-  private expire(): void {
-    if (this.isOpen && !this.body.isComplete) this.fault('client-timeout');
-  }
-
   /** True for a request or body that a server must not serve. */
   private get isMalformed(): boolean {
     return this.isFaulty || this.version === 'malformed';
@@ -522,7 +515,6 @@ export class H2Exchange
     if (this.isOver) return;
     this.isOver = true;
     this.isClosed = true;
-    clearTimeout(this.timer);
     this.guard?.stop();
     this.waiting.clear();
     this.whole = undefined;
@@ -541,11 +533,6 @@ export class H2Exchange
 
   private static leaveRest(this: void, exchange: H2Exchange): void {
     exchange.leaveRest();
-  }
-
-  private static expire(this: void, exchange: H2Exchange): void {
-    // After a stall of the process, read first the bytes that arrived in time.
-    onCheckPhase(() => exchange.expire());
   }
 }
 
