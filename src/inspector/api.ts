@@ -11,17 +11,14 @@
  * | `GET /entries/requests` | `filter`, `before`, `limit` | `RequestsPage`: the kept requests, as `/explain` takes them |
  * | `GET /entries/:seq/har`, `/case` | | the exchange as an HTTP Archive, or as a text case; 404, 422 |
  * | `POST /entries/:seq/resend` | `{"key"}` | `Resent`; 403 unless the setting allows it |
- * | `GET /errors` | `filter` | `ErrorGroups` |
- * | `GET /problems` | `filter` | `ProblemsScreen`: failed requests in groups, and the errors of `/errors`, of one moment |
+ * | `GET /problems` | `filter` | `ProblemsScreen`: failed requests in groups, and the errors of kept exchanges, of one moment |
  * | `GET /overview` | `by` as for `/series` | `Overview`, all of one moment |
  * | `GET /state` | | `State` |
  * | `GET /status` | | `Status`: the overall state in a sentence, and the conditions behind it |
- * | `GET /history` | | `HistoryView`, the last hour by minute |
  * | `GET /series` | `by=minute\|hour\|day` (minute) | `SeriesView`: six hours, two weeks or two years, with the changes by operators |
  * | `GET /report` | `format=json\|csv\|md` or `Accept`, `gone-after` (days); `client`: its guide, `format=json\|html\|md\|mail\|eml` | `Report` |
  * | `GET /plan` | `zone` (an IANA name; that of the rule book, or else `own`, or UTC), `lead` (days), `avoid` (days without a brownout) | `EndPlan` |
  * | `GET /clients/table` | `q`, `sort`, `order=reversed`, `offset`, `limit` (1–500, 50) | `ClientsTable`; with `open` (hashes, separated by commas; may be empty) `ClientsScreen` |
- * | `GET /clients/:client` | | `ClientDetail`; 404 |
  * | `GET /timeline` | `zone`, `own`, `lead`, `avoid` as for `/plan` | `Timeline` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
  * | `GET`, `POST /rollout` | `dryRuns=all` lists all pairs of client and operation, not the first 50; `RolloutRequest` | `RolloutView`; 422 with the reason of a refusal |
@@ -44,7 +41,6 @@
  */
 import type { PlanFigure, PlanPart } from '../report/plan/plan-text.ts';
 import type { EntryError, Entry, Verdict } from '../rewrite-log/entry.ts';
-import type { HistoryMinute } from '../rewrite-log/history.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 import type { PatchOperation, EditRecord, Refusal } from '../rewrite/records.ts';
 import type { ResponseRecord } from '../rewrite/response-rules.ts';
@@ -62,7 +58,6 @@ import type { Verdict as StateVerdict } from './verdict.ts';
 
 export type { Census } from '../report/census.ts';
 export type { CensusRow } from '../report/census.ts';
-export type { HistoryMinute } from '../rewrite-log/history.ts';
 export type { Entry } from '../rewrite-log/entry.ts';
 export type { ClientReport } from '../report/client-report.ts';
 export type { Report, ReportDay } from '../report/report.ts';
@@ -332,14 +327,6 @@ export interface Diff {
   readonly before: string;
   readonly after?: string;
   readonly marks: readonly DiffMark[];
-}
-
-/** The last hour. */
-export interface HistoryView {
-  /** RFC 3339: the start of this run. */
-  readonly since: string;
-  /** Oldest first, ending with the current one: at most 60, and none that was over before this run. */
-  readonly minutes: readonly HistoryMinute[];
 }
 
 /** Traffic over time. */

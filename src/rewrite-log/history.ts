@@ -14,25 +14,6 @@ import {
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
 import { type ServiceOutage, ServiceOutages } from './service-outages.ts';
 
-/** Outcome of an exchange; `v1` is a V1 request that was forwarded to V1 unchanged. */
-export type HourOutcome = 'rewritten' | 'unchanged' | 'refused' | 'passed' | 'v1';
-
-/** Traffic of one minute. Quantiles are milliseconds, absent without requests. */
-export interface HistoryMinute {
-  /** RFC 3339, the start of the minute. */
-  readonly time: string;
-  readonly outcomes: Readonly<Record<HourOutcome, number>>;
-  /** Responses of V1 and V2 with a status from 400 to 499, apart from those that failed. */
-  readonly faults: Readonly<Record<'v1' | 'v2', number>>;
-  /** Requests that failed, as `AnswerJudge` decides. */
-  readonly failed: number;
-  readonly total?: Quantiles;
-  /** Until V2 began to respond. */
-  readonly v2?: Quantiles;
-  /** Until V1 began to respond. */
-  readonly v1?: Quantiles;
-}
-
 /** Requests that each service responded to or failed to, and those of them that failed, as `AnswerJudge` decides. */
 export type OriginFailures = Readonly<
   Record<
@@ -112,13 +93,6 @@ export interface RequestSums {
   };
 }
 
-/** Quantiles from a histogram with steps of about 10 %: each is the upper bound of its step. */
-export interface Quantiles {
-  readonly p50: number;
-  readonly p90: number;
-  readonly p99: number;
-}
-
 /**
  * V2's requests of the last hour, and those of them that it refused and that did not fail; all requests that failed, also V1's; and
  * responses that went to V1 clients as V2 sent them, although a response rule applies.
@@ -132,15 +106,9 @@ export interface HourOfV2 {
   readonly asV2SentIt: number;
 }
 
-interface Minute {
+/** The counts of {@link HourOfV2} for one minute. */
+interface Minute extends Record<'requests' | 'refused' | 'failed' | 'asV2SentIt', number> {
   readonly start: number;
-  readonly outcomes: Record<HourOutcome, number>;
-  readonly faults: Record<'v1' | 'v2', number>;
-  failed: number;
-  asV2SentIt: number;
-  readonly total: DurationSteps;
-  readonly v1: DurationSteps;
-  readonly v2: DurationSteps;
 }
 
 /** The requests of ten seconds: the last two minutes are the sum of these. */
@@ -182,14 +150,9 @@ const SLICE_MS = 10_000;
 /** Slices of two minutes, and the one that has begun. */
 const SLICES = 13;
 
-/** Bins of about 10 % each from 10 µs up; the last one includes everything beyond a day. */
-const BINS = 242;
-const LOWEST_MS = 0.01;
-const STEP = Math.log(1.1);
-
 const NO_DRY_RUNS = { rewritten: 0, unchanged: 0, refused: 0, refusedByBoth: 0 };
 
-/** Traffic by verdict and durations, minute by minute, over the last hour. Memory is fixed. */
+/** What the requests since the start came to, of the last hour by minute. Memory is fixed. */
 export class History {
   private readonly ringOfMinutes: Minute[];
   private readonly sinceStart: RequestSums = {
@@ -231,10 +194,10 @@ export class History {
     this.advanceTo(Math.floor(time / 1000));
     this.countInSecond += 1;
     const minute = this.minute(Math.floor(time / MINUTE_MS) * MINUTE_MS);
-    minute.outcomes[hourOutcome(entry, verdict)] += 1;
+    if (isOfV2(entry, verdict)) minute.requests += 1;
     const from = statusFrom(entry);
     const isFault = entry.status >= 400 && entry.status < 500 && answer !== 'failed';
-    if (isFault && from !== undefined && from !== 'gateway') minute.faults[from] += 1;
+    if (isFault && from === 'v2') minute.refused += 1;
     if (answer === 'failed') {
       minute.failed += 1;
       this.lastFailed = time;
@@ -258,9 +221,6 @@ export class History {
       else addToRow(row, call, failed, began, time);
     }
     this.sumUp(entry, isFault ? from : undefined, answer);
-    minute.total.add(entry.totalMs);
-    if (entry.upstreamMs !== undefined && entry.route !== 'webhook')
-      minute[entry.origin ?? 'v2'].add(entry.upstreamMs);
   }
 
   /** The outcomes of requests since the start. */
@@ -342,25 +302,13 @@ export class History {
     const first = (Math.floor(time / MINUTE_MS) - this.ringOfMinutes.length + 1) * MINUTE_MS;
     for (const minute of this.ringOfMinutes) {
       if (minute.start < first || minute.start > time) continue;
-      const { outcomes, faults } = minute;
-      requests += outcomes.rewritten + outcomes.unchanged + outcomes.passed;
-      refused += faults.v2;
+      requests += minute.requests;
+      refused += minute.refused;
       failed += minute.failed;
       asV2SentIt += minute.asV2SentIt;
     }
     const { lastFailed } = this;
     return { requests, refused, failed, asV2SentIt, ...(failed > 0 && lastFailed && { lastFailed }) };
-  }
-
-  /** The minutes up to `time` that were not over at `since`, oldest first, including those without traffic. */
-  minutes(time: number, since = 0): readonly HistoryMinute[] {
-    const latest = Math.floor(time / MINUTE_MS) * MINUTE_MS;
-    return this.ringOfMinutes.flatMap((_, at) => {
-      const start = latest - (this.ringOfMinutes.length - 1 - at) * MINUTE_MS;
-      if (start + MINUTE_MS <= since) return [];
-      const minute = this.ringOfMinutes[(start / MINUTE_MS) % this.ringOfMinutes.length];
-      return historyMinute(start, minute?.start === start ? minute : undefined);
-    });
   }
 
   private advanceTo(second: number): void {
@@ -456,94 +404,14 @@ function emptySlice(start: number): Slice {
 }
 
 function emptyMinute(start: number): Minute {
-  return {
-    start,
-    outcomes: noOutcomes(),
-    faults: { v1: 0, v2: 0 },
-    failed: 0,
-    asV2SentIt: 0,
-    total: new DurationSteps(),
-    v1: new DurationSteps(),
-    v2: new DurationSteps(),
-  };
+  return { start, requests: 0, refused: 0, failed: 0, asV2SentIt: 0 };
 }
 
-function noOutcomes(): Record<HourOutcome, number> {
-  return { rewritten: 0, unchanged: 0, refused: 0, passed: 0, v1: 0 };
-}
-
-function hourOutcome(entry: Entry, verdict: Exclude<Verdict, 'served'>): HourOutcome {
+/** Whether V2 got the request, in its own form or in that of V1. */
+function isOfV2(entry: Entry, verdict: Exclude<Verdict, 'served'>): boolean {
   // What no service got counts as `RequestSums` counts it.
-  if (entry.route === 'migrate' && sentTo(entry) === undefined) return 'refused';
-  return verdict !== 'refused' && outcomeOf(entry) !== verdict ? 'v1' : verdict;
-}
-
-function historyMinute(start: number, minute: Minute | undefined): HistoryMinute {
-  const [total, v1, v2] = [minute?.total, minute?.v1, minute?.v2].map((steps) => steps && quantiles(steps));
-  return {
-    time: new Date(start).toISOString(),
-    outcomes: { ...(minute?.outcomes ?? noOutcomes()) },
-    faults: { ...(minute?.faults ?? { v1: 0, v2: 0 }) },
-    failed: minute?.failed ?? 0,
-    ...(total === undefined ? {} : { total }),
-    ...(v1 === undefined ? {} : { v1 }),
-    ...(v2 === undefined ? {} : { v2 }),
-  };
-}
-
-function quantiles(steps: DurationSteps): Quantiles | undefined {
-  const [p50, p90, p99] = [steps.quantile(0.5), steps.quantile(0.9), steps.quantile(0.99)];
-  return p50 === undefined || p90 === undefined || p99 === undefined ? undefined : { p50, p90, p99 };
-}
-
-/** Counts durations in steps of about 10 %: small, mergeable, and good enough for quantiles. */
-export class DurationSteps {
-  private readonly counts = new Uint32Array(BINS);
-  private total = 0;
-
-  /** Counts a duration in milliseconds. */
-  add(milliseconds: number): void {
-    this.addAt(DurationSteps.stepOf(milliseconds));
-  }
-
-  /** The step of a duration in milliseconds. */
-  static stepOf(milliseconds: number): number {
-    const step = milliseconds <= LOWEST_MS ? 0 : Math.ceil(Math.log(milliseconds / LOWEST_MS) / STEP - 1e-9);
-    return Math.min(step, BINS - 1);
-  }
-
-  /** Counts a duration of this step. */
-  addAt(bin: number): void {
-    this.counts[bin] = (this.counts[bin] ?? 0) + 1;
-    this.total += 1;
-  }
-
-  /** The steps that have durations, with their numbers. */
-  *entries(): Generator<readonly [bin: number, count: number], void, undefined> {
-    if (this.total === 0) return;
-    for (const [bin, count] of this.counts.entries()) if (count > 0) yield [bin, count];
-  }
-
-  /** Adds the numbers of other steps. */
-  merge(entries: Iterable<readonly [bin: number, count: number]>): void {
-    for (const [bin, count] of entries) {
-      if (bin >= BINS) continue;
-      this.counts[bin] = (this.counts[bin] ?? 0) + count;
-      this.total += count;
-    }
-  }
-
-  /** Returns the upper bound, in milliseconds, of the step at the quantile `q`; undefined without durations. */
-  quantile(q: number): number | undefined {
-    if (this.total === 0) return undefined;
-    const rank = Math.max(1, Math.ceil(q * this.total));
-    let cumulative = 0;
-    for (let bin = 0; bin < BINS; bin += 1) {
-      cumulative += this.counts[bin] ?? 0;
-      if (cumulative >= rank) return Number((LOWEST_MS * 1.1 ** bin).toPrecision(3));
-    }
-    return undefined;
-  }
+  if (entry.route === 'migrate' && sentTo(entry) === undefined) return false;
+  return verdict !== 'refused' && outcomeOf(entry) === verdict;
 }
 
 /** Additional share of the capacity, for failures that newer entries have replaced. */

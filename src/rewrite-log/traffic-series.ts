@@ -1,6 +1,5 @@
 import type { Answer } from './answers.ts';
 import { type Entry, isOfV1, sentTo, statusFrom } from './entry.ts';
-import { DurationSteps } from './history.ts';
 
 /** Widths of the points of a series. */
 export type SeriesStep = 'minute' | 'hour' | 'day';
@@ -229,4 +228,54 @@ function pointOf(start: number, slot: Slot | undefined): SeriesPoint {
 function latencyOf(steps: DurationSteps): Latency | undefined {
   const [median, p95] = [steps.quantile(0.5), steps.quantile(0.95)];
   return median === undefined || p95 === undefined ? undefined : { median, p95 };
+}
+
+/** Bins of about 10 % each from 10 µs up; the last one includes everything beyond a day. */
+const BINS = 242;
+const LOWEST_MS = 0.01;
+const STEP = Math.log(1.1);
+
+/** Counts durations in steps of about 10 %: small, mergeable, and good enough for quantiles. */
+export class DurationSteps {
+  private readonly counts = new Uint32Array(BINS);
+  private total = 0;
+
+  /** The step of a duration in milliseconds. */
+  static stepOf(milliseconds: number): number {
+    const step = milliseconds <= LOWEST_MS ? 0 : Math.ceil(Math.log(milliseconds / LOWEST_MS) / STEP - 1e-9);
+    return Math.min(step, BINS - 1);
+  }
+
+  /** Counts a duration of this step. */
+  addAt(bin: number): void {
+    this.counts[bin] = (this.counts[bin] ?? 0) + 1;
+    this.total += 1;
+  }
+
+  /** The steps that have durations, with their numbers. */
+  *entries(): Generator<readonly [bin: number, count: number], void, undefined> {
+    if (this.total === 0) return;
+    for (const [bin, count] of this.counts.entries()) if (count > 0) yield [bin, count];
+  }
+
+  /** Adds the numbers of other steps. */
+  merge(entries: Iterable<readonly [bin: number, count: number]>): void {
+    for (const [bin, count] of entries) {
+      if (bin >= BINS) continue;
+      this.counts[bin] = (this.counts[bin] ?? 0) + count;
+      this.total += count;
+    }
+  }
+
+  /** Returns the upper bound, in milliseconds, of the step at the quantile `q`; undefined without durations. */
+  quantile(q: number): number | undefined {
+    if (this.total === 0) return undefined;
+    const rank = Math.max(1, Math.ceil(q * this.total));
+    let cumulative = 0;
+    for (let bin = 0; bin < BINS; bin += 1) {
+      cumulative += this.counts[bin] ?? 0;
+      if (cumulative >= rank) return Number((LOWEST_MS * 1.1 ** bin).toPrecision(3));
+    }
+    return undefined;
+  }
 }

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { DurationSteps, History, Ring } from '../../src/rewrite-log/history.ts';
+import { History, Ring } from '../../src/rewrite-log/history.ts';
+import { DurationSteps } from '../../src/rewrite-log/traffic-series.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { arbitraryEntry } from '../support/arbitrary-entry.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -101,60 +102,25 @@ describe('the ring', () => {
   });
 });
 
-describe('the history', () => {
-  test('counts by minute and verdict, forgets after an hour, and shows quiet minutes', () => {
-    const history = new History(60);
-    const start = Date.UTC(2026, 10, 21, 10, 0, 30);
-    const entry = sampleEntry(1, start);
-    history.add(entry, start, 'well');
-    history.add({ ...entry, verdict: 'refused', status: 0 }, start + 1000, 'failed');
-    const minutes = history.minutes(start + 60_000);
-    expect(minutes).toHaveLength(60);
-    expect(minutes.at(-2)).toMatchObject({
-      time: '2026-11-21T10:00:00.000Z',
-      outcomes: { rewritten: 1, unchanged: 0, refused: 1, passed: 0, v1: 0 },
-      faults: { v1: 0, v2: 0 },
-      failed: 1,
-    });
-    expect(minutes.at(-2)?.total?.p50).toBeGreaterThan(13);
-    expect(minutes.at(-1)).toMatchObject({ outcomes: { rewritten: 0 } });
-    expect(minutes.at(-1)).not.toHaveProperty('total');
-    // The minute in which a run began has been counted in part; those before it are not known.
-    expect(history.minutes(start + 60_000, start).map(({ time }) => time)).toEqual([
-      '2026-11-21T10:00:00.000Z',
-      '2026-11-21T10:01:00.000Z',
-    ]);
-    expect(history.minutes(start + 61 * 60_000).every(({ outcomes }) => outcomes.rewritten === 0)).toBe(true);
-    history.add(entry, start + 3_600_000, 'well');
-    expect(history.minutes(start + 3_600_000).at(-1)?.outcomes).toMatchObject({ rewritten: 1, refused: 0 });
-  });
+const MINUTE = 60_000;
 
-  test('counts V1 requests that went to V1 apart, with 4xx and times of the service that responded', () => {
-    const history = new History(60);
+describe('the history', () => {
+  test("counts V2's requests of an hour by minute, without those that went to V1 or nowhere", () => {
+    const history = new History();
     const start = Date.UTC(2026, 10, 21, 10, 0, 30);
     const entry = { ...sampleEntry(1, start), status: 422 };
+    const onV1 = { ...entry, verdict: 'passed', mode: 'observe', origin: 'v1' } as const;
     history.add(entry, start, 'well');
-    history.add(
-      {
-        ...entry,
-        verdict: 'passed',
-        mode: 'observe',
-        origin: 'v1',
-        would: { verdict: 'rewritten' },
-        upstreamMs: 900,
-      },
-      start,
-      'well',
-    );
+    history.add({ ...entry, status: 200 }, start + MINUTE, 'well');
+    history.add({ ...onV1, would: { verdict: 'rewritten' } }, start, 'well');
     history.add({ ...entry, verdict: 'refused', failure: 'wrapper-not-object' }, start, 'failed');
-    const minute = history.minutes(start).at(-1);
-    expect(minute).toMatchObject({
-      outcomes: { rewritten: 1, unchanged: 0, refused: 1, passed: 0, v1: 1 },
-      faults: { v1: 1, v2: 1 },
-      failed: 1,
-    });
-    expect(minute?.v1?.p50).toBeGreaterThan(800);
-    expect(minute?.v2?.p99).toBeLessThan(20);
+    const failed = { failed: 1, lastFailed: start };
+    expect(history.hourOfV2(start + MINUTE)).toEqual({ requests: 2, refused: 1, asV2SentIt: 0, ...failed });
+    expect(history.hourOfV2(start + 60 * MINUTE)).toMatchObject({ requests: 1, refused: 0, failed: 0 });
+    expect(history.hourOfV2(start + 61 * MINUTE)).toMatchObject({ requests: 0 });
+    // The place of a minute is used again after an hour.
+    history.add(entry, start + 60 * MINUTE, 'well');
+    expect(history.hourOfV2(start + 60 * MINUTE)).toMatchObject({ requests: 2, refused: 1 });
   });
 
   test('has the number of exchanges in the last whole second', () => {
@@ -170,7 +136,7 @@ describe('quantiles', () => {
   test('are within the 10 % of a step', () => {
     const steps = new DurationSteps();
     expect(steps.quantile(0.5)).toBeUndefined();
-    for (let ms = 1; ms <= 1000; ms += 1) steps.add(ms);
+    for (let ms = 1; ms <= 1000; ms += 1) steps.addAt(DurationSteps.stepOf(ms));
     for (const [q, exact] of [
       [0.5, 500],
       [0.9, 900],
@@ -179,8 +145,8 @@ describe('quantiles', () => {
       expect(steps.quantile(q)).toBeGreaterThanOrEqual(exact * 0.999);
       expect(steps.quantile(q)).toBeLessThanOrEqual(exact * 1.11);
     }
-    steps.add(0);
-    steps.add(1e12);
+    steps.addAt(DurationSteps.stepOf(0));
+    steps.addAt(DurationSteps.stepOf(1e12));
     expect(steps.quantile(1)).toBeGreaterThan(8.6e7);
   });
 });

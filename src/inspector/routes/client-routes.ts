@@ -40,7 +40,7 @@ async function clientsFacts(parts: InspectorParts): Promise<ClientsFacts> {
 }
 
 /**
- * Adds `/clients/table` and `/clients/:client`; `GET /clients`, which returns a `ClientsView`, and `POST /clients`, which takes `{"client": <hash>, "name": <text>}` (without
+ * Adds `/clients/table`; `GET /clients`, which returns a `ClientsView`, and `POST /clients`, which takes `{"client": <hash>, "name": <text>}` (without
  * `name`, the name is removed) and returns the updated view. The media type is required, because another site's form cannot send it.
  */
 export function clientRoutes(app: Hono, parts: InspectorParts): void {
@@ -65,13 +65,6 @@ export function clientRoutes(app: Hono, parts: InspectorParts): void {
     if (open === undefined) return jsonResponse(table);
     const opened = open.split(',').flatMap((client) => clientDetail(facts, client) ?? []);
     return jsonResponse({ ...table, report: facts.report, opened } satisfies ClientsScreen);
-  });
-  app.get('/clients/:client', async (c) => {
-    const client = c.req.param('client').toLowerCase();
-    const detail = clientDetail(await clientsFacts(parts), client);
-    return detail === undefined
-      ? failure(404, 'no-client', `No client ${client} used V1, as far as this gateway knows.`)
-      : jsonResponse(detail);
   });
   app.get('/clients', () => jsonResponse(clientsView(parts)));
   app.post('/clients', async (c) => {

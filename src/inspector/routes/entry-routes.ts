@@ -8,13 +8,7 @@ import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
 import type { EntriesPage, EntryDetail, EntryHistogram, NumberedEntry, State, StreamGap } from '../api.ts';
-import {
-  contentOf,
-  entryHistogram,
-  errorGroups,
-  numbered,
-  searchEntries,
-} from '../entries/search-entries.ts';
+import { contentOf, entryHistogram, numbered, searchEntries } from '../entries/search-entries.ts';
 import { clientTexts, type InspectorParts, workResponse } from '../inspector-parts.ts';
 import { keptBytes } from '../operator-work.ts';
 import { failure, jsonResponse, pause, queryFault, WHOLE_NUMBER } from './responses.ts';
@@ -37,7 +31,7 @@ const MAX_ENTRIES_PER_POLL = 1000;
 
 const encoder = new TextEncoder();
 
-/** Adds `/entries`, `/entries/requests`, `/entries/histogram`, `/entries/stream`, `/entries/find`, `/entries/:seq` and its exports, and `/errors`. */
+/** Adds `/entries`, `/entries/requests`, `/entries/histogram`, `/entries/stream`, `/entries/find`, and `/entries/:seq` and its exports. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
   exportRoutes(app, parts);
   const { ring, capture } = parts.view;
@@ -92,11 +86,6 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
       marks: marksOf(parts),
     };
     return jsonResponse(histogram);
-  });
-  app.get('/errors', async (c) => {
-    const filter = parseFilter(c.req.query('filter') ?? '', clientTexts(parts));
-    if (isFilterFault(filter)) return failure(400, 'bad-filter', filter.message);
-    return jsonResponse(await errorGroups(parts.view, pause, filter));
   });
   app.get('/entries/stream', (c) => {
     const filter = parseFilter(c.req.query('filter') ?? '', clientTexts(parts));

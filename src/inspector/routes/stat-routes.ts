@@ -18,16 +18,7 @@ import { SERIES_STEPS } from '../../rewrite-log/traffic-series.ts';
 import type { LoggedHistory } from '../log-history.ts';
 import { marksUntil } from '../marks.ts';
 import { timelineOf } from '../timeline.ts';
-import type {
-  EndPlan,
-  HistoryView,
-  Overview,
-  ProblemsScreen,
-  ProblemsView,
-  SeriesView,
-  State,
-  Status,
-} from '../api.ts';
+import type { EndPlan, Overview, ProblemsScreen, ProblemsView, SeriesView, State, Status } from '../api.ts';
 import { unfitCalls } from '../../report/client-report.ts';
 import { declaredTimes } from '../end-of-v1.ts';
 import { type ConditionFacts, RECENT_MINUTES, REPORTED_MS } from '../condition.ts';
@@ -85,9 +76,9 @@ const SENT_MINUTES = 5;
 /** Days after which a client without a V1 request counts as gone, as in `report`. */
 const GONE_AFTER_DAYS = 14;
 
-/** Adds `/overview`, `/problems`, `/state`, `/status`, `/history`, `/series`, `/metrics`, `/report`, `/plan` and `/timeline`. */
+/** Adds `/overview`, `/problems`, `/state`, `/status`, `/series`, `/metrics`, `/report`, `/plan` and `/timeline`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
-  const { view, time, startedAt } = parts;
+  const { view, time } = parts;
   const plans = endPlans(parts, () => stateOf(parts).replica?.name);
   app.get('/state', () => jsonResponse(stateOf(parts)));
   app.get('/status', () => {
@@ -156,13 +147,6 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
         noProposal: plan.made?.join(' ') ?? 'The log could not be read for a plan.',
       }),
     );
-  });
-  app.get('/history', () => {
-    const history: HistoryView = {
-      since: new Date(startedAt).toISOString(),
-      minutes: view.history.minutes(time(), startedAt),
-    };
-    return jsonResponse(history);
   });
   app.get('/series', async (c) => {
     const fault = queryFault(c.req.query(), { by: SERIES_STEPS });

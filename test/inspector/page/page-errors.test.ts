@@ -1,6 +1,6 @@
 /** @module-tag chromium */
 import { expect, onTestFinished, test } from 'vitest';
-import type { EntriesPage, ErrorGroups } from '../../../src/inspector/api.ts';
+import type { EntriesPage, ProblemsScreen } from '../../../src/inspector/api.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { watchedServices } from '../../support/watched-services.ts';
 import { appendFile, copyFile } from 'node:fs/promises';
@@ -22,7 +22,7 @@ test('the errors of kept exchanges are grouped by code and place, each with its 
   for (const key of ['one', 'other']) await gateway.send('POST', '/api/v1/clients', '{"data":[]}', key);
   await gateway.send('POST', '/api/v1/clients', '{"data":{"colour":1}}');
   await gateway.send('GET', '/api/v2/clients/4711');
-  const { groups, exchanges } = await gateway.readJson<ErrorGroups>('/errors');
+  const { groups, exchanges } = (await gateway.readJson<ProblemsScreen>('/problems')).errorGroups;
   expect(exchanges).toBe(5);
   const table = page.getByRole('region', { name: 'Problems' });
   const rows = table.locator('tbody tr');
