@@ -594,7 +594,7 @@ const CHANGE = 'Change:';
 function readShare(text: string): number {
   const share = /^\d{1,3}(?:\.\d+)?%?$/.test(text) ? Number.parseFloat(text) : 0;
   if (share > 0 && share <= 100) return share;
-  throw new InvalidArgumentError('It must be a number above 0, and of at most 100.');
+  throw new InvalidArgumentError('It must be above 0 and at most 100, such as 5.');
 }
 
 function targetOf({ operation, client, force, why }: RolloutOptions): RolloutRequest {

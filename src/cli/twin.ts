@@ -85,7 +85,7 @@ function unusedOption({ keyFile, writes, rate }: TwinOptions): string | undefine
 async function playReal(options: TwinOptions, scripts: readonly Script[]): Promise<number> {
   const { v1, v2, keyFile, writes, rate = DEFAULT_RATE } = options;
   if (v1 === undefined || v2 === undefined || keyFile === undefined)
-    return fail(['--v1, --v2 and --key-file belong together.']);
+    return fail(['Give --v1, --v2 and --key-file together.']);
   const wrong = [v1, v2].find((url) => !/^https?:$/.test(URL.parse(url)?.protocol ?? ''));
   if (wrong !== undefined) return fail([`${wrong} is not an http or https address.`]);
   const key = readKeyFile(keyFile);
@@ -161,7 +161,7 @@ async function scriptFault(
     shippedAt === undefined
       ? `put text cases into ${caseFolder(path)}`
       : 'name your rule book with --rules, beside which text cases are in the folder cases';
-  return `the package's own scripts are for the property-capture API, and ${why}. Give your own scripts with --script, or ${cases}: twin plays their requests with --v1, --v2 and --key-file.`;
+  return `The package's own scripts are for the property-capture API, and ${why}. Give your own scripts with --script, or ${cases}: twin plays their requests with --v1, --v2 and --key-file.`;
 }
 
 function caseFolder(rules: string): string {
@@ -205,7 +205,7 @@ function failWith({ fault, isJunk }: CommandFault): number {
 }
 
 function fail(faults: readonly string[], code: number = NOT_STARTED): number {
-  process.stderr.write(faults.map((fault) => `twin: ${fault}\n`).join(''));
+  process.stderr.write(faults.map((fault) => `${fault}\n`).join(''));
   return code;
 }
 

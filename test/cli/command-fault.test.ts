@@ -127,9 +127,9 @@ const REFUSED: readonly (readonly [args: readonly string[], said: string])[] = [
     ['replay', 'record', '--log', LOG, '--har', JUNK, '--out', FIXTURE],
     'Give one of --har, --postman, --log and --admin.',
   ],
-  [['twin', '--rate', '5'], 'twin: --rate is for running services: it requires --v1 and --v2.'],
-  [['twin', '--writes'], 'twin: --writes is for running services: it requires --v1 and --v2.'],
-  [['twin', '--key-file', LOG], 'twin: --key-file is for running services: it requires --v1 and --v2.'],
+  [['twin', '--rate', '5'], '--rate is for running services: it requires --v1 and --v2.'],
+  [['twin', '--writes'], '--writes is for running services: it requires --v1 and --v2.'],
+  [['twin', '--key-file', LOG], '--key-file is for running services: it requires --v1 and --v2.'],
   [
     ['explain', '--curl', 'wget http://localhost/api/v1/clients'],
     'The command is not curl: it begins with wget. Copy it as cURL for bash (browsers: Network, Copy, Copy as cURL (bash) or (POSIX)), or give --method, --target and the body.',

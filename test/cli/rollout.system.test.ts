@@ -96,7 +96,7 @@ test('a replica without its store serves, and says since when it is alone', asyn
   );
 });
 
-const NO_SHARE = /argument 'percent'. It must be a number above 0, and of at most 100/;
+const NO_SHARE = /argument 'percent'. It must be above 0 and at most 100, such as 5/;
 
 test('an impossible choice is refused with a sentence, and changes nothing', async () => {
   const gateway = await spawnGateway({ ...(await origins()), ...SECRET });

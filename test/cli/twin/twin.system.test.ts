@@ -169,7 +169,7 @@ describe('two services that run', () => {
 });
 
 const USAGE_ERRORS: readonly (readonly [args: readonly string[], said: string])[] = [
-  [['--v1', 'http://127.0.0.1:1'], '--v1, --v2 and --key-file belong together'],
+  [['--v1', 'http://127.0.0.1:1'], 'Give --v1, --v2 and --key-file together'],
   [
     ['--v1', 'ftp://a', '--v2', 'http://b', '--key-file', 'package.json'],
     'ftp://a is not an http or https address',
