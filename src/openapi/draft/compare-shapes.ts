@@ -308,7 +308,7 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
     deep.has(localKey(finding.found)) ? { ...finding, doubt: finding.doubt ?? WITHIN } : finding,
   );
   return {
-    findings: withFilled(atAnyDepth(doubted, v2))
+    findings: withFilled(atAnyDepth(source.isResponse === true ? withoutFilled(doubted, v2) : doubted, v2))
       .map((finding) =>
         everywhere !== undefined && all.has(localKey(finding.found))
           ? { ...finding, doubt: finding.doubt ?? everywhere }
@@ -681,7 +681,8 @@ function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
     ...flatNames,
     ...likely,
   ]);
-  askNewRequired(v1, v2, arrived, path, work);
+  if (work.isResponse === true) addNew(objects, arrived, work);
+  else askNewRequired(v1, v2, arrived, path, work);
   for (const [name, member] of v1.members) {
     if (moved.has(name) || nests.some(({ under }) => under === name)) continue;
     const rename = renamed.get(name);
@@ -1870,6 +1871,30 @@ function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path
     const evidence = `V1 does not have it${acceptedWords(shape)}`;
     addFinding({ found, confidence: 0.5, evidence, doubt }, work);
   }
+}
+
+/** Adds the members that V2's responses may have, and V1's never had. */
+function addNew({ v1, v2, path }: Objects, arrived: ReadonlySet<string>, work: Work): void {
+  for (const [name, { shape }] of v2.members) {
+    if (v1.members.has(name) || arrived.has(name)) continue;
+    const found = defaultOf(name, shape, path);
+    addFinding({ found, confidence: 0.5, evidence: 'V1 does not have it' }, work);
+  }
+}
+
+/** The findings without those about a new member of which V1 may have all that is in it. */
+function withoutFilled(findings: readonly Finding[], v2: Shape): readonly Finding[] {
+  const targets = findings.flatMap(({ found, others = [] }) =>
+    [...(found.rule === 'default' ? [] : [found]), ...others].flatMap(targetsOf),
+  );
+  const filled = new Set(targets.map((at) => pathText(at)));
+  const around = new Set(targets.flatMap((at) => at.map((_, end) => pathText(at.slice(0, end)))));
+  const isNew = (place: Path): boolean => {
+    if (filled.has(pathText(place))) return false;
+    const inside = around.has(pathText(place)) ? [...(shapeAt(v2, place)?.members.keys() ?? [])] : [];
+    return inside.length === 0 || inside.some((name) => isNew([...place, name]));
+  };
+  return findings.filter(({ found }) => found.rule !== 'default' || isNew([...found.in, found.member]));
 }
 
 /** The values that V2 accepts, or their type unless it is a plain text, for the end of a sentence. */

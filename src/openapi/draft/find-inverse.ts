@@ -193,7 +193,7 @@ export function responseChanges(
     };
   });
   const leaders = new Map<string, string>();
-  return proposeChanges(found, [], 'response').flatMap((change) => {
+  const proposed = proposeChanges(found, [], 'response').flatMap((change) => {
     const response = change.rules.flatMap((finding) => responseRules(finding) ?? []);
     if (response.length === 0) return [];
     const leader = change.asWith === undefined ? leaderOf(change, changes) : leaders.get(change.asWith);
@@ -201,6 +201,8 @@ export function responseChanges(
     const asWith = leader ?? change.asWith;
     return [{ ...change, rules: [], response, ...(asWith !== undefined && { asWith }) }];
   });
+  const isNew = ({ response }: ProposedChange): boolean => response?.some((rule) => rule.isNew) === true;
+  return [...proposed.filter((change) => !isNew(change)), ...proposed.filter(isNew)];
 }
 
 /** The other names and places in V2 that requests offer for members that may be gone, by the rules that leave them out. */
@@ -288,7 +290,7 @@ function responseRules(finding: Finding): ProposedRules | undefined {
   const further = undone.map((one) => one.rules);
   if (found.rule === 'default') {
     const why = "V2's responses have it, and V1's never had it";
-    return { rules, confidence, evidence: why, doubt, named };
+    return { rules, confidence, evidence: why, doubt, named, isNew: true };
   }
   if (rules.length > 0) {
     // An answer with an alias, which keeps V2's name as well: for clients of both versions, or if V2 may also have the old name.

@@ -258,9 +258,9 @@ export function printChanges(
   ];
 }
 
-/** True for rules that come after those that a person writes: they put the resource into V1's place, or are about errors. */
-function isLate({ place, rules }: ProposedRules): boolean {
-  return place !== undefined || rules.some(({ status }) => status !== undefined);
+/** True for rules that come after those that a person writes: they leave out what is new, put the resource into V1's place, or are about errors. */
+function isLate({ isNew, place, rules }: ProposedRules): boolean {
+  return isNew === true || place !== undefined || rules.some(({ status }) => status !== undefined);
 }
 
 /** A change as the part that applies, and the part that is a question. */

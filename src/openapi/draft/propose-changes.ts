@@ -47,6 +47,8 @@ export interface ProposedRules extends Evidence {
   readonly named?: FoundRule;
   /** True where a person chooses the answer: none is likely enough, and the first could lose or distort a value. */
   readonly isOpen?: true;
+  /** True for rules that leave out what V1 never had, after all that take a value of V1 from there. */
+  readonly isNew?: true;
   /** The members that have the resource in V2's response and in V1's, for rules that move it; an empty name is the body. */
   readonly place?: ResourceMove;
 }

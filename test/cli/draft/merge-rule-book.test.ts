@@ -154,8 +154,8 @@ changes:
 });
 
 test('a merge asks nothing about a parameter or a member for which the book has a rule of another kind', () => {
-  const of = (version: string, names: readonly string[], member: string): Record<string, unknown> => {
-    const schema = { type: 'object', properties: { [member]: { type: 'string' } } };
+  const of = (version: string, names: readonly string[], members: object): Record<string, unknown> => {
+    const schema = { type: 'object', properties: { id: { type: 'string' }, ...members } };
     const parameters = names.map((name) => ({ name, in: 'query', schema: { type: 'string' } }));
     const get = { parameters, responses: { 200: { content: { 'application/json': { schema } } } } };
     return {
@@ -164,7 +164,7 @@ test('a merge asks nothing about a parameter or a member for which the book has 
       paths: { [`/api/${version}/a`]: { get } },
     };
   };
-  const proposed = proposeRuleBook(of('v1', ['sort'], 'fax'), of('v2', [], 'id'));
+  const proposed = proposeRuleBook(of('v1', ['sort'], { fax: { type: 'string' } }), of('v2', [], {}));
   const written = (rules: string): string =>
     `from: /api/v1\nto: /api/v2\nresource: ''\noperations:\n  get_a: GET /a\nchanges:\n  - id: own\n    summary: Own.\n    on: [get_a]\n${rules}`;
   const asked = (rules: string): readonly string[] =>

@@ -1069,7 +1069,8 @@ test('the summary of response rules is that of the answer', async () => {
   expect(said).toEqual([
     ['{ default: { fax: null } }', 'fax is gone.'],
     ['{ rename: website, to: fax }', 'fax becomes website.'],
-    ['', undefined],
+    // The next question.
+    ['', 'more is new in V2.'],
   ]);
 });
 

@@ -54,8 +54,9 @@ async function draftOf(v1: Version, v2: Version): Promise<ProposedRuleBook> {
 /** The answers to the questions of a draft, those of each part in their order. Each makes a sound book. */
 async function answersIn(book: ProposedRuleBook): Promise<readonly (readonly string[])[]> {
   const asked: (readonly string[])[] = [];
-  for (const { id, about, parts } of draftQuestions(book)) {
-    if (about !== 'change') continue;
+  for (const { id, about, text: question, parts } of draftQuestions(book)) {
+    // What is left of V2's objects has a question of its own.
+    if (about !== 'change' || question.endsWith(' new in V2?')) continue;
     for (const [at, { answers }] of parts.entries()) {
       asked.push(answers.map(({ lines }) => lines.join(' ')).filter((line) => line !== ''));
       for (const { key } of answers) {

@@ -464,6 +464,44 @@ const integer = { type: 'integer' };
 const ofFormat = (format: string): object => ({ ...text, format });
 const idOf = (pattern: string): object => ({ type: 'string', pattern });
 
+test.each<[what: string, old: object, young: object, ...stripped: readonly string[]]>([
+  [
+    'whatever its type, required or not',
+    {},
+    { next: text, risks: { type: 'array', items: text }, at: objectOf({ a: text }) },
+    'next',
+    'risks',
+    'at',
+  ],
+  [
+    'an object of which V1 has one member',
+    { total_price: integer },
+    { total: objectOf({ amount: integer, currency: text }) },
+    'total',
+  ],
+  [
+    'nothing of an object of which V1 has all',
+    { total_price: integer },
+    { total: objectOf({ price: integer }) },
+  ],
+  [
+    'what is in an object of both',
+    { a: objectOf({ b: text }) },
+    { a: objectOf({ b: text, c: text }) },
+    'a.c',
+  ],
+  ['nothing that may be a member of V1', { invoice_no: text }, { invoiceNo: text }],
+])('a draft asks about what is new in responses: %s', async (_, old, young, ...stripped) => {
+  const one = (own: object): Parameters<typeof reading>[1] => ({ '/a': { members: { id: text, ...own } } });
+  const book = await soundDraft(proposeRuleBook(reading('v1', one(old)), reading('v2', one(young))));
+  const lines = printRuleBook(book, undefined, 'unmarked').split('\n');
+  const at = lines.flatMap((line) => /- \{ strip: "?([\w.]+)"? \}/.exec(line)?.[1] ?? []);
+  expect(at).toEqual(stripped);
+  // The rule comes after those that take a value of V1 from there.
+  const last = lines.findLastIndex((line) => /- \{ (?:move|rename): /.test(line));
+  expect(stripped.length === 0 || last < lines.findIndex((line) => line.includes('{ strip:'))).toBe(true);
+});
+
 test.each<[what: string, old: unknown, isNull: boolean, isWritten: boolean, line: string]>([
   ['only reads', { type: ['string', 'null'] }, true, false, '{ default: { paid: null } }'],
   ['only reads, and V1 has no null', text, true, false, ''],
@@ -1837,6 +1875,7 @@ test.each<
       /removed-attributes-response hold\?(?:.*\n)*?.*on: \[a\](?:.*\n)*?.*two: null/,
       /removed-attributes-response-3 hold\?(?:.*\n)*?.*on: \[b\](?:.*\n)*?.*three: null/,
       /removed-attributes-response-4 hold\?(?:.*\n)*?.*on: \[c\](?:.*\n)*?.*four: null/,
+      /new-attributes-response hold\?(?:.*\n)*?.*on: \[a, b\](?:.*\n)*?.*strip: kept/,
     ],
   ],
   [
