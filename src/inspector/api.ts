@@ -71,6 +71,8 @@ export interface NumberedEntry extends Entry {
   readonly seq: number;
   /** The text of the errors in a 4xx or 5xx of a service; absent where the values of its body are not captured. */
   readonly reason?: string | undefined;
+  /** Members that this response of V2 lacks, and that each kept response of V1 to the operation has; absent for none, and in lists of entries. */
+  readonly lacks?: readonly string[] | undefined;
 }
 
 /** A page of recent entries, newest first. */

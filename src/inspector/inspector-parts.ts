@@ -4,6 +4,7 @@ import type { ReportTotals } from '../report/report-totals.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import type { CompiledRuleBook } from '../rewrite/compiled-rule-book.ts';
+import { isTransformed, type Operation } from '../rules/rule-book.ts';
 import type { PageFile } from './api.ts';
 import type { DraftDesk } from './draft-desk.ts';
 import type { ExplainParts } from './explain/explain.ts';
@@ -22,7 +23,7 @@ import type { OperationRollBack } from './roll-back.ts';
 import type { RolloutAdmin } from './rollout-admin.ts';
 import { jsonResponse, pause } from './routes/responses.ts';
 import { Guide } from '../report/guide/guide.ts';
-import { type GuideSamples, SampleReader } from '../report/guide/guide-samples.ts';
+import { type GuideSamples, type ResponseNames, SampleReader } from '../report/guide/guide-samples.ts';
 import {
   makeOwnReport,
   type OwnReportOutcome,
@@ -61,6 +62,10 @@ export interface InspectorParts extends GuardOptions {
   readonly ruleFile?: string | undefined;
   /** V2's description; undefined without one, and until it is read. */
   readonly v2Description?: (() => object | undefined) | undefined;
+  /** Returns a function that lists the names of members in the responses to an operation by V2's description; see `responseNames`. */
+  readonly describedNames?:
+    | (() => Promise<((operation: Operation) => ReadonlySet<string> | undefined) | undefined>)
+    | undefined;
   /** Finds the newest entry of a request in the log file; absent without one. */
   readonly loggedEntry?: ((requestId: string) => Promise<Entry | undefined>) | undefined;
   /** Makes a plan for the end of V1 from the log file, in its own thread; absent without a file. */
@@ -228,18 +233,45 @@ export async function clientGuide(
   client: string,
   { ring, capture }: Pick<OperatorView, 'ring' | 'capture'>,
   pause: () => Promise<void>,
+  namesOf?: ResponseNames,
 ): Promise<{ readonly guide: Guide; readonly samples: GuideSamples }> {
   const guide = new Guide(client);
   const reader = new SampleReader();
   for (let seq = ring.oldest; seq > 0 && seq <= ring.latest; seq += 1) {
     const entry = ring.at(seq);
-    if (entry !== undefined && guide.add(entry)) {
+    if (entry !== undefined) {
       const kept = capture.of(seq);
-      if (kept !== undefined) reader.add(entry, kept);
+      if (kept !== undefined) reader.addResponse(entry, kept);
+      if (guide.add(entry) && kept !== undefined) reader.add(entry, kept);
     }
     if (seq % ENTRIES_PER_STEP === 0) await pause();
   }
-  return { guide, samples: reader.result };
+  return { guide, samples: reader.result(namesOf) };
+}
+
+/** The names of members in responses by V2's description and the rules; without a description, none is known. */
+export async function namesOfResponses({
+  rules,
+  describedNames,
+}: Pick<InspectorParts, 'rules' | 'describedNames'>): Promise<ResponseNames | undefined> {
+  const described = await describedNames?.();
+  if (described === undefined) return undefined;
+  const { ruleBook } = rules().current;
+  return (call) => {
+    const operation = ruleBook.operations.find(({ id }) => id === call);
+    if (operation === undefined || isTransformed(ruleBook, operation, 'response')) return undefined;
+    const names = described(operation);
+    const own = ruleBook.changes.filter(({ on }) => on === 'every' || on.includes(call));
+    return (
+      names && new Set([...names, ...own.flatMap(({ request, response }) => textsIn([request, response]))])
+    );
+  };
+}
+
+/** All texts in a value, such as the names in rules. */
+function textsIn(value: unknown): readonly string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }
 
 /** The name and the `User-Agent` fields by which a filter finds a client, of the moment at which it is asked. */

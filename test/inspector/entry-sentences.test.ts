@@ -9,6 +9,7 @@ import {
   reasonWords,
   requestBadge,
   requestOutcomeOf,
+  responseTitle,
   sentToWords,
   OUTCOME_MEANINGS,
 } from '../../src/inspector/entries/entry-words.ts';
@@ -356,6 +357,19 @@ test.each<[Partial<Entry>, words: string]>([
 ])('a request that only gets another address is not called unchanged: %o', (different, words) => {
   expect(requestBadge(entryWith({ edits: [], ...different }), 'POST /holds').words).toBe(words);
   expect(requestBadge(entryWith({ edits: [], ...different }), undefined).words).not.toContain('address');
+});
+
+test('a response of V2 without a member of V1 says so, in the account and above its edits', () => {
+  const entry = { ...entryWith({ operation: 'read' }), seq: 1, lacks: ['/data/*/phone'] };
+  expect(accountOf(entry)).toContain(
+    "The client does not get all that V1 gave: it lacks /data/*/phone, which V1's responses had.",
+  );
+  const responseEdits = [{ change: 'c', rule: 'rename', from: '/b', path: '/a' }] as const;
+  const lacks = "it lacks /data/*/phone, which V1's responses had";
+  expect(responseTitle(entry)).toBe(`No edits of the response; ${lacks}`);
+  expect(responseTitle({ ...entry, responseEdits })).toBe(`1 edit of the response; ${lacks}`);
+  expect(responseTitle({ responseEdits })).toBe('1 edit of the response');
+  expect(responseTitle({})).toBe('');
 });
 
 test.each<[Partial<Entry>, title: string]>([

@@ -28,6 +28,8 @@ export interface DetailParts {
   readonly rules: CompiledRuleBook | undefined;
   /** The origin of V2. */
   readonly origin: string;
+  /** See `NumberedEntry`. */
+  readonly lacks?: readonly string[] | undefined;
 }
 
 /** Size in bytes above which formatting a body takes more than a millisecond. */
@@ -44,9 +46,14 @@ const UNKNOWN_RULES_NOTE =
  * `SHOWN_LIMITS`; `pause` is awaited before each large one, so that client traffic is not delayed.
  */
 export async function entryDetail(parts: DetailParts, pause: () => Promise<void>): Promise<EntryDetail> {
-  const { run, seq, entry, kept, rules } = parts;
+  const { run, seq, entry, kept, rules, lacks = [] } = parts;
   const reason = reasonIn(entry, kept);
-  const numbered: NumberedEntry = { seq, ...entry, ...(reason === undefined ? {} : { reason }) };
+  const numbered: NumberedEntry = {
+    seq,
+    ...entry,
+    ...(reason === undefined ? {} : { reason }),
+    ...(lacks.length === 0 ? {} : { lacks }),
+  };
   if (kept === undefined) return { run, entry: numbered, kept: 'nothing', note: NOT_CAPTURED_NOTE };
   const { bytes } = kept.v1Request.body;
   const outcome = likeLive(entry, kept, rules, bytes);

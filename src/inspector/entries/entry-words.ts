@@ -167,7 +167,7 @@ function millisecondWords(value: number): string {
 }
 
 /** An entry with the reason that a service gave, if it is kept. */
-type DescribedEntry = Entry & Pick<NumberedEntry, 'reason'>;
+type DescribedEntry = Entry & Pick<NumberedEntry, 'reason' | 'lacks'>;
 
 /**
  * The reason why an exchange failed, or would fail after the migration, with code, place and the sentence of the service, such as `V2 422
@@ -215,12 +215,18 @@ export function accountOf(entry: DescribedEntry): readonly string[] {
     bodyCheckSentence(entry),
     comparisonSentence(entry),
     responseEditSentence(entry),
+    lacksSentence(entry),
     lookupSentence(entry),
     entry.heldMs === undefined
       ? undefined
       : `It was held for ${millisecondWords(entry.heldMs)} for the rate limit of the service.`,
     newcomerSentence(entry),
   ].filter((sentence) => sentence !== undefined);
+}
+
+function lacksSentence(entry: DescribedEntry): string | undefined {
+  const words = lacksWords(entry);
+  return words === undefined ? undefined : `The client does not get all that V1 gave: ${words}.`;
 }
 
 function newcomerSentence({ newcomer }: Entry): string | undefined {
@@ -395,12 +401,30 @@ function comparisonSentence({ comparison, origin }: Entry): string | undefined {
   return `${start} V2 differs in ${fields} ${differences.length === 1 ? 'field' : 'fields'}${ignored}.${lackingWords(differences)}${statuses}`;
 }
 
-/** Names the members that V2's response lacks. */
+/** Names the members that V2's response lacks by a comparison. */
 function lackingWords(differences: NonNullable<Entry['comparison']>['differences']): string {
   const all = differences.flatMap(({ path, kind }) => (kind === 'missing' ? [path] : []));
-  if (all.length === 0) return '';
+  return all.length === 0 ? '' : ` It lacks ${namedMembers(all)}.`;
+}
+
+function namedMembers(all: readonly string[]): string {
   const more = all.length > MAX_LACKING ? ` and ${number(all.length - MAX_LACKING)} more` : '';
-  return ` It lacks ${all.slice(0, MAX_LACKING).join(', ')}${more}.`;
+  return `${all.slice(0, MAX_LACKING).join(', ')}${more}`;
+}
+
+/** What a response of V2 lacks that V1's had: `it lacks /phone, which V1's responses had`; undefined for nothing. */
+function lacksWords({ lacks = [] }: Pick<NumberedEntry, 'lacks'>): string | undefined {
+  return lacks.length === 0 ? undefined : `it lacks ${namedMembers(lacks)}, which V1's responses had`;
+}
+
+/** The heading above the edits of a response: their number, and what it lacks; empty without either. */
+export function responseTitle(
+  entry: Pick<NumberedEntry, 'responseEdits' | 'responseEditsOmitted' | 'lacks'>,
+): string {
+  const edits = responseEditWords(entry);
+  const lacks = lacksWords(entry);
+  if (lacks === undefined) return edits ?? '';
+  return `${edits ?? 'No edits of the response'}; ${lacks}`;
 }
 
 function responseEditSentence(entry: Entry): string | undefined {

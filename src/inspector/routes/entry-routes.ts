@@ -7,6 +7,7 @@ import { counted } from '../../rules/words.ts';
 import type { ReplicaView } from '../../rollout/rollout-tally.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
+import { KeptResponses } from '../../report/kept-responses.ts';
 import type { EntriesPage, EntryDetail, EntryHistogram, NumberedEntry, State, StreamGap } from '../api.ts';
 import { contentOf, entryHistogram, numbered, searchEntries } from '../entries/search-entries.ts';
 import { clientTexts, type InspectorParts, workResponse } from '../inspector-parts.ts';
@@ -29,18 +30,22 @@ const POLLS_PER_STATE = 20;
 /** Maximum entries read per check, so at most 10,000 a second. */
 const MAX_ENTRIES_PER_POLL = 1000;
 
+/** Entries that are read between two pauses. */
+const ENTRIES_PER_STEP = 100;
+
 const encoder = new TextEncoder();
 
 /** Adds `/entries`, `/entries/requests`, `/entries/histogram`, `/entries/stream`, `/entries/find`, and `/entries/:seq` and its exports. */
 export function entryRoutes(app: Hono, parts: InspectorParts): void {
   exportRoutes(app, parts);
   const { ring, capture } = parts.view;
-  const detailOf = (seq: number, entry: Entry, namesakes: number): Promise<Response> => {
+  const detailOf = async (seq: number, entry: Entry, namesakes: number): Promise<Response> => {
     const { run, origin } = parts;
     const rules = parts.rulesOf(entry.ruleBook);
     const ruleBook = rules?.ruleBook;
+    const lacks = await lackingIn(seq, entry, parts.view);
     return workResponse(
-      { kind: 'entry', run, seq, entry, kept: capture.of(seq), ruleBook, origin, namesakes },
+      { kind: 'entry', run, seq, entry, kept: capture.of(seq), ruleBook, origin, namesakes, lacks },
       rules,
       parts,
     );
@@ -133,6 +138,25 @@ export function entryRoutes(app: Hono, parts: InspectorParts): void {
     }
     return detailOf(seq, entry, 0);
   });
+}
+
+/** The members that a response of V2 lacks, and that each kept response of V1 to the same operation has. */
+async function lackingIn(
+  seq: number,
+  { route, origin, operation, status }: Entry,
+  { ring, capture }: Pick<InspectorParts['view'], 'ring' | 'capture'>,
+): Promise<readonly string[]> {
+  const own = capture.of(seq)?.clientResponse;
+  const isOfV2 = route === 'migrate' && origin === undefined && status >= 200 && status < 300;
+  if (own === undefined || !isOfV2 || operation === undefined) return [];
+  const responses = new KeptResponses();
+  for (let at = ring.latest; at > 0 && at >= ring.oldest; at -= 1) {
+    const entry = ring.at(at);
+    const kept = entry?.origin === 'v1' && entry.operation === operation ? capture.of(at) : undefined;
+    if (entry !== undefined && kept !== undefined) responses.add(entry, kept);
+    if (at % ENTRIES_PER_STEP === 0) await pause();
+  }
+  return responses.lackingIn(own.body);
 }
 
 /** Returns the entries of a page for the query of its request, and the start of the next page; or the response to an invalid query. */

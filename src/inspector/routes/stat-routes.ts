@@ -29,7 +29,7 @@ import { verdictOf } from '../verdict.ts';
 import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorGroups, problemsAmong } from '../entries/search-entries.ts';
-import { type InspectorParts, clientGuide, clientTexts } from '../inspector-parts.ts';
+import { type InspectorParts, clientGuide, clientTexts, namesOfResponses } from '../inspector-parts.ts';
 import { SMALL_LOG } from '../operator-view.ts';
 import type { PlanWork, RunInThread } from '../operator-work.ts';
 import { overviewOf, stateSentence } from '../overview.ts';
@@ -548,11 +548,10 @@ function refusedRuleBook(
 }
 
 /** The guide for one client, from the entries still in the ring, or from the log file if that has more. */
-async function guideOf(
-  given: string,
-  { view, rules, names, totals, loggedGuide, time }: InspectorParts,
-): Promise<GuideDocument | undefined> {
-  const { guide, samples } = await clientGuide(given.toLowerCase(), view, pause);
+async function guideOf(given: string, parts: InspectorParts): Promise<GuideDocument | undefined> {
+  const { view, rules, names, totals, loggedGuide, time } = parts;
+  const namesOf = await namesOfResponses(parts);
+  const { guide, samples } = await clientGuide(given.toLowerCase(), view, pause, namesOf);
   const [client = guide.client, ...others] = guide.clients;
   if (others.length > 0) return undefined;
   const { ruleBook } = rules().current;

@@ -325,6 +325,12 @@ function inspectorParts(
       const schemas = parts.v2Schemas?.();
       return schemas === undefined || schemas === 'unread' ? undefined : schemas.description;
     },
+    describedNames: async () => {
+      const schemas = parts.v2Schemas?.();
+      if (schemas === undefined || schemas === 'unread') return undefined;
+      const { responseNames } = await import('../../openapi/response-names.ts');
+      return (operation) => responseNames(schemas.description, operation);
+    },
     loggedEntry:
       logFile === undefined
         ? undefined

@@ -5,6 +5,7 @@ import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { KeptBody, KeptExchange } from '../../rewrite-log/capture.ts';
 import { callName, type Entry } from '../../rewrite-log/entry.ts';
 import { changesValue } from '../../rules/kinds/kinds.ts';
+import { KeptResponses } from '../kept-responses.ts';
 
 /** What kept exchanges show of a call that the log does not have. */
 export interface CallSample {
@@ -13,7 +14,12 @@ export interface CallSample {
   readonly read: ReadonlyMap<string, string>;
   /** The members of the latest response that the operator's own program made: those that the client got, and V2's. */
   readonly response?: { readonly v1: readonly string[]; readonly v2: readonly string[] };
+  /** Members of V1's responses, to any client, that V2's lack; absent for none. */
+  readonly lacking?: readonly string[];
 }
+
+/** The names that V2 or a rule gives to members of the responses to a call; undefined if V2 may give others. */
+export type ResponseNames = (call: string) => ReadonlySet<string> | undefined;
 
 /** Samples by call. */
 export type GuideSamples = ReadonlyMap<string, CallSample>;
@@ -39,6 +45,16 @@ interface CallCounts {
 /** Collects what kept exchanges of a client show of its calls. */
 export class SampleReader {
   private readonly calls = new Map<string, CallCounts>();
+  private readonly responses = new Map<string, KeptResponses>();
+
+  /** Adds a response to any client. */
+  addResponse(entry: Entry, kept: KeptExchange): void {
+    const { route, operation } = entry;
+    if (route !== 'migrate' || operation === undefined) return;
+    const known = this.responses.get(operation) ?? new KeptResponses();
+    this.responses.set(operation, known);
+    known.add(entry, kept);
+  }
 
   add(entry: Entry, kept: KeptExchange): void {
     const name = callName(entry.operation, entry.method, entry.path);
@@ -51,16 +67,20 @@ export class SampleReader {
     call.response = responseOf(entry, kept) ?? call.response;
   }
 
-  get result(): GuideSamples {
+  result(namesOf: ResponseNames = () => undefined): GuideSamples {
     return new Map(
-      [...this.calls].map(([name, { sent, read, response }]) => [
-        name,
-        {
-          sent: mostFrequent(sent),
-          read: mostFrequent(read),
-          ...(response === undefined ? {} : { response }),
-        },
-      ]),
+      [...this.calls].map(([name, { sent, read, response }]) => {
+        const lacking = this.responses.get(name)?.lacking(namesOf(name)) ?? [];
+        return [
+          name,
+          {
+            sent: mostFrequent(sent),
+            read: mostFrequent(read),
+            ...(response === undefined ? {} : { response }),
+            ...(lacking.length === 0 ? {} : { lacking }),
+          },
+        ];
+      }),
     );
   }
 }

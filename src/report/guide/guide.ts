@@ -554,7 +554,7 @@ class CallGuide {
     const shapes = currentShapes(mergedShapes([...this.shapes.values()]));
     const bodies = shapes.map((shape) => this.body(shape, book, moved)).sort(byVerdict);
     const examples = exampleShapes(shapes, (shape) => this.body(shape, book, moved).isKnownToFail === true);
-    const members = inOrder(this.differingMembers(), book.changes);
+    const members = inOrder(this.differingMembers(sample?.lacking), book.changes);
     const values = responseValues(members, book.changes, sample?.read ?? NO_VALUES);
     const responses = readMembers(members, book.changes).map((member) => ({
       ...member,
@@ -603,11 +603,17 @@ class CallGuide {
     }
   }
 
-  /** The members of responses that differ, by the rules, and those that V2 lacks by shadow's reads under the latest rule book that has any. */
-  private differingMembers(): readonly ResponseMember[] {
+  /**
+   * The members of responses that differ, by the rules, and those that V2 lacks: by shadow's reads under the latest rule book that has any, or
+   * by kept responses.
+   */
+  private differingMembers(kept: readonly string[] = []): readonly ResponseMember[] {
     const members = responsesOf(this.membersNow());
     const known = new Set(members.map(({ v1 }) => v1));
-    const missing = responsesOf([...this.missing.values()].at(-1) ?? new Map());
+    const shadowed = [...this.missing.values()].at(-1);
+    const used = { count: this.count, firstSeen: this.first, lastSeen: this.last };
+    const missing =
+      shadowed === undefined ? kept.map((v1) => ({ change: '', v1, ...used })) : responsesOf(shadowed);
     return [...members, ...missing.filter(({ v1 }) => !known.has(v1))];
   }
 

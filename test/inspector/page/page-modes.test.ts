@@ -1,12 +1,17 @@
 /** @module-tag chromium */
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { expect, test } from 'vitest';
+import type { EntriesPage, EntryDetail } from '../../../src/inspector/api.ts';
 import { accountOf, editsTitle } from '../../../src/inspector/entries/entry-words.ts';
 import type { Modes, Rollout } from '../../../src/rules/rollout.ts';
 import { bookIn } from '../../rules/reading.ts';
 import { freePort } from '../../support/free-port.ts';
 import { exchange } from '../../support/raw-client.ts';
 import { watchedServices } from '../../support/watched-services.ts';
-import { barriers, browserOfFile } from '../../support/page-tests.ts';
+import { ok, rawServer } from '../../support/raw-server.ts';
+import { temporaryFolder } from '../../support/temporary-folder.ts';
+import { barriers, browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 
 const ORDER = '{"data":{"property":{"display_name":"Loft","suburb":"Enmore","postcode":"2042"}}}';
 const CREATED =
@@ -119,3 +124,42 @@ changes: [{ id: due, summary: S., on: [read_bill], response: [{ rename: data.due
   expect(await panel.innerText()).toBe(await row.first().innerText());
   expect(complaints).toEqual([]);
 });
+
+test.each([true, false])(
+  'a guide names a member that V2 lacks, also without shadow; after the migration, the exchange does too (described: %s)',
+  async (isDescribed) => {
+    const [old, now] = ['{"data":[{"id":1,"phone":"1"}]}', '{"data":[{"id":1}]}'];
+    const v1 = await rawServer((socket) => socket.write(ok(old)));
+    const v2 = await rawServer((socket) => socket.write(ok(now)));
+    const item = { type: 'object', properties: { id: {} } };
+    const schema = { type: 'object', properties: { data: { type: 'array', items: item } } };
+    const response = { description: 'Clients.', content: { 'application/json': { schema } } };
+    const description = join(temporaryFolder('lacking'), 'v2.json');
+    const paths = { '/api/v2/clients': { get: { responses: { 200: response } } } };
+    writeFileSync(description, JSON.stringify({ openapi: '3.1.0', info: {}, paths }));
+    const gateway = await gatewayOfTest({
+      'v1-upstream': v1.origin,
+      upstream: v2.origin,
+      capture: 'bodies',
+      ...(isDescribed ? { 'v2-openapi': description } : {}),
+    });
+    const read = async (): Promise<number> => gateway.send('GET', '/api/v1/clients');
+    const newest = async (): Promise<EntryDetail> => {
+      const { latest } = await gateway.readJson<EntriesPage>('/entries?limit=1');
+      return gateway.readJson(`/entries/${latest}`);
+    };
+    const guide = async (): Promise<string> => {
+      const { client } = (await newest()).entry;
+      return (await fetch(`${gateway.adminOrigin}/report?client=${client}&format=md`)).text();
+    };
+    const lost = 'V2 does not respond with `phone` any more.';
+    await gateway.postJson('/rollout', { mode: 'observe', force: true });
+    for (let sent = 0; sent < 3; sent += 1) expect(await read()).toBe(200);
+    await expect.poll(async () => (await guide()).includes(lost)).toBe(isDescribed);
+    expect((await newest()).entry.lacks).toBeUndefined();
+    await gateway.postJson('/rollout', { mode: 'migrate', force: true });
+    for (let sent = 0; sent < 5; sent += 1) expect(await read()).toBe(200);
+    await expect.poll(guide).toContain(lost);
+    expect((await newest()).entry.lacks).toEqual(['/data/*/phone']);
+  },
+);

@@ -212,7 +212,7 @@ test('a value of a list is the one that the client sent and got most, if it is k
     examplesOf(document)
       .flat()
       .filter((line) => line.includes('method') || line.includes('"a"'));
-  expect(lines(guide.document(book, 'Acme', { samples: reader.result }))).toEqual([
+  expect(lines(guide.document(book, 'Acme', { samples: reader.result() }))).toEqual([
     '- POST /api/v1/bills?method=cheque',
     '+ POST /api/v2/bills?method=cash',
     '- "method": "cheque"',
@@ -248,7 +248,7 @@ test("a response that the operator's program makes is shown by a kept one, witho
   ];
   const client = { data: [{ amount: 10.5, member_no: 'M1' }] };
   reader.add(entry, keptWith('/api/v1/bills', { v2, client }));
-  const text = guideMarkdown(guide.document(book, 'Acme', { samples: reader.result }));
+  const text = guideMarkdown(guide.document(book, 'Acme', { samples: reader.result() }));
   expect(text).toContain('-   "data": [{');
   expect(text).toContain('"amount_cents": …');
   expect(text).not.toMatch(/M1|1050|ask the API/);

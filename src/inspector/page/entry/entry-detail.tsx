@@ -12,7 +12,7 @@ import {
   failureWords,
   MODE_MEANINGS,
   requestBadge,
-  responseEditWords,
+  responseTitle,
   sentToWords,
   statusTitle,
   statusTone,
@@ -154,7 +154,7 @@ function changedIn(detail: Detail): Parameters<typeof DiffPane>[0]['changed'] {
     editsTitle: editsTitle(entry),
     // All edits of a webhook are those of response rules.
     response: {
-      title: (entry.route === 'webhook' ? undefined : responseEditWords(entry)) ?? '',
+      title: entry.route === 'webhook' ? '' : responseTitle(entry),
       edits: entry.responseEdits ?? [],
     },
     nothingSent: whyMissing(detail, 'v2-request'),
