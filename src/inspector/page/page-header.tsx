@@ -123,7 +123,11 @@ function conditionsChip({ verdict, conditions }: Pick<State, 'verdict' | 'condit
     <details class="conditions">
       <summary class={classes('chip', 'condition', verdict.level)} title={verdict.sentence}>
         <i aria-hidden />
-        <span>{verdict.label}</span>
+        <span>
+          {verdict.label.split(/(?= for |; )/).map((part) => (
+            <span key={part}>{part}</span>
+          ))}
+        </span>
       </summary>
       <ul class="plain">
         {conditions.map((condition) => (

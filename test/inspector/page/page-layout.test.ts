@@ -92,7 +92,7 @@ test.each([1440, 1024, 390])(
   'the header of a window of %d pixels is as high with a long verdict',
   async (width) => {
     const { page } = await browser.open(`${gateway.adminOrigin}/?view=rollout`, { width });
-    const chip = page.locator('.condition span');
+    const chip = page.locator('.condition > span');
     await chip.waitFor();
     const heightOf = async (): Promise<number> =>
       (await page.locator('.page-header').boundingBox())?.height ?? 0;
@@ -102,6 +102,23 @@ test.each([1440, 1024, 390])(
     );
     expect(await heightOf()).toBe(before);
     expect(await page.evaluate('document.documentElement.scrollWidth <= innerWidth')).toBe(true);
+    // A part for which there is no room is left out: no name is cut.
+    const cut = await chip.evaluate((label) => {
+      const parts = ['list_labels fails', ' for lumen-cron/0.3 and nova-dotnet/6', '; get_claim fails'];
+      label.replaceChildren(
+        ...[...parts, ...parts, ...parts, ...parts].map((text) => {
+          const part = document.createElement('span');
+          part.textContent = text;
+          return part;
+        }),
+      );
+      const { right, bottom } = label.getBoundingClientRect();
+      return [...label.children].filter((part) => {
+        const box = part.getBoundingClientRect();
+        return box.top < bottom && (box.right > right + 1 || part.scrollWidth > part.clientWidth + 1);
+      }).length;
+    });
+    expect(cut).toBe(0);
   },
 );
 
