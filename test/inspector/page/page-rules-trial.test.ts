@@ -89,7 +89,7 @@ test('the rule book is edited in the page as a trial, and exported as a patch', 
   ]);
   expect(book.suggestedFilename()).toBe('rules.yaml');
   await page.getByText(/^Put it into \/.*rules.*: each gateway checks the file when it changes/).waitFor();
-  const find = page.getByLabel('Find in the rule book');
+  const find = page.getByLabel('Find in it');
   await find.fill('UNDER: place');
   await page.getByText('1 place', { exact: true }).waitFor();
   await find.press('Enter');

@@ -149,9 +149,10 @@ function BookSearch({ text }: { readonly text: string }): VNode {
   };
   return (
     <>
+      <span role="status">{sought === '' ? '' : counted(places.length, 'place')}</span>
       <input
         type="search"
-        aria-label="Find in the rule book"
+        aria-label="Find in it"
         placeholder="find, with Enter"
         value={sought}
         onInput={({ currentTarget }) => {
@@ -165,7 +166,6 @@ function BookSearch({ text }: { readonly text: string }): VNode {
           show(at + (event.shiftKey ? -1 : 1));
         }}
       />
-      <span role="status">{sought === '' ? '' : counted(places.length, 'place')}</span>
     </>
   );
 }
