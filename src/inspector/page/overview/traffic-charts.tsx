@@ -139,7 +139,7 @@ export function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): V
       {marks.map(({ at, words }, index) => (
         <li key={`${at} ${words}`}>
           <b>{index + 1}</b>
-          <span>{visibleText(words)}</span>
+          <span title={words}>{visibleText(words)}</span>
         </li>
       ))}
     </ol>
