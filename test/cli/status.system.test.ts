@@ -72,16 +72,16 @@ test('the admin listener responds to a page while the gateway still starts', asy
   );
   const admin = await freePort();
   const statuses: number[] = [];
-  let isStarted = false;
+  const started = new AbortController();
   const asked = (async () => {
-    while (!isStarted) {
+    while (!started.signal.aborted) {
       const response = await fetch(`http://127.0.0.1:${admin}/overview`).catch(() => undefined);
       if (response !== undefined) statuses.push(response.status);
       await setTimeout(5);
     }
   })();
   await spawnGateway({ upstream: 'http://127.0.0.1:1', rules, 'admin-listen': `127.0.0.1:${admin}` });
-  isStarted = true;
+  started.abort();
   await asked;
   expect(statuses).not.toEqual([]);
   expect(statuses.filter((status) => status !== 200)).toEqual([]);
