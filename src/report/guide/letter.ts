@@ -274,7 +274,7 @@ function whyWords({ calls, mistakes, dryRuns }: GuideDocument): string {
 /** Says how many requests would have failed on V2, of those that were checked before V2 served their client. */
 export function checkedBefore({ judged, failing }: WouldFail, what: string): string {
   const which = failing === 0 ? 'none' : failing < judged ? count(failing) : judged === 1 ? 'it' : 'all';
-  return `${capital(counted(judged, what))} ${judged === 1 ? 'was' : 'were'} checked while V1 served ${judged === 1 ? 'it' : 'them'}: ${which} would have failed on V2.`;
+  return `${capital(counted(judged, what))} ${judged === 1 ? 'was' : 'were'} checked, by the rules now in force, while V1 served ${judged === 1 ? 'it' : 'them'}: ${which} would have failed on V2.`;
 }
 
 /** Says what brownouts and the end of V1 refused; empty for nothing. */

@@ -608,7 +608,7 @@ test('a client on V2 reads what became of its requests there, beside those that 
     ],
     [
       [checked, {}, { status: 404 }, { status: 500 }, unreachable, onPurpose],
-      String.raw`Since 21 November 2026 V2 has served your requests to V1: 1 of 3 succeeded, 1 refused \(404 1×\), 1 failed on our side \(500 1×\). V2 did not respond to 1 other request: the gateway responded to it \(502 1×\). 1 other request was checked while V1 served it: none would have failed on V2. 1 request was refused on purpose: 503 in a brownout 1×.`,
+      String.raw`Since 21 November 2026 V2 has served your requests to V1: 1 of 3 succeeded, 1 refused \(404 1×\), 1 failed on our side \(500 1×\). V2 did not respond to 1 other request: the gateway responded to it \(502 1×\). 1 other request was checked, by the rules now in force, while V1 served it: none would have failed on V2. 1 request was refused on purpose: 503 in a brownout 1×.`,
     ],
     [
       [unreachable, { status: 503, failure: 'circuit-open' }],
@@ -617,7 +617,7 @@ test('a client on V2 reads what became of its requests there, beside those that 
     [[{}, { origin: 'v1' }], 'V2 served your requests to V1: 1 of 1 succeeded.'],
     [
       [{}, invalid, invalid],
-      '2 other requests were checked while V1 served them: all would have failed on V2. The reason: V2 refuses title.',
+      '2 other requests were checked, by the rules now in force, while V1 served them: all would have failed on V2. The reason: V2 refuses title.',
     ],
     [
       [onPurpose, { ...onPurpose, status: 410, failure: 'sunset' }],
