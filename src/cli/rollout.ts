@@ -3,7 +3,8 @@ import type { Status } from '../inspector/api.ts';
 import type { Condition } from '../inspector/condition.ts';
 import { causeFilter } from '../inspector/gateway-conditions.ts';
 import { endSentences, goneWords } from '../inspector/end-of-v1.ts';
-import { rateLimitSentence } from '../inspector/rollout-effect.ts';
+import { REPORTED_MS } from '../inspector/condition.ts';
+import { isComparing, rateLimitSentence } from '../inspector/rollout-effect.ts';
 import { withShortTimes } from '../report/clock.ts';
 import { countedClients, jsonText, terminalLines } from '../report/text.ts';
 import { count as number, counted } from '../rules/words.ts';
@@ -108,7 +109,7 @@ export function rolloutText(
         ({ at, what, who, by, why }) =>
           `change      ${at} ${what}${who === undefined ? '' : `, by ${who}`}${by === undefined ? '' : `, at ${by}`}${why === undefined ? '' : `: ${why}`}`,
       ),
-    ...shadowLines(view.shadows),
+    ...shadowLines(view, Date.now()),
     ...bodyCheckLines(view),
     ...view.brownouts.map(
       ({ id, state, share, status }) => `brownout    ${id}: ${state}, ${share} % get ${status}`,
@@ -216,12 +217,25 @@ function placeLines(who: string, places: ReturnType<typeof faultPlaces>): readon
     .map(({ place, count: times }) => `              refused by ${who}: ${place}, ${counted(times, 'time')}`);
 }
 
-/** Operations whose reads were all the same in one line, then each of the others with its differences. */
-function shadowLines(shadows: RolloutView['shadows']): readonly string[] {
+/**
+ * Operations whose reads were all the same in one line, then each of the others with its differences. Once no mode compares reads, all of
+ * them in one line, for an hour.
+ */
+function shadowLines(view: RolloutView, now: number): readonly string[] {
+  const { shadows } = view;
   return [false, true].flatMap((isVerified) => {
     const label = isVerified ? 'verify      ' : 'shadow      ';
     const all = shadows.filter(({ verified = false }) => verified === isVerified);
     const well = all.filter(({ different }) => different === 0);
+    if (!isComparing(view, isVerified)) {
+      const last = Math.max(0, ...all.map((one) => Date.parse(one.last ?? '') || 0));
+      const different = sum(all, 'different');
+      return now - last >= REPORTED_MS
+        ? []
+        : [
+            `${label}over, the last read at ${new Date(last).toISOString()}: ${number(different)} of ${counted(sum(all, 'same') + different, 'read')} differed`,
+          ];
+    }
     const unknown = sum(well, 'unknown');
     const notCompared = unknown === 0 ? '' : `, ${number(unknown)} could not be compared`;
     return [

@@ -14,7 +14,7 @@ import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from 
 import { type Place, REPORTED_MS } from './condition.ts';
 import { endSentences, hasEnded, isAtEnd } from './end-of-v1.ts';
 import { callsAfterEnd } from '../report/endings.ts';
-import { hasV1Mode, modesOf, operationOf, otherModes } from './rollout-effect.ts';
+import { hasV1Mode, isComparing, modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
 export interface OverviewFacts {
   readonly sums: Readonly<RequestSums>;
@@ -251,7 +251,11 @@ function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem
   const compared = sum('same') + different;
   if (compared === 0) return [];
   const worst = shadows.filter((each) => each.different > 0).map(({ operation }) => operation ?? '(other)');
-  const last = Math.max(0, ...shadows.map((each) => Date.parse(each.lastDifferent ?? '') || 0));
+  const latest = (kind: 'last' | 'lastDifferent'): number =>
+    Math.max(0, ...shadows.map((each) => Date.parse(each[kind] ?? '') || 0));
+  const isOver = rollout !== undefined && !isComparing(rollout, false) && !isComparing(rollout, true);
+  if (isOver && now - latest('last') >= REPORTED_MS) return [];
+  const last = latest('lastDifferent');
   const where =
     worst.length === 0
       ? ''

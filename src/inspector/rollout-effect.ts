@@ -476,6 +476,16 @@ export function hasV1Mode(rollout: RolloutView, now: number): boolean {
   );
 }
 
+/** Whether a mode sends reads to both services: in shadow, or in `verify`. */
+export function isComparing(
+  { default: other, operations, clients }: Pick<RolloutView, 'default' | 'operations' | 'clients'>,
+  isVerified: boolean,
+): boolean {
+  return [other, ...Object.values(operations), ...Object.values(clients)].some(
+    ({ mode }) => mode === (isVerified ? 'verify' : 'shadow'),
+  );
+}
+
 /** The operation of a call in a report; undefined for other requests, which reports name by method and path or count together. */
 export function operationOf(call: string): string | undefined {
   return isUnfit(call) ? undefined : call;

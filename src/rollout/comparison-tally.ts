@@ -7,6 +7,7 @@ interface Total {
   same: number;
   different: number;
   unknown: number;
+  last: number;
   lastDifferent: number;
   readonly fields: Map<string, { readonly difference: Finding; count: number }>;
 }
@@ -24,6 +25,7 @@ export class ComparisonTally {
   ): void {
     const total = this.totalOf(operation, isVerified);
     total[verdict] += 1;
+    total.last = Math.max(total.last, time);
     if (verdict === 'different') total.lastDifferent = Math.max(total.lastDifferent, time);
     if (verdict === 'different' && status !== undefined)
       addField(total, { path: `${status.v2} instead of ${status.v1}`, kind: 'status' }, 1);
@@ -32,11 +34,12 @@ export class ComparisonTally {
 
   /** Adds the totals of another tally. */
   merge(lists: readonly ShadowView[]): void {
-    for (const { operation, verified, same, different, unknown, lastDifferent, fields } of lists) {
+    for (const { operation, verified, same, different, unknown, last, lastDifferent, fields } of lists) {
       const total = this.totalOf(operation, verified === true);
       total.same += same;
       total.different += different;
       total.unknown += unknown;
+      if (last !== undefined) total.last = Math.max(total.last, Date.parse(last));
       if (lastDifferent !== undefined)
         total.lastDifferent = Math.max(total.lastDifferent, Date.parse(lastDifferent));
       for (const { path, kind, count } of fields) addField(total, { path, kind }, count);
@@ -45,20 +48,23 @@ export class ComparisonTally {
 
   /** Results by operation. */
   get list(): readonly ShadowView[] {
-    return [...this.totals.values()].map(({ operation, isVerified, lastDifferent, fields, ...counts }) => ({
-      ...(operation === undefined ? {} : { operation }),
-      ...(isVerified ? { verified: true as const } : {}),
-      ...counts,
-      ...(lastDifferent === 0 ? {} : { lastDifferent: new Date(lastDifferent).toISOString() }),
-      fields: [...fields.values()]
-        .map(({ difference, count }) => ({ ...difference, count }))
-        .sort((one, other) => other.count - one.count),
-    }));
+    return [...this.totals.values()].map(
+      ({ operation, isVerified, last, lastDifferent, fields, ...counts }) => ({
+        ...(operation === undefined ? {} : { operation }),
+        ...(isVerified ? { verified: true as const } : {}),
+        ...counts,
+        ...(last === 0 ? {} : { last: new Date(last).toISOString() }),
+        ...(lastDifferent === 0 ? {} : { lastDifferent: new Date(lastDifferent).toISOString() }),
+        fields: [...fields.values()]
+          .map(({ difference, count }) => ({ ...difference, count }))
+          .sort((one, other) => other.count - one.count),
+      }),
+    );
   }
 
   private totalOf(operation: string | undefined, isVerified: boolean): Total {
     const key = `${isVerified ? 'verify' : 'shadow'} ${operation ?? ''}`;
-    const none = { same: 0, different: 0, unknown: 0, lastDifferent: 0, fields: new Map() };
+    const none = { same: 0, different: 0, unknown: 0, last: 0, lastDifferent: 0, fields: new Map() };
     const total = this.totals.get(key) ?? { operation, isVerified, ...none };
     this.totals.set(key, total);
     return total;
@@ -112,7 +118,8 @@ export interface ShadowView {
   readonly same: number;
   readonly different: number;
   readonly unknown: number;
-  /** RFC 3339: the last read that differed; absent without one. */
+  /** RFC 3339: the last read, and the last that differed; absent without one, and in the counts of an older version. */
+  readonly last?: string;
   readonly lastDifferent?: string;
   /** Fields that differed, most frequent first. */
   readonly fields: readonly (Finding & {

@@ -123,12 +123,37 @@ test('reads without a difference are one line, and each operation with one has i
     { ...well, operation: 'get_client', different: 1 },
     { ...well, operation: 'list_clients', verified: true as const },
   ];
-  const text = rolloutText(sampleRollout({ shadows }), { columns: undefined });
-  expect(text.split('\n').filter((line) => /^(?:shadow|verify)/.test(line))).toEqual([
+  expect(comparedLines(shadows, COMPARING)).toEqual([
     'shadow      2 operations: no read differs, 6 are the same, 2 could not be compared',
     'shadow      get_client: 1 of 4 reads differ',
     'verify      1 operation: no read differs, 3 are the same',
   ]);
+});
+
+const COMPARING = {
+  operations: {
+    list_clients: { mode: 'verify', from: 'operator' },
+    get_client: { mode: 'shadow', from: 'operator' },
+  },
+} as const;
+
+function comparedLines(shadows: RolloutView['shadows'], more: Partial<RolloutView> = {}): readonly string[] {
+  return rolloutText(sampleRollout({ shadows, ...more }), { columns: undefined })
+    .split('\n')
+    .filter((line) => /^(?:shadow|verify)/.test(line));
+}
+
+test('a shadow that is over is one line, for an hour', () => {
+  const well = { same: 3, different: 0, unknown: 0, fields: [] };
+  const lines = (last: string): readonly string[] =>
+    comparedLines([
+      { ...well, operation: 'list_clients', last },
+      { ...well, operation: 'get_client', different: 1, last },
+      { ...well, operation: 'get_client', different: 1, verified: true as const },
+    ]);
+  const now = new Date().toISOString();
+  expect(lines(now)).toEqual([`shadow      over, the last read at ${now}: 1 of 7 reads differed`]);
+  expect(lines(new Date(Date.now() - 3_600_000).toISOString())).toEqual([]);
 });
 
 test('a count of one has a singular', () => {
@@ -143,7 +168,7 @@ test('a count of one has a singular', () => {
     },
   ];
   const text = rolloutText(
-    { ...view([once, { ...CHECKED, ...NONE, refusals: twice }]), shadows },
+    { ...view([once, { ...CHECKED, ...NONE, refusals: twice }]), shadows, ...COMPARING },
     { columns: undefined },
   );
   expect(text).toMatch(/^ +refused by V2: \/zip, 1 time$/m);

@@ -191,6 +191,11 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'good: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:00:00.000Z.',
   ],
   [
+    'reads that were compared an hour ago, in a shadow that is over',
+    { rollout: sampleRollout({ shadows: differing(1000) }), now: NOW + HOUR },
+    undefined,
+  ],
+  [
     'reads that differed in a shadow before everything was migrated',
     { rollout: sampleRollout({ default: MIGRATED, shadows: differing(1000) }) },
     'good: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',

@@ -409,6 +409,7 @@ describe('shadow', () => {
         same: 0,
         different: 1,
         unknown: 0,
+        last: expect.any(String),
         lastDifferent: expect.any(String),
         fields: [{ path: '/data/*/name', kind: 'value', count: 1 }],
       },
@@ -576,6 +577,7 @@ describe('verify', () => {
     expect(gateway.gateway.comparisons.list).toEqual([
       {
         verified: true,
+        last: expect.any(String),
         lastDifferent: expect.any(String),
         same: 0,
         different: 1,
