@@ -279,17 +279,3 @@ export function ownText(text: string): string {
   // Concatenated and sliced, the text is a view of its own copy with one more character.
   return text.length < MIN_VIEW_LENGTH ? text : ` ${text}`.slice(1);
 }
-
-/** Copies an entry to keep, so that it shares no memory with the head of its request. */
-export function ownEntry(entry: Entry): Entry {
-  const { traceId, spanId, upstreamPath } = entry;
-  return {
-    ...entry,
-    requestId: ownText(entry.requestId),
-    traceId: traceId && ownText(traceId),
-    spanId: spanId && ownText(spanId),
-    method: ownText(entry.method),
-    path: ownText(entry.path),
-    upstreamPath: upstreamPath && ownText(upstreamPath),
-  };
-}

@@ -226,8 +226,8 @@ export function openEntry({ route, method, requestId, ruleBook, verdict }: First
 }
 
 /**
- * Completes an entry, which never changes afterwards. Its texts may be parts of the request's head, and keep all of that in memory: copy
- * an entry that is kept for long (`ownEntry`).
+ * Completes an entry, which never changes afterwards. Its texts may be parts of the request's head, and keep all of that in memory: what is
+ * kept for long is its line (`PackedEntries`).
  */
 export function closeEntry(entry: OpenEntry, { time, target, upstreamTarget, attempts }: LastFacts): Entry {
   entry.time = timeText(time);
