@@ -1,7 +1,7 @@
 import { userInfo } from 'node:os';
 import { Argument, type Command, InvalidArgumentError, Option } from 'commander';
 import type { RolloutRequest } from '../rollout/rollout-tally.ts';
-import { readInstant } from '../rules/rollout.ts';
+import { GONE_AFTER_DAYS, readInstant } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
 import { EVERYWHERE, type ListenAddress } from '../settings/setting-kinds.ts';
@@ -231,7 +231,12 @@ export function report(command: Command): void {
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Clients:')
     .option('--names <file>', 'YAML or JSON file of display names by client hash')
-    .option('--gone-after <days>', 'days without a V1 request after which a client counts as gone', days, 14)
+    .option(
+      '--gone-after <days>',
+      'days without a V1 request after which a client counts as gone',
+      days,
+      GONE_AFTER_DAYS,
+    )
     .option('--at <time>', 'end of the report, such as 2026-11-22 (default: now)', pointInTime)
     .optionsGroup('Guides and digests:')
     .option(
@@ -283,7 +288,7 @@ export function plan(command: Command): void {
       '--gone-after <days>',
       'days at the end of the logs without a V1 request after which a client is left out',
       days,
-      14,
+      GONE_AFTER_DAYS,
     );
   addRules(make, 'rule book whose dates apply').addOption(
     new Option(

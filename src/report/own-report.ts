@@ -3,6 +3,7 @@ import type { GuideDocument } from './guide/guide-document.ts';
 import { guideHtml, WORK } from './guide/guide-text.ts';
 import type { ReportCoverage } from './report-totals.ts';
 import { htmlText } from './text.ts';
+import { GONE_AFTER_DAYS } from '../rules/rollout.ts';
 import { count, counted } from '../rules/words.ts';
 import type { ClientTally } from './tally/tally.ts';
 
@@ -30,9 +31,6 @@ export type OwnReportOutcome =
 
 /** Maximum rows of each list. */
 const MAX_ROWS = 100;
-
-/** Days of silence after which a client counts as gone. */
-const GONE_AFTER_DAYS = 14;
 
 const COVERAGE: Readonly<Record<OwnReport['coverage'], string>> = {
   gateway: '',

@@ -32,6 +32,7 @@ import {
   countedClients,
   namedClients,
 } from './text.ts';
+import { GONE_AFTER_DAYS } from '../rules/rollout.ts';
 import { count as number, counted } from '../rules/words.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
@@ -162,7 +163,7 @@ export async function makeReportInSteps(
 }
 
 function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<undefined, Report, undefined> {
-  const goneAfterDays = options.goneAfterDays ?? 14;
+  const goneAfterDays = options.goneAfterDays ?? GONE_AFTER_DAYS;
   const { now, observed, coverage } = options;
   const operationOf = options.operations && fittingOperations(options.operations);
   const clock = {

@@ -62,6 +62,9 @@ export interface Mode {
   readonly share?: number;
 }
 
+/** Days without a V1 request after which a client counts as gone, unless a report is asked for another number. */
+export const GONE_AFTER_DAYS = 14;
+
 /** Criteria for the automatic rollback of a canary, and of a migrated operation. */
 export interface RollbackRule {
   /** Length of the observed window in milliseconds. */

@@ -29,6 +29,7 @@ import { readWindow, Zone } from '../../report/plan/zone.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { jsonText, terminalText } from '../../report/text.ts';
 import { counted } from '../../rules/words.ts';
+import { GONE_AFTER_DAYS } from '../../rules/rollout.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
@@ -317,7 +318,7 @@ export async function warningsOfLogs(
   return endWarnings(counts, {
     now,
     leadDays: book.rollout?.leadDays ?? DEFAULT_LEAD_DAYS,
-    goneAfterDays: 14,
+    goneAfterDays: GONE_AFTER_DAYS,
     names: clientNames(book),
     rollout: book.rollout,
     gaps: read.gaps,

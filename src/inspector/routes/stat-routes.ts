@@ -10,6 +10,7 @@ import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
 import type { ChangeRecord, ReplicaView, RolloutView } from '../../rollout/rollout-tally.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
+import { GONE_AFTER_DAYS } from '../../rules/rollout.ts';
 import type { IsAsked } from '../../rewrite-log/history.ts';
 import type { OperationTrouble } from '../../rewrite-log/health/trouble.ts';
 import type { ClientTrace } from '../../rewrite-log/observer.ts';
@@ -72,9 +73,6 @@ const SMALL_PLAN_BYTES = 64 * 1024;
 
 /** Minutes over which the state counts where requests went; few, so that a mode that was just chosen soon shows. */
 const SENT_MINUTES = 5;
-
-/** Days after which a client without a V1 request counts as gone, as in `report`. */
-const GONE_AFTER_DAYS = 14;
 
 /** Adds `/overview`, `/problems`, `/state`, `/status`, `/series`, `/metrics`, `/report`, `/plan` and `/timeline`. */
 export function statRoutes(app: Hono, parts: InspectorParts): void {
