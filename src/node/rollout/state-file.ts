@@ -242,6 +242,7 @@ function isMoved(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && error.errcode === 1032;
 }
 
+/** True while another process works on the file: SQLITE_BUSY or SQLITE_LOCKED, also with an extended code. */
 function isLocked(error: unknown): boolean {
-  return error instanceof Error && /locked|busy/i.test(error.message);
+  return error instanceof Error && 'errcode' in error && [5, 6].includes(Number(error.errcode) & 0xff);
 }
