@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { coverageOf, printCoverage } from '../../../src/cli/draft/coverage.ts';
-import { sampleOf } from '../../../src/cli/draft/samples.ts';
+import { isMatch, sampleOf } from '../../../src/cli/draft/samples.ts';
 import { Components } from '../../../src/openapi/components.ts';
 import { shapeOf } from '../../../src/openapi/shape.ts';
 import type { TransformDirection } from '../../../src/rules/rule-book.ts';
@@ -1374,4 +1374,16 @@ test.each<readonly [exports: readonly TransformDirection[], gaps: readonly strin
   const v1 = description('v1', { ...bodyOf(old), ...answerOf(objectOf({ a: text })) });
   const v2 = description('v2', { ...bodyOf(young), ...answerOf(objectOf({ c: text })) });
   expect(coverageOf({ ruleBook, text: book, v1, v2 }).gaps.map((gap) => gap.text)).toEqual(gaps);
+});
+
+test.each([
+  ['^a+$', 'aaa', true],
+  ['^a+$', 'ab', false],
+  // The platform's engine would take longer than the world is old.
+  ['^(a+)+$', `${'a'.repeat(60)}b`, false],
+  // Neither valid nor linear patterns are held against a value.
+  ['(', 'x', true],
+  ['^(?=b)', 'a', true],
+])('the pattern %s matches %s: %s', (pattern, value, expected) => {
+  expect(isMatch(pattern, value)).toBe(expected);
 });
