@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { parse, parseDocument } from 'yaml';
 import { terminalText } from '../../report/text.ts';
 import { inFormOf, readText, replaceFileSync } from '../files.ts';
@@ -50,22 +50,18 @@ function parsed(text: string): unknown {
   }
 }
 
-/** The names in a file while the gateway runs: reads a changed file again, and keeps the earlier names while it is faulty. */
+/** The names in a file while the gateway runs: keeps the earlier names while it is faulty. */
 export class ClientNames {
   private readonly path: string;
   private names: ReadonlyMap<string, string> = new Map();
-  private stamp = '';
 
   constructor(path: string) {
     this.path = path;
+    this.reload();
   }
 
-  /** The names in the file now, including one that was just given. */
+  /** The names when the file was read last. */
   get current(): ReadonlyMap<string, string> {
-    const found = statSync(this.path, { throwIfNoEntry: false, bigint: true });
-    const stamp = found === undefined ? '' : `${found.dev} ${found.ino} ${found.size} ${found.ctimeNs}`;
-    if (stamp !== this.stamp && stamp !== '') this.reload();
-    this.stamp = stamp;
     return this.names;
   }
 
@@ -76,6 +72,13 @@ export class ClientNames {
     if ('fault' in read) return [read.fault];
     this.names = read;
     return [];
+  }
+
+  /** Names a client as {@link nameClient} does, and reads the file again. */
+  name(client: string, name: string | undefined): NamesFault | undefined {
+    const fault = nameClient(this.path, client, name);
+    this.reload();
+    return fault;
   }
 }
 

@@ -544,12 +544,12 @@ interface NamesFile {
 /** Opens the file of client names; only then it loads the YAML reader. */
 async function openNamesFile(path: string | undefined): Promise<NamesFile> {
   if (path === undefined) return { names: () => NO_NAMES, reload: () => [] };
-  const { ClientNames, nameClient } = await import('./names.ts');
+  const { ClientNames } = await import('./names.ts');
   const names = new ClientNames(path);
   return {
     names: () => names.current,
     reload: () => names.reload(),
-    nameClient: (client, name) => nameClient(path, client, name),
+    nameClient: (client, name) => names.name(client, name),
   };
 }
 
