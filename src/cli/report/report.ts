@@ -250,6 +250,7 @@ async function printGuide(
   const { ruleBook } = book.rules;
   const { strips } = tally.census.result(undefined, ruleBook);
   const document = guide.document(ruleBook, clientNames(ruleBook, names).get(only), {
+    inForce: ruleBook.hash,
     unknown: strips,
     now: at ?? new Date().toISOString(),
   });
