@@ -12,7 +12,7 @@ import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import { type Place, REPORTED_MS } from './condition.ts';
-import { endSentences, hasEnded, isAtEnd } from './end-of-v1.ts';
+import { endSentences, isAtEnd } from './end-of-v1.ts';
 import { callsAfterEnd } from '../report/endings.ts';
 import { hasV1Mode, isComparing, modesOf, operationOf, otherModes } from './rollout-effect.ts';
 
@@ -59,7 +59,7 @@ export function overviewOf(facts: OverviewFacts): Pick<Overview, 'whose' | 'item
   const { rollout, now } = facts;
   // After the end of V1 nothing is left to migrate.
   const ofMigration =
-    rollout !== undefined && hasEnded(rollout, now)
+    rollout !== undefined && isAtEnd(rollout, now)
       ? lateItems(rollout, facts)
       : [
           ...errorItems(facts),
@@ -193,8 +193,8 @@ function dryRunSentence(group: ErrorGroup): string {
     : `V2's schema refuses the bodies of ${requests}${at}${where}, the last at ${lastSeen}. V2 itself was not asked.`;
 }
 
-function modeItems({ rollout, report, now }: OverviewFacts): readonly OverviewItem[] {
-  if (rollout === undefined || isAtEnd(rollout, now)) return [];
+function modeItems({ rollout, report }: OverviewFacts): readonly OverviewItem[] {
+  if (rollout === undefined) return [];
   return [
     item('good', modeSentence(rollout), 'rollout'),
     ...emptyCanaries(rollout, report).map((sentence) => item('note', sentence, 'rollout')),
@@ -392,9 +392,11 @@ function endItems({ rollout, report, now }: OverviewFacts): readonly OverviewIte
   return [...items, item('good', [sentence, ...notMet].join(' '), 'clients')];
 }
 
-/** Lists the clients that have called V1 since its end. */
+/** Lists the clients that have called V1 since its end, without those that it excepts. */
 function lateItems(end: RolloutView, { report, now }: OverviewFacts): readonly OverviewItem[] {
-  const late = callsAfterEnd(Date.parse(end.sunset ?? ''), report.clients);
+  const isRefused = ({ outcomes }: ClientReport): boolean => outcomes.some(({ code }) => code === 'sunset');
+  const clients = end.gone?.except === undefined ? report.clients : report.clients.filter(isRefused);
+  const late = callsAfterEnd(Date.parse(end.sunset ?? ''), clients);
   return late === undefined
     ? []
     : [item(now - late.last < REPORTED_MS ? 'note' : 'good', late.sentence, 'clients')];

@@ -239,6 +239,14 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'good: 1 client has called V1 after its end, the last at 2026-11-28T21:00:00.000Z: acme.',
   ],
   [
+    'a client that the end of V1 excepts',
+    {
+      report: reportOfClient(HOUR / 2),
+      rollout: sampleRollout({ ...ENDED, gone: { except: ['acme'] }, default: MIGRATED }),
+    },
+    undefined,
+  ],
+  [
     'an end of V1 that all clients keep',
     { report: reportOfClient(60 * 24 * HOUR), rollout: sampleRollout(ENDED) },
     undefined,
