@@ -69,6 +69,14 @@ export function bookRules(found: FoundRule): readonly BookRule[] {
         ...found.conversions.map((one) => conversionRule(one, path, found.member)),
       ];
     }
+    case 'split': {
+      const { under } = found;
+      const nest = under !== undefined && { nest: names(found.to), ...place(path), under: pathText([under]) };
+      return [
+        { split: pathText(path, found.member), to: names(found.to), with: ' ' },
+        ...(nest === false ? [] : [nest]),
+      ];
+    }
     case 'map':
       return [valueMap(found.values, pathText([found.member]), path)];
   }
@@ -149,6 +157,13 @@ export function undoingRules(found: FoundRule): readonly BookRule[] {
         to: pathText([...path, found.member, to]),
       }));
       return [...undone(found.conversions, path, found.member), ...moves];
+    }
+    case 'split': {
+      const { under } = found;
+      const join = { join: names(found.to), ...place(path), to: pathText([found.member]), with: ' ' };
+      return under === undefined
+        ? [join]
+        : [{ unnest: pathText(path, under), members: names(found.to) }, join];
     }
     case 'map':
       return mapped(found.values, pathText(path, found.member));

@@ -211,6 +211,14 @@ export type FoundRule =
       readonly to: string;
     }
   | {
+      /** Splits a name into its parts, which V2 has in the same object, or in its object `under`. */
+      readonly rule: 'split';
+      readonly in: Path;
+      readonly member: string;
+      readonly to: readonly string[];
+      readonly under: string | undefined;
+    }
+  | {
       readonly rule: 'map';
       readonly in: Path;
       readonly member: string;
@@ -231,6 +239,7 @@ const RULE_ORDER: readonly (FoundRule['rule'] | 'box')[] = [
   'box',
   'move',
   'unbox',
+  'split',
   'flatten',
   'nest',
   'lookup',
@@ -346,6 +355,10 @@ function targetsOf(found: FoundRule): readonly Path[] {
   if (found.rule === 'move' || found.rule === 'copy') return [[...found.in, ...found.to]];
   if (found.rule === 'nest') return found.members.map((name) => [...found.in, found.under, name]);
   if (found.rule === 'flatten') return found.moves.map(([, to]) => [...found.in, to]);
+  if (found.rule === 'split') {
+    const around = found.under === undefined ? found.in : [...found.in, found.under];
+    return found.to.map((name) => [...around, name]);
+  }
   if (found.rule === 'unbox') return found.beside.map(([, to]) => [...found.in, to]);
   return found.rule === 'default' ? [[...found.in, found.member]] : [];
 }
@@ -1282,6 +1295,9 @@ function addGone(name: string, place: GonePlace, work: Work): void {
     );
     return;
   }
+  const splits = splitInto(name, shape, place);
+  const parts = new Set(splits.flatMap(targetsOf).map((at) => pathText(at)));
+  const isPart = (one: FoundRule): boolean => targetsOf(one).some((at) => parts.has(pathText(at)));
   addFinding(
     {
       found: strip,
@@ -1289,9 +1305,9 @@ function addGone(name: string, place: GonePlace, work: Work): void {
       confidence: doubt !== undefined ? PROPOSED_FROM - 0.1 : isDeprecated ? 0.97 : 0.85,
       evidence: isDeprecated ? `${evidence}, and V1's calls it deprecated` : evidence,
       doubt,
-      others: [...rules.slice(0, 3), ...unlinked],
+      others: [...splits, ...[...rules.slice(0, 3), ...unlinked].filter((one) => !isPart(one))],
       old,
-      ...(rules.length > 0 && { isOpen: true }),
+      ...(rules.length + splits.length > 0 && { isOpen: true }),
       ...always,
     },
     work,
@@ -1511,6 +1527,32 @@ const TURNED: readonly (readonly [from: FoundValue, to: FoundValue])[] = [
 function turned(found: FoundRule, old: Shape | undefined, young: Shape | undefined): FoundRule {
   const all = withValues(found, old, young);
   return 'values' in all && all.values === TURNED ? all : found;
+}
+
+const GIVEN = /^(?:given|first|fore)/i;
+const FAMILY = /^(?:family|last|sur)/i;
+
+/** The rules that split a person's name into the parts that V2 has, together in one object. */
+function splitInto(
+  member: string,
+  { types, values, format }: Shape,
+  { v1, v2, path }: Objects,
+): readonly FoundRule[] {
+  if (!/name$/i.test(member) || !types.has('string') || values.length > 0 || format !== '') return [];
+  const objects: readonly (readonly [string | undefined, Shape])[] = [
+    [undefined, v2],
+    ...[...v2.members].map(([name, { shape }]) => [name, shape] as const),
+  ];
+  return objects.flatMap(([under, { members }]): readonly FoundRule[] => {
+    const isNew = (name: string): boolean =>
+      !v1.members.has(name) && members.get(name)?.shape.types.has('string') === true;
+    const [to, ...more] = [GIVEN, FAMILY].map((word) =>
+      [...members.keys()].filter((name) => word.test(name) && isNew(name)),
+    );
+    const all = [...(to ?? []), ...more.flat()];
+    if (to?.length !== 1 || all.length !== 2 || (under !== undefined && v1.members.has(under))) return [];
+    return [{ rule: 'split', in: path, member, to: all, under }];
+  });
 }
 
 /** The rules for a value that is a list in one version only, or a list of other elements: the likeliest first. */

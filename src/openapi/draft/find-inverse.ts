@@ -140,6 +140,10 @@ function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {
       return old?.has(found.member) === true && found.moves.some(([, to]) => young.has(to) && !old.has(to));
     case 'move':
       return old?.has(found.member) === true && shapeAt(v2, [...found.in, ...found.to]) !== undefined;
+    case 'split': {
+      const around = found.under === undefined ? young : young.get(found.under)?.shape.members;
+      return old?.has(found.member) === true && found.to.every((name) => around?.has(name) === true);
+    }
     case 'list':
       return old?.has(found.member) === true && young.get(found.to)?.shape.element !== undefined;
     case 'default':

@@ -82,6 +82,7 @@ function factsFound(found: FoundRule): Facts {
     case 'move':
     case 'flatten':
     case 'unbox':
+    case 'split':
     case 'list':
     case 'first':
     case 'lookup':

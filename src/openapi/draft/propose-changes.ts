@@ -316,6 +316,13 @@ function requestNames(
       const to = listOf(found.moves.map(([, name]) => pathText(found.in, name)));
       return [`flat-${member}`, `${from} become${found.moves.length === 1 ? 's' : ''} ${to}.`];
     }
+    case 'split': {
+      const around = found.under === undefined ? found.in : [...found.in, found.under];
+      return [
+        `${found.member}-parts`,
+        `${path} becomes ${listOf(found.to.map((name) => pathText(around, name)))}.`,
+      ];
+    }
     case 'list':
       return [`${found.to}-list`, `${path} becomes the list ${pathText(found.in, found.to)}.`];
     case 'lookup':

@@ -265,6 +265,7 @@ function requestRule(found: FoundRule): RequestRule {
     case 'first':
     case 'flatten':
     case 'unbox':
+    case 'split':
     case 'move':
     case 'copy':
     case 'lookup':

@@ -116,6 +116,21 @@ const saying = (description: string, schema: object): object => ({ ...schema, de
 
 test.each<Row>([
   [
+    'a name of a person, and its parts in an object',
+    sent({ full_name: text, fax: integer }),
+    sent({ name: objectOf({ given: text, family: text }), fax: integer }),
+    [
+      '{ strip: full_name }',
+      '{ split: full_name, to: [given, family], with: " " } { nest: [given, family], under: name }',
+    ],
+  ],
+  [
+    'a name of a person, and its parts beside it in responses',
+    answered({ ownerName: text }),
+    answered({ firstName: text, lastName: text }),
+    ['{ default: { ownerName: null } }', '{ join: [firstName, lastName], to: ownerName, with: " " }'],
+  ],
+  [
     'a text and a list, whose name is one for several',
     sent({ tags: text }),
     sent({ tags: listOf(text) }),
