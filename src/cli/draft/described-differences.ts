@@ -45,10 +45,11 @@ function amount(words: string, limit: number): string {
   return limit === 1 ? text.replace(/s$/, '') : text;
 }
 
-const ASSUMED = 'without it V1 assumed';
-
-/** Sentences about a value that V1 accepted, and that V2 refuses or accepts in another form. */
-export function narrowed(v1: Shape, v2: Shape): readonly string[] {
+/**
+ * Sentences about a value that V1 accepted, and that V2 refuses or accepts in another form; `isAssumed` if a rule gives V2 the value that V1
+ * assumes.
+ */
+export function narrowed(v1: Shape, v2: Shape, isAssumed = false): readonly string[] {
   const found: string[] = [];
   for (const [word, sign, words] of LIMITS) {
     const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
@@ -62,7 +63,8 @@ export function narrowed(v1: Shape, v2: Shape): readonly string[] {
   if (keywordIn(v2.constraints, 'uniqueItems') === true && keywordIn(v1.constraints, 'uniqueItems') !== true)
     found.push('V2 accepts no element twice, and V1 did');
   const [old, young] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, 'default')));
-  if (old !== young) found.push(`${ASSUMED} ${old ?? 'any value'}, and V2 assumes ${young ?? 'any value'}`);
+  if (old !== young && !isAssumed)
+    found.push(`without it V1 assumed ${old ?? 'any value'}, and V2 assumes ${young ?? 'any value'}`);
   for (const word of FURTHER) {
     const [before, now] = [v1, v2].map((shape) => JSON.stringify(keywordIn(shape.constraints, word)));
     if (now !== undefined && now !== before)
@@ -161,7 +163,12 @@ export function valueDifferences(v1: Shape, v2: Shape, direction: Direction): re
   return found;
 }
 
-function findValueDifferences(v1: Shape, v2: Shape, direction: Direction): readonly string[] {
+function findValueDifferences(
+  v1: Shape,
+  v2: Shape,
+  direction: Direction,
+  isAssumed = false,
+): readonly string[] {
   const found: string[] = [];
   const seen = new Set<string>();
   const numbers = new Map<object, number>();
@@ -175,7 +182,8 @@ function findValueDifferences(v1: Shape, v2: Shape, direction: Direction): reado
     if (level > MAX_LEVELS || seen.size > MAX_OBJECTS) return;
     // The limits of a value that rules convert differ as well.
     const isSame = [...old.types].join() === [...young.types].join();
-    const texts = direction === 'request' ? narrowed(old, young) : widened(old, young);
+    const texts =
+      direction === 'request' ? narrowed(old, young, isAssumed && path === '') : widened(old, young);
     const [sent, read] = direction === 'request' ? [old, young] : [young, old];
     const unknown = unknownTypes(sent, read).map((type) =>
       direction === 'request'
@@ -298,9 +306,10 @@ export function parameterDifferences(
       ...(memberOf(parameter, 'allowEmptyValue') === true && memberOf(partner, 'allowEmptyValue') !== true
         ? [`V1 accepts ${what} without a value, and V2 does not`]
         : []),
-      ...valueDifferences(...shapes, 'request')
-        .filter((text) => !(text.includes(ASSUMED) && isAssumed(shapes[0], sent.assumed.get(now))))
-        .map((text) => `${what}: ${text.replace('the body: ', '')}`),
+      ...(isAssumed(shapes[0], sent.assumed.get(now))
+        ? findValueDifferences(...shapes, 'request', true)
+        : valueDifferences(...shapes, 'request')
+      ).map((text) => `${what}: ${text.replace('the body: ', '')}`),
       ...shapes[0].values
         .filter(
           (value) =>

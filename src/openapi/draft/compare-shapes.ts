@@ -88,6 +88,8 @@ export interface Question {
   readonly text: string;
   /** The same sentence for several members that one answer can cover. */
   readonly general?: string;
+  /** The values of requests that V2 requires, and that V1's may lack; absent for other questions. */
+  readonly required?: readonly Path[];
 }
 
 /** The reasons to believe in a rule. */
@@ -1889,6 +1891,12 @@ function addNest(
   }
 }
 
+/** The question about a member that V2 requires. */
+function requiredQuestion(path: Path, shape: Shape, text: string): Question {
+  const inside = requiredIn(shape, path);
+  return { path, text, required: inside.length === 0 ? [path] : inside };
+}
+
 /** The sentence about a member that V1's requests never have. */
 export const NEW_REQUIRED = 'it is required in V2 and not in V1: V2 refuses requests without it.';
 
@@ -1906,7 +1914,7 @@ function askNewRequired(v1: Shape, v2: Shape, arrived: ReadonlySet<string>, path
       continue;
     }
     if (work.isRecorded || shape.members.size > 0 || shape.types.has('array')) {
-      work.questions.push({ path: [...path, name], text: NEW_REQUIRED });
+      work.questions.push(requiredQuestion([...path, name], shape, NEW_REQUIRED));
       continue;
     }
     const found = defaultOf(name, shape, path);
@@ -1994,7 +2002,6 @@ function conversionsOf(v1: Shape, from: string, v2: Shape, to: string): readonly
 
 function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
   const at = [...path, name];
-  const ask = (text: string): void => void work.questions.push({ path: at, text });
   const apart = descriptionsApart(v1.shape, v2.shape);
   const askAll = (general: string): void => {
     const text = apart === '' ? general : `${general} ${apart}.`;
@@ -2063,7 +2070,13 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     return;
   } else if (doubt !== undefined && work.doubt === work.outer) askAll(`${doubt}: say how to convert it.`);
   if (v2.required && !v1.required && !work.isRecorded)
-    ask('it is required in V2 and optional in V1: V2 refuses requests without it.');
+    work.questions.push(
+      requiredQuestion(
+        at,
+        v2.shape,
+        'it is required in V2 and optional in V1: V2 refuses requests without it.',
+      ),
+    );
   addMap(name, v1.shape, v2.shape, path, work);
   compareInside(v1.shape, v2.shape, at, work);
 }

@@ -1,5 +1,12 @@
 import { BLANK, type BookRule, bookRules } from './book-rules.ts';
-import { type FoundRule, isProposed, localKey, pathText, PROPOSED_FROM } from './compare-shapes.ts';
+import {
+  type FoundRule,
+  isProposed,
+  localKey,
+  pathText,
+  PROPOSED_FROM,
+  type Question,
+} from './compare-shapes.ts';
 import type { FoundValue } from './conversions.ts';
 import {
   isAskedAlone,
@@ -39,7 +46,7 @@ import {
   takenPlaces,
 } from './taken-places.ts';
 import { readPath } from '../../rules/rule.ts';
-import { placedLists } from './written-rules.ts';
+import { madeBy, placedLists, summaryWritten } from './written-rules.ts';
 
 /** A question of a draft, with answers that exclude each other. */
 export interface DraftQuestion {
@@ -52,7 +59,7 @@ export interface DraftQuestion {
   /** The parts to decide: one, or a few that belong together. */
   readonly parts: readonly QuestionPart[];
   /** The change for rules that a person writes instead of choosing an answer; absent where a rule cannot be the answer. */
-  readonly own?: Pick<WrittenChange, 'id' | 'summary' | 'on'> & { readonly lists: readonly WrittenList[] };
+  readonly own?: Pick<WrittenChange, 'id' | 'on'> & { readonly lists: readonly WrittenList[] };
 }
 
 /** One thing that a question decides. */
@@ -135,30 +142,35 @@ export function draftQuestions(book: ProposedRuleBook): readonly DraftQuestion[]
     ...prefixQuestions(book.operations),
     ...withOwnTexts(decisionsOf(book).map(({ question }) => question)),
     ...book.keys.flatMap(keyQuestions),
-    ...[...openNotes(book)].map(([key, sentences]): DraftQuestion => {
-      const lines = sentences.slice(1);
-      const on = notedOn(book, key);
-      const text = sentences[0] ?? key;
-      return {
-        id: `note ${key}`,
-        about: 'note',
-        text,
-        operations: [],
-        ...(on.length > 0 && { own: { id: 'own-rules', summary: text, on, lists: OF_BODIES } }),
-        parts: [
-          {
-            why: '',
-            isOpen: true,
-            answers: [
-              { key: 'later', words: 'Later: keep it as a TODO', lines },
-              { key: 'yes', words: 'No rule is needed: drop the TODO', lines: [] },
-            ],
-          },
-        ],
-      };
-    }),
+    ...noteQuestions(book),
     ...goneQuestions(book),
   ];
+}
+
+/** The questions that only a person's own rule, or none, answers. */
+function noteQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
+  return [...openNotes(book)].map(([key, sentences]): DraftQuestion => {
+    const lines = sentences.slice(1);
+    const on = notedOn(book, key);
+    const text = sentences[0] ?? key;
+    return {
+      id: `note ${key}`,
+      about: 'note',
+      text,
+      operations: [],
+      ...(on.length > 0 && { own: { id: 'own-rules', on, lists: OF_BODIES } }),
+      parts: [
+        {
+          why: '',
+          isOpen: true,
+          answers: [
+            { key: 'later', words: 'Later: keep it as a TODO', lines },
+            { key: 'yes', words: 'No rule is needed: drop the TODO', lines: [] },
+          ],
+        },
+      ],
+    };
+  });
 }
 
 /** The questions with the names of their operations where several would have the same text. */
@@ -437,7 +449,6 @@ function decisionsOf({ changes }: Pick<ProposedRuleBook, 'changes'>): readonly D
     const text = titled === undefined ? summary : titleOf(summary, titled, asked);
     const written = {
       id: change.id,
-      summary,
       on: operations.length === 0 ? ('every' as const) : operations,
       lists: writtenLists(asked),
     };
@@ -707,18 +718,21 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
   const { gone = [] } = book;
   const placed = gone.flatMap((one) => placedOperation(one, answers));
   const isOver = (key: string): boolean => ['yes', OWN].includes(answers.get(`note ${key}`)?.chosen[0] ?? '');
+  const decided = decidedWith(book, answers).changes;
+  const changes = withSettled(decided).flatMap((change) => withoutDeclined(change, declined));
+  const written = writtenChanges(book, changes, answers);
+  const made = madeIn(takenPlaces(decided), written);
+  const isMade = (id: string, { required }: Question): boolean =>
+    required?.every((path) => made(id, path)) === true;
   const questions = [...book.questions].map(
-    ([id, all]) => [id, all.filter((one) => !isOver(noteKey(one)))] as const,
-  );
-  const changes = withSettled(answeredChanges(book, answers)).flatMap((change) =>
-    withoutDeclined(change, declined),
+    ([id, all]) => [id, all.filter((one) => !isOver(noteKey(one)) && !isMade(id, one))] as const,
   );
   return {
     ...book,
     operations: [...operations, ...placed],
     keys: book.keys.flatMap((key) => answeredKey(key, answers)),
     changes,
-    written: writtenChanges(book, changes, answers),
+    written,
     questions: new Map(questions),
     gone: gone.filter((one) => {
       const given = answers.get(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone');
@@ -735,16 +749,18 @@ function writtenChanges(
 ): readonly WrittenChange[] {
   if (![...answers.values()].some(({ chosen }) => chosen.includes(OWN))) return [];
   const ids = new Set(changes.map(({ id }) => id));
-  return draftQuestions(book).flatMap(({ id: question, own }): readonly WrittenChange[] => {
+  const { left } = decidedWith(book, answers);
+  const asked = [...draftQuestions(book), ...left.map(({ question }) => question)];
+  return asked.flatMap(({ id: question, own }): readonly WrittenChange[] => {
     const given = answers.get(question);
     if (own === undefined || given?.own === undefined || !given.chosen.includes(OWN)) return [];
-    const { id: wanted, summary, on } = own;
+    const { id: wanted, on } = own;
     return placedLists({ on, lists: ownLists(given.own) }, changes).map((placed) => {
       const id = Array.from({ length: ids.size + 1 }, (_, at) =>
         at === 0 ? wanted : `${wanted}-${at + 1}`,
       ).find((one) => !ids.has(one));
       ids.add(id ?? wanted);
-      return { id: id ?? wanted, summary, on, ...placed };
+      return { id: id ?? wanted, summary: summaryWritten(placed.lists), on, ...placed };
     });
   });
 }
@@ -822,10 +838,14 @@ function withoutDeclined(change: ProposedChange, declined: ReadonlySet<string>):
   return left.length === 0 ? [] : [{ ...change, on: left }];
 }
 
-function answeredChanges(book: ProposedRuleBook, answers: GivenAnswers): readonly ProposedChange[] {
+/** The changes with these answers, and the questions that the answers leave. */
+function decidedWith(
+  book: ProposedRuleBook,
+  answers: GivenAnswers,
+): { readonly changes: readonly ProposedChange[]; readonly left: readonly Decision[] } {
   const once = withAnswers(book.changes, decisionsOf(book), answers);
   const left = leftDecisions(once);
-  return left.length === 0 ? once : withAnswers(once, left, answers);
+  return { changes: left.length === 0 ? once : withAnswers(once, left, answers), left };
 }
 
 /** The questions about rules that the answers to their first questions said nothing about. */
@@ -888,21 +908,65 @@ function withAnswers(
     const isAsProposed = LISTS.every((list) =>
       (change[list] ?? []).every((_, at) => (choiceOf(list, at)?.[0] ?? 'yes') === 'yes'),
     );
-    // Rules for parameters and fields have no meanings: their summary says what the draft proposed.
-    const shown = (change.response ?? []).flatMap(({ meanings = [] }, at) => {
+    const shown = (change.response ?? []).flatMap(({ meanings = [], named }, at) => {
       const key = choiceOf('response', at)?.[0] ?? 'yes';
-      const found = key === 'yes' ? meanings[0] : (meanings[Number(key) + 1] ?? meanings[0]);
-      return key === 'no' || found === undefined ? [] : [found];
+      const [first] = meanings;
+      const found = key === 'yes' ? first : (meanings[Number(key) + 1] ?? first);
+      return key === 'no' || found === undefined ? [] : [namedAs(found, first, named)];
     });
     if (rules.length + query.length + headers.length + response.length === 0) return [];
     // A response does not have a stripped member, so there is nothing to undo.
     const hasInverse = rules.some(({ found }) => found.rule !== 'strip');
     const { isInverse, ...plain } = rest;
-    const said = summaryOf([...rules.map(({ found }) => found), ...shown]);
-    const summary = isAsProposed || said === '' ? plain.summary : said;
+    const saidOfBodies = summaryOf([...rules.map(({ found }) => found), ...shown]);
+    const said = [...saidOfHeads('query parameter', query), ...saidOfHeads('header field', headers)].join(
+      ' ',
+    );
+    const summary = said !== '' ? said : isAsProposed || saidOfBodies === '' ? plain.summary : saidOfBodies;
     const inverse = isInverse === true && hasInverse && { isInverse };
     return [{ ...plain, summary, rules, query, headers, response, ...inverse }];
   });
+}
+
+/** Another meaning of a rule as sentences name it: with its path from the resource. */
+function namedAs(found: FoundRule, first: FoundRule | undefined, named: FoundRule | undefined): FoundRule {
+  if (!('in' in found) || !first || !('in' in first) || !named || !('in' in named)) return found;
+  return { ...found, in: found.in.slice(first.in.length - named.in.length) };
+}
+
+/** What the rules for parameters or fields do: which ones have another name, and which ones are gone. */
+function saidOfHeads(
+  what: string,
+  all: readonly { readonly rules: readonly BookRule[] }[],
+): readonly string[] {
+  const rules = all.flatMap((one) => one.rules);
+  const gone = rules.flatMap(strippedBy);
+  const are = gone.length === 1 ? `${what} ${gone.join('')} is` : `${what}s ${listOf(gone)} are`;
+  return [
+    ...rules.flatMap(({ rename, to }) =>
+      rename === undefined ? [] : [`The ${what} ${String(rename)} becomes ${String(to)}.`],
+    ),
+    ...(gone.length === 0 ? [] : [`The ${are} gone.`]),
+  ];
+}
+
+/** Whether answers make a member of V2 in requests of an operation, the object around it, or a part of it. */
+function madeIn(
+  taken: readonly TakenPlace[],
+  written: readonly WrittenChange[],
+): (id: string, path: readonly string[]) => boolean {
+  const all = [
+    ...taken.flatMap(({ list, on, path }) => (list === 'rules' ? [{ on, paths: [readPath(path)] }] : [])),
+    ...written.map(({ on, lists }) => ({ on, paths: madeBy(lists) })),
+  ];
+  const isWithin = (one: readonly string[], other: readonly string[]): boolean =>
+    other.every((name, at) => one[at] === name);
+  return (id, path) =>
+    all.some(
+      ({ on, paths }) =>
+        (on === 'every' || on.includes(id)) &&
+        paths.some((one) => one.length > 0 && (isWithin(path, one) || isWithin(one, path))),
+    );
 }
 
 /**
@@ -951,12 +1015,14 @@ function absentWords({ old, path }: TakenPlace): string {
  * have given to another member.
  */
 export function openQuestions(book: ProposedRuleBook, answers: GivenAnswers): readonly DraftQuestion[] {
-  const changes = withAnswers(book.changes, decisionsOf(book), answers);
-  const left = leftDecisions(changes);
-  const taken = takenPlaces(left.length === 0 ? changes : withAnswers(changes, left, answers));
+  const { changes, left } = decidedWith(book, answers);
+  const taken = takenPlaces(changes);
   const decided = new Map([...decisionsOf(book), ...left].map(({ question: { id }, parts }) => [id, parts]));
+  const notes = new Map(noteQuestions(answeredDraft(book, answers)).map((one) => [one.id, one]));
   return [...draftQuestions(book), ...left.map(({ question }) => question)].flatMap(
     (question): readonly DraftQuestion[] => {
+      if (question.about === 'note' && !answers.has(question.id))
+        return [notes.get(question.id) ?? []].flat();
       const asked = decided.get(question.id);
       if (taken.length === 0 || asked === undefined || answers.has(question.id)) return [question];
       if (asked.every(({ rules }) => isOver(rules, taken))) return [];

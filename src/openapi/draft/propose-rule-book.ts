@@ -437,7 +437,7 @@ function responseFindings(
       ...renames.map((rename) => (doubt === undefined ? rename : { ...rename, doubt })),
       ...compared.findings.map((finding) => withNull(finding, shape, after)),
     ].map((finding) => movedFinding(finding, (path) => [...base, ...path]));
-    const own = compared.questions.filter(({ text }) => !isAboutRequests(text));
+    const own = compared.questions.filter(({ required }) => required === undefined);
     questions.set(
       id,
       own.map(({ path, text, general }) => ({
@@ -460,11 +460,6 @@ function bodyIn({ at, shape, response }: FoundResource, young: FoundResource): S
 /** True if only V1's body is a list, or if only one version has a list. */
 function isOtherList(old: FoundResource, young: FoundResource): boolean {
   return isListed(old) !== isListed(young) || (isListed(young) && old.at === '' && young.at !== '');
-}
-
-/** True for a question about requests only: V2 requires a member. */
-function isAboutRequests(text: string): boolean {
-  return text.startsWith('it is required in V2');
 }
 
 /** A response with the member that has the resource under another name. */
@@ -672,8 +667,8 @@ export function proposeFor(
 }
 
 /** True for a question that also applies to forms, in which each value is a text: not for one about types only. */
-function isAskedOfForms({ text }: Question): boolean {
-  return !text.startsWith('it is ') || isAboutRequests(text);
+function isAskedOfForms({ text, required }: Question): boolean {
+  return !text.startsWith('it is ') || required !== undefined;
 }
 
 /** True for a finding that also applies to forms: not for a conversion between texts and other types only. */

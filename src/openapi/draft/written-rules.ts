@@ -1,9 +1,9 @@
 import { isJsonObject } from '../../json/values.ts';
-import { readPath } from '../../rules/rule.ts';
+import { type Path, readPath } from '../../rules/rule.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 import type { BookRule } from './book-rules.ts';
 import type { WrittenChange } from './print-rule-book.ts';
-import type { ProposedChange, ResourceMove } from './propose-changes.ts';
+import { listOf, type ProposedChange, type ResourceMove } from './propose-changes.ts';
 import { isForSame } from './taken-places.ts';
 
 /** A rule that a person wrote: its lines, and the names in it. */
@@ -49,6 +49,43 @@ function pathsOf(rule: BookRule): readonly (readonly string[])[] {
   const paths = typeof named === 'string' ? [named] : filled;
   const { in: around } = rule;
   return paths.map((path) => [...(typeof around === 'string' ? readPath(around) : []), ...readPath(path)]);
+}
+
+/** What a person's rules do, in the words of a rule book, such as `Split full_name to given and family.` */
+export function summaryWritten(lists: WrittenChange['lists']): string {
+  const phrases = [...lists.values()].flatMap((lines) => rulesIn(lines).map(({ rule }) => phraseOf(rule)));
+  const said = listOf([...new Set(phrases)]);
+  return `${said.slice(0, 1).toUpperCase()}${said.slice(1)}.`;
+}
+
+/** The first word of a rule, and the members that it names. */
+function phraseOf(rule: BookRule): string {
+  const [[word, named] = ['', '']] = Object.entries(rule);
+  const { of } = rule;
+  const what = of === undefined ? [word, named] : [`${word} of`, of];
+  const further = ['to', 'under', 'as'].map((name) => [name, rule[name] ?? '']);
+  return [what, ...further]
+    .flatMap(([name, value]) => (value === '' ? [] : `${name} ${membersIn(value)}`))
+    .join(' ');
+}
+
+function membersIn(value: BookRule[string] | undefined): string {
+  return Array.isArray(value) ? listOf(value.map((one) => String([one].flat()[0]))) : String(value);
+}
+
+/** The members of V2 that a person's rules for requests may make, as paths: a name is at the place of the member that gets it. */
+export function madeBy(lists: WrittenChange['lists']): readonly Path[] {
+  return rulesIn(lists.get('request')).flatMap(({ rule }) => {
+    const [[, first] = []] = Object.entries(rule);
+    const { in: around, to, under, as } = rule;
+    const bases = [[], ...[around, first].flatMap((one) => (typeof one === 'string' ? [readPath(one)] : []))];
+    const places = [...bases, ...bases.map((base) => base.slice(0, -1))];
+    const filled = Array.isArray(first) && to === undefined && under === undefined ? first : [];
+    const named = [to, under, as, ...filled]
+      .flat(2)
+      .flatMap((one) => (typeof one === 'string' ? [readPath(one)] : []));
+    return places.flatMap((place) => named.map((path) => [...place, ...path]));
+  });
 }
 
 /** The rules on these lines; lines that are no rules belong to the one before them. */

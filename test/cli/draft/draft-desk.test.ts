@@ -208,7 +208,7 @@ describe('rules that a person writes', () => {
     expect(await desk.answer(command)).toBeUndefined();
     const book = await ruleBookOf(published.at(-1) ?? '');
     const own = book.changes.find(({ id }) => id === 'amount-cents-name');
-    expect(own?.summary).toBe('amount becomes amount_cents, with its value converted.');
+    expect(own?.summary).toBe('Strip amount and rename *.amount_cents to amount.');
     expect(published.at(-1)).toContain(
       '    request:\n      - { strip: amount }\n    response:\n      - { rename:',
     );

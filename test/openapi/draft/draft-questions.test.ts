@@ -1390,3 +1390,51 @@ test.each<
     expect(rules.includes('{ default: { phone: null } }')).toBe(further !== '');
   },
 );
+
+test.each<[what: string, key: string, own: string, summary: string]>([
+  ['full_name', '0', '', 'full_name becomes name.given.'],
+  ['full_name', 'yes', '', 'full_name is gone.'],
+  [
+    'full_name',
+    'own',
+    '{ split: full_name, to: [given, family], with: " " }\n{ nest: [given, family], under: name }',
+    'Split full_name to given and family and nest given and family under name.',
+  ],
+  ['per_page', 'yes', '', 'The query parameter per_page becomes limit.'],
+  ['per_page', '0', '', 'The query parameter per_page is gone.'],
+])(
+  'a summary says what the answer "%s: %s" does, and what it makes is not asked for',
+  async (what, key, own, summary) => {
+    const people = (prefix: string, members: Members, filter: string): Record<string, unknown> =>
+      describe(prefix, {
+        '/people': {
+          get: { operationId: 'list', parameters: [query(filter)], responses: { 204: {} } },
+          post: {
+            operationId: 'add',
+            requestBody: contentOf({ ...objectOf(members), required: Object.keys(members) }),
+            responses: { 204: {} },
+          },
+        },
+      });
+    const name = { ...objectOf({ given: text, family: text }), required: ['given', 'family'] };
+    const book = await soundDraft(
+      proposeRuleBook(
+        people('/api/v1', { born: text, full_name: text }, 'per_page'),
+        people('/api/v2', { born: text, name }, 'limit'),
+      ),
+    );
+    const before = draftQuestions(book);
+    const isName = ({ about, text: asked }: DraftQuestion): boolean =>
+      about === 'note' && / name: /.test(asked);
+    expect(before.filter(isName)).toHaveLength(1);
+    const question = before.find((one) => one.text.includes(what));
+    const given = new Map([[question?.id ?? '', { chosen: [key], own: { request: own } }]]);
+    const printed = printRuleBook(answeredDraft(book, given));
+    await bookIn(printed);
+    expect(printed).toMatch(new RegExp(`^    summary: "?${summary.replaceAll('.', '\\.')}"?$`, 'm'));
+    // A name needs both of its parts.
+    const isMade = key === 'own';
+    expect(openQuestions(book, given).some(isName)).toBe(!isMade);
+    expect(printed.includes('name: it is required')).toBe(!isMade);
+  },
+);
