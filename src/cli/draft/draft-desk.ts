@@ -38,7 +38,7 @@ import {
 import { type DraftWishes, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
-import { openQuestions as todoLines } from '../../rules/rule-book-fault.ts';
+import { openQuestions as todoLines, type RuleBookFault } from '../../rules/rule-book-fault.ts';
 import { templateShape } from '../../rules/rule.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { coverageOf, printCoverage } from './coverage.ts';
@@ -354,7 +354,7 @@ export class Desk implements DraftDesk {
     const reading = await readRuleBook(text, 'draft');
     const migration = reading.ok
       ? createMigration(reading.ruleBook)
-      : { faultsOfBook: reading.faults.map(({ message }) => message) };
+      : { faultsOfBook: reading.faults.map((fault) => faultWords(fault, text)) };
     if (this.migrations.size >= MAX_MIGRATIONS) this.migrations.clear();
     this.migrations.set(text, migration);
     return migration;
@@ -395,7 +395,7 @@ export class Desk implements DraftDesk {
     this.proposed = before.proposed;
     const [fault] = reading.faults;
     // The file is not written yet, so a line number would mean nothing.
-    return { fault: `The rule book cannot have this answer: ${fault?.message ?? ''}` };
+    return { fault: `The rule book cannot have this answer: ${fault ? faultWords(fault, text) : ''}` };
   }
 
   /** The question with this id, if `given` is an answer to it. */
@@ -475,6 +475,12 @@ interface Described {
   readonly service: DescribedService;
 }
 
+/** The message of a fault with the line that it is about in the place of its number, because the page shows no file. */
+function faultWords({ line, message }: RuleBookFault, text: string): string {
+  const own = (text.split('\n')[line - 1] ?? '').trim().replace(/^- /, '');
+  return message.replace(/^changes\[\d+\][^ ]*/, () => `“${own}”`);
+}
+
 /** The faults of a rule book that cannot have an answer. */
 interface FaultyBook {
   readonly faultsOfBook: readonly string[];
@@ -488,7 +494,7 @@ function shownWith(
 ): ShownMigration {
   if (!('faultsOfBook' in migration)) return shownMigration(migration, example, service, kind);
   const { faultsOfBook } = migration;
-  return { request: 'The rule book cannot have this answer.', faults: [], faultsOfBook, response: '' };
+  return { request: '', faults: [], faultsOfBook, response: '' };
 }
 
 function isBodiless({ method }: ProposedOperation): boolean {

@@ -101,6 +101,9 @@ export const OWN = 'own';
 /** The key of the answer with a place in V2 that a person names: the value is its method and path. */
 export const PLACE = 'place';
 
+/** The words of an answer with the place of one operation. */
+const MOVED = 'It moved to this one';
+
 const OWN_PLACE: DraftAnswer = {
   key: PLACE,
   words: 'It is another operation of V2',
@@ -226,7 +229,11 @@ function operationQuestions(operations: readonly ProposedOperation[]): readonly 
           why: `${moved?.evidence ?? ''}; but ${moved?.doubt ?? ''}`,
           isOpen: true,
           answers: [
-            { key: 'yes', words: 'Yes', lines: all.map((one) => line(one, one.moved?.to ?? '')) },
+            {
+              key: 'yes',
+              words: word === undefined ? MOVED : 'Yes',
+              lines: all.map((one) => line(one, one.moved?.to ?? '')),
+            },
             ...otherPlaces(all).map(({ key: place, words }) => ({
               key: place,
               words,
@@ -275,7 +282,7 @@ function otherPlaces(
 ): readonly { readonly key: string; readonly words: string }[] {
   const [first] = all;
   if (all.length === 1)
-    return (first?.moved?.others ?? []).map((_, at) => ({ key: String(at), words: 'This one' }));
+    return (first?.moved?.others ?? []).map((_, at) => ({ key: String(at), words: MOVED }));
   const from = first?.moved?.word?.from;
   const words = all.flatMap(({ moved }) =>
     (moved?.others ?? []).flatMap(({ word }) => (word?.from === from ? (word?.to ?? []) : [])),
@@ -316,7 +323,7 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
     const answers = [
       ...candidates.map((to, at) => ({
         key: String(at),
-        words: 'It moved to this one',
+        words: MOVED,
         lines: [`${line} → ${to}`],
       })),
       ...unused.map((to, at) => ({
@@ -439,7 +446,7 @@ function decisionsOf({ changes }: Pick<ProposedRuleBook, 'changes'>): readonly D
     const on = changes.filter(({ id }) => concerned.has(id)).map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
     const described = all.map((part): QuestionPart => ({
-      why: whyOf(part.rules),
+      why: all.length === 1 ? whyOf(part.rules) : `${subjectOf(part)}${whyOf(part.rules)}`,
       answers: answersOf(part),
       ...(part.rules.some(({ isOpen }) => isOpen) && { isOpen: true }),
     }));
@@ -607,8 +614,26 @@ function chosenRules(part: Part, rule: AskedRule, key: string): readonly BookRul
   return own === 'yes' ? rule.rules : (rule.others[Number(own)] ?? []);
 }
 
+/** The members of one of several parts, before its evidence; empty for a part about no member. */
+function subjectOf({ rules }: Part): string {
+  const named = rules.flatMap((one) => one.named ?? []);
+  const names = named.flatMap((one) =>
+    'member' in one && 'in' in one ? [pathText(one.in, one.member)] : [],
+  );
+  const all =
+    names.length > 0
+      ? names
+      : rules.flatMap(({ rules: [rule] }) => (rule ? (placeIn(rule) ?? strippedBy(rule)) : []));
+  return all.length === 0 ? '' : `${listOf([...new Set(all)])}: `;
+}
+
 function whyOf(rules: readonly AskedRule[]): string {
-  return [...new Set(rules.map(({ why }) => why))].slice(0, 3).join('; ');
+  const [first = '', ...more] = [...new Set(rules.map(({ why }) => why))].slice(0, 3);
+  // Each is a sentence, of which the last is ended where it is shown.
+  return more.reduce(
+    (said, why) => `${said}${/[.?]$/.test(said) ? '' : '.'} ${why.slice(0, 1).toUpperCase()}${why.slice(1)}`,
+    first,
+  );
 }
 
 function answersOf(part: Part): readonly DraftAnswer[] {

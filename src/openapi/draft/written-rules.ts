@@ -62,11 +62,11 @@ export function summaryWritten(lists: WrittenChange['lists']): string {
 function phraseOf(rule: BookRule): string {
   const [[word, named] = ['', '']] = Object.entries(rule);
   const { of } = rule;
-  const what = of === undefined ? [word, named] : [`${word} of`, of];
-  const further = ['to', 'under', 'as'].map((name) => [name, rule[name] ?? '']);
-  return [what, ...further]
-    .flatMap(([name, value]) => (value === '' ? [] : `${name} ${membersIn(value)}`))
-    .join(' ');
+  const what = `${word} ${of === undefined ? membersIn(named) : `of ${membersIn(of)}`}`;
+  const further = ['to', 'under', 'as'].flatMap((name) =>
+    rule[name] === undefined ? [] : [`${name} ${membersIn(rule[name])}`],
+  );
+  return [what, ...further].join(' ');
 }
 
 function membersIn(value: BookRule[string] | undefined): string {

@@ -351,7 +351,7 @@ describe('rules that a person writes', () => {
     [
       'that no rule book can have',
       { request: '{ lift: a }', response: '' },
-      /^The rule book cannot have this answer: /,
+      /^The rule book cannot have this answer: “{ lift: a }” is not a rule/,
     ],
     [
       'that leave their place',

@@ -99,7 +99,9 @@ test('the list follows the current question, and a person writes rules and tries
   await page.getByText('Write a rule first.', { exact: true }).waitFor();
   await page.getByLabel('Rules for requests').fill('{ lift: currency }');
   await page.getByRole('button', { name: 'Show the effect' }).click();
-  await page.getByText('The rule book cannot have this answer.').first().waitFor();
+  await page.getByText('The rule book cannot have this answer:').waitFor();
+  await page.getByText('“{ lift: currency }” is not a rule').waitFor();
+  expect(await page.locator('.draft-effect').getByText('V2 gets').count()).toBe(0);
   await page.getByLabel('Rules for requests').fill('{ default: { currency: NZD } }');
   await page.getByRole('button', { name: 'Show the effect' }).click();
   await page.locator('.draft-effect').getByText('"currency": "NZD"').waitFor();

@@ -1438,3 +1438,25 @@ test.each<[what: string, key: string, own: string, summary: string]>([
     expect(printed.includes('name: it is required')).toBe(!isMade);
   },
 );
+
+test('the words of a part name its member, and are sentences', async () => {
+  const old = { id: text, end: text, smoker: text, full_name: text };
+  const young = { id: text, end: text, name: objectOf({ given: text, family: text }) };
+  const people = (prefix: string, members: Members): Record<string, unknown> =>
+    describe(prefix, {
+      '/people': {
+        post: {
+          operationId: 'add',
+          requestBody: contentOf(objectOf(members)),
+          ...answers(objectOf(members)),
+        },
+      },
+    });
+  const book = await soundDraft(proposeRuleBook(people('/api/v1', old), people('/api/v2', young)));
+  const question = draftQuestions(book).find(({ parts }) => parts.length > 1);
+  expect(question?.text).toBe('Is smoker gone, and where is full_name in V2?');
+  const whys = question?.parts.map(({ why }) => why) ?? [];
+  expect(whys.map((why) => why.split(':')[0])).toEqual(['smoker', 'full_name']);
+  expect(whys[1]).toContain("in V2, or gone? V1's responses have it");
+  expect(whys.join(' ')).not.toContain('?;');
+});

@@ -448,11 +448,13 @@ function Effect({
       {now.faultsOfBook === undefined ? (
         <Objections faults={now.faults} hasOthers={hasOthers} />
       ) : (
-        <Sentences title="The rule book would have faults with this answer:" texts={now.faultsOfBook} />
+        <Sentences title="The rule book cannot have this answer:" texts={now.faultsOfBook} />
       )}
       <div class="pair">
         <Text title="A V1 client sends" text={v1} />
-        <Text title="V2 gets" text={now.request} against={before.request} />
+        {now.faultsOfBook === undefined && (
+          <Text title="V2 gets" text={now.request} against={before.request} />
+        )}
         {(before.response !== '' || now.response !== '') && (
           <Text title="The client gets" text={now.response} against={before.response} />
         )}
