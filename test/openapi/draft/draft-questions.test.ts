@@ -1392,7 +1392,7 @@ test.each<
 );
 
 test.each<[what: string, key: string, own: string, summary: string]>([
-  ['full_name', '0', '', 'full_name becomes name.given.'],
+  ['full_name', '0', '', 'full_name becomes name.given and name.family.'],
   ['full_name', 'yes', '', 'full_name is gone.'],
   [
     'full_name',
