@@ -76,8 +76,9 @@ export class OperatorView implements Observer {
 
   /** Tells which operations V2 gets requests for, after a change of modes; undefined stands for calls that no operation fits. */
   move(goesToV2: (operation: string | undefined) => boolean): void {
-    this.health.move(goesToV2, this.options.time());
-    this.problems.move(goesToV2);
+    const time = this.options.time();
+    this.health.move(goesToV2, time);
+    this.problems.move(goesToV2, time);
   }
 
   begin(): CaptureLevel {

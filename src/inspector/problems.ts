@@ -186,8 +186,8 @@ interface Group {
   since: number;
   last: number;
   isAgain: boolean;
-  /** True once V2 got no requests of its calls after it failed: the next failure is another incident. */
-  isLeft: boolean;
+  /** When V2 got no requests of its calls any more after it failed: a later request that fails is another incident. */
+  leftAt: number | undefined;
   firstWell: number | undefined;
   wellsAtLast: number;
   readonly minutes: Map<number, number>;
@@ -232,7 +232,7 @@ export class ProblemTally {
       const known = this.wells.get(name);
       if (known === undefined) continue;
       const earlier = {
-        isLeft: false,
+        leftAt: undefined,
         ...logged,
         wells: known,
         clients: new Set(clients),
@@ -350,10 +350,10 @@ export class ProblemTally {
   }
 
   /** Ends the problems of calls for which V2 gets no requests after a change of modes; undefined stands for calls that no operation fits. */
-  move(goesToV2: (operation: string | undefined) => boolean): void {
+  move(goesToV2: (operation: string | undefined) => boolean, time: number): void {
     const isAsked: IsAsked = (service, call) =>
       service === 'v1' || goesToV2(isUnfit(call) ? undefined : call);
-    for (const group of this.groups.values()) group.isLeft ||= isLeft(group, isAsked);
+    for (const group of this.groups.values()) if (isLeft(group, isAsked)) group.leftAt ??= time;
   }
 
   /** Counts a response of an operation or service as so many; without effect if it never failed. */
@@ -388,7 +388,7 @@ export class ProblemTally {
       since: began,
       last: time,
       isAgain: false,
-      isLeft: false,
+      leftAt: undefined,
       firstWell: undefined,
       wellsAtLast: wells.count,
       minutes: new Map(),
@@ -571,9 +571,10 @@ function kindOf(entry: TallyEntry, call: string, told: string | undefined): Kind
 function count(group: Group, entry: TallyEntry, call: string, time: number, began: number): void {
   const { route, status, failure } = entry;
   const until = overSince(group, time) ?? (time - group.last >= LASTING_MS ? group.last : undefined);
-  if (group.isLeft || (until !== undefined && time - until >= PAUSE_MS)) {
+  const isBack = group.leftAt !== undefined && began >= group.leftAt;
+  if (isBack || (until !== undefined && time - until >= PAUSE_MS)) {
     group.isAgain = true;
-    group.isLeft = false;
+    group.leftAt = undefined;
     group.since = began;
     group.pause = 0;
   } else if (group.count > 0) group.pause = Math.max(group.pause, group.wells.count - group.wellsAtLast);

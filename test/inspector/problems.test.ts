@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { EntriesPage, ErrorGroups, ProblemsView } from '../../src/inspector/api.ts';
+import type { EntriesPage, ProblemsScreen, ProblemsView } from '../../src/inspector/api.ts';
 import { type Problem, type ProblemsData, ProblemTally } from '../../src/inspector/problems.ts';
-import type { Entry } from '../../src/rewrite-log/entry.ts';
+import { beganAt, type Entry } from '../../src/rewrite-log/entry.ts';
 import { isFilterFault, parseFilter } from '../../src/rewrite-log/filter.ts';
 import type { IsAsked } from '../../src/rewrite-log/history.ts';
 import { inspected } from '../support/inspected.ts';
@@ -19,7 +19,9 @@ class Watched extends WatchedTraffic {
 
   constructor() {
     const tallies = [new ProblemTally()];
-    super((entry, time, answer) => tallies.at(-1)?.add(entry, time, answer, () => this.message));
+    super((entry, time, answer) =>
+      tallies.at(-1)?.add(entry, time, answer, () => this.message, beganAt(entry, time)),
+    );
     this.tallies = tallies;
   }
 
@@ -46,7 +48,7 @@ class Watched extends WatchedTraffic {
 
   /** All operations go to V2, or back to V1. */
   move(isToV2: boolean): this {
-    this.tallies.at(-1)?.move(() => isToV2);
+    this.tallies.at(-1)?.move(() => isToV2, this.now);
     return this;
   }
 
@@ -80,9 +82,11 @@ test('failures after a way back to V1 and forward again are another incident, ho
   const later = all.move(true).see(1, { status: 500 });
   expect(later.states).toEqual(['new: 6 of 500']);
   const [before] = later.problems;
-  const [after, ...others] = later.move(false).see(9, v1).move(true).see(4, { status: 500 }).problems;
+  // It was under way when V1 took over.
+  expect(later.move(false).see(1, { status: 500, totalMs: 5000 }).states).toEqual(['new: 7 of 500']);
+  const [after, ...others] = later.see(9, v1).move(true).see(4, { status: 500 }).problems;
   expect(others).toEqual([]);
-  expect([after?.state, after?.count, after?.firstSeen]).toEqual(['again', 10, before?.firstSeen]);
+  expect([after?.state, after?.count, after?.firstSeen]).toEqual(['again', 11, before?.firstSeen]);
   expect(Date.parse(after?.since ?? '')).toBeGreaterThan(Date.parse(before?.lastSeen ?? ''));
 });
 
@@ -449,11 +453,10 @@ describe('with a filter', () => {
     const client = entries.at(-1)?.client ?? '';
     const told = async (filter: string): Promise<readonly (readonly string[])[]> => {
       const query = `filter=${encodeURIComponent(filter)}`;
-      const { problems } = await gateway.readJson<ProblemsView>(`/problems?${query}`);
-      const { groups } = await gateway.readJson<ErrorGroups>(`/errors?${query}`);
+      const { problems, errorGroups } = await gateway.readJson<ProblemsScreen>(`/problems?${query}`);
       return [
         problems.map(({ code, status, count, matching }) => `${code ?? status}: ${matching} of ${count}`),
-        groups.map(({ error, count }) => `${error.code}: ${count}`),
+        errorGroups.groups.map(({ error, count }) => `${error.code}: ${count}`),
       ];
     };
     expect(await told(`client:${client}`)).toEqual([
@@ -464,10 +467,8 @@ describe('with a filter', () => {
     expect(await told('has:"/data/name"')).toEqual([['422: 3 of 3'], ['422: 3']]);
     expect(await told('time:<2026-01-01')).toEqual([[], []]);
     expect(await told('op:none')).toEqual([[], []]);
-    for (const route of ['problems', 'errors']) {
-      expect((await fetch(`${gateway.adminOrigin}/${route}?filter=nothing:1`)).status).toBe(400);
-      expect(await gateway.readJson<object>(`/${route}?filter=`)).not.toHaveProperty('errors');
-    }
+    expect((await fetch(`${gateway.adminOrigin}/problems?filter=nothing:1`)).status).toBe(400);
+    expect(await gateway.readJson<object>(`/problems?filter=`)).not.toHaveProperty('errors');
   });
 });
 
