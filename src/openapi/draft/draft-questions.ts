@@ -46,7 +46,7 @@ import {
   takenPlaces,
 } from './taken-places.ts';
 import { readPath } from '../../rules/rule.ts';
-import { madeBy, placedLists, summaryWritten } from './written-rules.ts';
+import { madeBy, placedLists, rulesOfRequests, summaryWritten } from './written-rules.ts';
 
 /** A question of a draft, with answers that exclude each other. */
 export interface DraftQuestion {
@@ -746,7 +746,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
   const decided = decidedWith(book, answers).changes;
   const changes = withSettled(decided).flatMap((change) => withoutDeclined(change, declined));
   const written = writtenChanges(book, changes, answers);
-  const made = madeIn(takenPlaces(decided), written);
+  const made = madeIn(decided, written);
   const isMade = (id: string, { required }: Question): boolean =>
     required?.every((path) => made(id, path)) === true;
   const questions = [...book.questions].map(
@@ -977,12 +977,15 @@ function saidOfHeads(
 
 /** Whether answers make a member of V2 in requests of an operation, the object around it, or a part of it. */
 function madeIn(
-  taken: readonly TakenPlace[],
+  changes: readonly ProposedChange[],
   written: readonly WrittenChange[],
 ): (id: string, path: readonly string[]) => boolean {
   const all = [
-    ...taken.flatMap(({ list, on, path }) => (list === 'rules' ? [{ on, paths: [readPath(path)] }] : [])),
-    ...written.map(({ on, lists }) => ({ on, paths: madeBy(lists) })),
+    ...changes.map(({ on, rules }) => {
+      const settled = rules.filter(({ isSettled }) => isSettled === true);
+      return { on, paths: madeBy(settled.flatMap(({ found }) => bookRules(found))) };
+    }),
+    ...written.map(({ on, lists }) => ({ on, paths: madeBy(rulesOfRequests(lists)) })),
   ];
   const isWithin = (one: readonly string[], other: readonly string[]): boolean =>
     other.every((name, at) => one[at] === name);

@@ -73,9 +73,14 @@ function membersIn(value: BookRule[string] | undefined): string {
   return Array.isArray(value) ? listOf(value.map((one) => String([one].flat()[0]))) : String(value);
 }
 
-/** The members of V2 that a person's rules for requests may make, as paths: a name is at the place of the member that gets it. */
-export function madeBy(lists: WrittenChange['lists']): readonly Path[] {
-  return rulesIn(lists.get('request')).flatMap(({ rule }) => {
+/** A person's rules for requests, as far as they name members. */
+export function rulesOfRequests(lists: WrittenChange['lists']): readonly BookRule[] {
+  return rulesIn(lists.get('request')).map(({ rule }) => rule);
+}
+
+/** The members of V2 that rules for requests may make, as paths: a name is at the place of the member that gets it. */
+export function madeBy(rules: readonly BookRule[]): readonly Path[] {
+  return rules.flatMap((rule) => {
     const [[, first] = []] = Object.entries(rule);
     const { in: around, to, under, as } = rule;
     const bases = [[], ...[around, first].flatMap((one) => (typeof one === 'string' ? [readPath(one)] : []))];

@@ -1432,8 +1432,8 @@ test.each<[what: string, key: string, own: string, summary: string]>([
     const printed = printRuleBook(answeredDraft(book, given));
     await bookIn(printed);
     expect(printed).toMatch(new RegExp(`^    summary: "?${summary.replaceAll('.', '\\.')}"?$`, 'm'));
-    // A name needs both of its parts.
-    const isMade = key === 'own';
+    // A name needs both of its parts, as a split has them.
+    const isMade = what === 'full_name' && key !== 'yes';
     expect(openQuestions(book, given).some(isName)).toBe(!isMade);
     expect(printed.includes('name: it is required')).toBe(!isMade);
   },
