@@ -517,10 +517,12 @@ function partsOf(own: readonly AskedRule[], more: readonly AskedRule[]): readonl
   // Each parameter has an answer: what is true of one filter is not true of all.
   const isSeveral = ({ others, list }: AskedRule): boolean => others.length > 0 || list === 'query';
   const all = [...own, ...more];
+  const valued = all.filter(({ rules }) => rules.length > 1 && rules.some((rule) => 'map' in rule));
   // A rename may have the map of the values: both are one decision then.
   const mapped = new Map(
     all.flatMap((rule) => {
-      const around = rule.rules.length === 1 ? all.find((one) => hasSameValues(one, rule)) : undefined;
+      const isBare = rule.rules.length === 1 && rule.rules[0]?.['map'] !== undefined;
+      const around = isBare ? valued.find((one) => hasSameValues(one, rule)) : undefined;
       return around === undefined ? [] : [[rule, around] as const];
     }),
   );
