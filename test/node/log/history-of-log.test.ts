@@ -125,7 +125,7 @@ test('what failed in a log ends with a change of modes, and with an operation th
   const { value } = await historyOfLog({ ...WORK, moves, logFile, until: UNTIL });
   const health = new OperationHealth(undefined, undefined, () => true);
   health.learn((JSON.parse(JSON.stringify(value)) as LoggedHistory).health);
-  const at = START + 7 * 60_000;
+  const at = START + 7 * 60_000 + Math.round(sampleEntry(1, START).totalMs ?? 0);
   expect(health.troubles(START + 33 * 60_000)).toMatchObject([
     { operation: 'moved', failed: 8, until: at },
     { operation: 'POST /parcels/*', failed: 8, until: at },
