@@ -163,7 +163,8 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     const [best, ...others] = moves;
     if (best === undefined || best.isRival === true) {
       const rivals = moves.map(({ to }) => to);
-      const possible = possibleMoves(operation, candidates, { v1, v2 }, words);
+      const others = candidates.filter((one) => isNewPlace(one, operation, old));
+      const possible = possibleMoves(operation, others, { v1, v2 }, words);
       gone.push({
         operation,
         hint: hintOf(operation, candidates, { old, young, byShape }),
@@ -196,7 +197,8 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
   const used = new Set(matched.map((pair) => pair.v2));
   const unused = candidates.filter((one) => !used.has(one));
   const placed = open.map((one) => {
-    const actions = possibleActions(one.operation, unused, { v1, v2 }, words);
+    const places = unused.filter((other) => isNewPlace(other, one.operation, old));
+    const actions = possibleActions(one.operation, places, { v1, v2 }, words);
     const intoBody = movesIntoBody(one.operation, unused, { v1, v2 });
     const likely = [...new Set([...intoBody, ...one.candidates, ...actions])].slice(0, MAX_CANDIDATES);
     const others = unusedPlaces(one.operation, unused, { v1, v2 }).filter((to) => !likely.includes(to));
@@ -305,7 +307,11 @@ const SAME_METHOD = 0.2;
 const SAME_END = 0.4;
 
 function haveSameEnd(v1: DescribedOperation, v2: DescribedOperation): boolean {
-  return staticWords(v1).at(-1) === staticWords(v2).at(-1);
+  return lastWord(v1) === lastWord(v2);
+}
+
+function lastWord(operation: DescribedOperation): string {
+  return staticWords(operation).at(-1) ?? '';
 }
 
 /** The unused operations of V2 with the same method and last word that have in the body what V1 has in the path: `POST /refunds`. */
@@ -392,8 +398,10 @@ function possibleMoves(
     const target = query ?? withParameters(v2, v1, versions);
     if (target === undefined || ('left' in target && target.left.length > 0)) return [];
     const [[from = ''], [to = '']] = [staticWords(v1), staticWords(v2)];
+    // Two actions on one resource are no more alike than any two.
     const isSameResource =
-      from === to || shown.some((word) => plain(word.from) === from && plain(word.to) === to);
+      (from === to && !areOtherActions(v1, v2)) ||
+      shown.some((word) => plain(word.from) === from && plain(word.to) === to);
     const likeness =
       2 * likeMembers(v1, v2, versions) +
       (isSameResource ? 1 : 0) +
@@ -403,6 +411,21 @@ function possibleMoves(
   });
   const sorted = found.toSorted((one, other) => other.likeness - one.likeness);
   return [...new Set(sorted.map(({ to }) => to))].slice(0, MAX_CANDIDATES);
+}
+
+/** False if another operation of V1 has the method and the path of V2's, which is more likely that one. */
+function isNewPlace(
+  v2: DescribedOperation,
+  v1: DescribedOperation,
+  old: readonly DescribedOperation[],
+): boolean {
+  return !old.some((one) => one !== v1 && shapeKey(one) === shapeKey(v2));
+}
+
+/** True if each of the two paths has a word that the other lacks: `/notes/{id}/rename` and `/notes/{id}/upload`. */
+function areOtherActions(v1: DescribedOperation, v2: DescribedOperation): boolean {
+  const [one, other] = [staticWords(v1), staticWords(v2)];
+  return one.some((word) => !other.includes(word)) && other.some((word) => !one.includes(word));
 }
 
 /**
@@ -862,7 +885,7 @@ function likelyMove(
   const query = queryMove(v1, v2, versions);
   const isSameId = haveIdInOtherCase(v1, v2);
   if (isSameId) weigh(4, v1.operation['operationId'] === v2.operation['operationId'] ? SAME_ID : SIMILAR_ID);
-  else if (areNamedAlike(v1, v2) || mentioned.some((one) => areNamedAlike(v1, v2, one)))
+  else if (areNamedAlike(v1, v2, versions) || mentioned.some((one) => areNamedAlike(v1, v2, versions, one)))
     weigh(2, 'their names or summaries say the same');
   const isNamedAlike = likeness > 0;
   // A single other operation with the same word may be a coincidence, and so may the last word of two paths.
@@ -877,7 +900,7 @@ function likelyMove(
     const many = known.pairs.length === 1 ? '1 operation has' : `${known.pairs.length} operations have`;
     weigh(2, `${many} the same method and place with ${known.to} instead of ${known.from}`);
   } else if (isInside(v1, v2) || isInside(v2, v1)) weigh(1.5, "one path is the end of the other's");
-  else if (staticWords(v1).at(-1) === staticWords(v2).at(-1)) weigh(1, 'their paths end with the same word');
+  else if (haveSameEnd(v1, v2)) weigh(1, 'their paths end with the same word');
   if (query !== undefined) weigh(1, query.evidence);
   if (hasOwnMembers(v1, v2, versions)) weigh(1, 'their bodies have the same members');
   const target = query ?? withParameters(v2, v1, versions);
@@ -1028,7 +1051,7 @@ function renamedWords(
       };
       words.set(key, known);
       if (isSameKind(v1.method, v2.method)) known.pairs.push([v1, v2]);
-      if (areNamedAlike(v1, v2, word, staticWords(v1)) || hasOwnMembers(v1, v2, versions))
+      if (areNamedAlike(v1, v2, versions, word, staticWords(v1)) || hasOwnMembers(v1, v2, versions))
         known.agreeing += 1;
     }
   }
@@ -1187,7 +1210,7 @@ function commonNames(version: Version): ReadonlySet<string> {
   const names = new Map<string, Set<string>>();
   for (const operation of version.operations) {
     const shapes = [requestShape(operation, version.components), successShape(operation, version.components)];
-    const resource = staticWords(operation).at(-1) ?? '';
+    const resource = lastWord(operation);
     const own = names.get(resource) ?? new Set();
     names.set(resource, own);
     for (const shape of shapes)
@@ -1226,21 +1249,41 @@ const FILLERS: ReadonlySet<string> = new Set(
 );
 
 /**
- * True if the names, or the summaries, have the same words, apart from those by which the paths differ. Verbs alone are no evidence. `left`
- * are words to ignore, such as those that the paths have in common.
+ * True if the names, or the summaries, have the same words, apart from those by which the paths differ. Verbs alone are no evidence, and
+ * without those words, neither are the words that most operations of a version have. `left` are words to ignore, such as those that the
+ * paths have in common.
  */
 function areNamedAlike(
   v1: DescribedOperation,
   v2: DescribedOperation,
+  versions: Versions,
   word?: OtherWord,
   left: readonly string[] = [],
 ): boolean {
-  const inPath = new Set(left);
-  const isResource = (name: string): boolean => !VERBS.has(name) && !FILLERS.has(name) && !inPath.has(name);
+  const usual = word === undefined ? [] : [...usualWords(versions.v1), ...usualWords(versions.v2)];
+  const ignored = new Set([...left, ...usual]);
+  const isResource = (name: string): boolean => !VERBS.has(name) && !FILLERS.has(name) && !ignored.has(name);
   return NAMING_KEYS.some((key) => {
     const [first, second] = [namingWords(v1, key, word?.from), namingWords(v2, key, word?.to)];
     return first.text === second.text && first.words.some(isResource);
   });
+}
+
+const wordsOfMost = new WeakMap<Version, ReadonlySet<string>>();
+
+/** The words that most names, or most summaries, of a version have: "Syncs … from the device to the server". */
+function usualWords(version: Version): ReadonlySet<string> {
+  const known = wordsOfMost.get(version);
+  if (known !== undefined) return known;
+  const { operations } = version;
+  const resources = new Set(operations.map((one) => staticWords(one).join('/')));
+  const most = NAMING_KEYS.flatMap((key) => {
+    const words = operations.flatMap((one) => [...new Set(namingWords(one, key, undefined).words)]);
+    return [...Map.groupBy(words, (word) => word)].filter(([, all]) => all.length * 2 > operations.length);
+  });
+  const usual = new Set(resources.size < MANY_RESOURCES ? [] : most.map(([word]) => word));
+  wordsOfMost.set(version, usual);
+  return usual;
 }
 
 /** The words that names and summaries have, by operations: those of most pairs have none. */

@@ -329,6 +329,13 @@ test.each([
     [],
   ],
   [
+    'names that say the same only with words that most names have',
+    ['notes', 'goals', 'files', 'boards'].map((name) => `GET /${name} sync_${name}_from_device`),
+    ['deals', 'leads', 'teams', 'offers'].map((name) => `GET /${name} sync_${name}_from_device`),
+    [],
+    [],
+  ],
+  [
     'a query parameter of another resource of V1',
     ['GET /deals getDeals', 'GET /persons/{id}/products listProducts'],
     ['GET /deals getDeals', 'GET /products?deal_ids listProducts'],
@@ -349,6 +356,20 @@ test.each([
   expect(book.operations.map((operation) => operation.moved?.to)).toEqual(moved);
   expect(book.operations.map((operation) => operation.moved?.doubt !== undefined)).toEqual(isAsked);
   expect(book.gone?.length).toBe(v1.length - moved.length);
+});
+
+test.each([
+  ['another action on the resource', ['GET /notes/{id}/copy'], ['GET /notes/{id}/log'], []],
+  [
+    'the place of another operation of V1',
+    ['GET /notes/{id}/zip a', 'GET /notes/{id} noteOf'],
+    ['GET /notes/{id} b', 'GET /old/{id} noteOf'],
+    [],
+  ],
+  ['a path without a word', ['GET /notes/{id}/zip'], ['GET /notes/{id}'], ['GET /notes/{id}']],
+])('an operation of V1 that is gone may be %s', (_, v1, v2, places) => {
+  const book = proposeRuleBook(operations('v1', ...v1), operations('v2', ...v2));
+  expect(book.gone?.map(({ candidates }) => candidates)).toEqual([places]);
 });
 
 test.each([
