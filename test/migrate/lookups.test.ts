@@ -382,8 +382,8 @@ describe('check', () => {
     };
     expect(await of('[one]', "get: '/users/{}'")).toContain('the address of operation "one" itself');
     expect(await of('[list]', "get: '/users/{}'")).toBe('');
-    expect(await of('[add]', "get: '/users/{}', absent: fail")).toContain('"add" cannot fail');
-    expect(await of('every', "get: '/users/{}', absent: fail")).toContain('"every" cannot fail');
+    expect(await of('[add]', "get: '/users/{}', absent: fail")).toContain('must not fail for "add"');
+    expect(await of('every', "get: '/users/{}', absent: fail")).toContain('must not fail for "every"');
     expect(await of('[list]', "get: '/users/{}', absent: fail")).toBe('');
     const hook =
       'webhooks: { w: { to: https://s.example/x, as: list, sign: { scheme: standard-webhooks, verify: A, with: B } } }\n';

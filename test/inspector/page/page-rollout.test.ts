@@ -286,7 +286,7 @@ test('a rollout is steered from the page: with the token, after the clients were
         .flatMap(({ client, origin }) => (origin === 'v1' ? [] : [client.slice(0, 6)]))
         .sort(),
     )
-    .toEqual([...named].sort());
+    .toEqual(named.map(String).toSorted((one, other) => (one < other ? -1 : 1)));
   expect(complaints.filter((one) => !one.includes('401'))).toEqual([]);
 
   // The gateway goes away before the operator confirms.
