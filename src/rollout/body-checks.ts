@@ -204,8 +204,12 @@ export function wouldFailWords({ failing, judged, both }: WouldFail): string {
     return both === 1
       ? 'V1 refuses the one checked request as well'
       : `V1 refuses all ${count(both)} checked requests as well`;
-  const asBefore = both === 0 ? '' : `, apart from ${count(both)} that V1 refuses as well`;
-  return `${failing === 0 ? 'none' : count(failing)} of ${counted(judged, 'checked request')} would fail after the migration${asBefore}`;
+  return `${failing === 0 ? 'none' : count(failing)} of ${counted(judged, 'checked request')} would fail after the migration${exceptBoth(both)}`;
+}
+
+/** Says which of the requests that do not fail anew fail as before; empty for none. */
+export function exceptBoth(both: number): string {
+  return both === 0 ? '' : `, apart from ${count(both)} that V1 refuses as well`;
 }
 
 /** Says what is known of the pairs after those that are `shown`, which are sorted by their failures. */

@@ -72,6 +72,8 @@ export interface ServedByV2 {
   readonly last: string;
   /** True if V1 has served later ones. */
   readonly isOver: boolean;
+  /** Requests that V1 served between the first and the last of them. */
+  readonly between: number;
   readonly succeeded: number;
   /** Statuses of V2's other responses, most frequent first: the requests' fault below 500, otherwise V2's. */
   readonly others: readonly { readonly status: number; readonly count: number }[];

@@ -310,26 +310,32 @@ class RequestsOnV2 {
   private first = '';
   private last = '';
   private lastOnV1 = '';
+  /** Requests that V1 served after the first of these: before their last one, and since. */
+  private between = 0;
+  private since = 0;
 
   add(entry: Entry): void {
     const { time, status } = entry;
     const service = askedService(entry);
     if (service === 'v1' && time > this.lastOnV1) this.lastOnV1 = time;
+    if (service === 'v1' && this.first !== '') this.since += 1;
     if (service !== 'v2' || status === 0) return;
     if (this.first === '' || time < this.first) this.first = time;
     if (time > this.last) this.last = time;
+    this.between += this.since;
+    this.since = 0;
     const statuses = statusFrom(entry) === 'v2' ? this.statuses : this.unserved;
     statuses.set(status, (statuses.get(status) ?? 0) + 1);
   }
 
   get result(): Pick<GuideDocument, 'onV2'> {
-    const { first, last } = this;
+    const { first, last, between } = this;
     if (first === '') return {};
     const others = countedStatuses(this.statuses).filter(({ status }) => status >= 400);
     const all = [...this.statuses.values()].reduce((sum, times) => sum + times, 0);
     const succeeded = others.reduce((left, one) => left - one.count, all);
     const unserved = countedStatuses(this.unserved);
-    return { onV2: { first, last, isOver: this.lastOnV1 > last, succeeded, others, unserved } };
+    return { onV2: { first, last, isOver: this.lastOnV1 > last, between, succeeded, others, unserved } };
   }
 }
 

@@ -1,7 +1,7 @@
 import { printPrefix } from '../../rules/rule.ts';
 import { isOnPurpose } from '../../rewrite-log/answers.ts';
 import { isUnfit } from '../../rewrite-log/entry.ts';
-import { type WouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
+import { exceptBoth, type WouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import { bodyCheckCounts, outcomeWords } from '../client-report.ts';
 import { type DiffLine, lineDiff } from '../line-diff.ts';
 import { Zone } from '../plan/zone.ts';
@@ -77,6 +77,7 @@ export function letterOf(guide: GuideDocument): Letter {
     summary: [
       paragraph(...opening(guide)),
       ...historyOf(guide),
+      ...missingInResponses(guide),
       ...callTable(guide, shared),
       ...(everywhere.length === 0 ? [] : [label('In every call'), list(everywhere)]),
       ...datesOf(guide),
@@ -156,6 +157,24 @@ function historyOf(guide: GuideDocument): readonly Block[] {
   return sentences.length === 0 ? [] : [paragraph(sentences.join(' '))];
 }
 
+/** Names each member that V2's responses do not have, with its calls: to the numbers above, a response without it is a success. */
+function missingInResponses(guide: GuideDocument): readonly Block[] {
+  const missing = guide.calls.flatMap((call) => {
+    const names = call.responses.flatMap(({ v1, v2, isMade, hasOtherValues }) =>
+      v2 === undefined && isMade !== true && hasOtherValues !== true ? (lastName(v1) ?? []) : [],
+    );
+    return names.length === 0 ? [] : [{ names: [...new Set(names)], place: placeIn(call, guide, 'v1') }];
+  });
+  const items = [...Map.groupBy(missing, ({ names }) => names.join('\n')).values()].map((alike) => [
+    ...codesOf(alike[0]?.names ?? []),
+    ' in ',
+    ...alike.flatMap(({ place }, at) => (at === 0 ? [place] : [', ', place])),
+  ]);
+  return items.length === 0
+    ? []
+    : [label("Missing in V2's responses, also where a request succeeds"), list(items)];
+}
+
 /** The calls that have no place in V2, and those whose place there no rule says. */
 function placeless(guide: GuideDocument): Readonly<Record<'none' | 'unknown', readonly Inline[]>> {
   const { calls, unserved = [], mistakes } = guide;
@@ -210,7 +229,7 @@ function workWords(guide: GuideDocument, end: EndOfV1 | undefined): readonly Inl
 /** Says what became of the requests that V2 served; empty if it got none. */
 function servedWords({ onV2, zone }: GuideDocument): string {
   if (onV2 === undefined) return '';
-  const { first, last, isOver, succeeded, others, unserved } = onV2;
+  const { first, last, isOver, between, succeeded, others, unserved } = onV2;
   const at = (time: string): string =>
     dateText(Math.floor(Date.parse(time) / MINUTE_MS) * MINUTE_MS, new Zone(zone ?? 'UTC'));
   const when = isOver ? `From ${at(first)} to ${at(last)}` : `Since ${at(first)}`;
@@ -228,7 +247,7 @@ function servedWords({ onV2, zone }: GuideDocument): string {
     others.filter(({ status }) => status >= 500),
     'failed on our side',
   );
-  const served = `${when} V2 ${isOver ? 'served' : 'has served'} your requests to V1: ${count(succeeded)} of ${count(all)} succeeded${refused}${failed}.`;
+  const served = `${when} V2 ${isOver ? 'served' : 'has served'} your requests to V1${between === 0 ? '' : `, apart from ${count(between)} that V1 served`}: ${count(succeeded)} of ${count(all)} succeeded${refused}${failed}.`;
   if (unserved.length === 0) return served;
   const [request, it] = timesOf(unserved) === 1 ? ['request', 'it'] : ['requests', 'them'];
   const lost = `${count(timesOf(unserved))} ${all === 0 ? '' : 'other '}${request}: the gateway responded to ${it} (${statuses(unserved)}).`;
@@ -272,9 +291,14 @@ function whyWords({ calls, mistakes, dryRuns }: GuideDocument): string {
 }
 
 /** Says how many requests would have failed on V2, of those that were checked before V2 served their client. */
-export function checkedBefore({ judged, failing }: WouldFail, what: string): string {
-  const which = failing === 0 ? 'none' : failing < judged ? count(failing) : judged === 1 ? 'it' : 'all';
-  return `${capital(counted(judged, what))} ${judged === 1 ? 'was' : 'were'} checked, by the rules now in force, while V1 served ${judged === 1 ? 'it' : 'them'}: ${which} would have failed on V2.`;
+export function checkedBefore({ judged, failing, both }: WouldFail, what: string): string {
+  const [was, it, all] = judged === 1 ? ['was', 'it', 'it'] : ['were', 'them', 'all'];
+  const which = failing === 0 ? 'none' : failing < judged ? count(failing) : all;
+  const result =
+    judged === both
+      ? `V1 refused ${all === 'all' ? 'all of them' : it} as well`
+      : `${which} would have failed on V2${exceptBoth(both)}`;
+  return `${capital(counted(judged, what))} ${was} checked, by the rules now in force, while V1 served ${it}: ${result}.`;
 }
 
 /** Says what brownouts and the end of V1 refused; empty for nothing. */
@@ -595,7 +619,7 @@ function sectionOf(call: GuideCall, guide: GuideDocument, said: Said): readonly 
   const requests = shown.flatMap((example) => requestPart(example, shown.length > 1, { call, guide, said }));
   const parts = [
     ...(facts.length === 0 ? [] : [paragraph(facts.map(ended).join(' '))]),
-    ...goneMembers(call, shown),
+    ...goneMembers(shown),
     ...requests,
     ...responsePart(call, guide, said),
     ...remarksOf(call, shown),
@@ -604,25 +628,15 @@ function sectionOf(call: GuideCall, guide: GuideDocument, said: Said): readonly 
   return [heading(placeIn(call, guide, 'v1')), ...parts];
 }
 
-/** Names each member that V2 does not have, beside the lines that show it. */
-function goneMembers({ responses }: GuideCall, shown: readonly GuideExample[]): readonly Block[] {
+/** Names each member of a request that V2 does not have, beside the lines that show it. */
+function goneMembers(shown: readonly GuideExample[]): readonly Block[] {
   const sent = shown.flatMap(({ moves }) =>
     moves.flatMap(({ from, to, remark }) =>
       to === undefined && remark === '' && from.startsWith('/') ? [from] : [],
     ),
   );
-  const read = responses.flatMap(({ v1, v2, isMade, hasOtherValues }) =>
-    v2 === undefined && isMade !== true && hasOtherValues !== true ? [v1] : [],
-  );
-  const names = (places: readonly string[]): readonly Inline[] =>
-    codesOf(places.flatMap((place) => lastName(place) ?? []));
-  const words = [
-    ...(sent.length === 0 ? [] : ['V2 does not take ', ...names(sent), ' any more.']),
-    ...(read.length === 0
-      ? []
-      : [...(sent.length === 0 ? [] : [' ']), 'V2 does not respond with ', ...names(read), ' any more.']),
-  ];
-  return words.length === 0 ? [] : [paragraph(...words)];
+  const names = codesOf(sent.flatMap((place) => lastName(place) ?? []));
+  return sent.length === 0 ? [] : [paragraph('V2 does not take ', ...names, ' any more.')];
 }
 
 /** The examples of a call that help its owner; those without accepted members only if there are no others. */

@@ -152,7 +152,7 @@ test.each([true, false])(
       const { client } = (await newest()).entry;
       return (await fetch(`${gateway.adminOrigin}/report?client=${client}&format=md`)).text();
     };
-    const lost = 'V2 does not respond with `phone` any more.';
+    const lost = '- `phone` in `GET /clients`';
     await gateway.postJson('/rollout', { mode: 'observe', force: true });
     for (let sent = 0; sent < 3; sent += 1) expect(await read()).toBe(200);
     await expect.poll(async () => (await guide()).includes(lost)).toBe(isDescribed);

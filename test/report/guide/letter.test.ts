@@ -599,6 +599,7 @@ test('a client on V2 reads what became of its requests there, beside those that 
   const book = await bookOf(RENAME);
   const checked = { origin: 'v1', would: { verdict: 'rewritten', v2: 'valid' } } as const;
   const invalid = { origin: 'v1', would: { verdict: 'rewritten', v2: 'invalid', at: '/title' } } as const;
+  const invalidOnBoth = { ...invalid, status: 422 };
   const unreachable = { status: 502, failure: 'upstream-unreachable' } as const;
   const onPurpose = { verdict: 'refused', status: 503, failure: 'brownout' } as const;
   const rows: readonly (readonly [entries: readonly Partial<Entry>[], sentences: string])[] = [
@@ -615,6 +616,19 @@ test('a client on V2 reads what became of its requests there, beside those that 
       String.raw`Since 21 November 2026 V2 did not respond to 2 requests: the gateway responded to them \(502 1×, 503 1×\).`,
     ],
     [[{}, { origin: 'v1' }], 'V2 served your requests to V1: 1 of 1 succeeded.'],
+    [
+      [{}, { origin: 'v1' }, { origin: 'v1' }, {}, { origin: 'v1' }],
+      'V2 served your requests to V1, apart from 2 that V1 served: 2 of 2 succeeded.',
+    ],
+    [
+      [checked, invalidOnBoth, invalidOnBoth, {}],
+      '3 other requests were checked, by the rules now in force, while V1 served them: none would have failed on V2, apart from 2 that V1 refuses as well.',
+    ],
+    [
+      [invalidOnBoth, invalidOnBoth, {}],
+      '2 other requests were checked, by the rules now in force, while V1 served them: V1 refused all of them as well.',
+    ],
+    [[invalidOnBoth, {}], 'while V1 served it: V1 refused it as well.'],
     [
       [{}, invalid, invalid],
       '2 other requests were checked, by the rules now in force, while V1 served them: all would have failed on V2. The reason: V2 refuses title.',
@@ -661,7 +675,12 @@ test('the prose of a call names each member that V2 does not have, also one that
   ]);
   const text = guideMarkdown(document);
   expect(text).toContain('V2 does not take `color` any more.');
-  expect(text).toContain('V2 does not respond with `shade` any more.');
+  // As HTML and as text, above the calls: a mail of which only the text is read names the member, too.
+  const where = "Missing in V2's responses, also where a request succeeds";
+  expect(guideMail(document)).toContain(`${where}:\n\n- shade in GET /bills/{id}\n`);
+  expect(guideHtml(document)).toContain(
+    `<h2>${where.replace("'", '&#39;')}</h2>\n<ul><li><code>shade</code> in <code>GET /bills/{id}</code></li></ul>`,
+  );
   expect(text).not.toContain('size');
   expect(examplesOf(document).flat()).toContain('- "shade": …');
   // Later rule books, and reads on V2, do not take it back; a comparison that finds it does.
