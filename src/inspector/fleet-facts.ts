@@ -4,7 +4,7 @@ import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import type { FreshFailures } from './problems.ts';
 import {
-  type Counts,
+  type Past,
   evidenceOf,
   isOwn,
   type Outage,
@@ -328,11 +328,12 @@ function troubleOf(
   const failed = add((one) => one.failed);
   const unanswered = add((one) => one.unanswered);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
-  const comparedOf = (one: OperationTrouble | WatchedOperation): Counts =>
+  const comparedOf = (one: OperationTrouble | WatchedOperation): Past =>
     'compared' in one ? (one.compared ?? one.before) : one.before;
   const compared = {
     requests: add((one) => comparedOf(one).requests),
     failed: add((one) => comparedOf(one).failed),
+    onV2: add((one) => comparedOf(one).onV2 ?? comparedOf(one).requests),
   };
   const outages = latestOf(reported.flatMap((one) => one.outage ?? []));
   const outage = outages.length === 0 ? undefined : outageOf(outages);

@@ -434,11 +434,17 @@ function failsTooOften(
 
 /**
  * Whether an operation fails more often now than in its past, by the test of a canary, whose control group the past is. The present begins
- * after all requests of the past, as a window does.
+ * after the `begun` requests that V2 got of it, as a window does in a stage: that a change of modes begins one is known, so that requests
+ * to V1 before it are no places where it may have begun.
  */
-export function failsMoreThanBefore(past: Sample, now: Sample, rule: RollbackRule): boolean {
+export function failsMoreThanBefore(
+  past: Sample,
+  now: Sample,
+  rule: RollbackRule,
+  begun = past.requests,
+): boolean {
   if (past.requests < rule.requests) return false;
-  const needed = neededFor(rule) + Math.log(past.requests + 1) + Math.log(past.requests + 2);
+  const needed = neededFor(rule) + Math.log(begun + 1) + Math.log(begun + 2);
   return failsTooOften(past, now, { rule, limit: UNKNOWN_SHARE, needed });
 }
 

@@ -834,6 +834,16 @@ describe('the verdict', () => {
       'note: 2 new failures since 2026-11-29T08:02:01.000Z, in order_floor_plan. It is too early to say whether more fail than before.',
     ],
     [
+      'every fifth request of a client has failed since everything was migrated a minute ago',
+      (all) => {
+        all.see(153, ON_V1);
+        for (let round = 0; round < 8; round += 1)
+          all.see(4, { client: ACME }).see(1, { ...REFUSED, client: ACME });
+        return all.verdict({ ...MIGRATED, changedAt: START + 153_000 });
+      },
+      'bad: order_floor_plan is refused at times for acme: 8 of 36 requests since 2026-11-29T08:02:38.000Z; V2 responds 422. Before that, 0 of 157 failed.',
+    ],
+    [
       'one client of many always fails',
       (all) => {
         all.see(200);

@@ -4,6 +4,7 @@ import type { Answer } from '../../src/rewrite-log/answers.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
 import { type OperationTrouble } from '../../src/rewrite-log/health/trouble.ts';
+import { randomFrom } from '../support/random-from.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
 
 /** An operation that is watched while time passes. */
@@ -316,6 +317,12 @@ describe('after a restart, by the log', () => {
   });
 });
 
+/** Every failure of these is before so many requests that do well. */
+function atTimes(operation: Operation, failures: number, wells: number): Operation {
+  for (let time = 0; time < failures; time += 1) operation.see(1, 'failed').see(wells, 'well');
+  return operation;
+}
+
 describe('an operation that fails', () => {
   test('has the shares before and now, with bounds, as the test of a canary sees them', () => {
     const [trouble] = new Operation().see(200, 'well').see(30, 'failed').troubles;
@@ -333,6 +340,21 @@ describe('an operation that fails', () => {
     ['always fails, and has no known past', (one) => one.see(30, 'failed'), 0],
     ['always fails, as on V1', (one) => one.see(100, 'failed', 'v1').see(30, 'failed'), 0],
     ['did well on V1', (one) => one.see(100, 'well', 'v1').see(30, 'failed'), 1],
+    [
+      'fails for every fifth request since it went from V1 to V2',
+      (one) => atTimes(one.see(153, 'well', 'v1'), 8, 4),
+      1,
+    ],
+    [
+      'fails for every fifth request since it went to V2 again',
+      (one) => atTimes(one.see(153, 'well').move(false).see(20, 'well', 'v1').move(true), 8, 4),
+      1,
+    ],
+    [
+      'fails for every fifth request after many that V2 served',
+      (one) => atTimes(one.see(153, 'well'), 8, 4),
+      0,
+    ],
     ['fails once', (one) => one.see(100, 'well').see(1, 'failed').see(100, 'well'), 0],
     [
       'fails again after it was over',
@@ -347,13 +369,10 @@ describe('an operation that fails', () => {
 
   test('that always failed at times is not blamed for an outage, and is no longer reported when the outage is over', () => {
     const operation = new Operation();
-    const atTimes = (times: number): void => {
-      for (let time = 0; time < times; time += 1) operation.see(1, 'failed').see(5, 'well');
-    };
-    atTimes(40);
+    atTimes(operation, 40, 5);
     operation.see(18, 'failed', undefined, 'upstream-unreachable');
     expect(operation.troubles).toMatchObject([{ unanswered: 18, isOwn: false, until: undefined }]);
-    atTimes(20);
+    atTimes(operation, 20, 5);
     // Its own failures move neither the beginning of the outage nor its end.
     const outage = { since: 241_000, last: 258_000, until: 259_000 };
     expect(operation.troubles).toMatchObject([{ unanswered: 18, outage, isOwn: false, until: 279_000 }]);
@@ -382,5 +401,17 @@ describe('an operation that fails', () => {
     const operation = new Operation();
     for (let round = 0; round < 400; round += 1) operation.see(9, 'well').see(1, 'failed');
     expect(operation.harms).toEqual([]);
+  });
+
+  test('is seldom reported after it went from V1 to V2 with the same share', () => {
+    const random = randomFrom(1);
+    let harms = 0;
+    for (let trial = 0; trial < 200; trial += 1) {
+      const operation = new Operation();
+      for (const origin of ['v1', undefined] as const)
+        for (let at = 0; at < 300; at += 1) operation.see(1, random() < 0.1 ? 'failed' : 'well', origin);
+      harms += operation.harms.length;
+    }
+    expect(harms).toBeLessThanOrEqual(2);
   });
 });

@@ -20,18 +20,8 @@ import {
 import { chooseMode } from '../../src/rollout/modes-in-force.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
 import { fuzzRuns, fuzzTime } from '../support/fuzz.ts';
+import { randomFrom } from '../support/random-from.ts';
 import { testRuleBook } from '../support/rule-book.ts';
-
-/** Numbers from 0 up to 1, the same for a seed (Mulberry32). */
-function randomFrom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** A service: how often it fails, and with which median it responds. */
 interface Service {

@@ -1,7 +1,7 @@
 import type { RollbackRule } from '../../rules/rollout.ts';
 import { isOutage } from '../entry.ts';
 import { Failures, type HealthEntry } from './failures.ts';
-import { type Counts, evidenceOf, isOwn, type OperationTrouble, RECOVERED } from './trouble.ts';
+import { type Counts, evidenceOf, isOwn, type OperationTrouble, type Past, RECOVERED } from './trouble.ts';
 
 /** Successive responses after which trouble is over if no larger share of them failed than before. */
 const AS_BEFORE = 50;
@@ -29,7 +29,7 @@ export interface Trouble {
   recovered: number;
   /** All requests before it, and those with which it is compared: no earlier trouble is among them. */
   readonly before: Counts;
-  readonly compared: Counts;
+  readonly compared: Past;
   /** Once it has ended, and until they are counted: the requests after it. */
   later: Counts | undefined;
   /** The latest successive requests without a failure: V1 or V2 served them. */

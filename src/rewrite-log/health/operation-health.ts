@@ -116,6 +116,7 @@ export class OperationHealth {
       follow(health, request, this.rule());
       return;
     }
+    health.onV2 += 1;
     addToRow(health, request);
     follow(health, request, this.rule());
     if (isApart(health, entry)) return;
@@ -174,7 +175,9 @@ export class OperationHealth {
     if (steps === undefined) {
       for (const [call, health] of before.all) {
         const own = this.healthOf(call, 0);
-        if (own !== undefined) learn(own.past, beforeOf(health).before);
+        if (own === undefined) continue;
+        learn(own.past, beforeOf(health).before);
+        own.onV2 += health.onV2;
       }
       return;
     }
@@ -279,6 +282,7 @@ export class OperationHealth {
     const health: Health = {
       past: { requests: 0, failed: 0 },
       over: { requests: 0, failed: 0 },
+      onV2: 0,
       recent: [],
       ...unjudged(time),
       clients: new Map(),
@@ -324,6 +328,7 @@ function leaveV2(health: Health, time: number): void {
   if (isLasting(trouble)) end(trouble);
   settle(health);
   forget(health);
+  health.onV2 = 0;
   health.row = unjudged(time).row;
   for (const client of health.clients.keys()) moveClient(health, client, time);
 }

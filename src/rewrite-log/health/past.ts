@@ -1,8 +1,7 @@
-import { failsMoreThanBefore } from '../../rollout/canary-window.ts';
 import type { RollbackRule } from '../../rules/rollout.ts';
 import { begun, isLasting, type Judged, type Request, type Tallied, type Trouble } from './course.ts';
 import { Failures } from './failures.ts';
-import { type Counts, ENOUGH, hasFailedSo, sampleOf } from './trouble.ts';
+import { type Counts, ENOUGH, failsMoreThanBefore, hasFailedSo, type Past } from './trouble.ts';
 
 /** Milliseconds after which failures that showed no trouble become the past. */
 const RECENT_MS = 600_000;
@@ -38,6 +37,8 @@ export interface Health extends Judged {
   readonly past: Tallied;
   /** The requests of trouble that is over: they were before a later one, which is not compared with them. */
   readonly over: Tallied;
+  /** The requests that V2 has got since the operation went to it. */
+  onV2: number;
   /** The latest requests, from a failure on; empty while the operation is in trouble. */
   readonly recent: Stretch[];
   /** By client, the one that failed last at the end: clients whose last request failed, or that were in trouble. */
@@ -179,19 +180,19 @@ export function recentAnsweredOf({ recent }: Health, client: string): number {
 /** Requests since a failure with which trouble may have begun, and those that they are compared with. */
 interface Beginning {
   readonly at: number;
-  readonly compared: Counts;
+  readonly compared: Past;
   readonly present: Counts;
   readonly likelihood: number;
 }
 
 /** For each of the latest stretches, how likely the share that fails changed with its first request. */
-function beginningsOf({ recent, past }: Health): readonly Beginning[] {
+function beginningsOf({ recent, past, onV2 }: Health): readonly Beginning[] {
   const compared = { ...sumOf(past, ...recent.map(({ onV1 }) => onV1)) };
   const present = { ...sumOf(...recent.map((one) => countsOf(one))) };
   return recent.map((one, at) => {
     const beginning = {
       at,
-      compared: { ...compared },
+      compared: { ...compared, onV2: Math.max(0, onV2 - present.requests) },
       present: { ...present },
       likelihood: likelihoodOf(compared, present),
     };
@@ -234,13 +235,7 @@ export function troubleShown(health: Health, { time }: Request, rule: RollbackRu
     row.requests >= ENOUGH &&
     row.requests === row.failed &&
     !hasFailedSo(without(sumOf(past, recentOf(health)), row));
-  const isMore =
-    present.failed >= ENOUGH &&
-    failsMoreThanBefore(
-      sampleOf(best.compared),
-      { requests: present.requests, failures: present.failed },
-      rule,
-    );
+  const isMore = present.failed >= ENOUGH && failsMoreThanBefore(best.compared, present, rule);
   if (!isRow && !isMore) return undefined;
   const first = beginnings.find(({ likelihood }) => likelihood >= best.likelihood - AS_LIKELY) ?? best;
   forget(health, first.at);
@@ -249,7 +244,7 @@ export function troubleShown(health: Health, { time }: Request, rule: RollbackRu
   const before = sumOf(past, over);
   const { requests } = recentOf(health);
   const kind = failures.count === requests ? 'always' : 'more';
-  const compared = sumOf(past, ...recent.map(({ onV1 }) => onV1));
+  const { compared } = first;
   for (const { onV1 } of recent.splice(0)) remember(health, onV1);
   return begun({ kind, requests, failures, since, before, compared }, time);
 }

@@ -1,4 +1,7 @@
-import { boundedShare, failsMoreThanBefore } from '../../rollout/canary-window.ts';
+import {
+  boundedShare,
+  failsMoreThanBefore as sampleFailsMoreThanBefore,
+} from '../../rollout/canary-window.ts';
 import type { FailedShare } from '../../rollout/rollout-state.ts';
 import type { RollbackRule } from '../../rules/rollout.ts';
 
@@ -38,7 +41,7 @@ export interface OperationTrouble {
   /** Requests before, to V1 and to V2, and how many of them failed. */
   readonly before: Counts;
   /** Those of them that it is compared with: no earlier trouble is among them; absent in the facts of an older version. */
-  readonly compared?: Counts;
+  readonly compared?: Past;
   /** The shares that failed before and since it began, evaluated like a canary; `isHarm` is true if that finds more failures. */
   readonly evidence: TroubleEvidence;
 }
@@ -71,6 +74,12 @@ export interface Counts {
   readonly failed: number;
 }
 
+/** Requests with which later ones are compared. */
+export interface Past extends Counts {
+  /** Those that V2 has got since the operation went to it; absent if a change of modes is not known, or in the facts of an older version. */
+  readonly onV2?: number;
+}
+
 /** Successive failures from which an operation counts as always failing, and failures from which it counts as failing more often. */
 export const ENOUGH = 5;
 
@@ -89,21 +98,26 @@ export function evidenceOf(
   return {
     before: boundedShare(before, rule),
     now: boundedShare(now, rule),
-    isHarm: failsMoreThanBefore(sampleOf(compared), now, rule),
+    isHarm: failsMoreThanBefore(compared, present, rule),
     margin: rule.margin,
   };
 }
 
 /** Whether the requests up to the last failure to which V2 responded fail more often than before; it did not respond to `unanswered`. */
-export function isOwn(past: Counts, present: Counts, unanswered: number, rule: RollbackRule): boolean {
+export function isOwn(past: Past, present: Counts, unanswered: number, rule: RollbackRule): boolean {
   if (unanswered === 0) return true;
   const failed = present.failed - unanswered;
   if (failed < ENOUGH) return false;
-  const responded = { requests: present.requests - unanswered, failures: failed };
-  return past.requests < rule.requests || failsMoreThanBefore(sampleOf(past), responded, rule);
+  const responded = { requests: present.requests - unanswered, failed };
+  return past.requests < rule.requests || failsMoreThanBefore(past, responded, rule);
 }
 
-export function sampleOf({ requests, failed }: Counts): {
+/** Compares requests with those before them; a change of modes is where the present may have begun. */
+export function failsMoreThanBefore(past: Past, present: Counts, rule: RollbackRule): boolean {
+  return sampleFailsMoreThanBefore(sampleOf(past), sampleOf(present), rule, past.onV2);
+}
+
+function sampleOf({ requests, failed }: Counts): {
   readonly requests: number;
   readonly failures: number;
 } {
