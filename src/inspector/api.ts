@@ -21,7 +21,7 @@
  * | `GET /clients/table` | `q`, `sort`, `order=reversed`, `offset`, `limit` (1–500, 50) | `ClientsTable`; with `open` (hashes, separated by commas; may be empty) `ClientsScreen` |
  * | `GET /timeline` | `zone`, `own`, `lead`, `avoid` as for `/plan` | `Timeline` |
  * | `GET`, `POST /clients` | `{"client","name"}` | `ClientsView` |
- * | `GET`, `POST /rollout` | `dryRuns=all` lists all pairs of client and operation, not the first 50; `RolloutRequest` | `RolloutView`; 422 with the reason of a refusal |
+ * | `GET`, `POST /rollout` | `dryRuns=all` lists all pairs of client and operation, not the first 50; `RolloutRequest` | `RolloutScreen`; 422 with the reason of a refusal |
  * | `GET /rules` | | `RulesView` |
  * | `POST /rules/try` | the text of a rule book | `TrialOutcome` |
  * | `POST /explain` | `ExplainRequest` | `Explanation`, or `RefusedRules` |
@@ -163,6 +163,11 @@ export interface Overview {
   /** V1's clients by day; with `isKeyless`, requests without a key are missing from them. */
   readonly days: readonly ReportDay[];
   readonly isKeyless?: true;
+}
+
+/** The rollout with the state of the same moment, so that a view shows no numbers of two. */
+export interface RolloutScreen extends RolloutView {
+  readonly state: State;
 }
 
 /** One fact, and where the page shows more. */

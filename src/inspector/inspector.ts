@@ -18,7 +18,7 @@ import { draftRoutes } from './routes/draft-routes.ts';
 import { entryRoutes } from './routes/entry-routes.ts';
 import { resendRoute } from './routes/resend-route.ts';
 import { clientRoutes } from './routes/client-routes.ts';
-import { statRoutes } from './routes/stat-routes.ts';
+import { stateOf, statRoutes } from './routes/stat-routes.ts';
 import { rulesView } from './explain/explain-rules.ts';
 import { readPasted } from './explain/pasted-request.ts';
 import type { RulesTrialParts, TriedExchange } from './explain/try-rules.ts';
@@ -48,7 +48,7 @@ export function createInspector(parts: InspectorParts): Hono {
   statRoutes(app, parts);
   ruleRoutes(app, parts);
   if (parts.draft !== undefined) draftRoutes(app, parts.draft);
-  if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout);
+  if (parts.rollout !== undefined) rolloutRoutes(app, parts.rollout, () => stateOf(parts));
   return app;
 }
 

@@ -33,6 +33,7 @@ import type {
 import type { End, Mode, Modes, Scope } from '../rules/rollout.ts';
 import { nearNames } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
+import type { RolloutScreen, State } from './api.ts';
 import { endWarning } from './end-of-v1.ts';
 import { ambiguityWords, commandTitle, defaultTarget, dryRunsOnV1, shareTitle } from './rollout-effect.ts';
 import { failure, jsonResponse, readCommand } from './routes/responses.ts';
@@ -517,12 +518,14 @@ function hashesOf(parts: RolloutAdminParts, client: string): readonly string[] {
 
 /**
  * Adds `GET /rollout`, which returns a `RolloutView`, and `POST /rollout`, which takes a `RolloutRequest` and returns the updated
- * view. The media type is required, because another site's form cannot send it.
+ * view; both with the `state` of that moment where a page shows it. The media type is required, because another site's form cannot send it.
  */
-export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
-  app.get('/rollout', ({ req }) =>
-    jsonResponse(rollout.view(req.query('dryRuns') === 'all' ? 'all' : 'first')),
-  );
+export function rolloutRoutes(app: Hono, rollout: RolloutAdmin, state?: () => State): void {
+  const shown = (dryRuns?: 'first' | 'all'): RolloutView | RolloutScreen => ({
+    ...rollout.view(dryRuns),
+    ...(state === undefined ? {} : { state: state() }),
+  });
+  app.get('/rollout', ({ req }) => jsonResponse(shown(req.query('dryRuns') === 'all' ? 'all' : 'first')));
   app.post('/rollout', async (c) => {
     const body = await readCommand(c.req.raw, COMMAND_BYTES);
     if (body instanceof Response) return body;
@@ -536,7 +539,7 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin): void {
     const outcome = await rollout.command(request);
     return 'fault' in outcome
       ? failure(422, 'not-changed', outcome.fault)
-      : jsonResponse({ ...rollout.view(), ...outcome });
+      : jsonResponse({ ...shown(), ...outcome });
   });
 }
 

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { ClientsView as Known, Overview, RulesView as Rules, State } from '../api.ts';
+import type { ClientsView as Known, Overview, RolloutScreen, RulesView as Rules, State } from '../api.ts';
 import { type Asked, useAsked } from './admin-client.ts';
 import { shownName } from './clients/client-name.tsx';
 import { ClientsView } from './clients/clients-view.tsx';
@@ -20,6 +20,7 @@ import { TrafficView } from './traffic/traffic-view.tsx';
 
 const OVERVIEW_EVERY = 5000;
 const RULES_EVERY = 5000;
+const ROLLOUT_EVERY = 2000;
 const CLIENTS_EVERY = 10_000;
 const ANNOUNCEMENT_MS = 4000;
 
@@ -39,13 +40,15 @@ export function InspectorPage(): VNode {
   const rules = useAsked<Rules>(place.view === 'overview' ? undefined : 'rules', RULES_EVERY);
   const [span, setSpan] = useState<Span>(SPANS[0]);
   const overview = useOverview(place.view === 'overview', span, view.state);
-  // The header, too, is of the moment of the overview.
-  const state = overview.failure === undefined ? (overview.response?.state ?? view.state) : view.state;
   const asked = useAsked<Known>('clients', CLIENTS_EVERY);
   const [named, setNamed] = useState<Known | undefined>(undefined);
   useEffect(() => setNamed(undefined), [asked.response]);
   const clients = named ?? asked.response;
   const commands = useRolloutCommands(rules.response, announce);
+  const rollout = useRollout(place.view === 'rollout', commands.changed);
+  // The header, too, is of the moment of the view.
+  const screen = place.view === 'rollout' ? rollout : overview;
+  const state = (screen.failure === undefined ? screen.response?.state : undefined) ?? view.state;
   const hueOf = useMemo(
     () => huesOf(rules.response?.changes.map(({ id }) => id) ?? []),
     [rules.response?.hash],
@@ -181,7 +184,7 @@ export function InspectorPage(): VNode {
           )}
           {place.view === 'clients' && <ClientsView {...shared} clients={clients} onNamed={setNamed} />}
           {place.view === 'rollout' && (
-            <RolloutView go={go} commands={commands} rules={rules.response} state={state} />
+            <RolloutView go={go} commands={commands} rules={rules.response} asked={rollout} />
           )}
           {commands.dialog}
         </main>
@@ -223,6 +226,13 @@ function useOverview(isShown: boolean, { by }: Span, live: State | undefined): A
   const last = useRef<Overview | undefined>(undefined);
   last.current = isShown ? (asked.response ?? last.current) : undefined;
   return { ...asked, response: last.current };
+}
+
+/** The rollout, as `changed` by the last command until a later one is loaded. */
+function useRollout(isShown: boolean, changed: RolloutScreen | undefined): Asked<RolloutScreen> {
+  const asked = useAsked<RolloutScreen>(isShown ? 'rollout' : undefined, ROLLOUT_EVERY);
+  const isNewer = changed !== undefined && changed.revision > (asked.response?.revision ?? 0);
+  return isNewer ? { ...asked, response: changed } : asked;
 }
 
 /** A sentence for screen readers and, unless the page shows it elsewhere, for the foot of the page. */

@@ -104,10 +104,14 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
     const response = await route.fetch();
     await route.fulfill({
       response,
-      body: (await response.text()).replace('"omitted":0', '"omitted":2'),
+      body: (await response.text())
+        .replace('"omitted":0', '"omitted":2')
+        .replace('"v1Path":"/api/v1"', '"v1Path":"/same/response"'),
     });
   });
   await page.getByText(leftOut).waitFor();
+  // The counts beside the modes are of the moment of the modes.
+  await page.getByText(/calls? of \/same\/response since/).waitFor();
   await page.unroute('**/rollout');
   await page
     .getByText(

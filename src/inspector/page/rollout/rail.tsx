@@ -26,8 +26,8 @@ const MAX_NAMES = 3;
 
 export interface RailProps {
   readonly rollout: Rollout;
-  /** Has the recent requests of V1 clients by the service that got them; undefined before the first. */
-  readonly state: State | undefined;
+  /** Has the recent requests of V1 clients by the service that got them. */
+  readonly state: State;
   /** Chooses a stage for everything without its own mode; if absent, the rail is only a picture. */
   readonly onChoose?: (stage: Stage) => void;
 }
@@ -99,7 +99,7 @@ export function Rail({ rollout, state, onChoose }: RailProps): VNode {
           );
         })}
       </ol>
-      {state !== undefined && sentBar(state, rollout)}
+      {sentBar(state, rollout)}
     </div>
   );
 }

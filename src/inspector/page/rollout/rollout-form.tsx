@@ -1,7 +1,7 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { RolloutRequest, RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
-import type { Report, RulesView } from '../../api.ts';
+import type { Report, RolloutScreen, RulesView } from '../../api.ts';
 import { hasEnded } from '../../end-of-v1.ts';
 import { defaultTarget, rolloutEffect, type RolloutEffect } from '../../rollout-effect.ts';
 import { AdminFailure, asFailure, getJson, postJson, useAttempt } from '../admin-client.ts';
@@ -36,14 +36,14 @@ export const WHICH_CLIENTS = 'Which clients, and where';
 export interface RolloutCommands {
   readonly check: (request: RolloutRequest) => void;
   /** The rollout after the last command; undefined before the first. */
-  readonly changed: Rollout | undefined;
+  readonly changed: RolloutScreen | undefined;
   /** The confirmation while one is open, or the reason why there is none. */
   readonly dialog: VNode | false;
 }
 
 /** The commands of the page: any view may ask for one. */
 export function useRolloutCommands(rules: RulesView | undefined, announce: Announce): RolloutCommands {
-  const [changed, setChanged] = useState<Rollout | undefined>(undefined);
+  const [changed, setChanged] = useState<RolloutScreen | undefined>(undefined);
   const [checked, setChecked] = useState<CheckedCommand | undefined>(undefined);
   const [fault, attempt] = useAttempt();
   const check = (request: RolloutRequest): void =>
@@ -66,7 +66,7 @@ export function useRolloutCommands(rules: RulesView | undefined, announce: Annou
         409,
         'The rollout was changed meanwhile, so this preview is out of date. Cancel, and check again.',
       );
-    setChanged(await postJson<Rollout>('rollout', { ...request, ...notes }));
+    setChanged(await postJson<RolloutScreen>('rollout', { ...request, ...notes }));
     setChecked(undefined);
     announce(`Done: ${effect.title}.`);
   };

@@ -16,8 +16,7 @@ import type {
   RolloutView as Rollout,
 } from '../../../rollout/rollout-tally.ts';
 import { reasonSentence } from '../../../rollout/rollout-state.ts';
-import type { RulesView, State } from '../../api.ts';
-import type { Condition } from '../../condition.ts';
+import type { RolloutScreen, RulesView } from '../../api.ts';
 import { hasEnded } from '../../end-of-v1.ts';
 import {
   defaultTarget,
@@ -27,7 +26,7 @@ import {
   rateLimitSentence,
   stageHeading,
 } from '../../rollout-effect.ts';
-import { useAsked } from '../admin-client.ts';
+import type { Asked } from '../admin-client.ts';
 import { ago, count, counted, shortTime } from '../format.ts';
 import { type Go, toExchanges } from '../page-state.ts';
 import {
@@ -55,13 +54,10 @@ import {
   WHICH_CLIENTS,
 } from './rollout-form.tsx';
 
-const REFRESH = 2000;
-
 interface RolloutViewProps extends Pick<PageTools, 'go'> {
   readonly commands: RolloutCommands;
   readonly rules: RulesView | undefined;
-  /** The state of the header; undefined before the first. */
-  readonly state: State | undefined;
+  readonly asked: Asked<RolloutScreen>;
 }
 
 const SOURCES: Readonly<Record<ModeView['from'], string>> = {
@@ -94,10 +90,9 @@ const COUNTERS = [
 ] as const;
 
 /** The modes of V1 traffic, the state of the canary, the results of shadowing, and the notices to V1 clients. */
-export function RolloutView({ go, rules, state, commands }: RolloutViewProps): VNode {
-  const { response: asked, failure } = useAsked<Rollout>('rollout', REFRESH);
-  const { check, changed } = commands;
-  const response = changed !== undefined && changed.revision > (asked?.revision ?? 0) ? changed : asked;
+export function RolloutView({ go, rules, asked, commands }: RolloutViewProps): VNode {
+  const { response, failure } = asked;
+  const { check } = commands;
   if (response === undefined) return <Loading failure={failure} subject="the rollout" />;
   const operations = operationsOf(rules);
   const choose = (stage: Stage): void => {
@@ -109,24 +104,19 @@ export function RolloutView({ go, rules, state, commands }: RolloutViewProps): V
   return (
     <div class="view rollout">
       <h2>Rollout</h2>
-      {banner(response, state, choose, { go, methodOf: methodIn(operations), check })}
+      {banner(response, choose, { go, methodOf: methodIn(operations), check })}
       {exceptionsCard(response, { go, methodOf: methodIn(operations), check })}
       {!hasEnded(response, Date.now()) && canariesCard(response, go)}
       <RolloutForm rollout={response} operations={operations} check={check} />
       {changesCard(response)}
-      {shadowsCard(response, state)}
+      {shadowsCard(response)}
       {bodyChecksCard(response, rules, go)}
     </div>
   );
 }
 
-function banner(
-  rollout: Rollout,
-  state: State | undefined,
-  choose: (stage: Stage) => void,
-  actions: ModeActions,
-): VNode {
-  const conditions: readonly Condition[] = state?.conditions ?? [];
+function banner(rollout: RolloutScreen, choose: (stage: Stage) => void, actions: ModeActions): VNode {
+  const { conditions } = rollout.state;
   const standing = rollout.rollbacks.filter(({ resolved }) => resolved === undefined);
   const fault = rollout.bodyChecks?.fault;
   const against =
@@ -170,7 +160,7 @@ function banner(
           {stepButtons({ name: defaultTarget(rollout), mode: rollout.default, target: {} }, rollout, actions)}
         </p>
       </div>
-      <Rail rollout={rollout} onChoose={choose} state={state} />
+      <Rail rollout={rollout} onChoose={choose} state={rollout.state} />
       {standing.map((rollback) => (
         <p key={rollback.at}>
           {sentence(rollbackSentence(rollback))} {causeLink(rollback, actions.go)}
@@ -375,13 +365,12 @@ function ofReplica(replica: Rollout['replica']): string {
   return replica === undefined ? '' : `of ${replica.name} alone, `;
 }
 
-function shadowsCard({ shadows, replica }: Rollout, state: State | undefined): VNode | false {
+function shadowsCard({ shadows, replica, state }: RolloutScreen): VNode | false {
   if (shadows.length === 0) return false;
-  const since = state === undefined ? '' : ` (${shortTime(state.startedAt)})`;
   return (
     <Card
       heading="Reads sent to both services"
-      note={`${ofReplica(replica)}since the start${since}, by all rule books; differences between V1’s own responses are left out`}
+      note={`${ofReplica(replica)}since the start (${shortTime(state.startedAt)}), by all rule books; differences between V1’s own responses are left out`}
     >
       {table<Rollout['shadows'][number]>(
         [
