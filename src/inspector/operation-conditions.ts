@@ -99,8 +99,8 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
   const label = `${subjectOf(trouble)} ${words}${whomWords(trouble, facts)}`;
   const of = `${count(failed)} of ${counted(requests, 'request')}${inCanary === true ? ' sent to V2' : ''}`;
   const from = new Date(since).toISOString();
-  const period = isPast ? `from ${from} until ${new Date(until).toISOString()}` : `since ${from}`;
-  const lately = !isPast && isSilent ? `, the last at ${new Date(last).toISOString()}` : '';
+  const period = periodWords(from, isPast ? new Date(until).toISOString() : undefined, clients);
+  const lately = !isPast && isSilent ? `, the last failure at ${new Date(last).toISOString()}` : '';
   const response =
     answer === undefined || answer.status >= 500
       ? ''
@@ -121,6 +121,14 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
     ...(isPast ? { until: new Date(until).toISOString() } : rollBackOf(trouble, facts)),
     ...(isOverFor(trouble, facts.now) ? { past: failed } : {}),
   };
+}
+
+/** The time that the counts cover; each of several clients' requests count while they failed. */
+function periodWords(from: string, until: string | undefined, clients: readonly string[] = []): string {
+  if (clients.length < 2) return until === undefined ? `since ${from}` : `from ${from} until ${until}`;
+  return until === undefined
+    ? `since each began to fail, the first at ${from}`
+    : `from when each began to fail, the first at ${from}, until each stopped, the last at ${until}`;
 }
 
 /** When operations began to fail, and when they stopped: the times of their conditions, also of those that are reported no more. */

@@ -863,7 +863,17 @@ describe('the verdict', () => {
             .see(2, (at) => ({ ...FAILS, client: at === 0 ? ACME : OTHER }));
         return all.verdict();
       },
-      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests since 2026-11-29T08:04:19.000Z. Before that, 0 of 258 requests of all clients failed.',
+      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests since each began to fail, the first at 2026-11-29T08:04:19.000Z. Before that, 0 of 258 requests of all clients failed.',
+    ],
+    [
+      'two clients of many failed, one after the other',
+      (all) => {
+        all.see(200, { client: 'c'.repeat(16) });
+        for (let round = 0; round < 10; round += 1)
+          all.see(59, { client: 'c'.repeat(16) }).see(1, { ...FAILS, client: round < 5 ? ACME : OTHER });
+        return all.see(20, { client: ACME }).see(20, { client: OTHER }).see(130).verdict();
+      },
+      'good: All well for 3 minutes. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 10 of 10 requests from when each began to fail, the first at 2026-11-29T08:04:20.000Z, until each stopped, the last at 2026-11-29T08:13:20.000Z. Before that, 0 of 259 requests of all clients failed.',
     ],
     [
       'one client of many failed, and does not any more',
@@ -1464,7 +1474,7 @@ describe('the verdict', () => {
           .pass(120 * MINUTE)
           .see(5, { operation: 'read_client' })
           .verdict(),
-      'note: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+      'note: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:01:41.000Z, the last failure at 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'a fault without a sign of its end, days later',

@@ -2,16 +2,16 @@ import type { VNode } from 'preact';
 import { percentWords } from '../../report/text.ts';
 import type { FailedShare, OriginCount } from '../../rollout/rollout-state.ts';
 import type { Condition } from '../condition.ts';
-import { count, shortTime } from './format.ts';
+import { count } from './format.ts';
 
-/** The evidence that an operation fails: the shares of failed requests since then and before, each with its bounds. */
-export function Evidence({ evidence, since }: Pick<Condition, 'evidence' | 'since'>): VNode | false {
+/** The evidence that an operation fails: the shares of failed requests since it began to and before, each with its bounds. */
+export function Evidence({ evidence }: Pick<Condition, 'evidence'>): VNode | false {
   if (evidence === undefined) return false;
   const { before, now, margin } = evidence;
   return (
     <ShareBars
       groups={[
-        { name: since === undefined ? 'Now' : `Since ${shortTime(since)}`, kind: 'now', sample: now },
+        { name: 'Since it began', kind: 'now', sample: now },
         { name: 'Before', kind: 'before', sample: before },
       ]}
       margin={margin}

@@ -203,7 +203,7 @@ test('an operation that fails since it is migrated is shown with its failures be
       await expect
         .poll(() => banner.locator('.share-bars > div').allInnerTexts())
         .toEqual([
-          expect.stringMatching(/^Since \d\d:\d\d\s+9 of 9 failed\s+\d[\d.]* % to 100 %$/),
+          expect.stringMatching(/^Since it began\s+9 of 9 failed\s+\d[\d.]* % to 100 %$/),
           expect.stringMatching(/^Before\s+0 of 25 failed\s+0 % to \d[\d.]* %$/),
           expect.stringMatching(/^0 %\s+100 %\s+share\s+its bounds$/),
         ]);
