@@ -1,8 +1,10 @@
 import { missingAddresses } from '../rules/check-lookups.ts';
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
 import { readPaths } from '../rules/kinds/books.ts';
+import type { ExplicitResponseRule } from '../rules/kinds/kinds.ts';
+import { wrapperOf } from '../rules/kinds/wrap.ts';
 import { shapeAtV2 } from '../rules/move.ts';
-import type { Operation, RuleBook } from '../rules/rule-book.ts';
+import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
 import { type Path, printPath, templateShape } from '../rules/rule.ts';
 import { Components } from './components.ts';
 import {
@@ -20,12 +22,54 @@ import { type Shape, shapeOf } from './shape.ts';
 /** Maximum members that a sentence names. */
 const MAX_NAMED = 5;
 
+/** Sentences about rules for responses that can apply to none that V2 describes, with the remedy. */
+export function unmetRules(book: RuleBook, v2: Description): readonly string[] {
+  return [...unmetInverses(book, v2), ...namesOfWrappers(book, v2)];
+}
+
+/** Sentences about rules that name a member behind the one in which `wrap` puts the body later, where V2 has no such member. */
+function namesOfWrappers({ operations, changes }: RuleBook, v2: Description): readonly string[] {
+  const components = new Components(v2);
+  const described = describedOperations(v2, 'v2');
+  const appliesTo = ({ on }: Change, { id }: Operation): boolean => on === 'every' || on.includes(id);
+  const shapesOf = (operation: Operation): ReturnType<typeof successShapes> => {
+    const found = described.find((other) => isSame(other, operation));
+    return found === undefined || operation.transform !== undefined
+      ? []
+      : successShapes(found, v2, components);
+  };
+  return changes.flatMap((change) =>
+    change.response.flatMap((rule) =>
+      (rule.rule === 'inverse' || !isOfSuccess(rule) ? [] : readPaths(rule)).flatMap(
+        ([name = '', ...path]) => {
+          const wrapped = operations.filter((operation) => {
+            const rules = changes.flatMap((one) => (appliesTo(one, operation) ? one.response : []));
+            return path.length > 0 && appliesTo(change, operation) && wrapperOf(rules).includes(name);
+          });
+          const shown = wrapped.map((operation) => [operation, shapesOf(operation)] as const);
+          const lack = ({ shape }: { readonly shape: Shape }): boolean => !mayHave(shape, [name]);
+          return shown.every(([, shapes]) => shapes.length > 0 && shapes.every(lack))
+            ? wrapped.map(
+                ({ id }) =>
+                  `operation "${id}": ${change.id} names ${printPath([name, ...path])}, and V2's response has no ${name}: wrap puts the body there after all other rules, so name ${printPath(path)}`,
+              )
+            : [];
+        },
+      ),
+    ),
+  );
+}
+
+function isOfSuccess({ status }: ExplicitResponseRule): boolean {
+  return status.some((one) => String(one).startsWith('2'));
+}
+
 /**
  * Finds, by V2's description, operations whose responses `inverse` can never undo: it looks for the resource where the rule book says, and
  * a response without it reaches the V1 client in V2's shape. Returns one sentence for each operation, with the remedy; none where the
  * description does not show the response.
  */
-export function unmetInverses(book: RuleBook, v2: Description): readonly string[] {
+function unmetInverses(book: RuleBook, v2: Description): readonly string[] {
   const inverse = new InverseIndex(book.operations, book.changes, book.resource);
   const components = new Components(v2);
   const described = describedOperations(v2, 'v2');

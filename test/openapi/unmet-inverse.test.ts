@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { missingDestinations, unmetInverses } from '../../src/openapi/unmet-inverse.ts';
+import { missingDestinations, unmetRules } from '../../src/openapi/unmet-inverse.ts';
 import { readRuleBook } from '../../src/rules/read-rule-book.ts';
 import { bookIn } from '../rules/reading.ts';
 import { commandRuns } from '../support/command-runs.ts';
@@ -21,7 +21,7 @@ changes:
 const BILL = { type: 'object', properties: { id: { type: 'integer' }, due_date: { type: 'string' } } };
 
 /** V2, whose read of one bill responds with this schema. */
-function v2(schema: object): Parameters<typeof unmetInverses>[1] {
+function v2(schema: object): Parameters<typeof unmetRules>[1] {
   const operation = (body: object): object => ({
     responses: {
       200: { description: 'ok', content: { 'application/json': { schema: body } } },
@@ -53,7 +53,7 @@ test.each<readonly [what: string, schema: object, found: RegExp | undefined]>([
 ])(
   '%s: an inverse that can find no member is reported, by the description of V2',
   async (_, schema, found) => {
-    const warnings = unmetInverses(await bookIn(RULES), v2(schema));
+    const warnings = unmetRules(await bookIn(RULES), v2(schema));
     expect(warnings).toHaveLength(found === undefined ? 0 : 1);
     if (found === undefined) return;
     expect(warnings[0]).toMatch(found);
@@ -87,7 +87,7 @@ test.each<readonly [what: string, resource: string, schema: object, found: RegEx
   ],
 ])('%s: resource of an operation says where its inverse looks', async (_, resource, schema, found) => {
   const rules = RULES.replace("'GET /bills/{id}'", `{ match: 'GET /bills/{id}', resource: ${resource} }`);
-  const warnings = unmetInverses(await bookIn(rules), v2(schema));
+  const warnings = unmetRules(await bookIn(rules), v2(schema));
   expect(warnings).toHaveLength(found === undefined ? 0 : 1);
   if (found !== undefined) expect(warnings[0]).toMatch(found);
 });
@@ -98,9 +98,7 @@ test('an inverse that moves members of the body itself meets it', async () => {
     "{ match: 'GET /bills/{id}', resource: '' }",
   );
   const shown = { properties: { dates: { type: 'object', properties: { due: {} } } } };
-  expect(unmetInverses(await bookIn(rules), v2(shown)).filter((one) => one.includes('read_bill'))).toEqual(
-    [],
-  );
+  expect(unmetRules(await bookIn(rules), v2(shown)).filter((one) => one.includes('read_bill'))).toEqual([]);
 });
 
 test.each<readonly [what: string, rule: string, has: object, found: RegExp | undefined]>([
@@ -121,7 +119,7 @@ test.each<readonly [what: string, rule: string, has: object, found: RegExp | und
   ],
 ])('%s: an inverse looks for each member that its rules read', async (_, rule, properties, found) => {
   const rules = `resource: ''\n${RULES.replace('{ rename: due, to: due_date }', rule)}`;
-  const warnings = unmetInverses(await bookIn(rules), v2({ properties })).filter((one) =>
+  const warnings = unmetRules(await bookIn(rules), v2({ properties })).filter((one) =>
     one.includes('read_bill'),
   );
   expect(warnings).toHaveLength(found === undefined ? 0 : 1);
@@ -135,16 +133,43 @@ test('what a transform makes of a response is not looked for in the description 
   writeFileSync(path, rules);
   writeFileSync(module, 'export function response({ id }) { return { body: { data: { id } } }; }');
   const reading = await readRuleBook(rules, path);
-  expect(reading.ok && unmetInverses(reading.ruleBook, v2(BILL))).toEqual([]);
+  expect(reading.ok && unmetRules(reading.ruleBook, v2(BILL))).toEqual([]);
 });
 
 test('a resource at the top of the rule book is that of every operation', async () => {
-  const warnings = unmetInverses(await bookIn(`${RULES}\nresource: items\n`), v2(BILL));
+  const warnings = unmetRules(await bookIn(`${RULES}\nresource: items\n`), v2(BILL));
   expect(warnings.map((warning) => warning.slice(0, 24))).toEqual([
     'operation "create_bill":',
     'operation "read_bill": i',
     'operation "list_bills": ',
   ]);
+});
+
+test.each<readonly [what: string, rule: string, schema: object, isMet: boolean]>([
+  ['the wrapper that V2 lacks', '{ rename: data.due_date, to: due }', BILL, false],
+  [
+    'a member of V2 with the name of the wrapper',
+    '{ rename: data.due_date, to: due }',
+    { properties: { data: BILL } },
+    true,
+  ],
+  ['a member without the wrapper', '{ rename: due_date, to: due }', BILL, true],
+  ['an error', '{ strip: data.due_date, status: [404] }', BILL, true],
+  ['a member that V2 may have', '{ strip: data.due_date }', {}, true],
+])('a rule for a wrapped response that names %s is reported: %j', async (_, rule, schema, isMet) => {
+  const rules = `
+operations: { read_bill: 'GET /bills/{id}', ping: GET /ping }
+changes:
+  - { id: due, summary: due is called due_date., on: [read_bill], response: [${rule}] }
+  - { id: wrapper, summary: V2 has no wrapper., on: every, response: [{ wrap: data }] }
+`;
+  expect(unmetRules(await bookIn(rules), v2(schema))).toEqual(
+    isMet
+      ? []
+      : [
+          `operation "read_bill": due names "data.due_date", and V2's response has no data: wrap puts the body there after all other rules, so name "due_date"`,
+        ],
+  );
 });
 
 test('check reports it with the other warnings', async () => {

@@ -28,7 +28,7 @@ import {
 import { withIdPatterns } from '../../openapi/draft/id-patterns.ts';
 import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { type Shape, shapeAt } from '../../openapi/shape.ts';
-import { unmetInverses } from '../../openapi/unmet-inverse.ts';
+import { unmetRules } from '../../openapi/unmet-inverse.ts';
 import { terminalText } from '../../report/text.ts';
 import { count, counted, listed } from '../../rules/words.ts';
 import { printFault } from '../../rules/rule-book-fault.ts';
@@ -201,12 +201,12 @@ export function coverageOf(sources: CoverageSources): Coverage {
     for (const { expected, given } of sharedResponses(sides, status))
       for (const text of valueDifferences(expected, given, 'response')) addOnce('response', text);
   }
-  const inverses = unmetInverses(ruleBook, v2).flatMap((text): readonly Gap[] => {
+  const unmet = unmetRules(ruleBook, v2).flatMap((text): readonly Gap[] => {
     const id = /^operation "([^"]*)": /.exec(text)?.[1] ?? '';
     const at = document.positionOf(['operations', id], 'key');
     return [{ kind: 'inverse', operation: id, ...at, text: text.replace(/^operation "[^"]*": /, '') }];
   });
-  return { operations: { all: old.length, covered }, gaps: [...gaps, ...inverses] };
+  return { operations: { all: old.length, covered }, gaps: [...gaps, ...unmet] };
 }
 
 /** The kinds of gaps that a transform may close: it may add any member to bodies, but reads no error. */
@@ -627,7 +627,7 @@ const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [
   ['refused', "Requests of V1's description that the gateway refuses"],
   ['request', 'Required by V2 and never sent, or sent and unknown to V2'],
   ['response', "Expected by V1's clients and never returned"],
-  ['inverse', 'Inverses that apply to no response'],
+  ['inverse', 'Rules that apply to no response'],
 ];
 
 /** Maximum operations and places that a line names. */

@@ -160,7 +160,7 @@ async function readsOfV2(
 async function warningsOfV2(settings: Settings, book: RuleBook): Promise<readonly string[]> {
   const source = settings.get(table.v2Openapi);
   if (source === undefined) return [];
-  const [{ readDescription }, { BodySchemas }, { missingDestinations, missingLookups, unmetInverses }] =
+  const [{ readDescription }, { BodySchemas }, { missingDestinations, missingLookups, unmetRules }] =
     await Promise.all([
       import('../draft/description-file.ts'),
       import('../../openapi/body-schemas.ts'),
@@ -172,7 +172,7 @@ async function warningsOfV2(settings: Settings, book: RuleBook): Promise<readonl
     ...new BodySchemas(v2).warnings(book.operations),
     ...missingDestinations(book, v2),
     ...missingLookups(book, v2),
-    ...unmetInverses(book, v2),
+    ...unmetRules(book, v2),
   ];
 }
 
