@@ -111,7 +111,7 @@ test(
 test('check finds what is open between its descriptions: nothing', async () => {
   const checked = command(['check', '--rules', `${FOLDER}/rules.yaml`, ...DESCRIPTIONS]);
   expect([await checked.exit, checked.stderr()]).toEqual([0, '']);
-  expect(checked.stdout()).toContain('8 of 8 operations of V1 lead somewhere, and nothing is missing');
+  expect(checked.stdout()).toContain('8 of 8 operations of V1 have a place in V2, and nothing is missing');
 });
 
 test('init drafts its prefixes, its release, its key, and what moved; another method is a question that --into goes on from', async () => {

@@ -669,7 +669,7 @@ function gapLine(gaps: readonly Gap[], file: string): string {
 /** Prints coverage for people: one line for the gaps that one decision closes, or for each place; `file` is the rule book. */
 export function printCoverage({ operations, gaps }: Coverage, file: string, isWhole = false): string {
   const { all, covered } = operations;
-  const head = `coverage: ${covered} of ${counted(all, 'operation')} of V1 lead${covered === 1 ? 's' : ''} somewhere${gaps.length === 0 ? ', and nothing is missing' : ''}`;
+  const head = `coverage: ${covered} of ${counted(all, 'operation')} of V1 ${covered === 1 ? 'has' : 'have'} a place in V2${gaps.length === 0 ? ', and nothing is missing' : ''}`;
   const parts = TITLES.flatMap(([kind, title]) => {
     const found = gaps.filter((gap) => gap.kind === kind);
     if (found.length === 0) return [];

@@ -974,7 +974,7 @@ test('one line stands for all places that one decision closes; with --all each p
   });
   expect(coverage.gaps).toHaveLength(10);
   expect(printCoverage(coverage, 'rules.yaml')).toBe(
-    `coverage: 5 of 5 operations of V1 lead somewhere
+    `coverage: 5 of 5 operations of V1 have a place in V2
 Expected by V1's clients and never returned (1, at 10 places)
   GET /a, GET /b, GET /c and 2 more: V1's response 200 has /one/old, which V2's never has, and at 1 more place
 `,
