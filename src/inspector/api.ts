@@ -128,7 +128,7 @@ export interface ErrorGroup {
   readonly clients: number;
   /** True if some of the requests have no key, so that their clients cannot be counted. */
   readonly isKeyless?: true;
-  /** Ids of at most ten operations; `-` for none. */
+  /** Ids of the operations, the one with the most errors first; `-` for none. */
   readonly operations: readonly string[];
   /** RFC 3339. */
   readonly firstSeen: string;

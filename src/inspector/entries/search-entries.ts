@@ -31,9 +31,8 @@ const decoder = new TextDecoder();
 const STEPS = [1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 14_400, 43_200, 86_400];
 const MAX_BARS = 60;
 
-/** Maximum groups, and operations of one group. */
+/** Maximum groups. */
 const MAX_GROUPS = 300;
-const MAX_OPERATIONS = 10;
 
 /** Maximum clients that are counted for a group. */
 const MAX_CLIENTS = 10_000;
@@ -245,7 +244,7 @@ interface Group extends Pick<ErrorGroup, 'error'> {
   firstSeen: string;
   lastSeen: string;
   readonly clients: Set<string>;
-  readonly operations: Set<string>;
+  readonly operations: Map<string, number>;
 }
 
 /** The time at which an exchange ended; problems and verdict also give a failure this time. */
@@ -291,7 +290,7 @@ export async function errorGroups(
         firstSeen: time,
         lastSeen: time,
         clients: new Set<string>(),
-        operations: new Set<string>(),
+        operations: new Map<string, number>(),
       };
       groups.set(name, group);
       group.count += 1;
@@ -300,7 +299,7 @@ export async function errorGroups(
       // A request that could not be read has neither a client nor an operation.
       if (entry.path === '') continue;
       if (group.clients.size < MAX_CLIENTS) group.clients.add(client);
-      if (group.operations.size < MAX_OPERATIONS) group.operations.add(operation);
+      group.operations.set(operation, (group.operations.get(operation) ?? 0) + 1);
     }
     // Nothing is collected: the search only visits.
     return false;
@@ -313,7 +312,7 @@ export async function errorGroups(
       ...group,
       clients: clients.size - Number(clients.has(NO_KEY)),
       ...(clients.has(NO_KEY) ? { isKeyless: true as const } : {}),
-      operations: [...operations],
+      operations: [...operations].sort(([, one], [, other]) => other - one).map(([operation]) => operation),
     })),
     omitted,
   };

@@ -121,6 +121,15 @@ test('with a rule book, dry runs count only under it, and only if V1 accepted th
   ]);
 });
 
+test('an error has all its operations, the one with the most errors first', async () => {
+  const ring = ringOf(
+    ...Array.from({ length: 12 }, (_, n) => ({ operation: `operation_${n}`, status: 503 })),
+    { operation: 'operation_11', status: 503 },
+  );
+  const { groups } = await groupsOf(ring);
+  expect(groups.map(({ operations }) => [operations[0], operations.length])).toEqual([['operation_11', 12]]);
+});
+
 test('requests that could not be read have no client and no operation', async () => {
   const { client: _client, ...unread } = sampleEntry(0, AT);
   const failed = { route: 'none', verdict: 'refused', status: 431, failure: 'headers-too-large' } as const;

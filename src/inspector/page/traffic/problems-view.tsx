@@ -10,6 +10,7 @@ import type {
   RulesView,
 } from '../../api.ts';
 import type { ProblemState } from '../../problems.ts';
+import { listed } from '../../../rules/words.ts';
 import { useAsked } from '../admin-client.ts';
 import { ago, count, counted, failedHeading } from '../format.ts';
 import { UnfitCard } from '../clients/unfit-card.tsx';
@@ -29,6 +30,9 @@ import {
 import { FilterBar, knownValues } from './filter-bar.tsx';
 
 const REFRESH_MS = 5000;
+
+/** Operations that a row names. */
+const MOST_OPERATIONS = 10;
 
 const SOURCES: Readonly<Record<ErrorSource, string>> = {
   gateway: 'the gateway',
@@ -320,7 +324,10 @@ function errorColumns(filter: string, go: Go): readonly Column<ErrorGroup>[] {
         operations.length === 0
           ? 'not read'
           : visibleText(
-              operations.map((operation) => (operation === '-' ? '(other)' : operation)).join(', '),
+              listed(
+                operations.map((operation) => (operation === '-' ? '(other)' : operation)),
+                MOST_OPERATIONS,
+              ),
             ),
     },
     { name: 'Exchanges', kind: 'number', cell: (group) => count(group.count) },
