@@ -36,7 +36,7 @@ export function serviceCondition(
   const share =
     requests === 0
       ? `No client's request went to ${name} in the last two minutes.`
-      : `${count(failed)} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${how}${keptWords(failed, kept)}${past === undefined ? '' : ', not counting those from before the modes were changed'}.`;
+      : `${count(failed)} of ${counted(requests, 'request')} ${kept === 0 ? 'to' : 'for'} ${name} failed in the last two minutes${past === undefined ? '' : ` (apart from those that no longer go to ${name})`}${how}${keptWords(failed, kept)}.`;
   const since = inARow.failed ? new Date(inARow.since).toISOString() : undefined;
   const failingSince = since === undefined ? {} : { since, ...retreatFrom(about, facts) };
   const isLeft = requests === 0 && past !== undefined;

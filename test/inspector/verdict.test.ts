@@ -1027,7 +1027,7 @@ describe('the verdict', () => {
           .see(20, FAILS)
           .see(9, { ...FAILS, route: 'pass', operation: undefined })
           .verdict(OBSERVED),
-      'bad: 9 of 9 requests to V2 failed in the last two minutes, not counting those from before the modes were changed. The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
+      'bad: 9 of 9 requests to V2 failed in the last two minutes (apart from those that no longer go to V2). The last 9 all failed, since 2026-11-29T08:00:21.000Z.',
     ],
     [
       'a canary without a share asks V2 for nothing',
