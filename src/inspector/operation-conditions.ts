@@ -131,10 +131,13 @@ function periodWords(from: string, until: string | undefined, clients: readonly 
     : `from when each began to fail, the first at ${from}, until each stopped, the last at ${until}`;
 }
 
-/** When operations began to fail, and when they stopped: the times of their conditions, also of those that are reported no more. */
+/**
+ * When operations began to fail, and when they stopped: the times of their conditions, also of those that are reported no more. Where V1
+ * took over, the change of modes says so.
+ */
 export function operationEvents(facts: ConditionFacts): readonly ChangeRecord[] {
   return troublesByCause(facts, Number.POSITIVE_INFINITY).own.flatMap((trouble): readonly ChangeRecord[] => {
-    const { requests, failed, since, until } = trouble;
+    const { requests, failed, since, until, isMoved = false } = trouble;
     const [subject, whom] = [subjectOf(trouble), whomWords(trouble, facts)];
     const event = (at: number, what: string): ChangeRecord => ({
       at: new Date(at).toISOString(),
@@ -143,7 +146,7 @@ export function operationEvents(facts: ConditionFacts): readonly ChangeRecord[] 
     });
     return [
       event(since, `${subject} began to fail${whom}: ${count(failed)} of ${counted(requests, 'request')}`),
-      ...(until === undefined ? [] : [event(until, `${subject} stopped failing${whom}`)]),
+      ...(until === undefined || isMoved ? [] : [event(until, `${subject} stopped failing${whom}`)]),
     ];
   });
 }

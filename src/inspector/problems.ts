@@ -17,8 +17,11 @@ import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { RECOVERED } from '../rewrite-log/health/trouble.ts';
 import { UnfitCalls } from '../rewrite-log/health/unfit-calls.ts';
 
-/** `new`: first seen within the last hour; `again`: back after it was over; `lasting`: for more than an hour; `over`: ended within the last hour. */
-export type ProblemState = 'new' | 'again' | 'lasting' | 'over';
+/**
+ * `new`: first seen within the last hour; `again`: back after it was over; `lasting`: for more than an hour; `over`: ended within the last
+ * hour, as responses show; `off-v1`, `off-v2`: that service got no more of these requests in the last hour, and nothing shows that it is well.
+ */
+export type ProblemState = 'new' | 'again' | 'lasting' | 'over' | 'off-v1' | 'off-v2';
 
 /** Requests with the same failure. Each failed request belongs to one problem. */
 export interface Problem {
@@ -321,9 +324,11 @@ export class ProblemTally {
     isAsked: IsAsked = () => true,
   ): ProblemsView {
     const problems = withOutages([...this.groups.values()]).flatMap((group) => {
-      const until = untilOf(group, now, isAsked);
+      const end = endOf(group, now);
+      const until = end ?? untilOf(group, now, isAsked);
       const isListed = until === undefined ? now - group.last < LASTING_MS : now - until < HOUR_MS;
-      return isListed ? [problemOf(group, now, until, names)] : [];
+      const off = end === undefined && until !== undefined ? failingOf(group.kind) : undefined;
+      return isListed ? [problemOf(group, now, until, off, names)] : [];
     });
     return {
       since: new Date(since).toISOString(),
@@ -615,17 +620,23 @@ function minuteOf(time: number): number {
 
 /** True for a problem of a service that gets no requests for the operations of the problem now, or got none until the mode changed. */
 function isLeft({ kind, operations, isOfClients, clients, last }: Group, isAsked: IsAsked): boolean {
-  const { service, silent, by, operation, call = '-' } = kind;
-  const failing = service ?? silent ?? (by === 'gateway' ? undefined : by);
+  const { service, operation, call = '-' } = kind;
+  const failing = failingOf(kind);
   if (failing === undefined || !isOfClients) return false;
   const calls = service === undefined ? [operation ?? call] : [...operations];
   return calls.every((one) => !isAsked(failing, one === '' ? '-' : one, last, [...clients]));
+}
+
+/** The service that failed; undefined for a refusal of the gateway. */
+function failingOf({ service, silent, by }: Kind): 'v1' | 'v2' | undefined {
+  return service ?? silent ?? (by === 'gateway' ? undefined : by);
 }
 
 function problemOf(
   group: Group,
   now: number,
   until: number | undefined,
+  off: 'v1' | 'v2' | undefined,
   names: ReadonlyMap<string, string>,
 ): Problem {
   const { kind, clients, operations, first, since, last } = group;
@@ -642,7 +653,15 @@ function problemOf(
     ...told,
     ...(most === undefined ? {} : { status: most.status, code: most.code }),
     state:
-      until !== undefined ? 'over' : now - since >= HOUR_MS ? 'lasting' : group.isAgain ? 'again' : 'new',
+      off !== undefined
+        ? `off-${off}`
+        : until !== undefined
+          ? 'over'
+          : now - since >= HOUR_MS
+            ? 'lasting'
+            : group.isAgain
+              ? 'again'
+              : 'new',
     ...(parts === undefined
       ? {}
       : { operations: named, ...(named < operations.size ? { hasOthers: true } : {}), parts }),
@@ -743,10 +762,10 @@ function wordsOf({ message = '' }: Problem): readonly string[] {
 }
 
 /** Problems that go on keep their order while requests fail. */
-function newest({ state, since, lastSeen }: Problem): string {
-  return state === 'over' ? lastSeen : since;
+function newest({ until, since, lastSeen }: Problem): string {
+  return until === undefined ? since : lastSeen;
 }
 
-function rank({ state, severity }: Problem): number {
-  return (state === 'over' ? 2 : 0) + (severity === 'severe' ? 0 : 1);
+function rank({ until, severity }: Problem): number {
+  return (until === undefined ? 0 : 2) + (severity === 'severe' ? 0 : 1);
 }

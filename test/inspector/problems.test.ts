@@ -342,9 +342,14 @@ describe('a problem', () => {
       ['v2 order_floor_plan'],
       ['new'],
     ],
-    ['V2 failed, and V1 serves now', (all) => all.see(3, { status: 500 }), ['v1 order_floor_plan'], ['over']],
-    ['V2 did not respond', (all) => all.see(3, late), [], ['over']],
-    ['V1 failed, and V2 serves now', (all) => all.see(3, { status: 500, origin: 'v1' }), [], ['over']],
+    [
+      'V2 failed, and V1 serves now',
+      (all) => all.see(3, { status: 500 }),
+      ['v1 order_floor_plan'],
+      ['off-v2'],
+    ],
+    ['V2 did not respond', (all) => all.see(3, late), [], ['off-v2']],
+    ['V1 failed, and V2 serves now', (all) => all.see(3, { status: 500, origin: 'v1' }), [], ['off-v1']],
     [
       'the gateway refused, which it may do for any service',
       (all) => all.see(3, { status: 400, failure: 'malformed-json', verdict: 'refused' }),
@@ -357,7 +362,7 @@ describe('a problem', () => {
       ['v2 other'],
       ['new'],
     ],
-    ['in an outage', (all) => all.see(3, open).see(1, { ...open, operation: undefined }), [], ['over']],
+    ['in an outage', (all) => all.see(3, open).see(1, { ...open, operation: undefined }), [], ['off-v2']],
     [
       'in an outage that V2’s own clients met as well',
       (all) => all.see(3, open).see(1, { ...open, route: 'pass', operation: undefined }),
@@ -365,20 +370,24 @@ describe('a problem', () => {
       ['new'],
     ],
     ['V2 failed an hour ago', (all) => all.see(3, { status: 500 }).pass(HOUR), ['v1 order_floor_plan'], []],
-  ])('is over if the service gets no more requests: %s', (_, play, asked, states) => {
-    const watched = play(new Watched());
-    const told = watched.where((service, call) => asked.includes(`${service} ${call}`));
-    expect(told.map(({ state }) => state)).toEqual(states);
-    for (const { until, lastSeen } of told) if (until !== undefined) expect(until).toBe(lastSeen);
-  });
+  ])(
+    'has ended, which does not show that it is over, if the service gets no more requests: %s',
+    (_, play, asked, states) => {
+      const watched = play(new Watched());
+      const told = watched.where((service, call) => asked.includes(`${service} ${call}`));
+      expect(told.map(({ state }) => state)).toEqual(states);
+      for (const { until, lastSeen } of told) if (until !== undefined) expect(until).toBe(lastSeen);
+    },
+  );
 
-  test('that a roll-back ended stays over after the way forward, until it fails again', () => {
+  test('that a roll-back ended is over once its service has responded again', () => {
     const watched = new Watched().see(9, open).pass(MINUTE);
     const forth = watched.now;
     const states = (): readonly string[] =>
       watched.where((_service, _call, at = forth) => at >= forth).map(({ state }) => state);
-    expect(states()).toEqual(['over']);
-    expect(watched.see(3, { status: 201 }) && states()).toEqual(['over']);
+    expect(states()).toEqual(['off-v2']);
+    expect(watched.see(3, { status: 201 }) && states()).toEqual(['off-v2']);
+    expect(watched.see(20, { status: 201 }) && states()).toEqual(['over']);
     expect(watched.see(1, open) && states()).toEqual(['new']);
   });
 

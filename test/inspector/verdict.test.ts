@@ -326,6 +326,15 @@ describe('marks of the faults of operations', () => {
     ]);
   });
 
+  test('say nothing of an end where V1 took over, also once V2 serves the operation again', () => {
+    const began = [`08:01:41 order_floor_plan began to fail for acme and ${OTHER}: 30 of 30 requests`];
+    const all = new Watched().see(100).see(30, FAILS).see(3).move(false).see(40, ON_V1);
+    expect(all.events).toEqual(began);
+    expect(all.move(true).see(40).events).toEqual(began);
+    // One replica's request goes to V1 alone after another: no change of modes is known.
+    expect(new Watched().see(100).see(30, FAILS).see(40, ON_V1).events).toEqual(began);
+  });
+
   test('are not those of an outage of V2, which has its own', () => {
     expect(outage(new Watched()).events).toEqual([]);
   });

@@ -151,8 +151,8 @@ export function searchedWords(
 }
 
 /** The heading of problems: whether some of them last. */
-export function failedHeading(problems: readonly Pick<Problem, 'state'>[]): string {
-  return problems.some(({ state }) => state !== 'over') ? 'What fails' : 'What failed';
+export function failedHeading(problems: readonly Pick<Problem, 'until'>[]): string {
+  return problems.some(({ until }) => until === undefined) ? 'What fails' : 'What failed';
 }
 
 /** Bytes in a readable unit. */

@@ -124,7 +124,7 @@ export function moveClient({ clients }: Health, client: string, time: number): v
   if (one?.trouble === undefined) clients.delete(client);
   else {
     one.row = unjudged(time).row;
-    end(one.trouble);
+    end(one.trouble, true);
   }
 }
 

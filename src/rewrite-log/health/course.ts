@@ -44,6 +44,8 @@ export interface Trouble {
       }
     | undefined;
   isReported: boolean;
+  /** True if V1 served these requests when it ended, so that nothing shows that V2 is well. */
+  isMoved: boolean;
   /** True for trouble of a client that does not count for the operation, because other clients do well there. */
   isApart: boolean;
 }
@@ -81,6 +83,7 @@ export function begun(
     wells: 0,
     responded: undefined,
     isReported: false,
+    isMoved: false,
     isApart: false,
   };
 }
@@ -101,15 +104,15 @@ export function endWhenWell(trouble: Trouble | undefined, failed: boolean): void
   trouble.wells = failed ? 0 : trouble.wells + 1;
   if (trouble.wells < RECOVERED) return;
   trouble.recovered = trouble.requests - trouble.upToLast;
-  end(trouble);
+  end(trouble, trouble.recovered === 0);
 }
 
 /** Ends trouble that lasts with its last failure: later requests do not count for it. */
-export function end(trouble: Trouble): void {
+export function end(trouble: Trouble, isMoved = false): void {
   if (!isLasting(trouble)) return;
   const { requests, upToLast, last } = trouble;
   const later = { requests: requests - upToLast, failed: 0 };
-  Object.assign(trouble, { requests: upToLast, until: last, later });
+  Object.assign(trouble, { requests: upToLast, until: last, later, isMoved });
 }
 
 /** Ends trouble once no larger share fails than before it began, and returns true: an operation may always have failed at times. */
@@ -173,6 +176,7 @@ export function troubleOf(
     responded: _responded,
     isReported: _isReported,
     isApart: _isApart,
+    isMoved,
     failures,
     ...trouble
   }: Trouble,
@@ -189,6 +193,7 @@ export function troubleOf(
     ...(outage === undefined ? {} : { outage }),
     ...(answer === undefined ? {} : { answer }),
     ...(inCanary ? { inCanary } : {}),
+    ...(isMoved ? { isMoved } : {}),
     isOwn: isOwn(trouble.compared, { requests: trouble.upToLast, failed }, unanswered, rule),
     hit,
     evidence: evidenceOf(trouble, present, rule),

@@ -325,7 +325,7 @@ function keptOf(entry: HealthEntry): HealthEntry {
 /** Ends the trouble of an operation that V1 serves for all clients; all other requests until now become its past. */
 function leaveV2(health: Health, time: number): void {
   const { trouble } = health;
-  if (isLasting(trouble)) end(trouble);
+  if (isLasting(trouble)) end(trouble, true);
   settle(health);
   forget(health);
   health.onV2 = 0;

@@ -36,6 +36,8 @@ export interface OperationTrouble {
   readonly since: number;
   readonly last: number;
   readonly until: number | undefined;
+  /** True if V1 served these requests when it ended, so that nothing showed that V2 is well. */
+  readonly isMoved?: true;
   /** Responses of V2 without a failure since it was over; absent in the facts of an older version. */
   readonly recovered?: number;
   /** Requests before, to V1 and to V2, and how many of them failed. */

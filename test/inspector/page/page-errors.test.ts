@@ -227,7 +227,7 @@ test('an operation that fails since it is migrated is shown with its failures be
   await page.getByRole('heading', { name: /^What failed/ }).waitFor();
   expect(await page.getByRole('heading', { name: /^What fails/ }).count()).toBe(0);
   const problem = page.getByRole('region', { name: 'Failed requests' }).locator('tbody tr');
-  await expect.poll(() => problem.locator('.problem-state').allTextContents()).toEqual(['over']);
+  await expect.poll(() => problem.locator('.problem-state').allTextContents()).toEqual(['moved off V2']);
   expect(await problem.locator('td.number').first().textContent()).toBe('9');
   await expect
     .poll(answered)
@@ -239,6 +239,12 @@ test('an operation that fails since it is migrated is shown with its failures be
   await page
     .getByText(/^create_client failed for \S+: 9 of 9 requests (?:from|at) .* V1 serves it now\.$/)
     .waitFor();
+  // Back at V2 it fails again: the count and the first time are those of both.
+  await gateway.postJson('/rollout', { mode: 'migrate', operation: 'create_client', force: true });
+  expect(await order()).toBe(500);
+  await expect.poll(() => problem.locator('.problem-state').allTextContents()).toEqual(['again']);
+  expect(await problem.locator('td.number').first().textContent()).toBe('10');
+  expect(await problem.locator('td[data-label=Since]').innerText()).toMatch(/^\d\d:\d\d, again \d\d:\d\d$/);
   expect(complaints).toEqual([]);
 });
 

@@ -17,7 +17,6 @@ import {
   failedHeading,
   shortTime,
 } from '../../../src/inspector/page/format.ts';
-import type { ProblemState } from '../../../src/inspector/problems.ts';
 import { browserOfFile, gatewayOfTest } from '../../support/page-tests.ts';
 
 const browser = browserOfFile();
@@ -227,20 +226,9 @@ test.each([
 });
 
 test('problems are headed by whether some of them last, everywhere', () => {
-  const states: readonly (readonly ProblemState[])[] = [
-    [],
-    ['over'],
-    ['over', 'again'],
-    ['new'],
-    ['lasting'],
-  ];
-  expect(states.map((some) => failedHeading(some.map((state) => ({ state }))))).toEqual([
-    'What failed',
-    'What failed',
-    'What fails',
-    'What fails',
-    'What fails',
-  ]);
+  const [over, lasting] = [{ until: '2026-11-29T08:00:00.000Z' }, {}];
+  const headings = [[], [over], [over, lasting], [lasting]].map((some) => failedHeading(some));
+  expect(headings).toEqual(['What failed', 'What failed', 'What fails', 'What fails']);
 });
 
 test('an age counts days of 24 hours', () => {

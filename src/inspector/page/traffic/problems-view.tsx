@@ -135,6 +135,8 @@ const STATES: Readonly<Record<ProblemState, string>> = {
   again: 'again',
   lasting: 'lasting',
   over: 'over',
+  'off-v1': 'moved off V1',
+  'off-v2': 'moved off V2',
 };
 
 /** Requests with the same failure, each group with its times, its trend and whether it is over; severe and new ones first. */
@@ -155,7 +157,7 @@ export function ProblemTable({
         columns={problemColumns(nameOf, filter, go)}
         rows={problems}
         keyOf={({ filter, by, status, message = '' }) => `${by} ${status} ${filter} ${message}`}
-        classOf={({ state }) => classes(state === 'over' && 'is-over')}
+        classOf={({ until }) => classes(until !== undefined && 'is-over')}
         isWide
       />
       {omitted > 0 && <p>{`${counted(omitted, 'failed request')} of further kinds, not listed.`}</p>}
@@ -197,8 +199,10 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
     },
     {
       name: 'State',
-      cell: ({ state, severity }) => (
-        <span class={`problem-state ${state === 'over' ? 'good' : severity === 'severe' ? 'bad' : 'note'}`}>
+      cell: ({ state, severity, until }) => (
+        <span
+          class={`problem-state ${state === 'over' ? 'good' : severity === 'severe' && until === undefined ? 'bad' : 'note'}`}
+        >
           {STATES[state]}
         </span>
       ),
@@ -245,7 +249,19 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
           ? clientsWords(clients, isKeyless)
           : visibleText(nameOf(client) ?? client.slice(0, 8)),
     },
-    { name: 'Since', cell: ({ since }) => <ShortTime at={since} /> },
+    {
+      name: 'Since',
+      cell: ({ firstSeen, since }) => (
+        <>
+          <ShortTime at={firstSeen} />
+          {since !== firstSeen && (
+            <>
+              , again <ShortTime at={since} />
+            </>
+          )}
+        </>
+      ),
+    },
     {
       name: 'Last',
       cell: ({ lastSeen }) => <ShortTime at={lastSeen} short={ago} />,
