@@ -187,7 +187,10 @@ export function commandTitle(
   if (mode === 'observe') return `Send ${target} to V1`;
   if (mode === 'shadow' && client === undefined && sendsToV2(present))
     return `Send ${target} to V1 in shadow`;
-  if (mode === undefined) return `Clear the mode of ${target}`;
+  if (mode === undefined)
+    return operation === undefined && client === undefined
+      ? `Take the mode of ${target} from the rule book`
+      : `Clear the mode of ${target}`;
   return request.share === undefined
     ? `${COMMANDS[mode]} ${target}`
     : shareTitle(COMMANDS[mode], request, target);
@@ -437,14 +440,14 @@ function failingOperation(
   all: readonly DryRuns[],
   client: string | undefined,
 ): FailingOperation {
-  const { failing, judged } = wouldFail(all);
+  const { failing } = wouldFail(all);
   const hashes = all.filter((one) => wouldFail([one]).failing > 0).map((one) => one.client ?? NO_KEY);
   const term = (field: 'client' | 'op' | 'error', ...values: string[]): Parameters<typeof printFilter>[0] => [
     { negated: false, field, values },
   ];
   return {
     name: operation ?? 'other requests',
-    words: `${count(failing)} of ${counted(judged, 'checked request')}, of ${countedClients(hashes)}: ${placeWords(faultPlaces(all), MAX_PLACES)}`,
+    words: `${counted(failing, 'checked request')}, of ${countedClients(hashes)}: ${placeWords(faultPlaces(all), MAX_PLACES)}`,
     filter: printFilter([
       ...(client === undefined ? [] : term('client', client)),
       ...term('op', operation ?? '-'),

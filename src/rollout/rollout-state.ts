@@ -56,18 +56,13 @@ export function evidenceSentence({
   forMargin,
   finer,
 }: CanaryEvidence): string {
-  const few =
-    migrated < requests
-      ? `V2 served ${count(migrated)}`
-      : v1 < requests
-        ? `V1 served ${count(v1)}`
-        : undefined;
-  if (few !== undefined) {
+  if (migrated < requests || v1 < requests) {
+    const [service, served] = migrated < requests ? ['V2', migrated] : ['V1', v1];
     const without =
-      v1 < requests && migrated >= requests
+      service === 'V1'
         ? ` Without a control group, only failures of more than ${margin} % of all requests are detected.`
         : '';
-    return `The number of requests that it needs is unknown: ${few} of the ${count(requests)} requests with which a comparison begins.${without}`;
+    return `The comparison begins once ${service} has served ${counted(requests, 'request')}: ${count(served)} so far.${without}`;
   }
   const difference = `a difference of ${points(margin)}`;
   if (forMargin === undefined) return `The number of requests that show ${difference} is unknown.`;

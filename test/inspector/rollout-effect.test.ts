@@ -201,7 +201,7 @@ test.each<[request: RolloutRequest, title: string, sentences: readonly string[]]
   ],
   [
     {},
-    'Clear the mode of everything else',
+    'Take the mode of everything else from the rule book',
     [
       'The mode of the rule book applies: observe.',
       'These keep their own modes: heartbeat, create_client, globex.',
@@ -395,12 +395,12 @@ describe('what a command would let fail at V2', () => {
       'Of what moves to V2, 13 of 1,141 checked requests would fail after the migration.',
       [
         'other requests',
-        '8 of 10 checked requests, of requests without a key: nested-twice at /data 8×',
+        '8 checked requests, of requests without a key: nested-twice at /data 8×',
         `op:- ${all}`,
       ],
       [
         'create_client',
-        '5 of 1,111 checked requests, of 2 clients: /name 4×, the body itself 1×',
+        '5 checked requests, of 2 clients: /name 4×, the body itself 1×',
         `op:create_client ${all}`,
       ],
     ],
@@ -415,7 +415,7 @@ describe('what a command would let fail at V2', () => {
       'Of what moves to V2, 4 of 1,104 checked requests would fail after the migration.',
       [
         'create_client',
-        '4 of 1,104 checked requests, of 1 client: /name 3×, the body itself 1×',
+        '4 checked requests, of 1 client: /name 3×, the body itself 1×',
         `client:acme op:create_client ${all}`,
       ],
     ],
@@ -426,7 +426,7 @@ describe('what a command would let fail at V2', () => {
       'Of what moves to V2, 4 of 1,104 checked requests would fail after the migration.',
       [
         'create_client',
-        '4 of 1,104 checked requests, of 1 client: /name 3×, the body itself 1×',
+        '4 checked requests, of 1 client: /name 3×, the body itself 1×',
         `op:create_client ${all}`,
       ],
     ],
@@ -437,7 +437,7 @@ describe('what a command would let fail at V2', () => {
       'Of what moves to V2, 8 of 10 checked requests would fail after the migration.',
       [
         'other requests',
-        '8 of 10 checked requests, of requests without a key: nested-twice at /data 8×',
+        '8 checked requests, of requests without a key: nested-twice at /data 8×',
         `op:- ${all}`,
       ],
     ],

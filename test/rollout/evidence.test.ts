@@ -168,12 +168,9 @@ test.each<[sentence: string, parts: Partial<CanaryEvidence>]>([
   ],
   ['No harm: a difference of 5 percentage points would have been detected.', { forMargin: 0 }],
   ['The number of requests that show a difference of 5 percentage points is unknown.', {}],
+  ['The comparison begins once V2 has served 20 requests: 3 so far.', { migrated: 3 }],
   [
-    'The number of requests that it needs is unknown: V2 served 3 of the 20 requests with which a comparison begins.',
-    { migrated: 3 },
-  ],
-  [
-    'The number of requests that it needs is unknown: V1 served 0 of the 20 requests with which a comparison begins. Without a control group, only failures of more than 5 % of all requests are detected.',
+    'The comparison begins once V1 has served 20 requests: 0 so far. Without a control group, only failures of more than 5 % of all requests are detected.',
     { v1: 0 },
   ],
 ])('%s', (sentence, parts) => {

@@ -324,7 +324,7 @@ test('an objection from V2’s schema is shown, and needs insisting', async () =
   // The refusal folds what the list above it says by operation.
   const dialog = page.getByRole('dialog');
   const [, refused = ''] =
-    /V2 would refuse (\d+ of \d+) checked requests? that would move to V2.* Change the rules or the clients, or insist\.\n/.exec(
+    /V2 would refuse (\d+) of \d+ checked requests? that would move to V2.* Change the rules or the clients, or insist\.\n/.exec(
       await dialog.getByRole('alert').innerText(),
     ) ?? [];
   await dialog.getByText('Which clients, and where').click();
