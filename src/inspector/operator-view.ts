@@ -2,7 +2,7 @@ import { ClientTrends } from '../report/tally/client-trends.ts';
 import { Tally } from '../report/tally/tally.ts';
 import { AnswerJudge } from '../rewrite-log/answers.ts';
 import { Capture, type CaptureOptions } from '../rewrite-log/capture.ts';
-import { beganAt, type Entry, isNotable } from '../rewrite-log/entry.ts';
+import { beganAt, type Entry, isNotable, isOfV1 } from '../rewrite-log/entry.ts';
 import { History, Ring } from '../rewrite-log/history.ts';
 import { Metrics } from '../rewrite-log/metrics.ts';
 import { OperationHealth } from '../rewrite-log/health/operation-health.ts';
@@ -105,8 +105,8 @@ export class OperatorView implements Observer {
     this.trends.add(entry, answer);
     this.bodyChecks.add(entry);
     if (captured !== undefined) {
-      // A key sent to no version, such as the admin token at the wrong port, is no client's.
-      if (entry.client !== undefined && entry.route !== 'none')
+      // A key in a request that could not be read is no client's.
+      if (entry.client !== undefined && (entry.route !== 'none' || isOfV1(entry)))
         this.traces.add(entry.client, captured.v1Request, captured.remote);
       this.capture.keep(seq, captured, entry.edits, isNotable(entry));
       this.capture.forget(this.ring.oldest - 1, this.ring.oldestFailure - 1);

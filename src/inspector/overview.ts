@@ -50,7 +50,7 @@ const MAX_OTHERS = 5;
 const DAY_MS = 86_400_000;
 
 /** The filter of V1 requests that no operation fits. */
-const UNFIT = 'op:- route:v1';
+const UNFIT = 'op:- route:v1,none';
 
 const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 

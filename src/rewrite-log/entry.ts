@@ -93,15 +93,30 @@ export function isUnfit(call: string): boolean {
   return call === OTHER_CALLS || call.includes(' ');
 }
 
-/** Whether a V1 client sent the request, even if it was refused before it was routed; not for a read of a client's own report. */
+/**
+ * Whether a V1 client sent the request, even if it was refused before it was routed; not for a read of a client's own report. Outside the
+ * addresses of the rule book, only a key tells a client from a browser or a crawler.
+ */
 export function isOfV1({
   route,
   verdict,
   path = '',
   failure = '',
-}: Pick<Entry, 'route' | 'verdict' | 'failure'> & { readonly path?: string | undefined }): boolean {
+  client,
+}: Pick<Entry, 'route' | 'verdict' | 'failure' | 'client'> & {
+  readonly path?: string | undefined;
+}): boolean {
   if (route !== 'none') return route === 'migrate';
+  if (isNowhere({ failure, path })) return client !== undefined;
   return verdict === 'refused' && V1_PATH.test(path) && !OF_OWN_REPORT.has(failure);
+}
+
+/** Whether the gateway refused a request because its address is outside those of the rule book. */
+export function isNowhere({
+  failure,
+  path = '',
+}: { readonly [Member in 'failure' | 'path']?: string | undefined }): boolean {
+  return failure === 'not-found' && !V1_PATH.test(path);
 }
 
 /** The service that got at least a part of the request; undefined if nothing was sent. The copy of a shadowed read does not count. */

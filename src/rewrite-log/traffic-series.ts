@@ -42,7 +42,7 @@ export type Responder = 'v1' | 'v2' | 'gateway' | 'nobody';
 
 /** The members of an entry that a series reads. */
 export type SeriesEntry = Parameters<typeof statusFrom>[0] &
-  Pick<Entry, 'upstreamMs'> & {
+  Pick<Entry, 'upstreamMs' | 'client'> & {
     readonly upstreamPath?: string | undefined;
     readonly sent?: boolean | undefined;
     readonly path?: string | undefined;

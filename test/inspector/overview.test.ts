@@ -415,7 +415,7 @@ test.each<[when: string, ago: number, told: readonly string[]]>([
   const unfit = items.filter(({ sentence }) => sentence.includes('No operation'));
   expect(unfit.map(({ sentence }) => sentence)).toEqual(told);
   for (const { level, place } of unfit)
-    expect([level, place]).toEqual(['note', { view: 'traffic', filter: 'op:- route:v1' }]);
+    expect([level, place]).toEqual(['note', { view: 'traffic', filter: 'op:- route:v1,none' }]);
 });
 
 function rank(level: string): number {

@@ -160,8 +160,39 @@ test('a client whose requests only the gateway refused, because V2 has no such o
   ]);
 });
 
+/** The rule book has no prefix of the address, so the gateway asked no service. */
+const OUTSIDE = {
+  route: 'none',
+  verdict: 'refused',
+  status: 404,
+  failure: 'not-found',
+  operation: undefined,
+  path: '/v1/films',
+} as const;
+
+test('a client at an address outside the rule book is listed with it, a crawler is not', () => {
+  const { clients } = reportOf(
+    v1('c', 1, [], OUTSIDE),
+    v1('c', 1, [], { ...OUTSIDE, client: undefined }),
+    v1('c', 1, [], { ...OUTSIDE, path: '/api/v1/own-report' }),
+  );
+  expect(clients).toMatchObject([
+    {
+      client: 'c',
+      v1: 1,
+      refusals: [
+        expect.stringMatching(
+          /^The gateway serves nothing at \w+ \/v1\/films: no prefix of the rule book has it[.]$/,
+        ),
+      ],
+    },
+  ]);
+});
+
 describe('a client', () => {
   test.each([
+    ['blocked', [v1('c', 1, [], OUTSIDE)]],
+    ['unknown', [v1('c', 1, [], OUTSIDE), v1('c', 1, [], { operation: 'other' })]],
     ['gone', [v1('c', 60, [UNWRAP, NEST]), v1('c', 40, [NEST])]],
     ['url-only', [v1('c', 1, [FLAT]), v1('c', 2, [])]],
     ['unwrap-only', [v1('c', 1, [SIBLING, UNWRAP]), v1('c', 1, [FLAT])]],

@@ -158,7 +158,7 @@ test('a request counts in the minute in which it began, as in Traffic and in the
   expect(busy).toEqual(['2026-11-30T12:04:00.000Z']);
 });
 
-test('a key that was sent to no version, such as the admin token at the wrong port, is no client', () => {
+test('the agent of a client is known, also of one outside the addresses of the rule book, but not that of a key in an unread request', () => {
   const options = { mode: 'off', maxEntries: 0, maxBytes: 0, bodyLimit: 0, structurePerSecond: 0 } as const;
   const view = new OperatorView({
     entries: COUNT,
@@ -168,7 +168,9 @@ test('a key that was sent to no version, such as the admin token at the wrong po
   const captured = { v1Request: { method: 'GET', target: '/clients', headers: [], body: undefined } };
   view.observe({ ...sampleEntry(1, 0), client: 'operator', route: 'none' }, captured);
   view.observe({ ...sampleEntry(2, 0), client: 'client', route: 'pass' }, captured);
-  expect([...view.traces.all.keys()]).toEqual(['client']);
+  const outside = { verdict: 'refused', failure: 'not-found', status: 404, path: '/v1/films' } as const;
+  view.observe({ ...sampleEntry(3, 0), ...outside, client: 'outside', route: 'none' }, captured);
+  expect([...view.traces.all.keys()]).toEqual(['client', 'outside']);
 });
 
 test('captured headers keep no head of a request alive', () => {

@@ -368,6 +368,14 @@ export function noteGone(verdicts: V2Verdicts, { time }: TallyEntry): void {
   mergeVerdicts(verdicts, { ...noVerdicts(), lastRefused: time, status: GONE });
 }
 
+/** In place of a status, for an address outside those of the rule book, at which the gateway serves nothing. */
+const NOWHERE = 0;
+
+/** Notes that the gateway refused a request because of its address. */
+export function noteNowhere(verdicts: V2Verdicts, { time }: TallyEntry): void {
+  mergeVerdicts(verdicts, { ...noVerdicts(), lastRefused: time, status: NOWHERE });
+}
+
 /** Whether V2 does not have an operation any more. */
 export function isGone({ status }: Pick<PendingRefusal, 'status'>): boolean {
   return status === GONE;
@@ -412,7 +420,9 @@ export function refusalSentences(refusals: readonly PendingRefusal[]): string[] 
     .map(({ call, status, at }) =>
       status === GONE
         ? `V2 does not have ${call} any more.`
-        : `V2 did not accept the last ${call}: ${status}${at === '' ? '' : ` at ${at}`}.`,
+        : status === NOWHERE
+          ? `The gateway serves nothing at ${call}: no prefix of the rule book has it.`
+          : `V2 did not accept the last ${call}: ${status}${at === '' ? '' : ` at ${at}`}.`,
     );
   const more = refusals.length - MAX_SHOWN;
   return more <= 0 ? sentences : [...sentences, `The same applies to ${counted(more, 'more call')}.`];

@@ -1,5 +1,13 @@
 import { type Answer, AnswerJudge, isRefusedByGateway } from '../../rewrite-log/answers.ts';
-import { isOfV1, isUnreadNote, callName, isUnfit, NO_KEY, OTHER_CALLS } from '../../rewrite-log/entry.ts';
+import {
+  isNowhere,
+  isOfV1,
+  isUnreadNote,
+  callName,
+  isUnfit,
+  NO_KEY,
+  OTHER_CALLS,
+} from '../../rewrite-log/entry.ts';
 import { isPreflight } from '../../rollout/retirement.ts';
 import { ComparisonTally } from '../../rollout/comparison-tally.ts';
 import { CensusTally } from '../census.ts';
@@ -12,6 +20,7 @@ import {
   isMissing,
   isRefusedBySchema,
   noteGone,
+  noteNowhere,
   noteVerdict,
   noVerdicts,
   Outcomes,
@@ -249,6 +258,7 @@ export class ClientTally {
     const known = this.callOf(call, time);
     const mistake = mistakeOf(entry);
     if (mistake !== undefined) countUse(this.mistakes, mistake, time, MAX_NAMES);
+    if (isNowhere(entry)) noteNowhere(known.v2, entry);
     const refusal = refusalOf(entry);
     if (refusal !== undefined) {
       if (refusal === 'brownout' && entry.note !== undefined)

@@ -53,7 +53,7 @@ function unfitColumns(go: PageTools['go']): readonly Column<UnfitCall>[] {
         const who = call.client === NO_KEY ? 'no key' : clientName(call);
         return (
           <LinkButton
-            onClick={toExchanges(go, `client:${call.client} op:- route:v1`)}
+            onClick={toExchanges(go, `client:${call.client} op:- route:v1,none`)}
             label={`Show the exchanges of ${who} that fit no operation`}
           >
             {visibleText(who)}

@@ -182,7 +182,7 @@ function operationTable(operations: readonly OperationView[], hueOf: HueOf, go: 
           '0'
         ) : (
           <LinkButton
-            onClick={toExchanges(go, id === '(other)' ? 'op:- route:v1' : `op:${id}`)}
+            onClick={toExchanges(go, id === '(other)' ? 'op:- route:v1,none' : `op:${id}`)}
             label={`Show the ${counted(times, 'exchange')} of ${id}`}
           >
             {count(times)}
