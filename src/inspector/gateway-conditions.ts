@@ -3,8 +3,8 @@ import { count, counted } from '../rules/words.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
-import { reasonSentence, type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
-import type { RollbackView, RolloutView } from '../rollout/rollout-tally.ts';
+import { type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
+import type { RolloutView } from '../rollout/rollout-tally.ts';
 import {
   type Condition,
   type ConditionFacts,
@@ -14,6 +14,7 @@ import {
   type StandingRollBack,
 } from './condition.ts';
 import { goneWords } from './end-of-v1.ts';
+import { rollbackWords } from './rollout-effect.ts';
 
 /** Milliseconds without the store after which choices of other replicas may be missing. */
 const LONG_ALONE_MS = 60_000;
@@ -54,17 +55,10 @@ function rollbackConditions(
     const { cause } = rollback;
     const place: Place =
       cause === undefined ? { view: 'rollout' } : { view: 'traffic', filter: causeFilter(cause) };
-    const sentence = rollbackWords(rollback);
+    const sentence = `${rollbackWords(rollback)} V1 responds until an operator chooses a mode.`;
     return { about, level: 'bad', label: 'Rolled back', sentence, place, since: rollback.at };
   });
   return [...ofCanaries, ...ofOperations];
-}
-
-function rollbackWords(rollback: RollbackView): string {
-  const { operation, share, at, by, cause } = rollback;
-  const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
-  const where = by === undefined ? '' : ` by ${by}`;
-  return `${stage} of ${share} % was rolled back at ${at}${where}: ${reasonSentence(rollback, cause?.name)} V1 responds until an operator chooses a mode.`;
 }
 
 /** The filter for the exchanges with the failure that rolled a canary back. */

@@ -23,8 +23,8 @@ import {
   shareOf,
   withChosen,
 } from '../rollout/modes-in-force.ts';
-import type { EarlierModes } from '../rollout/rollout-state.ts';
-import type { ModeView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
+import { type EarlierModes, reasonSentence } from '../rollout/rollout-state.ts';
+import type { ModeView, RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
 import { endWarning, hasEnded, hasEndedFor } from './end-of-v1.ts';
@@ -132,6 +132,7 @@ export function rolloutEffect(
     ],
     warnings: [
       ...endWarning(rollout, Date.now(), request.operation),
+      ...(mode !== undefined && sendsToV2({ mode }) ? rollbackWarnings(request, rollout) : []),
       ...(mode === 'canary' ? emptyCanaryWarnings(command, rollout, clients) : []),
     ],
   };
@@ -583,6 +584,25 @@ export function rateLimitSentence({
 export function ruleWords({ margin, slower, certainty, requests }: Modes['rollback']): string {
   const slow = slower === false ? '' : `, or when their median or 99 % latency is ${slower} times V1's`;
   return `back to observe by itself when migrated requests fail more often than V1's by ${margin} percentage points${slow}, with ${certainty} % certainty, from ${requests} requests on`;
+}
+
+/** What failed on V2 before the command sends it there again. */
+function rollbackWarnings(
+  { operation, client }: RolloutRequest,
+  { rollbacks }: RolloutView,
+): readonly string[] {
+  return rollbacks
+    .filter((one) => one.resolved === undefined && client === undefined)
+    .filter((one) => operation === undefined || one.operation === undefined || one.operation === operation)
+    .map((one) => `${rollbackWords(one)} Nothing has shown since then that V2 is well.`);
+}
+
+/** Says that a canary was rolled back, when and why. */
+export function rollbackWords(rollback: RollbackView): string {
+  const { operation, share, at, by, cause } = rollback;
+  const stage = operation === undefined ? 'The canary' : `The canary of ${operation}`;
+  const where = by === undefined ? '' : ` by ${by}`;
+  return `${stage} of ${share} % was rolled back at ${at}${where}: ${reasonSentence(rollback, cause?.name)}`;
 }
 
 /** The heading of the stage of everything, whose mode has these words, with the operations whose canary was rolled back. */

@@ -652,3 +652,26 @@ test.each<[string, Partial<RolloutView>, RolloutRequest, readonly string[], read
   const { warnings, sentences } = rolloutEffect(request, rollout, { clients, omittedClients: 0 });
   expect([warnings, sentences]).toEqual([warned, said]);
 });
+
+describe('an operation that was rolled back', () => {
+  const share = { requests: 24, failures: 24 };
+  const back = { at: PAST, share: 50, migrated: share, v1: { requests: 20, failures: 0 } };
+  const said =
+    '24 of 24 migrated requests failed, 0 of 20 on V1. Nothing has shown since then that V2 is well.';
+
+  test.each<[what: string, request: RolloutRequest, resolved: string | undefined, warned: boolean]>([
+    ['is to go to V2 with all others', { mode: 'migrate' }, undefined, true],
+    ['is to go to V2 again', { mode: 'canary', share: 5, operation: 'read_client' }, undefined, true],
+    ['stays on V1', { mode: 'shadow' }, undefined, false],
+    ['is not concerned', { mode: 'migrate', operation: 'create_client' }, undefined, false],
+    ['has gone to V2 since', { mode: 'migrate' }, PAST, false],
+  ])('is named before a change of modes: %s', (_, request, resolved, warned) => {
+    const rollback = { ...back, target: 'read_client', operation: 'read_client' };
+    const rollbacks = [resolved === undefined ? rollback : { ...rollback, resolved }];
+    const rollout = sampleRollout({ default: { mode: 'observe', from: 'operator' }, rollbacks });
+    const { warnings } = rolloutEffect(request, rollout, { clients: [], omittedClients: 0 });
+    expect(warnings.filter((one) => one.includes('rolled back'))).toEqual(
+      warned ? [`The canary of read_client of 50 % was rolled back at ${PAST}: ${said}`] : [],
+    );
+  });
+});
