@@ -41,7 +41,9 @@ function failureConditions(facts: ConditionFacts): readonly Condition[] {
   const isOutageTold = outage.length > 0 && isClosed && v2.level !== 'bad';
   const operations = [
     ...own
-      .filter(({ isRefusal }) => isRefusal || isOfOperations || v2.level !== 'bad')
+      .filter(
+        ({ isRefusal, isEarlier }) => isRefusal || isOfOperations || v2.level !== 'bad' || isEarlier === true,
+      )
       .toSorted((one, other) => clientsHit(other) - clientsHit(one) || other.failed - one.failed)
       .map((trouble) => operationCondition(trouble, facts)),
     ...(isOutageTold ? [outageCondition(outage, facts)] : []),

@@ -174,7 +174,7 @@ export function addFacts(
       ...Map.groupBy(
         all.flatMap((one) => one.operations),
         // Clients that always fail stay apart from an outage of their operation, which lasts until V2 has served it again.
-        ({ operation, clients }) => `${operation} ${clients === undefined}`,
+        ({ operation, clients, isEarlier = false }) => `${operation} ${clients === undefined} ${isEarlier}`,
       ).values(),
     ]
       .map((troubles) => troubleOf(troubles, all, rule))
@@ -317,9 +317,12 @@ function troubleOf(
   if (first === undefined) throw new RangeError('there is one');
   const { operation } = first;
   const isOfClients = reported.every(({ clients }) => clients !== undefined);
+  const isEarlier = reported.some((one) => one.isEarlier === true);
   const watched = all
     // Requests of other clients say nothing about the clients that always fail.
-    .filter(({ operations }) => !isOfClients && !operations.some((one) => reported.includes(one)))
+    .filter(
+      ({ operations }) => !isOfClients && !isEarlier && !operations.some((one) => reported.includes(one)),
+    )
     .flatMap((one) => one.watched.filter((other) => other.operation === operation));
   const add = (number: (one: OperationTrouble | WatchedOperation) => number): number =>
     [...reported, ...watched].reduce((sum, one) => sum + number(one), 0);

@@ -188,9 +188,12 @@ function filterOf({ operation, clients = [] }: OperationTrouble): string {
   return printFilter([...callTerms(operation), ...ofClient]);
 }
 
-/** Whether the trouble is past: V2 has recovered, gets no more of these requests, or has not failed for a time. */
-function isOverFor({ until, isBack, recovered = 0 }: TroubleNow, now: number): boolean {
-  return until !== undefined && (isBack === true || recovered >= RECOVERED || now - until >= PAST_MS);
+/** Whether the trouble is past: V2 has recovered, gets no more of these requests, or has not failed like that for a time. */
+function isOverFor({ until, isBack, isEarlier, recovered = 0 }: TroubleNow, now: number): boolean {
+  return (
+    until !== undefined &&
+    (isBack === true || isEarlier === true || recovered >= RECOVERED || now - until >= PAST_MS)
+  );
 }
 
 /** The action while an operation fails: to take it off V2, or the one client whose own mode still sends it there. */

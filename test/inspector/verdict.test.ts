@@ -335,6 +335,21 @@ describe('marks of the faults of operations', () => {
     expect(new Watched().see(100).see(30, FAILS).see(40, ON_V1).events).toEqual(began);
   });
 
+  test('are there as long after an outage of V2 has come, like the condition', () => {
+    const all = new Watched().see(100).see(100, { operation: 'b' }).see(8, FAILS).see(60);
+    const marks = all.events;
+    expect(marks).toHaveLength(2);
+    for (const operation of ['order_floor_plan', 'b']) all.see(30, { ...UNREACHABLE, operation });
+    const told = (): readonly string[] | undefined =>
+      all.judged({ stats: { breaker: 'open', droppedLogLines: 0 } }) &&
+      all.told?.conditions.flatMap(({ about, label }) => (about === 'operation' ? [label] : []));
+    expect([all.events, told()]).toEqual([marks, [`order_floor_plan failed for acme and ${OTHER}`]]);
+    for (const operation of ['order_floor_plan', 'b']) all.see(60, { operation });
+    expect([all.events, told()]).toEqual([marks, [`order_floor_plan failed for acme and ${OTHER}`]]);
+    all.see(3600);
+    expect([all.events, told()]).toEqual([marks, []]);
+  });
+
   test('are not those of an outage of V2, which has its own', () => {
     expect(outage(new Watched()).events).toEqual([]);
   });
@@ -1460,7 +1475,7 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b']) all.see(30, { operation });
         return all.verdict();
       },
-      'good: All well for less than a minute. V2 did not respond to 20 requests from 2026-11-29T08:04:08.000Z until 2026-11-29T08:04:27.000Z.',
+      `good: All well for less than a minute. a failed for acme and ${OTHER}: 25 of 25 requests from 2026-11-29T08:03:21.000Z until 2026-11-29T08:03:45.000Z. Before that, 0 of 100 failed.`,
     ],
     [
       'a fault that has been over for an hour',

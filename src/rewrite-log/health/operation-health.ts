@@ -258,6 +258,9 @@ export class OperationHealth {
   troubles(now: number, reportedMs = 3_600_000): readonly OperationTrouble[] {
     const troubles: OperationTrouble[] = [];
     for (const [operation, health] of this.all) {
+      const { earlier } = health;
+      if (earlier !== undefined && isReported(earlier, now, reportedMs))
+        troubles.push({ ...troubleOf(operation, earlier, this.rule()), isEarlier: true });
       const { ofAll, ofClients } = troublesOf(operation, health, this.rule());
       const reported = [...ofClients].filter(([, trouble]) => isReported(trouble, now, reportedMs));
       if (reported.length > 0) troubles.push(troubleOfClients(operation, reported, this.rule()));
@@ -291,12 +294,14 @@ export class OperationHealth {
     return health;
   }
 
-  /** Replaces trouble that is over; that of clients which was part of it goes with it. */
+  /** Replaces trouble that is over; that of clients which was part of it goes with it. An outage of V2 does not hide what failed before. */
   private begin(health: Health, trouble: Trouble | undefined): void {
     if (trouble === undefined) return;
     const { ofClients } = troublesOf('', health, this.rule());
     for (const [client, { trouble: own }] of health.clients)
       if (own !== undefined && !ofClients.has(client)) health.clients.delete(client);
+    const [before, now] = [health.trouble, trouble].map((one) => one && troubleOf('', one, this.rule()));
+    if (before?.isOwn === true && now?.isOwn === false) health.earlier = health.trouble;
     health.trouble = trouble;
   }
 }

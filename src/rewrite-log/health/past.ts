@@ -41,6 +41,8 @@ export interface Health extends Judged {
   onV2: number;
   /** The latest requests, from a failure on; empty while the operation is in trouble. */
   readonly recent: Stretch[];
+  /** The trouble before the last outage of V2, which is reported for as long as any other. */
+  earlier?: Trouble | undefined;
   /** By client, the one that failed last at the end: clients whose last request failed, or that were in trouble. */
   readonly clients: Map<string, ClientHealth>;
 }

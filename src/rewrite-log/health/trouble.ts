@@ -36,6 +36,8 @@ export interface OperationTrouble {
   readonly since: number;
   readonly last: number;
   readonly until: number | undefined;
+  /** True if an outage of V2 came after it, which is another trouble of the operation. */
+  readonly isEarlier?: true;
   /** True if V1 served these requests when it ended, so that nothing showed that V2 is well. */
   readonly isMoved?: true;
   /** Responses of V2 without a failure since it was over; absent in the facts of an older version. */
