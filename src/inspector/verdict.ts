@@ -131,7 +131,12 @@ function freshVerdict(
   return {
     level: 'note',
     label: counted(requests, 'new failure'),
-    ...saying(`${before}${counted(requests, 'new failure')} since ${at}, in ${which}. ${compared}`, over),
+    // What failed before may be part of it.
+    ...saying(
+      [`${before}${counted(requests, 'new failure')} since ${at}, in ${which}. ${compared}`, ...over].join(
+        ' ',
+      ),
+    ),
     since: at,
   };
 }

@@ -306,6 +306,14 @@ function keylessOutage(all: Watched): Watched {
   return all;
 }
 
+test('with new failures, the heading of the page says as well what failed before', () => {
+  const all = outage(new Watched());
+  for (const operation of ['a', 'b']) all.see(70, { operation });
+  const { own, sentence } = all.see(2, { ...FAILS, operation: 'a' }).judged();
+  expect(own).toMatch(/^2 new failures since .* V2 did not respond to 60 requests/);
+  expect(own).toBe(sentence);
+});
+
 describe('marks of the faults of operations', () => {
   test('stand at the times of the condition, longer than it', () => {
     const all = new Watched().see(100).see(8, FAILS);
