@@ -72,20 +72,4 @@ describe('a body that is on its way when its exchange begins', () => {
       expect(closed).toBe(true);
     }
   });
-
-  test.each(['Content-Length: 10000000\r\n\r\n', 'Transfer-Encoding: chunked\r\n\r\n989680\r\n'])(
-    'that arrives steadily, but not within the time of a whole request, gets 408: %j',
-    async (framing) => {
-      const { gateway } = await served(ok(), {
-        flags: { 'client-headers-timeout': '200', 'client-request-timeout': '300' },
-      });
-      const client = rawClient(gateway.port);
-      client.write(`POST /api/v2/x HTTP/1.1\r\nHost: g\r\n${framing}`);
-      const trickle = setInterval(() => client.write('x'.repeat(1000)), 10);
-      const { text, closed } = await client.end();
-      clearInterval(trickle);
-      expect(text).toMatch(/^HTTP\/1\.1 408 [^]*connection: close\r\n/i);
-      expect(closed).toBe(true);
-    },
-  );
 });
