@@ -209,6 +209,9 @@ describe('a client', () => {
     ['blocked', [v1('c', 1, [], GONE), v1('c', 1, [NEST], { operation: 'other' })]],
     ['blocked', [v1('c', 1, [], GONE_BY_DRY_RUN), v1('c', 1, [NEST], { operation: 'other' })]],
     ['url-only', [v1('c', 2, [], GONE_BY_DRY_RUN), v1('c', 1, [])]],
+    // What is refused on purpose says nothing about V2.
+    ['blocked', [v1('c', 2, [], GONE_BY_DRY_RUN), v1('c', 1, [], { ...GONE, failure: 'sunset' })]],
+    ['blocked', [v1('c', 2, [], GONE), v1('c', 1, [], { ...GONE, failure: 'brownout' })]],
     ['blocked', [v1('c', 1, [], { status: 401 }), v1('c', 1, [], { operation: 'other', status: 401 })]],
     ['blocked', [nowhere(200, [], CHECKED), nowhere(404, [])]],
     ['blocked', [nowhere(200, [], CHECKED)]],

@@ -196,14 +196,18 @@ export function readClient(fields: FieldReader): ClientTally {
   tally.futureVersions = fields.number();
   for (const day of fields.numbers()) tally.days.add(day);
   for (const day of fields.numbers()) tally.rewrittenDays.add(day);
-  for (const call of fields.lists())
-    tally.calls.set(call.text(), {
-      ...call.span(),
+  for (const call of fields.lists()) {
+    const [name, span] = [call.text(), call.span()];
+    tally.calls.set(name, {
+      ...span,
       lastJudged: call.time(),
       lastUnknown: call.time(),
       isV1Judged: call.number() === 1,
       v2: call.isOver ? noVerdicts() : readVerdicts(call),
+      // Records of earlier versions do not tell it from a refused one.
+      lastServed: call.isOver ? span.last : call.time(),
     });
+  }
   for (const change of fields.lists())
     tally.changes.set(change.text(), { ...change.span(), rules: new Set(change.texts()) });
   for (const outcome of fields.lists()) {
@@ -274,7 +278,7 @@ function packCalls(calls: ReadonlyMap<string, CallTally>): readonly unknown[] {
     mergeCall(other, call);
     kept.set(OTHER_CALLS, other);
   }
-  return [...kept].map(([name, { lastJudged, lastUnknown, isV1Judged, v2, ...span }]) => [
+  return [...kept].map(([name, { lastJudged, lastUnknown, isV1Judged, lastServed, v2, ...span }]) => [
     name,
     ...packSpan(span),
     packTime(lastJudged),
@@ -284,6 +288,7 @@ function packCalls(calls: ReadonlyMap<string, CallTally>): readonly unknown[] {
     packTime(v2.lastRefused),
     v2.status,
     v2.at,
+    packTime(lastServed),
   ]);
 }
 
@@ -354,6 +359,7 @@ function mergeCall(into: CallTally, from: CallTally): void {
   into.lastJudged = later(into.lastJudged, from.lastJudged);
   into.lastUnknown = later(into.lastUnknown, from.lastUnknown);
   into.isV1Judged ||= from.isV1Judged;
+  into.lastServed = later(into.lastServed, from.lastServed);
   mergeVerdicts(into.v2, from.v2);
 }
 

@@ -396,15 +396,15 @@ export function mergeVerdicts(into: V2Verdicts, from: Readonly<V2Verdicts>): voi
  * missing resource or an overload needs no change of the client.
  */
 export function pendingRefusals(
-  calls: ReadonlyMap<string, { readonly last: string; readonly v2: Readonly<V2Verdicts> }>,
+  calls: ReadonlyMap<string, { readonly lastServed: string; readonly v2: Readonly<V2Verdicts> }>,
   from: string,
 ): readonly PendingRefusal[] {
   return [...calls]
-    .flatMap(([call, { last, v2 }]) => {
+    .flatMap(([call, { lastServed, v2 }]) => {
       const { lastAccepted, lastRefused, status, at } = v2;
       if (lastRefused < from || lastRefused <= lastAccepted) return [];
-      // A later request under another rule book was not refused for it.
-      if (status === GONE && lastRefused < last) return [];
+      // A later request under another rule book was served; one that a brownout or the end of V1 refused says nothing about V2.
+      if (status === GONE && lastRefused < lastServed) return [];
       const isOfContent = CONTENT_REFUSED.has(status);
       const isAlways = lastAccepted < from;
       if (!isOfContent && !isAlways) return [];

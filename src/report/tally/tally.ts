@@ -207,6 +207,8 @@ export interface CallTally extends Span {
   lastUnknown: string;
   /** Whether a response of V1 itself was compared. */
   isV1Judged: boolean;
+  /** Last time of a request that the gateway did not refuse. */
+  lastServed: string;
   readonly v2: V2Verdicts;
 }
 
@@ -288,7 +290,8 @@ export class ClientTally {
     }
     const isFull = this.calls.size >= (name.includes(' ') ? MAX_UNNAMED_CALLS : MAX_NAMES);
     if (isFull && name !== OTHER_CALLS) return this.callOf(OTHER_CALLS, time);
-    const call = { ...firstUse(time), lastJudged: '', lastUnknown: '', isV1Judged: false, v2: noVerdicts() };
+    const never = { lastJudged: '', lastUnknown: '', isV1Judged: false, lastServed: '' };
+    const call = { ...firstUse(time), ...never, v2: noVerdicts() };
     this.calls.set(name, call);
     return call;
   }
@@ -308,6 +311,7 @@ export class ClientTally {
 }
 
 function judge(call: CallTally, { time, origin }: TallyEntry, side: ResponseSide): void {
+  if (time > call.lastServed) call.lastServed = time;
   if (side === 'silent') return;
   if (side === 'unknown') {
     if (time > call.lastUnknown) call.lastUnknown = time;
