@@ -302,7 +302,7 @@ export function plan(command: Command): void {
   const rehearse = command
     .command('rehearse')
     .description(
-      "Plays brownouts over rewrite logs, deciding as the gateway does, and lists the requests that each would have refused, by client. Without --window: replays the rule book's own brownouts, each on the last logged day of that weekday, and its sunsets and newcomers from a logged day on.",
+      "Plays brownouts over rewrite logs, deciding as the gateway does, and lists the requests that each would have refused, by client. A window outside the logs is played on the last logged day of that weekday; if there is none, it is left out, with exit code 1. Without --window: replays the rule book's own brownouts, and its sunsets and newcomers from a logged day on.",
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin, with --window')
     .optionsGroup('Windows:')

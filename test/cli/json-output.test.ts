@@ -123,7 +123,7 @@ const REPORTING: Readonly<Record<string, readonly string[]>> = {
   draft: ['--v2', V2, '--log', LOG],
   openapi: [],
   'plan make': [LOG],
-  'plan rehearse': [LOG, '--window', '2026-11-01T00:00/01:00'],
+  'plan rehearse': [LOG, '--window', '2026-11-01T00:00/2026-12-01T00:00'],
   report: [LOG],
   'clients list': [],
   'clients name': ['3fa94c1d0e5b7a21', 'Acme'],

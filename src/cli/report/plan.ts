@@ -29,7 +29,7 @@ import { readWindow, Zone } from '../../report/plan/zone.ts';
 import { type EntryTaker, LineTally } from '../../report/tally/tally-lines.ts';
 import { jsonText, terminalText } from '../../report/text.ts';
 import { counted } from '../../rules/words.ts';
-import { GONE_AFTER_DAYS } from '../../rules/rollout.ts';
+import { type Brownout, GONE_AFTER_DAYS } from '../../rules/rollout.ts';
 import { clientNames, type RuleBook } from '../../rules/rule-book.ts';
 import {
   type CommandFault,
@@ -153,12 +153,15 @@ export async function runRehearsal(
   const read = await readLogs(given, rehearsal, undefined, opened.given);
   if ('fault' in read) return read;
   const { names } = bookOfLogs(opened, read);
-  const result = rehearsal.result(names, read.gaps);
-  const left = windows.left.map((id) =>
+  const played = rehearsal.result(names, read.gaps);
+  const result = played.filter((one) => touches(one, rehearsal));
+  const outside = played.filter((one) => !touches(one, rehearsal)).map(({ id }) => id);
+  const left = [...windows.left, ...outside].map((id) =>
     id === 'newcomers'
       ? 'newcomers is left out: the gateway learns clients for 14 days, and the logs cover less.'
-      : `${id} is left out: it has no beginning or end, or the logs cover no such weekday.`,
+      : `${id} is left out: it has no beginning or end, or the logs cover no such weekday and time.`,
   );
+  if (options.window !== undefined && left.length > 0) process.exitCode = FAILURE;
   const time = (at: number): string => new Date(at).toISOString();
   const timesOf = ({ from, until }: { readonly from: number; readonly until?: number }): object => ({
     from: time(from),
@@ -173,11 +176,19 @@ export async function runRehearsal(
       until: time(until),
       ...(original === undefined ? {} : { for: timesOf(original) }),
     })),
-    left: windows.left,
+    left: [...windows.left, ...outside],
   });
 }
 
-/** The given windows, or the rule book's brownouts and days, with future ones moved to days that the logs cover. */
+/** Whether logs have a part of a window; one that they do not have would have refused nothing, which says nothing about it. */
+function touches(
+  { from = -Infinity, until = Infinity }: Pick<Brownout, 'from' | 'until'>,
+  log: { readonly since: number; readonly until: number },
+): boolean {
+  return from <= log.until && until >= log.since;
+}
+
+/** The given windows, or the rule book's brownouts and days; those outside the logs are moved to days that these cover. */
 async function windowsOf(
   given: readonly string[],
   { window = [] }: RehearseOptions,
@@ -187,24 +198,26 @@ async function windowsOf(
   | { readonly windows: readonly (RehearsedBrownout | RehearsedDay)[]; readonly left: readonly string[] }
   | CommandFault
 > {
-  if (window.length > 0) {
-    const windows: RehearsedBrownout[] = [];
-    for (const text of window) {
-      const read = readWindow(text, zone);
-      if ('fault' in read) return read;
-      windows.push({ brownout: { id: text, ...read, share: 100, status: 410 } });
-    }
-    return { windows, left: [] };
+  const named: Brownout[] = [];
+  for (const text of window) {
+    const read = readWindow(text, zone);
+    if ('fault' in read) return read;
+    named.push({ id: text, ...read, share: 100, status: 410 });
   }
-  const { rollout } = book;
-  const brownouts = rollout?.brownouts ?? [];
+  const isStdin = given.length === 0 || given.includes('-');
+  if (isStdin && named.length > 0) return { windows: named.map((brownout) => ({ brownout })), left: [] };
+  const isNamed = named.length > 0;
+  const rollout = isNamed ? { clients: {}, pins: [], brownouts: named } : book.rollout;
   const anyLog = { since: 0, until: Number.MAX_SAFE_INTEGER };
-  if (rollout === undefined || (brownouts.length === 0 && daysToRehearse(rollout, anyLog).days.length === 0))
+  if (
+    rollout === undefined ||
+    (rollout.brownouts.length === 0 && daysToRehearse(rollout, anyLog).days.length === 0)
+  )
     return {
       fault:
         'There is nothing to play: give --window, or a rule book (--rules) with brownouts, a sunset with after: gone, or newcomers to refuse.',
     };
-  if (given.length === 0 || given.includes('-'))
+  if (isStdin)
     return {
       fault:
         'Without --window, the logs are read twice, which is not possible on stdin: give files, or --window.',
@@ -212,7 +225,10 @@ async function windowsOf(
   const span = { since: Number.POSITIVE_INFINITY, until: Number.NEGATIVE_INFINITY };
   const read = await readLogs(given, { add: ({ time }) => widen(span, Date.parse(time)) }, undefined);
   if ('fault' in read) return read;
-  const moved = brownouts.map((brownout) => ({ brownout, there: movedToLog(brownout, span, zone) }));
+  const moved = rollout.brownouts.map((brownout) => ({
+    brownout,
+    there: isNamed && touches(brownout, span) ? { brownout } : movedToLog(brownout, span, zone),
+  }));
   const { days, left } = daysToRehearse(rollout, span);
   const unmoved = moved.filter(({ there }) => there === undefined).map(({ brownout }) => brownout.id);
   return {

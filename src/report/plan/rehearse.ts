@@ -123,8 +123,9 @@ export class Rehearsal {
   private readonly windows: readonly PlayedWindow[];
   /** The wall-clock hours in which each client sent requests. */
   private readonly hours = new Map<string, Set<number>>();
-  private since = Number.POSITIVE_INFINITY;
-  private until = Number.NEGATIVE_INFINITY;
+  /** The times of the first and the last entry. */
+  since = Number.POSITIVE_INFINITY;
+  until = Number.NEGATIVE_INFINITY;
 
   /** Each window is played separately, as if there were no others. */
   constructor(

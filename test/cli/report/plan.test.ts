@@ -230,6 +230,29 @@ describe('a log of another API', () => {
   });
 });
 
+test('a window outside the log is played on the last such weekday of the log, or left out with exit code 1', async () => {
+  writeFileSync(path, SHIPPED);
+  // Entries each hour from Thursday, 5 November 2026, 12:00 to Wednesday, 25 November, 11:00.
+  const log = hourlyLog(at('2026-11-25T12:00Z'));
+  const played = (window: string, from = log, input = ''): ReturnType<typeof commandRun> =>
+    commandRun(['plan', 'rehearse', from, '--zone', 'UTC', '--rules', path, '--window', window], { input });
+  const ahead = await played('2026-12-08T09:00/10:00');
+  expect([ahead.code, ahead.out.split('\n')[0]]).toEqual([
+    0,
+    '2026-12-08T09:00/10:00 (Tue 8 Dec 2026, 09:00 to 10:00) as on Tue 24 Nov 2026, 09:00 to 10:00 would have refused 2 requests of 2 clients.',
+  ]);
+  const inside = await played('2026-11-24T09:00/10:00');
+  expect([inside.code, inside.out]).toEqual([0, expect.stringMatching(/^Tue 24 Nov 2026, .* 2 requests/)]);
+  const partly = await played('2026-11-25T10:00/18:00');
+  expect([partly.code, partly.out]).toEqual([0, expect.stringContaining('The logs do not cover all of it.')]);
+  const left = 'is left out: it has no beginning or end, or the logs cover no such weekday and time.\n';
+  const before = await played('2026-11-01T09:00/10:00');
+  expect([before.code, before.out]).toEqual([1, `2026-11-01T09:00/10:00 ${left}`]);
+  // A log on stdin is read once, so no window is moved.
+  const piped = await played('2026-12-08T09:00/10:00', '-', readFileSync(log, 'utf8'));
+  expect([piped.code, piped.out]).toEqual([1, `2026-12-08T09:00/10:00 ${left}`]);
+});
+
 test.each([
   ['--into', ['--into', 'missing.yaml']],
   ['--rules (GATEWAY_RULES)', ['--rules', 'missing.yaml', '--into']],
