@@ -499,14 +499,50 @@ function placeKey({ change, list, at }: AskedRule): string {
   return `${change} ${list} ${at}`;
 }
 
-/** True for rules about the same member, wherever it is. */
-function isSameMember({ keys: [one] = [] }: AskedRule, { keys: [other] = [] }: AskedRule): boolean {
-  return one !== undefined && one === other;
+/** True for a rule that has an answer by itself: what is true of one parameter is not true of all. */
+function isSeveral({ others, list }: AskedRule): boolean {
+  return others.length > 0 || list === 'query';
 }
 
-/** True for rules that have an answer in common. */
-function isAnsweredWith({ keys: one = [] }: AskedRule, { keys: other = [] }: AskedRule): boolean {
-  return one.some((key) => other.includes(key));
+/** The parts of a question, with the first one for each thing that their rules say. */
+class QuestionParts {
+  readonly all: AskedRule[][] = [];
+  private readonly firsts = new Map<string, number>();
+
+  /** Adds a rule to the part at `at`, or as a part after the last one. */
+  add(rule: AskedRule, at = this.all.length): void {
+    const part = this.all[at] ?? [];
+    part.push(rule);
+    this.all[at] = part;
+    const [first = rule] = part;
+    const { named, keys = [] } = rule;
+    const isOfKind = first === rule && !isSeveral(rule) && named?.rule !== 'rename' && named?.rule !== 'map';
+    const facts = [
+      ...keys.slice(0, 1).map((key) => `member ${key}`),
+      ...keys.map((key) => `answer ${key}`),
+      // Members that are gone are one decision, and so are those of one kind, unless one says more about a member than its kind.
+      ...(isOfKind && named !== undefined ? [`kind ${named.rule}`] : []),
+    ];
+    for (const fact of isSeveral(first) ? facts.flatMap((one) => [one, `several ${one}`]) : facts)
+      this.firsts.set(fact, Math.min(at, this.firsts.get(fact) ?? at));
+  }
+
+  /** The part that a rule goes with; undefined for none. */
+  placeFor(rule: AskedRule): number | undefined {
+    const { named, keys = [] } = rule;
+    // Where a rule has other answers, those with one answer stay together.
+    const words = isSeveral(rule) ? 'several ' : '';
+    const first = (facts: readonly string[]): number | undefined =>
+      facts
+        .flatMap((fact) => this.firsts.get(`${words}${fact}`) ?? [])
+        .toSorted((one, other) => one - other)[0];
+    return (
+      first(keys.slice(0, 1).map((key) => `member ${key}`)) ??
+      first(keys.map((key) => `answer ${key}`)) ??
+      first(named === undefined ? [] : [`kind ${named.rule}`]) ??
+      (rule.keys === undefined && this.all.length > 0 ? 0 : undefined)
+    );
+  }
 }
 
 /**
@@ -514,60 +550,35 @@ function isAnsweredWith({ keys: one = [] }: AskedRule, { keys: other = [] }: Ask
  * go with it are in the part with an answer in common; a member or an enumeration with none is a part as well.
  */
 function partsOf(own: readonly AskedRule[], more: readonly AskedRule[]): readonly (readonly AskedRule[])[] {
-  // Each parameter has an answer: what is true of one filter is not true of all.
-  const isSeveral = ({ others, list }: AskedRule): boolean => others.length > 0 || list === 'query';
   const all = [...own, ...more];
-  const valued = all.filter(({ rules }) => rules.length > 1 && rules.some((rule) => 'map' in rule));
   // A rename may have the map of the values: both are one decision then.
+  const renamed = all.toReversed().filter(({ rules }) => rules.length > 1);
+  const withValues = new Map(renamed.map((rule) => [valuesIn(rule), rule]));
   const mapped = new Map(
     all.flatMap((rule) => {
-      const isBare = rule.rules.length === 1 && rule.rules[0]?.['map'] !== undefined;
-      const around = isBare ? valued.find((one) => hasSameValues(one, rule)) : undefined;
+      const values = rule.rules.length === 1 ? valuesIn(rule) : '';
+      const around = values === '' ? undefined : withValues.get(values);
       return around === undefined ? [] : [[rule, around] as const];
     }),
   );
-  const several = own.filter((rule) => isSeveral(rule) && !mapped.has(rule)).slice(0, MAX_ANSWERED);
-  const plain = own.filter((rule) => !several.includes(rule) && !mapped.has(rule));
-  const parts: AskedRule[][] = [
-    ...(plain.length === 0 ? [] : [[...plain]]),
-    ...several.map((rule) => [rule]),
-  ];
+  const isFirst = (rule: AskedRule): boolean => isSeveral(rule) && !mapped.has(rule);
+  const several = new Set(own.filter(isFirst).slice(0, MAX_ANSWERED));
+  const parts = new QuestionParts();
+  for (const rule of own) if (!several.has(rule) && !mapped.has(rule)) parts.add(rule, 0);
+  for (const rule of several) parts.add(rule);
   const late = more.filter((rule) => !mapped.has(rule));
-  for (const rule of late.toSorted((one, other) => Number(isSeveral(other)) - Number(isSeveral(one)))) {
-    // Where a rule has other answers, those with one answer stay together.
-    const fitting = parts.filter(([first]) => !isSeveral(rule) || (first && isSeveral(first)));
-    const part =
-      fitting.find((one) => one.some((first) => isSameMember(first, rule))) ??
-      fitting.find((one) => one.some((first) => isAnsweredWith(first, rule))) ??
-      // Members that are gone are one decision, and so are those of one kind.
-      (isSeveral(rule)
-        ? undefined
-        : parts.find(([first]) => first && !isSeveral(first) && isAlike(first, rule)));
-    if (part !== undefined) part.push(rule);
-    else if (rule.keys === undefined && parts[0] !== undefined) parts[0].push(rule);
-    else parts.push([rule]);
-  }
-  for (const [rule, around] of mapped)
-    parts.find((part) => part.includes(around))?.push({ ...rule, keys: around.keys?.slice(0, 1) });
-  return parts;
+  for (const rule of late.toSorted((one, other) => Number(isSeveral(other)) - Number(isSeveral(one))))
+    parts.add(rule, parts.placeFor(rule));
+  const places = new Map(parts.all.flatMap((part) => part.map((rule) => [rule, part])));
+  for (const [rule, around] of mapped) places.get(around)?.push({ ...rule, keys: around.keys?.slice(0, 1) });
+  return parts.all;
 }
 
-/** True for rules of one kind with one answer, of which one does not say more about a member than its kind. */
-function isAlike({ named }: AskedRule, other: AskedRule): boolean {
-  const isOfKind = named?.rule !== 'rename' && named?.rule !== 'map';
-  return other.others.length === 0 && named !== undefined && isOfKind && named.rule === other.named?.rule;
-}
-
-/** True if a rule with others maps the same values as one that does nothing else, in either direction. */
-function hasSameValues(around: AskedRule, bare: AskedRule): boolean {
-  const values = valuesIn(bare);
-  return around.rules.length > 1 && values.length > 0 && values.join(' ') === valuesIn(around).join(' ');
-}
-
-/** The pairs of values that the rules map, in any order. */
-function valuesIn({ rules }: AskedRule): readonly string[] {
+/** The pairs of values that the rules map, in any order and direction; empty for none. */
+function valuesIn({ rules }: AskedRule): string {
   const pairs = rules.flatMap(({ map }) => (Array.isArray(map) ? map : []));
-  return pairs.map((pair) => JSON.stringify([pair].flat().map(String).toSorted())).toSorted();
+  const texts = pairs.map((pair) => JSON.stringify([pair].flat().map(String).toSorted()));
+  return texts.toSorted().join(' ');
 }
 
 /** The rules of a part of a question, with the meanings of its answers. */
