@@ -527,7 +527,7 @@ export function responseWords(
           ? `has other values${v2 === v1 || v2 === undefined ? '' : ` in ${v2}`}`
           : v2 === undefined
             ? 'is gone'
-            : `is ${v2}`;
+            : `is ${v2 || 'the whole body'}`;
     // The changes of one member occur in the same responses, except those that a rule left unchanged.
     words.set(`${member} ${what}`, Math.max(times, words.get(`${member} ${what}`) ?? 0));
   }

@@ -240,3 +240,10 @@ test('a member of responses that two changes move is named once, and a cell name
   expect(responseWords({ responses }, 2)).toBe('/a is /x/a 18×, /b is /y 9×, and 1 more');
   expect(responseWords({ responses: [moved('', '', 3)] })).toBe('the whole body is made by a program 3×');
 });
+
+test('a member that is the whole body of V2 has words for its place', () => {
+  const used = { count: 2, firstSeen: '', lastSeen: '' };
+  expect(responseWords({ responses: [{ change: 'c', v1: '/data', v2: '', ...used }] })).toBe(
+    '/data is the whole body 2×',
+  );
+});
