@@ -101,6 +101,8 @@ export function undoingRules(found: FoundRule): readonly BookRule[] {
             of,
           ),
         ];
+  const nulls = (members: readonly string[] = []): readonly BookRule[] =>
+    members.map((name) => defaultRule(pathText(path, name), null));
   switch (found.rule) {
     case 'rename':
       return [
@@ -137,7 +139,7 @@ export function undoingRules(found: FoundRule): readonly BookRule[] {
         ...mapped(found.values, from),
         ...undone(found.conversions, [...path, ...found.to.slice(0, -1)], found.to.at(-1) ?? ''),
         { move: from, to: pathText(path, found.member) },
-        ...(found.orNull === true ? [defaultRule(pathText(path, found.member), null)] : []),
+        ...nulls(found.orNull),
       ];
     }
     case 'list':
@@ -145,7 +147,7 @@ export function undoingRules(found: FoundRule): readonly BookRule[] {
     case 'first':
       return [{ list: pathText(path, found.to), to: pathText([found.member]) }];
     case 'nest':
-      return [{ unnest: pathText(path, found.under), members: names(found.members) }];
+      return [{ unnest: pathText(path, found.under), members: names(found.members) }, ...nulls(found.orNull)];
     case 'flatten':
       return found.moves.map(([from, to]) => ({
         move: pathText([...path, to]),

@@ -147,7 +147,14 @@ export type FoundRule =
       /** Undefined if V2's description does not show one: the person who answers the question gives it. */
       readonly value: FoundValue | undefined;
     }
-  | { readonly rule: 'nest'; readonly in: Path; readonly members: readonly string[]; readonly under: string }
+  | {
+      readonly rule: 'nest';
+      readonly in: Path;
+      readonly members: readonly string[];
+      readonly under: string;
+      /** The members that V1's responses have as null where V2's have null in place of the object. */
+      readonly orNull?: readonly string[];
+    }
   | {
       /** Moves members of an object to the object around it; `isWhole` also removes the object. */
       readonly rule: 'flatten';
@@ -199,8 +206,8 @@ export type FoundRule =
       readonly conversions?: readonly Conversion[];
       /** The values of V1 that V2 has by another name. */
       readonly values?: readonly (readonly [from: FoundValue, to: FoundValue])[];
-      /** True if V1's responses have null where V2's have it in place of the object. */
-      readonly orNull?: true;
+      /** The member, if V1's responses have it as null where V2's have null in place of the object. */
+      readonly orNull?: readonly string[];
     }
   | {
       /**
@@ -467,8 +474,8 @@ export function localKey(found: FoundRule): string {
 
 /** A rule as text: equal for rules that nest the same members in another order. */
 export function ruleKey(found: FoundRule): string {
-  if (found.rule === 'nest') return JSON.stringify({ ...found, members: found.members.toSorted() });
-  return JSON.stringify(found.rule === 'move' ? { ...found, orNull: undefined } : found);
+  const plain = { ...found, orNull: undefined };
+  return JSON.stringify(plain.rule === 'nest' ? { ...plain, members: plain.members.toSorted() } : plain);
 }
 
 const WITHIN = 'its schema contains itself, and a rule reaches only the depths that it names';

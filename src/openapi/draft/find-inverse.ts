@@ -89,16 +89,27 @@ export function withInverse(
 /** A finding about a response, with V1's null where V2 has null in place of an object with the member. */
 export function withNull(finding: Finding, v1: Shape, v2: Shape): Finding {
   const { found, others } = finding;
-  const nullable = (one: FoundRule): FoundRule =>
-    one.rule === 'move' && isOrNull(one, v1, v2) ? { ...one, orNull: true } : one;
+  const nullable = (one: FoundRule): FoundRule => {
+    const orNull = nullsOf(one, v1, v2);
+    return (one.rule === 'move' || one.rule === 'nest') && orNull.length > 0 ? { ...one, orNull } : one;
+  };
   return { ...finding, found: nullable(found), ...(others && { others: others.map(nullable) }) };
 }
 
-/** True for a member that may be null in V1, and is in V2 in an object that may be null. */
+/** The members that may be null in V1, and are in V2 in an object that may be null. */
+function nullsOf(found: FoundRule, v1: Shape, v2: Shape): readonly string[] {
+  if (found.rule !== 'move' && found.rule !== 'nest') return [];
+  const [members, to] =
+    found.rule === 'move' ? [[found.member], found.to.slice(0, -1)] : [found.members, [found.under]];
+  const around = to.map((_, at) => [...found.in, ...to.slice(0, at + 1)]);
+  if (!around.some((path) => shapeAt(v2, path)?.isNullable === true)) return [];
+  return members.filter((name) => shapeAt(v1, [...found.in, name])?.isNullable === true);
+}
+
+/** True if all members of a rule may be null in V1: `members: null` of an inverse is for all of them. */
 function isOrNull(found: FoundRule, v1: Shape, v2: Shape): boolean {
-  if (found.rule !== 'move' || shapeAt(v1, [...found.in, found.member])?.isNullable !== true) return false;
-  const around = found.to.slice(0, -1).map((_, at) => [...found.in, ...found.to.slice(0, at + 1)]);
-  return around.some((path) => shapeAt(v2, path)?.isNullable === true);
+  const nulls = nullsOf(found, v1, v2).length;
+  return nulls > 0 && (found.rule !== 'nest' || nulls === found.members.length);
 }
 
 function isUndone(found: FoundRule, v1: Shape, v2: Shape): boolean {

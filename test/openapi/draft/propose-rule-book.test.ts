@@ -523,8 +523,18 @@ test.each<[what: string, old: object, young: object, ...stripped: readonly strin
   expect(stripped.length === 0 || last < lines.findIndex((line) => line.includes('{ strip:'))).toBe(true);
 });
 
-test.each<[what: string, old: unknown, isNull: boolean, isWritten: boolean, line: string]>([
+test.each<[what: string, old: unknown, isNull: boolean, isWritten: boolean, line: string, member?: string]>([
   ['only reads', { type: ['string', 'null'] }, true, false, '{ default: { paid: null } }'],
+  [
+    'only reads its name',
+    { type: ['string', 'null'] },
+    true,
+    false,
+    '{ default: { amount: null } }',
+    'amount',
+  ],
+  ['only reads its name, and V1 has no null', text, true, false, '', 'amount'],
+  ['writes its name', { type: ['string', 'null'] }, true, true, 'members: null', 'amount'],
   ['only reads, and V1 has no null', text, true, false, ''],
   ['only reads, and V2 has no null', { type: ['string', 'null'] }, false, false, ''],
   [
@@ -536,8 +546,9 @@ test.each<[what: string, old: unknown, isNull: boolean, isWritten: boolean, line
   ],
 ])(
   'null in place of an object of V2 is null for a client that %s',
-  async (_, paid, isNull, isWritten, line) => {
-    const money = objectOf({ amount: integer, currency: text }, ['amount', 'currency']);
+  async (_, paid, isNull, isWritten, line, member = 'paid') => {
+    const isNamed = member === 'amount';
+    const money = objectOf({ amount: isNamed ? text : integer, currency: text }, ['amount', 'currency']);
     const claims = (version: string, own: Record<string, unknown>): Record<string, unknown> => {
       const schema = objectOf({ id: text, ...own });
       const content = { 'application/json': { schema } };
@@ -549,12 +560,13 @@ test.each<[what: string, old: unknown, isNull: boolean, isWritten: boolean, line
       });
     };
     const young = isNull ? { oneOf: [money, { type: 'null' }] } : money;
-    const book = proposeRuleBook(claims('v1', { paid }), claims('v2', { paidAmount: young }));
+    const book = proposeRuleBook(claims('v1', { [member]: paid }), claims('v2', { paidAmount: young }));
     const printed = printRuleBook(await soundDraft(book), undefined, 'unmarked');
-    expect(printed).toContain(
-      isWritten ? '{ move: paid, to: paidAmount.amount }' : 'move: paidAmount.amount',
-    );
-    if (line === '') expect(printed).not.toMatch(/paid: null|members: null/);
+    const [write, read] = isNamed
+      ? ['{ nest: [amount], under: paidAmount }', 'unnest: paidAmount']
+      : ['{ move: paid, to: paidAmount.amount }', 'move: paidAmount.amount'];
+    expect(printed).toContain(isWritten ? write : read);
+    if (line === '') expect(printed).not.toMatch(/(?:paid|amount): null|members: null/);
     else expect(printed).toContain(line);
   },
 );
