@@ -225,6 +225,7 @@ function inverseConversion({ word, options }: Conversion): Conversion {
         options: [
           ['from', option('to')],
           ['to', option('from')],
+          ...options.filter(([name]) => name === 'zone'),
         ],
       };
     case 'scale':

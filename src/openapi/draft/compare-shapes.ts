@@ -1,6 +1,5 @@
 import type { Path } from '../../rules/rule.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
-import { elementsOf } from '../description.ts';
 import { ANY_SHAPE, fitsInto, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
 import {
   areContraries,
@@ -9,6 +8,7 @@ import {
   boxForms,
   type Conversion,
   conversions,
+  examplesOf,
   type FoundValue,
   isListedAlike,
   isMoney,
@@ -21,6 +21,7 @@ import {
   otherScales,
   otherUnits,
   textUnits,
+  timeDoubt,
   unitsIn,
 } from './conversions.ts';
 import { findFlats, type FlatMove, type FoundFlat } from './find-flats.ts';
@@ -966,6 +967,8 @@ function scalarDoubt(old: NamedShape, young: NamedShape, isResponse = false, lev
   if (!(isResponse ? fitsInto(other, one) : fitsInto(one, other)))
     compare('it is', typeWords(one), typeWords(other));
   compareBoth('its format is', one.format, other.format);
+  const time = timeDoubt(old, young);
+  if (time !== '' && doubts.length === 0) doubts.push(time);
   if (!isSameName(old.name, young.name))
     compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
   // The description of an object is about all of its members.
@@ -1735,12 +1738,6 @@ const COMMON_FORMATS: ReadonlySet<string> = new Set(['date', 'date-time', 'time'
 function formatOf({ format, element }: Shape): string {
   const own = format === '' ? (element?.format ?? '') : format;
   return COMMON_FORMATS.has(own) ? '' : own;
-}
-
-/** The examples of a text that tell it from others. */
-export function examplesOf({ constraints }: Shape): readonly string[] {
-  const all = [keywordIn(constraints, 'example'), ...elementsOf(keywordIn(constraints, 'examples'))];
-  return all.filter((one): one is string => typeof one === 'string' && one.length > 3);
 }
 
 /**

@@ -1,4 +1,5 @@
 import { inverseFactor } from '../../rules/kinds/scale.ts';
+import { elementsOf } from '../description.ts';
 import { fitsInto, isCompatible, type Shape } from '../shape.ts';
 import { areContrary, isPlural, singular, wordsOf } from './names.ts';
 
@@ -128,9 +129,8 @@ export function conversions(old: NamedShape, young: NamedShape): readonly Conver
   // Values of another enumeration are mapped.
   if (isListedAlike(one, other) && !other.values.some((value) => written.has(String(value)))) return [];
   const [before, after] = [one, other].map(({ types }) => [...types].join(' '));
-  const [from, to] = [timeForm(old, other), timeForm(young, one)];
-  if (from !== undefined && to !== undefined && from !== to)
-    return [{ word: 'date', options: [['from', from] as const, ['to', to] as const] }];
+  const date = timeConversion(old, young);
+  if (date !== undefined) return [date];
   const [listed] = listForms(old, young);
   if (listed !== undefined) return listed === 'one' ? [] : [listed];
   const [first] = isNumber(one) && isNumber(other) ? factorsBetween(old, young) : [];
@@ -278,14 +278,88 @@ function unitsOf({ name, shape }: NamedShape): readonly string[] {
   return [unitsIn(name), textUnits(shape)].flatMap((units) => units.split(', '));
 }
 
+/** The conversion between two forms of a time; undefined if they are equal, or not known. */
+function timeConversion(old: NamedShape, young: NamedShape): Conversion | undefined {
+  const [from, to] = [timeForm(old, young.shape), timeForm(young, old.shape)];
+  if (from === undefined || to === undefined || from === to) return undefined;
+  const zone = zoneIn(old.shape) ?? zoneIn(young.shape) ?? 'UTC';
+  const local = [from, to].some(isLocal) ? [['zone', zone] as const] : [];
+  return { word: 'date', options: [['from', from], ['to', to], ...local] };
+}
+
 /** How a value writes a time; undefined if it is none. A whole number that is a time in the other version is one as well. */
 function timeForm(named: NamedShape, other: Shape): string | undefined {
   const { shape } = named;
-  if (!shape.types.has('integer') || shape.types.size > 1) return FORMS.get(shape.format);
+  if (!shape.types.has('integer') || shape.types.size > 1)
+    return shape.format === '' ? shownForm(shape) : FORMS.get(shape.format);
   const units = unitsOf(named);
   if (!units.includes('epoch') && (other.format !== 'date-time' || units.some((unit) => unit !== '')))
     return undefined;
   return units.includes('ms') ? 'epoch-ms' : 'epoch';
+}
+
+/** A date and a time as examples show them, or in the letters of a description: the year first, or the day or the month. */
+const SHOWN =
+  /(?<![\w/.-])(?:(?<y>[12]\d{3}|y{4})(?<s>[-/.])(?:\d\d|mm)\k<s>(?:\d\d|dd)|(?<one>\d\d|dd|mm)(?<t>[-/.])(?<two>\d\d|dd|mm)\k<t>(?:[12]\d{3}|y{4}))(?<T>[t ])?(?<H>(?:\d\d|hh):(?:\d\d|mm))?(?<S>:(?:\d\d|ss))?(?<f>\.(?:\d+|s+))?(?<z>z|[+-]\d\d:?\d\d)?/i;
+
+/** The form of a time that a text without a format has by its description or its examples; undefined if they show none. */
+function shownForm(shape: Shape): string | undefined {
+  if (!shape.types.has('string') || shape.types.size > 1 || shape.values.length > 0) return undefined;
+  const [form, ...others] = new Set([shape.text, ...examplesOf(shape)].flatMap((text) => formIn(text) ?? []));
+  return others.length === 0 ? form : undefined;
+}
+
+function formIn(text: string): string | undefined {
+  const { y, s = '', one = '', t = '', two = '', T = '', H, S, f = '', z } = SHOWN.exec(text)?.groups ?? {};
+  if (s === '' && t === '') return undefined;
+  // The month is second, as in most countries, if nothing shows the contrary.
+  const isMonthFirst = /^m/i.test(one) || Number(two) > 12;
+  const day =
+    y === undefined ? [...(isMonthFirst ? ['MM', 'dd'] : ['dd', 'MM']), 'yyyy'].join(t) : `yyyy${s}MM${s}dd`;
+  if (H === undefined) return day === 'yyyy-MM-dd' ? 'date' : day;
+  if (day === 'yyyy-MM-dd' && T.toUpperCase() === 'T' && z !== undefined) return 'datetime';
+  const fraction = f === '' ? '' : `.${'S'.repeat(f.length - 1)}`;
+  return `${day}${T.toUpperCase()}HH:mm${S === undefined ? '' : ':ss'}${fraction}${z === undefined ? '' : 'X'}`;
+}
+
+/** True for the form of a time whose texts do not tell their zone. */
+function isLocal(form: string): boolean {
+  return form.includes('HH') && !form.endsWith('X');
+}
+
+const ZONES = Intl.supportedValuesOf('timeZone');
+
+/** The time zone that a description names, as in `Europe/Copenhagen` or `Copenhagen time`; undefined for none. */
+function zoneIn({ text }: Shape): string | undefined {
+  if (!/UTC|GMT|\/|time/i.test(text)) return undefined;
+  const city = (zone: string): string => (zone.split('/').at(-1) ?? '').replaceAll('_', ' ');
+  const isNamed = (zone: string): boolean => text.includes(zone) || text.includes(`${city(zone)} time`);
+  return (
+    ZONES.find((zone) => zone.includes('/') && isNamed(zone)) ??
+    (/\b(?:UTC|GMT)\b/.test(text) ? 'UTC' : undefined)
+  );
+}
+
+/** The doubt about two times that are texts of different forms, which names the zone if a text does not tell its own; empty for none. */
+export function timeDoubt(old: NamedShape, young: NamedShape): string {
+  const date = old.shape.format !== '' && young.shape.format !== '' ? undefined : timeConversion(old, young);
+  if (date === undefined) return '';
+  const option = (name: string): string => String(date.options.find(([own]) => own === name)?.[1] ?? '');
+  const zone = option('zone');
+  const isNamed = [old, young].some(({ shape }) => zoneIn(shape) !== undefined);
+  const where =
+    zone === ''
+      ? ''
+      : isNamed
+        ? `, in the time zone ${zone}`
+        : ', and neither description says the time zone';
+  return `it is written as ${option('from')} in V1 and as ${option('to')} in V2${where}`;
+}
+
+/** The examples of a text that tell it from others. */
+export function examplesOf({ constraints }: Shape): readonly string[] {
+  const all = [keywordIn(constraints, 'example'), ...elementsOf(keywordIn(constraints, 'examples'))];
+  return all.filter((one): one is string => typeof one === 'string' && one.length > 3);
 }
 
 /** The value of a keyword in the text of constraints. */

@@ -3,8 +3,8 @@ import { type DescribedOperation, followed, isJsonMedia, memberOf, objectIn } fr
 import { ANY_SHAPE, isCompatible, type Shape, shapeAt, shapeOf } from '../shape.ts';
 import { successShape } from './bodies.ts';
 import { type BookRule, valueMap } from './book-rules.ts';
-import { examplesOf, pathText } from './compare-shapes.ts';
-import type { FoundValue } from './conversions.ts';
+import { pathText } from './compare-shapes.ts';
+import { examplesOf, type FoundValue } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
 import { singular, wordsOf } from './names.ts';
 import { type ProposedKey, scalar } from './print-rule-book.ts';

@@ -581,6 +581,30 @@ test.each([
   ],
   ['due', ofFormat('date'), 'due', ofFormat('date-time'), ['{ date: due, from: date, to: datetime }']],
   [
+    'starts_at',
+    { ...text, example: '2025-01-20 15:00:00', description: 'Copenhagen time' },
+    'startsAt',
+    ofFormat('date-time'),
+    [
+      '{ rename: starts_at, to: startsAt }',
+      '{ date: startsAt, from: "yyyy-MM-dd HH:mm:ss", to: datetime, zone: Europe/Copenhagen }',
+    ],
+  ],
+  [
+    'due',
+    { ...text, description: 'A day, `DD/MM/YYYY`.' },
+    'due',
+    { ...text, example: '2025-01-20' },
+    ['{ date: due, from: dd/MM/yyyy, to: date }'],
+  ],
+  [
+    'at',
+    { ...text, example: '20.01.2025 15:00' },
+    'at',
+    { ...text, example: '2025-01-20T14:00:00Z' },
+    ['{ date: at, from: "dd.MM.yyyy HH:mm", to: datetime, zone: UTC }'],
+  ],
+  [
     'seen',
     ofFormat('date-time'),
     'seen_epoch',
