@@ -185,8 +185,10 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   const logDescription: WriteProcessLine = (line) => {
     if ((hasV1 && worker === undefined) || line.event !== 'v2-openapi-unchecked') log.write(line);
   };
+  // Without V1 only *Try* on the page uses it, which is not worth memory at each start with the embedded reference.
+  const isForTrials = worker === undefined && settings.get(table.v2Openapi) !== undefined;
   const description =
-    hasV1 || worker === undefined
+    hasV1 || isForTrials
       ? await openDescription(settings, embedded, ruleBooks, logDescription)
       : undefined;
   if (description !== undefined && 'fault' in description) return description;
