@@ -188,9 +188,7 @@ async function serve(opened: Opened): Promise<OrFault<Serving>> {
   // Without V1 only *Try* on the page uses it, which is not worth memory at each start with the embedded reference.
   const isForTrials = worker === undefined && settings.get(table.v2Openapi) !== undefined;
   const description =
-    hasV1 || isForTrials
-      ? await openDescription(settings, embedded, ruleBooks, logDescription)
-      : undefined;
+    hasV1 || isForTrials ? await openDescription(settings, embedded, ruleBooks, logDescription) : undefined;
   if (description !== undefined && 'fault' in description) return description;
   const v2Schemas = description && ((): V2Schemas => description.schemas);
   const limited = new LimitedLines(log.write);

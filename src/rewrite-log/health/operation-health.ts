@@ -18,7 +18,7 @@ import {
   troubleOf,
   unjudged,
 } from './course.ts';
-import type { HealthEntry } from './failures.ts';
+import { Failures, type HealthEntry } from './failures.ts';
 import {
   addToRecent,
   beforeOf,
@@ -29,7 +29,6 @@ import {
   settle,
   troubleShown,
 } from './past.ts';
-import { printHealth, readHealth } from './printed-health.ts';
 import { type OperationTrouble, RECOVERED } from './trouble.ts';
 import { UnfitCalls } from './unfit-calls.ts';
 import { type Watch, watch, watchedOf, watchFrom, type WatchedOperation } from './watched.ts';
@@ -47,6 +46,12 @@ const MAX_STEPS = 10_000;
 type Step =
   | { readonly entry: HealthEntry; readonly time: number; readonly answer: Answer }
   | { readonly goesToV2: (operation: string | undefined) => boolean; readonly time: number };
+
+/** The requests of all operations, and the calls that no operation fitted. */
+interface KnownHealth {
+  readonly all: ReadonlyMap<string, Health>;
+  readonly unfit: UnfitCalls;
+}
 
 /**
  * Compares each operation of V1 with its own past, as a canary is compared with the clients that stay on V1: failures that were as
@@ -161,7 +166,8 @@ export class OperationHealth {
 
   /** What is known, as a text that can be sent from a thread. */
   get text(): string {
-    return printHealth({ all: this.all, unfit: this.unfit });
+    const known: KnownHealth = { all: this.all, unfit: this.unfit };
+    return JSON.stringify(known, (_, value: unknown) => (value instanceof Map ? [...value] : value));
   }
 
   /**
@@ -170,7 +176,7 @@ export class OperationHealth {
    */
   learn(text: string): void {
     const { steps, watching } = this;
-    const before = readHealth(text);
+    const before = knownIn(text);
     this.steps = undefined;
     if (steps === undefined) {
       for (const [call, health] of before.all) {
@@ -336,4 +342,13 @@ function leaveV2(health: Health, time: number): void {
   health.onV2 = 0;
   health.row = unjudged(time).row;
   for (const client of health.clients.keys()) moveClient(health, client, time);
+}
+
+/** What {@link OperationHealth.text} printed. */
+function knownIn(text: string): KnownHealth {
+  return JSON.parse(text, (key, value) => {
+    if (key === 'failures') return Failures.read(value);
+    if (key === 'unfit') return new UnfitCalls(value);
+    return key === 'all' || key === 'clients' || key === 'byClient' ? new Map(value) : value;
+  });
 }
