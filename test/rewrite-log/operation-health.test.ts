@@ -269,6 +269,7 @@ describe('a fault of some requests of several clients', () => {
   });
 
   test('is told after a restart as if there had been none, in any course', () => {
+    let compared = 0;
     const place = fc.double({ min: 0, max: 0.9, noNaN: true });
     fc.assert(
       fc.property(anyCourse, place, fc.nat(50), (parts, cutAt, pause) => {
@@ -280,11 +281,14 @@ describe('a fault of some requests of several clients', () => {
         playCourse(parts, cut, (at) => {
           if (at === restart) cut.restart();
           if (at === restart + pause) cut.readLog();
-          if (at >= restart + pause) expect(cut.troubles).toEqual(told[at - 1]);
+          if (at < restart + pause) return;
+          expect(cut.troubles).toEqual(told[at - 1]);
+          compared += 1;
         });
         if (told.length >= restart + pause) expect(cut.wellSince).toBe(uncut.wellSince);
       }),
     );
+    expect(compared).toBeGreaterThan(0);
   });
 });
 
