@@ -232,7 +232,7 @@ export class ResponsePlan {
     const isOne =
       list !== undefined &&
       isPrefix(this.resource ?? [], list) &&
-      rules.every((rule) => rule.looksUp !== true && isPrefix(list, rule.path));
+      rules.every((rule) => rule.looksUp !== true && rule.isOfBody !== true && isPrefix(list, rule.path));
     this.lists.set(status, isOne ? list : 'none');
     return isOne ? list : undefined;
   }

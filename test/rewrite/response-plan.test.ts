@@ -125,6 +125,14 @@ describe('wrap', () => {
     expect(rewritten(['wrap data'], '{"id":1}', { status: 404 })).toBe('unchanged');
   });
 
+  test('a list too large to be rewritten whole gets one envelope', () => {
+    const rules = ['wrap data', 'rename *.a to b'];
+    const list = Array.from({ length: 40_000 }, (_, a) => ({ a }));
+    const text = rewritten(rules, JSON.stringify(list));
+    expect(JSON.parse(text)).toEqual({ data: list.map(({ a }) => ({ b: a })) });
+    expect(responsePlanOf(rules.map(responseRule)).pieces(OK, () => {})).toBeUndefined();
+  });
+
   test('only the ends of the body change, and all records lead to the new places', () => {
     const plan = responsePlanOf(['wrap data', 'rename a to b'].map(responseRule));
     const outcome = plan.rewrite(bytesOf('{"a":1,"c":[2]}'), OK);
