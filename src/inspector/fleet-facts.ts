@@ -361,6 +361,7 @@ function troubleOf(
     hit,
     ...(isKnown && isOneAnswer && first.answer !== undefined ? { answer: first.answer } : {}),
     ...(reported.some(({ inCanary }) => inCanary === true) ? { inCanary: true } : {}),
+    ...(isEarlier ? { isEarlier } : {}),
     ...(reported.some(({ isMoved }) => isMoved === true) ? { isMoved: true } : {}),
     ...(isOfClients ? { clients } : {}),
     since: Math.min(

@@ -292,6 +292,16 @@ test.each<
   expect(added(...seen).recent.v2.outage).toMatchObject({ since: since * 1000, last: last * 1000, requests });
 });
 
+test('what failed before an outage of V2, or until V1 took over, is told so of all replicas, too', () => {
+  const own = replica([...Array<number>(30).fill(201), ...Array<number>(9).fill(500)]);
+  for (const told of [{ isEarlier: true }, { isMoved: true }] as const) {
+    const operations = own.operations.map((one) => ({ ...one, ...told, until: one.last }));
+    expect(operations).toHaveLength(1);
+    for (const others of [[], [replica(Array<number>(30).fill(201))]])
+      expect(added({ ...own, operations }, ...others).operations).toMatchObject([told]);
+  }
+});
+
 test('a client that fails at several replicas is one client', () => {
   const failing = (...clients: readonly string[]): ReplicaFacts => {
     const health = new OperationHealth();

@@ -326,6 +326,12 @@ describe('after a restart, by the log', () => {
     expect(failing().move(false).restart().move(true).readLog().troubles).toMatchObject(over);
   });
 
+  test('a fault goes on through a change of other modes, and ends with the one that takes it off V2', () => {
+    const operation = new Operation().see(100, 'well').see(30, 'failed').restart();
+    operation.move(true).see(5, 'failed').move(false);
+    expect(operation.readLog().troubles).toMatchObject([{ failed: 35, since: 101_000, until: 135_000 }]);
+  });
+
   test('the requests of the log are the past of more requests than are kept', () => {
     const operation = new Operation().see(600, 'well').see(30, 'failed').restart();
     operation.see(10_001, 'well').readLog().see(30, 'failed');

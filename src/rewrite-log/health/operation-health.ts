@@ -2,7 +2,7 @@ import { NEUTRAL_FAILURES } from '../../rollout/canary-window.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import type { RollbackRule } from '../../rules/rollout.ts';
 import type { Answer } from '../answers.ts';
-import { beganAt, callName, clientOf, isUnfit, OTHER_CALLS, statusFrom } from '../entry.ts';
+import { beganAt, callName, clientOf, isUnfit, OTHER_CALLS, ownText, statusFrom } from '../entry.ts';
 import { follow, isApart, moveClient, troubleOfClients, troublesOf } from './clients.ts';
 import {
   addToRow,
@@ -190,6 +190,7 @@ export class OperationHealth {
     const harmed = new Set([...this.all].filter(([, one]) => one.trouble?.isReported).map(([call]) => call));
     this.all = new Map(before.all);
     this.unfit = before.unfit;
+    this.offV2.clear();
     this.watching = new Map();
     this.endCured(steps);
     for (const step of steps)
@@ -327,8 +328,9 @@ function keptOf(entry: HealthEntry): HealthEntry {
     operation,
     mode,
     ruleBook,
-    method,
-    path,
+    // As parts of a request's head they would keep all of it.
+    method: method && ownText(method),
+    path: path && ownText(path),
     totalMs,
   };
 }
