@@ -1,4 +1,4 @@
-import { generalPointer, leafPointers } from '../json/pointer.ts';
+import { generalPointer, leafPointers, tokenName } from '../json/pointer.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { KeptBody, KeptExchange } from '../rewrite-log/capture.ts';
 import type { Entry } from '../rewrite-log/entry.ts';
@@ -12,7 +12,7 @@ const MAX_RESPONSES = 50;
 
 const decoder = new TextDecoder();
 
-/** The places in responses of one service, with the numbers of responses that have them. */
+/** The places in responses of one service, with the numbers of values there: several in one response below a list. */
 class Places {
   responses = 0;
   readonly counts = new Map<string, number>();
@@ -22,7 +22,10 @@ class Places {
     const places = placesIn(body);
     if (places === undefined) return;
     this.responses += 1;
-    for (const place of places) this.counts.set(place, (this.counts.get(place) ?? 0) + 1);
+    for (const place of places) {
+      const general = generalPointer(place);
+      this.counts.set(general, (this.counts.get(general) ?? 0) + 1);
+    }
   }
 
   of(place: string): number {
@@ -46,16 +49,17 @@ export class KeptResponses {
   lacking(named?: ReadonlySet<string>): readonly string[] {
     const lacking = this.always.filter(
       ([place, parent]) =>
-        this.v2.of(place) === 0 && (this.v2.of(parent) >= ENOUGH_V2 || named?.has(nameOf(place)) === false),
+        this.v2.of(place) === 0 && (this.v2.of(parent) >= ENOUGH_V2 || named?.has(lastName(place)) === false),
     );
-    const places = new Set(lacking.map(([place]) => place));
-    return lacking.flatMap(([place, parent]) => (places.has(parent) ? [] : place));
+    const places = lacking.map(([place]) => place);
+    return places.filter((place) => !places.some((other) => place.startsWith(`${other}/`)));
   }
 
   /** Members that every response of V1 has, and this one of V2 does not. */
   lackingIn(body: KeptBody): readonly string[] {
-    const places = placesIn(body);
-    if (places === undefined) return [];
+    const found = placesIn(body);
+    if (found === undefined) return [];
+    const places = new Set([...found].map(generalPointer));
     return this.always
       .filter(([place, parent]) => !places.has(place) && (parent === '' || places.has(parent)))
       .map(([place]) => place);
@@ -71,24 +75,17 @@ export class KeptResponses {
   }
 }
 
-function nameOf(place: string): string {
-  return place
-    .slice(place.lastIndexOf('/') + 1)
-    .replaceAll('~1', '/')
-    .replaceAll('~0', '~');
+function lastName(place: string): string {
+  return tokenName(place.slice(place.lastIndexOf('/') + 1));
 }
 
-/** The places of all members and elements of a body, `*` for every index; undefined for a body that was not kept as JSON. */
+/** The places of all members and elements of a body; undefined for a body that was not kept as JSON. */
 function placesIn({ bytes }: KeptBody): ReadonlySet<string> | undefined {
   const value = bytes === undefined ? undefined : parsedJson(decoder.decode(bytes));
   if (typeof value !== 'object' || value === null) return undefined;
   const places = new Set<string>();
-  for (const leaf of leafPointers(value)) {
-    let place = generalPointer(leaf);
-    while (place !== '' && !places.has(place)) {
+  for (const leaf of leafPointers(value))
+    for (let place = leaf; place !== '' && !places.has(place); place = place.slice(0, place.lastIndexOf('/')))
       places.add(place);
-      place = place.slice(0, place.lastIndexOf('/'));
-    }
-  }
   return places;
 }

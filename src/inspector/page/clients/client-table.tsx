@@ -123,7 +123,7 @@ export function ClientTable(props: ClientTableProps): VNode {
   const { choice, shown: asked } = props;
   const { search, order, limit, open, choose } = choice;
   const { screen } = asked;
-  const { clients, omittedClients, goneAfterDays } = screen.report;
+  const { clients, omittedClients, goneAfterDays, since } = screen.report;
   const shown = useRef<ShownRows>({ choice: asked.rows, rows: [] });
   // Kept here, so that a redrawn row keeps the typed name; not a state, because a letter must not redraw all rows.
   const { current: drafts } = useRef(new Map<string, string>());
@@ -153,7 +153,7 @@ export function ClientTable(props: ClientTableProps): VNode {
       note={
         clients.length === 0
           ? undefined
-          : `counted since ${shortTime(screen.report.since ?? '')}; gone after ${counted(goneAfterDays, 'day')} without a call to V1, unless a row says otherwise`
+          : `${since === undefined ? '' : `counted since ${shortTime(since)}; `}gone after ${counted(goneAfterDays, 'day')} without a call to V1, unless a row says otherwise`
       }
     >
       {clients.length === 0 ? (
