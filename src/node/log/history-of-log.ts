@@ -26,6 +26,7 @@ export async function historyOfLog(
   const end = new Date(until).toISOString();
   const lines = new LineTally(counts, () => end, new LogLineReader(true));
   const { bytesRead, isWhole } = await readNewest(logFile, most, lines);
+  counts.moveUntil(until);
   const { tally, series, trends, health, problems, judge, outages } = counts;
   const unread = isWhole
     ? []
@@ -80,7 +81,8 @@ class HistoryTally {
     this.health.add(entry, end, answer);
   }
 
-  private moveUntil(time: number): void {
+  /** Makes the changes of modes until a time. */
+  moveUntil(time: number): void {
     for (let next = this.moves.at(-1); next !== undefined && next.at <= time; next = this.moves.at(-1)) {
       const { at, after } = next;
       this.moves.pop();

@@ -132,6 +132,25 @@ test('what failed in a log ends with a change of modes, and with an operation th
   ]);
 });
 
+test('a fault ends with a change of modes after the last request of the log', async () => {
+  const failing = Array.from({ length: 8 }, (_, n) => ({
+    ...sampleEntry(1, START + n * 60_000),
+    status: 500,
+    operation: 'moved',
+  }));
+  await writeFile(logFile, failing.map((entry) => entryLine(entry)).join(''));
+  const migrate = modesInForce(undefined, undefined);
+  const observe = { ...migrate, operations: { moved: { mode: 'observe' as const } } };
+  const moves = [
+    { at: START + 9 * 60_000, after: migrate },
+    { at: START + 8 * 60_000, after: observe },
+  ];
+  const { value } = await historyOfLog({ ...WORK, moves, logFile, until: UNTIL });
+  const health = new OperationHealth(undefined, undefined, () => true);
+  health.learn((JSON.parse(JSON.stringify(value)) as LoggedHistory).health);
+  expect(health.troubles(START + 10 * 60_000)).toMatchObject([{ failed: 8, isMoved: true }]);
+});
+
 test('a missing log has no history', async () => {
   const { value } = await historyOfLog({
     ...WORK,
