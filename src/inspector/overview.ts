@@ -1,13 +1,12 @@
 import { MAX_ROW_CLIENTS } from '../report/census.ts';
 import { type ClientReport, clientWouldFail, unfitCalls } from '../report/client-report.ts';
-import { GONE } from '../report/guide/guide-document.ts';
 import type { Report } from '../report/report.ts';
 import { capital, clientName, countedClients, namedClients } from '../report/text.ts';
 import { count, counted, listed } from '../rules/words.ts';
 import { AS_V2_SENT_IT, errorValue, NO_KEY } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { HourOfV2, RequestSums } from '../rewrite-log/history.ts';
-import { wouldFail } from '../rollout/body-checks.ts';
+import { GONE, wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';

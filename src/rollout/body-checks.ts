@@ -90,8 +90,8 @@ export function alwaysFailSentence(
     : `These calls would always fail on V2, although V1 accepts them: ${listed(pairs, MAX_NAMED, '; ')}.`;
 }
 
-/** The refusal of an operation that the rule book declares gone. */
-const GONE = 'operation-gone';
+/** The refusal of an operation that the rule book declares gone: no correction of the request helps. */
+export const GONE = 'operation-gone';
 
 /** Whether the rule book declares the operation gone, which operators have accepted. */
 function isGone({ refusals }: BodyCheckCount): boolean {

@@ -7,6 +7,7 @@ import {
   isNamed,
   setField,
   withoutFields,
+  readDecimal,
 } from '../../http/header-list.ts';
 import type { ResponseHead } from '../../http/response-head.ts';
 import { requestedVersion } from '../../migrate/decision.ts';
@@ -149,9 +150,9 @@ function isKnownToClient({ received }: V1Exchange, { etag }: DescriptionText): b
   return tags.some((tag) => tag.trim().replace(/^W\//, '') === etag || tag.trim() === '*');
 }
 
-/** The age of a response that caches have kept, in milliseconds (RFC 9111 §5.1). */
+/** The age of a response that caches have kept, in milliseconds; 0 if it is not a number (RFC 9111 §5.1). */
 function ageMs(headers: HeaderList): number {
-  return 1000 * Number(/^\d+/.exec(headerValue(headers, 'age') ?? '')?.[0] ?? 0);
+  return 1000 * (readDecimal(headerValue(headers, 'age') ?? '') ?? 0);
 }
 
 /** How long a response of this age may be shared, in milliseconds: as V2 allows, up to the limit. */

@@ -21,6 +21,7 @@ import { OwnGaps } from '../../report/log-gaps.ts';
 import { LoggedTotals } from '../../report/logged-totals.ts';
 import { GatewayTotals, type ReportTotals } from '../../report/report-totals.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
+import type { Description } from '../../openapi/description.ts';
 import type { GatewayStats } from '../../rewrite-log/metric-families.ts';
 import type { Observer } from '../../rewrite-log/observer.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
@@ -306,6 +307,10 @@ function inspectorParts(
   const { count, bytes, bodyLimit, codings } = gateway.options;
   const limits = { count, bytes, bodyLimit, codings };
   const ruleFile = resolve(settings.get(table.rules));
+  const v2Description = (): Description | undefined => {
+    const schemas = parts.v2Schemas?.();
+    return schemas === undefined || schemas === 'unread' ? undefined : schemas.description;
+  };
   return {
     view,
     totals,
@@ -321,15 +326,12 @@ function inspectorParts(
     },
     rules: () => ruleBooks,
     ruleFile,
-    v2Description: () => {
-      const schemas = parts.v2Schemas?.();
-      return schemas === undefined || schemas === 'unread' ? undefined : schemas.description;
-    },
+    v2Description,
     describedNames: async () => {
-      const schemas = parts.v2Schemas?.();
-      if (schemas === undefined || schemas === 'unread') return undefined;
+      const description = v2Description();
+      if (description === undefined) return undefined;
       const { responseNames } = await import('../../openapi/response-names.ts');
-      return (operation) => responseNames(schemas.description, operation);
+      return (operation) => responseNames(description, operation);
     },
     loggedEntry:
       logFile === undefined

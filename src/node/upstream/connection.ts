@@ -89,7 +89,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
   private idleUntil = 0;
   /** Time from which it is too old for another request. */
   private retiredAt = Number.POSITIVE_INFINITY;
-  private requests = 0;
+  private isUsed = false;
   private isPaused = false;
   /** True until TLS reports that a request of one write is sent. */
   private isSending = false;
@@ -252,7 +252,6 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     this.request = undefined;
     this.writer = undefined;
     writer?.stop();
-    const isSpent = now >= this.retiredAt;
     // Whether the connection may take another request (RFC 9112 §9.3). Each of these alone ends it:
     // - V2 said `close`, speaks HTTP/1.0, or announced an idle time that is nearly over (`keepAliveMs`, read by the response reader);
     // - it is older than its maximum age; its successor resolves V2's name again;
@@ -260,7 +259,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     //   would smuggle a request (RFC 9112 §11.2);
     // - V2 has half-closed it: a request could still be written, and no response would come.
     const isCut = writer?.isWhole === false || this.isBodyUnsent(request);
-    if (keepAliveMs <= 0 || isSpent || isCut || socket.readableEnded) this.destroy();
+    if (keepAliveMs <= 0 || now >= this.retiredAt || isCut || socket.readableEnded) this.destroy();
     request?.receiver.end(trailers);
     if (socket.destroyed) return;
     // A pause for the last client must not delay the next one.
@@ -315,7 +314,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
 
   private write(request: PendingRequest): void {
     this.hasHead = false;
-    this.requests += 1;
+    this.isUsed = true;
     this.reader.expect(request.method);
     const { socket } = this;
     if (request.body === undefined) {
@@ -395,7 +394,7 @@ export class UpstreamConnection implements ResponseEvents, BodyWriterHandler {
     }
     // V2 closed a used connection, which shows how long V2 keeps idle ones. An unused one does not, because many servers wait less for a
     // first request.
-    if (request === undefined && !this.isGivenUp && this.requests > 0)
+    if (request === undefined && !this.isGivenUp && this.isUsed)
       handler.closedIdle(performance.now() - this.idleSince);
     this.fail(this.fault());
     handler.closed(this);

@@ -386,9 +386,6 @@ export interface GuideShape {
 /** The evidence that a body is right for V2, or why there is none. */
 type Evidence = Pick<GuideBody, 'isVerified' | 'evidence'>;
 
-/** The refusal of an operation that ends with V1: no correction of the request helps. */
-export const GONE = 'operation-gone';
-
 /** Used in place of a V1 pointer for a member that only V2 has. */
 export const ADDED = 'not sent';
 

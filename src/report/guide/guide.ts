@@ -20,7 +20,7 @@ import { conversionRemark, ruleRemark } from '../../rules/kinds/words.ts';
 import { ReleaseMedia } from '../../rules/release-place.ts';
 import { type Change, type RuleBook, versionPlace } from '../../rules/rule-book.ts';
 import type { MappedValue, QueryRule, RequestRule } from '../../rules/rule.ts';
-import { wouldFail } from '../../rollout/body-checks.ts';
+import { GONE, wouldFail } from '../../rollout/body-checks.ts';
 import type { StripProposal } from '../census.ts';
 import { bodyChecksOf, outcomesOf, type ResponseMember, responsesOf } from '../client-report.ts';
 import {
@@ -43,7 +43,6 @@ import {
   emptyEvidence,
   endOfV1,
   evidenceOfSchema,
-  GONE,
   type GuideBody,
   type GuideCall,
   type GuideChange,

@@ -1,7 +1,7 @@
 import { printPrefix } from '../../rules/rule.ts';
 import { isOnPurpose } from '../../rewrite-log/answers.ts';
 import { isUnfit } from '../../rewrite-log/entry.ts';
-import { exceptBoth, type WouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
+import { exceptBoth, GONE, type WouldFail, wouldFailWords } from '../../rollout/body-checks.ts';
 import { bodyCheckCounts, outcomeWords } from '../client-report.ts';
 import { type DiffLine, lineDiff } from '../line-diff.ts';
 import { Zone } from '../plan/zone.ts';
@@ -13,7 +13,6 @@ import {
   dateText,
   dayText,
   type EndOfV1,
-  GONE,
   type GuideCall,
   type GuideDocument,
   type GuideExample,
