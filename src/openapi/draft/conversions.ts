@@ -300,7 +300,10 @@ function timeForm(named: NamedShape, other: Shape): string | undefined {
 
 /** A date and a time as examples show them, or in the letters of a description: the year first, or the day or the month. */
 const SHOWN =
-  /(?<![\w/.-])(?:(?<y>[12]\d{3}|y{4})(?<s>[-/.])(?:\d\d|mm)\k<s>(?:\d\d|dd)|(?<one>\d\d|dd|mm)(?<t>[-/.])(?<two>\d\d|dd|mm)\k<t>(?:[12]\d{3}|y{4}))(?<T>[t ])?(?<H>(?:\d\d|hh):(?:\d\d|mm))?(?<S>:(?:\d\d|ss))?(?<f>\.(?:\d+|s+))?(?<z>z|[+-]\d\d:?\d\d)?/i;
+  /(?<![\w/.-])(?:(?<y>[12]\d{3}|y{4})(?<s>[-/.])(?:\d\d|mm)\k<s>(?:\d\d|dd)|(?<one>\d\d|dd|mm)(?<t>[-/.])(?<two>\d\d|dd|mm)\k<t>(?:[12]\d{3}|y{4}))(?<T>'t'|[t ])?(?<H>(?:\d\d|hh):(?:\d\d|mm))?(?<S>:(?:\d\d|ss))?(?<f>\.(?:\d+|s+))?(?<z>z|[+-]\d\d:?\d\d)?/i;
+
+/** What after it shows that there is more of the time than is read: hours of one digit or of half a day, or words in quote marks. */
+const UNREAD = /^(?:\d|hh|[:.]\w|'[tz]'| ?[ap]\.?m)/i;
 
 /** The form of a time that a text without a format has by its description or its examples; undefined if they show none. */
 function shownForm(shape: Shape): string | undefined {
@@ -310,16 +313,18 @@ function shownForm(shape: Shape): string | undefined {
 }
 
 function formIn(text: string): string | undefined {
-  const { y, s = '', one = '', t = '', two = '', T = '', H, S, f = '', z } = SHOWN.exec(text)?.groups ?? {};
-  if (s === '' && t === '') return undefined;
+  const shown = SHOWN.exec(text);
+  if (shown === null || UNREAD.test(text.slice(shown.index + shown[0].length))) return undefined;
+  const { y, s = '', one = '', t = '', two = '', T: between = '', H, S, f = '', z } = shown.groups ?? {};
+  const T = between.replaceAll("'", '').toUpperCase();
   // The month is second, as in most countries, if nothing shows the contrary.
   const isMonthFirst = /^m/i.test(one) || Number(two) > 12;
   const day =
     y === undefined ? [...(isMonthFirst ? ['MM', 'dd'] : ['dd', 'MM']), 'yyyy'].join(t) : `yyyy${s}MM${s}dd`;
   if (H === undefined) return day === 'yyyy-MM-dd' ? 'date' : day;
-  if (day === 'yyyy-MM-dd' && T.toUpperCase() === 'T' && z !== undefined) return 'datetime';
+  if (day === 'yyyy-MM-dd' && T === 'T' && z !== undefined) return 'datetime';
   const fraction = f === '' ? '' : `.${'S'.repeat(f.length - 1)}`;
-  return `${day}${T.toUpperCase()}HH:mm${S === undefined ? '' : ':ss'}${fraction}${z === undefined ? '' : 'X'}`;
+  return `${day}${T}HH:mm${S === undefined ? '' : ':ss'}${fraction}${z === undefined ? '' : 'X'}`;
 }
 
 /** True for the form of a time whose texts do not tell their zone. */
@@ -329,15 +334,17 @@ function isLocal(form: string): boolean {
 
 const ZONES = Intl.supportedValuesOf('timeZone');
 
-/** The time zone that a description names, as in `Europe/Copenhagen` or `Copenhagen time`; undefined for none. */
+/** The time zone that a description names, as in `Europe/Copenhagen`, `Copenhagen time` or `UTC+2`; undefined for none. */
 function zoneIn({ text }: Shape): string | undefined {
   if (!/UTC|GMT|\/|time/i.test(text)) return undefined;
   const city = (zone: string): string => (zone.split('/').at(-1) ?? '').replaceAll('_', ' ');
   const isNamed = (zone: string): boolean => text.includes(zone) || text.includes(`${city(zone)} time`);
-  return (
-    ZONES.find((zone) => zone.includes('/') && isNamed(zone)) ??
-    (/\b(?:UTC|GMT)\b/.test(text) ? 'UTC' : undefined)
-  );
+  const named = ZONES.find((zone) => zone.includes('/') && isNamed(zone));
+  if (named !== undefined) return named;
+  const [found, sign, hours = '', minutes = '00'] =
+    /\b(?:UTC|GMT)(?: ?([+-])(\d\d?)(?::?(\d\d))?)?\b/.exec(text) ?? [];
+  if (found === undefined) return undefined;
+  return sign === undefined ? 'UTC' : `${sign}${hours.padStart(2, '0')}:${minutes}`;
 }
 
 /** The doubt about two times that are texts of different forms, which names the zone if a text does not tell its own; empty for none. */

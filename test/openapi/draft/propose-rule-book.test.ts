@@ -605,6 +605,13 @@ test.each([
     ['{ date: at, from: "dd.MM.yyyy HH:mm", to: datetime, zone: UTC }'],
   ],
   [
+    'at',
+    { ...text, description: "Local time (UTC+2), `yyyy-MM-dd'T'HH:mm:ss`." },
+    'at',
+    ofFormat('date-time'),
+    ['{ date: at, from: "yyyy-MM-ddTHH:mm:ss", to: datetime, zone: "+02:00" }'],
+  ],
+  [
     'seen',
     ofFormat('date-time'),
     'seen_epoch',
@@ -623,6 +630,17 @@ test.each([
       .split('\n')
       .map((line) => line.replace(/^ *# +- /, ''));
     expect(lines.filter((line) => line.startsWith('{'))).toEqual(rules);
+  },
+);
+
+test.each(['2025-01-20 3:00', '25/12/2025 02:30 PM', "`yyyy-MM-dd'T'HH:mm:ss'Z'`", '2025-01-20 hh:mm p.m.'])(
+  'a time that is written in a form that is not read whole gets no conversion: %s',
+  (description) => {
+    const [old, young] = [
+      objectOf({ at: { ...text, description } }),
+      objectOf({ at: ofFormat('date-time') }),
+    ];
+    expect(printRuleBook(bookOf(old, young))).not.toContain('date:');
   },
 );
 
