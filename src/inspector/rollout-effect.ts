@@ -591,10 +591,11 @@ function rollbackWarnings(
   { operation, client }: RolloutRequest,
   { rollbacks }: RolloutView,
 ): readonly string[] {
+  if (client !== undefined) return [];
   return rollbacks
-    .filter((one) => one.resolved === undefined && client === undefined)
+    .filter((one) => one.resolved === undefined)
     .filter((one) => operation === undefined || one.operation === undefined || one.operation === operation)
-    .map((one) => `${rollbackWords(one)} Nothing has shown since then that V2 is well.`);
+    .map(rollbackWords);
 }
 
 /** Says that a canary was rolled back, when and why. */
