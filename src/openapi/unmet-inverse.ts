@@ -1,8 +1,7 @@
 import { missingAddresses } from '../rules/check-lookups.ts';
 import { InverseIndex, type InvertedRule, resourcePath } from '../rules/inverse.ts';
 import { readPaths } from '../rules/kinds/books.ts';
-import type { ExplicitResponseRule } from '../rules/kinds/kinds.ts';
-import { wrapperOf } from '../rules/kinds/wrap.ts';
+import { isOfSuccess, placeInWraps } from '../rules/kinds/wrap.ts';
 import { shapeAtV2 } from '../rules/move.ts';
 import type { Change, Operation, RuleBook } from '../rules/rule-book.ts';
 import { type Path, printPath, templateShape } from '../rules/rule.ts';
@@ -44,7 +43,7 @@ function namesOfWrappers({ operations, changes }: RuleBook, v2: Description): re
         ([name = '', ...path]) => {
           const wrapped = operations.filter((operation) => {
             const rules = changes.flatMap((one) => (appliesTo(one, operation) ? one.response : []));
-            return path.length > 0 && appliesTo(change, operation) && wrapperOf(rules).includes(name);
+            return path.length > 0 && appliesTo(change, operation) && placeInWraps(rules).includes(name);
           });
           const shown = wrapped.map((operation) => [operation, shapesOf(operation)] as const);
           const lack = ({ shape }: { readonly shape: Shape }): boolean => !mayHave(shape, [name]);
@@ -58,10 +57,6 @@ function namesOfWrappers({ operations, changes }: RuleBook, v2: Description): re
       ),
     ),
   );
-}
-
-function isOfSuccess({ status }: ExplicitResponseRule): boolean {
-  return status.some((one) => String(one).startsWith('2'));
 }
 
 /**

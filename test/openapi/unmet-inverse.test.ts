@@ -154,6 +154,7 @@ test.each<readonly [what: string, rule: string, schema: object, isMet: boolean]>
     true,
   ],
   ['a member without the wrapper', '{ rename: due_date, to: due }', BILL, true],
+  ['the wrapper of errors', '{ rename: error.due_date, to: due }', BILL, true],
   ['an error', '{ strip: data.due_date, status: [404] }', BILL, true],
   ['a member that V2 may have', '{ strip: data.due_date }', {}, true],
 ])('a rule for a wrapped response that names %s is reported: %j', async (_, rule, schema, isMet) => {
@@ -161,7 +162,7 @@ test.each<readonly [what: string, rule: string, schema: object, isMet: boolean]>
 operations: { read_bill: 'GET /bills/{id}', ping: GET /ping }
 changes:
   - { id: due, summary: due is called due_date., on: [read_bill], response: [${rule}] }
-  - { id: wrapper, summary: V2 has no wrapper., on: every, response: [{ wrap: data }] }
+  - { id: wrapper, summary: V2 has no wrapper., on: every, response: [{ wrap: data }, { wrap: error, status: [404] }] }
 `;
   expect(unmetRules(await bookIn(rules), v2(schema))).toEqual(
     isMet

@@ -39,7 +39,7 @@ import {
   type RuleBook,
   withoutTransforms,
 } from '../../rules/rule-book.ts';
-import { wrapperOf } from '../../rules/kinds/wrap.ts';
+import { placeInWraps } from '../../rules/kinds/wrap.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 import {
   contentOf,
@@ -219,7 +219,7 @@ function lookupPointers({ changes }: RuleBook, id: string | undefined): Readonly
   const rules = changes
     .filter(({ on }) => on === 'every' || (id !== undefined && on.includes(id)))
     .flatMap(({ response }) => response);
-  const around = wrapperOf(rules);
+  const around = placeInWraps(rules);
   return new Set(
     rules.flatMap((rule) =>
       'address' in rule ? [pointerOf([...around, ...rule.path.slice(0, -1), rule.as])] : [],

@@ -40,13 +40,21 @@ export const book: Book<never, WrapRule> = {
 export function inOrder<One extends { readonly rule: { readonly rule: string } }>(
   all: readonly One[],
 ): readonly One[] {
-  const isWrap = ({ rule: { rule } }: One): number => Number(rule === 'wrap');
-  return all.toSorted((one, other) => isWrap(one) - isWrap(other));
+  return all.toSorted((one, other) => Number(isWrap(one.rule)) - Number(isWrap(other.rule)));
 }
 
-/** The place of the body that other rules name in the body that the client gets. */
-export function wrapperOf(all: readonly (WrapRule | { readonly rule: string })[]): Path {
-  return all.flatMap((one) => (one.rule === 'wrap' && 'path' in one ? one.path : [])).toReversed();
+/** The place that the body of a success, as other rules name it, has in the body that the client gets. */
+export function placeInWraps(all: readonly { readonly rule: string }[]): Path {
+  return all.flatMap((one) => (isWrap(one) && isOfSuccess(one) ? one.path : [])).toReversed();
+}
+
+/** True for a rule that applies to successes. */
+export function isOfSuccess({ status }: { readonly status: readonly StatusPattern[] }): boolean {
+  return status.some((one) => String(one).startsWith('2'));
+}
+
+function isWrap(one: { readonly rule: string }): one is WrapRule {
+  return one.rule === 'wrap';
 }
 
 /** Makes an object whose only member is the body, an object or an array. */
