@@ -402,7 +402,7 @@ export class Desk implements DraftDesk {
   private asks(id: string, given: GivenAnswer | undefined): DraftQuestion | DraftFault {
     const question = this.questions().find((one) => one.id === id);
     if (question === undefined) return { fault: 'The draft no longer asks this question; reload the page.' };
-    const clash = given && clashOf(this.proposed, question, given);
+    const clash = given && clashOf(this.proposed, this.answers, question, given);
     if (clash !== undefined) return { fault: clash };
     const place = given?.chosen[0] === PLACE ? (given.value ?? '').trim() : undefined;
     if (place !== undefined && !isPlaceIn(place, this.described.operations.v2))

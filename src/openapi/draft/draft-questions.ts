@@ -478,9 +478,8 @@ function titleOf(summary: string, first: AskedRule, rules: readonly AskedRule[])
   if (first.list === 'response' && first.named.rule === 'default')
     return `Leave out ${listOf(namesIn(asked, 'default'))}, which ${asked.length === 1 ? 'is' : 'are'} new in V2?`;
   if (first.named.rule !== 'strip') return questionOf(summary);
-  const isSeveral = ({ named, others }: AskedRule): boolean => named !== undefined && others.length > 0;
   const found = namesIn(
-    rules.filter(isSeveral).flatMap(({ named }) => named ?? []),
+    rules.flatMap(({ named, others }) => (named !== undefined && others.length > 0 ? [named] : [])),
     'strip',
   );
   const gone = namesIn(asked, 'strip').filter((name) => !found.includes(name));
@@ -705,13 +704,15 @@ function lackOf(lines: readonly string[]): { readonly lacksValue?: true } {
   return lines.some(lacksValue) ? { lacksValue: true } : {};
 }
 
-/** Why the answers to the parts of a question of the draft exclude each other; undefined if they do not. */
+/** Why the answers to the parts of a question, which `answers` may have left open, exclude each other; undefined if they do not. */
 export function clashOf(
   book: ProposedRuleBook,
+  answers: GivenAnswers,
   { id }: DraftQuestion,
   { chosen }: GivenAnswer,
 ): string | undefined {
-  const { parts = [] } = decisionsOf(book).find(({ question }) => question.id === id) ?? {};
+  const all = [...decisionsOf(book), ...decidedWith(book, answers).left];
+  const { parts = [] } = all.find(({ question }) => question.id === id) ?? {};
   const place = commonPlace(
     parts.map((part, at) => part.rules.flatMap((rule) => chosenRules(part, rule, chosen[at] ?? 'no'))),
   );

@@ -1089,7 +1089,7 @@ test('answers to two parts of a question exclude each other if both name the sam
       ({ answers: all }) =>
         all.find((answer) => answer.lines.some((line) => lines.includes(line)))?.key ?? 'no',
     );
-    return question && clashOf(book, question, { chosen: chosen ?? [] });
+    return question && clashOf(book, new Map(), question, { chosen: chosen ?? [] });
   };
   expect(clash('{ rename: website, to: kind }', '{ rename: website, to: fax }')).toMatch(/ about website: /);
   expect(clash('{ rename: website, to: kind }', '{ default: { fax: null } }')).toBeUndefined();

@@ -320,7 +320,7 @@ test(
         if (question !== undefined) {
           const chosen = question.parts.map(({ answers }) => answers[luck % answers.length]?.key ?? 'no');
           const given = { chosen, value: chosen.includes(PLACE) ? 'POST /elsewhere' : '7' };
-          if (clashOf(proposed, question, given) === undefined)
+          if (clashOf(proposed, new Map(), question, given) === undefined)
             await bookIn(printRuleBook(answeredDraft(proposed, new Map([[question.id, given]]))));
         }
         const migration = createMigration(await bookIn(draft));
