@@ -4,7 +4,7 @@ import type { RolloutRequest } from '../rollout/rollout-tally.ts';
 import { GONE_AFTER_DAYS, readInstant } from '../rules/rollout.ts';
 import { didYouMean } from '../rules/rule-book-fault.ts';
 import { allSettings, environmentName, type Setting, settings as table } from '../settings/settings.ts';
-import { EVERYWHERE, type ListenAddress } from '../settings/setting-kinds.ts';
+import { reachableOrigin } from '../settings/setting-kinds.ts';
 import { type CommandFault, endWith } from './command-fault.ts';
 import type { RolloutOptions } from './rollout.ts';
 import {
@@ -302,7 +302,7 @@ export function plan(command: Command): void {
   const rehearse = command
     .command('rehearse')
     .description(
-      "Plays brownouts over rewrite logs, deciding as the gateway does, and lists the requests that each would have refused, by client. A window outside the logs is played on the last logged day of that weekday; if there is none, it is left out, with exit code 1. Without --window: replays the rule book's own brownouts, and its sunsets and newcomers from a logged day on.",
+      "Plays brownouts over rewrite logs, deciding as the gateway does, and lists the requests that each would have refused, by client. A window outside the logs is played on the last logged day of that weekday; if there is none, or the log comes from stdin, it is left out, with exit code 1. Without --window: replays the rule book's own brownouts, and its sunsets and newcomers from a logged day on.",
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin, with --window')
     .optionsGroup('Windows:')
@@ -735,13 +735,8 @@ function addAdmin(command: Command, sentence: string, initial?: string): Command
     const { givenSetting } = await import('./settings-file.ts');
     const read = await givenSetting(table.adminListen, command.opts<{ readonly config?: string }>());
     if ('faults' in read) command.error(read.faults.join('\n'));
-    else command.setOptionValueWithSource('admin', adminUrl(read.value), 'config');
+    else command.setOptionValueWithSource('admin', reachableOrigin(read.value), 'config');
   });
-}
-
-function adminUrl({ host, port }: ListenAddress): string {
-  const reachable = host === EVERYWHERE || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
 }
 
 function readAdmin(text: string): string {

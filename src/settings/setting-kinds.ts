@@ -204,6 +204,12 @@ export const onOff: SettingKind<boolean> = {
 /** The host of a listener that can be reached at every address of the machine, with IPv6 and IPv4 as far as available. */
 export const EVERYWHERE = '*';
 
+/** The origin (RFC 6454) by which a program on this machine reaches a listener. */
+export function reachableOrigin({ host, port }: ListenAddress, scheme = 'http'): string {
+  const reachable = host === EVERYWHERE || host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host;
+  return `${scheme}://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`;
+}
+
 /** Host and port of a listener; `*:8080` and `:8080` are every address of the machine. */
 export const address: SettingKind<ListenAddress> = {
   placeholder: '<host:port>',

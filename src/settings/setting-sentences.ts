@@ -10,7 +10,7 @@ const SENTENCES = {
     'URL of V2, or unix: and the path of a socket. Append ?close-notify=off for a service that ends TLS without its close_notify alert. Unset: the embedded reference V2.',
   v1Upstream: 'URL of V1, for all modes but migrate. Unset: the gateway migrates every V1 request.',
   v2Openapi:
-    'OpenAPI description of V2: against it, the gateway checks bodies that a migration would send while V1 serves, and *Try* those of another rule book. Unset: no checks, except with the embedded reference.',
+    'OpenAPI description of V2. While V1 serves, the gateway checks the bodies that a migration would send; *Try* checks those of another rule book. Unset: no checks, except with the embedded reference.',
   store:
     'Store for modes chosen at run time, and for the state that replicas share: memory (until the gateway stops), file: and a path (one machine), or redis:// for Redis or Valkey (rediss:// for TLS). After ? and joined by &: prefix=NAME for the keys of one fleet, ca=FILE for authorities, copy=FILE for a start without the server.',
   storePassword: 'Password of the Redis store.',

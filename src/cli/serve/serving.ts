@@ -31,7 +31,7 @@ import { parametersIn, printMatch } from '../../rules/move.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { openQuestions, printFault } from '../../rules/rule-book-fault.ts';
 import type { Settings } from '../../settings/read-settings.ts';
-import { modesFile, type OriginSetting, originText } from '../../settings/setting-kinds.ts';
+import { modesFile, type OriginSetting, originText, reachableOrigin } from '../../settings/setting-kinds.ts';
 import { settings as table } from '../../settings/settings.ts';
 import type { V2Description } from '../draft/v2-description.ts';
 import { type LifeCycle, liveUntilSignal, type ProcessLog, refuseStart, stderrLog } from '../life-cycle.ts';
@@ -424,8 +424,7 @@ function descriptionSource(settings: Settings, embedded: RunningReference | unde
 
 /** Where the gateway will serve clients; with port 0 the system chooses another. */
 function originToBe({ settings, clientTls }: Preflight): string {
-  const { host, port } = settings.get(table.listen);
-  return `${clientTls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  return reachableOrigin(settings.get(table.listen), clientTls === undefined ? 'http' : 'https');
 }
 
 function startFault(error: unknown, settings: Settings): string {
