@@ -106,7 +106,7 @@ export interface GatewayParts {
 /** Limit for clients that read their own report. */
 const REPORT_READS: Rate = { burst: 6, perSecond: 0.1 };
 
-/** Limit for unknown keys from one address. */
+/** Limit for unknown keys from one network. */
 const UNSEEN_KEYS: Rate = { burst: 20, perSecond: 0.2 };
 
 /** Clients rarely ask for it, so its code is loaded on the first request. */
@@ -131,7 +131,7 @@ export class GatewayContext {
   /** Checks of the bodies of dry runs. */
   readonly bodyChecks: BodyChecks;
   readonly rateLimitQueue: RateLimitQueue;
-  /** Limits for reports that clients read: by client, and by address for unknown keys. */
+  /** Limits for reports that clients read: by client, and by network for unknown keys. */
   readonly selfServiceLimits: { readonly reportReads: TokenBuckets; readonly unseenKeys: TokenBuckets };
   /** The clients that used V1, for rule books that are closed to newcomers. */
   readonly knownClients: KnownClients;

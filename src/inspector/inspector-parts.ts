@@ -169,8 +169,8 @@ const MAX_WAITING = 16;
 /** Milliseconds between two steps, so that reports take only a few percent of a processor. */
 const REST_MS = 20;
 
-/** Entries between two pauses. */
-const ENTRIES_PER_STEP = 100;
+/** Entries that are read between two pauses. */
+export const ENTRIES_PER_STEP = 100;
 
 /** Makes the reports that clients request about themselves, one at a time and slowly, so that other requests are not delayed. */
 export class OwnReports {

@@ -20,8 +20,8 @@ const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'ref
 
 /**
  * Checks the bodies that V1 accepted and that a command would move to V2. If V2's schema or the gateway refuses more of them than the
- * rollback rule allows, returns sentences on one line, and the clients on the following lines; otherwise undefined. `rulesSince` (RFC 3339) is
- * when the counts began anew with other rules, if they did.
+ * rollback rule allows, returns sentences on one line, and the clients on the following lines; otherwise undefined. `rulesSince` (RFC 3339):
+ * when a reload changed the rules, which began the counts anew.
  */
 export function bodyCheckFault(
   counts: readonly BodyCheckCount[],

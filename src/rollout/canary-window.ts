@@ -433,9 +433,9 @@ function failsTooOften(
 }
 
 /**
- * Whether an operation fails more often now than in its past, by the test of a canary, whose control group the past is. The present begins
- * after the `begun` requests that V2 got of it, as a window does in a stage: that a change of modes begins one is known, so that requests
- * to V1 before it are no places where it may have begun.
+ * Whether an operation fails more often now than in its past, by the test of a canary, whose control group the past is. The present may
+ * begin after any of the `begun` requests that V2 got of it, as a window does in a stage. Requests to V1 do not count: it is known when the
+ * operation went to V2.
  */
 export function failsMoreThanBefore(
   past: Sample,

@@ -27,7 +27,10 @@ export const CONDITIONAL_FIELDS = [
 /** Fields with which a client asks for less than the whole response: a 304 or 206 does not show what V1 would send. */
 const CONDITIONAL = new FieldNames(CONDITIONAL_FIELDS);
 
-/** True for requests that may be sent to two origins: those with safe methods (RFC 9110 §9.2.1) and without a body, which a migration does not refuse. */
+/**
+ * True for requests that may be sent to two origins: their methods are safe (RFC 9110 §9.2.1), they have no body, and a migration does not
+ * refuse them.
+ */
 export function mayGoToBoth(
   method: string,
   hasBody: boolean,

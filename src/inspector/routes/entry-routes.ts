@@ -10,7 +10,7 @@ import type { Ring } from '../../rewrite-log/history.ts';
 import { KeptResponses } from '../../report/kept-responses.ts';
 import type { EntriesPage, EntryDetail, EntryHistogram, NumberedEntry, State, StreamGap } from '../api.ts';
 import { contentOf, entryHistogram, numbered, searchEntries } from '../entries/search-entries.ts';
-import { clientTexts, type InspectorParts, workResponse } from '../inspector-parts.ts';
+import { clientTexts, ENTRIES_PER_STEP, type InspectorParts, workResponse } from '../inspector-parts.ts';
 import { keptBytes } from '../operator-work.ts';
 import { failure, jsonResponse, pause, queryFault, WHOLE_NUMBER } from './responses.ts';
 import { marksOf, stateOf } from './stat-routes.ts';
@@ -29,9 +29,6 @@ const POLLS_PER_STATE = 20;
 
 /** Maximum entries read per check, so at most 10,000 a second. */
 const MAX_ENTRIES_PER_POLL = 1000;
-
-/** Entries that are read between two pauses. */
-const ENTRIES_PER_STEP = 100;
 
 const encoder = new TextEncoder();
 
@@ -151,9 +148,10 @@ async function lackingIn(
   if (own === undefined || !isOfV2 || operation === undefined) return [];
   const responses = new KeptResponses();
   for (let at = ring.latest; at > 0 && at >= ring.oldest; at -= 1) {
-    const entry = ring.at(at);
-    const kept = entry?.origin === 'v1' && entry.operation === operation ? capture.of(at) : undefined;
-    if (entry !== undefined && kept !== undefined) responses.add(entry, kept);
+    const kept = capture.of(at);
+    const entry = kept && ring.at(at);
+    if (kept !== undefined && entry?.origin === 'v1' && entry.operation === operation)
+      responses.add(entry, kept);
     if (at % ENTRIES_PER_STEP === 0) await pause();
   }
   return responses.lackingIn(own.body);
