@@ -277,7 +277,7 @@ export class ProblemTally {
     if (!isOfV1(entry) && entry.route !== 'pass') return;
     // Nothing has failed yet.
     if (answer !== 'failed' && this.wells.size === 0) return;
-    const call = this.callOf(entry, time);
+    const call = this.callOf(entry, time, answer === 'failed');
     const name = `${entry.route} ${call}`;
     const responded = statusFrom(entry);
     if (responded === 'v1' || responded === 'v2') this.addWell(serviceName(responded), time);
@@ -302,14 +302,15 @@ export class ProblemTally {
     count(group, entry, call, time, began);
   }
 
-  /** The operation of a request, or the name of its call; empty for V2's own clients. */
-  private callOf({ operation, route, method, path }: TallyEntry, time: number): string {
+  /** The operation of a request, or the name of its call; empty for V2's own clients. Only a failure takes the place of another call. */
+  private callOf({ operation, route, method, path }: TallyEntry, time: number, failed: boolean): string {
     if (operation !== undefined || route !== 'migrate') return operation ?? '';
     const call = callName(undefined, method, path);
     if (this.wells.has(`${route} ${call}`)) return call;
     const isFull = (): boolean =>
       [...this.wells.keys()].filter((name) => isUnfit(name.slice(route.length + 1))).length >= MAX_CALLS;
-    while (isFull()) if (!this.forget(time, ({ kind }) => kind.call !== undefined)) return OTHER_CALLS;
+    while (isFull())
+      if (!failed || !this.forget(time, ({ kind }) => kind.call !== undefined)) return OTHER_CALLS;
     return call;
   }
 

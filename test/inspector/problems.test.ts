@@ -223,6 +223,11 @@ describe('a problem', () => {
     miss('lots');
     expect(calls()).toContain('GET /abz');
     expect(calls()).not.toContain('GET /lots');
+    // One that is over gives it to a failure alone.
+    all.see(60, { operation: undefined, method: 'GET', path: '/api/v1/abz', status: 200 });
+    const told = calls();
+    all.see(1, { operation: undefined, method: 'GET', path: '/api/v1/well', status: 200 });
+    expect(calls()).toEqual(told);
     all.pass(25 * HOUR);
     miss('streets');
     expect(calls()).toEqual(['GET /streets']);
