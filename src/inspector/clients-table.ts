@@ -49,6 +49,9 @@ export interface ClientsTable {
   /** The matching ones from `offset` on. */
   readonly offset: number;
   readonly rows: readonly ClientRow[];
+  /** True if a client called on two days, and if one has a dry run: of all clients, so that the columns stay as one searches. */
+  readonly hasTrend: boolean;
+  readonly hasChecks: boolean;
 }
 
 /** One client with its operations and traces. */
@@ -114,8 +117,8 @@ const NONE: ClientTrace = { userAgents: [], addresses: [] };
 export function clientsTable(facts: ClientsFacts, query: ClientsQuery): ClientsTable {
   const { clients } = facts.report;
   const wanted = query.q.trim().toLowerCase();
-  const matching = clients.filter((client) => wanted === '' || isMatch(client, facts, wanted));
-  const rows = matching.map((client) => rowOf(client, facts));
+  const all = clients.map((client) => [client, rowOf(client, facts)] as const);
+  const rows = all.flatMap(([client, row]) => (wanted === '' || isMatch(client, facts, wanted) ? [row] : []));
   if (query.sort !== 'work') rows.sort(ORDER[query.sort]);
   if (query.isReversed) rows.reverse();
   return {
@@ -124,6 +127,8 @@ export function clientsTable(facts: ClientsFacts, query: ClientsQuery): ClientsT
     matching: rows.length,
     offset: query.offset,
     rows: rows.slice(query.offset, query.offset + query.limit),
+    hasTrend: all.some(([, { trend }]) => trend.filter(({ requests }) => requests > 0).length > 1),
+    hasChecks: all.some(([, { wouldFail: checked }]) => checked !== undefined),
   };
 }
 

@@ -140,8 +140,7 @@ export function ClientTable(props: ClientTableProps): VNode {
         : screen.rows,
   };
   const { rows } = shown.current;
-  const hasTrend = rows.some(({ trend }) => trend.filter(({ requests }) => requests > 0).length > 1);
-  const hasChecks = rows.some((row) => row.wouldFail !== undefined);
+  const { hasTrend, hasChecks } = screen;
   const columns = COLUMNS.filter(
     ({ name }) => (hasTrend || name !== 'Last 14 days') && (hasChecks || name !== 'Would fail'),
   );
