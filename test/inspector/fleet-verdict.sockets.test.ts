@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import type { Overview, SeriesView, State, Status } from '../../src/inspector/api.ts';
@@ -6,6 +7,9 @@ import { inspectGateway, type InspectedGateway } from '../support/inspected-gate
 import { ok, rawServer } from '../support/raw-server.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { until } from '../support/until.ts';
+
+/** Milliseconds between two looks: more often, the admin listener refuses them. */
+const LOOK_MS = 50;
 
 test('replicas that share a store give one verdict: on each page, in /status, and in the command', async () => {
   let isDown = false;
@@ -28,6 +32,7 @@ test('replicas that share a store give one verdict: on each page, in /status, an
   };
   const statusOf = (gateway: InspectedGateway): Promise<Status> => gateway.readJson<Status>('/status');
   const saysAll = async (words: RegExp): Promise<boolean> => {
+    await pause(LOOK_MS);
     const [one, other] = await Promise.all(
       gateways.map(async (gateway) => (await statusOf(gateway)).verdict),
     );
@@ -75,10 +80,14 @@ test('after a roll-back to V1 the trouble is reported as over at once: in /statu
   const order = (): Promise<number> => gateway.send('POST', '/api/v1/clients', '{"data":{"name":"A"}}');
   await gateway.postJson('/rollout', { mode: 'migrate', force: true });
   for (let sent = 0; sent < 9; sent += 1) expect(await order()).toBeGreaterThanOrEqual(500);
-  await until(async () => (await gateway.readJson<Status>('/status')).verdict.level === 'bad');
+  const level = async (): Promise<string> => {
+    await pause(LOOK_MS);
+    return (await gateway.readJson<Status>('/status')).verdict.level;
+  };
+  await until(async () => (await level()) === 'bad');
   await gateway.postJson('/rollout', { mode: 'observe' });
   expect(await order()).toBe(200);
-  await until(async () => (await gateway.readJson<Status>('/status')).verdict.level !== 'bad');
+  await until(async () => (await level()) !== 'bad');
   const { verdict, conditions } = await gateway.readJson<Status>('/status');
   expect(verdict.sentence).toMatch(/ V1 serves it now\.$/);
   expect(conditions.filter(({ level }) => level === 'bad')).toEqual([]);
