@@ -326,17 +326,17 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
         words: MOVED,
         lines: [`${line} → ${to}`],
       })),
-      ...unused.map((to, at) => ({
-        key: String(candidates.length + at),
-        words: 'It is this one, which is new in V2',
-        lines: [`${line} → ${to}`],
-      })),
       {
         key: 'gone',
         words: 'It is gone: clients get 410 with a sentence',
         lines: [`gone: ${scalar(BLANK)}`],
         lacksValue: true as const,
       },
+      ...unused.map((to, at) => ({
+        key: String(candidates.length + at),
+        words: 'It is this one, which is new in V2',
+        lines: [`${line} → ${to}`],
+      })),
       OWN_PLACE,
       { key: 'yes', words: "Requests for it get V2's response, such as 404", lines: [] },
       { key: 'later', words: 'Later: keep it as a TODO', lines: [] },

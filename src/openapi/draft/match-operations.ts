@@ -275,16 +275,44 @@ function choiceIn(
 /** Maximum operations of V2 without a place in V1 that a question lists. */
 const MAX_UNUSED = 12;
 
-/** The unused operations of V2 with the same method that have no parameter which V1 lacks. */
+/**
+ * The unused operations of V2 with the same method and something in common with V1's beside their place, and no parameter which V1 lacks; the
+ * likeliest first.
+ */
 function unusedPlaces(
   v1: DescribedOperation,
   unused: readonly DescribedOperation[],
   versions: Versions,
 ): readonly string[] {
-  return unused.flatMap((v2) => {
-    const target = isSameKind(v1.method, v2.method) ? withParameters(v2, v1, versions) : undefined;
+  const likeliest = unused.toSorted((one, other) => wordShare(v1, other) - wordShare(v1, one));
+  return likeliest.flatMap((v2) => {
+    const isLike = isSameKind(v1.method, v2.method) && haveOwnInCommon(v1, v2, versions);
+    const target = isLike ? withParameters(v2, v1, versions) : undefined;
     return target === undefined || target.left.length > 0 ? [] : [target.text];
   });
+}
+
+/** True if two operations have members in common, or a word of paths, names or summaries other than those of the resource around both. */
+function haveOwnInCommon(v1: DescribedOperation, v2: DescribedOperation, versions: Versions): boolean {
+  if (likeMembers(v1, v2, versions) > 0) return true;
+  const [old, young] = [segmentsOf(v1) ?? [], segmentsOf(v2) ?? []];
+  const apart = old.findIndex((one, at) => !isParameter(one) && plain(one) !== plain(young[at] ?? ''));
+  const around = pathWords(old.slice(0, Math.max(0, apart)));
+  const usual = new Set([...around, ...usualWords(versions.v1), ...usualWords(versions.v2)]);
+  const [words, others] = [v1, v2].map((one) => [
+    ...pathWords(segmentsOf(one) ?? []),
+    ...NAMING_KEYS.flatMap((key) => namingWords(one, key, undefined).words),
+  ]);
+  const isOwn = (word: string): boolean => !usual.has(word) && !VERBS.has(word) && !FILLERS.has(word);
+  return words?.some((word) => isOwn(word) && others?.includes(word)) === true;
+}
+
+/** The words of the segments that are no parameters, in the singular. */
+function pathWords(path: readonly string[]): readonly string[] {
+  return path
+    .filter((one) => !isParameter(one))
+    .flatMap(wordsOf)
+    .map(singular);
 }
 
 /** Method and path of each operation of V2 that has no parameter which V1's operation lacks, the likeliest first. */
@@ -422,10 +450,14 @@ function isNewPlace(
   return !old.some((one) => one !== v1 && shapeKey(one) === shapeKey(v2));
 }
 
-/** True if each of the two paths has a word that the other lacks: `/notes/{id}/rename` and `/notes/{id}/upload`. */
+/** True if each of the two paths has a word without a related one in the other: `/notes/{id}/rename` and `/notes/{id}/upload`. */
 function areOtherActions(v1: DescribedOperation, v2: DescribedOperation): boolean {
-  const [one, other] = [staticWords(v1), staticWords(v2)];
-  return one.some((word) => !other.includes(word)) && other.some((word) => !one.includes(word));
+  const [one, other] = [v1, v2].map((all) => (segmentsOf(all) ?? []).filter((part) => !isParameter(part)));
+  const isAlone = (part: string, all: readonly string[] = []): boolean =>
+    !all.some((another) => isRelatedName(part, another));
+  return (
+    one?.some((part) => isAlone(part, other)) === true && other?.some((part) => isAlone(part, one)) === true
+  );
 }
 
 /**
@@ -449,7 +481,10 @@ function possibleActions(
         const to = young[at] ?? '';
         if (isParameter(from) || isParameter(to)) return isParameter(from) && isParameter(to);
         const [one, other] = [plain(from), plain(to)];
-        return one === other || shown.some((word) => plain(word.from) === one && plain(word.to) === other);
+        return (
+          isRelatedName(from, to) ||
+          shown.some((word) => plain(word.from) === one && plain(word.to) === other)
+        );
       });
     const target = isSameResource ? withParameters(v2, v1, versions) : undefined;
     return target === undefined || ('left' in target && target.left.length > 0) ? [] : [target.text];
@@ -972,11 +1007,8 @@ function plainPath(operation: DescribedOperation): string {
 function wordShare(v1: DescribedOperation, v2: DescribedOperation): number {
   const [one = new Set<string>(), other = new Set<string>()] = [v1, v2].map((described) => {
     const id = described.operation['operationId'];
-    const parts = [
-      ...(segmentsOf(described) ?? []).filter((one) => !isParameter(one)),
-      typeof id === 'string' ? id : '',
-    ];
-    return new Set(parts.flatMap(wordsOf).map(singular));
+    const named = typeof id === 'string' ? wordsOf(id).map(singular) : [];
+    return new Set([...pathWords(segmentsOf(described) ?? []), ...named]);
   });
   return [...one].filter((word) => other.has(word)).length / Math.max(1, new Set([...one, ...other]).size);
 }
