@@ -2,7 +2,7 @@ import type { Operation, OperationTable } from '../rules/rule-book.ts';
 import { Components } from './components.ts';
 import { type DescribedOperation, describedOperations, type Description, tableOf } from './description.ts';
 import { successShape } from './draft/bodies.ts';
-import { namesAnywhere } from './draft/compare-shapes.ts';
+import { namesAnywhere } from './draft/places.ts';
 import type { Shape } from './shape.ts';
 
 interface Described {

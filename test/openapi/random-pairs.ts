@@ -1,4 +1,4 @@
-import type { FoundRule } from '../../src/openapi/draft/compare-shapes.ts';
+import type { FoundRule } from '../../src/openapi/draft/found-rules.ts';
 import type { FoundValue } from '../../src/openapi/draft/conversions.ts';
 
 /** Two descriptions of an API, and the rules that lead from the first to the second, by operation id. */

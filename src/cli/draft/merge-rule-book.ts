@@ -3,7 +3,7 @@ import { readPath, templateShape } from '../../rules/rule.ts';
 import { isObject, memberOf, objectIn } from '../../openapi/description.ts';
 import { freeName } from '../command-fault.ts';
 import type { BookRule } from '../../openapi/draft/book-rules.ts';
-import type { FoundRule } from '../../openapi/draft/compare-shapes.ts';
+import type { FoundRule } from '../../openapi/draft/found-rules.ts';
 import {
   printAskedRules,
   printChanges,

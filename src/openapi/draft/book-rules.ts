@@ -1,6 +1,6 @@
 import { inverseOf } from '../../rules/kinds/scale.ts';
 import type { Path } from '../../rules/rule.ts';
-import { type FoundRule, pathText } from './compare-shapes.ts';
+import { type FoundRule, pathText } from './found-rules.ts';
 import type { Conversion, FoundValue } from './conversions.ts';
 
 /** A rule with the keys and values that it has in a rule book, in this order; members are paths as a rule book writes them. */

@@ -6,7 +6,7 @@ import {
   pathText,
   PROPOSED_FROM,
   type Question,
-} from './compare-shapes.ts';
+} from './found-rules.ts';
 import type { FoundValue } from './conversions.ts';
 import {
   isAskedAlone,

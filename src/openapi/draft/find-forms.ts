@@ -3,7 +3,7 @@ import { type DescribedOperation, followed, isJsonMedia, memberOf, objectIn } fr
 import { ANY_SHAPE, isCompatible, type Shape, shapeAt, shapeOf } from '../shape.ts';
 import { successShape } from './bodies.ts';
 import { type BookRule, valueMap } from './book-rules.ts';
-import { pathText } from './compare-shapes.ts';
+import { pathText } from './found-rules.ts';
 import { examplesOf, type FoundValue } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
 import { singular, wordsOf } from './names.ts';

@@ -10,10 +10,10 @@ import {
   isProposed,
   localKey,
   movedFinding,
-  namesAnywhere,
   pathText,
   ruleKey,
-} from './compare-shapes.ts';
+} from './found-rules.ts';
+import { namesAnywhere } from './places.ts';
 import type { MatchedOperation } from './match-operations.ts';
 import type { ProposedOperation } from './print-rule-book.ts';
 import {

@@ -3,16 +3,10 @@ import { type DescribedOperation, followed, memberOf, objectIn } from '../descri
 import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
 import { type BookRule, bookRules, defaultRule, valueMap } from './book-rules.ts';
-import {
-  type Evidence,
-  findRenames,
-  findValueMap,
-  isProposed,
-  NO_LINK,
-  pathText,
-  PROPOSED_FROM,
-  type Question,
-} from './compare-shapes.ts';
+import { type Evidence, isProposed, pathText, PROPOSED_FROM, type Question } from './found-rules.ts';
+import { NO_LINK } from './member-links.ts';
+import { findRenames } from './renames.ts';
+import { findValueMap } from './value-maps.ts';
 import {
   conversions,
   type FoundValue,

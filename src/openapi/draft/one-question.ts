@@ -1,6 +1,6 @@
 import { readPath } from '../../rules/rule.ts';
 import type { BookRule } from './book-rules.ts';
-import { type FoundRule, isProposed } from './compare-shapes.ts';
+import { type FoundRule, isProposed } from './found-rules.ts';
 import type { ProposedOperation } from './print-rule-book.ts';
 import { freeId, type ProposedChange, summarized } from './propose-changes.ts';
 import { LISTS, type RuleList } from './taken-places.ts';

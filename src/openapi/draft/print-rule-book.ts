@@ -1,5 +1,5 @@
 import { BLANK, type BookRule, bookRules } from './book-rules.ts';
-import { type Evidence, isProposed, pathText, type Question } from './compare-shapes.ts';
+import { type Evidence, isProposed, pathText, type Question } from './found-rules.ts';
 import type { GoneOperation, MovedOperation, PrefixedPath } from './match-operations.ts';
 import type { ProposedChange, ProposedRules } from './propose-changes.ts';
 

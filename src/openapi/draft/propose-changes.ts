@@ -12,7 +12,7 @@ import {
   pathText,
   ruleKey,
   ruleRank,
-} from './compare-shapes.ts';
+} from './found-rules.ts';
 
 /** A change of a proposed rule book: one rule, or the attributes that are gone, for the operations that have it. */
 export interface ProposedChange {

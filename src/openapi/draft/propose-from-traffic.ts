@@ -3,7 +3,8 @@ import { Components } from '../components.ts';
 import { describedOperations, type Description, elementsOf, isObject, memberOf } from '../description.ts';
 import { ANY_SHAPE, type MemberShape, type Shape } from '../shape.ts';
 import { requestShape } from './bodies.ts';
-import { pathText, type Question, type ShapeSource } from './compare-shapes.ts';
+import type { ShapeSource } from './comparison.ts';
+import { pathText, type Question } from './found-rules.ts';
 import type { ProposedRuleBook } from './print-rule-book.ts';
 import { namedOperations, proposeFor } from './propose-rule-book.ts';
 

@@ -12,7 +12,7 @@ import {
   objectIn,
 } from '../description.ts';
 import { BLANK, type BookRule } from './book-rules.ts';
-import { acceptedWords, firstValue } from './compare-shapes.ts';
+import { acceptedWords, firstValue } from './new-members.ts';
 import { parameterShape } from './bodies.ts';
 import type { Versions } from './find-inverse.ts';
 import { hasField } from './find-parameters.ts';

@@ -27,18 +27,10 @@ import {
   resourceIn,
 } from './bodies.ts';
 import type { BookRule } from './book-rules.ts';
-import {
-  compareShapes,
-  type Comparison,
-  type Finding,
-  isProposed,
-  movedFinding,
-  type NameHints,
-  pathText,
-  Places,
-  type Question,
-  type ShapeSource,
-} from './compare-shapes.ts';
+import { compareShapes } from './compare-shapes.ts';
+import type { Comparison, NameHints, ShapeSource } from './comparison.ts';
+import { type Finding, isProposed, movedFinding, pathText, type Question } from './found-rules.ts';
+import { Places } from './places.ts';
 import {
   isShownOnly,
   type NamedOperation,

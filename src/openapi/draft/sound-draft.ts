@@ -1,5 +1,5 @@
 import { readRuleBook } from '../../rules/read-rule-book.ts';
-import { isProposed } from './compare-shapes.ts';
+import { isProposed } from './found-rules.ts';
 import { type Marks, printRuleBook, type ProposedRuleBook } from './print-rule-book.ts';
 import type { ProposedChange } from './propose-changes.ts';
 

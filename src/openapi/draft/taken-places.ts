@@ -1,6 +1,6 @@
 import { readPath } from '../../rules/rule.ts';
 import { type BookRule, bookRules } from './book-rules.ts';
-import { pathText } from './compare-shapes.ts';
+import { pathText } from './found-rules.ts';
 import type { ProposedChange } from './propose-changes.ts';
 
 /** The lists of a change that have rules. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { BookRule } from '../../../src/openapi/draft/book-rules.ts';
-import { isProposed } from '../../../src/openapi/draft/compare-shapes.ts';
+import { isProposed } from '../../../src/openapi/draft/found-rules.ts';
 import {
   answeredDraft,
   clashOf,

@@ -5,7 +5,7 @@ import { answeredDraft, draftQuestions } from '../../../src/openapi/draft/draft-
 import { printRuleBook, type ProposedRuleBook } from '../../../src/openapi/draft/print-rule-book.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
-import type { FoundRule } from '../../../src/openapi/draft/compare-shapes.ts';
+import type { FoundRule } from '../../../src/openapi/draft/found-rules.ts';
 import { scalarOf } from '../../../src/json/names.ts';
 import { compilePlans, type Plan } from '../../../src/rewrite/plan.ts';
 import type { Operation } from '../../../src/rules/rule-book.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type FoundRule, isProposed } from '../../../src/openapi/draft/compare-shapes.ts';
+import { type FoundRule, isProposed } from '../../../src/openapi/draft/found-rules.ts';
 import { proposeRuleBook } from '../../../src/openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../../src/openapi/draft/sound-draft.ts';
 import { successShape } from '../../../src/openapi/draft/bodies.ts';
