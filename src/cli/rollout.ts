@@ -112,7 +112,8 @@ export function rolloutText(
     ...shadowLines(view, Date.now()),
     ...bodyCheckLines(view),
     ...view.brownouts.map(
-      ({ id, state, share, status }) => `brownout    ${id}: ${state}, ${share} % get ${status}`,
+      ({ id, state, share, status }) =>
+        `brownout    ${id}: ${state}, ${share} % ${state === 'over' ? 'got' : 'get'} ${status}`,
     ),
     ...(view.deprecation === undefined ? [] : [`deprecation ${view.deprecation}`]),
     ...(view.sunset === undefined ? [] : [`sunset      ${view.sunset}: ${goneWords(view, Date.now())}`]),

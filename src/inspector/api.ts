@@ -389,8 +389,16 @@ export interface PlanLines {
 /** The first notice of a client that still uses V1. */
 export interface ClientNotice {
   readonly client: string;
-  /** The first brownout that reaches the client, its time (RFC 3339), and whether it has refused the client; absent if none reaches it. */
-  readonly notice?: { readonly by: string; readonly at: string; readonly isMet: boolean };
+  /**
+   * The first brownout that reaches the client, its time (RFC 3339), whether it has refused the client, and whether the rule book declares
+   * it; absent if none reaches it.
+   */
+  readonly notice?: {
+    readonly by: string;
+    readonly at: string;
+    readonly isMet: boolean;
+    readonly isDeclared: boolean;
+  };
   /** The counts from which this follows, as a phrase. */
   readonly because: string;
 }

@@ -19,7 +19,7 @@ export interface TimelineMark {
   /** Percent of the requests that a brownout refuses, and its status. */
   readonly share?: number;
   readonly status?: number;
-  /** Number of clients that a proposed brownout would reach. */
+  /** Number of clients that a brownout would reach, for one that is proposed or to come. */
   readonly reaches?: number;
   /** The clients that it refused; for a sunset that refuses no request, those that still used V1 after it. */
   readonly clients: readonly EndingClient[];
@@ -52,6 +52,8 @@ export interface EndProposal {
     /** Number of clients that it reaches. */
     readonly reaches: number;
   }[];
+  /** Brownouts of the rule book that are not over, and the number of clients that each reaches. */
+  readonly declared: readonly { readonly id: string; readonly reaches: number }[];
 }
 
 export interface TimelineFacts {
@@ -79,7 +81,7 @@ function timeOf({ from, until }: TimelineMark): number {
   return Date.parse(from ?? until ?? '') || 0;
 }
 
-function declaredMarks({ now, rollout, clients }: TimelineFacts): readonly TimelineMark[] {
+function declaredMarks({ now, rollout, clients, proposal }: TimelineFacts): readonly TimelineMark[] {
   const { deprecation, sunset, gone, ends = [], brownouts = [] } = rollout ?? {};
   const source = 'declared';
   const date = (
@@ -118,9 +120,15 @@ function declaredMarks({ now, rollout, clients }: TimelineFacts): readonly Timel
       state: state === 'on' ? 'now' : state === 'over' ? 'past' : 'to-come',
       share,
       status,
+      ...(state === 'to-come' ? reachOf(id, proposal) : {}),
       clients: metBy(clients, id),
     })),
   ];
+}
+
+function reachOf(id: string, proposal: EndProposal | undefined): Pick<TimelineMark, 'reaches'> {
+  const reaches = proposal?.declared.find((one) => one.id === id)?.reaches;
+  return reaches === undefined ? {} : { reaches };
 }
 
 function metBy(clients: Report['clients'], id: string): readonly EndingClient[] {

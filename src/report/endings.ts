@@ -2,7 +2,7 @@ import { NO_KEY } from '../rewrite-log/entry.ts';
 import { type Ends, isGoneForAll, type Rollout } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { countBelow } from './log-gaps.ts';
-import { capital, countedClients, knownClient, namedClients, nameIn } from './text.ts';
+import { capital, countedClients, type KnownClient, knownClient, namedClients, nameIn } from './text.ts';
 import { counted } from '../rules/words.ts';
 import { DAY_MS, type DayRhythm } from './tally/time-slots.ts';
 
@@ -109,8 +109,17 @@ export interface MetByBrownout {
   readonly sentence: string;
 }
 
+interface RefusedBy {
+  readonly brownout: string;
+  readonly count: number;
+  readonly lastSeen: string;
+}
+
 /** The clients that each brownout refused, by its id in the rule book or in the log; the latest brownout first. */
-export function metByBrownouts(clients: readonly ClientReport[]): readonly MetByBrownout[] {
+export function metByBrownouts(
+  clients: readonly (KnownClient & { readonly brownouts: readonly RefusedBy[] })[],
+  timeText: (time: string) => string = (time) => time,
+): readonly MetByBrownout[] {
   const all = clients.flatMap((client) =>
     client.brownouts.map(({ brownout, count: times, lastSeen }) => ({
       brownout,
@@ -120,7 +129,7 @@ export function metByBrownouts(clients: readonly ClientReport[]): readonly MetBy
   return [...Map.groupBy(all, ({ brownout }) => brownout)]
     .map(([brownout, rows]) => {
       const met = rows.map((row) => row.met).toSorted((one, other) => other.count - one.count);
-      return { brownout, clients: met, sentence: metSentence(brownout, met) };
+      return { brownout, clients: met, sentence: metSentence(brownout, met, timeText) };
     })
     .toSorted((one, other) => (latestOf(one.clients) < latestOf(other.clients) ? 1 : -1));
 }
@@ -129,9 +138,13 @@ function latestOf(clients: readonly EndingClient[]): string {
   return clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
 }
 
-function metSentence(brownout: string, clients: readonly EndingClient[]): string {
+function metSentence(
+  brownout: string,
+  clients: readonly EndingClient[],
+  timeText: (time: string) => string,
+): string {
   const refused = clients.reduce((sum, one) => sum + one.count, 0);
-  return `Brownout ${brownout} refused ${counted(refused, 'request')} from ${countedClients(clients.map(({ client }) => client))}, the last one at ${latestOf(clients)}: ${namedClients(clients, MAX_NAMED)}.`;
+  return `Brownout ${brownout} refused ${counted(refused, 'request')} from ${countedClients(clients.map(({ client }) => client))}, the last one at ${timeText(latestOf(clients))}: ${namedClients(clients, MAX_NAMED)}.`;
 }
 
 /** The parts of a client that `endingsOf` uses. */

@@ -30,6 +30,7 @@ const PROPOSAL = {
   brownouts: [
     { id: 'first', from: '2027-01-12T09:00:00.000Z', until: '2027-01-12T09:15:00.000Z', reaches: 3 },
   ],
+  declared: [{ id: 'mine', reaches: 2 }],
 };
 
 describe('the timeline', () => {
@@ -121,10 +122,11 @@ describe('the timeline', () => {
     const shortfall = 'The sunset leaves less than the lead time.';
     const proposal = { ...PROPOSAL, shortfall };
     const { marks, differences } = timelineOf(factsOf({ rollout, proposal }));
-    expect(marks.map(({ kind, source }) => `${kind} ${source}`)).toEqual([
-      'deprecation declared',
-      'brownout declared',
-      'sunset declared',
+    expect(marks.map(({ kind, source, reaches }) => [kind, source, reaches])).toEqual([
+      ['deprecation', 'declared', undefined],
+      // As the plan counts it.
+      ['brownout', 'declared', 2],
+      ['sunset', 'declared', undefined],
     ]);
     expect(differences).toEqual([shortfall]);
     // Past dates happened as declared.

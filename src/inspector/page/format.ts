@@ -78,7 +78,7 @@ export function endTime(time: string, { clock: theirs }: Ending, now: number = D
 }
 
 /** Whether the rule book declares that time: a date of V1's end, or a begin or end of a brownout. */
-export function isDeclared(time: string, { times }: Ending): boolean {
+function isDeclared(time: string, { times }: Ending): boolean {
   return times.has(Date.parse(time));
 }
 

@@ -23,7 +23,14 @@ import { planLines } from './plan-lines.ts';
 /** Newest bytes of a log to read, and rows to show. */
 const LIMITS: PlanLimits = { bytes: LOG_BYTES, rows: 500 };
 
-function proposalOf({ deprecation, sunset, sunsetBecause, shortfall, brownouts }: Plan): EndProposal {
+function proposalOf({
+  deprecation,
+  sunset,
+  sunsetBecause,
+  shortfall,
+  brownouts,
+  declared,
+}: Plan): EndProposal {
   return {
     deprecation: new Date(deprecation).toISOString(),
     sunset: new Date(sunset).toISOString(),
@@ -35,13 +42,19 @@ function proposalOf({ deprecation, sunset, sunsetBecause, shortfall, brownouts }
       until: new Date(until).toISOString(),
       reaches,
     })),
+    declared: declared.flatMap(({ id, reaches, weeks }) => (weeks === 0 ? [] : [{ id, reaches }])),
   };
 }
 
 function noticeOf({ client, notice, because }: PlannedClient): ClientNotice {
   if (notice === undefined) return { client, because };
   const at = new Date(notice.at).toISOString();
-  return { client, notice: { by: notice.by, at, isMet: 'refused' in notice }, because };
+  const isMet = 'refused' in notice;
+  return {
+    client,
+    notice: { by: notice.by, at, isMet, isDeclared: isMet || notice.isDeclared },
+    because,
+  };
 }
 
 /** Bytes of a log, and rows of a table. */

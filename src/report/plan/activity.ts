@@ -49,7 +49,7 @@ export interface ClientActivity {
   lastServed: number;
   lastMissed: number;
   refusals: Refusals | undefined;
-  /** Uses of the operations and changes that end before V1 does, by `operation <id>` and `change <id>`. */
+  /** Uses of the operations and changes that end before V1 does, and refusals by brownouts: by `operation <id>`, `change <id>` and `brownout <id>`. */
   uses: Map<string, Span> | undefined;
   /** Index of its bits, and the latest day among them. */
   readonly row: number;
@@ -68,6 +68,7 @@ export class PlanTally {
   until = Number.NEGATIVE_INFINITY;
   /** Requests without a key, and those of clients beyond the limit. */
   keyless = 0;
+  readonly keylessUses: Pick<ClientActivity, 'uses'> = { uses: undefined };
   omitted = 0;
   private readonly ends: Ends | undefined;
   private readonly operationOf: ReturnType<typeof fittingOperations>;
@@ -90,6 +91,7 @@ export class PlanTally {
     if (!isDecided(entry)) return;
     if (entry.client === undefined) {
       this.keyless += 1;
+      noteBrownout(this.keylessUses, entry);
       return;
     }
     const client = this.clientOf(entry.client);
@@ -102,6 +104,7 @@ export class PlanTally {
     this.noteAddress(client, entry, time);
     this.mark(client, cellAt(time, this.zone));
     noteRefusal(client, entry, time);
+    noteBrownout(client, entry);
     if (this.ends !== undefined) this.noteUses(client, entry, this.ends);
   }
 
@@ -193,7 +196,15 @@ function noteRefusal(
   if (time >= client.refusals.last) Object.assign(client.refusals, { last: time, by });
 }
 
-function noteUse(client: ClientActivity, use: string, time: string): void {
+function noteBrownout(
+  client: Pick<ClientActivity, 'uses'>,
+  { verdict, failure, note, time }: TallyEntry,
+): void {
+  if (verdict === 'refused' && failure === 'brownout' && note !== undefined)
+    noteUse(client, `brownout ${note}`, time);
+}
+
+function noteUse(client: Pick<ClientActivity, 'uses'>, use: string, time: string): void {
   client.uses ??= new Map();
   const known = client.uses.get(use);
   if (known === undefined) client.uses.set(use, firstUse(time));

@@ -2,7 +2,7 @@ import { endingSentence } from '../endings.ts';
 import { clientName, lengthWords, markdownText, nameIn, table, terminalText } from '../text.ts';
 import { count, counted, listed } from '../../rules/words.ts';
 import { WEEKS } from './activity.ts';
-import type { Plan, PlannedClient } from './plan.ts';
+import type { Plan, PlannedBrownout, PlannedClient } from './plan.ts';
 import { instantText, type RehearsedWindow, windowSentence, windowText } from './rehearse.ts';
 import { clockText, Zone } from './zone.ts';
 
@@ -25,7 +25,7 @@ export interface PlanPart {
 /** The parts of a plan in reading order, with at most so many rows in a table. Times are those of its zone. */
 export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly PlanPart[] {
   const zone = new Zone(plan.zone);
-  const { brownouts, caveat, clients, endings, unknown } = plan;
+  const { caveat, clients, endings, unknown } = plan;
   const left = clients.length - most;
   return [
     {
@@ -38,32 +38,7 @@ export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly
       ],
       table: { head: ['when', 'what'], rows: datesOf(plan, zone) },
     },
-    {
-      title: 'Brownouts',
-      sentences:
-        brownouts.length > 0
-          ? [
-              `A brownout reaches, as this plan counts, the clients that were active at its time of the week in three of the last ${WEEKS} weeks of the log, or in all that the log covers if those are fewer. It refuses V1 requests with 410, as the end does.`,
-            ]
-          : [
-              'No brownout is planned: no day is left for it, or the log does not cover a time of the week at which a client was active.',
-            ],
-      ...(brownouts.length === 0
-        ? {}
-        : {
-            table: {
-              head: ['id', 'when', 'length', 'reaches', 'first notice for', 'because'],
-              rows: brownouts.map((brownout) => [
-                brownout.id,
-                windowText(brownout.from, brownout.until, zone),
-                lengthWords(brownout.until - brownout.from),
-                count(brownout.reaches),
-                count(brownout.first),
-                brownout.because,
-              ]),
-            },
-          }),
-    },
+    { title: 'Brownouts', ...brownoutsPart(plan, zone) },
     {
       title: 'Clients',
       sentences:
@@ -92,6 +67,55 @@ export function planParts(plan: Plan, most = Number.POSITIVE_INFINITY): readonly
   ];
 }
 
+/** The brownouts that are declared and planned, and those that have refused clients. */
+function brownoutsPart(plan: Plan, zone: Zone): Omit<PlanPart, 'title'> {
+  const { brownouts, declared, met } = plan;
+  const planned = onlyPlanned(plan);
+  const all = [...declared, ...planned].toSorted((one, other) => one.from - other.from);
+  return {
+    sentences: [
+      ...met.map(({ sentence }) => sentence),
+      ...(brownouts.length > 0
+        ? []
+        : [
+            `No ${declared.length > 0 ? 'other ' : ''}brownout is planned: no day is left for it, or the log does not cover a time of the week at which a client was active.`,
+          ]),
+      ...(all.length === 0
+        ? []
+        : [
+            `A brownout reaches, as this plan counts, the clients that were active at its time of the week in three of the last ${WEEKS} weeks of the log, or in all that the log covers if those are fewer.${planned.length === 0 ? '' : ' A planned one refuses V1 requests with 410, as the end does.'}`,
+          ]),
+    ],
+    ...(all.length === 0
+      ? {}
+      : {
+          table: {
+            head: ['id', 'when', 'length', 'reaches', 'first notice for', 'because'],
+            rows: all.map((brownout) => [
+              `${brownout.id}${declaredWords(brownout)}`,
+              windowText(brownout.from, brownout.until, zone),
+              lengthWords(brownout.until - brownout.from),
+              brownout.weeks === 0 ? '–' : count(brownout.reaches),
+              brownout.weeks === 0 ? '–' : count(brownout.first),
+              brownout.because,
+            ]),
+          },
+        }),
+  };
+}
+
+/** The brownouts of the plan that the rule book does not declare. */
+function onlyPlanned({ brownouts, declared }: Plan): readonly PlannedBrownout[] {
+  return brownouts.filter(
+    ({ from, until }) => !declared.some((one) => one.from === from && one.until === until),
+  );
+}
+
+function declaredWords({ declared }: PlannedBrownout): string {
+  if (declared === undefined) return '';
+  return declared === 100 ? ' (declared)' : ` (declared, ${declared} %)`;
+}
+
 /** One figure of a plan, which a person can check in its tables. */
 export interface PlanFigure {
   readonly name: string;
@@ -101,7 +125,7 @@ export interface PlanFigure {
 /** What a plan says in sentences, as a list of figures. */
 export function planFigures(plan: Plan): readonly PlanFigure[] {
   const zone = new Zone(plan.zone);
-  const { all, refused, planned, unplanned, unreachable, who } = reachOf(plan);
+  const { all, refused, declared, planned, unplanned, unreachable, who } = reachOf(plan);
   const named = (list: Plan['clients']): string => `${count(list.length)} of ${all}: ${who(list)}`;
   return [
     { name: 'Deprecation', value: `${zone.text(plan.deprecation)} ${plan.zone}` },
@@ -109,6 +133,9 @@ export function planFigures(plan: Plan): readonly PlanFigure[] {
     { name: 'Time zone', value: plan.zone },
     { name: 'Clients on V1', value: all },
     { name: 'Have had a notice', value: `${count(refused)} of ${all}` },
+    ...(declared === 0
+      ? []
+      : [{ name: 'First notice by a declared brownout', value: `${count(declared)} of ${all}` }]),
     { name: 'First notice by a planned brownout', value: `${count(planned)} of ${all}` },
     ...(unplanned.length === 0
       ? []
@@ -121,8 +148,9 @@ export function planFigures(plan: Plan): readonly PlanFigure[] {
 
 interface Reach {
   readonly all: string;
-  /** Clients whose first notice is in the log, and those whose first one is planned. */
+  /** Clients whose first notice is in the log, and those whose first one is declared or planned. */
   readonly refused: number;
+  readonly declared: number;
   readonly planned: number;
   readonly unplanned: Plan['clients'];
   readonly unreachable: Plan['clients'];
@@ -130,10 +158,12 @@ interface Reach {
 }
 
 function reachOf({ clients }: Plan): Reach {
+  const toCome = clients.flatMap(({ notice }) => (notice !== undefined && 'weeks' in notice ? [notice] : []));
   return {
     all: count(clients.length),
     refused: clients.filter(({ notice }) => notice !== undefined && 'refused' in notice).length,
-    planned: clients.filter(({ notice }) => notice !== undefined && 'weeks' in notice).length,
+    declared: toCome.filter(({ isDeclared }) => isDeclared).length,
+    planned: toCome.filter(({ isDeclared }) => !isDeclared).length,
     unplanned: clients.filter(({ notice, isReachable }) => notice === undefined && isReachable),
     unreachable: clients.filter(({ isReachable }) => !isReachable),
     who: (list) => listed(list.map(clientName), MAX_NAMED),
@@ -143,12 +173,19 @@ function reachOf({ clients }: Plan): Reach {
 /** Says how many clients a notice reaches, and names those without one. */
 function reachSentences(plan: Plan): readonly string[] {
   const { clients } = plan;
-  const { refused, planned, unplanned, unreachable, who } = reachOf(plan);
+  const { refused, declared, planned, unplanned, unreachable, who } = reachOf(plan);
   return [
-    `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1. A planned brownout is the first notice for ${ofThem(planned, clients.length)}.`,
+    `${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} V1.${[
+      ...(declared === 0 ? [] : [['declared', declared] as const]),
+      ...(declared > 0 && onlyPlanned(plan).length === 0 ? [] : [['planned', planned] as const]),
+    ]
+      .map(([kind, some]) => ` A ${kind} brownout is the first notice for ${ofThem(some, clients.length)}.`)
+      .join('')}`,
     ...(refused === 0
       ? []
-      : [`By the log, ${ofThem(refused, clients.length)} ${refused === 1 ? 'has' : 'have'} had a notice.`]),
+      : [
+          `By the log, ${ofThem(refused, clients.length)} ${refused === 1 || refused === clients.length ? 'has' : 'have'} had a notice.`,
+        ]),
     ...(unreachable.length === 0
       ? []
       : [`No time of the week reaches ${counted(unreachable.length, 'client')}: ${who(unreachable)}.`]),
@@ -271,17 +308,19 @@ export function rehearsalLines(windows: readonly RehearsedWindow[], zone: Zone):
 /** A plan for programs: times in UTC, RFC 3339. */
 export function planJson(plan: Plan): object {
   const time = (at: number): string => new Date(at).toISOString();
+  const timed = (brownout: PlannedBrownout): object => ({
+    ...brownout,
+    from: time(brownout.from),
+    until: time(brownout.until),
+  });
   return {
     ...plan,
     at: time(plan.at),
     deprecation: time(plan.deprecation),
     sunset: time(plan.sunset),
     announcements: plan.announcements.map(({ at, text }) => ({ at: time(at), text })),
-    brownouts: plan.brownouts.map(({ from, until, ...rest }) => ({
-      ...rest,
-      from: time(from),
-      until: time(until),
-    })),
+    brownouts: plan.brownouts.map(timed),
+    declared: plan.declared.map(timed),
     log: { since: time(plan.log.since), until: time(plan.log.until) },
     clients: plan.clients.map(({ notice, ...rest }) => ({
       ...rest,

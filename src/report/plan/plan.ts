@@ -1,5 +1,6 @@
+import { NO_KEY } from '../../rewrite-log/entry.ts';
 import type { Brownout, Rollout, Scope } from '../../rules/rollout.ts';
-import { type Ending, endingsOf } from '../endings.ts';
+import { type Ending, endingsOf, type MetByBrownout, metByBrownouts } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
 import type { Span } from '../tally/span.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
@@ -70,28 +71,30 @@ export interface PlanOptions {
   readonly avoid: (day: number) => boolean;
 }
 
-/** One brownout of a plan. Times are milliseconds since 1970. */
+/** One brownout of a plan, or one of the rule book that is not over. Times are milliseconds since 1970. */
 export interface PlannedBrownout {
   readonly id: string;
   readonly from: number;
   readonly until: number;
-  /** The clients that it applies to and those that it spares, as for the sunset. */
+  /** The clients that it applies to and those that it spares: of one that the plan proposes, as for the sunset. */
   readonly clients?: readonly string[];
   readonly except?: readonly string[];
+  /** Percentage of the requests that it refuses, if the rule book declares it. */
+  readonly declared?: number;
   /** Weeks that the log covers at this time, and the minimum of them in which a client must have been active to count as reached. */
   readonly weeks: number;
   readonly least: number;
-  /** Clients that it reaches, and those of them that it reaches first. */
+  /** Clients that it reaches, and those of them that it reaches first; none are known if no week counts. */
   readonly reaches: number;
   readonly first: number;
   /** The reason in counts. */
   readonly because: string;
 }
 
-/** The first notice of a client: a refusal in the log, or a planned brownout that reaches it. */
+/** The first notice of a client: a refusal in the log, or a planned or declared brownout that reaches it. */
 export type Notice =
   | { readonly by: string; readonly at: number; readonly refused: number }
-  | ({ readonly by: string; readonly at: number } & WeekCount);
+  | ({ readonly by: string; readonly at: number; readonly isDeclared: boolean } & WeekCount);
 
 /** A client that still uses V1. */
 export interface PlannedClient {
@@ -101,7 +104,7 @@ export interface PlannedClient {
   readonly requests: number;
   /** Absent if no notice reaches it. */
   readonly notice?: Notice;
-  /** Planned brownouts that reach it. */
+  /** Planned and declared brownouts that reach it. */
   readonly brownouts: number;
   /** False if it was not active often enough at any time of the week, so that no brownout could reach it. */
   readonly isReachable: boolean;
@@ -140,6 +143,10 @@ export interface Plan {
   readonly gone?: Scope;
   readonly announcements: readonly Announcement[];
   readonly brownouts: readonly PlannedBrownout[];
+  /** Brownouts of the rule book that are not over; among them those of the plan, once it declares them. */
+  readonly declared: readonly PlannedBrownout[];
+  /** Brownouts that refused requests in the log, by the latest refusal. */
+  readonly met: readonly MetByBrownout[];
   /** The hours of the week, Monday 00:00 first. */
   readonly hours: readonly HourOfWeek[];
   /** Clients that still use V1, those without a notice first, then by requests. */
@@ -166,8 +173,12 @@ export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefin
   const { sunset, because, shortfall } = sunsetOf(deprecation, zone, options);
   const weeks = new LastWeeks(tally, options.gaps);
   const days = daysOfRounds(Math.max(deprecation, now), sunset, zone, options);
-  const chosen = chooseBrownouts(clients, weeks, days, zone);
-  const brownouts = plannedBrownouts(chosen, clients, zone, rollout?.gone);
+  const declared = declaredWindows(clients, weeks, zone, { now, sunset, rollout });
+  // The plan's own brownouts are chosen anew.
+  const others = declared.filter(({ id }) => !id.startsWith(PLAN_PREFIX));
+  const chosen = chooseBrownouts(clients, { weeks, days, others, zone, gone: rollout?.gone });
+  const brownouts = countedBrownouts([...others, ...chosen], clients);
+  const windows = inOrder([...declared, ...chosen]);
   return {
     at: now,
     zone: zone.name,
@@ -179,10 +190,18 @@ export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefin
     ...(shortfall === undefined ? {} : { shortfall }),
     ...goneOf(rollout),
     announcements: announcements(Math.max(deprecation, now), sunset, brownouts),
-    brownouts,
+    brownouts: brownouts.filter((one) => one.declared === undefined),
+    declared: countedBrownouts(declared, clients),
+    met: metByBrownouts(
+      [...tally.clients.values(), { client: NO_KEY, ...tally.keylessUses }].map((client) => ({
+        ...namedClient(client, names),
+        brownouts: usesOf(client.uses, 'brownout').map(([brownout, use]) => ({ brownout, ...use })),
+      })),
+      (time) => zone.text(Date.parse(time)),
+    ),
     hours: hoursOf(clients, weeks),
     clients: clients
-      .map((client, at) => plannedClient(client, at, { chosen, brownouts, weeks, names, zone }))
+      .map((client, at) => plannedClient(client, at, { windows, weeks, names, zone }))
       .sort(
         (one, other) =>
           Number(one.notice !== undefined) - Number(other.notice !== undefined) ||
@@ -259,7 +278,7 @@ function sunsetOf(
     return {
       sunset: declared,
       because,
-      shortfall: `The time until the declared sunset does not suffice: ${zone.text(declared)} is ${left}, the lead time is ${counted(leadDays, 'day')}, and the first fitting day is ${zone.text(earliest)}.`,
+      shortfall: `The declared sunset, ${zone.text(declared)}, is ${left}: clients have less than the lead time of ${counted(leadDays, 'day')} to migrate. The first day that gives them so much is ${zone.text(earliest)}.`,
     };
   return {
     sunset: declared,
@@ -307,9 +326,56 @@ function daysOfRounds(
   );
 }
 
-interface ChosenSlot {
-  readonly slot: ReachingSlot;
-  readonly day: number;
+/** A time at which a brownout is proposed or declared, with the clients that it reaches by their place in the list. */
+interface Window {
+  readonly id: string;
+  /** Milliseconds since 1970, as far as it is ahead. */
+  readonly from: number;
+  readonly until: number;
+  readonly slot: Slot;
+  readonly reached: ClientSet;
+  readonly scope: Scope;
+  /** Set if the rule book declares it. */
+  readonly declared?: Brownout;
+}
+
+function inOrder(windows: readonly Window[]): readonly Window[] {
+  return windows.toSorted((one, other) => one.from - other.from);
+}
+
+/** The brownouts of the rule book that are not over before the sunset; one of some operations reaches no client for certain. */
+function declaredWindows(
+  clients: readonly ClientActivity[],
+  weeks: LastWeeks,
+  zone: Zone,
+  { now, sunset, rollout }: { readonly sunset: number } & Pick<PlanOptions, 'now' | 'rollout'>,
+): readonly Window[] {
+  const windows = (rollout?.brownouts ?? []).flatMap((brownout): readonly Window[] => {
+    const from = Math.max(brownout.from ?? now, now);
+    const until = Math.min(brownout.until ?? sunset, sunset);
+    if (from >= until) return [];
+    const begin = cellAt(from, zone);
+    // Whole quarters of an hour count, and a week shows as much as a longer time.
+    const length = Math.min(Math.max(1, cellAt(until - 1, zone) + 1 - begin), CELLS_A_WEEK);
+    const start = slotOf(begin);
+    const isOfAll = brownout.operations === undefined;
+    const slot = { start, length, begins: isOfAll ? weeks.begins(start, length) : [] };
+    const reached = new ClientSet(clients.length);
+    for (const [at, client] of clients.entries())
+      if (isFor(brownout, client.client) && isReached(countIn(client, slot, weeks))) reached.add(at);
+    return [{ id: brownout.id, from, until, slot, reached, scope: brownout, declared: brownout }];
+  });
+  return inOrder(windows);
+}
+
+interface Choice {
+  readonly weeks: LastWeeks;
+  /** The days on which a brownout of each round may be. */
+  readonly days: readonly (readonly number[])[];
+  /** Brownouts that the operator declared. */
+  readonly others: readonly Window[];
+  readonly zone: Zone;
+  readonly gone: Scope | undefined;
 }
 
 /**
@@ -318,14 +384,13 @@ interface ChosenSlot {
  */
 function chooseBrownouts(
   clients: readonly ClientActivity[],
-  weeks: LastWeeks,
-  daysOfRound: readonly (readonly number[])[],
-  zone: Zone,
-): readonly ChosenSlot[] {
-  const chosen: ChosenSlot[] = [];
+  { weeks, days, others, zone, gone: scope = {} }: Choice,
+): readonly Window[] {
+  const chosen: { readonly slot: ReachingSlot; readonly day: number }[] = [];
   const unmet = unmetIn(clients);
+  for (const { reached } of others) unmet.remove(reached);
   for (const [round, length] of ROUNDS.entries()) {
-    const free = new Set(daysOfRound[round]);
+    const free = new Set(days[round]);
     const dayFor = ({ start }: Slot): number | undefined =>
       [...free].find(
         (day) => weekdayOf(day) === weekdayAt(start) && isOnClock(cellOn(day, start), length, zone),
@@ -340,7 +405,14 @@ function chooseBrownouts(
       chosen.push({ slot: best.slot, day });
     }
   }
-  return chosen.sort((one, other) => beginOf(one) - beginOf(other));
+  const windows = chosen.map(({ slot, day }): Omit<Window, 'id'> => {
+    const begin = cellOn(day, slot.start) * QUARTER_MS;
+    const until = zone.utcFrom(begin + slot.length * QUARTER_MS);
+    return { from: zone.utcFrom(begin), until, slot, reached: slot.reached, scope };
+  });
+  return windows
+    .sort((one, other) => one.from - other.from)
+    .map((window, at) => ({ ...window, id: `${PLAN_PREFIX}${at + 1}` }));
 }
 
 /**
@@ -367,32 +439,36 @@ function isOfficeTime({ start, length }: Slot): boolean {
   return weekdayAt(start) < 5 && begin >= 8 * HOUR && begin + length <= 18 * HOUR;
 }
 
-function plannedBrownouts(
-  chosen: readonly ChosenSlot[],
+/** The brownouts in order of time, with the number of clients that each reaches. */
+function countedBrownouts(
+  windows: readonly Window[],
   clients: readonly ClientActivity[],
-  zone: Zone,
-  { clients: only, except }: Scope = {},
 ): readonly PlannedBrownout[] {
   const unmet = unmetIn(clients);
-  return chosen.map(({ slot, day }, at) => {
-    const begin = cellOn(day, slot.start) * QUARTER_MS;
-    const first = slot.reached.countIn(unmet);
-    const reaches = slot.reached.size;
-    unmet.remove(slot.reached);
+  return inOrder(windows).map(({ id, from, until, slot, reached, scope, declared }) => {
+    const first = reached.countIn(unmet);
+    const reaches = reached.size;
+    unmet.remove(reached);
     const weeks = slot.begins.length;
     const least = leastOf(weeks);
     const many = least < weeks ? `${least} or more` : String(least);
     return {
-      id: `${PLAN_PREFIX}${at + 1}`,
-      from: zone.utcFrom(begin),
-      until: zone.utcFrom(begin + slot.length * QUARTER_MS),
-      ...(only === undefined ? {} : { clients: only }),
-      ...(except === undefined ? {} : { except }),
+      id,
+      from,
+      until,
+      ...(scope.clients === undefined ? {} : { clients: scope.clients }),
+      ...(scope.except === undefined ? {} : { except: scope.except }),
+      ...(declared === undefined ? {} : { declared: declared.share }),
       weeks,
       least,
       reaches,
       first,
-      because: `${reaches} of ${counted(clients.length, 'client')} ${reaches === 1 ? 'was' : 'were'} active ${weeksWords(many, slot)}`,
+      because:
+        declared?.operations !== undefined
+          ? `only for ${listed(declared.operations, MAX_NAMED)}, and the plan counts calls of all operations`
+          : weeks === 0
+            ? 'the log does not cover this time of the week'
+            : `${reaches} of ${counted(clients.length, 'client')} ${reaches === 1 ? 'was' : 'were'} active ${weeksWords(many, slot)}`,
     };
   });
 }
@@ -411,8 +487,8 @@ function hoursOf(clients: readonly ClientActivity[], weeks: LastWeeks): readonly
 
 /** The facts about a client: the notices, past and planned, and the counts. */
 interface ClientFacts {
-  readonly chosen: readonly ChosenSlot[];
-  readonly brownouts: readonly PlannedBrownout[];
+  /** In order of time. */
+  readonly windows: readonly Window[];
   readonly weeks: LastWeeks;
   readonly names: ReadonlyMap<string, string>;
   readonly zone: Zone;
@@ -422,13 +498,13 @@ function plannedClient(client: ClientActivity, at: number, facts: ClientFacts): 
   return {
     ...namedClient(client, facts.names),
     requests: client.requests,
-    brownouts: facts.chosen.filter(({ slot }) => slot.reached.has(at)).length,
+    brownouts: facts.windows.filter(({ reached }) => reached.has(at)).length,
     ...noticeOf(client, at, facts),
   };
 }
 
 function namedClient(
-  { client }: ClientActivity,
+  { client }: Pick<ClientActivity, 'client'>,
   names: ReadonlyMap<string, string>,
 ): Pick<PlannedClient, 'client' | 'name'> {
   const name = names.get(client);
@@ -438,7 +514,7 @@ function namedClient(
 function noticeOf(
   client: ClientActivity,
   at: number,
-  { chosen, brownouts, weeks, zone }: ClientFacts,
+  { windows, weeks, zone }: ClientFacts,
 ): Pick<PlannedClient, 'notice' | 'isReachable' | 'because'> {
   const { refusals } = client;
   if (refusals !== undefined) {
@@ -446,12 +522,12 @@ function noticeOf(
     const because = `${by} refused ${counted(refused, 'request')}, ${refused === 1 ? '' : 'the last '}on ${zone.text(last)}`;
     return { notice: { by, at: last, refused }, isReachable: true, because };
   }
-  const first = chosen.findIndex(({ slot }) => slot.reached.has(at));
-  const [slot, brownout] = [chosen[first]?.slot, brownouts[first]];
-  if (slot !== undefined && brownout !== undefined) {
+  const first = windows.find(({ reached }) => reached.has(at));
+  if (first !== undefined) {
+    const { id: by, from, slot, declared } = first;
     const count = countIn(client, slot, weeks);
     return {
-      notice: { by: brownout.id, at: brownout.from, ...count },
+      notice: { by, at: from, isDeclared: declared !== undefined, ...count },
       isReachable: true,
       because: `active ${weeksWords(count.active, slot)}`,
     };
@@ -465,7 +541,9 @@ function bestTimeOf(
   weeks: LastWeeks,
 ): Pick<PlannedClient, 'isReachable' | 'because'> {
   let best: { readonly slot: Slot; readonly count: WeekCount } | undefined;
-  for (const slot of slotsOf(weeks, LONGEST)) {
+  // A short log covers shorter times only.
+  const length = ROUNDS.findLast((one) => slotsOf(weeks, one).length > 0) ?? LONGEST;
+  for (const slot of slotsOf(weeks, length)) {
     const count = countIn(client, slot, weeks);
     if (count.active / count.weeks > (best === undefined ? 0 : best.count.active / best.count.weeks))
       best = { slot, count };
@@ -476,7 +554,7 @@ function bestTimeOf(
   const words = weeksWords(count.active, slot);
   return isReached(count)
     ? { isReachable: true, because: `active ${words}, but no brownout is planned then` }
-    : { isReachable: false, because: `active ${words}, and in no more of any other four hours` };
+    : { isReachable: false, because: `active ${words}, and in no more at any other time` };
 }
 
 /** The announcements to clients: at `start`, which is the deprecation or now, before the first brownout, and twice before the end. */
@@ -516,7 +594,7 @@ function endingsIn(
 
 function usesOf(
   uses: ReadonlyMap<string, Span> | undefined,
-  kind: Ending['kind'],
+  kind: Ending['kind'] | 'brownout',
 ): readonly (readonly [id: string, use: { readonly count: number; readonly lastSeen: string }])[] {
   return [...(uses ?? [])]
     .filter(([use]) => use.startsWith(`${kind} `))
@@ -598,22 +676,9 @@ export function endWarnings(tally: PlanTally, options: PlanOptions): readonly st
       `sunset: ${zone.text(sunset)} (${zone.name}) is in ${counted(Math.floor((sunset - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'calls' : 'call'}: ${namesIn(clients, names)}; choose a later day`,
     );
   const weeks = new LastWeeks(tally, gaps);
-  const coming = rollout.brownouts.flatMap((brownout) => {
-    const from = Math.max(brownout.from ?? now, now);
-    const until = Math.min(brownout.until ?? sunset, sunset);
-    const begin = cellAt(from, zone);
-    // A week shows as much as a longer window.
-    const length = Math.min(cellAt(until, zone) - begin, CELLS_A_WEEK);
-    if (from >= until || length < 1 || brownout.operations !== undefined) return [];
-    const start = slotOf(begin);
-    return [{ brownout, slot: { start, length, begins: weeks.begins(start, length) } }];
-  });
+  const coming = declaredWindows(clients, weeks, zone, { now, sunset, rollout });
   const unmet = clients.filter(
-    (client) =>
-      client.refusals === undefined &&
-      !coming.some(
-        ({ brownout, slot }) => isFor(brownout, client.client) && isReached(countIn(client, slot, weeks)),
-      ),
+    (client, at) => client.refusals === undefined && !coming.some(({ reached }) => reached.has(at)),
   );
   if (unmet.length > 0)
     warnings.push(
@@ -652,10 +717,6 @@ function dayOf(time: number, zone: Zone): number {
 
 function cellOn(day: number, start: number): number {
   return day * CELLS_A_DAY + (start % CELLS_A_DAY);
-}
-
-function beginOf({ slot, day }: ChosenSlot): number {
-  return cellOn(day, slot.start);
 }
 
 /** Whether daylight saving neither skips nor repeats an end of a window, nor changes its length. */

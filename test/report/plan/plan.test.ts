@@ -90,7 +90,7 @@ describe('the sentence about a client', () => {
       'two of four',
       at(A, TUESDAYS.slice(2)),
       [],
-      'active in 2 of 4 Tuesdays, 07:00 to 11:00, and in no more of any other four hours',
+      'active in 2 of 4 Tuesdays, 07:00 to 11:00, and in no more at any other time',
     ],
     [
       'at another hour each week',
@@ -102,7 +102,7 @@ describe('the sentence about a client', () => {
       'once a month',
       at(A, ['2026-11-24 10:05']),
       [],
-      'active in 1 of 4 Tuesdays, 07:00 to 11:00, and in no more of any other four hours',
+      'active in 1 of 4 Tuesdays, 07:00 to 11:00, and in no more at any other time',
     ],
     [
       'many times in one week',
@@ -111,7 +111,7 @@ describe('the sentence about a client', () => {
         Array.from({ length: 15 }, (_, n) => `2026-11-24 10:${10 + n}`),
       ),
       [],
-      'active in 1 of 4 Tuesdays, 07:00 to 11:00, and in no more of any other four hours',
+      'active in 1 of 4 Tuesdays, 07:00 to 11:00, and in no more at any other time',
     ],
     [
       'a brownout of the log',
@@ -345,6 +345,90 @@ test('if no day is left there is no brownout, but the plan still describes the c
   );
 });
 
+describe('a brownout that the rule book declares', () => {
+  const TUESDAY = Date.parse('2026-12-01T10:01:00Z');
+  const declared = (brownout: Partial<Brownout> = {}): Rollout => ({
+    ...NONE,
+    brownouts: [{ id: 'mine', from: TUESDAY, until: TUESDAY + 75_000, share: 40, status: 503, ...brownout }],
+    gone: {},
+    signals: { since: NOW, sunset: NOW + 100 * DAY, attributes: true, links: [] },
+  });
+  const entries = [...LOG, ...at(A, TUESDAYS), ...at(B, TUESDAYS)];
+  const rowOf = (plan: Plan): readonly string[] | undefined =>
+    planParts(plan)[1]?.table?.rows.find(([id]) => id?.startsWith('mine'));
+
+  test('is counted as a planned one, and is the first notice of the clients that it reaches', () => {
+    const plan = planned(entries, { rollout: declared() });
+    expect(rowOf(plan)).toEqual([
+      'mine (declared, 40 %)',
+      'Tue 1 Dec 2026, 10:01 to 10:02:15',
+      '1 minute',
+      '2',
+      '2',
+      '2 of 3 clients were active in 3 or more of 4 Tuesdays, 10:00 to 10:15',
+    ]);
+    expect(planParts(plan)[0]?.sentences).toContain(
+      '3 clients still use V1. A declared brownout is the first notice for 2 of them. A planned brownout is the first notice for none of them.',
+    );
+    expect(plan.clients.find(({ client }) => client === A)?.notice).toMatchObject({
+      by: 'mine',
+      at: TUESDAY,
+      isDeclared: true,
+    });
+    // The reminders of the plan reach nobody for the first time.
+    expect(plan.brownouts.map(({ first }) => first)).toEqual(plan.brownouts.map(() => 0));
+  });
+
+  test.each<[string, Partial<Brownout>, string[]]>([
+    ['for one client', { clients: [A] }, ['1', '1']],
+    ['at a time at which none is active', { from: TUESDAY + HOUR, until: TUESDAY + 2 * HOUR }, ['0', '0']],
+    ['for some operations', { operations: ['bill'] }, ['–', '–']],
+    ['that is on', { from: NOW - HOUR, until: NOW + HOUR }, ['0', '0']],
+  ])('%s has its own count', (_, brownout, counts) => {
+    expect(rowOf(planned(entries, { rollout: declared(brownout) }))?.slice(3, 5)).toEqual(counts);
+  });
+
+  test('that is over is told with the clients that met it, those without a key and those that the sunset excepts', () => {
+    const over = declared({ from: NOW - 14 * DAY, until: NOW - 13 * DAY });
+    const refused = [A, A, B, undefined].flatMap((client) =>
+      at(client, ['2026-11-11 12:00'], { ...BROWNOUT, note: 'mine' }),
+    );
+    const plan = planned([...entries, ...refused], { rollout: { ...over, gone: { except: [B] } } });
+    expect(rowOf(plan)).toBeUndefined();
+    expect(planParts(plan)[1]?.sentences[0]).toBe(
+      `Brownout mine refused 4 requests from 2 clients and requests without a key, the last one at Wed 11 Nov 2026 12:00: ${A}, ${B}, requests without a key.`,
+    );
+  });
+
+  test('that the plan proposed does not change what it proposes', () => {
+    const rollout = declared();
+    const { brownouts } = planned(entries, { rollout: { ...rollout, brownouts: [] } });
+    const own = brownouts.map(({ id, from, until }) => ({
+      id,
+      from,
+      until,
+      share: 100,
+      status: 410 as const,
+    }));
+    const plan = planned(entries, { rollout: { ...rollout, brownouts: own } });
+    expect(plan.brownouts).toEqual(brownouts);
+    expect(planParts(plan)[1]?.table?.rows.map(([id]) => id)).toEqual(
+      own.map(({ id }) => `${id} (declared)`),
+    );
+  });
+});
+
+test('where no day is left and the log covers some minutes, clients were active in these', () => {
+  const rollout = { ...NONE, signals: { attributes: true, links: [], sunset: NOW + HOUR } };
+  const plan = planned(at(A, ['2026-11-24 10:05', '2026-11-24 10:14']), { rollout });
+  expect(plan.brownouts).toEqual([]);
+  expect(plan.clients[0]).toMatchObject({
+    isReachable: true,
+    because:
+      'active on the only Tuesday that the log covers, 10:00 to 10:15, but no brownout is planned then',
+  });
+});
+
 test('dates of the rule book: its sunset stays, nothing is planned after it, and a plan does not begin from one that is over', () => {
   const entries = [...LOG, ...at(A, TUESDAYS), ...at(B, TUESDAYS)];
   const with_ = (since: number, sunset?: number): Plan =>
@@ -365,7 +449,7 @@ test('dates of the rule book: its sunset stays, nothing is planned after it, and
   expect(soon.sunset).toBe(NOW + 20 * DAY);
   expect(soon.sunsetBecause).toBe('the time that the rule book declares, 50 days after the deprecation');
   expect(soon.shortfall).toBe(
-    'The time until the declared sunset does not suffice: Tue 15 Dec 2026 00:00 is 50 days after the deprecation, the lead time is 90 days, and the first fitting day is Wed 24 Feb 2027 00:00.',
+    'The declared sunset, Tue 15 Dec 2026 00:00, is 50 days after the deprecation: clients have less than the lead time of 90 days to migrate. The first day that gives them so much is Wed 24 Feb 2027 00:00.',
   );
   expect(planParts(soon)[0]?.sentences).toContain(soon.shortfall);
   expect(soon.brownouts.length).toBeGreaterThan(0);

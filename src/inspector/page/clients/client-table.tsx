@@ -14,7 +14,7 @@ import { capital, countedClients } from '../../../report/text.ts';
 import { CHECKED_WORDS, wouldFail } from '../../../rollout/body-checks.ts';
 import type { ClientNotice, ClientReport, ClientRow, ClientsScreen, ClientSort } from '../../api.ts';
 import { type Asked, useAsked } from '../admin-client.ts';
-import { ago, count, counted, type Ending, endTime, isDeclared, shortTime } from '../format.ts';
+import { ago, count, counted, type Ending, endTime, shortTime } from '../format.ts';
 import { toExchanges } from '../page-state.ts';
 import {
   Button,
@@ -414,9 +414,7 @@ function notMet(planned: ClientNotice | undefined, ending: Ending): ComponentChi
   const { notice, because } = planned;
   if (notice?.isMet === true) return '–';
   const [first, second] =
-    notice === undefined
-      ? ['none', 'proposed']
-      : [noticeState(notice.at, ending), endTime(notice.at, ending)];
+    notice === undefined ? ['none', 'to come'] : [noticeState(notice), endTime(notice.at, ending)];
   return (
     <small title={because}>
       {first}
@@ -430,11 +428,11 @@ function notMet(planned: ClientNotice | undefined, ending: Ending): ComponentChi
 function noticeWords({ notice, because }: ClientNotice, ending: Ending): string {
   if (notice === undefined) return `none: ${because}`;
   const { by, at, isMet } = notice;
-  return isMet ? because : `${by}, ${noticeState(at, ending)}, ${endTime(at, ending)}: ${because}`;
+  return isMet ? because : `${by}, ${noticeState(notice)}, ${endTime(at, ending)}: ${because}`;
 }
 
-function noticeState(at: string, ending: Ending): string {
-  return isDeclared(at, ending) ? 'to come' : 'proposed';
+function noticeState({ isDeclared }: NonNullable<ClientNotice['notice']>): string {
+  return isDeclared ? 'to come' : 'proposed';
 }
 
 /** One client's activity, the changes that it has to make, and its identification. */

@@ -213,8 +213,12 @@ function rowOf(mark: TimelineMark, now: number, ending: Ending): TimelineRow {
 }
 
 function brownoutWords({ share, state, reaches }: TimelineMark): string {
-  if (reaches !== undefined) return `would reach ${counted(reaches, 'client')}`;
-  return `${share ?? 100} %, ${state === 'past' ? 'over' : state === 'now' ? 'on' : 'to come'}`;
+  return [
+    ...(share === undefined
+      ? []
+      : [`${share} %`, state === 'past' ? 'over' : state === 'now' ? 'on' : 'to come']),
+    ...(reaches === undefined ? [] : [`would reach ${counted(reaches, 'client')}`]),
+  ].join(', ');
 }
 
 function metWords(clients: TimelineMark['clients']): readonly string[] {
