@@ -6,7 +6,7 @@ import { type BookRule, bookRules, defaultRule, valueMap } from './book-rules.ts
 import { type Evidence, isProposed, pathText, PROPOSED_FROM, type Question } from './found-rules.ts';
 import { NO_LINK } from './member-links.ts';
 import { findRenames } from './renames.ts';
-import { findValueMap } from './value-maps.ts';
+import { findValueMap, orderIn } from './value-maps.ts';
 import {
   conversions,
   type FoundValue,
@@ -54,10 +54,12 @@ export function findQueryRenames(
     const asked = new Set<string>();
     const addRename = (from: string, to: string, evidence: Evidence): void => {
       renamed.set(from, to);
-      const rules = renameRules(from, old, to, young, evidence.doubt !== undefined);
-      const others = evidence.doubt === undefined ? [] : [[{ strip: from }]];
-      if (evidence.doubt !== undefined) asked.add(from);
-      const doubt = evidence.doubt ?? unsure;
+      const why =
+        evidence.doubt ?? orderRules(old.members.get(from)?.shape ?? ANY_SHAPE, to, { old, young })?.doubt;
+      const rules = renameRules(from, old, to, young, why !== undefined);
+      const others = why === undefined ? [] : [[{ strip: from }]];
+      if (why !== undefined) asked.add(from);
+      const doubt = why ?? unsure;
       add(operation.id, `${to}-parameter`, `The query parameter ${from} becomes ${to}.`, {
         ...withLimits(evidence, from, old, to, young),
         doubt,
@@ -128,7 +130,7 @@ export function findQueryRenames(
           `The query parameter ${now} has another default.`,
           assumed,
         );
-      const map = valueMapRule(shape, young.members.get(now)?.shape, now);
+      const map = valueRules(shape, now, { old, young });
       // A certain map, and any map beside a rename that is asked, is part of the rename's rule.
       const isPart = map?.doubt === undefined || asked.has(name);
       if (map === undefined || (renamed.has(name) && isPart)) continue;
@@ -204,7 +206,7 @@ function renameRules(
   // Values that are quoted in a body are plain text here.
   const converted = all.filter(({ word }) => word !== 'quote' && word !== 'unquote');
   const more = converted.length > 0 && { conversions: converted };
-  const map = one && valueMapRule(one, other, to);
+  const map = one && valueRules(one, to, { old, young });
   const assumed =
     one && other && isAsked ? assumedRule({ name: from, shape: one }, { name: to, shape: other }) : undefined;
   return [
@@ -247,10 +249,12 @@ function limitWords(from: string, old: Shape, to: string, young: Shape): readonl
   if (one === undefined || other === undefined) return [];
   const assumed = assumedRule({ name: from, shape: one }, { name: to, shape: other });
   const smaller = smallerMaximum(one, other);
-  const left = findValueMap(one.values, other.values)?.left ?? [];
+  const order = orderRules(one, to, { old, young });
+  const left = order === undefined ? (findValueMap(one.values, other.values)?.left ?? []) : [];
   return [
     ...(assumed === undefined ? [] : [assumed.evidence]),
     ...(smaller === undefined ? [] : [smaller]),
+    ...(order === undefined ? unsplitOrder(one, { old, young }) : [order.evidence]),
     ...(left.length === 0 ? [] : [`V2 has no value for ${namedValues(left)}`]),
   ];
 }
@@ -431,9 +435,9 @@ function responseFields({ operation }: DescribedOperation, { description }: Comp
 function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readonly Question[]> {
   const questions = new Map<string, readonly Question[]>();
   for (const { pair, operation } of named) {
-    const young = parameterShape(pair.v2, v2, 'query').members;
-    const found = [...parameterShape(pair.v1, v1, 'query').members].flatMap(([name, { shape }]) => {
-      const partner = young.get(name)?.shape;
+    const all = { old: parameterShape(pair.v1, v1, 'query'), young: parameterShape(pair.v2, v2, 'query') };
+    const found = [...all.old.members].flatMap(([name, { shape }]) => {
+      const partner = all.young.members.get(name)?.shape;
       // Any value of a query is a text, and a single value is a list with one element.
       const [one, other] = [shape, partner ?? shape].map(({ element, types }) =>
         [...(element?.types ?? types)].join(' or '),
@@ -441,13 +445,14 @@ function queryQuestions({ named, v1, v2 }: Versions): ReadonlyMap<string, readon
       const smaller = partner && smallerMaximum(shape, partner);
       const limited =
         smaller === undefined ? [] : [`as a query parameter ${smaller}: no rule limits a value.`];
+      const order = partner === undefined ? [] : unsplitOrder(shape, all).map((words) => `${words}.`);
       const isStricter = one === 'string' && /^(?:integer|number|boolean)$/.test(other ?? '');
       const isObject = one !== 'object' && other === 'object';
       const converted =
         isStricter || isObject
           ? [`as a query parameter it is ${one} in V1 and ${other} in V2: say how to convert it.`]
           : [];
-      return [...converted, ...limited].map((text) => ({ path: [name], text, general: text }));
+      return [...converted, ...limited, ...order].map((text) => ({ path: [name], text, general: text }));
     });
     questions.set(operation.id, found);
   }
@@ -659,6 +664,80 @@ function valueMapRule(old: Shape, young: Shape | undefined, name: string): Propo
     evidence: [...map.spelled.reasons, ...map.guessed.reasons].join('; '),
     doubt: isGuess ? 'a value that means something else would change' : left || undefined,
   };
+}
+
+/** The parameters of an operation in both versions. */
+interface Parameters {
+  readonly old: Shape;
+  readonly young: Shape;
+}
+
+/** The rules for the values of a parameter that V2 calls `to`; undefined if V2 has the same. */
+function valueRules(old: Shape, to: string, all: Parameters): ProposedRules | undefined {
+  return orderRules(old, to, all) ?? valueMapRule(old, all.young.members.get(to)?.shape, to);
+}
+
+/** The rules for values that tell an order, such as `-created_at`, where V2 has the direction in a parameter beside it; undefined for none. */
+function orderRules({ values }: Shape, to: string, all: Parameters): ProposedRules | undefined {
+  const partner = all.young.members.get(to)?.shape;
+  const [texts, fields] = [values.map(String), (partner?.values ?? []).map(String)];
+  const way = newDirection(all);
+  if (partner === undefined || way === undefined || way.name === to) return undefined;
+  if (!texts.some(orderIn) || fields.some(orderIn)) return undefined;
+  const orders = texts.map((value) => ({ value, field: value, isDown: false, ...orderIn(value) }));
+  const own = [...new Set(orders.map(({ field }) => field))];
+  const { spelled, guessed } = findValueMap(own, fields) ?? {};
+  const young = new Map<FoundValue, FoundValue>([...(spelled?.pairs ?? []), ...(guessed?.pairs ?? [])]);
+  const pairs = orders.flatMap(({ value, field }): readonly (readonly [string, FoundValue])[] => {
+    const partner = young.get(field) ?? (fields.length === 0 || fields.includes(field) ? field : value);
+    return partner === value ? [] : [[value, partner]];
+  });
+  const directions = orders.map(({ value, isDown }) => [value, isDown ? way.down : way.up] as const);
+  const left = orders.filter(
+    ({ field }) => fields.length > 0 && !fields.includes(field) && !young.has(field),
+  );
+  const reasons = [
+    `V1's values tell the direction, and V2 has it in ${way.name}`,
+    ...(guessed?.reasons ?? []),
+    ...(left.length === 0 ? [] : [`V2 has no value for ${namedValues(left.map(({ value }) => value))}`]),
+  ];
+  return {
+    rules: [
+      { copy: to, to: way.name },
+      valueMap(directions, way.name),
+      ...(pairs.length === 0 ? [] : [valueMap(pairs, to)]),
+    ],
+    confidence: PROPOSED_FROM,
+    evidence: reasons.join('; '),
+    doubt: 'a value that means something else would change',
+  };
+}
+
+/** The parameter of V2 that has the direction of an order, which V1 does not have, and its two values. */
+function newDirection({
+  old,
+  young,
+}: Parameters): { readonly name: string; readonly up: FoundValue; readonly down: FoundValue } | undefined {
+  for (const [name, { shape }] of young.members) {
+    const [up, down] = [/^asc/i, /^desc/i].map((word) => shape.values.find((one) => word.test(String(one))));
+    if (!old.members.has(name) && shape.values.length === 2 && up !== undefined && down !== undefined)
+      return { name, up, down };
+  }
+  return undefined;
+}
+
+/** What a description shows of values that tell a direction, as in `-created_at`: a sign before a name, or a word behind it. */
+const ORDERED = /(?:^|[\s`'"(,])-[A-Za-z_]|[:. _-](?:asc|desc)(?:ending)?\b/i;
+
+/** Words about values of which a description shows that they tell a direction, and which V2 has beside them; empty for any other. */
+function unsplitOrder({ values, text, constraints }: Shape, all: Parameters): readonly string[] {
+  const shown = [text, String(keywordIn(constraints, 'example')), String(keywordIn(constraints, 'default'))];
+  const way = values.length > 0 || !shown.some((one) => ORDERED.test(one)) ? undefined : newDirection(all);
+  return way === undefined
+    ? []
+    : [
+        `V1's values tell the direction, which V2 has in ${way.name}: no rule splits values that V1 does not list`,
+      ];
 }
 
 /** True if a body certainly renames `from` to `to`. */

@@ -181,9 +181,10 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
   ): void => {
     const paired: FoundValue[] = [];
     for (const value of old) {
-      const partners = young.filter((other) => isPair(value, other));
+      const isLikePair: typeof isPair = (one, other) => isSameOrder(one, other) && isPair(one, other);
+      const partners = young.filter((other) => isLikePair(value, other));
       const [partner] = partners;
-      const rivals = old.filter((other) => partner !== undefined && isPair(other, partner));
+      const rivals = old.filter((other) => partner !== undefined && isLikePair(other, partner));
       if (partner === undefined || partners.length > 1 || rivals.length > 1) continue;
       into.pairs.push([value, partner]);
       paired.push(value);
@@ -224,6 +225,26 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
   if (old.length === 1 && young.length === 1)
     pairUp(guessed, sameType, 0.75, 'one value is gone and one is new');
   return { spelled, guessed, left: old, fresh: young };
+}
+
+/** A value by which a list is sorted, as a text: the field, and whether it begins with the last. */
+export interface SortOrder {
+  readonly field: string;
+  readonly isDown: boolean;
+}
+
+/** The order that a value such as `-created_at`, `name:desc` or `name_asc` tells; undefined for one that tells none. */
+export function orderIn(value: string): SortOrder | undefined {
+  const signed = /^(?<sign>[+-])(?<field>[A-Za-z].*)$/.exec(value)?.groups;
+  if (signed !== undefined) return { field: signed['field'] ?? '', isDown: signed['sign'] === '-' };
+  const worded = /^(?<field>\w.*)[:. _-](?<word>asc|desc)(?:ending)?$/i.exec(value)?.groups;
+  return worded && { field: worded['field'] ?? '', isDown: /^d/i.test(worded['word'] ?? '') };
+}
+
+/** False for two values of which only one tells that a list begins with the last: `-created_at` is not `createdAt`. */
+function isSameOrder(one: FoundValue, other: FoundValue): boolean {
+  const [first, second] = [one, other].map((value) => orderIn(String(value))?.isDown === true);
+  return first === second;
 }
 
 /** True if one value is the first letter of the other. */

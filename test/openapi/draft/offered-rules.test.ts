@@ -17,6 +17,8 @@ const mapOf = (additionalProperties: unknown): object => ({ type: 'object', addi
 
 interface Version {
   readonly request?: unknown;
+  /** The query parameters. */
+  readonly query?: Readonly<Record<string, unknown>>;
   readonly response?: unknown;
   /** Further paths, with what a GET of each answers. */
   readonly gets?: Readonly<Record<string, unknown>>;
@@ -27,11 +29,12 @@ const contentOf = (schema: unknown): object => ({ content: { 'application/json':
 
 function describe(
   version: string,
-  { request, response, gets = {}, schemas = {} }: Version,
+  { request, query = {}, response, gets = {}, schemas = {} }: Version,
 ): Record<string, unknown> {
   const answers = (schema: unknown): object => ({ responses: { 200: contentOf(schema) } });
   const post = {
     operationId: 'save',
+    parameters: Object.entries(query).map(([name, schema]) => ({ name, in: 'query', schema })),
     ...(request === undefined ? {} : { requestBody: contentOf(request) }),
     ...(response === undefined ? { responses: {} } : answers(response)),
   };
@@ -110,11 +113,37 @@ const ringWith = (properties: Record<string, unknown>): Version => ({
 const deep = (name: string): Version =>
   sent({ [name]: text, a: objectOf({ [name]: text, b: objectOf({ [name]: text }) }) });
 
+const oneOf = (...values: readonly string[]): object => ({ ...text, enum: values });
+const way = { direction: oneOf('asc', 'desc') };
+
 const number = { type: 'number' };
 const mail = { ...text, format: 'email' };
 const saying = (description: string, schema: object): object => ({ ...schema, description });
 
 test.each<Row>([
+  [
+    'a sort whose values have a sign, and V2 the direction beside it',
+    { query: { sort: oneOf('last_name', '-created_at', 'created_at') } },
+    { query: { orderBy: oneOf('familyName', 'createdAt'), ...way } },
+    [
+      '{ rename: sort, to: orderBy } { copy: orderBy, to: direction } { map: { last_name: asc, "-created_at": desc, created_at: asc }, of: direction } { map: { last_name: familyName, "-created_at": createdAt, created_at: createdAt }, of: orderBy }',
+      '{ strip: sort }',
+    ],
+  ],
+  [
+    'a sort of the same name whose values say the direction in a word',
+    { query: { sort: oneOf('name:asc', 'name:desc') } },
+    { query: { sort: oneOf('name'), order: oneOf('DESC', 'ASC') } },
+    [
+      '{ copy: sort, to: order } { map: { "name:asc": ASC, "name:desc": DESC }, of: order } { map: { "name:asc": name, "name:desc": name }, of: sort }',
+    ],
+  ],
+  [
+    'a sort whose values have a sign, for which V2 has none',
+    { query: { sort: oneOf('name', '-name') } },
+    { query: { orderBy: oneOf('name', 'size') } },
+    ['{ rename: sort, to: orderBy }', '{ strip: sort }'],
+  ],
   [
     'a name of a person, and its parts in an object',
     sent({ full_name: text, fax: integer }),
@@ -622,6 +651,17 @@ test.each([
   const inside = await draftOf(sent({ [old]: bool }), sent({ more: objectOf({ [young]: bool, a: text }) }));
   for (const line of (await answersIn(inside)).flat().filter((one) => one.includes('move')))
     expect(line).toContain(`{ map: { true: false, false: true }, of: ${young}, in: more }`);
+});
+
+test.each<[old: string, young: string]>([
+  ['sort', 'orderBy'],
+  ['sort', 'sort'],
+])('an order %s that only a description shows is said to stay whole in %s', async (old, young) => {
+  const described = saying('`name`, or `-name` for the last first', text);
+  const book = await draftOf({ query: { [old]: described } }, { query: { [young]: oneOf('name'), ...way } });
+  expect(printRuleBook(book)).toContain(
+    "V1's values tell the direction, which V2 has in direction: no rule splits values that V1 does not list",
+  );
 });
 
 test('a boolean whose name says the same is not turned', async () => {
