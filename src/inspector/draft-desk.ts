@@ -57,6 +57,8 @@ export interface AskedPart {
 export interface AskedQuestion extends ListedQuestion {
   /** The decisions: one, or a few that belong together. */
   readonly parts: readonly AskedPart[];
+  /** True if the same is asked of each part: a line with the answer that it is so, and the one that it is asked by itself. */
+  readonly isList?: true;
   /** The value that was given for a rule that lacks one. */
   readonly value?: string;
   /** The possible values of an answer that lacks one, the likeliest first: a person may write another one. */

@@ -20,6 +20,7 @@ import { Components } from '../../openapi/components.ts';
 import { type DescribedOperation, operationsBelow, templateOf } from '../../openapi/description.ts';
 import {
   answeredDraft,
+  APART,
   clashOf,
   type DraftQuestion,
   type GivenAnswer,
@@ -265,7 +266,7 @@ export class Desk implements DraftDesk {
           other === at ? answer.key : (given?.chosen[other] ?? part.answers[0]?.key ?? 'no'),
         );
         const effect =
-          isPlain || answer.key === 'no'
+          isPlain || answer.key === 'no' || answer.key === APART
             ? undefined
             : await this.effectOf(question, { chosen, value: given?.value, own: given?.own });
         offered.push({
@@ -282,6 +283,7 @@ export class Desk implements DraftDesk {
     return {
       ...this.listed(question),
       parts,
+      ...(question.isList && { isList: true }),
       ...(values.length > 0 && { values }),
       ...(question.own !== undefined && { ownKey: OWN, ownLists: question.own.lists }),
       ...(value !== undefined && { value }),

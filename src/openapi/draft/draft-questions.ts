@@ -8,6 +8,7 @@ import {
   type Question,
 } from './found-rules.ts';
 import type { FoundValue } from './conversions.ts';
+import { withLeaders } from './one-question.ts';
 import {
   isAskedAlone,
   lacksValue,
@@ -58,6 +59,8 @@ export interface DraftQuestion {
   readonly operations: readonly string[];
   /** The parts to decide: one, or a few that belong together. */
   readonly parts: readonly QuestionPart[];
+  /** True if the parts are members of which the same is asked: each is a line, which a person can ask about apart. */
+  readonly isList?: true;
   /** The change for rules that a person writes instead of choosing an answer; absent where a rule cannot be the answer. */
   readonly own?: Pick<WrittenChange, 'id' | 'on'> & { readonly lists: readonly WrittenList[] };
 }
@@ -97,6 +100,9 @@ export type OwnRules = Readonly<Partial<Record<WrittenList, string>>>;
 
 /** The key of the answer that a person writes. */
 export const OWN = 'own';
+
+/** The key of the answer that leaves a line of a list to a question by itself. */
+export const APART = 'apart';
 
 /** The key of the answer with a place in V2 that a person names: the value is its method and path. */
 export const PLACE = 'place';
@@ -439,18 +445,30 @@ function decisionsOf({ changes }: Pick<ProposedRuleBook, 'changes'>): readonly D
     if (change.asWith !== undefined) return [];
     const together = [change, ...(followers.get(change.id) ?? []).filter((one) => one !== change)];
     const [own = [], ...more] = together.map(askedRules);
-    const all = partsOf(own, more.flat()).map(partWith);
+    const { conversion } = change;
+    const all = (conversion === undefined ? partsOf(own, more.flat()) : linesOf([own, ...more].flat())).map(
+      partWith,
+    );
     const asked = all.flatMap(({ rules }) => rules);
     if (all.length === 0) return [];
     const concerned = new Set(asked.map((rule) => rule.change));
     const on = changes.filter(({ id }) => concerned.has(id)).map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
     const described = all.map((part): QuestionPart => ({
-      why: all.length === 1 ? whyOf(part.rules) : `${subjectOf(part)}${whyOf(part.rules)}`,
-      answers: answersOf(part),
+      why:
+        all.length === 1 || conversion !== undefined
+          ? whyOf(part.rules)
+          : `${subjectOf(part)}${whyOf(part.rules)}`,
+      answers: conversion === undefined ? answersOf(part) : lineAnswers(part),
       ...(part.rules.some(({ isOpen }) => isOpen) && { isOpen: true }),
     }));
     const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
+    if (conversion !== undefined) {
+      const text = `Convert ${listOf(namesOfLines(asked))} ${conversion}?`;
+      return [
+        { question: { id, about: 'change', text, operations, parts: described, isList: true }, parts: all },
+      ];
+    }
     const titled = asked.find(({ named }) => named !== undefined) ?? asked[0];
     const { summary } = together.find((one) => one.id === titled?.change) ?? change;
     const text = titled === undefined ? summary : titleOf(summary, titled, asked);
@@ -573,6 +591,35 @@ function partsOf(own: readonly AskedRule[], more: readonly AskedRule[]): readonl
   return parts.all;
 }
 
+/** The rules of a question about one conversion of several members: those of one member are a line. */
+function linesOf(all: readonly AskedRule[]): readonly (readonly AskedRule[])[] {
+  return [...Map.groupBy(all, lineWords).values()];
+}
+
+/** A member of V1 and its place in V2. */
+function lineWords({ named, rules: [rule] }: AskedRule): string {
+  if (named?.rule === 'rename')
+    return `${pathText(named.in, named.member)} → ${pathText([...named.in, named.to])}`;
+  if (named?.rule === 'move')
+    return `${pathText(named.in, named.member)} → ${pathText([...named.in, ...named.to])}`;
+  if (named !== undefined && 'member' in named && 'in' in named) return pathText(named.in, named.member);
+  return rule === undefined ? '' : `${placeIn(rule) ?? ''} → ${String(rule['to'] ?? '')}`;
+}
+
+function namesOfLines(rules: readonly AskedRule[]): readonly string[] {
+  return [...new Set(rules.map((rule) => lineWords(rule).replace(/ → .*$/, '')))];
+}
+
+/** The answers to a line of a list: that it is so, or a question by itself. */
+function lineAnswers(part: Part): readonly DraftAnswer[] {
+  const [yes] = answersOf(part);
+  const words = [...new Set(part.rules.map(lineWords))].join(', ');
+  return [
+    ...(yes === undefined ? [] : [{ ...yes, words }]),
+    { key: APART, words: 'Ask by itself', lines: [] },
+  ];
+}
+
 /** The pairs of values that the rules map, in any order and direction; empty for none. */
 function valuesIn({ rules }: AskedRule): string {
   const pairs = rules.flatMap(({ map }) => (Array.isArray(map) ? map : []));
@@ -611,6 +658,7 @@ function partWith(rules: readonly AskedRule[]): Part {
 
 /** The key of the rule's answer where `key` is that to its part; undefined if the rule has no such answer. */
 function answerTo({ leads, further }: Part, rule: AskedRule, key: string): string | undefined {
+  if (key === APART) return undefined;
   if (key === 'no' || rule.keys === undefined) return key;
   const meaning = key === 'yes' ? leads.get(rule)?.keys?.[0] : further[Number(key)];
   if (meaning === undefined) return key;
@@ -714,7 +762,9 @@ export function clashOf(
   const all = [...decisionsOf(book), ...decidedWith(book, answers).left];
   const { parts = [] } = all.find(({ question }) => question.id === id) ?? {};
   const place = commonPlace(
-    parts.map((part, at) => part.rules.flatMap((rule) => chosenRules(part, rule, chosen[at] ?? 'no'))),
+    parts.map((part, at) =>
+      part.rules.map((rule) => ({ on: rule.on, rules: chosenRules(part, rule, chosen[at] ?? 'no') })),
+    ),
   );
   return place && `Two of these answers are about ${place}: choose another one for one of the parts.`;
 }
@@ -903,6 +953,7 @@ function withAnswers(
 ): readonly ProposedChange[] {
   const chosen = new Map<string, readonly [key: string | undefined, value: string | undefined]>();
   const settled = new Set<string>();
+  const apart = new Map<string, string>();
   for (const { question, parts } of decisions) {
     const given = answers.get(question.id);
     if (given === undefined) continue;
@@ -916,13 +967,15 @@ function withAnswers(
         const own = isOne && number > 0 ? 'no' : answerTo(part, rule, key);
         chosen.set(placeKey(rule), [own, given.value]);
         settled.add(rule.change);
+        if (own === undefined) apart.set(rule.change, `${question.id} ${at}`);
       }
     }
   }
-  return changes.flatMap((change) => {
+  const answered = changes.flatMap((change) => {
     if (!settled.has(change.id)) return [change];
     const choiceOf = (list: RuleList, at: number): Choice => chosen.get(`${change.id} ${list} ${at}`);
-    const { isShown: _, asWith: _other, ...rest } = change;
+    const { isShown: _, asWith: _other, conversion: _same, ...rest } = change;
+    const asWith = apart.get(change.id);
     const rules = change.rules.flatMap((rule, at) => {
       const choice = choiceOf('rules', at);
       if (choice === undefined) return [rule];
@@ -963,8 +1016,20 @@ function withAnswers(
     );
     const summary = said !== '' ? said : isAsProposed || saidOfBodies === '' ? plain.summary : saidOfBodies;
     const inverse = isInverse === true && hasInverse && { isInverse };
-    return [{ ...plain, summary, rules, query, headers, response, ...inverse }];
+    return [
+      {
+        ...plain,
+        summary,
+        rules,
+        query,
+        headers,
+        response,
+        ...inverse,
+        ...(asWith !== undefined && { asWith }),
+      },
+    ];
   });
+  return withLeaders(answered);
 }
 
 /** Another meaning of a rule as sentences name it: with its path from the resource. */
@@ -1088,7 +1153,8 @@ function isOver(rules: readonly AskedRule[], taken: readonly TakenPlace[]): bool
 
 function openPart(shown: QuestionPart, part: Part, taken: readonly TakenPlace[]): QuestionPart {
   const { rules } = part;
-  if (isOver(rules, taken)) return { why: '', answers: shown.answers.filter(({ key }) => key === 'no') };
+  const isNone = ({ key }: DraftAnswer): boolean => key === 'no' || key === APART;
+  if (isOver(rules, taken)) return { why: '', answers: shown.answers.filter(isNone) };
   const [filled] = rules.flatMap(({ rules: [first], on }) => (first && filledBy(first, on, taken)) ?? []);
   const isLeft = ({ key }: DraftAnswer): boolean => {
     const all = rules.flatMap((rule) => {
@@ -1097,7 +1163,7 @@ function openPart(shown: QuestionPart, part: Part, taken: readonly TakenPlace[])
     });
     return all.length === 0 || !all.every(({ rule, chosen }) => isTaken(chosen, rule, taken));
   };
-  const answers = shown.answers.filter((answer) => answer.key === 'no' || isLeft(answer));
+  const answers = shown.answers.filter((answer) => isNone(answer) || isLeft(answer));
   const why = filled === undefined ? shown.why : absentWords(filled);
   const isOpen = shown.isOpen === true || answers[0] !== shown.answers[0];
   return { why, answers, ...(isOpen && { isOpen }) };

@@ -1,5 +1,6 @@
 import { readPath } from '../../rules/rule.ts';
 import type { BookRule } from './book-rules.ts';
+import type { Conversion } from './conversions.ts';
 import { type FoundRule, isProposed } from './found-rules.ts';
 import type { ProposedOperation } from './print-rule-book.ts';
 import { freeId, type ProposedChange, summarized } from './propose-changes.ts';
@@ -15,8 +16,9 @@ interface Facts {
 }
 
 /**
- * The changes with one question for each member and each enumeration of a resource: rules about a member of another question, in queries, in
- * requests or in responses, become a change that goes with that question. A question about bodies has those of the query with it.
+ * The changes with one question for each conversion that several members have, and one for each other member and each enumeration of a
+ * resource: rules about a member of another question, in queries, in requests or in responses, become a change that goes with that question.
+ * A question about bodies has those of the query with it.
  */
 export function askedOnce(
   changes: readonly ProposedChange[],
@@ -24,6 +26,7 @@ export function askedOnce(
 ): readonly ProposedChange[] {
   const resources = new Map(operations.map(({ id, template }) => [id, resourceOf(template)]));
   const known = new Map<string, string>();
+  const conversions = sharedConversions(changes, resources);
   const places = new Map<AnyRule, ReadonlyMap<string, readonly string[]>>();
   for (const isOfQueries of [false, true])
     for (const { id, asWith = id, on, ...lists } of changes) {
@@ -38,7 +41,7 @@ export function askedOnce(
           // What no other question is about goes with the rest of the rule.
           const first = [...own.keys()].flatMap((resource) => leaderIn(resource) ?? [])[0] ?? asWith;
           for (const [resource, some] of own) {
-            const leader = leaderIn(resource) ?? first;
+            const leader = leaderIn(resource) ?? conversions.get(rule) ?? first;
             for (const key of tells.map((fact) => `${resource} ${fact}`))
               if (!known.has(key)) known.set(key, leader);
             led.set(leader, [...(led.get(leader) ?? []), ...some]);
@@ -47,7 +50,84 @@ export function askedOnce(
         }
     }
   const ids = new Set(changes.map(({ id }) => id));
-  return withLeaders(changes.flatMap((change) => dividedBy(change, places, ids)));
+  return withLeaders(
+    changes.flatMap((change) => dividedBy(change, places, ids)),
+    new Set(conversions.values()),
+  );
+}
+
+/**
+ * The rules that only convert a value in a way in which several members are converted, with the words for it: these members are asked about
+ * together. A member about which another rule of its resource says something else is asked about by itself.
+ */
+function sharedConversions(
+  changes: readonly ProposedChange[],
+  resources: ReadonlyMap<string, string>,
+): ReadonlyMap<AnyRule, string> {
+  const said = new Map<string, Set<string>>();
+  const found = new Map<AnyRule, { readonly words: string; readonly pair: string; readonly of: string[] }>();
+  for (const change of changes)
+    for (const list of LISTS)
+      for (const rule of change[list] ?? []) {
+        if (isProposed(rule)) continue;
+        const { tells } = factsOf(list, rule);
+        const words = list === 'query' ? undefined : conversionOf(rule);
+        const pair = tells.join(' ');
+        for (const id of change.on === 'every' ? resources.keys() : change.on)
+          for (const fact of tells.slice(0, 1)) {
+            const key = `${resources.get(id) ?? id} ${fact}`;
+            said.set(key, (said.get(key) ?? new Set()).add(pair));
+            if (words === undefined) continue;
+            const own = found.get(rule) ?? { words, pair, of: [] };
+            found.set(rule, own);
+            own.of.push(key);
+          }
+      }
+  const alike = [...found].filter(([, { of }]) => of.every((key) => said.get(key)?.size === 1));
+  const pairs = new Map<string, Set<string>>();
+  for (const [, { words, pair }] of alike) pairs.set(words, (pairs.get(words) ?? new Set()).add(pair));
+  return new Map(
+    alike.flatMap(([rule, { words }]) => ((pairs.get(words)?.size ?? 0) > 1 ? [[rule, words]] : [])),
+  );
+}
+
+/** What a rule does with a value beside giving it another name or place, in words; undefined for nothing, or if V2 may have another place. */
+function conversionOf(rule: AnyRule): string | undefined {
+  const found = 'found' in rule ? rule.found : rule.meanings?.[0];
+  if (found === undefined) return undefined;
+  const others: readonly (FoundRule | undefined)[] =
+    ('found' in rule ? rule.others : rule.meanings?.slice(1)) ?? [];
+  if (others.some((one) => one !== undefined && one.rule !== 'strip')) return undefined;
+  const isConverted = found.rule === 'rename' || found.rule === 'move' || found.rule === 'convert';
+  if (!isConverted || found.conversions === undefined || found.conversions.length === 0) return undefined;
+  // Whether a number is a text as well is no other reason to scale it.
+  const scales = found.conversions.filter(({ word }) => word === 'scale');
+  const all = (scales.length > 0 ? scales : found.conversions).map(conversionWords);
+  return all.includes(undefined) ? undefined : all.join(' and ');
+}
+
+/** Undefined for lists, of which each has an own form. */
+function conversionWords({ word, options }: Conversion): string | undefined {
+  const { by, digits, from, to, zone, with: text } = Object.fromEntries(options);
+  switch (word) {
+    case 'scale':
+      if (digits === undefined) return `with a factor of ${by}`;
+      return by === 100 ? 'to minor units' : 'from minor units';
+    case 'quote':
+      return 'to strings';
+    case 'unquote':
+      return 'to numbers';
+    case 'date':
+      return `from ${from} to ${to}${zone === undefined ? '' : ` in ${zone}`}`;
+    case 'prefix':
+      return `with ${text} before each`;
+    case 'unprefix':
+      return `without the ${text} before each`;
+    case 'list':
+    case 'entries':
+    case 'unlist':
+      return undefined;
+  }
 }
 
 const NO_FACTS: Facts = { asks: [], tells: [] };
@@ -157,13 +237,24 @@ function dividedBy(
     });
 }
 
-/** The changes with a leader for each question: the first change of those whose leader goes with another one now. */
-function withLeaders(changes: readonly ProposedChange[]): readonly ProposedChange[] {
+/**
+ * The changes with a leader for each question: the first change of those whose leader goes with another one now. Those that `conversions` lead
+ * have the words.
+ */
+export function withLeaders(
+  changes: readonly ProposedChange[],
+  conversions: ReadonlySet<string> = new Set(),
+): readonly ProposedChange[] {
   const leading = new Map(changes.flatMap(({ id, asWith }) => (asWith === undefined ? [[id, id]] : [])));
   for (const { id, asWith } of changes)
     if (asWith !== undefined && !leading.has(asWith)) leading.set(asWith, id);
   return changes.map(({ asWith, ...change }) => {
     const leader = asWith === undefined ? undefined : leading.get(asWith);
-    return leader === undefined || leader === change.id ? change : { ...change, asWith: leader };
+    const conversion = asWith !== undefined && conversions.has(asWith) && { conversion: asWith };
+    return {
+      ...change,
+      ...(leader !== undefined && leader !== change.id && { asWith: leader }),
+      ...conversion,
+    };
   });
 }

@@ -269,11 +269,13 @@ function printProposed(change: ProposedChange, marks: Marks): readonly string[] 
     ...partOf([change], true).flatMap((sure) => [...printChange(sure, change.isShown), '']),
     ...partOf([change], false).flatMap((doubtful) => {
       if (marks === 'unmarked') return printChange(doubtful, change.isShown);
-      const { id, asWith } = doubtful;
+      const { id, asWith, conversion } = doubtful;
       const question =
         asWith === undefined
-          ? questionOf(id)
-          : `Goes with ${asWith}: remove these marks if you keep that change, and delete these lines if you delete it.`;
+          ? questionOf(id, conversion)
+          : conversion === undefined
+            ? `Goes with ${asWith}: remove these marks if you keep that change, and delete these lines if you delete it.`
+            : `Goes with ${asWith}: remove these marks unless the members here differ, or delete these lines.`;
       const clash =
         ' Its lines have two marks, because another change has rules for the same place: remove both marks here, or the marks there.';
       return [
@@ -286,8 +288,10 @@ function printProposed(change: ProposedChange, marks: Marks): readonly string[] 
 }
 
 /** The question whether a change that is commented out applies. */
-function questionOf(id: string): string {
-  return `${TODO} does ${id} hold? Remove its marks, or delete it.`;
+function questionOf(id: string, conversion: string | undefined): string {
+  return conversion === undefined
+    ? `${TODO} does ${id} hold? Remove its marks, or delete it.`
+    : `${TODO} are the values here, and in the changes that go with ${id}, converted ${conversion}? Remove the marks of each change of which it is true, and delete the others.`;
 }
 
 /** The changes with the rules that apply, or with those that are questions. */

@@ -32,6 +32,8 @@ export interface ProposedChange {
   readonly hasNulls?: true;
   /** The id of a change with the same question, for other operations or for objects at another depth. */
   readonly asWith?: string;
+  /** What is done with the values of its members, in words, if a question is whether those of all these members are so converted. */
+  readonly conversion?: string;
   /** True for a change whose rules conflict with those of other changes: it is shown, but never becomes a rule. */
   readonly isShown?: true;
 }

@@ -90,21 +90,30 @@ function includesAll(one: ProposedChange['on'], other: ProposedChange['on']): bo
   return one === 'every' || (other !== 'every' && other.every((id) => one.includes(id)));
 }
 
+/** The rules of a chosen answer for some operations. */
+export interface ChosenRules {
+  readonly on: ProposedChange['on'];
+  readonly rules: readonly BookRule[];
+}
+
 /**
- * The place that the chosen answers to two parts of a question both name, as a rule book writes it: for two members of V1, or for one member
- * twice; undefined for none.
+ * The place that the chosen answers to two parts of a question both name for an operation, as a rule book writes it: for two members of V1, or
+ * for one member twice; undefined for none.
  */
-export function commonPlace(parts: readonly (readonly BookRule[])[]): string | undefined {
-  const pairs = parts.flatMap((rules, part) =>
-    rules.flatMap((rule) => {
-      const pair = pairIn('rules', rule);
-      return pair === undefined ? [] : [{ part, ...pair }];
-    }),
+export function commonPlace(parts: readonly (readonly ChosenRules[])[]): string | undefined {
+  const pairs = parts.flatMap((all, part) =>
+    all.flatMap(({ on, rules }) =>
+      rules.flatMap((rule) => {
+        const pair = pairIn('rules', rule);
+        return pair === undefined ? [] : [{ part, on, ...pair }];
+      }),
+    ),
   );
   for (const [at, one] of pairs.entries())
     for (const other of pairs.slice(at + 1)) {
       const isSame = [one.path === other.path, one.old === other.old];
-      if (one.part !== other.part && isSame[0] !== isSame[1]) return isSame[0] === true ? one.path : one.old;
+      if (one.part !== other.part && isSame[0] !== isSame[1] && isForSame(one.on, other.on))
+        return isSame[0] === true ? one.path : one.old;
     }
   return undefined;
 }

@@ -471,11 +471,7 @@ test('the effect of an answer is what the gateway does once it is given', async 
   };
   let saved = '';
   const desk = await deskOf(
-    patients(
-      '/api/v1',
-      { birth_date: text, price: { type: 'number' }, is_active: text },
-      { due: { type: 'number' } },
-    ),
+    patients('/api/v1', { birth_date: text, price: { type: 'number' }, is_active: text }, { due: text }),
     patients(
       '/api/v2',
       { birthDate: text, price: { type: 'object', properties: { amount: text } } },

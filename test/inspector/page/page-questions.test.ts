@@ -1,5 +1,5 @@
 /** @module-tag chromium */
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { command } from '../../support/command.ts';
@@ -117,6 +117,43 @@ test('the list follows the current question, and a person writes rules and tries
   const explanation = page.locator('.explanation');
   await explanation.getByText('V2 does not describe POST /api/v2/bills.').waitFor();
   await expect.poll(async () => ((await explanation.boundingBox())?.y ?? Infinity) < 844).toBe(true);
+  expect(complaints).toEqual([]);
+  expect(await running.stop()).toBe(0);
+});
+
+test('members whose values are converted alike have one answer, and a line that is left out is asked by itself', async () => {
+  const folder = temporaryFolder('lists');
+  const ids = (version: string, schema: object, names: readonly string[]): string => {
+    const properties = Object.fromEntries(names.map((name) => [name, schema]));
+    const body = { content: { 'application/json': { schema: { type: 'object', properties } } } };
+    const put = { operationId: 'putRoom', requestBody: body, responses: { 204: {} } };
+    const path = join(folder, `${version}.json`);
+    const info = { title: 'Rooms', version: '1' };
+    writeFileSync(path, JSON.stringify({ openapi: '3.1.0', info, paths: { [`/${version}/room`]: { put } } }));
+    return path;
+  };
+  const running = command([
+    'try',
+    '--v1',
+    ids('v1', { type: 'integer' }, ['room_id', 'hall_id', 'gate_id']),
+    '--v2',
+    ids('v2', { type: 'string' }, ['roomId', 'hallId', 'gateId']),
+    '--dir',
+    join(folder, 'my-api'),
+    '--listen',
+    '127.0.0.1:0',
+    '--admin-listen',
+    '127.0.0.1:0',
+  ]);
+  const [, address = ''] = await running.until(/on (http:\/\/127\.0\.0\.1:\d+\/\?view=rules)/);
+  const { page, complaints } = await browser.open(address);
+  await page.getByRole('heading', { name: 'Convert room_id, hall_id and gate_id to strings?' }).waitFor();
+  await page.getByLabel('hall_id → hallId').uncheck();
+  expect(await page.getByLabel('gate_id → gateId').isChecked()).toBe(true);
+  expect(await barriers(page, '.draft')).toEqual([]);
+  await page.getByRole('button', { name: 'Answer', exact: true }).click();
+  await page.getByRole('heading', { name: 'hall_id becomes hallId, with its value converted?' }).waitFor();
+  await page.getByText(/^1 of 2 questions answered/).waitFor();
   expect(complaints).toEqual([]);
   expect(await running.stop()).toBe(0);
 });

@@ -3,6 +3,7 @@ import type { BookRule } from '../../../src/openapi/draft/book-rules.ts';
 import { isProposed } from '../../../src/openapi/draft/found-rules.ts';
 import {
   answeredDraft,
+  APART,
   clashOf,
   type DraftQuestion,
   draftQuestions,
@@ -1049,6 +1050,101 @@ test('no answer offers a place of V2 that another answer has taken', async () =>
   expect(left).toContain('{ rename: desk_facsimile, to: website_of_desk }');
   expect(left).not.toContain('{ rename: desk_facsimile, to: tier_of_desk }');
   expect(left).not.toContain('{ rename: tier_of_desk, to: desk_facsimile }');
+});
+
+test('members whose values are converted alike are one question, of which a line can be asked by itself', async () => {
+  const whole = { type: 'integer' };
+  const time = { type: 'string', format: 'date-time' };
+  const shown = { type: 'string', example: '2025-01-20 15:00:00' };
+  const money = objectOf({ amount: { type: 'integer', description: 'minor units' }, currency: text });
+  const school = (
+    prefix: string,
+    student: Members,
+    lesson: Members,
+    loan: Members,
+  ): Record<string, unknown> =>
+    describe(prefix, {
+      '/students': {
+        get: { operationId: 'listStudents', ...answers({ type: 'array', items: objectOf(student) }) },
+        post: {
+          operationId: 'createStudent',
+          requestBody: contentOf(objectOf(student)),
+          ...answers(objectOf(student)),
+        },
+      },
+      '/lessons/{id}': { get: { operationId: 'getLesson', ...answers(objectOf(lesson)) } },
+      '/loans/{id}': { get: { operationId: 'getLoan', ...answers(objectOf(loan)) } },
+    });
+  const book = await soundDraft(
+    proposeRuleBook(
+      school(
+        '/api/v1',
+        { student_id: whole, balance: { ...number, description: 'in DKK' }, created_at: shown },
+        { lesson_id: whole, student_id: whole, starts_at: shown },
+        { loan_id: whole, deposit: { ...number, description: 'in DKK' } },
+      ),
+      school(
+        '/api/v2',
+        { studentId: text, balance: money, createdAt: time },
+        { lessonId: text, studentId: text, startsAt: time },
+        { loanId: text, deposit: money },
+      ),
+    ),
+  );
+  const questions = draftQuestions(book);
+  const lists = questions.filter(({ isList }) => isList);
+  expect(
+    lists.map(({ text: asked, parts }) => [asked, parts.map(({ answers: [yes] }) => yes?.words)]),
+  ).toEqual([
+    [
+      'Convert student_id, lesson_id and loan_id to strings?',
+      ['student_id → studentId', 'lesson_id → lessonId', 'loan_id → loanId'],
+    ],
+    [
+      'Convert created_at and starts_at from yyyy-MM-dd HH:mm:ss to datetime in UTC?',
+      ['created_at → createdAt', 'starts_at → startsAt'],
+    ],
+    ['Convert balance and deposit to minor units?', ['balance → balance.amount', 'deposit → deposit.amount']],
+  ]);
+  const [ids] = lists;
+  const printed = printRuleBook(book);
+  expect(todoLines(printed, '')).toHaveLength(questions.length);
+  expect(printed).toContain('TODO: are the values here, and in the changes that go with ');
+  const answer = (...chosen: readonly string[]): ReadonlyMap<string, GivenAnswer> =>
+    new Map([[ids?.id ?? '', { chosen }]]);
+  const all = answeredDraft(book, answer('yes', 'yes', 'yes'));
+  expect(printRuleBook(all)).toContain('- { quote: studentId }');
+  expect(openQuestions(book, answer('yes', 'yes', 'yes'))).toHaveLength(questions.length);
+  const left = openQuestions(book, answer('yes', APART, 'yes')).slice(questions.length);
+  expect(left.map((one) => [one.text, one.operations])).toEqual([
+    ['lesson_id becomes lessonId, with its value converted?', ['getLesson']],
+  ]);
+  expect(clashOf(book, new Map(), ids as DraftQuestion, { chosen: ['yes', 'yes', 'yes'] })).toBeUndefined();
+});
+
+test('a member about which a resource says two things is not one of a list of conversions', () => {
+  const whole = { type: 'integer' };
+  const of = (prefix: string, put: Members, post: Members, other: Members): Record<string, unknown> =>
+    describe(prefix, {
+      '/rooms': {
+        put: { operationId: 'putRoom', requestBody: contentOf(objectOf(put)) },
+        post: { operationId: 'postRoom', requestBody: contentOf(objectOf(post)) },
+      },
+      '/halls': { post: { operationId: 'postHall', requestBody: contentOf(objectOf(other)) } },
+      '/gates': { post: { operationId: 'postGate', requestBody: contentOf(objectOf(other)) } },
+    });
+  const book = proposeRuleBook(
+    of(
+      '/api/v1',
+      { room_id: whole, note: text },
+      { room_id: whole, note: text },
+      { hall_id: whole, gate_id: whole },
+    ),
+    of('/api/v2', { roomId: text, note: text }, { note: text }, { hallId: text, gateId: text }),
+  );
+  const texts = draftQuestions(book).map((one) => one.text);
+  expect(texts).toContain('Convert hall_id and gate_id to strings?');
+  expect(texts.filter((one) => /room_id/.test(one))).toHaveLength(1);
 });
 
 test('the summary of response rules is that of the answer', async () => {

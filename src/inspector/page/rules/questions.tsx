@@ -218,10 +218,10 @@ function Question({
   readonly hasOthers: boolean;
   readonly give: (command: object) => Promise<void>;
 }): VNode {
-  const { id, text, operations, parts, values = [], isAnswered, ownKey, ownLists = [] } = question;
+  const { id, text, operations, parts, values = [], isAnswered, isList, ownKey, ownLists = [] } = question;
   // The key for the next question must not choose what only a person knows: that could lose data by accident.
   const likeliest = ({ answers, isOpen }: AskedQuestion['parts'][number]): string =>
-    (answers.find(({ isChosen }) => isChosen) ?? (isOpen ? undefined : answers[0]))?.key ?? '';
+    (answers.find(({ isChosen }) => isChosen) ?? (isOpen && !isList ? undefined : answers[0]))?.key ?? '';
   const [chosen, setChosen] = useState<readonly string[]>(
     parts.map((part) => (part.isOwn === true ? (ownKey ?? '') : likeliest(part))),
   );
@@ -274,14 +274,17 @@ function Question({
       {operations.length > 0 && <p class="on">{`Concerns ${operations.join(', ')}`}</p>}
       {parts.map(({ why, answers }, at) => (
         <fieldset key={at}>
-          <legend>{why === '' ? 'Answer' : visibleText(sentenceOf(why))}</legend>
-          {answers.map((answer) => (
+          {(!isList || why !== parts[at - 1]?.why) && (
+            <legend>{why === '' ? 'Answer' : visibleText(sentenceOf(why))}</legend>
+          )}
+          {(isList ? answers.slice(0, -1) : answers).map((answer) => (
             <Answer
               key={answer.key}
-              answer={answer}
+              answer={isList ? { ...answer, lines: [] } : answer}
               name={`answer-${at}`}
+              isBox={isList}
               isChosen={chosen[at] === answer.key}
-              choose={() => choose(at, answer.key)}
+              choose={() => choose(at, ((chosen[at] === answer.key && answers.at(-1)) || answer).key)}
             />
           ))}
           {ownKey !== undefined && (
@@ -294,6 +297,7 @@ function Question({
           )}
         </fieldset>
       ))}
+      {isList && <small>A member that you leave out gets a question by itself.</small>}
       {lacksValue && (
         <label class="draft-value">
           {label}
@@ -403,17 +407,20 @@ function sentenceOf(text: string): string {
 function Answer({
   answer: { words, lines },
   name,
+  isBox,
   isChosen,
   choose,
 }: {
   readonly answer: OfferedAnswer;
   readonly name: string;
+  /** True for an answer that can be left out. */
+  readonly isBox?: boolean | undefined;
   readonly isChosen: boolean;
   readonly choose: () => void;
 }): VNode {
   return (
     <label class={classes('draft-answer', isChosen && 'chosen')}>
-      <input type="radio" name={name} checked={isChosen} onChange={choose} />
+      <input type={isBox ? 'checkbox' : 'radio'} name={name} checked={isChosen} onChange={choose} />
       <span>
         {words}
         {lines.slice(0, MAX_LINES).map((line, at) => (
