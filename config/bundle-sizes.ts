@@ -65,7 +65,7 @@ export const BUNDLES: readonly Bundle[] = [
     name: 'edge worker, with what it imports when it is asked for it',
     source: EDGE_WORKER,
     modules: 'all',
-    limit: 178_300,
+    limit: 179_100,
   },
 ];
 

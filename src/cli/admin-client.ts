@@ -69,9 +69,10 @@ export class AdminClient {
   /** The fault of a status other than 200, and what to do about a token. */
   refusal(status: number, text = ''): CommandFault {
     const listener = `The admin listener at ${this.url}`;
-    const detail = refusalIn(text);
+    const { detail, code } = refusalIn(text);
     if (status === 404) return { fault: this.anotherServer(detail) };
-    if (status !== 401) return { fault: detail ?? `${listener} responded with ${status}.`, isJunk: true };
+    if (status !== 401)
+      return { fault: detail ?? `${listener} responded with ${status}.`, isJunk: true, code };
     return {
       fault:
         this.token === undefined
@@ -138,10 +139,10 @@ function viewIn<View extends object>(text: string, member: keyof View): View | u
   }
 }
 
-/** The sentence of the admin listener's refusal. */
-export function refusalIn(text: string): string | undefined {
-  const refusal = viewIn<{ readonly errors?: readonly { readonly detail?: string }[] }>(text, 'errors');
-  return refusal?.errors?.[0]?.detail;
+/** The sentence of the admin listener's refusal, and its code. */
+export function refusalIn(text: string): { readonly detail?: string; readonly code?: string } {
+  const refusal = viewIn<{ readonly errors: readonly ReturnType<typeof refusalIn>[] }>(text, 'errors');
+  return refusal?.errors[0] ?? {};
 }
 
 /** Reads one of the gateway's secrets as the gateway does. */

@@ -9,6 +9,8 @@ export interface CommandFault {
   readonly fault: string;
   /** True if the input is readable but has the wrong content: the exit code is then 1 instead of 2. */
   readonly isJunk?: boolean;
+  /** The code of a refusal by a gateway. */
+  readonly code?: string | undefined;
 }
 
 /** True if an outcome is a fault. */

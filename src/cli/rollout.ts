@@ -14,7 +14,7 @@ import {
   type OriginCount,
   reasonSentence,
 } from '../rollout/rollout-state.ts';
-import { faultPlaces, omittedWords, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
+import { faultPlaces, NEEDS_FORCE, omittedWords, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import { sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ModeView, ReplicaView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import { type AdminClient, openAdmin } from './admin-client.ts';
@@ -39,7 +39,10 @@ export async function carryOutRollout(
   const client = await openAdmin(options.admin, options.config);
   const body = request && JSON.stringify(request);
   const outcome = isFault(client) ? client : await client.view<RolloutView>('/rollout', 'default', body);
-  if (isFault(outcome)) return { ...outcome, fault: terminalLines(outcome.fault) };
+  if (isFault(outcome)) {
+    const hint = outcome.code === NEEDS_FORCE ? '\nTo insist, add --force.' : '';
+    return { ...outcome, fault: terminalLines(`${outcome.fault}${hint}`) };
+  }
   if (options.format === 'json') {
     process.stdout.write(`${jsonText(outcome)}\n`);
     return undefined;
@@ -110,7 +113,7 @@ export function rolloutText(
           `change      ${at} ${what}${who === undefined ? '' : `, by ${who}`}${by === undefined ? '' : `, at ${by}`}${why === undefined ? '' : `: ${why}`}`,
       ),
     ...shadowLines(view, Date.now()),
-    ...bodyCheckLines(view),
+    ...bodyCheckLines(view, conditions),
     ...view.brownouts.map(
       ({ id, state, share, status }) =>
         `brownout    ${id}: ${state}, ${share} % ${state === 'over' ? 'got' : 'get'} ${status}`,
@@ -170,7 +173,7 @@ const MAX_PAIRS = 10;
 const MAX_PLACES = 5;
 
 /** The requests that were checked instead of sent to V2: in total, then the pairs whose requests would fail. */
-function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
+function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView, conditions: readonly Condition[]): string[] {
   if (bodyChecks === undefined)
     return v1Origin === undefined
       ? []
@@ -187,12 +190,14 @@ function bodyCheckLines({ bodyChecks, v1Origin }: RolloutView): string[] {
   const judged = counts.filter((pair) => wouldFail([pair]).judged > 0);
   const clients = countedClients(judged.map(({ client = NO_KEY }) => client));
   const failing = counts.filter(({ invalid, refused }) => invalid + refused > 0);
+  // What V2 did with requests says more than their dry run.
+  const isFailed = conditions.some(({ left }) => left !== undefined);
   const unlisted = Math.max(0, failing.length - MAX_PAIRS);
   return [
     ...warned,
     judged.length === 0
       ? `dry runs    ${counted(sum(counts, 'bodies'), 'request')}: no body was checked`
-      : `dry runs    ${clients}: ${wouldFailWords(wouldFail(judged))}`,
+      : `dry runs    ${clients}: ${wouldFailWords(wouldFail(judged))}${isFailed ? '; but V2 itself failed lately: see the note above' : ''}`,
     ...failing.slice(0, MAX_PAIRS).flatMap((pair) => {
       const { operation = '(other)', client = '(no key)', name = client } = pair;
       return [

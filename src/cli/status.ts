@@ -2,9 +2,9 @@ import type { Status } from '../inspector/api.ts';
 import { beyondVerdict } from '../inspector/verdict.ts';
 import { withShortTimes } from '../report/clock.ts';
 import { jsonText, terminalLines } from '../report/text.ts';
-import { openAdmin } from './admin-client.ts';
+import { type AdminClient, openAdmin } from './admin-client.ts';
 import { type CommandFault, FAILURE, isFault } from './command-fault.ts';
-import type { RolloutView } from '../rollout/rollout-tally.ts';
+import type { RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { RolloutOptions } from './rollout.ts';
 import { terminalOf, wrapLines } from './terminal.ts';
 
@@ -22,11 +22,32 @@ export async function printStatus(
   if (options.format === 'json') process.stdout.write(`${jsonText(status)}\n`);
   else {
     const rollout = await client.view<RolloutView>('/rollout', 'default');
-    const next = isFault(rollout) ? undefined : nextStep(rollout);
+    const next = isFault(rollout) ? [] : await nextLines(client, rollout, status);
     process.stdout.write(statusText(status, terminalOf(process.stdout).columns, next));
   }
   if (status.verdict.level === 'bad') process.exitCode = FAILURE;
   return undefined;
+}
+
+/** The next step, and what the gateway says of its command that is not told above. */
+async function nextLines(
+  client: AdminClient,
+  rollout: RolloutView,
+  { verdict, conditions }: Status,
+): Promise<readonly string[]> {
+  const step = nextStep(rollout);
+  if (step === undefined) return [];
+  const [sentence, command] = step;
+  const body = JSON.stringify({ ...command, check: true });
+  const checked = command && (await client.view<RolloutView>('/rollout', 'default', body));
+  if (checked === undefined || isFault(checked)) return [sentence];
+  const { warnings = [], refusal = '' } = checked;
+  const told = new Set([verdict, ...conditions].map((one) => one.sentence));
+  return [
+    sentence,
+    ...warnings.filter((one) => !told.has(one)),
+    ...refusal.split('\n').filter((line) => line !== ''),
+  ];
 }
 
 /** How to end it from here. */
@@ -43,7 +64,7 @@ function backLines(action: Status['verdict']['action']): readonly string[] {
 export function statusText(
   { verdict, conditions }: Status,
   columns: number | undefined,
-  next?: string,
+  next: readonly string[] = [],
 ): string {
   const others = beyondVerdict(verdict, conditions).filter(
     ({ level }) => level === 'bad' || level === 'note',
@@ -53,7 +74,9 @@ export function statusText(
     ...backLines(verdict.action),
     ...others.map(({ level, sentence }) => `${level.padEnd(LABEL)}${sentence}`),
     // While requests fail, no step comes before their mend.
-    ...(next === undefined || verdict.level === 'bad' ? [] : [`next    ${next}`]),
+    ...(verdict.level === 'bad'
+      ? []
+      : next.map((line, at) => `${(at === 0 ? 'next' : 'careful').padEnd(LABEL)}${line}`)),
   ];
   const text = lines.join('\n');
   // A pipe may lead to a file that is read on another day, or elsewhere.
@@ -61,18 +84,30 @@ export function statusText(
   return `${wrapLines(terminalLines(dated), columns, LABEL)}\n`;
 }
 
-/** The mode of most V1 traffic, and the step of a migration that comes after it; undefined once V1 has a date to end. */
-export function nextStep({ default: { mode, share }, sunset, v1Origin }: RolloutView): string | undefined {
+/** The mode of most V1 traffic, the step of a migration that comes after it, and its command that moves clients; undefined once V1 has a date to end. */
+export function nextStep({
+  default: { mode, share },
+  sunset,
+  v1Origin,
+}: RolloutView): readonly [sentence: string, command?: RolloutRequest] | undefined {
   if (sunset !== undefined || v1Origin === undefined) return undefined;
   switch (mode) {
     case 'observe':
-      return 'V1 serves the requests (observe): to compare the reads of both services, run rollout shadow.';
+      return ['V1 serves the requests (observe): to compare the reads of both services, run rollout shadow.'];
     case 'shadow':
-      return 'V1 serves the requests (shadow): rollout lists the differences; to move some clients, run rollout canary 5.';
+      return [
+        'V1 serves the requests (shadow): rollout lists the differences; to move some clients, run rollout canary 5.',
+        { mode: 'canary', share: 5 },
+      ];
     case 'canary':
-      return `V2 serves ${share ?? 0} % of the clients (canary): to move more, run rollout canary with a larger share; to move all, rollout migrate.`;
+      return [
+        `V2 serves ${share ?? 0} % of the clients (canary): to move more, run rollout canary with a larger share; to move all, rollout migrate.`,
+        { mode: 'migrate' },
+      ];
     case 'verify':
     case 'migrate':
-      return `V2 serves the requests (${mode}): to see who still uses V1, run report; to plan its end, run plan.`;
+      return [
+        `V2 serves the requests (${mode}): to see who still uses V1, run report; to plan its end, run plan.`,
+      ];
   }
 }

@@ -1,6 +1,7 @@
 import type { IsAsked, OriginFailures } from '../rewrite-log/history.ts';
 import type { OperationTrouble, TroubleEvidence } from '../rewrite-log/health/trouble.ts';
 import type { RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
+import type { RolloutSubject } from '../rollout/modes-in-force.ts';
 import type { Mode } from '../rules/rollout.ts';
 import type { FleetFacts } from './fleet-facts.ts';
 
@@ -37,6 +38,8 @@ export interface Condition {
   readonly action?: { readonly title: string; readonly request: RolloutRequest };
   /** Failed requests of a fault that is past: it is over, and all can be well again. */
   readonly past?: number;
+  /** The requests that V2 failed and does not get now, so that nothing shows that it is well; absent otherwise. */
+  readonly left?: readonly RolloutSubject[] | 'all';
   /** True if an earlier condition reports the same fault of a service for the service's operations. */
   readonly isRepeated?: true;
 }

@@ -64,5 +64,6 @@ function clientsHit({ hit = [] }: OperationTrouble): number {
 
 function repeated(condition: Condition): Condition {
   if (condition.level !== 'bad' && condition.level !== 'note') return condition;
-  return { ...condition, level: 'note', isRepeated: true };
+  const { left: _left, ...rest } = condition;
+  return { ...rest, level: 'note', isRepeated: true };
 }

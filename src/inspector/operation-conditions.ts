@@ -1,9 +1,9 @@
-import { isUnfit, OTHER_CALLS } from '../rewrite-log/entry.ts';
+import { isUnfit, NO_KEY, OTHER_CALLS } from '../rewrite-log/entry.ts';
 import { clientName, countedClients } from '../report/text.ts';
 import { count, counted } from '../rules/words.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
-import { ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';
+import { ownMode, type RolloutSubject, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ChangeRecord } from '../rollout/rollout-tally.ts';
 import { type Condition, type ConditionFacts, FAILING, REPORTED_MS } from './condition.ts';
 import { callTerms } from './problems.ts';
@@ -76,6 +76,9 @@ export function outageCondition(operations: readonly TroubleNow[], facts: Condit
     about: 'v2',
     level: 'note',
     ...(isPast ? { past: outage.requests } : {}),
+    ...(isServed && (facts.lastResponses?.v2 ?? 0) <= outage.last
+      ? { left: operations.flatMap(subjectsOf) }
+      : {}),
     label: 'V2 did not respond',
     sentence: `${outageWords('v2', outage, isOver)}.${isServed ? `${servedWords('them', operations, facts)} ${contactWords('v2', facts)}` : ''}`,
     place: { view: 'traffic', part: 'problems' },
@@ -120,7 +123,15 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
     since: from,
     ...(isPast ? { until: new Date(until).toISOString() } : rollBackOf(trouble, facts)),
     ...(isOverFor(trouble, facts.now) ? { past: failed } : {}),
+    ...(isBack === true ? { left: subjectsOf(trouble) } : {}),
   };
+}
+
+/** The clients that a trouble hits, with its operation. */
+function subjectsOf({ operation: call, hit = [] }: OperationTrouble): readonly RolloutSubject[] {
+  const operation = isUnfit(call) ? undefined : call;
+  const clients = hit.map((client) => (client === NO_KEY ? undefined : client));
+  return (clients.length === 0 ? [undefined] : clients).map((client) => ({ client, operation }));
 }
 
 /** The time that the counts cover; each of several clients' requests count while they failed. */

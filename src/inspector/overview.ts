@@ -13,7 +13,15 @@ import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from 
 import { type Place, REPORTED_MS } from './condition.ts';
 import { endSentences, isAtEnd } from './end-of-v1.ts';
 import { callsAfterEnd } from '../report/endings.ts';
-import { hasV1Mode, isComparing, modesOf, operationOf, otherModes } from './rollout-effect.ts';
+import {
+  comparedSentence,
+  hasV1Mode,
+  isComparing,
+  isMeant,
+  modesOf,
+  operationOf,
+  otherModes,
+} from './rollout-effect.ts';
 
 export interface OverviewFacts {
   readonly sums: Readonly<RequestSums>;
@@ -245,29 +253,16 @@ function emptyCanaries(rollout: RolloutView, { clients }: Report): readonly stri
 
 function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem[] {
   const shadows = rollout?.shadows ?? [];
-  const sum = (kind: 'same' | 'different'): number => shadows.reduce((all, each) => all + each[kind], 0);
-  const different = sum('different');
-  const compared = sum('same') + different;
-  if (compared === 0) return [];
-  const worst = shadows.filter((each) => each.different > 0).map(({ operation }) => operation ?? '(other)');
+  const sentence = comparedSentence(shadows);
+  if (sentence === undefined) return [];
   const latest = (kind: 'last' | 'lastDifferent'): number =>
     Math.max(0, ...shadows.map((each) => Date.parse(each[kind] ?? '') || 0));
   const isOver = rollout !== undefined && !isComparing(rollout, false) && !isComparing(rollout, true);
   if (isOver && now - latest('last') >= REPORTED_MS) return [];
-  const last = latest('lastDifferent');
-  const where =
-    worst.length === 0
-      ? ''
-      : `, in ${listed(worst, MAX_OTHERS)}${last === 0 ? '' : `, the last at ${new Date(last).toISOString()}`}`;
-  const isMeant = shadows
-    .filter((each) => each.different > 0)
-    .every(({ fields }) => fields.length > 0 && fields.every(({ change }) => change !== undefined));
-  const how = isMeant && different > 0 ? ', only in members that the rule book removes' : '';
-  const sentence = `Of ${counted(compared, 'read')} that both services got, ${count(different)} differed${where}${how}.`;
   // A shadow says nothing new once all is migrated.
   const isToCome = rollout !== undefined && hasV1Mode(rollout, now);
   const isOpen = isToCome || shadows.some((each) => each.verified === true && each.different > 0);
-  const isNews = different > 0 && !isMeant && isOpen && now - last < REPORTED_MS;
+  const isNews = !isMeant(shadows) && isOpen && now - latest('lastDifferent') < REPORTED_MS;
   return [item(isNews ? 'note' : 'good', sentence, 'rollout')];
 }
 

@@ -7,16 +7,24 @@ import {
   type BodyCheckCount,
   bodyCheckFault,
   type BodyCheckTally,
-  movedCounts,
+  NEEDS_FORCE,
   wouldFail,
 } from '../rollout/body-checks.ts';
 import type { Replica, ReplicaStatus } from '../rollout/replica.ts';
 import type { RolloutControl } from '../rollout/rollout-control.ts';
-import { modesInForce, ownMode, sendsToV2 } from '../rollout/modes-in-force.ts';
+import {
+  chooseMode,
+  modesInForce,
+  movesToV2,
+  ownMode,
+  type RolloutSubject,
+  sendsToV2,
+} from '../rollout/modes-in-force.ts';
 import { shareOfLimit } from '../rollout/rate-limit.ts';
 import { boundedShare } from '../rollout/canary-window.ts';
 import {
   type CommandRecord,
+  commanded,
   type EarlierModes,
   isRolledBack,
   reasonSentence,
@@ -34,8 +42,16 @@ import type { End, Mode, Modes, Scope } from '../rules/rollout.ts';
 import { nearNames } from '../rules/rule-book-fault.ts';
 import type { RuleBook } from '../rules/rule-book.ts';
 import type { RolloutScreen, State } from './api.ts';
+import type { Condition } from './condition.ts';
 import { endWarning } from './end-of-v1.ts';
-import { ambiguityWords, commandTitle, defaultTarget, dryRunsOnV1, shareTitle } from './rollout-effect.ts';
+import {
+  ambiguityWords,
+  commandTitle,
+  comparedSentence,
+  defaultTarget,
+  dryRunsOnV1,
+  shareTitle,
+} from './rollout-effect.ts';
 import { failure, jsonResponse, readCommand } from './routes/responses.ts';
 
 /** Counts of all processes of a gateway, or of all isolates. */
@@ -117,29 +133,40 @@ interface RolloutAdminParts {
   readonly onCommand?: ((sentence: string) => void) | undefined;
 }
 
+/** Why a command changed nothing; with `canInsist` it would with `force`. */
+interface CommandFault {
+  readonly fault: string;
+  readonly canInsist?: true;
+}
+
 /** Shows and changes the state of the rollout. */
 export interface RolloutAdmin {
   /** `dryRuns` says how many pairs of client and operation it lists: the first, or all. */
   view(dryRuns?: 'first' | 'all'): RolloutView;
-  /** Executes a command and shares it with the other replicas; resolves to a fault, in a sentence, when nothing was changed. */
-  command(request: RolloutRequest): Promise<{ readonly fault: string } | Pick<RolloutView, 'warnings'>>;
+  /**
+   * Executes a command and shares it with the other replicas; resolves to a fault, in a sentence, when nothing was changed. `conditions`
+   * are those that an operator must know before.
+   */
+  command(
+    request: RolloutRequest,
+    conditions?: readonly Condition[],
+  ): Promise<CommandFault | Pick<RolloutView, 'warnings' | 'refusal'>>;
 }
 
 /** Creates the functions behind the rollout routes. */
 export function createRolloutAdmin(parts: RolloutAdminParts): RolloutAdmin {
   return {
     view: (dryRuns = 'first') => viewOf(parts, dryRuns === 'all' ? Infinity : MAX_COUNTS),
-    command: async (request) => {
+    command: async (request, conditions = []) => {
       const command = commandOf(parts, request);
       if ('fault' in command) return command;
-      const fault = request.force === true ? undefined : gateFault(parts, command);
-      if (fault !== undefined) return { fault };
-      const end = endOfV1(parts.ruleBook(), parts.names());
-      const warnings = [
-        ...endWarning(end, Date.now(), command.operation),
-        ...[alwaysFailing(parts, command)].filter((one) => one !== undefined),
-      ];
-      const outcome = warnings.length === 0 ? {} : { warnings };
+      const refusal = request.force === true ? undefined : gateFault(parts, command);
+      if (refusal !== undefined && request.check !== true) return { fault: refusal, canInsist: true };
+      const warnings = warningsOf(parts, command, conditions, refusal !== undefined);
+      const outcome = {
+        ...(warnings.length === 0 ? {} : { warnings }),
+        ...(refusal === undefined ? {} : { refusal }),
+      };
       if (request.check === true) return outcome;
       const before = parts.control.modes(parts.ruleBook());
       parts.control.command(command);
@@ -396,17 +423,46 @@ function gateFault(
   );
 }
 
-/** Names the calls that would always fail after a command; undefined without any. */
-function alwaysFailing(
-  { control, counts, ruleBook, names }: RolloutAdminParts,
-  { mode, operation, client }: RolloutCommand,
-): string | undefined {
-  if (mode === undefined) return undefined;
+/**
+ * What an operator must know before a command: V1's end, what V2 failed, the reads that differed in shadow, and the calls that would always
+ * fail, unless the command is refused for those.
+ */
+function warningsOf(
+  { control, counts, ruleBook, names, rulesSince, removedBy }: RolloutAdminParts,
+  command: RolloutCommand,
+  conditions: readonly Condition[],
+  isRefused: boolean,
+): readonly string[] {
   const book = ruleBook();
   const known = names();
-  const all = counts.bodyChecks.tally.list(book.hash);
-  const moved = movedCounts(all, { operation, client, mode }, control.modes(book));
-  return alwaysFailSentence(moved, (hash) => known.get(hash));
+  const before = control.modes(book);
+  const at = new Date().toISOString();
+  const after = modesInForce(book.rollout?.modes, commanded(control.state, command, at));
+  const moves = (subject: RolloutSubject): boolean => movesToV2(before, after, subject);
+  const moved = counts.bodyChecks.tally
+    .list(book.hash)
+    .filter(({ client, operation }) => moves({ client, operation }));
+  const isForward = sendsToV2(
+    chooseMode(after, { client: command.client, operation: command.operation }).mode,
+  );
+  const operations = new Set(moved.map(({ operation }) => operation));
+  const since = rulesSince?.() ?? '';
+  const compared = explained(counts.comparisons.list, removedBy).filter(
+    ({ operation, verified }) => verified !== true && operations.has(operation),
+  );
+  const isDifferent = compared.some(
+    ({ different, lastDifferent = '' }) => different > 0 && lastDifferent >= since,
+  );
+  return [
+    ...endWarning(endOfV1(book, known), Date.now(), command.operation),
+    ...conditions
+      .filter(({ left = [] }) => (left === 'all' ? isForward : left.some(moves)))
+      .map(({ sentence }) => sentence),
+    ...[
+      isDifferent ? comparedSentence(compared, ' in operations that would move') : undefined,
+      isRefused ? undefined : alwaysFailSentence(moved, (hash) => known.get(hash)),
+    ].filter((one) => one !== undefined),
+  ];
 }
 
 /** The clients of a scope by their names, and by their hashes without one. */
@@ -536,9 +592,9 @@ export function rolloutRoutes(app: Hono, rollout: RolloutAdmin, state?: () => St
         'bad-request',
         `Send JSON with ${[...CHECKS.keys()].join(', ')}; mode is one of ${[...MODES].join(', ')}.`,
       );
-    const outcome = await rollout.command(request);
+    const outcome = await rollout.command(request, state?.().conditions);
     return 'fault' in outcome
-      ? failure(422, 'not-changed', outcome.fault)
+      ? failure(422, outcome.canInsist === true ? NEEDS_FORCE : 'not-changed', outcome.fault)
       : jsonResponse({ ...shown(), ...outcome });
   });
 }

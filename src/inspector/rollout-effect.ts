@@ -6,7 +6,6 @@ import { count, counted, listed } from '../rules/words.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 import {
-  alwaysFailSentence,
   type BodyCheckCount,
   faultPlaces,
   placeWords,
@@ -27,7 +26,7 @@ import { type EarlierModes, reasonSentence } from '../rollout/rollout-state.ts';
 import type { ModeView, RollbackView, RolloutRequest, RolloutView } from '../rollout/rollout-tally.ts';
 import type { Mode, Modes } from '../rules/rollout.ts';
 import { withArticle } from '../rules/rule-book-fault.ts';
-import { endWarning, hasEnded, hasEndedFor } from './end-of-v1.ts';
+import { hasEnded, hasEndedFor } from './end-of-v1.ts';
 
 /** The effect of a command, for the operator to confirm. */
 export interface RolloutEffect {
@@ -35,7 +34,7 @@ export interface RolloutEffect {
   readonly title: string;
   /** A further line of a sentence has details. */
   readonly sentences: readonly string[];
-  /** Effects that the operator may wrongly expect. */
+  /** Effects that the operator may wrongly expect, beside the warnings of the gateway. */
   readonly warnings: readonly string[];
   /** What would help if a single client has the trouble: a mode of that client. */
   readonly instead?: {
@@ -46,8 +45,6 @@ export interface RolloutEffect {
   /** What the dry runs say of the requests that go from V1 to V2; absent where they say nothing. */
   readonly dryRuns?: {
     readonly sentence: string;
-    /** The calls that would always fail: in a share of all that is small, they could be overlooked. */
-    readonly always?: string | undefined;
     /** Those with the most failures first. */
     readonly failing: readonly FailingOperation[];
   };
@@ -92,6 +89,9 @@ const MAX_NAMES = 20;
 const MAX_HASHES = 3;
 const MAX_OTHERS = 500;
 
+/** Maximum operations whose comparisons a sentence lists. */
+const MAX_COMPARED = 5;
+
 /** Maximum places of faults of one operation. */
 const MAX_PLACES = 3;
 
@@ -131,7 +131,6 @@ export function rolloutEffect(
       ...(mode === 'canary' ? canaryWords(command, rollout) : []),
     ],
     warnings: [
-      ...endWarning(rollout, Date.now(), request.operation),
       ...(mode !== undefined && sendsToV2({ mode }) ? rollbackWarnings(request, rollout) : []),
       ...(mode === 'canary' ? emptyCanaryWarnings(command, rollout, clients) : []),
     ],
@@ -424,9 +423,7 @@ function dryRunsOf(request: RolloutRequest, rollout: RolloutView): RolloutEffect
   const moved = movedDryRuns(request, rollout);
   const sum = wouldFail(moved);
   if (sum.judged === 0) return undefined;
-  const names = new Map(moved.map(({ client, name }) => [client, name]));
   return {
-    always: alwaysFailSentence(moved, (client) => names.get(client)),
     sentence: `Of what moves to V2, ${wouldFailWords(sum)}.`,
     failing: [...Map.groupBy(moved, ({ operation }) => operation)]
       .map(([operation, all]) => ({ operation, all, failing: wouldFail(all).failing }))
@@ -488,6 +485,53 @@ export function isComparing(
   return [other, ...Object.values(operations), ...Object.values(clients)].some(
     ({ mode }) => mode === (isVerified ? 'verify' : 'shadow'),
   );
+}
+
+/**
+ * Says how many of the reads that both services got differed, in which operations, and in which member of each most often; undefined if
+ * none was compared. `where` narrows the reads.
+ */
+export function comparedSentence(shadows: RolloutView['shadows'], where = ''): string | undefined {
+  const [compared, different] = [totalOf(shadows, comparedOf), totalOf(shadows, (one) => one.different)];
+  if (compared === 0) return undefined;
+  const worst = differing(shadows).toSorted((one, other) => other.different - one.different);
+  const named = worst.map((one) => {
+    const [most] = one.fields;
+    const how =
+      most === undefined ? '' : `, mostly ${most.path}${most.kind === 'status' ? '' : ` (${most.kind})`}`;
+    return `${one.operation ?? '(other)'} ${count(one.different)} of ${count(comparedOf(one))}${how}`;
+  });
+  const last = worst.reduce(
+    (latest, { lastDifferent = '' }) => (lastDifferent > latest ? lastDifferent : latest),
+    '',
+  );
+  const meant = isMeant(shadows) ? ', only in members that the rule book removes' : '';
+  const which = different === 0 ? '' : `: ${listed(named, MAX_COMPARED, '; ')}; the last at ${last}${meant}`;
+  return `Of ${counted(compared, 'read')} that both services got${where}, ${count(different)} differed${which}.`;
+}
+
+/** Whether reads differed, and only in members that the rule book removes. */
+export function isMeant(shadows: RolloutView['shadows']): boolean {
+  const fields = differing(shadows).map((one) => one.fields);
+  return (
+    fields.length > 0 &&
+    fields.every((all) => all.length > 0 && all.every(({ change }) => change !== undefined))
+  );
+}
+
+function differing(shadows: RolloutView['shadows']): RolloutView['shadows'] {
+  return shadows.filter(({ different }) => different > 0);
+}
+
+function comparedOf({ same, different }: RolloutView['shadows'][number]): number {
+  return same + different;
+}
+
+function totalOf(
+  shadows: RolloutView['shadows'],
+  number: (one: RolloutView['shadows'][number]) => number,
+): number {
+  return shadows.reduce((sum, one) => sum + number(one), 0);
 }
 
 /** The operation of a call in a report; undefined for other requests, which reports name by method and path or count together. */

@@ -118,6 +118,7 @@ function notAskedCondition(
     label: `${name}: circuit ${breaker}, not asked`,
     sentence,
     place,
+    ...(about === 'v2' ? { left: 'all' } : {}),
     ...(failed ? { since: new Date(since).toISOString() } : {}),
   };
 }
@@ -162,6 +163,7 @@ function leftCondition(about: 'v1' | 'v2', past: PastRequests, facts: ConditionF
     place: { view: 'traffic', part: 'problems' },
     until,
     past: failed,
+    ...(about === 'v2' && (facts.lastResponses?.v2 ?? 0) <= lastFailed ? { left: 'all' } : {}),
   };
 }
 

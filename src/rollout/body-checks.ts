@@ -16,6 +16,9 @@ const MAX_TALLIED_POINTERS = 20;
 /** Maximum characters of a place that are kept. */
 const MAX_PLACE = 300;
 
+/** The code of a refusal that a command with `force` does not get. */
+export const NEEDS_FORCE = 'needs-force';
+
 const COUNTERS = ['valid', 'invalid', 'refusedByBoth', 'unknown', 'bodies', 'refused'] as const;
 
 /**
@@ -58,7 +61,7 @@ export function bodyCheckFault(
     faults.push(
       `The count began anew with the rules at ${rulesSince}: ${counted(awaited, 'more request')} without a refusal would bring it to ${margin} %.`,
     );
-  const advice = 'Change the rules or the clients, or insist with --force.';
+  const advice = 'Change the rules or the clients, or insist.';
   return [[...faults, advice].join(' '), ...pairs].join('\n');
 }
 
@@ -107,7 +110,7 @@ function pairName(
 }
 
 /** The counts of the requests that a command would move to V2. */
-export function movedCounts(
+function movedCounts(
   counts: readonly BodyCheckCount[],
   command: RolloutTarget & { readonly mode: Mode },
   modes: Modes,

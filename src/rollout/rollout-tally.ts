@@ -121,6 +121,8 @@ export interface RolloutView {
   readonly replica?: ReplicaView;
   /** What an operator must know of the command that this view answers; absent otherwise. */
   readonly warnings?: readonly string[];
+  /** Why the command of a check needs `force`: sentences on one line, and the clients on the following lines. */
+  readonly refusal?: string;
   /** Number of changes at run time. */
   readonly revision: number;
   /** RFC 3339; absent before the first. */

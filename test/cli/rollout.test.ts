@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Condition } from '../../src/inspector/condition.ts';
 import { rolloutText } from '../../src/cli/rollout.ts';
 import type { ModeView, RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
@@ -82,6 +83,16 @@ test('requests that would not fail are one line, however many clients and operat
   expect(lines(pairs)).toEqual([
     'dry runs    3 clients: none of 18 checked requests would fail after the migration',
   ]);
+  const left: Condition = {
+    about: 'v2',
+    level: 'note',
+    label: '',
+    sentence: 'V2 failed 9 of 9.',
+    left: 'all',
+  };
+  expect(rolloutText(view(pairs), { columns: undefined }, [left])).toContain(
+    'dry runs    3 clients: none of 18 checked requests would fail after the migration; but V2 itself failed lately: see the note above\n',
+  );
   const { client: _client, ...keyless } = pairs[0] ?? expect.fail();
   expect(lines([keyless, ...pairs])).toEqual([
     'dry runs    3 clients and requests without a key: none of 21 checked requests would fail after the migration',

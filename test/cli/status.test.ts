@@ -4,7 +4,7 @@ import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 
 const step = (mode: RolloutView['default'], parts: Partial<RolloutView> = {}): string | undefined =>
-  nextStep(sampleRollout({ default: mode, ...parts }));
+  nextStep(sampleRollout({ default: mode, ...parts }))?.[0];
 
 test.each([
   [{ mode: 'observe', from: 'default' }, /^V1 serves .+ \(observe\): .+ rollout shadow\.$/],
@@ -19,8 +19,11 @@ test.each([
 
 test('the next step comes last, and not while requests fail', () => {
   const text = (level: 'good' | 'bad'): string =>
-    statusText({ verdict: { level, label: '', sentence: 'It is so.' }, conditions: [] }, undefined, 'Go on.');
-  expect(text('good')).toBe('It is so.\nnext    Go on.\n');
+    statusText({ verdict: { level, label: '', sentence: 'It is so.' }, conditions: [] }, undefined, [
+      'Go on.',
+      'Mind the gap.',
+    ]);
+  expect(text('good')).toBe('It is so.\nnext    Go on.\ncareful Mind the gap.\n');
   expect(text('bad')).toBe('It is so.\n');
 });
 

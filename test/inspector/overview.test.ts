@@ -169,12 +169,12 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
   [
     'reads that differed a moment ago',
     { rollout: sampleRollout({ shadows: differing(1000) }) },
-    'note: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',
+    'note: Of 2 reads that both services got, 1 differed: read_client 1 of 2; the last at 2026-11-28T23:59:59.000Z.',
   ],
   [
     'reads that differ in what the rule book removes',
     { rollout: sampleRollout({ shadows: differingIn([REMOVED]) }) },
-    'good: Of 5 reads that both services got, 4 differed, in read_client, the last at 2026-11-28T23:59:59.000Z, only in members that the rule book removes.',
+    'good: Of 5 reads that both services got, 4 differed: read_client 4 of 5, mostly /data/*/colour (missing); the last at 2026-11-28T23:59:59.000Z, only in members that the rule book removes.',
   ],
   [
     'reads that differ in more than that',
@@ -183,12 +183,12 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
         shadows: differingIn([REMOVED, { path: '/data/*/name', kind: 'value', count: 1 }]),
       }),
     },
-    'note: Of 5 reads that both services got, 4 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',
+    'note: Of 5 reads that both services got, 4 differed: read_client 4 of 5, mostly /data/*/colour (missing); the last at 2026-11-28T23:59:59.000Z.',
   ],
   [
     'reads that differed an hour ago',
     { rollout: sampleRollout({ shadows: differing(HOUR) }) },
-    'good: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:00:00.000Z.',
+    'good: Of 2 reads that both services got, 1 differed: read_client 1 of 2; the last at 2026-11-28T23:00:00.000Z.',
   ],
   [
     'reads that were compared an hour ago, in a shadow that is over',
@@ -198,7 +198,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
   [
     'reads that differed in a shadow before everything was migrated',
     { rollout: sampleRollout({ default: MIGRATED, shadows: differing(1000) }) },
-    'good: Of 2 reads that both services got, 1 differed, in read_client, the last at 2026-11-28T23:59:59.000Z.',
+    'good: Of 2 reads that both services got, 1 differed: read_client 1 of 2; the last at 2026-11-28T23:59:59.000Z.',
   ],
   [
     'a client that would fail in what is migrated, and not in what V1 serves',

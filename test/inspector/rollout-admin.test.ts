@@ -1,6 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import type { Condition } from '../../src/inspector/condition.ts';
 import { createRolloutAdmin, type RolloutAdmin } from '../../src/inspector/rollout-admin.ts';
-import { rolloutEffect } from '../../src/inspector/rollout-effect.ts';
 import { BodyCheckTally } from '../../src/rollout/body-checks.ts';
 import { ComparisonTally } from '../../src/rollout/comparison-tally.ts';
 import { RolloutControl } from '../../src/rollout/rollout-control.ts';
@@ -109,9 +109,13 @@ test('a refusal after a change of the rules says that its count began anew, and 
   const anew =
     ' The count began anew with the rules at 2026-11-30T15:15:21.000Z: 1 more request without a refusal would bring it to 5 %.';
   const [from, to] = ['that the rollback rule allows.', ' Change the rules or the clients'];
-  expect(await refusalSince(undefined)).toEqual({ fault: expect.stringContaining(`${from}${to}`) });
+  expect(await refusalSince(undefined)).toEqual({
+    fault: expect.stringContaining(`${from}${to}`),
+    canInsist: true,
+  });
   expect(await refusalSince('2026-11-30T15:15:21.000Z')).toEqual({
     fault: expect.stringContaining(`${from}${anew}${to}`),
+    canInsist: true,
   });
 });
 
@@ -227,16 +231,91 @@ test('a move that breaks a client for good names it, however small its share of 
   await admin.command({ mode: 'observe' });
   const sentence =
     'These calls would always fail on V2, although V1 accepts them: client aaaaaaaaaaaaaaaa, create_client: /zip 6×; requests without a known key, create_client: /zip 5×.';
-  const { dryRuns } = rolloutEffect({ mode: 'migrate' }, admin.view('all'), {
-    clients: [],
-    omittedClients: 0,
-  });
-  expect(dryRuns?.always).toBe(sentence);
   expect(await admin.command({ mode: 'migrate', check: true })).toEqual({ warnings: [sentence] });
   expect(await admin.command({ mode: 'migrate' })).toEqual({ warnings: [sentence] });
   // What has moved is no news, and what goes back fails no more.
   expect(await admin.command({ mode: 'migrate' })).toEqual({});
   expect(await admin.command({ mode: 'observe' })).toEqual({});
+});
+
+describe('before a command an operator learns', () => {
+  const compared = { ruleBook: rule.hash, status: 200, bytesIn: 0 } as const;
+  const [LOW, HIGH] = ['0'.repeat(16), 'f'.repeat(16)];
+  const missing = { path: '/data/fax', kind: 'missing' } as const;
+
+  /** V1 serves all, and shadow has compared reads of two clients in one operation, and of one in another. */
+  async function shadowed(rulesSince?: string): Promise<RolloutAdmin> {
+    const [tally, comparisons] = [new BodyCheckTally(), new ComparisonTally()];
+    const add = (client: string, operation: string, differences: (typeof missing)[], times: number): void => {
+      const verdict = differences.length === 0 ? 'same' : 'different';
+      const comparison = { verdict, differences, noise: 0, extra: 0 } as const;
+      for (let time = 0; time < times; time += 1) {
+        tally.add({ ...compared, client, operation, would: { verdict: 'rewritten' }, comparison });
+        comparisons.add(operation, comparison, false, Date.parse('2026-11-30T10:00:00Z'));
+      }
+    };
+    add(LOW, 'order_floor_plan', [missing], 28);
+    add(HIGH, 'order_floor_plan', [], 12);
+    add(HIGH, 'heartbeat', [missing], 3);
+    add(LOW, 'create_client', [], 5);
+    const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+    const admin = adminOf(control, undefined, tally, comparisons, { rulesSince: () => rulesSince });
+    await admin.command({ mode: 'shadow' });
+    return admin;
+  }
+
+  const OF_READ =
+    'order_floor_plan 28 of 40, mostly /data/fax (missing); the last at 2026-11-30T10:00:00.000Z.';
+  const OF_ALL = OF_READ.replace('; the', '; heartbeat 3 of 3, mostly /data/fax (missing); the');
+
+  test.each<[RolloutRequest, string | undefined]>([
+    [
+      { mode: 'migrate' },
+      `Of 48 reads that both services got in operations that would move, 31 differed: ${OF_ALL}`,
+    ],
+    [
+      { mode: 'canary', share: 5 },
+      `Of 45 reads that both services got in operations that would move, 28 differed: ${OF_READ}`,
+    ],
+    [
+      { mode: 'migrate', operation: 'order_floor_plan' },
+      `Of 40 reads that both services got in operations that would move, 28 differed: ${OF_READ}`,
+    ],
+    [{ mode: 'migrate', operation: 'create_client' }, undefined],
+    [{ mode: 'observe' }, undefined],
+  ])('that reads of what would move differed in shadow: %j', async (request, sentence) => {
+    const outcome = await (await shadowed()).command({ ...request, check: true });
+    expect(outcome).toEqual(sentence === undefined ? {} : { warnings: [sentence] });
+  });
+
+  test('nothing of reads that differed under other rules', async () => {
+    const admin = await shadowed('2026-11-30T10:00:00.001Z');
+    expect(await admin.command({ mode: 'migrate', check: true })).toEqual({});
+  });
+
+  const LEFT: Condition = { about: 'operation', level: 'note', label: '', sentence: 'It failed on V2.' };
+  test.each<[what: string, left: Condition['left'], request: RolloutRequest, told: boolean]>([
+    ['all of it', 'all', { mode: 'migrate' }, true],
+    ['all of it, and nothing moves', 'all', { mode: 'observe' }, false],
+    ['an operation', [{ client: LOW, operation: 'heartbeat' }], { mode: 'migrate' }, true],
+    [
+      'another operation',
+      [{ client: LOW, operation: 'heartbeat' }],
+      { mode: 'migrate', operation: 'order_floor_plan' },
+      false,
+    ],
+    ['a client of the canary', [{ client: LOW, operation: undefined }], { mode: 'canary', share: 5 }, true],
+    ['another client', [{ client: HIGH, operation: undefined }], { mode: 'canary', share: 5 }, false],
+    ['nothing that V1 serves', undefined, { mode: 'migrate' }, false],
+  ])('what V2 failed, and nothing shows that it is well: %s', async (_, left, request, told) => {
+    const control = new RolloutControl({ time: Date.now, onNotice: () => {} });
+    const admin = adminOf(control);
+    await admin.command({ mode: 'observe' });
+    const conditions = [left === undefined ? LEFT : { ...LEFT, left }];
+    expect(await admin.command({ ...request, check: true }, conditions)).toEqual(
+      told ? { warnings: ['It failed on V2.'] } : {},
+    );
+  });
 });
 
 test('an operation with the name of an inherited member is not chosen by an operator', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { endWarning } from '../../src/inspector/end-of-v1.ts';
 import {
   bookChangeWords,
   commandTitle,
@@ -649,8 +650,8 @@ test.each<[string, Partial<RolloutView>, RolloutRequest, readonly string[], read
     name,
     operations: [{ operation: 'read_client', count: 5 }],
   }));
-  const { warnings, sentences } = rolloutEffect(request, rollout, { clients, omittedClients: 0 });
-  expect([warnings, sentences]).toEqual([warned, said]);
+  const { sentences } = rolloutEffect(request, rollout, { clients, omittedClients: 0 });
+  expect([endWarning(rollout, Date.now(), request.operation), sentences]).toEqual([warned, said]);
 });
 
 describe('an operation that was rolled back', () => {

@@ -363,10 +363,56 @@ describe('marks of the faults of operations', () => {
   });
 });
 
+const READ = { differences: [], noise: 0, extra: 0 } as const;
+
+describe('what V2 failed, and nothing shows that it is well', () => {
+  const hit = [ACME, OTHER];
+  const failed = (): Watched => new Watched().see(100).see(25, FAILS);
+  const leftIn = (all: Watched, facts: Partial<ConditionFacts>): readonly unknown[] => {
+    all.judged(facts);
+    return (all.told?.conditions ?? []).flatMap(({ left }) => (left === undefined ? [] : [left]));
+  };
+
+  test.each<[what: string, all: () => Watched, facts: Partial<ConditionFacts>, left: readonly unknown[]]>([
+    [
+      'an operation that V1 serves now',
+      () => failed().move(false).see(30, ON_V1),
+      OBSERVED,
+      [hit.map((client) => ({ client, operation: 'order_floor_plan' }))],
+    ],
+    ['one that V2 serves again', () => failed().move(false).see(30, ON_V1).move(true).see(20), MIGRATED, []],
+    ['one that still fails', failed, MIGRATED, []],
+    [
+      'several operations, V2 gone',
+      () =>
+        outage(new Watched())
+          .move(false)
+          .see(3, { ...ON_V1, operation: A }),
+      OBSERVED,
+      ['a', 'b'].flatMap((operation) => hit.map((client) => ({ client, operation }))),
+    ],
+    [
+      'several operations, V2 responding to copied reads since',
+      () =>
+        outage(new Watched())
+          .move(false)
+          .see(3, { ...ON_V1, operation: A, comparison: { verdict: 'same', ...READ } }),
+      OBSERVED,
+      [],
+    ],
+    [
+      'all, V2 not asked with an open circuit',
+      () => new Watched().see(50).see(9, UNREACHABLE).see(60, ON_V1),
+      { ...OBSERVED, stats: { breaker: 'open', droppedLogLines: 0 } },
+      ['all'],
+    ],
+  ])('%s', (_, all, facts, left) => {
+    expect(leftIn(all(), facts).flat()).toEqual(left.flat());
+  });
+});
+
 const OUTAGE_WORDS =
   'V2 did not respond to 60 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:40.000Z; 40 of these were not sent, because its circuit was open.';
-
-const READ = { differences: [], noise: 0, extra: 0 } as const;
 
 /** The end of the verdict on a V2 that was gone, and to which no request goes now. */
 const CONTACTS: readonly (readonly [

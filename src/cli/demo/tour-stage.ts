@@ -162,7 +162,7 @@ class TourAdmin {
   async refusalOf(request: RolloutRequest): Promise<string | undefined> {
     const { statusCode, body } = await this.client.ask('/rollout', {}, JSON.stringify(request));
     const text = await body.text();
-    return statusCode === 200 ? undefined : (refusalIn(text) ?? text);
+    return statusCode === 200 ? undefined : (refusalIn(text).detail ?? text);
   }
 
   /** The report on the clients. */

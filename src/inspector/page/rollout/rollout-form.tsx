@@ -48,13 +48,13 @@ export function useRolloutCommands(rules: RulesView | undefined, announce: Annou
   const [fault, attempt] = useAttempt();
   const check = (request: RolloutRequest): void =>
     void attempt(async () => {
-      const [now, report, refusal] = await Promise.all([
+      const [now, report, answer] = await Promise.all([
         getJson<Rollout>('rollout?dryRuns=all'),
         getJson<Report>('report?format=json'),
-        refusalOf(request),
+        answerTo(request),
       ]);
       const effect = rolloutEffect(request, now, report, methodIn(operationsOf(rules)));
-      setChecked({ request, effect, refusal, revision: now.revision });
+      setChecked({ request, effect, answer, revision: now.revision });
     });
   const carryOut = async (
     { request, revision, effect }: CheckedCommand,
@@ -97,21 +97,15 @@ export function methodIn(operations: RulesView['operations']): (operation: strin
   return (operation) => operations.find(({ id }) => id === operation)?.method;
 }
 
-/** Asks the gateway why it would refuse a command now; undefined when it would not. */
-async function refusalOf(request: RolloutRequest): Promise<Refusal | undefined> {
+/** Asks the gateway what an operator must know of a command, and why it would refuse it now. */
+async function answerTo(request: RolloutRequest): Promise<Answer> {
   try {
-    await postJson<Rollout>('rollout', { ...request, check: true });
-    return undefined;
+    return await postJson<Rollout>('rollout', { ...request, check: true });
   } catch (error) {
-    const failure = asFailure(error);
-    if (failure.status !== 422) throw failure;
-    return { words: pageWords(failure.message), canInsist: failure.message.includes('--force') };
+    const { status, message: fault } = asFailure(error);
+    if (status !== 422) throw error;
+    return { fault };
   }
-}
-
-/** Removes the flag of the command line from a refusal; the page has a checkbox instead. */
-export function pageWords(refusal: string): string {
-  return refusal.replace('insist with --force', 'insist');
 }
 
 interface RolloutFormProps {
@@ -258,7 +252,7 @@ function field(id: string, label: string, ...controls: (VNode | false)[]): VNode
 interface CheckedCommand {
   readonly request: RolloutRequest;
   readonly effect: RolloutEffect;
-  readonly refusal: Refusal | undefined;
+  readonly answer: Answer;
   readonly revision: number;
 }
 
@@ -295,13 +289,9 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
     };
   }, []);
   const { title, sentences, dryRuns, instead } = checked.effect;
-  const { refusal } = checked;
-  const isRefused = refusal?.canInsist === true;
-  // A refusal says how many would fail: one figure is enough.
-  const warnings = [
-    ...checked.effect.warnings,
-    ...(dryRuns?.always === undefined || isRefused ? [] : [dryRuns.always]),
-  ];
+  const { warnings = [], refusal, fault: mistake } = checked.answer;
+  const isRefused = refusal !== undefined;
+  const against = refusal ?? mistake;
   const confirm = async (): Promise<void> => {
     setIsBusy(true);
     keepValue(WHO_KEY, who);
@@ -311,16 +301,16 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="rollout-confirmation" onClose={onCancel}>
       <h2 id="rollout-confirmation">{sentence(`${title}?`)}</h2>
-      {warnings.map((text) => (
+      {[...warnings, ...checked.effect.warnings].map((text) => (
         <p key={text} class="fault" role="alert">
           <strong>{'Before you confirm: '}</strong>
           {visibleText(text)}
         </p>
       ))}
       <SentenceList sentences={sentences} shown={(text) => <Folded text={text} rest="All of them" />} />
-      {refusal !== undefined && (
+      {against !== undefined && (
         <div class="fault" role="alert">
-          <Folded text={refusal.words} rest={WHICH_CLIENTS} />
+          <Folded text={against} rest={WHICH_CLIENTS} />
         </div>
       )}
       {dryRuns !== undefined && whatWouldFail(dryRuns, isRefused)}
@@ -349,7 +339,7 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
         <Button onClick={onCancel}>Cancel</Button>
         <Button
           class="button primary"
-          disabled={isBusy || (refusal !== undefined && !isForced)}
+          disabled={isBusy || (against !== undefined && !isForced)}
           onClick={() => void confirm()}
         >
           {visibleText(title)}
@@ -392,8 +382,7 @@ function whatWouldFail(
   );
 }
 
-/** Why a command would be refused, and whether an operator may insist. */
-interface Refusal {
-  readonly words: string;
-  readonly canInsist: boolean;
+/** What the gateway says of a command; a `fault` is a mistake on which an operator cannot insist. */
+interface Answer extends Pick<Rollout, 'warnings' | 'refusal'> {
+  readonly fault?: string;
 }

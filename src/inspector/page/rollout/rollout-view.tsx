@@ -45,14 +45,7 @@ import {
 } from '../parts.tsx';
 import { causeLink, canariesCard } from './canaries.tsx';
 import { Rail, type Stage } from './rail.tsx';
-import {
-  methodIn,
-  operationsOf,
-  pageWords,
-  type RolloutCommands,
-  RolloutForm,
-  WHICH_CLIENTS,
-} from './rollout-form.tsx';
+import { methodIn, operationsOf, type RolloutCommands, RolloutForm, WHICH_CLIENTS } from './rollout-form.tsx';
 
 interface RolloutViewProps extends Pick<PageTools, 'go'> {
   readonly commands: RolloutCommands;
@@ -122,7 +115,7 @@ function banner(rollout: RolloutScreen, choose: (stage: Stage) => void, actions:
   const against =
     fault === undefined
       ? undefined
-      : `A migration of ${defaultTarget(rollout)}, and a canary that moves these clients, would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${pageWords(fault)}`;
+      : `A migration of ${defaultTarget(rollout)}, and a canary that moves these clients, would be refused now${rollout.replica === undefined ? '' : `, by the requests of ${rollout.replica.name} alone`}: ${fault}`;
   // The banner above the view has it.
   const worst = conditions.find(({ about, level }) => level === 'bad' && about !== 'roll-back');
   const sentences = [
