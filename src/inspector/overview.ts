@@ -11,7 +11,7 @@ import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
 import type { ErrorGroup, ErrorGroups, Overview, OverviewItem, RulesView } from './api.ts';
 import { type Place, REPORTED_MS } from './condition.ts';
-import { endSentences, isAtEnd } from './end-of-v1.ts';
+import { endSentences, hasEndedFor, isAtEnd } from './end-of-v1.ts';
 import { callsAfterEnd } from '../report/endings.ts';
 import {
   comparedSentence,
@@ -64,25 +64,36 @@ const ORDER: readonly OverviewItem['level'][] = ['bad', 'note', 'good'];
 /** What is to know beside the verdict, its conditions and the problems, worst first. */
 export function overviewOf(facts: OverviewFacts): Pick<Overview, 'whose' | 'items'> {
   const { rollout, now } = facts;
-  // After the end of V1 nothing is left to migrate.
-  const ofMigration =
-    rollout !== undefined && isAtEnd(rollout, now)
-      ? lateItems(rollout, facts)
-      : [
-          ...errorItems(facts),
-          ...modeItems(facts),
-          ...comparisonItems(facts),
-          ...unfitItems(facts),
-          ...goneItems(facts),
-          ...clientItems(facts),
-          ...dryRunItems(facts),
-          ...endItems(facts),
-        ];
-  const items = [...responseItems(facts), ...ofMigration, ruleBookItem(facts)];
+  const end = rollout !== undefined && isAtEnd(rollout, now) ? rollout : undefined;
+  const left = end === undefined ? facts : afterEnd(end, facts);
+  const items = [
+    ...responseItems(facts),
+    ...(end === undefined ? modeItems(facts) : lateItems(end, facts)),
+    ...errorItems(left),
+    ...unfitItems(left),
+    ...goneItems(left),
+    ...clientItems(left),
+    // These are about the migration as a whole.
+    ...(end === undefined ? [...comparisonItems(facts), ...dryRunItems(facts), ...endItems(facts)] : []),
+    ruleBookItem(facts),
+  ];
   return {
     whose: whoseWords(facts),
     items: items.toSorted((one, other) => ORDER.indexOf(one.level) - ORDER.indexOf(other.level)),
   };
+}
+
+/** The facts about the clients that the end of V1 excepts: only their requests are still migrated. */
+function afterEnd(end: RolloutView, { report, errors, ...facts }: OverviewFacts): OverviewFacts {
+  const sunset = Date.parse(end.sunset ?? '');
+  const names = new Map(
+    report.clients.flatMap(({ client, name }) => (name === undefined ? [] : [[client, name]])),
+  );
+  const clients = report.clients.filter(
+    ({ client }) => !hasEndedFor(end, facts.now, undefined, [client], names),
+  );
+  const groups = errors.groups.filter(({ lastSeen }) => Date.parse(lastSeen) >= sunset);
+  return { ...facts, report: { ...report, clients }, errors: { ...errors, groups } };
 }
 
 /** What became of the requests since the start, in one sentence. */
@@ -268,9 +279,9 @@ function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem
 
 /** Lists clients whose requests would fail after a migration, and members that no rule handles; clients that are gone need nothing. */
 function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[] {
-  const gone = new Set(report.clients.flatMap((one) => (one.class === 'gone' ? [one.client] : [])));
-  const failing = report.clients
-    .filter(({ client }) => !gone.has(client))
+  const present = report.clients.filter((one) => one.class !== 'gone');
+  const hashes = new Set(present.map(({ client }) => client));
+  const failing = present
     .filter(({ client, operations }) => {
       const onV1 = operations.filter((call) =>
         isOnV1(rollout, operationOf(call.operation), client === NO_KEY ? undefined : client),
@@ -281,8 +292,8 @@ function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[
     .filter(({ share }) => share > 0)
     .toSorted((one, other) => other.share - one.share);
   const rest = failing.length - MOST;
-  const strips = report.census.strips.filter(
-    ({ clients }) => clients.length === 0 || clients.some((client) => !gone.has(client)),
+  const strips = report.census.strips.filter(({ clients }) =>
+    clients.length === 0 ? hashes.has(NO_KEY) : clients.some((client) => hashes.has(client)),
   );
   const sentences = [
     ...failing

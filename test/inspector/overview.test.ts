@@ -239,7 +239,23 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'good: 1 client has called V1 after its end, the last at 2026-11-28T21:00:00.000Z: acme.',
   ],
   [
-    'a client that the end of V1 excepts',
+    'a client that the end of V1 excepts, and that V1 serves',
+    {
+      report: reportOfClient(HOUR / 2),
+      rollout: sampleRollout({ ...ENDED, gone: { except: ['acme'] } }),
+    },
+    'note: acme: 1 of 1 checked request would fail after the migration, last seen at 2026-11-28T23:30:00.000Z.',
+  ],
+  [
+    'a client that the end of V1 excepts, and that calls what is gone',
+    {
+      report: goneReport(1000),
+      rollout: sampleRollout({ ...ENDED, gone: { except: ['acme'] }, default: MIGRATED }),
+    },
+    'note: V2 does not have loan_slip any more: 1 request of acme got 410, the last at 2026-11-28T23:59:59.000Z.',
+  ],
+  [
+    'a client that the end of V1 excepts, and that is migrated',
     {
       report: reportOfClient(HOUR / 2),
       rollout: sampleRollout({ ...ENDED, gone: { except: ['acme'] }, default: MIGRATED }),
