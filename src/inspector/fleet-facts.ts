@@ -177,6 +177,7 @@ export function addFacts(
         ({ operation, clients, isEarlier = false }) => `${operation} ${clients === undefined} ${isEarlier}`,
       ).values(),
     ]
+      .flatMap(incidentsOf)
       .map((troubles) => troubleOf(troubles, all, rule))
       .sort((one, other) => one.since - other.since || (one.operation < other.operation ? -1 : 1)),
     stats: {
@@ -375,6 +376,15 @@ function troubleOf(
     compared,
     evidence: evidenceOf({ before, compared }, { requests, failed }, rule),
   };
+}
+
+/** The troubles of one operation by incident: what one replica saw long before another is another incident. */
+function incidentsOf(troubles: readonly OperationTrouble[]): readonly (readonly OperationTrouble[])[] {
+  if (troubles.length === 0) return [];
+  const latest = latestOf(
+    troubles.map((one) => ({ one, since: one.since, last: one.until ?? Infinity })),
+  ).map(({ one }) => one);
+  return [latest, ...incidentsOf(troubles.filter((one) => !latest.includes(one)))];
 }
 
 /** The last outage, as several replicas saw it: what one of them saw long before is another outage. */

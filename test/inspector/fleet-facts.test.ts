@@ -8,6 +8,7 @@ import {
   readFacts,
   type ReplicaFacts,
 } from '../../src/inspector/fleet-facts.ts';
+import { operationEvents } from '../../src/inspector/operation-conditions.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
@@ -18,7 +19,12 @@ const START = WATCH_START;
 const HOUR = 3_600_000;
 
 /** The facts of a replica that saw such statuses of one operation, a second apart. */
-function replica(statuses: readonly number[], more: Partial<ReplicaFacts> = {}, client = ACME): ReplicaFacts {
+function replica(
+  statuses: readonly number[],
+  more: Partial<ReplicaFacts> = {},
+  client = ACME,
+  later = 0,
+): ReplicaFacts {
   const [history, health] = [new History(), new OperationHealth()];
   const { now } = new WatchedTraffic((entry, time, answer) => {
     history.add(entry, time, answer);
@@ -32,7 +38,7 @@ function replica(statuses: readonly number[], more: Partial<ReplicaFacts> = {}, 
     lastResponses: history.lastResponses,
     lastHour: history.hourOfV2(now),
     wellSince: health.wellSince,
-    operations: health.troubles(now),
+    operations: health.troubles(now + later, Infinity),
     watched: health.watched,
     stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
     ruleBook: 'one',
@@ -300,6 +306,40 @@ test('what failed before an outage of V2, or until V1 took over, is told so of a
     for (const others of [[], [replica(Array<number>(30).fill(201))]])
       expect(added({ ...own, operations }, ...others).operations).toMatchObject([told]);
   }
+});
+
+test('what has been over for an hour at another replica stays a mark of charts, and is no condition', () => {
+  const failed = [...times(201, 20), ...times(500, 8), ...times(201, 25)];
+  const [old, now] = [replica(failed, {}, OTHER, 2 * HOUR), START + 2 * HOUR];
+  const heard = readFacts(printFacts(old, now), now) ?? expect.fail('it can be read');
+  const own = replica([]);
+  const marks = (...all: readonly ReplicaFacts[]): readonly unknown[] => {
+    const facts = added(...all);
+    const rollout = sampleRollout({ default: { mode: 'migrate', from: 'operator' } });
+    const known = { ...facts, refusal: facts.refusal, names: new Map([[OTHER, 'globex']]), now, rollout };
+    const conditions = conditionsOf(known).filter(({ about }) => about === 'operation');
+    return [
+      conditions.length,
+      ...operationEvents(known).map(({ at, what }) => `${at.slice(11, 19)} ${what}`),
+    ];
+  };
+  const first = [
+    '08:00:21 order_floor_plan began to fail for globex: 8 of 8 requests',
+    '08:00:28 order_floor_plan stopped failing for globex',
+  ];
+  expect(marks(own, heard)).toEqual([0, ...first]);
+  // Trouble of another replica an hour later is another incident.
+  const operations = heard.operations.map((one) => ({
+    ...one,
+    since: one.since + HOUR,
+    last: one.last + HOUR,
+    until: one.until && one.until + HOUR,
+  }));
+  expect(marks({ ...own, operations }, heard)).toEqual([
+    1,
+    ...first,
+    ...first.map((words) => words.replace('08:', '09:')),
+  ]);
 });
 
 test('a client that fails at several replicas is one client', () => {

@@ -239,7 +239,7 @@ export function marksOf(parts: InspectorParts): readonly ChangeRecord[] {
     now: time(),
     rollout: rollout?.view(),
     outages: view.history.outages.all,
-    faults: operationEvents(conditionFacts(parts, fleetFacts(parts, Number.POSITIVE_INFINITY))),
+    faults: operationEvents(conditionFacts(parts, fleetFacts(parts))),
   });
 }
 
@@ -390,14 +390,15 @@ function isAskedOf({ rollout, rollBack, time, names }: InspectorParts): IsAsked 
   return rollout && askedIn(rollout.view(), rollBack?.earlier ?? [], time(), names());
 }
 
-/** The facts that this replica counts itself for the verdict, and the trouble of operations that ended less than `reportedMs` ago. */
-function ownFacts(parts: InspectorParts, reportedMs = REPORTED_MS): ReplicaFacts {
+/** The facts that this replica counts itself for the verdict and for the marks of charts. */
+function ownFacts(parts: InspectorParts): ReplicaFacts {
   const { view, startedAt, rules, time, stats } = parts;
   const now = time();
   const { ruleBook, ...own } = stats();
   const { breaker, v1Breaker, v2Contact, v1Contact, droppedLogLines, lastDroppedLine, certificates } = own;
   const { refusal, since } = rules();
-  const operations = view.health.troubles(now, reportedMs);
+  // Also what was over long ago: the marks of charts stay.
+  const operations = view.health.troubles(now, Infinity);
   return {
     startedAt,
     sums: view.history.sums,
@@ -439,15 +440,18 @@ function heardFacts({ fleet, time }: InspectorParts): readonly ReplicaFacts[] {
 
 /** The facts for other replicas as a text; from then on, requests for the operations that fail there are counted here. */
 export function saidFacts(parts: InspectorParts): string {
-  const failing = heardFacts(parts).flatMap(({ operations }) => operations.map(({ operation }) => operation));
-  parts.view.health.watch([...new Set(failing)], parts.time());
-  return printFacts(ownFacts(parts), parts.time());
+  const now = parts.time();
+  const failing = heardFacts(parts)
+    .flatMap(({ operations }) => operations.filter(({ until = now }) => now - until < REPORTED_MS))
+    .map(({ operation }) => operation);
+  parts.view.health.watch([...new Set(failing)], now);
+  return printFacts(ownFacts(parts), now);
 }
 
 /** The facts of all replicas. */
-function fleetFacts(parts: InspectorParts, reportedMs?: number): FleetFacts {
+function fleetFacts(parts: InspectorParts): FleetFacts {
   const { modes } = parts.rules().current.ruleBook.rollout ?? {};
-  return addFacts(ownFacts(parts, reportedMs), heardFacts(parts), modes?.rollback ?? DEFAULT_ROLLBACK);
+  return addFacts(ownFacts(parts), heardFacts(parts), modes?.rollback ?? DEFAULT_ROLLBACK);
 }
 
 function conditionFacts(parts: InspectorParts, facts: FleetFacts): ConditionFacts {
