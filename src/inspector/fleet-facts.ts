@@ -1,5 +1,5 @@
 import { clockAhead } from '../report/fleet/fleet-texts.ts';
-import type { HourOfV2, OriginFailures, PastRequests, RequestSums } from '../rewrite-log/history.ts';
+import type { LastHour, OriginFailures, PastRequests, RequestSums } from '../rewrite-log/history.ts';
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import type { FreshFailures } from './problems.ts';
@@ -20,7 +20,7 @@ export interface ReplicaFacts {
   readonly recent: OriginFailures;
   /** See `History.lastResponses`; absent in the facts of an older version. */
   readonly lastResponses?: Readonly<Partial<Record<'v1' | 'v2', number | undefined>>> | undefined;
-  readonly lastHour: HourOfV2;
+  readonly lastHour: LastHour;
   /** See `OperationHealth.wellSince`. */
   readonly wellSince?: number | undefined;
   /** See `ProblemTally.fresh`; absent without any, and in the facts of an older version. */
@@ -152,8 +152,6 @@ export function addFacts(
     sums: all.map(({ sums }) => sums).reduce(addSums),
     recent: { v1: originOf(all, 'v1'), v2: originOf(all, 'v2') },
     lastHour: {
-      requests: sumOf(all, ({ lastHour }) => lastHour.requests),
-      refused: sumOf(all, ({ lastHour }) => lastHour.refused),
       failed: sumOf(all, ({ lastHour }) => lastHour.failed),
       asV2SentIt: sumOf(all, ({ lastHour }) => lastHour.asV2SentIt),
       ...(lastFailures.length === 0 ? {} : { lastFailed: Math.max(...lastFailures) }),

@@ -3,9 +3,10 @@ import { type ClientReport, clientWouldFail, unfitCalls } from '../report/client
 import type { Report } from '../report/report.ts';
 import { capital, clientName, countedClients, namedClients } from '../report/text.ts';
 import { count, counted, listed } from '../rules/words.ts';
+import { ENOUGH } from '../rewrite-log/health/trouble.ts';
 import { AS_V2_SENT_IT, errorValue, NO_KEY } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import type { HourOfV2, RequestSums } from '../rewrite-log/history.ts';
+import type { LastHour, RequestSums } from '../rewrite-log/history.ts';
 import { GONE, wouldFail } from '../rollout/body-checks.ts';
 import { chooseMode } from '../rollout/modes-in-force.ts';
 import type { ModeView, RolloutView } from '../rollout/rollout-tally.ts';
@@ -25,7 +26,7 @@ import {
 
 export interface OverviewFacts {
   readonly sums: Readonly<RequestSums>;
-  readonly lastHour: Pick<HourOfV2, 'asV2SentIt'>;
+  readonly lastHour: Pick<LastHour, 'asV2SentIt'>;
   /** Replicas whose sums these are. */
   readonly replicas?: number;
   /** RFC 3339. */
@@ -37,6 +38,8 @@ export interface OverviewFacts {
   /** The errors of the kept entries, for those of dry runs. */
   readonly errors: ErrorGroups;
   readonly report: Report;
+  /** Operations of problems that are not over. */
+  readonly failing?: readonly string[];
   readonly rules: Pick<RulesView, 'hash' | 'loadedAt'> & {
     readonly operations: number;
     readonly changes: number;
@@ -72,6 +75,7 @@ export function overviewOf(facts: OverviewFacts): Pick<Overview, 'whose' | 'item
     ...errorItems(left),
     ...unfitItems(left),
     ...goneItems(left),
+    ...refusedItems(left),
     ...clientItems(left),
     // These are about the migration as a whole.
     ...(end === undefined ? [...comparisonItems(facts), ...dryRunItems(facts), ...endItems(facts)] : []),
@@ -97,7 +101,11 @@ function afterEnd(end: RolloutView, { report, errors, ...facts }: OverviewFacts)
 }
 
 /** What became of the requests since the start, in one sentence. */
-export function stateSentence({ sums, origin }: Pick<OverviewFacts, 'sums' | 'origin'>): string {
+export function stateSentence({
+  sums,
+  origin,
+  startedAt,
+}: Pick<OverviewFacts, 'sums' | 'origin' | 'startedAt'>): string {
   const {
     all,
     migrated,
@@ -137,21 +145,22 @@ export function stateSentence({ sums, origin }: Pick<OverviewFacts, 'sums' | 'or
     refusals === 0
       ? ''
       : ` ${count(refusals)}${failed === 0 ? '' : refusals === 1 ? ' other' : ' others'} ${refusals === 1 ? 'was' : 'were'} refused${whose}${whose === ' on purpose' ? '' : ', which is no failure'}${by}.`;
-  return `${counted(all, 'request')}: ${listedCounts(sent)}. ${failed === 0 ? 'None' : count(failed)} failed.${refusedWords}`;
+  return `${counted(all, 'request')} since the start at ${startedAt}: ${listedCounts(sent)}. ${failed === 0 ? 'None' : count(failed)} failed.${refusedWords}`;
 }
 
 function listedCounts(counts: readonly (readonly [times: number, words: string])[]): string {
   return counts.map(([times, words]) => `${count(times)} ${words}`).join(', ');
 }
 
-function whoseWords({ startedAt, replicas = 1, rollout, report: { coverage } }: OverviewFacts): string {
+/** Whose counts these are; empty for the only replica. */
+function whoseWords({ replicas = 1, rollout, report: { coverage } }: OverviewFacts): string {
   const replica = rollout?.replica;
   const isOnly = replicas === 1 && coverage?.kind === 'fleet' && coverage.replicas === 1;
-  if (replica === undefined || isOnly) return `These are the requests since the start at ${startedAt}.`;
+  if (replica === undefined || isOnly) return '';
   const own =
     replicas === 1
-      ? `Counted by ${replica.name} alone since ${startedAt}.`
-      : `Counted by ${replicas} replicas since ${startedAt}; problems, charts and what is to know are those of ${replica.name} alone.`;
+      ? `Counted by ${replica.name} alone.`
+      : `Counted by ${replicas} replicas; problems, charts and what is to know are those of ${replica.name} alone.`;
   return coverage === undefined ? own : `${own} For clients and the end of V1: ${coverage.sentence}`;
 }
 
@@ -174,19 +183,32 @@ function isOnV1(rollout: RolloutView | undefined, operation: string | undefined,
 }
 
 /** Lists the errors that dry runs found. */
-function errorItems({ errors: { groups }, rollout }: OverviewFacts): readonly OverviewItem[] {
-  const notable = groups.filter(
-    ({ error: { by }, operations }) =>
-      (by === 'would' || by === 'schema') &&
-      operations.some((operation) => isOnV1(rollout, operation === '-' ? undefined : operation)),
-  );
+function errorItems({ errors: { groups }, rollout, report }: OverviewFacts): readonly OverviewItem[] {
+  const notable = dryRunErrors(groups, rollout);
   const items = notable.slice(0, MOST).map((group) => {
     const filter = printFilter([{ negated: false, field: 'error', values: [errorValue(group.error)] }]);
-    return item('note', dryRunSentence(group), 'traffic', filter);
+    return item('note', dryRunSentence(group, report.clients), 'traffic', filter);
   });
   const rest = notable.length - MOST;
   if (rest <= 0) return items;
   return [...items, item('note', `${counted(rest, 'more kind')} of refusals in dry runs.`, 'problems')];
+}
+
+/** The errors of dry runs in operations that V1 still serves. */
+function dryRunErrors(
+  groups: ErrorGroups['groups'],
+  rollout: RolloutView | undefined,
+): ErrorGroups['groups'] {
+  return groups.filter(
+    ({ error: { by }, operations }) =>
+      (by === 'would' || by === 'schema') &&
+      operations.some((operation) => isOnV1(rollout, operation === '-' ? undefined : operation)),
+  );
+}
+
+/** The operations in which requests of a client would fail after the migration. */
+function failingIn({ bodyChecks }: ClientReport): readonly string[] {
+  return bodyChecks.flatMap(({ operation, invalid, refused }) => (invalid + refused > 0 ? [operation] : []));
 }
 
 /** Responses in V2's form that V1 clients may be unable to read, although their status is that of a success. */
@@ -197,15 +219,24 @@ function responseItems({ lastHour: { asV2SentIt: times } }: OverviewFacts): read
   return [item('note', sentence, 'traffic', filter)];
 }
 
-function dryRunSentence(group: ErrorGroup): string {
+function dryRunSentence(group: ErrorGroup, reports: readonly ClientReport[]): string {
   const { error, count: times, clients, isKeyless, operations, lastSeen } = group;
   const { by, code, pointer } = error;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
   const named = operations.filter((operation) => operation !== '-');
   const where = named.length === 0 ? '' : `, in ${listed(named, MAX_OTHERS)}`;
-  const whose = clients === 0 ? '' : ` of ${counted(clients, 'client')}`;
-  const keyless = isKeyless === true ? (clients === 0 ? ' without a key' : ' and without a key') : '';
+  const failing = reports.filter((one) => failingIn(one).some((operation) => operations.includes(operation)));
+  const isKnown = failing.length === clients + Number(isKeyless === true) && failing.length <= MAX_OTHERS;
+  const whose = isKnown
+    ? ` of ${namedClients(failing, MAX_OTHERS)}`
+    : clients === 0
+      ? ''
+      : ` of ${counted(clients, 'client')}`;
+  const keyless =
+    isKnown || isKeyless !== true ? '' : clients === 0 ? ' without a key' : ' and without a key';
   const requests = `${counted(times, 'request')}${whose}${keyless}`;
+  if (code === GONE)
+    return `V2 does not have ${listed(named, MAX_OTHERS)} any more: a migration would have refused ${requests}, the last at ${lastSeen}.`;
   return by === 'would'
     ? `A migration would have refused ${requests} with ${code}${at}${where}, the last at ${lastSeen}.`
     : `V2's schema refuses the bodies of ${requests}${at}${where}, the last at ${lastSeen}. V2 itself was not asked.`;
@@ -277,8 +308,17 @@ function comparisonItems({ rollout, now }: OverviewFacts): readonly OverviewItem
   return [item(isNews ? 'note' : 'good', sentence, 'rollout')];
 }
 
-/** Lists clients whose requests would fail after a migration, and members that no rule handles; clients that are gone need nothing. */
-function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[] {
+/**
+ * Lists clients whose requests would fail after a migration, unless the errors of dry runs say it, and members that no rule handles; clients
+ * that are gone need nothing.
+ */
+function clientItems({ report, rollout, errors }: OverviewFacts): readonly OverviewItem[] {
+  const told = new Set(
+    dryRunErrors(errors.groups, rollout)
+      .slice(0, MOST)
+      .flatMap(({ operations }) => operations),
+  );
+
   const present = report.clients.filter((one) => one.class !== 'gone');
   const hashes = new Set(present.map(({ client }) => client));
   const failing = present
@@ -288,6 +328,7 @@ function clientItems({ report, rollout }: OverviewFacts): readonly OverviewItem[
       );
       return onV1.length === operations.length || (onV1.length > 0 && wouldFailOnV1(rollout, client));
     })
+    .filter((client) => !failingIn(client).every((operation) => told.has(operation)))
     .map((client) => ({ client, share: shareOf(client) }))
     .filter(({ share }) => share > 0)
     .toSorted((one, other) => other.share - one.share);
@@ -339,8 +380,42 @@ function unfitItems({ report, now }: OverviewFacts): readonly OverviewItem[] {
   ];
 }
 
+/** Names the clients whose requests for an operation are refused each time, unless that counts as failing. */
+function refusedItems({ report, failing = [], now }: OverviewFacts): readonly OverviewItem[] {
+  const uses = report.clients.flatMap((client) =>
+    client.alwaysRefused.flatMap(({ operation, by, status, pointer }) => {
+      const { count: times = 0, lastSeen = '' } =
+        client.operations.find((use) => use.operation === operation) ?? {};
+      const isNews = times >= ENOUGH && now - Date.parse(lastSeen) < DAY_MS && !failing.includes(operation);
+      const at = pointer === undefined ? '' : ` at ${pointer}`;
+      const how = status === undefined ? '' : ` with ${status}${at}`;
+      const terms = [
+        { negated: false, field: 'op', values: [operation] },
+        { negated: false, field: 'client', values: [client.client] },
+        { negated: false, field: 'status', values: ['4xx'] },
+      ] as const;
+      const sentence = `${by.toUpperCase()} has refused each ${operation} of ${clientName(client)}, the last at ${lastSeen}${how}.`;
+      return isNews ? [{ lastSeen, item: item('note', sentence, 'traffic', printFilter(terms)) }] : [];
+    }),
+  );
+  const sorted = uses.toSorted((one, other) => (one.lastSeen < other.lastSeen ? 1 : -1));
+  const rest = uses.length - MOST;
+  return [
+    ...sorted.slice(0, MOST).map((use) => use.item),
+    ...(rest > 0
+      ? [
+          item(
+            'note',
+            `${counted(rest, 'more operation')} of a client ${rest === 1 ? 'is' : 'are'} refused each time.`,
+            'clients',
+          ),
+        ]
+      : []),
+  ];
+}
+
 /** Whom the 410 of an operation hits that V2 does not have any more. */
-function goneItems({ report, rules, now }: OverviewFacts): readonly OverviewItem[] {
+function goneItems({ report, rules, rollout, now }: OverviewFacts): readonly OverviewItem[] {
   const hit = report.clients.flatMap((client) =>
     client.outcomes
       .filter(({ code, lastSeen }) => code === GONE && now - Date.parse(lastSeen) < REPORTED_MS)
@@ -351,10 +426,10 @@ function goneItems({ report, rules, now }: OverviewFacts): readonly OverviewItem
   const called = new Set(clients.flatMap(({ operations }) => operations.map(({ operation }) => operation)));
   const times = hit.reduce((sum, one) => sum + one.count, 0);
   const last = hit.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');
-  const which = listed(
-    rules.gone.filter((id) => called.has(id)),
-    MAX_OTHERS,
-  );
+  const gone = rules.gone.filter((id) => called.has(id));
+  // What V1 serves again is told of dry runs.
+  if (gone.length > 0 && gone.every((id) => isOnV1(rollout, id))) return [];
+  const which = listed(gone, MAX_OTHERS);
   const sentence = `V2 does not have ${which === '' ? 'an operation' : which} any more: ${counted(times, 'request')} of ${namedClients(clients, MAX_OTHERS)} got 410, the last at ${last}.`;
   const error = errorValue({ by: 'gateway', code: GONE });
   return [

@@ -1,7 +1,7 @@
 import { OTHER_CALLS } from '../rewrite-log/entry.ts';
 import { lengthWords } from '../report/text.ts';
-import { count, counted, listed } from '../rules/words.ts';
-import type { HourOfV2 } from '../rewrite-log/history.ts';
+import { counted, listed } from '../rules/words.ts';
+import type { LastHour } from '../rewrite-log/history.ts';
 import type { TroubleEvidence } from '../rewrite-log/health/trouble.ts';
 import { type Condition, type ConditionLevel, RECENT_MINUTES } from './condition.ts';
 import type { FreshFailures } from './problems.ts';
@@ -33,7 +33,7 @@ export interface Verdict {
 interface Seen {
   /** Requests since the start. */
   readonly requests: number;
-  readonly lastHour: HourOfV2;
+  readonly lastHour: LastHour;
   /** Number of replicas that counted these facts, if there are several. */
   readonly replicas?: number | undefined;
   /** Start of the time in which no operation failed more than before: milliseconds since 1970. */
@@ -66,10 +66,6 @@ export function verdictOf(
   const age = lengthWords(now - from);
   const length = from === changedAt ? `${age}, since the modes were changed` : age;
   const whose = replicas === 1 ? '' : ` at ${counted(replicas, 'replica')}`;
-  const refusals =
-    lastHour.refused === 0
-      ? ''
-      : ` In the last hour V2 refused ${count(lastHour.refused)} of ${counted(lastHour.requests, 'request')}.`;
   const { failed, lastFailed = now } = lastHour;
   // A few failures are not trouble of an operation, but "all well" would be wrong, unless they are older, or a fault that is past explains them.
   const isAll = lastFailed <= from || failed <= all.reduce((sum, { past = 0 }) => sum + past, 0);
@@ -82,7 +78,7 @@ export function verdictOf(
   return {
     level: 'good',
     label: ended?.label ?? (isAll ? 'All well' : 'Failures as before'),
-    ...saying(`${before}${state}${refusals}`, over),
+    ...saying(`${before}${state}`, over),
     since: new Date(from).toISOString(),
   };
 }

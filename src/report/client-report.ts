@@ -97,6 +97,14 @@ export interface BodyChecks extends Pick<
   readonly pointers: readonly (Usage & { readonly pointer: string })[];
 }
 
+/** An operation that is refused each time, with the last status of V2, and the place at which its errors point. */
+export interface AlwaysRefused {
+  readonly operation: string;
+  readonly by: 'v1' | 'v2';
+  readonly status?: number;
+  readonly pointer?: string;
+}
+
 /** One client's dependence on V1. */
 export interface ClientReport {
   /** The keyed hash, or `-` for requests without a key. */
@@ -110,6 +118,8 @@ export interface ClientReport {
   readonly unknown: readonly string[];
   /** Calls whose last request V2 refused, in sentences. */
   readonly refusals: readonly string[];
+  /** Operations of which V2, or V1 if V2 got none, refused each request of the days that count. */
+  readonly alwaysRefused: readonly AlwaysRefused[];
   readonly v1: number;
   readonly v2: number;
   /** Share of all V1 requests, from 0 to 1. */
@@ -226,6 +236,7 @@ export function clientReport(
           : activeClass(tally, { from, refusals, unknown, isBlocked: isBlocked(calls, checks, from) }),
     unknown,
     refusals: refusalSentences(refusals),
+    alwaysRefused: alwaysRefused(calls, checks, from),
     v1: tally.v1.count,
     v2: tally.v2.count,
     share: clock.allV1 === 0 ? 0 : tally.v1.count / clock.allV1,
@@ -305,6 +316,33 @@ function activeClass(
   // No change of a client gives a call an address.
   if (unknown.length > 0 || refusals.some((one) => !isUnfit(one.call) || !isMissing(one))) return 'unknown';
   return isRecent(lastWork['unwrap-only']) ? 'unwrap-only' : 'url-only';
+}
+
+function alwaysRefused(
+  calls: ClientTally['calls'],
+  checks: ReadonlyMap<string, BodyCheckSums>,
+  from: string,
+): readonly AlwaysRefused[] {
+  return [...calls].flatMap(([operation, { last, v2 }]): readonly AlwaysRefused[] => {
+    if (isUnfit(operation) || last < from || v2.lastAccepted >= from) return [];
+    const { status, at: pointer } = v2;
+    if (v2.lastRefused >= from && status !== 0)
+      return isOfRequest(status) && !isGone(v2)
+        ? [{ operation, by: 'v2', status, ...(pointer === '' ? {} : { pointer }) }]
+        : [];
+    const {
+      valid = 0,
+      invalid = 0,
+      refused = 0,
+      unknown = 0,
+      refusedByBoth = 0,
+    } = checks.get(operation) ?? {};
+    return refusedByBoth > 0 && valid + invalid + refused + unknown === 0 ? [{ operation, by: 'v1' }] : [];
+  });
+}
+
+function isOfRequest(status: number): boolean {
+  return status >= 400 && status < 500;
 }
 
 /** Whether V2 accepted no call since `from`, and each was refused by it, or would be by the checks of its requests. */

@@ -3,13 +3,11 @@ import {
   AS_V2_SENT_IT,
   askedService,
   beganAt,
-  outcomeOf,
   sentTo,
   statusFrom,
   isNotable,
   isOutage,
   type Entry,
-  type Verdict,
 } from './entry.ts';
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
 import { type ServiceOutage, ServiceOutages } from './service-outages.ts';
@@ -93,21 +91,17 @@ export interface RequestSums {
   };
 }
 
-/**
- * V2's requests of the last hour, and those of them that it refused and that did not fail; all requests that failed, also V1's; and
- * responses that went to V1 clients as V2 sent them, although a response rule applies.
- */
-export interface HourOfV2 {
-  readonly requests: number;
-  readonly refused: number;
+/** What the requests of the last hour came to. */
+export interface LastHour {
   readonly failed: number;
   /** The end of the last that failed: milliseconds since 1970; absent if none did, and in the facts of an older version. */
   readonly lastFailed?: number;
+  /** Responses that went to V1 clients as V2 sent them, although a response rule applies. */
   readonly asV2SentIt: number;
 }
 
-/** The counts of {@link HourOfV2} for one minute. */
-interface Minute extends Record<'requests' | 'refused' | 'failed' | 'asV2SentIt', number> {
+/** The counts of {@link LastHour} for one minute. */
+interface Minute extends Record<'failed' | 'asV2SentIt', number> {
   readonly start: number;
 }
 
@@ -194,10 +188,8 @@ export class History {
     this.advanceTo(Math.floor(time / 1000));
     this.countInSecond += 1;
     const minute = this.minute(Math.floor(time / MINUTE_MS) * MINUTE_MS);
-    if (isOfV2(entry, verdict)) minute.requests += 1;
     const from = statusFrom(entry);
     const isFault = entry.status >= 400 && entry.status < 500 && answer !== 'failed';
-    if (isFault && from === 'v2') minute.refused += 1;
     if (answer === 'failed') {
       minute.failed += 1;
       this.lastFailed = time;
@@ -296,19 +288,17 @@ export class History {
     return { v1: failuresOf('v1'), v2: failuresOf('v2') };
   }
 
-  /** V2's requests within the minutes up to `time`. */
-  hourOfV2(time: number): HourOfV2 {
-    let [requests, refused, failed, asV2SentIt] = [0, 0, 0, 0];
+  /** The requests of the minutes up to `time`. */
+  lastHour(time: number): LastHour {
+    let [failed, asV2SentIt] = [0, 0];
     const first = (Math.floor(time / MINUTE_MS) - this.ringOfMinutes.length + 1) * MINUTE_MS;
     for (const minute of this.ringOfMinutes) {
       if (minute.start < first || minute.start > time) continue;
-      requests += minute.requests;
-      refused += minute.refused;
       failed += minute.failed;
       asV2SentIt += minute.asV2SentIt;
     }
     const { lastFailed } = this;
-    return { requests, refused, failed, asV2SentIt, ...(failed > 0 && lastFailed && { lastFailed }) };
+    return { failed, asV2SentIt, ...(failed > 0 && lastFailed && { lastFailed }) };
   }
 
   private advanceTo(second: number): void {
@@ -404,14 +394,7 @@ function emptySlice(start: number): Slice {
 }
 
 function emptyMinute(start: number): Minute {
-  return { start, requests: 0, refused: 0, failed: 0, asV2SentIt: 0 };
-}
-
-/** Whether V2 got the request, in its own form or in that of V1. */
-function isOfV2(entry: Entry, verdict: Exclude<Verdict, 'served'>): boolean {
-  // What no service got counts as `RequestSums` counts it.
-  if (entry.route === 'migrate' && sentTo(entry) === undefined) return false;
-  return verdict !== 'refused' && outcomeOf(entry) === verdict;
+  return { start, failed: 0, asV2SentIt: 0 };
 }
 
 /** Additional share of the capacity, for failures that newer entries have replaced. */

@@ -31,10 +31,10 @@ test('the overview counts what became of the requests, and says the worst first,
     await gateway.post('/clients', '{"data":{"name":"A"}}', { authorization: 'Bearer one' });
   await gateway.post('/clients', '{"data":', { authorization: 'Bearer one' });
   await until(async () =>
-    (await gateway.readJson<Overview>('/overview')).state.counts.startsWith('3 requests'),
+    (await gateway.readJson<Overview>('/overview')).state.counts.startsWith('3 requests since'),
   );
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(state.counts).toBe('3 requests: 2 sent to V2, 1 sent to neither. 3 failed.');
+  expect(withoutStart(state.counts)).toBe('3 requests: 2 sent to V2, 1 sent to neither. 3 failed.');
   const sentences = items.map(({ sentence }) => sentence);
   expect(sentences[0]).toBe('V1 requests are migrated and go to V2.');
   // Failures are in their own table, and are not repeated here.
@@ -47,6 +47,11 @@ test('the overview counts what became of the requests, and says the worst first,
   expect(levels).toEqual(levels.toSorted((one, other) => rank(one) - rank(other)));
   for (const { place } of items) expect(isFilterFault(parseFilter(place.filter ?? ''))).toBe(false);
 });
+
+/** The counts of a gateway without the time of its start. */
+function withoutStart(counts: string): string {
+  return counts.replace(/ since the start at \S+Z(?=:)/, '');
+}
 
 const OUTSIDE = ['/', '/favicon.ico', '/robots.txt', '/healthz', '/api', '/api/v2x', '/api/v3/clients'];
 
@@ -61,7 +66,7 @@ test('a request under neither prefix does not count as one of a V2 client, refus
     const routes = entries.toReversed().map(({ route }) => route);
     expect(routes).toEqual([...OUTSIDE.map(() => (other === 'pass' ? 'other' : 'none')), 'pass', 'pass']);
     const { state } = await gateway.readJson<Overview>('/overview');
-    expect(state.counts).toBe(
+    expect(withoutStart(state.counts)).toBe(
       other === 'pass'
         ? "9 requests: 2 of V2's own clients, 7 under neither prefix. None failed."
         : "9 requests: 7 sent to neither, 2 of V2's own clients. None failed. 7 were refused by the gateway, which is no failure.",
@@ -98,7 +103,7 @@ function overviewWith(facts: Partial<OverviewFacts>): Pick<Overview, 'items' | '
   const history = new History();
   return overviewOf({
     sums: history.sums,
-    lastHour: history.hourOfV2(NOW),
+    lastHour: history.lastHour(NOW),
     startedAt: '1970-01-01T00:00:00Z',
     now: NOW,
     origin: 'http://g',
@@ -275,6 +280,90 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     .map(({ level, sentence }) => `${level}: ${sentence}`);
   if (item === undefined) expect(told).toEqual([]);
   else expect(told[0]).toBe(item);
+});
+
+/** The report of a client all of whose refunds are refused, by V2 or in dry runs by V1, and of one whose refunds are not. */
+function refusedReport(facts: Partial<Entry>, times = 5): Report {
+  const tally = new Tally();
+  const refused = { ...sampleEntry(1, 0), operation: 'create_refund', status: 422, edits: [] };
+  for (let sent = 1; sent <= times; sent += 1) {
+    const time = new Date(NOW - sent * 1000).toISOString();
+    tally.add({ ...refused, client: 'a'.repeat(16), time, errorPointers: ['/booking_id'], ...facts });
+    tally.add({ ...refused, client: 'b'.repeat(16), time, status: sent === 1 ? 201 : 422 });
+  }
+  return makeReport(tally, { now: new Date(NOW).toISOString(), names: new Map([['a'.repeat(16), 'acme']]) });
+}
+
+test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined]>([
+  [
+    'by V2',
+    { report: refusedReport({}) },
+    'V2 has refused each create_refund of acme, the last at 2026-11-28T23:59:59.000Z with 422 at /booking_id.',
+  ],
+  [
+    'by V1, as it would be by V2',
+    {
+      report: refusedReport({
+        origin: 'v1',
+        mode: 'observe',
+        verdict: 'passed',
+        would: { verdict: 'rewritten', v2: 'invalid' },
+      }),
+    },
+    'V1 has refused each create_refund of acme, the last at 2026-11-28T23:59:59.000Z.',
+  ],
+  ['four times', { report: refusedReport({}, 4) }, undefined],
+  [
+    'by V2, which is a problem of its own',
+    { report: refusedReport({}), failing: ['create_refund'] },
+    undefined,
+  ],
+  ['yesterday', { report: refusedReport({}), now: NOW + 25 * HOUR }, undefined],
+])('a client whose requests for an operation are always refused is named: %s', (_, facts, words) => {
+  const { items } = overviewWith({ rollout: sampleRollout({ default: MIGRATED }), ...facts });
+  const told = items.filter(({ sentence }) => sentence.includes('has refused each'));
+  expect(told.map(({ sentence }) => sentence)).toEqual(words === undefined ? [] : [words]);
+  for (const { place } of told)
+    expect(place.filter).toBe(`op:create_refund client:${'a'.repeat(16)} status:4xx`);
+});
+
+test('what V2 does not have is one note with its clients, before the migration and after it', () => {
+  const error = {
+    error: { by: 'would', code: 'operation-gone' },
+    count: 3,
+    clients: 1,
+    operations: ['loan_slip'],
+    firstSeen: '2026-11-28T20:00:00.000Z',
+    lastSeen: '2026-11-28T22:00:00.000Z',
+  } as const;
+  const notes = (default_: RolloutView['default']): readonly string[] => {
+    const tally = new Tally();
+    const entry = { ...sampleEntry(1, 0), client: 'a'.repeat(16), operation: 'loan_slip' };
+    const would = { verdict: 'refused', failure: 'operation-gone' } as const;
+    const time = (ago: number): string => new Date(NOW - ago).toISOString();
+    tally.add({
+      ...entry,
+      time: time(2 * HOUR),
+      status: 200,
+      origin: 'v1',
+      mode: 'observe',
+      verdict: 'passed',
+      would,
+    });
+    tally.add({ ...entry, time: time(1000), status: 410, verdict: 'refused', failure: 'operation-gone' });
+    const { items } = overviewWith({
+      report: makeReport(tally, { now: time(0), names: new Map([['a'.repeat(16), 'acme']]) }),
+      errors: { exchanges: 3, groups: [error], omitted: 0 },
+      rollout: sampleRollout({ default: default_ }),
+    });
+    return items.flatMap(({ level, sentence }) => (level === 'note' ? [sentence] : []));
+  };
+  expect(notes({ mode: 'observe', from: 'operator' })).toEqual([
+    'V2 does not have loan_slip any more: a migration would have refused 3 requests of acme, the last at 2026-11-28T22:00:00.000Z.',
+  ]);
+  expect(notes(MIGRATED)).toEqual([
+    'V2 does not have loan_slip any more: 1 request of acme got 410, the last at 2026-11-28T23:59:59.000Z.',
+  ]);
 });
 
 test('a dry run that a migration would refuse is listed with the time of the last one', () => {
@@ -455,7 +544,9 @@ test.each<[sums: Partial<RequestSums>, ended: string]>([
   [{ failed: 1, refusedByV1: 40 }, '1 failed. 40 others were refused by V1, which is no failure.'],
 ])('what failed and what else was refused are told apart: %o', (sums, ended) => {
   const all = { ...new History().sums, all: 2000, migrated: 2000, ...sums };
-  expect(stateSentence({ sums: all, origin: 'http://g' })).toBe(`2,000 requests: 2,000 sent to V2. ${ended}`);
+  expect(stateSentence({ sums: all, origin: 'http://g', startedAt: 'x' })).toBe(
+    `2,000 requests since the start at x: 2,000 sent to V2. ${ended}`,
+  );
 });
 
 test('a request that failed is not counted as refused by any side', () => {
@@ -494,28 +585,4 @@ test('a request that failed is not counted as refused by any side', () => {
     refusedByV2: 1,
     failed: 3,
   });
-});
-
-test.each<[what: string, facts: Partial<Entry>]>([
-  ['migrated', {}],
-  ['sent to V1', { origin: 'v1', mode: 'observe', verdict: 'passed' }],
-  ['refused by the gateway', { verdict: 'refused', status: 400, failure: 'malformed-json', sent: false }],
-  ['not sent, as V2 accepts no connection', { status: 502, failure: 'upstream-unreachable', sent: false }],
-  ['not sent, as its circuit is open', { status: 503, failure: 'circuit-open', sent: false }],
-  [
-    'not sent to V1',
-    { origin: 'v1', mode: 'observe', status: 502, failure: 'upstream-unreachable', sent: false },
-  ],
-  ['refused for good', { verdict: 'refused', status: 410, failure: 'sunset', sent: false }],
-  ['of a V2 client', { route: 'pass', verdict: 'passed' }],
-  [
-    'of a V2 client, and not sent',
-    { route: 'pass', verdict: 'passed', status: 502, failure: 'upstream-unreachable', sent: false },
-  ],
-])('a request that was %s is counted in the same way since the start and by minute', (_, facts) => {
-  const [history, judge] = [new History(), new AnswerJudge()];
-  const entry = { ...sampleEntry(1, 0), ...facts };
-  history.add(entry, NOW, judge.judge(entry));
-  const { migrated, passed } = history.sums;
-  expect(history.hourOfV2(NOW).requests).toBe(migrated + passed);
 });

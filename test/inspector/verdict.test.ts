@@ -111,7 +111,7 @@ class Watched extends WatchedTraffic {
     const conditions = conditionsOf(facts);
     const verdict = verdictOf(conditions, {
       requests: this.history.sums.all,
-      lastHour: this.history.hourOfV2(now),
+      lastHour: this.history.lastHour(now),
       replicas: facts.fleet?.replicas,
       since,
       changedAt,
@@ -678,7 +678,7 @@ describe('the verdict', () => {
     [
       'a share of failures as in its past is not a rise',
       (all) => all.seeBoth(50, ON_V1, 404).seeBoth(20, {}, 404).verdict(),
-      'good: All well for 2 minutes. In the last hour V2 refused 20 of 40 requests.',
+      'good: All well for 2 minutes.',
     ],
     [
       'V2 is gone',
@@ -766,7 +766,7 @@ describe('the verdict', () => {
         for (let round = 0; round < 20; round += 1) all.see(1).see(1, { status: 401, client: undefined });
         return all.verdict(MIGRATED);
       },
-      'good: All well for 4 minutes. In the last hour V2 refused 20 of 40 requests.',
+      'good: All well for 4 minutes.',
     ],
     [
       'V2 refuses requests without a key, and was gone for all',

@@ -105,22 +105,23 @@ describe('the ring', () => {
 const MINUTE = 60_000;
 
 describe('the history', () => {
-  test("counts V2's requests of an hour by minute, without those that went to V1 or nowhere", () => {
+  test('counts what failed in an hour by minute', () => {
     const history = new History();
     const start = Date.UTC(2026, 10, 21, 10, 0, 30);
-    const entry = { ...sampleEntry(1, start), status: 422 };
-    const onV1 = { ...entry, verdict: 'passed', mode: 'observe', origin: 'v1' } as const;
-    history.add(entry, start, 'well');
+    const entry = { ...sampleEntry(1, start), status: 500 };
+    history.add(entry, start, 'failed');
     history.add({ ...entry, status: 200 }, start + MINUTE, 'well');
-    history.add({ ...onV1, would: { verdict: 'rewritten' } }, start, 'well');
-    history.add({ ...entry, verdict: 'refused', failure: 'wrapper-not-object' }, start, 'failed');
-    const failed = { failed: 1, lastFailed: start };
-    expect(history.hourOfV2(start + MINUTE)).toEqual({ requests: 2, refused: 1, asV2SentIt: 0, ...failed });
-    expect(history.hourOfV2(start + 60 * MINUTE)).toMatchObject({ requests: 1, refused: 0, failed: 0 });
-    expect(history.hourOfV2(start + 61 * MINUTE)).toMatchObject({ requests: 0 });
+    history.add(entry, start + 2 * MINUTE, 'failed');
+    expect(history.lastHour(start + MINUTE)).toMatchObject({ failed: 1, asV2SentIt: 0 });
+    expect(history.lastHour(start + 2 * MINUTE)).toMatchObject({
+      failed: 2,
+      lastFailed: start + 2 * MINUTE,
+    });
+    expect(history.lastHour(start + 60 * MINUTE)).toMatchObject({ failed: 1 });
+    expect(history.lastHour(start + 62 * MINUTE)).toEqual({ failed: 0, asV2SentIt: 0 });
     // The place of a minute is used again after an hour.
-    history.add(entry, start + 60 * MINUTE, 'well');
-    expect(history.hourOfV2(start + 60 * MINUTE)).toMatchObject({ requests: 2, refused: 1 });
+    history.add(entry, start + 60 * MINUTE, 'failed');
+    expect(history.lastHour(start + 60 * MINUTE)).toMatchObject({ failed: 2 });
   });
 
   test('has the number of exchanges in the last whole second', () => {

@@ -366,6 +366,9 @@ async function overview(parts: InspectorParts, by: SeriesView['by']): Promise<Ov
     origin: parts.gatewayOrigin(),
     errors,
     report,
+    failing: problems.problems.flatMap(({ operation, until }) =>
+      operation === undefined || until !== undefined ? [] : [operation],
+    ),
     rules: {
       hash: current.ruleBook.hash,
       loadedAt: new Date(since).toISOString(),
@@ -404,7 +407,7 @@ function ownFacts(parts: InspectorParts): ReplicaFacts {
     sums: view.history.sums,
     recent: view.history.recentFailures(now, RECENT_MINUTES, isAskedOf(parts)),
     lastResponses: view.history.lastResponses,
-    lastHour: view.history.hourOfV2(now),
+    lastHour: view.history.lastHour(now),
     wellSince: view.health.wellSince,
     fresh: view.problems.fresh(now, isAskedOf(parts)),
     operations,
@@ -506,7 +509,11 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
       fresh: facts.fresh,
       now,
     }),
-    counts: stateSentence({ sums: facts.sums, origin: parts.gatewayOrigin() }),
+    counts: stateSentence({
+      sums: facts.sums,
+      origin: parts.gatewayOrigin(),
+      startedAt: new Date(facts.startedAt).toISOString(),
+    }),
     v1Path: rules().current.ruleBook.from || '/',
     sent: view.series.sent(now, startedAt, SENT_MINUTES),
     ...replicaOf(rollout?.replica),

@@ -37,7 +37,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
   // The header has the verdict sooner, because the overview waits until the earlier log is read.
   if (live === undefined) return <Loading failure={failure} subject="the overview" />;
   const { verdict } = live;
-  const { whose: counted = '', items = [], rollout, problems: failed } = response ?? {};
+  const { whose: whoseCounts = '', items = [], rollout, problems: failed } = response ?? {};
   const further = beyondVerdict({ sentence: verdict.own }, live.conditions);
   const failing = further.filter(({ level }) => level === 'bad');
   const problems = [
@@ -60,7 +60,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
         <div>
           {headline(verdict.own)}
           <p>{sentence(live.counts)}</p>
-          <small>{sentence(counted)}</small>
+          {whoseCounts !== '' && <small>{sentence(whoseCounts)}</small>}
           <Evidence {...verdict} />
           {verdict.about === 'rule-book' && live.refusedRuleBook !== undefined && (
             <RefusedFaults refused={live.refusedRuleBook} />

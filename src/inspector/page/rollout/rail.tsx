@@ -119,7 +119,10 @@ function sentBar(
     { name: 'not sent: refused or failed here', look: 'of-neither', times: unsent },
   ].filter(({ times }) => times > 0);
   const age = lengthWords(Date.parse(now) - Date.parse(since));
-  const from = since === startedAt ? `the start at ${since} (${age})` : since;
+  const window =
+    since === startedAt
+      ? `since the start at ${since} (${age})`
+      : `in the last ${counted(Math.ceil((Date.parse(now) - Date.parse(since)) / 60_000), 'minute')}`;
   // The counts are by the minute: some of them may be of the modes before.
   const until = changed === undefined || changed < since ? '' : `, until ${changed} in other modes`;
   return (
@@ -131,7 +134,7 @@ function sentBar(
       </span>
       <p class="readout">
         <span>
-          {sentence(`${counted(all, 'call')} of ${v1Path} since ${from}${until}`)}
+          {sentence(`${counted(all, 'call')} of ${v1Path} ${window}${until}`)}
           {replica !== undefined && ` at ${replica.name}`}
           {': '}
         </span>
