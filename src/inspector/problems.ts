@@ -278,13 +278,13 @@ export class ProblemTally {
     // Nothing has failed yet.
     if (answer !== 'failed' && this.wells.size === 0) return;
     const call = this.callOf(entry, time, answer === 'failed');
-    const name = `${entry.route} ${call}`;
+    const name = wellsName(entry, call);
     const responded = statusFrom(entry);
     if (responded === 'v1' || responded === 'v2') this.addWell(serviceName(responded), time);
     if (answer !== 'failed') {
       this.addWell(name, time);
       const fitted = this.unfit.fittedBy(entry);
-      if (fitted !== undefined) this.addWell(`${entry.route} ${fitted}`, time, RECOVERED);
+      if (fitted !== undefined) this.addWell(wellsName(entry, fitted), time, RECOVERED);
       return;
     }
     const kind = kindOf(entry, call, messageOf());
@@ -303,12 +303,13 @@ export class ProblemTally {
   }
 
   /** The operation of a request, or the name of its call; empty for V2's own clients. Only a failure takes the place of another call. */
-  private callOf({ operation, route, method, path }: TallyEntry, time: number, failed: boolean): string {
+  private callOf(entry: TallyEntry, time: number, failed: boolean): string {
+    const { operation, route, method, path } = entry;
     if (operation !== undefined || route !== 'migrate') return operation ?? '';
     const call = callName(undefined, method, path);
-    if (this.wells.has(`${route} ${call}`)) return call;
+    if (this.wells.has(wellsName(entry, call))) return call;
     const isFull = (): boolean =>
-      [...this.wells.keys()].filter((name) => isUnfit(name.slice(route.length + 1))).length >= MAX_CALLS;
+      [...this.wells.keys()].filter((name) => isUnfit(name.slice(name.indexOf(' ') + 1))).length >= MAX_CALLS;
     while (isFull())
       if (!failed || !this.forget(time, ({ kind }) => kind.call !== undefined)) return OTHER_CALLS;
     return call;
@@ -446,6 +447,11 @@ function keyOf(
 ): string {
   // All failures to reach a service are one outage, with any code and place.
   return JSON.stringify(service === undefined ? [name, by, status, code, pointer, silent, message] : [name]);
+}
+
+/** The requests whose responses show that a failure is over: those to the same service. */
+function wellsName({ route, origin }: TallyEntry, call: string): string {
+  return `${origin === 'v1' ? 'v1-' : ''}${route} ${call}`;
 }
 
 function serviceName(service: 'v1' | 'v2'): string {

@@ -66,6 +66,20 @@ class Watched extends WatchedTraffic {
   }
 }
 
+test('responses of V1 after a roll-back do not end a problem of V2, and those of V2 do not end one of V1', () => {
+  const onV1 = { origin: 'v1', mode: 'observe', verdict: 'passed' } as const;
+  const states = (all: Watched, service: 'v1' | 'v2'): readonly string[] =>
+    all.where((asked) => asked === service).map(({ state }) => state);
+  const all = new Watched().see(20).see(9, { status: 500 }).move(false).see(60, onV1);
+  expect(states(all, 'v1')).toEqual(['off-v2']);
+  expect(states(all.move(true).see(60), 'v2')).toEqual(['over']);
+  const back = new Watched()
+    .see(20, onV1)
+    .see(9, { ...onV1, status: 500 })
+    .see(60);
+  expect(states(back, 'v2')).toEqual(['off-v1']);
+});
+
 test('problems that go on keep their order, whichever failed last', () => {
   const all = new Watched().see(20).see(1, { status: 500 });
   const codes = (): readonly number[] => all.problems.map(({ status }) => status);
