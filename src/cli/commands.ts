@@ -226,7 +226,7 @@ export function replay(command: Command): void {
 export function report(command: Command): void {
   command
     .description(
-      "Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, and why. It merges many replicas' logs by time, and reports gaps in each. Without a file it reads stdin. Exit code 1 if a file has lines but no entry.",
+      "Reads rewrite logs, plain, gzip or Zstandard, and lists the clients that still need V1, and why. It merges many replicas' logs by time, and reports gaps in each. It counts the requests to each version's address, whichever service got them (v1 and v2 in JSON, v1_requests and v2_requests in CSV). Without a file it reads stdin. Exit code 1 if a file has lines but no entry.",
     )
     .argument('[files...]', 'log files, folders of logs, or glob patterns; - is stdin')
     .optionsGroup('Clients:')

@@ -467,7 +467,7 @@ export function outcomeWords(outcomes: readonly Outcome[]): string {
     .join(', ');
 }
 
-/** Describes the mistakes of a client by failure code, such as `malformed-json 3×`. */
+/** Describes by failure code the requests of a client that are refused, or would be after the migration, such as `malformed-json 3×`. */
 export function mistakeWords({ mistakes }: ClientReport): string {
   return mistakes.map(({ code, count: times }) => `${code} ${count(times)}×`).join(', ');
 }
@@ -555,19 +555,21 @@ export function responseWords(
   most = Number.POSITIVE_INFINITY,
 ): string {
   const words = new Map<string, number>();
-  for (const { v1, v2, hasOtherValues, count: times } of responses) {
+  const placesOf = Map.groupBy(responses, ({ v1, v2 }) => JSON.stringify([v1, v2]));
+  for (const changes of placesOf.values()) {
+    const [{ v1, v2 }] = changes as [ResponseMember];
+    const hasOtherValues = changes.some((one) => one.hasOtherValues === true);
     // A program changes the whole body: its place has no name.
     const member = v1 === '' ? 'the whole body' : v1;
+    const place = v2 === undefined ? 'gone' : v2 || 'the whole body';
     const what =
       v1 === ''
         ? 'is made by a program'
-        : hasOtherValues === true
-          ? `has other values${v2 === v1 || v2 === undefined ? '' : ` in ${v2}`}`
-          : v2 === undefined
-            ? 'is gone'
-            : `is ${v2 || 'the whole body'}`;
+        : hasOtherValues && (v2 === v1 || v2 === undefined)
+          ? 'has other values'
+          : `is ${place}${hasOtherValues ? ' with other values' : ''}`;
     // The changes of one member occur in the same responses, except those that a rule left unchanged.
-    words.set(`${member} ${what}`, Math.max(times, words.get(`${member} ${what}`) ?? 0));
+    words.set(`${member} ${what}`, Math.max(...changes.map(({ count: times }) => times)));
   }
   const shown = [...words].slice(0, most).map(([text, times]) => `${text} ${count(times)}×`);
   const left = words.size - shown.length;

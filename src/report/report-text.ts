@@ -141,9 +141,9 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
       [
         'client',
         'class',
-        'calls to V1',
+        "to V1's address",
         'share',
-        'calls to V2',
+        "to V2's address",
         'failed',
         'refused',
         'first seen',
@@ -152,14 +152,14 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
         'changes',
         'responses changed',
         'outcomes',
-        'mistakes',
+        'refused or would be',
         "V2's schema",
       ],
       mapped(report.clients, (client) => clientRow(client, report.goneAfterDays)),
     ),
     ['## Burn-down'],
     tableLines(
-      ['day', 'calls to V1', 'calls to V2', 'clients', 'with edits', 'refused'],
+      ['day', "to V1's address", "to V2's address", 'clients', 'with edits', 'refused'],
       mapped(report.days, ({ day, v1, v2, clients, rewritten, refused }) => [
         markdownText(day),
         ...[v1, v2, clients, rewritten, refused].map(count),
@@ -182,9 +182,9 @@ function sectionsOf(report: Report): readonly Iterable<string>[] {
   ];
 }
 
-/** The calls to either version's addresses, whichever service they were sent to. */
+/** The requests to either version's address, whichever service they were sent to. */
 export function callsIn({ v1, v2 }: Pick<Report, 'v1' | 'v2'>): string {
-  return `${counted(v1, 'call')} to V1, ${count(v2)} to V2`;
+  return `${counted(v1, 'request')} to V1's address, ${count(v2)} to V2's`;
 }
 
 /** When a client counts as gone. */

@@ -239,6 +239,11 @@ test('a member of responses that two changes move is named once, and a cell name
   expect(responseWords({ responses })).toBe('/a is /x/a 18×, /b is /y 9×, /c is /z 2×');
   expect(responseWords({ responses }, 2)).toBe('/a is /x/a 18×, /b is /y 9×, and 1 more');
   expect(responseWords({ responses: [moved('', '', 3)] })).toBe('the whole body is made by a program 3×');
+  // A map and a rename of one member are one difference.
+  const mapped = { ...moved('/a', '/x/a', 19), hasOtherValues: true as const };
+  expect(responseWords({ responses: [mapped, ...responses.slice(0, 1), { ...mapped, v2: '/a' }] })).toBe(
+    '/a is /x/a with other values 19×, /a has other values 19×',
+  );
 });
 
 test('a member that is the whole body of V2 has words for its place', () => {

@@ -358,13 +358,14 @@ function rowOfSentence(sentence: string): readonly Row[] {
 }
 
 function rowsOfCsv(csv: string): readonly Row[] {
-  const words = [...csv.matchAll(/(\/data\S*) (is gone|is (\S+)|has other values(?: in (\S+))?) \d+×/g)];
-  return words.map(([, v1 = '', what = '', place, elsewhere]) => {
-    if (what === 'is gone') return { v1, v2: undefined, hasOtherValues: false };
-    return what.startsWith('is ')
-      ? { v1, v2: place, hasOtherValues: false }
-      : { v1, v2: elsewhere ?? v1, hasOtherValues: true };
-  });
+  const words = [
+    ...csv.matchAll(/(\/data\S*) (is gone|is (\S+)(?: with other values)?|has other values) \d+×/g),
+  ];
+  return words.map(([, v1 = '', what = '', place]) => ({
+    v1,
+    v2: what === 'is gone' ? undefined : (place ?? v1),
+    hasOtherValues: what.endsWith('other values'),
+  }));
 }
 
 function rowsOfTable(text: string, pattern: RegExp): readonly Row[] {

@@ -463,7 +463,7 @@ const MAX_ROWS = 40;
 const MAX_LOGS = 20;
 
 /** Characters of the busiest day's bar, and of a line's other columns. */
-const BAR = { most: 30, least: 8, others: 48 } as const;
+const BAR = { most: 30, least: 8, others: 56 } as const;
 
 /** Formats a report for a terminal, with times and days in UTC. */
 export function reportTerminal(report: Report, terminal: Terminal): string {
@@ -495,7 +495,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
           `Before V1 can be switched off:\n${report.remaining.map((sentence) => `  ${sentence}`).join('\n')}`,
         ),
     printColumns(
-      ['client', 'class', 'calls to V1', 'share', 'failed', 'refused', 'last seen', 'changes'],
+      ['client', 'class', "to V1's address", 'share', 'failed', 'refused', 'last seen', 'changes'],
       report.clients
         .slice(0, MAX_ROWS)
         .map((client) => [
@@ -519,7 +519,7 @@ export function reportTerminal(report: Report, terminal: Terminal): string {
     more(report.clients.length, 'client'),
     fitted(classLines(report.clients)),
     printColumns(
-      ['day (UTC)', 'calls to V1', 'calls to V2', 'clients', ''],
+      ['day (UTC)', "to V1's address", "to V2's address", 'clients', ''],
       report.days
         .slice(-MAX_ROWS)
         .map((day) => [
@@ -577,7 +577,7 @@ function workWords(client: ClientReport): string {
   const parts = [
     requests,
     responses === '' ? '' : `responses: ${responses}`,
-    mistakes === '' ? '' : `mistakes: ${mistakes}`,
+    mistakes === '' ? '' : `refused or would be: ${mistakes}`,
     checks === '' ? '' : `V2's schema: ${checks}`,
     ...reasonsOf(client),
   ];

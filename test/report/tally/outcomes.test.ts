@@ -147,9 +147,9 @@ test('a client has its failures beside its refusals, in every format, from a rec
   const report = reportOf(...entries);
   expect(report.clients[0]).toMatchObject({ v1: 3, failed: 1, refused: 1 });
   expect(reportTerminal(report, PLAIN)).toMatch(
-    /calls to V1 +share +failed +refused .*\nc .* 3 +100 % +1 +1 /,
+    /to V1's address +share +failed +refused .*\nc .* 3 +100 % +1 +1 /,
   );
-  expect(reportMarkdown(report)).toMatch(/\| calls to V2 \| failed \| refused \|/);
+  expect(reportMarkdown(report)).toMatch(/\| to V2's address \| failed \| refused \|/);
   expect(reportCsv(report)).toMatch(/,failed\r\n.*,1\r\n$/s);
 });
 
