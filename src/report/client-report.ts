@@ -557,7 +557,7 @@ export function responseWords(
   const words = new Map<string, number>();
   const placesOf = Map.groupBy(responses, ({ v1, v2 }) => JSON.stringify([v1, v2]));
   for (const changes of placesOf.values()) {
-    const [{ v1, v2 }] = changes as [ResponseMember];
+    const { v1 = '', v2 } = changes[0] ?? {};
     const hasOtherValues = changes.some((one) => one.hasOtherValues === true);
     // A program changes the whole body: its place has no name.
     const member = v1 === '' ? 'the whole body' : v1;

@@ -1,5 +1,5 @@
 import { NO_KEY } from '../rewrite-log/entry.ts';
-import { type Ends, isGoneForAll, type Rollout } from '../rules/rollout.ts';
+import type { Ends } from '../rules/rollout.ts';
 import { type ClientReport, dayBefore } from './client-report.ts';
 import { countBelow } from './log-gaps.ts';
 import { capital, countedClients, type KnownClient, knownClient, namedClients, nameIn } from './text.ts';
@@ -60,29 +60,23 @@ export function endingsOf(clients: readonly PartUser[], ends: Ends, now: string)
   );
 }
 
-/** The end of V1 (milliseconds since 1970), if it is past and all V1 requests get 410 since. */
-export function endedAt(
-  { signals, gone }: Pick<Rollout, 'signals' | 'gone'>,
-  now: string,
-): number | undefined {
-  const { sunset } = signals ?? {};
-  return isGoneForAll(gone) && sunset !== undefined && sunset <= Date.parse(now) ? sunset : undefined;
-}
-
 /** Says who has called V1 since its end (milliseconds since 1970), with the time of the last call; undefined without such calls. */
 export function callsAfterEnd(
   sunset: number,
-  clients: readonly Pick<ClientReport, 'client' | 'name' | 'agent' | 'lastSeen'>[],
+  clients: readonly Pick<ClientReport, 'client' | 'name' | 'agent' | 'lastSeen' | 'outcomes'>[],
 ): { readonly sentence: string; readonly last: number } | undefined {
   const late = clients.filter(({ lastSeen }) => Date.parse(lastSeen) >= sunset);
   if (late.length === 0) return undefined;
   const last = Math.max(...late.map(({ lastSeen }) => Date.parse(lastSeen)));
   const hashes = late.map(({ client }) => client);
   const who = capital(countedClients(hashes, 'has', 'have'));
+  // The gateway refuses some for another reason, which comes first.
+  const others = late.filter(({ outcomes }) => outcomes.every(({ code }) => code !== 'sunset')).length;
+  const refused = others === 0 ? ' and got 410' : others < late.length ? `, all but ${others} with 410` : '';
   const names = namedClients(late, MAX_LATE);
   return {
     last,
-    sentence: `${who} called V1 after its end, the last at ${new Date(last).toISOString()}: ${names}.`,
+    sentence: `${who} called V1 after its end${refused}, the last at ${new Date(last).toISOString()}: ${names}.`,
   };
 }
 

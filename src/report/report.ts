@@ -11,7 +11,6 @@ import {
 } from './client-report.ts';
 import {
   callsAfterEnd,
-  endedAt,
   type Ending,
   endingsOf,
   type NewClient,
@@ -32,7 +31,8 @@ import {
   countedClients,
   namedClients,
 } from './text.ts';
-import { GONE_AFTER_DAYS } from '../rules/rollout.ts';
+import { GONE_AFTER_DAYS, isGoneForAll } from '../rules/rollout.ts';
+import { isInScope } from '../rollout/modes-in-force.ts';
 import { count as number, counted } from '../rules/words.ts';
 
 /** Traffic of one day (UTC), for the burn-down. */
@@ -133,6 +133,15 @@ const SENTENCES = {
   unknown: (day: string) => `Whether V1 can be switched off is not known, as of ${day}.`,
 } as const;
 
+/** The same after the end of V1, for the clients that the sunset spares. */
+const SENTENCES_AFTER_END = {
+  yes: (day: string) =>
+    `V1 can be switched off: it has ended, and no client that the sunset spares calls it, as of ${day}.`,
+  no: (day: string) => `V1 has ended, but is still needed by clients that the sunset spares, as of ${day}.`,
+  unknown: (day: string) =>
+    `V1 has ended; whether it can be switched off for the clients that the sunset spares is not known, as of ${day}.`,
+} as const;
+
 /** Clients named in a sentence. */
 const MAX_NAMED = 3;
 
@@ -211,7 +220,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
   const drift = options.drift ?? tally.drift?.list ?? [];
   const statement = switchOff({
     now,
-    endedAt: endedAt(options.end ?? {}, now),
+    end: options.end,
     goneAfterDays,
     clients,
     since: observed?.since ?? textOrNone(tally.since),
@@ -247,7 +256,7 @@ function* reportSteps(tally: ReportTally, options: ReportOptions): Generator<und
       }))
       .sort((one, other) => (one.day < other.day ? -1 : 1)),
     // After the end of V1 no work is left.
-    remaining: statement.verdict === 'ended' ? [] : remaining(clients),
+    remaining: statement.verdict === 'ended' ? [] : remaining(sparedBy(options.end, now, clients)),
     canSwitchOff: statement.verdict === 'yes' || statement.verdict === 'ended',
     switchOff: statement,
     ...(options.ends === undefined ? {} : { endings: endingsOf(clients, options.ends, now) }),
@@ -360,8 +369,8 @@ export interface SwitchOff {
 interface SwitchOffFacts {
   /** RFC 3339. */
   readonly now: string;
-  /** Milliseconds since 1970; absent before the end of V1. */
-  readonly endedAt?: number | undefined;
+  /** The end of V1 by the rule book, which may be to come. */
+  readonly end?: ReportOptions['end'];
   /** 1 or more. */
   readonly goneAfterDays: number;
   /** Every client that ever used V1. */
@@ -390,8 +399,50 @@ interface SwitchOffFacts {
 
 /** States whether V1 can be switched off, with every condition that was checked. */
 function switchOff(facts: SwitchOffFacts): SwitchOff {
+  const { now, end } = facts;
+  const endedAt = end && endOf(end, now);
+  if (endedAt !== undefined && isGoneForAll(end?.gone)) return afterEnd(endedAt, facts);
+  const clients = sparedBy(end, now, facts.clients);
+  const statement = whileServed({ ...facts, clients });
+  if (endedAt === undefined || facts.clients.length === 0) return statement;
+  const late = callsAfterEnd(
+    endedAt,
+    facts.clients.filter((client) => !clients.includes(client)),
+  );
+  const verdict = statement.verdict === 'nothing-seen' ? 'yes' : statement.verdict;
+  return {
+    ...statement,
+    verdict,
+    sentence: SENTENCES_AFTER_END[verdict](now.slice(0, 10)),
+    conditions: [...statement.conditions, ...(late === undefined ? [] : [notMet(late.sentence)])],
+  };
+}
+
+/** The end of V1 (milliseconds since 1970), if it is past and requests get 410 since. */
+function endOf({ signals, gone }: NonNullable<ReportOptions['end']>, now: string): number | undefined {
+  const { sunset } = signals ?? {};
+  return gone !== undefined && sunset !== undefined && sunset <= Date.parse(now) ? sunset : undefined;
+}
+
+/** The clients for which V1 has not ended. */
+function sparedBy(
+  end: ReportOptions['end'],
+  now: string,
+  clients: readonly ClientReport[],
+): readonly ClientReport[] {
+  const { gone } = end ?? {};
+  if (end === undefined || gone === undefined || endOf(end, now) === undefined) return clients;
+  return clients.filter(
+    ({ client }) =>
+      !isInScope(gone, { client: client === NO_KEY ? undefined : client, operation: undefined }),
+  );
+}
+
+/** The statement while V1 is served to all clients, or to these. */
+function whileServed(
+  facts: SwitchOffFacts,
+): SwitchOff & { readonly verdict: Exclude<SwitchOff['verdict'], 'ended'> } {
   const { now, clients } = facts;
-  if (facts.endedAt !== undefined) return afterEnd(facts.endedAt, facts);
   const isSeen = clients.length > 0;
   const checked = isSeen
     ? [silence, pauses, coverage, completeness, driftOf, unread, failuresOnly]
@@ -427,13 +478,14 @@ function unknown(text: string): Condition {
   return { state: 'unknown', text };
 }
 
-function silence({ clients, now, goneAfterDays }: SwitchOffFacts): Condition {
+function silence({ clients, now, goneAfterDays, end }: SwitchOffFacts): Condition {
   const from = dayBefore(now, goneAfterDays);
   const calling = clients.filter(({ lastSeen }) => lastSeen >= from);
   // They lose nothing that works.
   const unserved = calling.filter(isUnserved);
   const days = goneAfterDays === 1 ? 'day' : `${goneAfterDays} days`;
-  const who = `${capital(countedClients(hashesOf(calling)))} called V1 in the last ${days}`;
+  const spared = end !== undefined && endOf(end, now) !== undefined ? ' that the sunset spares' : '';
+  const who = `${capital(countedClients(hashesOf(calling)))}${spared} called V1 in the last ${days}`;
   const nowhere = 'only at addresses that no service has';
   if (unserved.length < calling.length) {
     const some = unserved.length === 0 ? '' : `, ${countedClients(hashesOf(unserved))} ${nowhere}`;

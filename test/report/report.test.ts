@@ -1204,6 +1204,29 @@ describe('the statement on switching V1 off', () => {
       sentence: 'V1 has ended, and no client has called it since.',
       conditions: [],
     });
+    // Clients that the sunset spares, and those that only get 410.
+    const refusedOnce = v1('d', 1, [], { verdict: 'refused', failure: 'sunset', status: 410 });
+    const spared = makeReport(tallyOf([...daily, v1('c', 3, [UNWRAP]), refusedOnce]), {
+      now: time,
+      end: {
+        signals: { attributes: true, links: [], sunset: Date.parse(time) - 2 * 86_400_000 },
+        gone: { except: ['c'] },
+      },
+    });
+    expect(spared).toMatchObject({
+      canSwitchOff: false,
+      remaining: ['1 client only has to drop the wrapper.'],
+      switchOff: {
+        verdict: 'no',
+        sentence: `V1 has ended, but is still needed by clients that the sunset spares, as of ${time.slice(0, 10)}.`,
+      },
+    });
+    expect(spared.switchOff.conditions.map(({ text }) => text)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^1 client that the sunset spares called V1 in the last 14 days: c at /),
+        expect.stringMatching(/^1 client has called V1 after its end and got 410, the last at .*: d\.$/),
+      ]),
+    );
     // An end to come, one that refuses nothing, and one for some clients.
     const next = new Date(Date.parse(time) + 1).toISOString();
     const others = [ofEnd(next), ofEnd(time, { except: ['c'] }), ofEnd(time, { clients: ['c'] })];

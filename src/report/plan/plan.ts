@@ -1,5 +1,6 @@
 import { NO_KEY } from '../../rewrite-log/entry.ts';
 import type { Brownout, Rollout, Scope } from '../../rules/rollout.ts';
+import { isInScope } from '../../rollout/modes-in-force.ts';
 import { type Ending, endingsOf, type MetByBrownout, metByBrownouts } from '../endings.ts';
 import type { LogGap } from '../log-gaps.ts';
 import type { Span } from '../tally/span.ts';
@@ -235,7 +236,7 @@ function groupsOf({ clients: all, until }: PlanTally, { goneAfterDays, rollout }
   for (const client of all.values())
     if (client.last < from) silent.push(client);
     else if (client.lastMissed >= from && client.lastServed < from) unserved.push(client);
-    else (isFor(gone, client.client) ? clients : spared).push(client);
+    else (isInScope(gone, { ...client, operation: undefined }) ? clients : spared).push(client);
   return { clients, silent, spared, unserved };
 }
 
@@ -362,7 +363,8 @@ function declaredWindows(
     const slot = { start, length, begins: isOfAll ? weeks.begins(start, length) : [] };
     const reached = new ClientSet(clients.length);
     for (const [at, client] of clients.entries())
-      if (isFor(brownout, client.client) && isReached(countIn(client, slot, weeks))) reached.add(at);
+      if (isInScope(brownout, { ...client, operation: undefined }) && isReached(countIn(client, slot, weeks)))
+        reached.add(at);
     return [{ id: brownout.id, from, until, slot, reached, scope: brownout, declared: brownout }];
   });
   return inOrder(windows);
@@ -698,10 +700,6 @@ function endingWarning(
   return [
     `${kind}s.${id}.sunset: it ends on ${(sunset ?? '').slice(0, 10)}, in ${counted(Math.floor((time - now) / DAY_MS), 'day')}, nearer than the lead time of ${counted(leadDays, 'day')}, and ${counted(clients.length, 'client')} still ${clients.length === 1 ? 'uses' : 'use'} it: ${listed(names, MAX_NAMED)}; choose a later day`,
   ];
-}
-
-function isFor({ clients, except }: Pick<Brownout, 'clients' | 'except'>, client: string): boolean {
-  return (clients === undefined || clients.includes(client)) && except?.includes(client) !== true;
 }
 
 function namesIn(clients: readonly ClientActivity[], names: ReadonlyMap<string, string>): string {
