@@ -1,6 +1,6 @@
 import type { Path } from '../../rules/rule.ts';
 import { ANY_SHAPE, isCompatible, type MemberShape, type Shape } from '../shape.ts';
-import { pairOf, requestDifferences, responseDifferences } from './compared-pairs.ts';
+import type { ComparedPair, FoundMoves } from './compared-pairs.ts';
 import {
   addFinding,
   type Around,
@@ -19,7 +19,7 @@ import {
   listEvidence,
   type NamedShape,
 } from './conversions.ts';
-import { findFlats, type FoundFlat } from './find-flats.ts';
+import { findFlats } from './find-flats.ts';
 import {
   type Finding,
   type FoundRule,
@@ -36,7 +36,7 @@ import { descriptionsApart, scalarDoubt, typeWords } from './member-links.ts';
 import { addLookup, boxRules, listRules, lookupRules } from './member-rules.ts';
 import { addFlat, addNest, addRename, compareNested, movesOf, renameDoubt } from './moved-members.ts';
 import { isSameName } from './names.ts';
-import { findNests, type FoundNest } from './nests.ts';
+import { findNests } from './nests.ts';
 import {
   addNew,
   askNewRequired,
@@ -47,7 +47,7 @@ import {
   withoutFilled,
 } from './new-members.ts';
 import { MAX_LEVELS, namesAnywhere, Places } from './places.ts';
-import { findRenames, type Renames } from './renames.ts';
+import { findRenames } from './renames.ts';
 import { addMap, booleanPairs } from './value-maps.ts';
 
 /** Maximum places of one object at which its findings are repeated: the nearest ones. */
@@ -71,7 +71,7 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
   const findings: Finding[] = [];
   const questions: Question[] = [];
   const places = new Places(v1, v2);
-  const met = new Map<object, MetPair>();
+  const met = new Map<ComparedPair, MetPair>();
   const queue: InnerPair[] = [];
   const base: Work = {
     ...source,
@@ -151,7 +151,11 @@ function withFilled(findings: readonly Finding[]): readonly Finding[] {
 }
 
 /** True for objects that contain themselves, and for those inside such objects. */
-function isRepeated(pair: object, { chains }: MetPair, met: ReadonlyMap<object, MetPair>): boolean {
+function isRepeated(
+  pair: ComparedPair,
+  { chains }: MetPair,
+  met: ReadonlyMap<ComparedPair, MetPair>,
+): boolean {
   if (met.get(pair)?.isWithinItself === true) return true;
   return chains.some((chain) => {
     for (let outer = chain; outer !== undefined; outer = outer.next)
@@ -210,9 +214,9 @@ interface MetPair extends Omit<InnerPair, 'v1' | 'v2'> {
   isFarther: boolean;
 }
 
-function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
+function compareAt(at: InnerPair, met: Map<ComparedPair, MetPair>, base: Work): void {
   const { v1, v2, path, old, doubt, steps, around } = at;
-  const pair = pairOf(v1.members, v2.members);
+  const pair = base.pairs.of(v1, v2);
   const known = met.get(pair);
   for (let outer = around; outer !== undefined; outer = outer.next) {
     if (outer.pair !== pair || known === undefined) continue;
@@ -256,19 +260,19 @@ function compareAt(at: InnerPair, met: Map<object, MetPair>, base: Work): void {
 }
 
 function differs(first: InnerPair, source: ShapeSource): boolean {
-  const differences = source.isResponse === true ? responseDifferences : requestDifferences;
-  const key = ({ v1, v2 }: InnerPair): object => pairOf(v1.members, v2.members);
-  const known = differences.get(key(first));
+  const differences = source.isResponse === true ? 'responsesDiffer' : 'requestsDiffer';
+  const key = ({ v1, v2 }: InnerPair): ComparedPair => source.pairs.of(v1, v2);
+  const known = key(first)[differences];
   if (known !== undefined) return known;
-  const outer = new Map<object, object[]>();
-  const different: object[] = [];
+  const outer = new Map<ComparedPair, ComparedPair[]>();
+  const different: ComparedPair[] = [];
   const queue = [first];
-  const seen = new Set<object>([key(first)]);
+  const seen = new Set([key(first)]);
   for (let at = 0; at < queue.length; at += 1) {
     const one = queue[at];
     if (one === undefined) break;
     const own = key(one);
-    const before = differences.get(own);
+    const before = own[differences];
     if (before !== undefined) {
       if (before) different.push(own);
       continue;
@@ -289,38 +293,28 @@ function differs(first: InnerPair, source: ShapeSource): boolean {
   }
   const marked = new Set(different);
   for (const pair of marked) for (const around of outer.get(pair) ?? []) marked.add(around);
-  for (const pair of seen) differences.set(pair, marked.has(pair));
+  for (const pair of seen) pair[differences] = marked.has(pair);
   return marked.has(key(first));
 }
 
-/** The members with other names or places in two objects, which do not depend on their surroundings. */
-interface FoundMoves {
-  readonly nests: readonly FoundNest[];
-  readonly flats: readonly FoundFlat[];
-  readonly renames: Renames;
-}
-
-const foundMoves = new WeakMap<object, FoundMoves>();
-
-function foundIn(v1: Shape, v2: Shape, gone: readonly string[], isRecorded: boolean): FoundMoves {
-  const pair = pairOf(v1.members, v2.members);
-  const known = foundMoves.get(pair);
-  if (known !== undefined) return known;
-  const nests = findNests(v1, v2, gone, isRecorded);
+function foundIn(v1: Shape, v2: Shape, gone: readonly string[], source: ShapeSource): FoundMoves {
+  const pair = source.pairs.of(v1, v2);
+  if (pair.moves !== undefined) return pair.moves;
+  const { isRecorded, pairs } = source;
+  const nests = findNests(v1, v2, gone, source);
   const settled = new Set(
     nests.flatMap(({ under, members }) => [under, ...members.map(({ from: name }) => name)]),
   );
   const flats = isRecorded ? [] : findFlats(v1, v2, settled);
-  const found = { nests, flats, renames: findRenames(v1, v2, { nests, flats, isRecorded }) };
-  foundMoves.set(pair, found);
-  return found;
+  const renames = findRenames(v1, v2, { nests, flats, isRecorded, pairs });
+  return (pair.moves = { nests, flats, renames });
 }
 
 /** Compares the members of two objects, and queues the objects inside. */
 function compareMembers(v1: Shape, v2: Shape, path: Path, work: Work): void {
   const objects: Objects = { v1, v2, path };
   const gone = [...v1.members.keys()].filter((name) => !v2.members.has(name));
-  const { nests, renames, flats } = foundIn(v1, v2, gone, work.isRecorded);
+  const { nests, renames, flats } = foundIn(v1, v2, gone, work);
   const moves = new Map(nests.map((nest) => [nest, movesOf(nest, renames.accepted, objects, work)] as const));
   const moved = new Set([...moves.values()].flat().map(({ from }) => from));
   const renamed = new Map(

@@ -1,5 +1,6 @@
 import type { Path } from '../../rules/rule.ts';
 import type { Shape } from '../shape.ts';
+import type { ComparedPair, ComparedPairs } from './compared-pairs.ts';
 import type { LookupTarget } from './find-lookups.ts';
 import type { Finding, Question } from './found-rules.ts';
 import type { Places } from './places.ts';
@@ -14,6 +15,8 @@ export interface ShapeSource {
   readonly lookups?: readonly LookupTarget[];
   /** Other evidence for the names of members; absent for none. */
   readonly hints?: NameHints;
+  /** What is known of the pairs of objects of the same draft. */
+  readonly pairs: ComparedPairs;
   /** The evidence for a member that V2 does not have. */
   readonly whyGone: (path: Path, name: string) => string;
 }
@@ -68,7 +71,7 @@ export interface InnerPair extends Objects {
 }
 
 export interface Around {
-  readonly pair: object;
+  readonly pair: ComparedPair;
   readonly next: Around | undefined;
 }
 

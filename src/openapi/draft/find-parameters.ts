@@ -3,6 +3,7 @@ import { type DescribedOperation, followed, memberOf, objectIn } from '../descri
 import { ANY_SHAPE, isCompatible, type Shape } from '../shape.ts';
 import { parameterShape } from './bodies.ts';
 import { type BookRule, bookRules, defaultRule, valueMap } from './book-rules.ts';
+import { ComparedPairs } from './compared-pairs.ts';
 import { type Evidence, isProposed, pathText, PROPOSED_FROM, type Question } from './found-rules.ts';
 import { NO_LINK } from './member-links.ts';
 import { findRenames } from './renames.ts';
@@ -45,10 +46,11 @@ export function findQueryRenames(
     changes.set(key, found);
     found.on.push(operation);
   };
+  const pairs = new ComparedPairs();
   for (const { pair, operation } of named) {
     const [old, young] = [parameterShape(pair.v1, v1, 'query'), parameterShape(pair.v2, v2, 'query')];
     // A path parameter that `to` puts into the query is not a query parameter of V1.
-    const { accepted, rejected } = findRenames(old, young, { nests: [], isRecorded: false });
+    const { accepted, rejected } = findRenames(old, young, { nests: [], isRecorded: false, pairs });
     const unsure = pair.moved?.doubt === undefined ? undefined : `it holds only if ${operation.id} moved so`;
     const renamed = new Map<string, string>();
     const asked = new Set<string>();

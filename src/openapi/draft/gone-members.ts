@@ -1,6 +1,6 @@
 import type { Path } from '../../rules/rule.ts';
 import { ANY_SHAPE, isCompatible, type Shape, shapeAt } from '../shape.ts';
-import { pairOf } from './compared-pairs.ts';
+import type { FoundNest, FoundRename, NewMembers } from './compared-pairs.ts';
 import { addFinding, type NameHints, type Objects, type Work } from './comparison.ts';
 import {
   areOtherKinds,
@@ -46,9 +46,7 @@ import {
   singularName,
   wordsOf,
 } from './names.ts';
-import type { FoundNest } from './nests.ts';
 import { isAnotherValue, MAX_CANDIDATES, placesByLetters, unknownDoubt } from './places.ts';
-import type { FoundRename } from './renames.ts';
 import { addMap, commonSpellings, turned, unpairedWords, withValues, wordPairs } from './value-maps.ts';
 
 /**
@@ -286,7 +284,7 @@ function possiblePlaces(name: string, shape: Shape, place: GonePlace, work: Work
   const named = work.isResponse === true ? places.filter((at) => isLikely(name, shape, at, path)) : places;
   // A similar name of another type may be that of another member.
   if (named.some((at) => rulesInto(name, shape, at, place, work).length > 0)) return named;
-  const { alike, likely, others } = newMembers(name, shape, place);
+  const { alike, likely, others } = newMembers(name, shape, place, work);
   const found = (work.isResponse === true ? likely : [...alike, ...others]).map((at) => [...path, ...at]);
   return [...named, ...found.filter((at) => !named.some((one) => isSamePath(one, at)))];
 }
@@ -297,29 +295,13 @@ function isLikely(name: string, shape: Shape, place: Path, path: Path): boolean 
   return isLikelyPlace(name, shape, isBelow ? place.slice(path.length) : place);
 }
 
-/** Members of V2's object that could take a value, by their paths in it. */
-interface NewMembers {
-  /**
-   * First those whose path has the words of the gone member's name, such as `accountHolder.id` for `accountHolderId`; then those with other
-   * links to it.
-   */
-  readonly alike: readonly Path[];
-  readonly others: readonly Path[];
-  /** Those of both lists whose name suggests it. */
-  readonly likely: readonly Path[];
-}
-
-/** Cached, because many bodies contain the same objects. */
-const knownMembers = new WeakMap<object, Map<string, NewMembers>>();
-
 function newMembers(
   gone: string,
   shape: Shape,
   { v1, v2, path, taken, candidate, hints }: GonePlace,
+  { pairs }: Work,
 ): NewMembers {
-  const pair = pairOf(v1.members, v2.members);
-  const known = knownMembers.get(pair) ?? new Map<string, NewMembers>();
-  knownMembers.set(pair, known);
+  const known = pairs.of(v1, v2).newMembers;
   const key = JSON.stringify([gone, hints?.names.get(gone), ...taken]);
   const before = known.get(key);
   if (before !== undefined) return before;

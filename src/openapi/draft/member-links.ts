@@ -1,5 +1,5 @@
 import { fitsInto, isCompatible, type Shape } from '../shape.ts';
-import { pairOf, requestDifferences } from './compared-pairs.ts';
+import type { ComparedPair, ComparedPairs } from './compared-pairs.ts';
 import {
   areContraries,
   areOtherKinds,
@@ -44,28 +44,41 @@ export interface LooseMember {
 }
 
 /** The reason why a value of V1, or one inside it, could mean something else in V2's member; undefined if there is no sign of it. */
-export function valueDoubt(
-  old: NamedShape,
-  young: NamedShape,
-  seen: Set<object> = new Set(),
-  level = 0,
-): string | undefined {
+export function valueDoubt(old: NamedShape, young: NamedShape, pairs: ComparedPairs): string | undefined {
+  const walk: DoubtWalk = { pairs, met: new Set(), isCut: false };
+  const doubt = doubtIn(old, young, walk, 0);
+  if (doubt === undefined && !walk.isCut) for (const pair of walk.met) pair.isWithoutDoubt = true;
+  return doubt;
+}
+
+/** A search of a value, and of all objects inside it, for a doubt. */
+interface DoubtWalk {
+  readonly pairs: ComparedPairs;
+  readonly met: Set<ComparedPair>;
+  /** True if it did not look into a value, as that is too deep. */
+  isCut: boolean;
+}
+
+function doubtIn(old: NamedShape, young: NamedShape, walk: DoubtWalk, level: number): string | undefined {
   const own = scalarDoubt(old, young);
   if (own !== undefined) return own;
   const [one, other] = [old.shape, young.shape];
   if (areOthers(one, other)) return 'what is in it has other names in V2';
-  const pair = pairOf(one.members, other.members);
-  if (level > MAX_LEVELS || requestDifferences.get(pair) === false) return undefined;
-  if (!seen.has(pair)) {
-    if (one.members.size > 0) seen.add(pair);
+  if (level > MAX_LEVELS) {
+    walk.isCut = true;
+    return undefined;
+  }
+  const pair = walk.pairs.of(one, other);
+  if (one.members.size > 0 && pair.isWithoutDoubt !== true && !walk.met.has(pair)) {
+    walk.met.add(pair);
     for (const [name, { shape }] of one.members) {
       const partner = other.members.get(name)?.shape;
-      const inner = partner && valueDoubt({ name, shape }, { name, shape: partner }, seen, level + 1);
+      const inner = partner && doubtIn({ name, shape }, { name, shape: partner }, walk, level + 1);
       if (inner !== undefined) return `of its ${name}, ${inner}`;
     }
   }
   if (one.element === undefined || other.element === undefined) return undefined;
-  return valueDoubt({ name: '', shape: one.element }, { name: '', shape: other.element }, seen, level + 1);
+  return doubtIn({ name: '', shape: one.element }, { name: '', shape: other.element }, walk, level + 1);
 }
 
 /** True for objects that have no member in common. */
@@ -122,7 +135,7 @@ export function typeWords({ types, element }: Shape): string {
 }
 
 /** The confidence that `young` is V2's name of `old`, and the evidence; 0 when their types exclude it. */
-export function renameScore(old: LooseMember, young: LooseMember): Evidence {
+export function renameScore(old: LooseMember, young: LooseMember, pairs: ComparedPairs): Evidence {
   if (
     !isCompatible(old.shape, young.shape) &&
     !(isRelatedName(old.name, young.name) && conversions(old, young).length > 0) &&
@@ -151,7 +164,7 @@ export function renameScore(old: LooseMember, young: LooseMember): Evidence {
   const opposites = oppositesIn(old.name, young.name)?.join(' is not ');
   const isLinked = areLinked(old, young);
   const contrary = isLinked || !areContraries(old, young) ? undefined : NO_LINK;
-  const doubt = opposites ?? contrary ?? valueDoubt(old, young) ?? (isLinked ? undefined : NO_LINK);
+  const doubt = opposites ?? contrary ?? valueDoubt(old, young, pairs) ?? (isLinked ? undefined : NO_LINK);
   // A text is no date or key of which nothing else tells that it is the same.
   if (doubt === NO_LINK && old.shape.format !== young.shape.format)
     return { confidence: 0, evidence: '', doubt: undefined };

@@ -1,15 +1,14 @@
 import { withArticle } from '../../rules/rule-book-fault.ts';
 import type { Path } from '../../rules/rule.ts';
 import { ANY_SHAPE, isCompatible, type Shape, shapeAt } from '../shape.ts';
+import type { FoundNest, FoundRename, NestedMember } from './compared-pairs.ts';
 import { addFinding, firstOf, type Objects, type Work } from './comparison.ts';
 import type { FoundFlat } from './find-flats.ts';
 import { type Evidence, type FoundRule, isSamePath, pathText, renameRule } from './found-rules.ts';
 import { haveSameContent, mentionsName, valueDoubt } from './member-links.ts';
 import { conversionsOf, lookupRules, openIfUnitsDiffer, otherForms } from './member-rules.ts';
 import { isRelatedName, isSameName, plainName } from './names.ts';
-import type { FoundNest, NestedMember } from './nests.ts';
 import { type Places, placeWords, unknownDoubt } from './places.ts';
-import type { FoundRename } from './renames.ts';
 import { turned } from './value-maps.ts';
 
 /**
@@ -36,7 +35,7 @@ function flatDoubt(
   { member, moves, missing, isPrefixed, rest }: FoundFlat,
   shape: Shape,
   { v1, v2, path }: Objects,
-  { places, old }: Work,
+  { places, old, pairs }: Work,
 ): string | undefined {
   const named = (inner: Path): string => pathText([...path, member, ...inner]);
   if (missing.length > 0) return `V2 has no place for ${firstOf(missing.map(named))}`;
@@ -49,7 +48,7 @@ function flatDoubt(
     const [own, young] = [shapeAt(shape, from), v2.members.get(to)?.shape];
     if (own === undefined || young === undefined) continue;
     const name = isPrefixed ? [member, ...from].join('_') : from.join('_');
-    const value = valueDoubt({ name, shape: own }, { name: to, shape: young });
+    const value = valueDoubt({ name, shape: own }, { name: to, shape: young }, pairs);
     if (value !== undefined) return `of ${named(from)}, ${value}`;
     const others = [...v1.members].filter(
       ([other, { shape: around }]) => other !== member && !isPrefixed && shapeAt(around, from) !== undefined,

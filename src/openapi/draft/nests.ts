@@ -1,20 +1,9 @@
 import { isCompatible, type Shape } from '../shape.ts';
-import { firstOf } from './comparison.ts';
-import { type Evidence, PROPOSED_FROM } from './found-rules.ts';
+import type { FoundNest, NestedMember } from './compared-pairs.ts';
+import { firstOf, type ShapeSource } from './comparison.ts';
+import { PROPOSED_FROM } from './found-rules.ts';
 import { valueDoubt } from './member-links.ts';
 import { isSameName } from './names.ts';
-
-/** Members that V1 has in an object, and V2 in a sub-object of it. */
-export interface FoundNest extends Omit<Evidence, 'doubt'> {
-  readonly under: string;
-  readonly members: readonly NestedMember[];
-}
-
-/** The names of a member in V1 and in the sub-object, which are usually equal. */
-export interface NestedMember extends Pick<Evidence, 'doubt'> {
-  readonly from: string;
-  readonly to: string;
-}
 
 /**
  * Finds the sub-objects of `v2` that have members which are gone from `v1`: the one that explains most comes first. Recorded
@@ -24,14 +13,14 @@ export function findNests(
   v1: Shape,
   v2: Shape,
   gone: readonly string[],
-  isRecorded: boolean,
+  source: Pick<ShapeSource, 'isRecorded' | 'pairs'>,
 ): readonly FoundNest[] {
   const nests: FoundNest[] = [];
   let left = gone;
   for (;;) {
     const found = [...v2.members.keys()]
       .filter((under) => !nests.some((nest) => nest.under === under))
-      .flatMap((under) => nestUnder(under, v1, v2, left, isRecorded) ?? [])
+      .flatMap((under) => nestUnder(under, v1, v2, left, source) ?? [])
       .filter(({ confidence }) => confidence >= PROPOSED_FROM);
     const [best] = found
       .filter((nest) => !found.some((other) => isRival(nest, other)))
@@ -47,7 +36,7 @@ function nestUnder(
   v1: Shape,
   v2: Shape,
   gone: readonly string[],
-  isRecorded: boolean,
+  { isRecorded, pairs }: Pick<ShapeSource, 'isRecorded' | 'pairs'>,
 ): FoundNest | undefined {
   const target = v2.members.get(under)?.shape;
   if (target === undefined || target.members.size === 0) return undefined;
@@ -70,7 +59,7 @@ function nestUnder(
     const name = from === to ? from : `${under}_${to}`;
     const doubt =
       other === undefined
-        ? valueDoubt({ name: from, shape: old }, { name, shape })
+        ? valueDoubt({ name: from, shape: old }, { name, shape }, pairs)
         : `V1 has ${other} as well, which may be the one`;
     return [{ from, to, doubt }];
   });

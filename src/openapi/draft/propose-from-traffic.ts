@@ -3,6 +3,7 @@ import { Components } from '../components.ts';
 import { describedOperations, type Description, elementsOf, isObject, memberOf } from '../description.ts';
 import { ANY_SHAPE, type MemberShape, type Shape } from '../shape.ts';
 import { requestShape } from './bodies.ts';
+import { ComparedPairs } from './compared-pairs.ts';
 import type { ShapeSource } from './comparison.ts';
 import { pathText, type Question } from './found-rules.ts';
 import type { ProposedRuleBook } from './print-rule-book.ts';
@@ -43,7 +44,8 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
     const found = recorded.get(id);
     return found === undefined ? [] : [{ id, method, v1: found.shape, v2: found.v2 }];
   });
-  const { changes, questions } = proposeFor(pairs, (id) => sourceOf(recorded.get(id)));
+  const known = new ComparedPairs();
+  const { changes, questions } = proposeFor(pairs, (id) => sourceOf(recorded.get(id), known));
   const unknown = byOperation.get('')?.length ?? 0;
   const general =
     unknown === 0
@@ -68,10 +70,11 @@ export function proposeFromTraffic(v2: Description, requests: readonly RecordedR
   };
 }
 
-function sourceOf(recorded: RecordedBodies | undefined): ShapeSource {
+function sourceOf(recorded: RecordedBodies | undefined, pairs: ComparedPairs): ShapeSource {
   const requests = recorded?.requests ?? 0;
   return {
     isRecorded: true,
+    pairs,
     whyGone: (path, name) => {
       const count = recorded?.counts.get(recordedKey(path, name)) ?? 0;
       const times = count === 0 ? '' : `; ${count} of ${requests} recorded requests send it`;

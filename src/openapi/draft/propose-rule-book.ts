@@ -28,7 +28,8 @@ import {
 } from './bodies.ts';
 import type { BookRule } from './book-rules.ts';
 import { compareShapes } from './compare-shapes.ts';
-import type { Comparison, NameHints, ShapeSource } from './comparison.ts';
+import { ComparedPairs } from './compared-pairs.ts';
+import type { Comparison, ShapeSource } from './comparison.ts';
 import { type Finding, isProposed, movedFinding, pathText, type Question } from './found-rules.ts';
 import { Places } from './places.ts';
 import {
@@ -85,12 +86,12 @@ const NAMED_METHODS: ReadonlySet<string> = new Set([
   'OPTIONS',
 ]);
 
-const DESCRIBED: ShapeSource = {
+const DESCRIBED: Omit<ShapeSource, 'pairs'> = {
   isRecorded: false,
   whyGone: () => "V2's description does not have it",
 };
 
-const RESPONSE: ShapeSource = { ...DESCRIBED, isResponse: true };
+const RESPONSE: Omit<ShapeSource, 'pairs'> = { ...DESCRIBED, isResponse: true };
 
 /** The values of examples by the names of members and parameters, as far as they tell one from others: texts with a digit. */
 function shownValues(description: Description): ReadonlyMap<string, readonly string[]> {
@@ -169,7 +170,8 @@ export function proposeRuleBook(
     }),
     values: { v1: shownValues(v1), v2: shownValues(v2) },
   };
-  const outcome = proposeFor(pairs, { ...DESCRIBED, hints }, writes);
+  const known = { hints, pairs: new ComparedPairs() };
+  const outcome = proposeFor(pairs, { ...DESCRIBED, ...known }, writes);
   const versions = { v1: old, v2: young, named };
   const shapes = resourceShapes(versions);
   const head = proposeHead(versions, described);
@@ -179,7 +181,7 @@ export function proposeRuleBook(
   const headers = [...renamedFields, ...newFieldChanges(versions, isField), ...head.changes];
   const places = resourcePlaces(versions);
   const targets = lookupTargets(described.v2, young, places.general ?? 'data');
-  const responses = responseFindings(versions, targets, hints);
+  const responses = responseFindings(versions, targets, known);
   const shown = sharedConversions(responses.found, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
   const requests = [...outcome.changes, ...shown].map((change) => {
@@ -385,7 +387,7 @@ function innerList({ at, response }: FoundResource): readonly string[] | undefin
 function responseFindings(
   { named, v1, v2 }: Versions,
   targets: readonly LookupTarget[],
-  hints: NameHints,
+  known: Pick<ShapeSource, 'hints' | 'pairs'>,
 ): {
   readonly found: readonly ResponseFindings[];
   readonly questions: Questions;
@@ -423,7 +425,7 @@ function responseFindings(
     // An operation does not look up the resource that it returns.
     const key = resourceKey(pair.v2);
     const lookups = targets.filter(({ before }) => templateShape(before) !== `${key}/`);
-    const compared = compareShapes(shape, after, { ...RESPONSE, lookups, hints }, doubt);
+    const compared = compareShapes(shape, after, { ...RESPONSE, ...known, lookups }, doubt);
     const base = isAround || young.at === '' ? [] : [young.at, ...(inner === undefined ? [] : ['*'])];
     const findings = [
       ...renames.map((rename) => (doubt === undefined ? rename : { ...rename, doubt })),

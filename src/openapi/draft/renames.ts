@@ -1,36 +1,26 @@
 import { isCompatible, type MemberShape, type Shape } from '../shape.ts';
+import type { FoundNest, FoundRename, Renames } from './compared-pairs.ts';
+import type { ShapeSource } from './comparison.ts';
 import type { FoundFlat } from './find-flats.ts';
-import { ASKED_FROM, type Evidence, PROPOSED_FROM } from './found-rules.ts';
+import { ASKED_FROM, PROPOSED_FROM } from './found-rules.ts';
 import { type LooseMember, renameScore } from './member-links.ts';
 import { nameSimilarity } from './names.ts';
-import type { FoundNest } from './nests.ts';
 
 /** Minimum difference of confidence between the best candidate and the next one. */
 const MARGIN = 0.05;
 
-/** A member of V1 and its name in V2. */
-export interface FoundRename extends Evidence {
-  readonly from: string;
-  readonly to: string;
-  /** The sub-object that a nest moves it into; undefined when it stays where it was. */
-  readonly under: string | undefined;
-}
-
-interface RenameOptions {
+/** Renames in recorded traffic are always questions. */
+interface RenameOptions extends Pick<ShapeSource, 'isRecorded' | 'pairs'> {
   readonly nests: readonly FoundNest[];
   readonly flats?: readonly FoundFlat[];
-  /** True for recorded traffic, in which a rename is always a question. */
-  readonly isRecorded: boolean;
-}
-
-export interface Renames {
-  readonly accepted: readonly FoundRename[];
-  /** The best candidate for each member without a convincing one, by the name in V1. */
-  readonly rejected: ReadonlyMap<string, FoundRename>;
 }
 
 /** Finds V2's names of the members that only V1 has, among those that only V2 has, also in the sub-objects of nests. */
-export function findRenames(v1: Shape, v2: Shape, { nests, flats = [], isRecorded }: RenameOptions): Renames {
+export function findRenames(
+  v1: Shape,
+  v2: Shape,
+  { nests, flats = [], isRecorded, pairs }: RenameOptions,
+): Renames {
   const moved = new Set([
     ...nests.flatMap(({ members }) => members.map(({ from }) => from)),
     ...flats.filter(({ isPrefixed }) => isPrefixed).map(({ member }) => member),
@@ -47,7 +37,7 @@ export function findRenames(v1: Shape, v2: Shape, { nests, flats = [], isRecorde
   const candidates = gone
     .flatMap((old) =>
       young.map(({ member, under }): FoundRename => {
-        return { from: old.name, to: member.name, under, ...renameScore(old, member) };
+        return { from: old.name, to: member.name, under, ...renameScore(old, member, pairs) };
       }),
     )
     .filter(({ confidence }) => confidence >= ASKED_FROM)
