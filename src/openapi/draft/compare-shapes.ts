@@ -42,7 +42,6 @@ import {
   askNewRequired,
   defaultOf,
   isFilled,
-  NEW_REQUIRED,
   requiredQuestion,
   withoutFilled,
 } from './new-members.ts';
@@ -118,7 +117,7 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
           : finding,
       )
       .toSorted((one, other) => ruleRank(one.found) - ruleRank(other.found)),
-    questions: questions.filter(({ path, text }) => text !== NEW_REQUIRED || !isFilled(path, v2, findings)),
+    questions: questions.filter(({ path, isNew }) => isNew !== true || !isFilled(path, v2, findings)),
   };
 }
 
@@ -420,9 +419,9 @@ function answeredByMoves(start: number, { v2, path }: Objects, work: Work): read
 function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Path, work: Work): void {
   const at = [...path, name];
   const apart = descriptionsApart(v1.shape, v2.shape);
-  const askAll = (general: string): void => {
+  const askAll = (general: string, isAboutTypes: boolean): void => {
     const text = apart === '' ? general : `${general} ${apart}.`;
-    work.questions.push({ path: at, text, general });
+    work.questions.push({ path: at, text, general, isAboutTypes });
   };
   const [old, young] = [
     { name, shape: v1.shape },
@@ -434,7 +433,7 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
   // The question about the rename says so already.
   if (listed === undefined && converted.length > 0 && work.doubt === work.outer && !work.isRecorded) {
     const found = { rule: 'convert', in: path, member: name, conversions: converted } as const;
-    const why = doubt ?? `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
+    const why = doubt?.text ?? `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2`;
     const old = work.old;
     addFinding(
       {
@@ -483,9 +482,13 @@ function compareMember(name: string, v1: MemberShape, v2: MemberShape, path: Pat
     if (looked.length > 0) addLookup(looked, work.old, work);
     else if (addBox(name, v1.shape, v2.shape, path, work) || addUnbox(old, young, path, work)) return;
     else if (work.doubt === work.outer)
-      askAll(`it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`);
+      askAll(
+        `it is ${typeWords(v1.shape)} in V1 and ${typeWords(v2.shape)} in V2: say how to convert it.`,
+        true,
+      );
     return;
-  } else if (doubt !== undefined && work.doubt === work.outer) askAll(`${doubt}: say how to convert it.`);
+  } else if (doubt !== undefined && work.doubt === work.outer)
+    askAll(`${doubt.text}: say how to convert it.`, doubt.isAboutTypes);
   if (v2.required && !v1.required && !work.isRecorded)
     work.questions.push(
       requiredQuestion(

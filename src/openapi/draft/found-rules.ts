@@ -18,6 +18,10 @@ export interface Question {
   readonly general?: string;
   /** The values of requests that V2 requires, and that V1's may lack; absent for other questions. */
   readonly required?: readonly Path[];
+  /** True if V1's requests never have these values. */
+  readonly isNew?: true;
+  /** True if types differ, which the values of forms do not have. */
+  readonly isAboutTypes?: boolean;
 }
 
 /** The reasons to believe in a rule. */

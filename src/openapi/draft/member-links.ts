@@ -61,7 +61,7 @@ interface DoubtWalk {
 
 function doubtIn(old: NamedShape, young: NamedShape, walk: DoubtWalk, level: number): string | undefined {
   const own = scalarDoubt(old, young);
-  if (own !== undefined) return own;
+  if (own !== undefined) return own.text;
   const [one, other] = [old.shape, young.shape];
   if (areOthers(one, other)) return 'what is in it has other names in V2';
   if (level > MAX_LEVELS) {
@@ -97,7 +97,7 @@ export function scalarDoubt(
   young: NamedShape,
   isResponse = false,
   level = 0,
-): string | undefined {
+): ScalarDoubt | undefined {
   const [one, other] = [old.shape, young.shape];
   const doubts: string[] = [];
   const compare = (what: string, first: string, second: string): void => {
@@ -106,8 +106,8 @@ export function scalarDoubt(
   const compareBoth = (what: string, first: string, second: string): void => {
     if (first !== '' && second !== '') compare(what, first, second);
   };
-  if (!(isResponse ? fitsInto(other, one) : fitsInto(one, other)))
-    compare('it is', typeWords(one), typeWords(other));
+  const isAboutTypes = !(isResponse ? fitsInto(other, one) : fitsInto(one, other));
+  if (isAboutTypes) compare('it is', typeWords(one), typeWords(other));
   compareBoth('its format is', one.format, other.format);
   const time = timeDoubt(old, young);
   if (time !== '' && doubts.length === 0) doubts.push(time);
@@ -118,11 +118,18 @@ export function scalarDoubt(
     compareBoth('the unit in its description is', textUnits(one), textUnits(other));
   compareBoth('its limit is', one.limits, other.limits);
   if (areContraries(old, young)) doubts.push(CONTRARY);
-  if (doubts.length > 0) return doubts.join('; ');
+  if (doubts.length > 0) return { text: doubts.join('; '), isAboutTypes };
   const [element, partner] = [one.element, other.element];
   if (element === undefined || partner === undefined || element.members.size > 0) return undefined;
   if (level > MAX_LEVELS) return undefined;
   return scalarDoubt({ name: '', shape: element }, { name: '', shape: partner }, isResponse, level + 1);
+}
+
+/** Why a value could mean something else in the other version. */
+interface ScalarDoubt {
+  readonly text: string;
+  /** True if its types differ. */
+  readonly isAboutTypes: boolean;
 }
 
 const CONTRARY = 'the names say the contrary of each other, so that true and false change places';

@@ -33,8 +33,10 @@ export function requiredQuestion(path: Path, shape: Shape, text: string): Questi
   return { path, text, required: inside.length === 0 ? [path] : inside };
 }
 
-/** The sentence about a member that V1's requests never have. */
-export const NEW_REQUIRED = 'it is required in V2 and not in V1: V2 refuses requests without it.';
+/** The reason to ask about a value that V1's requests never have. */
+export function newRequired(name: string): string {
+  return `${name} is required in V2 and not in V1: V2 refuses requests without it`;
+}
 
 export function askNewRequired(
   v1: Shape,
@@ -45,7 +47,7 @@ export function askNewRequired(
 ): void {
   for (const [name, { required, shape }] of v2.members) {
     if (!required || v1.members.has(name) || arrived.has(name)) continue;
-    const doubt = `${pathText(path, name)} is required in V2 and not in V1: V2 refuses requests without it`;
+    const doubt = newRequired(pathText(path, name));
     const copies = work.isRecorded ? [] : copiesInto(name, shape, { v1, v2, path });
     if (copies.length > 0) {
       const others = shape.members.size > 0 ? [] : [defaultOf(name, shape, path)];
@@ -56,7 +58,8 @@ export function askNewRequired(
       continue;
     }
     if (work.isRecorded || shape.members.size > 0 || shape.types.has('array')) {
-      work.questions.push(requiredQuestion([...path, name], shape, NEW_REQUIRED));
+      const asked = requiredQuestion([...path, name], shape, `${newRequired('it')}.`);
+      work.questions.push({ ...asked, isNew: true });
       continue;
     }
     const found = defaultOf(name, shape, path);

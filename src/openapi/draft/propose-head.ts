@@ -12,7 +12,7 @@ import {
   objectIn,
 } from '../description.ts';
 import { BLANK, type BookRule } from './book-rules.ts';
-import { acceptedWords, firstValue } from './new-members.ts';
+import { acceptedWords, firstValue, newRequired } from './new-members.ts';
 import { parameterShape } from './bodies.ts';
 import type { Versions } from './find-inverse.ts';
 import { hasField } from './find-parameters.ts';
@@ -64,7 +64,7 @@ export function newFieldChanges(
           rules: [{ default: name, to: value ?? BLANK }],
           confidence: 0.5,
           evidence: `V1 does not have it${accepted}`,
-          doubt: `${name} is required in V2 and not in V1: V2 refuses requests without it`,
+          doubt: newRequired(name),
         },
       ],
     }));

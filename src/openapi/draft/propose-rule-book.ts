@@ -651,18 +651,16 @@ export function proposeFor(
   const findings = bodies.map(({ id, v1, v2, form = 'json', doubt }): OperationFindings => {
     const own = typeof source === 'function' ? source(id) : source;
     const comparison = compareBodies(v1, v2, own, wrapper, doubt);
-    questions.set(id, form === 'json' ? comparison.questions : comparison.questions.filter(isAskedOfForms));
+    questions.set(
+      id,
+      comparison.questions.filter(({ isAboutTypes }) => form === 'json' || isAboutTypes !== true),
+    );
     return {
       id,
       findings: form === 'json' ? comparison.findings : comparison.findings.filter(isFoundInForms),
     };
   });
   return { changes: proposeChanges(findings, writes), questions };
-}
-
-/** True for a question that also applies to forms, in which each value is a text: not for one about types only. */
-function isAskedOfForms({ text, required }: Question): boolean {
-  return !text.startsWith('it is ') || required !== undefined;
 }
 
 /** True for a finding that also applies to forms: not for a conversion between texts and other types only. */
