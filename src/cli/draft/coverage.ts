@@ -175,8 +175,8 @@ export function coverageOf(sources: CoverageSources): Coverage {
       const outcome =
         pick === 0 ? sent : migration.request(again.method, again.target, again.headers, again.body);
       if (outcome.verdict === 'refused' || outcome.verdict === 'passed') continue;
-      for (const missing of missingInRequest(outcome, sides, nullsIn(again.body ?? '')))
-        addOnce('request', missing);
+      for (const fault of requestFaults(outcome, sides, nullsIn(again.body ?? '')))
+        addOnce('request', faultText(fault));
       for (const missing of missingInResponse(responses, outcome, answers, pick, lookedUp))
         addOnce('response', missing);
     }
@@ -283,12 +283,22 @@ function withLists(value: unknown): unknown {
   return Object.fromEntries(keys.map((key, at) => [key, inner[at]]));
 }
 
-/** Sentences about things that V2 requires, and that a request with all members of V1 lacks. */
-function missingInRequest(
+/** An objection of V2 to a request: a sentence, without its end for what is `missing`. */
+interface RequestFault {
+  readonly kind: 'missing' | 'wrong' | 'unknown';
+  readonly text: string;
+}
+
+function faultText({ kind, text }: RequestFault): string {
+  return kind === 'missing' ? `${text}, which is never set` : text;
+}
+
+/** What V2 requires and a request lacks, and what it does not accept or describe. */
+function requestFaults(
   { target, headers, body }: MigratedRequest,
   [, { operation: partner, components }]: Sides,
   nulls: ReturnType<typeof nullsIn>,
-): readonly string[] {
+): readonly RequestFault[] {
   const query = new URLSearchParams(target.split('?')[1] ?? '');
   const fields = headers.flat();
   const cookies = new Map(
@@ -302,6 +312,12 @@ function missingInRequest(
     if (typeof name !== 'string') return [];
     const shape = parameterShapeOf(parameter, components);
     const { values } = shape;
+    const missing = (what: string): readonly RequestFault[] => [
+      { kind: 'missing', text: `V2 requires the ${what} ${name}` },
+    ];
+    const wrong = (wanted: string): readonly RequestFault[] => [
+      { kind: 'wrong', text: `V2 accepts ${wanted} in ${name} and gets ${JSON.stringify(value)}` },
+    ];
     const value =
       place === 'query'
         ? query.get(name)
@@ -315,28 +331,23 @@ function missingInRequest(
       value === undefined ||
       values.length === 0 ||
       values.some((one) => String(one) === value);
-    if (!isTaken)
-      return [
-        `V2 accepts ${values.map((one) => JSON.stringify(one)).join(', ')} in ${name} and gets ${JSON.stringify(value)}`,
-      ];
+    if (!isTaken) return wrong(values.map((one) => JSON.stringify(one)).join(', '));
     if (typeof value === 'string' && contentOf(parameter) !== undefined)
       return contentFaults(shape, value, name);
-    const wrong = typeof value === 'string' ? wrongText(shape, value) : undefined;
-    if (wrong !== undefined) return [`V2 accepts ${wrong} in ${name} and gets ${JSON.stringify(value)}`];
+    const wanted = typeof value === 'string' ? wrongText(shape, value) : undefined;
+    if (wanted !== undefined) return wrong(wanted);
     if (memberOf(parameter, 'required') !== true) return [];
-    if (place === 'cookie' && value === undefined)
-      return [`V2 requires the cookie ${name}, which is never set`];
-    if (place === 'query' && !query.has(name))
-      return [`V2 requires the query parameter ${name}, which is never set`];
+    if (place === 'cookie' && value === undefined) return missing('cookie');
+    if (place === 'query' && !query.has(name)) return missing('query parameter');
     return place === 'header' && headerValue(fields, name.toLowerCase()) === undefined
-      ? [`V2 requires the header field ${name}, which is never set`]
+      ? missing('header field')
       : [];
   });
   const taken = requestBody(partner, components);
   if (body === null && requiresBody(partner, components))
     return [
       ...parameters,
-      'V2 requires a body, and gets none',
+      { kind: 'wrong', text: 'V2 requires a body, and gets none' } as const,
       ...(taken === undefined ? [] : requiredMembers(taken.shape, {})),
     ];
   if (taken === undefined || body === null) return parameters;
@@ -346,33 +357,48 @@ function missingInRequest(
   const value: unknown = isForm ? formValue(text) : JSON.parse(text);
   return [
     ...parameters,
-    ...requiredMembers(shape, value),
-    ...unknownMembers(shape, value, '').map((path) => `V2 does not describe ${path}, which clients send`),
-    ...wrongTypes(shape, value, '', nulls)
-      // Each value of a form is a text.
-      .filter(({ kind }) => !isForm || kind.is.startsWith('"'))
-      .map(({ path, kind: { is, wanted } }) => `V2 accepts ${wanted} in ${path} and gets ${is}`),
+    // Each value of a form is a text.
+    ...bodyFaults(shape, value, '', nulls, ({ is }) => !isForm || is.startsWith('"')),
   ];
 }
 
-/** Sentences about members that V2 requires, and that a value lacks. */
-function requiredMembers(shape: Shape, value: unknown, name = ''): readonly string[] {
-  return missingMembers(shape, value, name, true, 'response').map(
-    (path) => `V2 requires ${path}, which is never set`,
-  );
+/** Objections of V2 to a value in JSON, and to all in it. */
+function bodyFaults(
+  shape: Shape,
+  value: unknown,
+  name: string,
+  nulls: ReturnType<typeof nullsIn>,
+  isFault: (kind: WrongKind) => boolean = () => true,
+): readonly RequestFault[] {
+  const unknown = unknownMembers(shape, value, name);
+  return [
+    ...requiredMembers(shape, value, name),
+    ...unknown.map(
+      (path) => ({ kind: 'unknown', text: `V2 does not describe ${path}, which clients send` }) as const,
+    ),
+    ...wrongTypes(shape, value, name, nulls)
+      .filter(({ kind }) => isFault(kind))
+      .map(
+        ({ path, kind: { is, wanted } }) =>
+          ({ kind: 'wrong', text: `V2 accepts ${wanted} in ${path} and gets ${is}` }) as const,
+      ),
+  ];
+}
+
+/** The members that V2 requires, and that a value lacks. */
+function requiredMembers(shape: Shape, value: unknown, name = ''): readonly RequestFault[] {
+  return missingMembers(shape, value, name, true, 'response').map((path) => ({
+    kind: 'missing',
+    text: `V2 requires ${path}`,
+  }));
 }
 
 /** Objections of V2 to a parameter that is written like a body. */
-function contentFaults(shape: Shape, text: string, name: string): readonly string[] {
+function contentFaults(shape: Shape, text: string, name: string): readonly RequestFault[] {
   const value = readJsonText(text);
-  if (value === undefined) return [`V2 accepts JSON in ${name} and gets ${JSON.stringify(text)}`];
-  return [
-    ...requiredMembers(shape, value, name),
-    ...unknownMembers(shape, value, name).map((path) => `V2 does not describe ${path}, which clients send`),
-    ...wrongTypes(shape, value, name, nullsIn(text)).map(
-      ({ path, kind: { is, wanted } }) => `V2 accepts ${wanted} in ${path} and gets ${is}`,
-    ),
-  ];
+  return value === undefined
+    ? [{ kind: 'wrong', text: `V2 accepts JSON in ${name} and gets ${JSON.stringify(text)}` }]
+    : bodyFaults(shape, value, name, nullsIn(text));
 }
 
 /** The texts that V2 accepts in a parameter, if `value` is certainly not one of them; undefined otherwise. */
@@ -403,9 +429,9 @@ function leastDifferences(
   const sample = sampleRequest(v1.operation, rest, v1.components, ruleBook, { extent });
   const sent = migration.request(sample.method, sample.target, sample.headers, sample.body);
   if (sent.verdict === 'refused' || sent.verdict === 'passed') return [];
-  const missing = missingInRequest(sent, sides, nullsIn(sample.body ?? ''))
-    .filter((text) => /^V2 (?:requires|accepts) /.test(text) && !reported.has(text))
-    .map((text) => ['request', text.replace('is never set', 'V1 does not')] as const);
+  const missing = requestFaults(sent, sides, nullsIn(sample.body ?? ''))
+    .filter((fault) => fault.kind !== 'unknown' && !reported.has(faultText(fault)))
+    .map(({ kind, text }) => ['request', kind === 'missing' ? `${text}, which V1 does not` : text] as const);
   const [expected, given] = sides.map(({ operation, components }) => successShape(operation, components));
   if (expected === undefined || given === undefined) return missing;
   const shared = { status: successStatus(v2), expected, given };

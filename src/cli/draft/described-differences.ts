@@ -154,11 +154,11 @@ const knownDifferences = {
   response: new WeakMap<Shape, WeakMap<Shape, readonly string[]>>(),
 };
 
-/** Sentences about the values that both versions have at the same path, and about the schema for members of any name. */
+/** Sentences about the values that both versions have at the same path of a body, and about the schema for members of any name. */
 export function valueDifferences(v1: Shape, v2: Shape, direction: Direction): readonly string[] {
   const known = knownDifferences[direction].get(v1) ?? new WeakMap<Shape, readonly string[]>();
   knownDifferences[direction].set(v1, known);
-  const found = known.get(v2) ?? findValueDifferences(v1, v2, direction);
+  const found = known.get(v2) ?? findValueDifferences(v1, v2, direction, 'the body: ');
   known.set(v2, found);
   return found;
 }
@@ -167,9 +167,12 @@ function findValueDifferences(
   v1: Shape,
   v2: Shape,
   direction: Direction,
+  whole: string,
   isAssumed = false,
 ): readonly string[] {
   const found: string[] = [];
+  const say = (path: string, text: string): void =>
+    void found.push(path === '' ? `${whole}${text}` : `${path}: ${text}`);
   const seen = new Set<string>();
   const numbers = new Map<object, number>();
   const numberOf = (one: object): number => {
@@ -191,23 +194,22 @@ function findValueDifferences(
         : `V2 may return ${type}, and V1 never did`,
     );
     for (const text of [...(isSame ? texts : unknown), ...kindDifferences(old, young, direction)])
-      found.push(`${path || 'the body'}: ${text}`);
+      say(path, text);
     if (old.members.size > 0 && seen.has(key)) return;
     seen.add(key);
     for (const [name, member] of old.members) {
       const partner = young.members.get(name);
       if (partner === undefined) continue;
       const gone = directionDifference(member.only, partner.only, direction);
-      if (gone !== undefined) found.push(`${path}/${name}: ${gone}`);
+      if (gone !== undefined) say(`${path}/${name}`, gone);
       visit(member.shape, partner.shape, `${path}/${name}`, level + 1);
     }
     if (old.element !== undefined && young.element !== undefined)
       visit(old.element, young.element, `${path}/*`, level + 1);
     const [rest, other] = [old.rest, young.rest];
     if (rest === undefined && old.further !== '' && young.isClosed && young.further === '')
-      found.push(`${path || 'the body'}: ${NO_OTHERS}`);
-    if (rest !== undefined)
-      for (const text of restDifferences(rest, other, young)) found.push(`${path || 'the body'}: ${text}`);
+      say(path, NO_OTHERS);
+    if (rest !== undefined) for (const text of restDifferences(rest, other, young)) say(path, text);
     if (rest !== undefined && other !== undefined) visit(rest, other, `${path}/{any}`, level + 1);
   };
   visit(v1, v2, '', 0);
@@ -306,10 +308,9 @@ export function parameterDifferences(
       ...(memberOf(parameter, 'allowEmptyValue') === true && memberOf(partner, 'allowEmptyValue') !== true
         ? [`V1 accepts ${what} without a value, and V2 does not`]
         : []),
-      ...(isAssumed(shapes[0], sent.assumed.get(now))
-        ? findValueDifferences(...shapes, 'request', true)
-        : valueDifferences(...shapes, 'request')
-      ).map((text) => `${what}: ${text.replace('the body: ', '')}`),
+      ...findValueDifferences(...shapes, 'request', '', isAssumed(shapes[0], sent.assumed.get(now))).map(
+        (text) => `${what}: ${text}`,
+      ),
       ...shapes[0].values
         .filter(
           (value) =>
@@ -512,9 +513,7 @@ export function fieldDifferences(v1: DescribedSide, v2: DescribedSide): readonly
       ...(isRequired && !now.isRequired
         ? [`V1's response always has the header field ${name}, and V2's may lack it`]
         : []),
-      ...valueDifferences(shape, now.shape, 'response').map((text) =>
-        text.replace('the body', `the header field ${name}`),
-      ),
+      ...findValueDifferences(shape, now.shape, 'response', `the header field ${name}: `),
       ...(isDay && shape.format !== now.shape.format
         ? [`the header field ${name}: V1 returns the format ${shape.format}, and V2 ${now.shape.format}`]
         : []),
