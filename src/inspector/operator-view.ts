@@ -16,6 +16,7 @@ import {
 import { TrafficSeries } from '../rewrite-log/traffic-series.ts';
 import { reasonIn } from './entries/search-entries.ts';
 import { ProblemTally } from './problems.ts';
+import { Verdicts } from './verdict.ts';
 import { BodyCheckTally } from '../rollout/body-checks.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 
@@ -58,6 +59,8 @@ export class OperatorView implements Observer {
   readonly trends = new ClientTrends();
   /** Failed requests, grouped. */
   readonly problems = new ProblemTally();
+  /** What was said of all this. */
+  readonly verdicts = new Verdicts();
   readonly capture: Capture;
   readonly traces = new ClientTraces();
   readonly bodyLimit: number;

@@ -2,6 +2,7 @@ import { OTHER_CALLS } from '../rewrite-log/entry.ts';
 import { lengthWords } from '../report/text.ts';
 import { counted, listed } from '../rules/words.ts';
 import type { LastHour } from '../rewrite-log/history.ts';
+import type { RolloutView } from '../rollout/rollout-tally.ts';
 import type { TroubleEvidence } from '../rewrite-log/health/trouble.ts';
 import { type Condition, type ConditionLevel, RECENT_MINUTES } from './condition.ts';
 import type { FreshFailures } from './problems.ts';
@@ -40,15 +41,29 @@ interface Seen {
   readonly since: number;
   /** The last change of the modes: milliseconds since 1970; absent without any. */
   readonly changedAt?: number | undefined;
+  /** In a brownout requests are refused on purpose. */
+  readonly brownouts?: RolloutView['brownouts'] | undefined;
   /** Failures that are new or back, and go on; absent without any. */
   readonly fresh?: FreshFailures | undefined;
   readonly now: number;
 }
 
-/** Summarises everything by the worst condition. */
-export function verdictOf(
+/** Summarises everything by the worst condition. No time counts as well at which it said something else. */
+export class Verdicts {
+  /** When a verdict was last `bad` or a `note`: milliseconds since 1970. */
+  private toldAt = 0;
+
+  of(conditions: readonly Condition[], seen: Seen): Verdict {
+    const verdict = verdictOf(conditions, seen, this.toldAt);
+    if (verdict.level === 'bad' || verdict.level === 'note') this.toldAt = seen.now;
+    return verdict;
+  }
+}
+
+function verdictOf(
   conditions: readonly Condition[],
-  { requests, lastHour, replicas = 1, since, changedAt = 0, fresh, now }: Seen,
+  { requests, lastHour, replicas = 1, since, changedAt = 0, brownouts = [], fresh, now }: Seen,
+  toldAt: number,
 ): Verdict {
   const all = conditions.filter(
     ({ level, isRepeated }) => (level === 'bad' || level === 'note') && isRepeated !== true,
@@ -62,13 +77,15 @@ export function verdictOf(
   if (requests === 0)
     return { level: 'unknown', label: 'No request yet', ...saying('No request yet, so nothing is known.') };
   const before = ended === undefined ? '' : `${ended.sentence} `;
-  const from = Math.max(since, changedAt, ...all.map(({ until = '' }) => Date.parse(until) || 0));
+  const { failed, lastFailed = 0 } = lastHour;
+  // A few failures are not trouble of an operation, but "all well" would be wrong, unless they are older, or a fault that is past explains them.
+  const ends = [...all, ...brownouts].map(({ until = '' }) => Date.parse(until) || 0);
+  const latest = Math.max(since, changedAt, toldAt, ...ends.filter((end) => end <= now));
+  const isAll = lastFailed <= latest || failed <= all.reduce((sum, { past = 0 }) => sum + past, 0);
+  const from = isAll ? Math.max(latest, lastFailed) : latest;
   const age = lengthWords(now - from);
   const length = from === changedAt ? `${age}, since the modes were changed` : age;
   const whose = replicas === 1 ? '' : ` at ${counted(replicas, 'replica')}`;
-  const { failed, lastFailed = now } = lastHour;
-  // A few failures are not trouble of an operation, but "all well" would be wrong, unless they are older, or a fault that is past explains them.
-  const isAll = lastFailed <= from || failed <= all.reduce((sum, { past = 0 }) => sum + past, 0);
   const state = isAll
     ? `All well for ${length}${whose}.`
     : `For ${length}${from === changedAt ? ',' : ''} no operation has failed more than before${whose}. In the last hour ${counted(failed, 'request')} failed.`;

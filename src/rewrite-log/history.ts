@@ -94,7 +94,7 @@ export interface RequestSums {
 /** What the requests of the last hour came to. */
 export interface LastHour {
   readonly failed: number;
-  /** The end of the last that failed: milliseconds since 1970; absent if none did, and in the facts of an older version. */
+  /** The end of the last that failed since the start: milliseconds since 1970; absent if none did. */
   readonly lastFailed?: number;
   /** Responses that went to V1 clients as V2 sent them, although a response rule applies. */
   readonly asV2SentIt: number;
@@ -298,7 +298,7 @@ export class History {
       asV2SentIt += minute.asV2SentIt;
     }
     const { lastFailed } = this;
-    return { failed, asV2SentIt, ...(failed > 0 && lastFailed && { lastFailed }) };
+    return { failed, asV2SentIt, ...(lastFailed && { lastFailed }) };
   }
 
   private advanceTo(second: number): void {

@@ -7,7 +7,7 @@ import { statusText } from '../../src/cli/status.ts';
 import type { State } from '../../src/inspector/api.ts';
 import { ProblemTally } from '../../src/inspector/problems.ts';
 import { askedIn, rolloutEffect } from '../../src/inspector/rollout-effect.ts';
-import { type Verdict, verdictOf } from '../../src/inspector/verdict.ts';
+import { type Verdict, Verdicts } from '../../src/inspector/verdict.ts';
 import { beganAt, type Entry } from '../../src/rewrite-log/entry.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
@@ -42,6 +42,7 @@ class Watched extends WatchedTraffic {
   private readonly history: History;
   private readonly health: OperationHealth;
   private readonly problems: ProblemTally;
+  private readonly verdicts = new Verdicts();
 
   constructor() {
     const [history, health, problems] = [new History(), new OperationHealth(), new ProblemTally()];
@@ -109,12 +110,13 @@ class Watched extends WatchedTraffic {
     const facts = this.facts(more);
     const since = this.health.wellSince ?? START;
     const conditions = conditionsOf(facts);
-    const verdict = verdictOf(conditions, {
+    const verdict = this.verdicts.of(conditions, {
       requests: this.history.sums.all,
       lastHour: this.history.lastHour(now),
       replicas: facts.fleet?.replicas,
       since,
       changedAt,
+      brownouts: facts.rollout?.brownouts,
       fresh: this.problems.fresh(now, facts.isAsked),
       now,
     });
@@ -149,6 +151,15 @@ const ALONE = {
   aloneSince: '2026-11-29T08:00:00.000Z',
   aloneReason: 'ECONNREFUSED',
 };
+
+const BROWNOUT = {
+  id: 'b1',
+  state: 'over',
+  from: '2026-11-29T08:01:00.000Z',
+  until: '2026-11-29T08:02:00.000Z',
+  share: 40,
+  status: 503,
+} as const;
 
 const SPARED = 'c'.repeat(16);
 
@@ -597,6 +608,40 @@ describe('the verdict', () => {
     );
   });
 
+  test('counts no time as well in which a request failed, or at which it said something else', () => {
+    const step = fc.record({
+      times: fc.integer({ min: 1, max: 60 }),
+      more: fc.constantFrom<Partial<Entry>>({}, {}, {}, FAILS, REFUSED, UNREACHABLE, ON_V1),
+      minutes: fc.constantFrom(0, 0, 1, 70),
+      facts: fc.constantFrom<Partial<ConditionFacts>>(
+        {},
+        {},
+        { refusal: { faults: 1, at: START } },
+        rollout({ brownouts: [{ ...BROWNOUT, state: 'on' }] }),
+        { stats: { breaker: 'closed', droppedLogLines: 2, lastDroppedLine: START + MINUTE } },
+      ),
+      isAsked: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(step, { minLength: 2, maxLength: 9 }), (steps) => {
+        const all = new Watched();
+        const others: number[] = [];
+        const within: number[] = [];
+        for (const { times, more, minutes, facts, isAsked } of steps) {
+          all.see(times, more);
+          if (more.status !== undefined) others.push(all.now);
+          all.pass(minutes * MINUTE).see(1);
+          if (!isAsked) continue;
+          const { level, sentence, since = '' } = all.judged(facts);
+          if (level !== 'good') others.push(all.now);
+          else if (sentence.startsWith('All well'))
+            within.push(...others.filter((at) => at > Date.parse(since)));
+        }
+        expect(within).toEqual([]);
+      }),
+    );
+  });
+
   test.each<[string, (watched: Watched) => string, string]>([
     ['nothing seen yet', (all) => all.verdict(), 'unknown: No request yet, so nothing is known.'],
     [
@@ -861,6 +906,23 @@ describe('the verdict', () => {
           .see(240)
           .verdict({ ...MIGRATED, changedAt: START + 60_000 }),
       'good: All well for 4 minutes, since the modes were changed.',
+    ],
+    [
+      'all has been well since a brownout, which came after a change of the modes',
+      (all) => all.see(240).verdict({ ...rollout({ brownouts: [BROWNOUT] }), changedAt: START + 60_000 }),
+      'good: All well for 2 minutes.',
+    ],
+    [
+      'two requests failed an hour ago',
+      (all) =>
+        all
+          .see(200)
+          .see(2, FAILS)
+          .see(60)
+          .pass(60 * MINUTE)
+          .see(1)
+          .verdict(),
+      'good: All well for 61 minutes.',
     ],
     [
       'an operation fails in a canary',

@@ -26,7 +26,7 @@ import { type ConditionFacts, RECENT_MINUTES, REPORTED_MS } from '../condition.t
 import { conditionsOf } from '../conditions.ts';
 import { operationEvents } from '../operation-conditions.ts';
 import { askedIn } from '../rollout-effect.ts';
-import { verdictOf } from '../verdict.ts';
+
 import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorGroups, problemsAmong } from '../entries/search-entries.ts';
@@ -500,12 +500,13 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
     canResend: resend !== undefined,
     canLogOut: token !== undefined,
     conditions,
-    verdict: verdictOf(conditions, {
+    verdict: view.verdicts.of(conditions, {
       requests: facts.sums.all,
       lastHour: facts.lastHour,
       replicas,
       since: facts.wellSince ?? facts.startedAt,
       changedAt: parts.rollBack?.earlier[0]?.at,
+      brownouts: rollout?.brownouts,
       fresh: facts.fresh,
       now,
     }),

@@ -675,7 +675,9 @@ test('after the end of V1 no view says that it is needed, migrated or planned to
   expect(await gateway.send('GET', '/api/v1/heartbeat')).toBe(410);
   for (const view of ['clients', 'overview']) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
-    await page.getByText(/^1 client has called V1 after its end and got 410, the last at \d\d:\d\d: /).waitFor();
+    await page
+      .getByText(/^1 client has called V1 after its end and got 410, the last at \d\d:\d\d: /)
+      .waitFor();
     expect(await page.locator('main').innerText()).not.toMatch(
       /still needed|are migrated|A plan from the log|can be switched off|proposed/,
     );
