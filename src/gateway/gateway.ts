@@ -125,12 +125,12 @@ export class Gateway extends GatewayContext {
 
   /** Refuses a request without a prefix of the API, or one that the decision refuses. */
   refuse(received: ReceivedRequest): Exchange['handled'] {
-    const { decision, exchange } = received;
+    const { decision, exchange, rules } = received;
     const isRefused = decision.route === 'none';
     if (isRefused && decision.closesConnection) exchange.closeAfterResponse();
-    new ProxiedExchange(this, received, 'none', PASS).refuse(
-      isRefused ? decision.failure : notServed(received.rules.ruleBook),
-    );
+    const refused = new ProxiedExchange(this, received, 'none', PASS);
+    refused.entry.side = rules.prefixes.versionOf(exchange.target) ?? 'neither';
+    refused.refuse(isRefused ? decision.failure : notServed(rules.ruleBook));
     return exchange.handled;
   }
 

@@ -86,7 +86,9 @@ class EntryText {
     if (entry.parentSpanId !== undefined) line += `,"parentSpanId":"${entry.parentSpanId}"`;
     if (entry.isSampled !== undefined) line += ',"isSampled":true';
     if (entry.client !== undefined) line += `,"client":"${entry.client}"`;
-    line += `,"route":"${entry.route}","method":${quoted(entry.method)},"path":${quoted(entry.path)}`;
+    line += `,"route":"${entry.route}"`;
+    if (entry.side !== undefined) line += `,"side":"${entry.side}"`;
+    line += `,"method":${quoted(entry.method)},"path":${quoted(entry.path)}`;
     if (entry.upstreamMethod !== undefined) line += `,"upstreamMethod":${quoted(entry.upstreamMethod)}`;
     if (entry.upstreamPath !== undefined) line += `,"upstreamPath":${quoted(entry.upstreamPath)}`;
     if (entry.operation !== undefined) line += `,"operation":${quoted(entry.operation)}`;

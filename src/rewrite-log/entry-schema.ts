@@ -105,6 +105,10 @@ export const entrySchema = z
       .describe(
         "migrate: V1's traffic; pass: V2's, unread; other: under neither prefix, unread; webhook: from V2 to a subscriber; none: refused before it was routed, or a client's request for its own report.",
       ),
+    side: optional(
+      z.enum(['v1', 'v2', 'neither']),
+      'The version whose prefix the address has, if the gateway refused the request before it was routed.',
+    ),
     method: z.string().describe('HTTP method.'),
     path: z.string().describe('Path and query as the client sent them, without query values.'),
     upstreamMethod: optional(

@@ -26,6 +26,7 @@ export type Outcome = Verdict | `would-${Would['verdict']}` | 'to-v1';
 /** The mode that applied to a request; undefined for one that is not V1 traffic. */
 export type EntryMode = 'migrate' | NonNullable<Entry['mode']>;
 
+/** V1's usual addresses, for the refusals of versions that did not log a side. */
 const V1_PATH = /^\/api\/v1(?:[/?]|$)/;
 const OF_OWN_REPORT: ReadonlySet<string> = new Set([
   'only-get',
@@ -93,30 +94,35 @@ export function isUnfit(call: string): boolean {
   return call === OTHER_CALLS || call.includes(' ');
 }
 
+/** The members of an entry that say which clients may have sent it. */
+type SentEntry = Pick<Entry, 'route' | 'verdict' | 'failure' | 'client' | 'side'> & {
+  readonly path?: string | undefined;
+};
+
 /**
  * Whether a V1 client sent the request, even if it was refused before it was routed; not for a read of a client's own report. Outside the
  * addresses of the rule book, only a key tells a client from a browser or a crawler.
  */
-export function isOfV1({
-  route,
-  verdict,
-  path = '',
-  failure = '',
-  client,
-}: Pick<Entry, 'route' | 'verdict' | 'failure' | 'client'> & {
-  readonly path?: string | undefined;
-}): boolean {
+export function isOfV1(entry: SentEntry): boolean {
+  const { route, verdict, side, path = '', failure = '', client } = entry;
   if (route !== 'none') return route === 'migrate';
-  if (isNowhere({ failure, path })) return client !== undefined;
+  if (isNowhere(entry)) return client !== undefined;
+  if (side !== undefined) return side === 'v1';
   return verdict === 'refused' && V1_PATH.test(path) && !OF_OWN_REPORT.has(failure);
+}
+
+/** Whether a client of V1 or V2 sent the request: only these requests can count as failed. */
+export function isOfClients(entry: SentEntry): boolean {
+  return isOfV1(entry) || entry.route === 'pass' || entry.side === 'v2';
 }
 
 /** Whether the gateway refused a request because its address is outside those of the rule book. */
 export function isNowhere({
   failure,
+  side,
   path = '',
-}: { readonly [Member in 'failure' | 'path']?: string | undefined }): boolean {
-  return failure === 'not-found' && !V1_PATH.test(path);
+}: Pick<SentEntry, 'failure' | 'side' | 'path'>): boolean {
+  return failure === 'not-found' && (side === undefined ? !V1_PATH.test(path) : side === 'neither');
 }
 
 /** The service that got at least a part of the request; undefined if nothing was sent. The copy of a shadowed read does not count. */

@@ -179,6 +179,7 @@ export function openEntry({ route, method, requestId, ruleBook, verdict }: First
     isSampled: undefined,
     client: undefined,
     route,
+    side: undefined,
     method,
     path: '',
     upstreamMethod: undefined,

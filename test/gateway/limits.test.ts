@@ -41,7 +41,7 @@ test.each([
   ['POST', '/api/v1/clients', { route: 'migrate', operation: 'create_client', failure: 'overloaded' }],
   ['GET', '/api/v1/unknown', { route: 'migrate', failure: 'overloaded' }],
   ['GET', '/api/v2/x', { route: 'pass', failure: 'overloaded' }],
-  ['GET', '/elsewhere', { route: 'none', failure: 'not-found' }],
+  ['GET', '/elsewhere', { route: 'none', side: 'neither', failure: 'not-found' }],
 ])(
   'a request beyond the maximum in flight is logged with its own route: %s %s',
   async (method, target, expected) => {

@@ -137,6 +137,19 @@ describe.each(Object.keys(FORMS) as Form[])('%s', (form) => {
     expect([one, other].map(({ text }) => (read(text).body as { ref: string }).ref)).toEqual(ids);
   });
 
+  test.each([
+    ['/old/..;/x', 'v1'],
+    ['/older/..;/x', 'v1'],
+    ['/new/..;/x', 'v2'],
+    ['/api/v1/..;/x', 'neither'],
+  ])('the log says whose address a refused request has: %s', async (target, side) => {
+    const v2 = await rawServer((socket) => socket.write(ok()));
+    const rules = new CompiledRuleBook(await bookIn(BOOK.replace('from: /old', 'from: [/old, /older]')));
+    const gateway = await gatewayFor(v2.origin, { rules });
+    await exchange(gateway.port, POST(target, '{}'));
+    expect(await gateway.entry()).toMatchObject({ route: 'none', failure: 'bad-target', side });
+  });
+
   test('the end of V1 and brownouts', async () => {
     const gone = await started(form, "sunset: { at: '2025-01-02', after: gone }");
     const ended = await exchange(gone.port, POST('/old/orders', '{}'));

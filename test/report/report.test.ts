@@ -1274,21 +1274,28 @@ describe('the statement on switching V1 off', () => {
     ['no-api-key', '/api/v1/migration', 'yes'],
     ['bad-target', '/api/v2/..;/clients', 'yes'],
     ['bad-target', '/api/v10', 'yes'],
-  ])('counts a request that was refused before it was routed: %s %s', (failure, path, verdict) => {
-    const refused = v1('c', 1, [], {
-      route: 'none',
-      verdict: 'refused',
-      failure,
-      path,
-      operation: undefined,
-    });
-    const report = makeReport(tallyOf([...daily, ...left, refused]), { now: time });
-    expect(report.switchOff.verdict).toBe(verdict);
-    expect(report.v1).toBe(verdict === 'no' ? 3 : 2);
-    const metrics = new Metrics();
-    metrics.add(refused);
-    expect(metrics.v1Requests).toBe(verdict === 'no' ? 1 : 0);
-  });
+    ['bad-target', '/old/..;/clients', 'no', 'v1'],
+    ['bad-target', '/api/v1/..;/clients', 'yes', 'v2'],
+    ['bad-target', '/api/v1/..;/clients', 'yes', 'neither'],
+  ] as const)(
+    'counts a request that was refused before it was routed: %s %s',
+    (failure, path, verdict, side?) => {
+      const refused = v1('c', 1, [], {
+        route: 'none',
+        verdict: 'refused',
+        failure,
+        path,
+        side,
+        operation: undefined,
+      });
+      const report = makeReport(tallyOf([...daily, ...left, refused]), { now: time });
+      expect(report.switchOff.verdict).toBe(verdict);
+      expect(report.v1).toBe(verdict === 'no' ? 3 : 2);
+      const metrics = new Metrics();
+      metrics.add(refused);
+      expect(metrics.v1Requests).toBe(verdict === 'no' ? 1 : 0);
+    },
+  );
 
   test('is not known where the gateway counted requests at a time that is still to come', () => {
     const statementOf = (daysAgo: number): SwitchOff =>

@@ -34,6 +34,7 @@ export const arbitraryEntry: fc.Arbitrary<Entry> = fc
     isSampled: optional(fc.constant(true)),
     client: optional(fc.constant('c'.repeat(16))),
     route: fc.constantFrom('migrate', 'pass', 'webhook', 'none'),
+    side: optional(fc.constantFrom('v1', 'v2', 'neither')),
     method: text,
     path: text,
     upstreamMethod: optional(text),

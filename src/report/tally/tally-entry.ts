@@ -5,6 +5,7 @@ export interface TallyEntry {
   readonly time: string;
   readonly client?: string | undefined;
   readonly route: Entry['route'];
+  readonly side?: Entry['side'];
   readonly operation?: string | undefined;
   /** Method and path are read if there is no operation. */
   readonly method?: string | undefined;

@@ -373,6 +373,7 @@ export class LogLineReader {
       entry.responseNote = this.words.of(bytes, start, end);
     else if (length === 6 && isAt(bytes, key, ORIGIN) && this.words.of(bytes, start, end) === 'v1')
       entry.origin = 'v1';
+    else if (length === 4 && isAt(bytes, key, SIDE)) entry.side = sideOf(this.words.of(bytes, start, end));
     return 0;
   }
 }
@@ -411,6 +412,8 @@ const NEWCOMER = ascii('newcomer');
 const PATH = ascii('path');
 const UPSTREAM_PATH = ascii('upstreamPath');
 const SENT = ascii('sent');
+const SIDE = ascii('side');
+const SIDES = ['v1', 'v2', 'neither'] as const;
 const NOTE = ascii('note');
 const CAUSE = ascii('cause');
 const POINTER = ascii('pointer');
@@ -499,6 +502,10 @@ function isText(value: unknown): value is string {
 
 function newcomerNote(text: string | undefined): TallyEntry['newcomer'] {
   return NEWCOMER_NOTES.find((note) => note === text);
+}
+
+function sideOf(text: string | undefined): TallyEntry['side'] {
+  return SIDES.find((side) => side === text);
 }
 
 function isRoute(value: unknown): value is Route {
