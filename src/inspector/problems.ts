@@ -4,7 +4,7 @@ import {
   callName,
   clientOf,
   errorValue,
-  isOfV1,
+  isOfClients,
   isOutage,
   isUnfit,
   NO_KEY,
@@ -274,7 +274,7 @@ export class ProblemTally {
     began = time,
   ): void {
     if (answer === 'on-purpose' || answer === 'left' || entry.verdict === 'served') return;
-    if (!isOfV1(entry) && entry.route !== 'pass') return;
+    if (!isOfClients(entry)) return;
     // Nothing has failed yet.
     if (answer !== 'failed' && this.wells.size === 0) return;
     const call = this.callOf(entry, time, answer === 'failed');

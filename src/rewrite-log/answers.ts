@@ -13,7 +13,7 @@ import {
   ENOUGH,
 } from '../rollout/rollout-control.ts';
 import { DEFAULT_ROLLBACK } from '../rules/declared-rollout.ts';
-import { clientOf, type Entry, isOfV1, statusFrom } from './entry.ts';
+import { clientOf, type Entry, isOfClients, isOfV1, statusFrom } from './entry.ts';
 
 /**
  * What an exchange was to its client. `failed`: the gateway or a service failed it, or V2 or the gateway refused what V1 did not refuse
@@ -26,7 +26,7 @@ export type Answer = 'well' | 'failed' | 'refused' | 'on-purpose' | 'left';
 export type AnsweredEntry = Pick<
   Entry,
   'route' | 'verdict' | 'status' | 'failure' | 'cause' | 'incomplete' | 'origin' | 'client' | 'operation'
-> & { readonly path?: string | undefined };
+> & { readonly path?: string | undefined; readonly side?: Entry['side'] };
 
 /** Failures that an operator has asked for: brownouts, the end of V1 or of an operation, and new clients that V1 does not take. */
 const ON_PURPOSE: ReadonlySet<string> = new Set(['brownout', 'sunset', 'operation-gone', 'newcomer']);
@@ -82,10 +82,10 @@ export class AnswerJudge {
 
   /** Evaluates exchanges in the order in which they ended. */
   judge(entry: AnsweredEntry): Answer {
-    const { failure = '', status, incomplete, origin } = entry;
+    const { failure = '', verdict, status, incomplete, origin } = entry;
     if (ON_PURPOSE.has(failure)) return 'on-purpose';
     if (status === 0) return 'left';
-    if (BY_CLIENT.has(failure)) return 'refused';
+    if (BY_CLIENT.has(failure) || (verdict === 'refused' && !isOfClients(entry))) return 'refused';
     if (status >= 500 || (incomplete === true && failure !== '')) return 'failed';
     if (incomplete === true) return 'left';
     const isRefusal = status >= 300 && status !== 304;

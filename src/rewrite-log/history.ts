@@ -6,6 +6,7 @@ import {
   sentTo,
   statusFrom,
   isNotable,
+  isOfClients,
   isOutage,
   type Entry,
 } from './entry.ts';
@@ -190,7 +191,7 @@ export class History {
     const minute = this.minute(Math.floor(time / MINUTE_MS) * MINUTE_MS);
     const from = statusFrom(entry);
     const isFault = entry.status >= 400 && entry.status < 500 && answer !== 'failed';
-    if (answer === 'failed') {
+    if (answer === 'failed' && isOfClients(entry)) {
       minute.failed += 1;
       this.lastFailed = time;
     }
@@ -230,7 +231,7 @@ export class History {
     else if (sentTo(entry) === 'v2') sums.migrated += 1;
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
     // Each request counts once: a failed one is not also refused or answered.
-    if (answer === 'failed') sums.failed += 1;
+    if (answer === 'failed' && isOfClients(entry)) sums.failed += 1;
     else if (answer === 'on-purpose') sums.onPurpose = (sums.onPurpose ?? 0) + 1;
     else if (isRefusedByGateway(entry, answer)) sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;

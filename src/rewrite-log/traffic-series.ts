@@ -1,5 +1,5 @@
 import type { Answer } from './answers.ts';
-import { type Entry, isOfV1, sentTo, statusFrom } from './entry.ts';
+import { type Entry, isOfClients, isOfV1, sentTo, statusFrom } from './entry.ts';
 
 /** Widths of the points of a series. */
 export type SeriesStep = 'minute' | 'hour' | 'day';
@@ -105,8 +105,8 @@ export class TrafficSeries {
 
   /** Counts an exchange of `time` (milliseconds since 1970), if a client of V1 or V2 sent it. */
   add(entry: SeriesEntry, time: number, answer: Answer): void {
+    if (entry.verdict === 'served' || !isOfClients(entry)) return;
     const ofV1 = isOfV1(entry);
-    if (entry.verdict === 'served' || (!ofV1 && entry.route !== 'pass')) return;
     this.first = Math.min(this.first ?? time, time);
     const service = ofV1 ? sentTo(entry) : undefined;
     const answerer = RESPONDERS.indexOf(statusFrom(entry) ?? 'nobody');

@@ -170,6 +170,16 @@ const endedExcept = (client: string, at: string): Partial<ConditionFacts> => ({
 
 const CALLERS = Array.from({ length: 14 }, (_, at) => (at % 2 === 0 ? ACME : OTHER));
 
+/** A refusal before the request was routed. */
+const UPGRADE: Partial<Entry> = {
+  route: 'none',
+  verdict: 'refused',
+  status: 501,
+  failure: 'upgrade-refused',
+  operation: undefined,
+  client: undefined,
+};
+
 const NO_MODES = modesInForce(undefined, undefined);
 
 /** The facts after such commands, at these milliseconds of the traffic; `book` has the modes of the rule book. */
@@ -652,6 +662,15 @@ describe('the verdict', () => {
           .pass(3 * DAY)
           .verdict(),
       'good: All well for 3 days.',
+    ],
+    [
+      'a scanner asks for a tunnel',
+      (all) =>
+        all
+          .see(60)
+          .see(3, { ...UPGRADE, side: 'neither', path: 'a:1', method: 'CONNECT' })
+          .verdict(),
+      'good: All well for 1 minute.',
     ],
     [
       'one operation always fails, for one client',

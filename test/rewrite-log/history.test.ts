@@ -1,7 +1,9 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { History, Ring } from '../../src/rewrite-log/history.ts';
-import { DurationSteps } from '../../src/rewrite-log/traffic-series.ts';
+import { DurationSteps, TrafficSeries } from '../../src/rewrite-log/traffic-series.ts';
+import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
+import { ProblemTally } from '../../src/inspector/problems.ts';
 import type { Entry } from '../../src/rewrite-log/entry.ts';
 import { arbitraryEntry } from '../support/arbitrary-entry.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -104,6 +106,13 @@ describe('the ring', () => {
 
 const MINUTE = 60_000;
 
+const UNROUTED: Partial<Entry> = {
+  route: 'none',
+  verdict: 'refused',
+  operation: undefined,
+  client: undefined,
+};
+
 describe('the history', () => {
   test('counts what failed in an hour by minute', () => {
     const history = new History();
@@ -122,6 +131,29 @@ describe('the history', () => {
     // The place of a minute is used again after an hour.
     history.add(entry, start + 60 * MINUTE, 'failed');
     expect(history.lastHour(start + 60 * MINUTE)).toMatchObject({ failed: 2 });
+  });
+
+  test.each<[what: string, facts: Partial<Entry>, counted: boolean]>([
+    ['a V1 client', {}, true],
+    ["V2's client", { route: 'pass', verdict: 'passed' }, true],
+    ['a health check', { route: 'other', path: '/', verdict: 'passed' }, false],
+    ['a webhook', { route: 'webhook', verdict: 'passed' }, false],
+    ['a V1 client that was not routed', { ...UNROUTED, side: 'v1' }, true],
+    ["V2's client that was not routed", { ...UNROUTED, side: 'v2' }, true],
+    ['a scanner', { ...UNROUTED, side: 'neither' }, false],
+    ['a V1 client in the log of an older version', { ...UNROUTED, path: '/api/v1/x' }, true],
+    ['a scanner in such a log', { ...UNROUTED, path: 'a:1' }, false],
+  ])('counts a failure of %s as the problems and the charts do', (_, facts, counted) => {
+    const start = Date.UTC(2026, 10, 21, 10);
+    const entry: Entry = { ...sampleEntry(1, start), status: 502, failure: 'internal', ...facts };
+    const [history, problems, series] = [new History(), new ProblemTally(), new TrafficSeries()];
+    for (const tally of [history, problems, series]) tally.add(entry, start, new AnswerJudge().judge(entry));
+    expect([
+      history.lastHour(start).failed,
+      history.sums.failed,
+      problems.data.groups.length,
+      series.points('minute', start, start)[0]?.failed,
+    ]).toEqual(Array.from({ length: 4 }, () => Number(counted)));
   });
 
   test('has the number of exchanges in the last whole second', () => {
