@@ -142,7 +142,9 @@ export function leastOf(weeks: number): number {
 export function weeksWords(active: number | string, { start, length, begins }: Slot): string {
   const weeks = begins.length;
   const day = nameOfDay(start);
-  const hours = `${cellText(start)} to ${cellText(start + length)}`;
+  if (length >= CELLS_A_WEEK) return `in ${active} of ${counted(weeks, 'week')}`;
+  const until = start + length;
+  const hours = `${cellText(start)} to ${length > CELLS_A_DAY ? `${nameOfDay(until % CELLS_A_WEEK)} ` : ''}${cellText(until)}`;
   if (weeks === 1) return `on the only ${day} that the log covers, ${hours}`;
   const partly = weeks === WEEKS ? '' : `; the log covers only ${weeks} of the last ${WEEKS} ${day}s`;
   return `in ${active} of ${counted(weeks, day)}, ${hours}${partly}`;

@@ -388,6 +388,14 @@ describe('a brownout that the rule book declares', () => {
     expect(rowOf(planned(entries, { rollout: declared(brownout) }))?.slice(3, 5)).toEqual(counts);
   });
 
+  test.each([
+    [3, 'in 3 or more of 4 Tuesdays, 10:00 to Friday 10:15'],
+    [30, 'in 3 or more of 4 weeks'],
+  ])('for %i days is counted by its whole time', (days, words) => {
+    const rollout = declared({ until: TUESDAY + days * DAY });
+    expect(rowOf(planned(entries, { rollout }))?.[5]).toBe(`2 of 3 clients were active ${words}`);
+  });
+
   test('that is over is told with the clients that met it, those without a key and those that the sunset excepts', () => {
     const over = declared({ from: NOW - 14 * DAY, until: NOW - 13 * DAY });
     const refused = [A, A, B, undefined].flatMap((client) =>
