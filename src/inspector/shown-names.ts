@@ -1,8 +1,10 @@
-import { clientName } from '../report/text.ts';
 import type { ClientTrace } from '../rewrite-log/observer.ts';
 
 /** Maximum characters of a `User-Agent` in a sentence. */
 const MAX_AGENT = 40;
+
+/** Digits of a hash that tell the clients with one `User-Agent` apart. */
+const SHORT_HASH = 6;
 
 /** The start of the latest `User-Agent` of a client without a name, in characters that no sentence is built of. */
 function agentOf(trace: ClientTrace | undefined): string | undefined {
@@ -20,7 +22,9 @@ export function shownNames(
   const own = [...Map.groupBy(agents, ([, agent]) => agent)].flatMap(([agent, all]) => {
     if (agent === undefined) return [];
     const isOne = all.length === 1 && !known.has(agent);
-    return all.map(([client]) => [client, isOne ? agent : clientName({ client, agent })] as const);
+    return all.map(
+      ([client]) => [client, isOne ? agent : `${agent} (${client.slice(0, SHORT_HASH)})`] as const,
+    );
   });
   return new Map([...own, ...names]);
 }

@@ -17,7 +17,7 @@ import {
 import type { Span } from './tally/span.ts';
 import { DAY_MS } from './tally/time-slots.ts';
 import { knownClient } from './text.ts';
-import { count } from '../rules/words.ts';
+import { count, counted } from '../rules/words.ts';
 import type { ClientTally } from './tally/tally.ts';
 
 /** The classes of clients, most work first. */
@@ -528,12 +528,13 @@ export function bodyCheckCounts({
   return parts.filter((part) => part !== '').join(', ');
 }
 
-/** Whether a client counts as gone only after more days than others: it has paused for a long time before, or is hardly known. */
-export function isWaitedFor(
+/** Says that a client counts as gone only after more days than others, and why; empty for the others. */
+export function waitWords(
   { class: work, goneAfterDays }: Pick<ClientReport, 'class' | 'goneAfterDays'>,
   usualDays: number,
-): boolean {
-  return work !== 'gone' && goneAfterDays > usualDays;
+): string {
+  if (work === 'gone' || goneAfterDays <= usualDays) return '';
+  return `gone after ${counted(goneAfterDays, 'day')} only, because it is hardly known or has paused for long`;
 }
 
 /** Why a client's work is not done, or unknown, in sentences; none for a client that is gone. */

@@ -6,11 +6,11 @@ import {
   CLASS_WORDS,
   bodyCheckWords,
   type ClientReport,
-  isWaitedFor,
   mistakeWords,
   outcomeWords,
   reasonsOf,
   responseWords,
+  waitWords,
 } from './client-report.ts';
 import { metByBrownouts } from './endings.ts';
 import type { Report } from './report.ts';
@@ -189,7 +189,7 @@ export function callsIn({ v1, v2 }: Pick<Report, 'v1' | 'v2'>): string {
 
 /** When a client counts as gone. */
 function goneWords({ goneAfterDays }: Report): string {
-  return `no call to V1 for ${counted(goneAfterDays, 'day')} or more; longer for a client that has paused for longer before`;
+  return `no call to V1 for ${counted(goneAfterDays, 'day')} or more; longer for a client that is hardly known or has paused for long`;
 }
 
 /** The number of skipped lines: `1 line that is not an entry`. */
@@ -211,8 +211,7 @@ function clientRow(client: ClientReport, usualDays: number): string[] {
     count(client.failed),
     count(client.refused),
     markdownText(client.firstSeen),
-    markdownText(client.lastSeen) +
-      (isWaitedFor(client, usualDays) ? `, gone after ${counted(client.goneAfterDays, 'day')}` : ''),
+    markdownText([client.lastSeen, waitWords(client, usualDays)].filter(Boolean).join(', ')),
     client.operations
       .map(({ operation, count: seen }) => `${markdownText(operation)} ${count(seen)}`)
       .join(', '),

@@ -111,7 +111,7 @@ interface ReportOptions {
   readonly goneAfterDays?: number | undefined;
   /** Display names by client hash. */
   readonly names?: ReadonlyMap<string, string> | undefined;
-  /** The latest `User-Agent` of clients, by hash, as far as it is known. */
+  /** What their latest `User-Agent` calls clients without a name, by hash, as far as it is known. */
   readonly agents?: ReadonlyMap<string, string> | undefined;
   /** Ends before that of V1. */
   readonly ends?: Ends | undefined;
@@ -488,8 +488,11 @@ function silence({ clients, now, goneAfterDays, end }: SwitchOffFacts): Conditio
   const who = `${capital(countedClients(hashesOf(calling)))}${spared} called V1 in the last ${days}`;
   const nowhere = 'only at addresses that no service has';
   if (unserved.length < calling.length) {
-    const some = unserved.length === 0 ? '' : `, ${countedClients(hashesOf(unserved))} ${nowhere}`;
-    return notMet(`${who}${some}: ${named(calling)}.`);
+    const some =
+      unserved.length === 0
+        ? ''
+        : ` Of these, ${countedClients(hashesOf(unserved), 'called', 'called')} it ${nowhere}: ${namedClients(unserved, MAX_NAMED)}.`;
+    return notMet(`${who}: ${named(calling)}.${some}`);
   }
   if (calling.length > 0) return met(`${who}, ${nowhere}: ${named(calling)}.`);
   const last = clients.reduce((latest, { lastSeen }) => (lastSeen > latest ? lastSeen : latest), '');

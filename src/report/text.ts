@@ -23,24 +23,18 @@ export function countedClients(hashes: Iterable<string>, one = '', many = one): 
   return `${who} ${all.size === 1 && !isKeyless ? one : many}`.trimEnd();
 }
 
-/** Digits of a hash that tell the clients with one `User-Agent` apart. */
-const SHORT_HASH = 6;
-
-/** What is known about a client beside its hash: its name, or else its latest `User-Agent`. */
+/** What is known about a client beside its hash: its name, or else what its latest `User-Agent` calls it. */
 export interface KnownClient {
   readonly client: string;
   readonly name?: string | undefined;
   readonly agent?: string | undefined;
 }
 
-/**
- * How a sentence names a client: the clients without a key have no hash. A `User-Agent` is followed by the first digits of the hash, because
- * several clients may have it.
- */
+/** How a sentence names a client: the clients without a key have no hash. */
 export function clientName({ client, name, agent }: KnownClient): string {
   if (name !== undefined) return name;
   if (client === NO_KEY) return 'requests without a key';
-  return agent === undefined ? client : `${agent} (${client.slice(0, SHORT_HASH)})`;
+  return agent ?? client;
 }
 
 /** The same parts of a client, for a row about it. */

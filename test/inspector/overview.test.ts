@@ -230,7 +230,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
   [
     'a client without a name that would fail',
     { report: reportOfClient(HOUR, new Map()), rollout: sampleRollout() },
-    'note: Desk/2.1 (aaaaaa): 1 of 1 checked request would fail after the migration, last seen at 2026-11-28T23:00:00.000Z.',
+    'note: Desk/2.1: 1 of 1 checked request would fail after the migration, last seen at 2026-11-28T23:00:00.000Z.',
   ],
   ['a client that would fail, and is gone', { report: reportOfClient(60 * 24 * HOUR) }, undefined],
   [

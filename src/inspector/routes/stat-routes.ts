@@ -249,6 +249,7 @@ export async function reportOf(parts: InspectorParts, goneAfterDays?: number): P
   const { tally, gaps } = await parts.totals.tally(pause);
   const known = parts.totals.coverage();
   const { ruleBook } = parts.rules().current;
+  const names = parts.names();
   const own = parts.gaps?.() ?? [];
   const coverage = {
     ...known,
@@ -261,17 +262,8 @@ export async function reportOf(parts: InspectorParts, goneAfterDays?: number): P
     now,
     observed: { since: new Date(coverage.since).toISOString(), until: now },
     coverage,
-    names: parts.names(),
-    agents: new Map(
-      [...parts.view.traces.all].flatMap(
-        ([
-          client,
-          {
-            userAgents: [agent],
-          },
-        ]) => (agent === undefined ? [] : [[client, agent] as const]),
-      ),
-    ),
+    names,
+    agents: shownNames(names, parts.view.traces.all),
     ends: ruleBook.rollout?.ends,
     end: ruleBook.rollout,
     ruleBook: ruleBook.hash,

@@ -47,7 +47,7 @@ const STATES: readonly {
       'Each client that calls V1 will have a row here, with what it has to change.',
     ],
     after: [
-      /counted since \d\d:\d\d; gone after 14 days without a call to V1, unless a row says otherwise/,
+      /counted since \d\d:\d\d; gone after 14 days without a call to V1, or later if hardly known or after long pauses/,
       'No rule to propose: no attribute is certain to be refused by V2.',
     ],
   },

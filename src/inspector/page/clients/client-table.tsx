@@ -7,8 +7,8 @@ import {
   CLASS_WORDS,
   clientWouldFail,
   isOnV2,
-  isWaitedFor,
   reasonsOf,
+  waitWords,
 } from '../../../report/client-report.ts';
 import { capital, countedClients } from '../../../report/text.ts';
 import { CHECKED_WORDS, wouldFail } from '../../../rollout/body-checks.ts';
@@ -152,7 +152,7 @@ export function ClientTable(props: ClientTableProps): VNode {
       note={
         clients.length === 0
           ? undefined
-          : `${since === undefined ? '' : `counted since ${shortTime(since)}; `}gone after ${counted(goneAfterDays, 'day')} without a call to V1, unless a row says otherwise`
+          : `${since === undefined ? '' : `counted since ${shortTime(since)}; `}gone after ${counted(goneAfterDays, 'day')} without a call to V1, or later if hardly known or after long pauses`
       }
     >
       {clients.length === 0 ? (
@@ -443,6 +443,7 @@ function ClientDetails({ client, screen, notice, go, hueOf }: ClientDetailsProps
   const known = screen.opened.find((one) => one.client === client);
   if (row === undefined || known === undefined) return <p>Loading the client…</p>;
   const { operations, userAgents, addresses } = known;
+  const waited = waitWords(row, report.goneAfterDays);
   return (
     <dl class="client-detail">
       {detail(
@@ -484,7 +485,7 @@ function ClientDetails({ client, screen, notice, go, hueOf }: ClientDetailsProps
           <ShortTime at={row.firstSeen} />
           {', last '}
           <ShortTime at={row.lastSeen} />
-          {isWaitedFor(row, report.goneAfterDays) && `; gone after ${counted(row.goneAfterDays, 'day')}`}
+          {waited !== '' && `; ${waited}`}
         </div>,
       )}
       {notice !== undefined && detail('First notice', <div>{visibleText(noticeWords(notice, ending))}</div>)}
