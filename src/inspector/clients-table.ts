@@ -5,6 +5,7 @@ import {
   type ClientClass,
   type ClientReport,
   isOnV2,
+  noticesMet,
 } from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import type { ClientTrend, FailedCount } from '../report/tally/client-trends.ts';
@@ -33,7 +34,7 @@ export interface ClientRow {
    * client that is migrated: `failed` counts what happened.
    */
   readonly wouldFail?: WouldFail;
-  /** Number of brownouts that refused requests of it: each is a notice to the client. */
+  /** Number of notices that it met: each brownout, and the end of V1. */
   readonly notices: number;
   /** True if its guide can be made: some of its requests are kept, or in a log file. */
   readonly hasGuide: boolean;
@@ -158,7 +159,7 @@ export function clientDetail(facts: ClientsFacts, client: string): ClientDetail 
 }
 
 function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: ClientsFacts): ClientRow {
-  const { client, name, firstSeen, lastSeen, v1, v2, failed, bodyChecks, brownouts } = report;
+  const { client, name, firstSeen, lastSeen, v1, v2, failed, bodyChecks } = report;
   const trend = trendOf(client);
   const today = Math.floor(now / DAY_MS);
   const checked = wouldFail(bodyChecks);
@@ -176,7 +177,7 @@ function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: Client
       (_, at) => trend?.days.get(today - TREND_DAYS + 1 + at) ?? { requests: 0, failed: 0 },
     ),
     ...(checked.judged === 0 || isOnV2(report) ? {} : { wouldFail: checked }),
-    notices: brownouts.length,
+    notices: noticesMet(report),
     hasGuide: client !== NO_KEY && (hasLog || (keptSince !== undefined && lastSeen >= keptSince)),
   };
 }

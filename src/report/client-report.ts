@@ -1,3 +1,4 @@
+import { isNotice } from '../rewrite-log/answers.ts';
 import { isUnfit } from '../rewrite-log/entry.ts';
 import { type BodyCheckCount, wouldFail, wouldFailWords } from '../rollout/body-checks.ts';
 import {
@@ -450,6 +451,14 @@ export function isOnV2({ outcomes }: Pick<ClientReport, 'outcomes'>): boolean {
   const lastOf = (isWanted: (one: Outcome) => boolean): string =>
     outcomes.reduce((last, one) => (isWanted(one) && one.lastSeen > last ? one.lastSeen : last), '');
   return lastOf(({ by, code }) => by === 'v2' || code === 'operation-gone') > lastOf(({ by }) => by === 'v1');
+}
+
+/** Number of notices of V1's end that a client has met: the brownouts that refused it, and the end, for all or for new clients. */
+export function noticesMet({ brownouts, outcomes }: Pick<ClientReport, 'brownouts' | 'outcomes'>): number {
+  const codes = new Set(
+    outcomes.flatMap(({ code }) => (isNotice(code) && code !== 'brownout' ? [code] : [])),
+  );
+  return brownouts.length + codes.size;
 }
 
 /** Describes the responses to a client, such as `201 by V2 412×, 422 by V2 3× (/legacy_code 3×), 503 in a brownout 5×`. */

@@ -28,8 +28,16 @@ export type AnsweredEntry = Pick<
   'route' | 'verdict' | 'status' | 'failure' | 'cause' | 'incomplete' | 'origin' | 'client' | 'operation'
 > & { readonly path?: string | undefined; readonly side?: Entry['side'] };
 
-/** Failures that an operator has asked for: brownouts, the end of V1 or of an operation, and new clients that V1 does not take. */
-const ON_PURPOSE: ReadonlySet<string> = new Set(['brownout', 'sunset', 'operation-gone', 'newcomer']);
+/** Refusals by which a client notices the end of V1, by failure code; header fields alone do not count. */
+const NOTICES: ReadonlySet<string> = new Set(['brownout', 'sunset', 'newcomer']);
+
+/** Failures that an operator has asked for: notices, and operations that have ended. */
+const ON_PURPOSE: ReadonlySet<string> = new Set([...NOTICES, 'operation-gone']);
+
+/** Whether a client notices the end of V1 by a refusal with this failure code. */
+export function isNotice(failure: string | undefined): boolean {
+  return failure !== undefined && NOTICES.has(failure);
+}
 
 /** Whether the operator has asked for the requests that are refused with this failure code. */
 export function isOnPurpose(failure: string | undefined): boolean {

@@ -7,6 +7,8 @@ import {
   clientsTable,
 } from '../../src/inspector/clients-table.ts';
 import { makeReport } from '../../src/report/report.ts';
+import { PlanTally } from '../../src/report/plan/activity.ts';
+import { Zone } from '../../src/report/plan/zone.ts';
 import { ClientTrends } from '../../src/report/tally/client-trends.ts';
 import { Tally } from '../../src/report/tally/tally.ts';
 import { AnswerJudge } from '../../src/rewrite-log/answers.ts';
@@ -76,7 +78,7 @@ describe('the table of clients', () => {
     expect(numbers(query)).toEqual(first);
   });
 
-  test('counts brownouts as notices, and what would fail only until a client is migrated', () => {
+  test('counts notices, and what would fail only until a client is migrated', () => {
     const checked = {
       origin: 'v1',
       would: { verdict: 'rewritten', v2: 'invalid', at: '/a' },
@@ -97,7 +99,7 @@ describe('the table of clients', () => {
     expect(rowFor({ status: 201 }, checked)).toHaveProperty('wouldFail');
     expect(rowFor(refused, refused, refused)).toMatchObject({ notices: 1 });
     const ended = { ...refused, failure: 'sunset', status: 410, note: undefined };
-    expect(rowFor(refused, ended, ended)).toMatchObject({ notices: 1 });
+    expect(rowFor(refused, ended, ended)).toMatchObject({ notices: 2 });
   });
 
   test('has counts, trends and notices that agree with each other', () => {
@@ -132,6 +134,47 @@ describe('the table of clients', () => {
     });
     expect(clientDetail(facts, hashOf(25))?.operations).toMatchObject([{ count: 25, failed: 5 }]);
     expect(clientDetail(facts, hashOf(31))).toBeUndefined();
+  });
+
+  test.each([
+    [
+      'a brownout twice',
+      [
+        ['brownout', 'first'],
+        ['brownout', 'first'],
+      ],
+      1,
+    ],
+    [
+      'two brownouts',
+      [
+        ['brownout', 'first'],
+        ['brownout', 'second'],
+      ],
+      2,
+    ],
+    [
+      'a brownout, and the sunset twice',
+      [
+        ['brownout', 'first'],
+        ['sunset', 'sunset'],
+        ['sunset', 'sunset'],
+      ],
+      2,
+    ],
+    ['the end for new clients', [['newcomer', 'newcomer']], 1],
+    ['an operation that V2 does not have', [['operation-gone', undefined]], 0],
+  ] as const)('counts as notices what a plan counts: %s', (_, refusals, notices) => {
+    const [tally, plan] = [new Tally(), new PlanTally(new Zone('UTC'))];
+    for (const [failure, note] of refusals) {
+      const sample = sampleEntry(1, NOW - DAY);
+      const entry: Entry = { ...sample, route: 'migrate', verdict: 'refused', status: 503, failure, note };
+      tally.add(entry);
+      plan.add(entry);
+    }
+    const report = makeReport(tally, { now: new Date(NOW).toISOString() });
+    expect(clientsTable({ ...facts, report }, QUERY).rows.map((row) => row.notices)).toEqual([notices]);
+    expect([...plan.clients.values()].map((client) => client.notices?.size ?? 0)).toEqual([notices]);
   });
 
   test('shows 300 clients on one page', () => {

@@ -1,6 +1,7 @@
 import { generalPointer } from '../../json/pointer.ts';
 import { drive, ResponseMigration } from '../../migrate/migration.ts';
 import type { KeptExchange } from '../../rewrite-log/capture.ts';
+import { isNotice } from '../../rewrite-log/answers.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { BodyCheck } from '../../rollout/body-checks.ts';
@@ -59,9 +60,6 @@ const MAX_SHOWN = 4000;
 /** The file name in the patch and the faults, instead of the real path of the rule book. */
 const FILE = 'rules.yaml';
 
-/** Failure codes of requests that the end of V1 refuses, by any rules. */
-const ON_PURPOSE: ReadonlySet<string> = new Set(['brownout', 'sunset', 'newcomer']);
-
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
@@ -87,7 +85,7 @@ export async function tryRules(parts: RulesTrialParts, pause: () => Promise<void
       untried.outOfTime = exchanges.length - at;
       break;
     }
-    if (ON_PURPOSE.has(exchange.entry.failure ?? '')) {
+    if (isNotice(exchange.entry.failure)) {
       untried.onPurpose += 1;
       continue;
     }

@@ -1,3 +1,4 @@
+import { isNotice } from '../../rewrite-log/answers.ts';
 import { callName, isUnfit } from '../../rewrite-log/entry.ts';
 import type { Ends } from '../../rules/rollout.ts';
 import { addressOf, EditSummaries, ResponseChanges } from '../tally/outcomes.ts';
@@ -23,20 +24,11 @@ const CHUNK = 1024;
 /** Maximum clients that are counted separately: their bits take 35 MB. Requests of further clients count as omitted. */
 const MAX_CLIENTS = 100_000;
 
-/** Refusals that a client's owner notices, by failure code; response fields alone do not count. */
+/** The notices that are no brownouts, by failure code. */
 const NOTICES: ReadonlyMap<string, string> = new Map([
-  ['brownout', 'a brownout'],
   ['sunset', 'the sunset'],
   ['newcomer', 'the end for newcomers'],
 ]);
-
-/** Requests of one client that were refused to give notice. */
-export interface Refusals {
-  requests: number;
-  /** Time of the last one in milliseconds since 1970, and what refused it: `brownout plan-1`. */
-  last: number;
-  by: string;
-}
 
 /** What a log says about one client of V1. */
 export interface ClientActivity {
@@ -48,8 +40,9 @@ export interface ClientActivity {
   /** Times of its last request to an address that an operation fits or a service has, and of the last one to an address without either. */
   lastServed: number;
   lastMissed: number;
-  refusals: Refusals | undefined;
-  /** Uses of the operations and changes that end before V1 does, and refusals by brownouts: by `operation <id>`, `change <id>` and `brownout <id>`. */
+  /** Refusals that were notices of the end: by `brownout <id>`, `the sunset` and `the end for newcomers`. */
+  notices: Map<string, Span> | undefined;
+  /** Uses of the operations and changes that end before V1 does: by `operation <id>` and `change <id>`. */
   uses: Map<string, Span> | undefined;
   /** Index of its bits, and the latest day among them. */
   readonly row: number;
@@ -68,7 +61,7 @@ export class PlanTally {
   until = Number.NEGATIVE_INFINITY;
   /** Requests without a key, and those of clients beyond the limit. */
   keyless = 0;
-  readonly keylessUses: Pick<ClientActivity, 'uses'> = { uses: undefined };
+  readonly ofKeyless: Pick<ClientActivity, 'notices'> = { notices: undefined };
   omitted = 0;
   private readonly ends: Ends | undefined;
   private readonly operationOf: ReturnType<typeof fittingOperations>;
@@ -91,7 +84,7 @@ export class PlanTally {
     if (!isDecided(entry)) return;
     if (entry.client === undefined) {
       this.keyless += 1;
-      noteBrownout(this.keylessUses, entry);
+      noteNotice(this.ofKeyless, entry);
       return;
     }
     const client = this.clientOf(entry.client);
@@ -103,8 +96,7 @@ export class PlanTally {
     if (time > client.last) client.last = time;
     this.noteAddress(client, entry, time);
     this.mark(client, cellAt(time, this.zone));
-    noteRefusal(client, entry, time);
-    noteBrownout(client, entry);
+    noteNotice(client, entry);
     if (this.ends !== undefined) this.noteUses(client, entry, this.ends);
   }
 
@@ -137,7 +129,7 @@ export class PlanTally {
       last: Number.NEGATIVE_INFINITY,
       lastServed: Number.NEGATIVE_INFINITY,
       lastMissed: Number.NEGATIVE_INFINITY,
-      refusals: undefined,
+      notices: undefined,
       uses: undefined,
       row,
       day: Number.NEGATIVE_INFINITY,
@@ -170,10 +162,11 @@ export class PlanTally {
 
   private noteUses(client: ClientActivity, entry: TallyEntry, { operations, changes }: Ends): void {
     const { operation = '', time } = entry;
-    if (Object.hasOwn(operations, operation)) noteUse(client, `operation ${operation}`, time);
+    if (Object.hasOwn(operations, operation))
+      client.uses = withUse(client.uses, `operation ${operation}`, time);
     const edited = this.summaries.of(entry.edits).changes.map(({ change }) => change);
     for (const change of new Set([...edited, ...this.responses.changesOf(entry)]))
-      if (Object.hasOwn(changes, change)) noteUse(client, `change ${change}`, time);
+      if (Object.hasOwn(changes, change)) client.uses = withUse(client.uses, `change ${change}`, time);
   }
 }
 
@@ -183,30 +176,20 @@ function wordOf(cell: number): number {
   return Math.floor(inTurn / WORD_BITS);
 }
 
-function noteRefusal(
-  client: ClientActivity,
-  { verdict, failure = '', note }: TallyEntry,
-  time: number,
+function noteNotice(
+  client: Pick<ClientActivity, 'notices'>,
+  { verdict, failure = '', note, time }: TallyEntry,
 ): void {
-  const words = NOTICES.get(failure);
-  if (verdict !== 'refused' || words === undefined) return;
-  const by = failure === 'brownout' && note !== undefined ? `brownout ${note}` : words;
-  client.refusals ??= { requests: 0, last: time, by };
-  client.refusals.requests += 1;
-  if (time >= client.refusals.last) Object.assign(client.refusals, { last: time, by });
+  if (verdict !== 'refused' || !isNotice(failure)) return;
+  const brownout = note === undefined ? 'a brownout' : `brownout ${note}`;
+  client.notices = withUse(client.notices, NOTICES.get(failure) ?? brownout, time);
 }
 
-function noteBrownout(
-  client: Pick<ClientActivity, 'uses'>,
-  { verdict, failure, note, time }: TallyEntry,
-): void {
-  if (verdict === 'refused' && failure === 'brownout' && note !== undefined)
-    noteUse(client, `brownout ${note}`, time);
-}
-
-function noteUse(client: Pick<ClientActivity, 'uses'>, use: string, time: string): void {
-  client.uses ??= new Map();
-  const known = client.uses.get(use);
-  if (known === undefined) client.uses.set(use, firstUse(time));
+/** The uses with one more. */
+function withUse(before: Map<string, Span> | undefined, use: string, time: string): Map<string, Span> {
+  const uses = before ?? new Map<string, Span>();
+  const known = uses.get(use);
+  if (known === undefined) uses.set(use, firstUse(time));
   else recordUse(known, time);
+  return uses;
 }

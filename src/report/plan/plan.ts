@@ -194,9 +194,9 @@ export function makePlan(tally: PlanTally, options: PlanOptions): Plan | undefin
     brownouts: brownouts.filter((one) => one.declared === undefined),
     declared: countedBrownouts(declared, clients),
     met: metByBrownouts(
-      [...tally.clients.values(), { client: NO_KEY, ...tally.keylessUses }].map((client) => ({
+      [...tally.clients.values(), { client: NO_KEY, ...tally.ofKeyless }].map((client) => ({
         ...namedClient(client, names),
-        brownouts: usesOf(client.uses, 'brownout').map(([brownout, use]) => ({ brownout, ...use })),
+        brownouts: usesOf(client.notices, 'brownout').map(([brownout, use]) => ({ brownout, ...use })),
       })),
       (time) => zone.text(Date.parse(time)),
     ),
@@ -518,11 +518,13 @@ function noticeOf(
   at: number,
   { windows, weeks, zone }: ClientFacts,
 ): Pick<PlannedClient, 'notice' | 'isReachable' | 'because'> {
-  const { refusals } = client;
-  if (refusals !== undefined) {
-    const { by, last, requests: refused } = refusals;
-    const because = `${by} refused ${counted(refused, 'request')}, ${refused === 1 ? '' : 'the last '}on ${zone.text(last)}`;
-    return { notice: { by, at: last, refused }, isReachable: true, because };
+  const [met] = [...(client.notices ?? [])].toSorted(([, one], [, other]) =>
+    one.first < other.first ? -1 : 1,
+  );
+  if (met !== undefined) {
+    const [by, { count: refused, first, last }] = met;
+    const because = `${by} refused ${counted(refused, 'request')}, ${refused === 1 ? '' : 'the last '}on ${zone.text(Date.parse(last))}`;
+    return { notice: { by, at: Date.parse(first), refused }, isReachable: true, because };
   }
   const first = windows.find(({ reached }) => reached.has(at));
   if (first !== undefined) {
@@ -680,7 +682,7 @@ export function endWarnings(tally: PlanTally, options: PlanOptions): readonly st
   const weeks = new LastWeeks(tally, gaps);
   const coming = declaredWindows(clients, weeks, zone, { now, sunset, rollout });
   const unmet = clients.filter(
-    (client, at) => client.refusals === undefined && !coming.some(({ reached }) => reached.has(at)),
+    (client, at) => client.notices === undefined && !coming.some(({ reached }) => reached.has(at)),
   );
   if (unmet.length > 0)
     warnings.push(
@@ -733,6 +735,6 @@ function isOnClock(cell: number, length: number, zone: Zone): boolean {
 /** The clients that no notice in the log has reached. */
 function unmetIn(clients: readonly ClientActivity[]): ClientSet {
   const unmet = new ClientSet(clients.length);
-  for (const [at, { refusals }] of clients.entries()) if (refusals === undefined) unmet.add(at);
+  for (const [at, { notices }] of clients.entries()) if (notices === undefined) unmet.add(at);
   return unmet;
 }

@@ -120,6 +120,20 @@ describe('the sentence about a client', () => {
       'brownout first refused 2 requests, the last on Thu 12 Nov 2026 12:01',
     ],
     [
+      'a brownout of the log, and later the sunset',
+      [
+        ...at(A, ['2026-11-13 12:00', '2026-11-14 12:00'], {
+          ...BROWNOUT,
+          failure: 'sunset',
+          note: 'sunset',
+        }),
+        ...at(A, TUESDAYS),
+        ...at(A, ['2026-11-12 12:00', '2026-11-12 12:01'], BROWNOUT),
+      ],
+      [],
+      'brownout first refused 2 requests, the last on Thu 12 Nov 2026 12:01',
+    ],
+    [
       'the end of an operation',
       [
         ...at(A, TUESDAYS),
