@@ -9,6 +9,7 @@ import {
   isOwn,
   type Outage,
   type OperationTrouble,
+  shownCounts,
 } from '../rewrite-log/health/trouble.ts';
 import { type WatchedOperation } from '../rewrite-log/health/watched.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
@@ -337,6 +338,7 @@ function troubleOf(
     failed: add((one) => comparedOf(one).failed),
     onV2: add((one) => comparedOf(one).onV2 ?? comparedOf(one).requests),
   };
+  const isShown = isOwn(compared, { requests: upToLast, failed }, unanswered, rule);
   const outages = latestOf(reported.flatMap((one) => one.outage ?? []));
   const outage = outages.length === 0 ? undefined : outageOf(outages);
   const clients = [...new Set(reported.flatMap((one) => one.clients ?? []))].sort();
@@ -356,7 +358,7 @@ function troubleOf(
     isRefusal: reported.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
     unanswered,
     ...(outage === undefined ? {} : { outage }),
-    isOwn: isOwn(compared, { requests: upToLast, failed }, unanswered, rule),
+    isOwn: isShown,
     hit,
     ...(isKnown && isOneAnswer && first.answer !== undefined ? { answer: first.answer } : {}),
     ...(reported.some(({ inCanary }) => inCanary === true) ? { inCanary: true } : {}),
@@ -372,7 +374,11 @@ function troubleOf(
     recovered: reported.reduce((sum, one) => sum + (one.recovered ?? 0), 0),
     before,
     compared,
-    evidence: evidenceOf({ before, compared }, { requests, failed }, rule),
+    evidence: evidenceOf(
+      { before, compared },
+      shownCounts({ requests, failed, unanswered, isOwn: isShown }),
+      rule,
+    ),
   };
 }
 

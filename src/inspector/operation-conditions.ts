@@ -2,7 +2,7 @@ import { isUnfit, NO_KEY, OTHER_CALLS } from '../rewrite-log/entry.ts';
 import { clientName, countedClients } from '../report/text.ts';
 import { count, counted } from '../rules/words.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
+import { type OperationTrouble, RECOVERED, shownCounts } from '../rewrite-log/health/trouble.ts';
 import { ownMode, type RolloutSubject, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ChangeRecord } from '../rollout/rollout-tally.ts';
 import { type Condition, type ConditionFacts, FAILING, REPORTED_MS } from './condition.ts';
@@ -89,7 +89,8 @@ export function outageCondition(operations: readonly TroubleNow[], facts: Condit
 
 /** Reports trouble of an operation: `bad` if it fails more than before, but a note for refusals if its past is unknown. */
 export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Condition {
-  const { operation, kind, requests, failed, isRefusal, clients, inCanary, isBack } = trouble;
+  const { operation, kind, isRefusal, clients, inCanary, isBack } = trouble;
+  const { requests, failed } = shownCounts(trouble);
   const { since, last, until, before, answer } = trouble;
   const isPast = until !== undefined;
   const isSilent = facts.now - last >= SILENT_MS;
@@ -122,7 +123,7 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
     evidence: trouble.evidence,
     since: from,
     ...(isPast ? { until: new Date(until).toISOString() } : rollBackOf(trouble, facts)),
-    ...(isOverFor(trouble, facts.now) ? { past: failed } : {}),
+    ...(isOverFor(trouble, facts.now) ? { past: trouble.failed } : {}),
     ...(isBack === true ? { left: subjectsOf(trouble) } : {}),
   };
 }
@@ -148,7 +149,8 @@ function periodWords(from: string, until: string | undefined, clients: readonly 
  */
 export function operationEvents(facts: ConditionFacts): readonly ChangeRecord[] {
   return troublesByCause(facts, Number.POSITIVE_INFINITY).own.flatMap((trouble): readonly ChangeRecord[] => {
-    const { requests, failed, since, until, isMoved = false } = trouble;
+    const { since, until, isMoved = false } = trouble;
+    const { requests, failed } = shownCounts(trouble);
     const [subject, whom] = [subjectOf(trouble), whomWords(trouble, facts)];
     const event = (at: number, what: string): ChangeRecord => ({
       at: new Date(at).toISOString(),
@@ -178,8 +180,9 @@ function whomWords({ hit = [] }: OperationTrouble, { names, agents = {} }: Condi
   return ` for ${isClear ? named.join(' and ') : countedClients(hit)}`;
 }
 
-function silenceWords({ unanswered, failed }: OperationTrouble): string {
+function silenceWords({ unanswered, failed, isOwn }: OperationTrouble): string {
   if (unanswered === 0) return '';
+  if (isOwn) return `; V2 did not respond to ${counted(unanswered, 'other')}`;
   const which =
     unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
   return `; V2 did not respond to ${which}`;

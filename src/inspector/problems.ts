@@ -14,7 +14,7 @@ import {
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { IsAsked } from '../rewrite-log/history.ts';
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
-import { RECOVERED } from '../rewrite-log/health/trouble.ts';
+import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
 import { UnfitCalls } from '../rewrite-log/health/unfit-calls.ts';
 
 /**
@@ -341,10 +341,15 @@ export class ProblemTally {
     };
   }
 
-  /** The failures of the problems that {@link view} lists as new or back; undefined without any. */
-  fresh(now: number, isAsked: IsAsked = () => true): FreshFailures | undefined {
+  /** The failures of the problems that {@link view} lists as new or back, and that no trouble tells; undefined without any. */
+  fresh(
+    now: number,
+    isAsked: IsAsked = () => true,
+    told: readonly Pick<OperationTrouble, 'operation' | 'since' | 'until'>[] = [],
+  ): FreshFailures | undefined {
     const groups = [...this.groups.values()].filter(
-      (group) => now - group.since < HOUR_MS && untilOf(group, now, isAsked) === undefined,
+      (group) =>
+        now - group.since < HOUR_MS && untilOf(group, now, isAsked) === undefined && !isTold(group, told),
     );
     if (groups.length === 0) return undefined;
     const inMinutes = ({ minutes, since }: Group): number =>
@@ -632,6 +637,19 @@ function isLeft({ kind, operations, isOfClients, clients, last }: Group, isAsked
   if (failing === undefined || !isOfClients) return false;
   const calls = service === undefined ? [operation ?? call] : [...operations];
   return calls.every((one) => !isAsked(failing, one === '' ? '-' : one, last, [...clients]));
+}
+
+/** True if all failures of a problem are part of the trouble of their operations. */
+function isTold(
+  { operations, since, last }: Group,
+  told: readonly Pick<OperationTrouble, 'operation' | 'since' | 'until'>[],
+): boolean {
+  return [...operations].every((call) =>
+    told.some(
+      (one) =>
+        one.operation === call && one.since <= since && last <= (one.until ?? Number.POSITIVE_INFINITY),
+    ),
+  );
 }
 
 /** The service that failed; undefined for a refusal of the gateway. */

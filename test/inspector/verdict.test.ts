@@ -117,7 +117,7 @@ class Watched extends WatchedTraffic {
       since,
       changedAt,
       brownouts: facts.rollout?.brownouts,
-      fresh: this.problems.fresh(now, facts.isAsked),
+      fresh: this.problems.fresh(now, facts.isAsked, facts.operations),
       now,
     });
     this.told = { verdict, conditions };
@@ -618,6 +618,28 @@ describe('the verdict', () => {
     );
   });
 
+  test('counts the same failures as new, and once they are more than before: none without a response', () => {
+    const all = new Watched().see(153, ON_V1).see(40, { operation: 'b' });
+    const told: string[] = [];
+    const refused: string[] = [];
+    for (let round = 1; round <= 14; round += 1) {
+      all
+        .see(4, { client: ACME })
+        .see(1, { ...REFUSED, client: ACME })
+        .see(20, { operation: 'b' });
+      if (round === 2)
+        for (const operation of ['order_floor_plan', 'b']) all.see(6, { ...UNREACHABLE, operation });
+      const { sentence } = all.judged(MIGRATED);
+      const [, times] =
+        /^(\d+) new failure|^order_floor_plan .*?: (\d+) of/.exec(sentence)?.filter(Boolean) ?? [];
+      if (times === undefined) continue;
+      told.push(times);
+      refused.push(String(round));
+    }
+    expect(told.length).toBeGreaterThan(8);
+    expect(told).toEqual(refused);
+  });
+
   test('counts no time as well in which a request failed, or at which it said something else', () => {
     const step = fc.record({
       times: fc.integer({ min: 1, max: 60 }),
@@ -1060,7 +1082,7 @@ describe('the verdict', () => {
         atTimes(all.see(500, { ...ON_V1, ...FAILS, client: OTHER }), () => false)
           .pass(3 * MINUTE)
           .see(1, { client: OTHER })
-          .verdict(),
+          .verdict(MIGRATED),
       'note: 30 new failures since 2026-11-29T08:12:00.000Z, in order_floor_plan. No operation fails clearly more often than before.',
     ],
     [
@@ -1273,7 +1295,7 @@ describe('the verdict', () => {
         for (const client of CALLERS) all.see(2).see(1, { ...REFUSED, client });
         return all.verdict();
       },
-      'bad: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 18 of 46 requests since 2026-11-29T08:30:01.000Z; V2 responds 422; V2 did not respond to 4 of these. Before that, 0 of 600 failed.',
+      'bad: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 14 of 42 requests since 2026-11-29T08:30:01.000Z; V2 responds 422; V2 did not respond to 4 others. Before that, 0 of 600 failed.',
     ],
     [
       'V2 was gone for all, and is back',

@@ -401,7 +401,7 @@ function ownFacts(parts: InspectorParts): ReplicaFacts {
     lastResponses: view.history.lastResponses,
     lastHour: view.history.lastHour(now),
     wellSince: view.health.wellSince,
-    fresh: view.problems.fresh(now, isAskedOf(parts)),
+    fresh: view.problems.fresh(now, isAskedOf(parts), operations),
     operations,
     agents: agentsOf(operations, view.traces.all),
     watched: view.health.watched,

@@ -1,7 +1,15 @@
 import type { RollbackRule } from '../../rules/rollout.ts';
 import { isOutage } from '../entry.ts';
 import { Failures, type HealthEntry } from './failures.ts';
-import { type Counts, evidenceOf, isOwn, type OperationTrouble, type Past, RECOVERED } from './trouble.ts';
+import {
+  type Counts,
+  evidenceOf,
+  isOwn,
+  type OperationTrouble,
+  type Past,
+  RECOVERED,
+  shownCounts,
+} from './trouble.ts';
 
 /** Successive responses after which trouble is over if no larger share of them failed than before. */
 const AS_BEFORE = 50;
@@ -183,7 +191,8 @@ export function troubleOf(
   rule: RollbackRule,
 ): OperationTrouble {
   const { count: failed, isRefusal, unanswered, outage, answer, inCanary, clients: hit } = failures;
-  const present = { requests: trouble.requests, failed };
+  const isShown = isOwn(trouble.compared, { requests: trouble.upToLast, failed }, unanswered, rule);
+  const counts = { requests: trouble.requests, failed, unanswered, isOwn: isShown };
   return {
     operation,
     ...trouble,
@@ -194,9 +203,9 @@ export function troubleOf(
     ...(answer === undefined ? {} : { answer }),
     ...(inCanary ? { inCanary } : {}),
     ...(isMoved ? { isMoved } : {}),
-    isOwn: isOwn(trouble.compared, { requests: trouble.upToLast, failed }, unanswered, rule),
+    isOwn: isShown,
     hit,
-    evidence: evidenceOf(trouble, present, rule),
+    evidence: evidenceOf(trouble, shownCounts(counts), rule),
   };
 }
 

@@ -116,6 +116,16 @@ export function isOwn(past: Past, present: Counts, unanswered: number, rule: Rol
   return past.requests < rule.requests || failsMoreThanBefore(past, responded, rule);
 }
 
+/** The counts that show a trouble: without the requests to which V2 did not respond, if the others show it as well. */
+export function shownCounts({
+  requests,
+  failed,
+  unanswered,
+  isOwn: isShown,
+}: Counts & Pick<OperationTrouble, 'unanswered' | 'isOwn'>): Counts {
+  return isShown ? { requests: requests - unanswered, failed: failed - unanswered } : { requests, failed };
+}
+
 /** Compares requests with those before them; a change of modes is where the present may have begun. */
 export function failsMoreThanBefore(past: Past, present: Counts, rule: RollbackRule): boolean {
   return sampleFailsMoreThanBefore(sampleOf(past), sampleOf(present), rule, past.onV2);
