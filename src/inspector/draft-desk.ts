@@ -5,6 +5,7 @@ export interface ListedQuestion {
   readonly text: string;
   /** The operations that it is about; empty if it is about all of them. */
   readonly operations: readonly string[];
+  /** False while its TODO is in the rule book, as after an answer that keeps it for later. */
   readonly isAnswered: boolean;
 }
 
@@ -98,9 +99,7 @@ export interface DraftView {
   /** The folder that saving writes to. */
   readonly folder: string;
   readonly questions: readonly ListedQuestion[];
-  /** The number of open questions that `check` counts in the rule book: its TODO lines. */
-  readonly todos: number;
-  /** The question that was asked for, or else the next one without an answer; absent once all are answered. */
+  /** The question that was asked for, or else the next one without an answer; absent once each has one, or is kept for later. */
   readonly current?: AskedQuestion;
   readonly examples: readonly ExampleOperation[];
   /** Absent while a question is open. */

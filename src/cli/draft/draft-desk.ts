@@ -25,6 +25,7 @@ import {
   type DraftQuestion,
   type GivenAnswer,
   type GivenAnswers,
+  LATER,
   openQuestions,
   OWN,
   ownLists,
@@ -39,7 +40,7 @@ import {
 import { type DraftWishes, proposeRuleBook } from '../../openapi/draft/propose-rule-book.ts';
 import { soundDraft } from '../../openapi/draft/sound-draft.ts';
 import { readRuleBook } from '../../rules/read-rule-book.ts';
-import { openQuestions as todoLines, type RuleBookFault } from '../../rules/rule-book-fault.ts';
+import type { RuleBookFault } from '../../rules/rule-book-fault.ts';
 import { templateShape } from '../../rules/rule.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
 import { coverageOf, printCoverage } from './coverage.ts';
@@ -126,7 +127,6 @@ export class Desk implements DraftDesk {
     return {
       folder: this.parts.dir,
       questions: listed,
-      todos: todoLines(printRuleBook(answeredDraft(this.proposed, this.answers)), '').length,
       ...(current && { current: await this.asked(current) }),
       examples,
       ...(open === undefined && { remainder: this.remainder() }),
@@ -252,7 +252,8 @@ export class Desk implements DraftDesk {
   }
 
   private listed({ id, about, text, operations }: DraftQuestion): ListedQuestion {
-    return { id, about, text, operations, isAnswered: this.answers.has(id) };
+    const given = this.answers.get(id);
+    return { id, about, text, operations, isAnswered: given !== undefined && !given.chosen.includes(LATER) };
   }
 
   private async asked(question: DraftQuestion): Promise<AskedQuestion> {
@@ -271,6 +272,7 @@ export class Desk implements DraftDesk {
             : await this.effectOf(question, { chosen, value: given?.value, own: given?.own });
         offered.push({
           ...answer,
+          ...(question.isList && { lines: [] }),
           isChosen: given?.chosen[at] === answer.key,
           ...(effect && { effect }),
         });

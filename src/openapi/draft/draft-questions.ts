@@ -101,6 +101,9 @@ export type OwnRules = Readonly<Partial<Record<WrittenList, string>>>;
 /** The key of the answer that a person writes. */
 export const OWN = 'own';
 
+/** The key of the answer that keeps the TODO of a question. */
+export const LATER = 'later';
+
 /** The key of the answer that leaves a line of a list to a question by itself. */
 export const APART = 'apart';
 
@@ -173,7 +176,7 @@ function noteQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
           why: '',
           isOpen: true,
           answers: [
-            { key: 'later', words: 'Later: keep it as a TODO', lines },
+            { key: LATER, words: 'Later: keep it as a TODO', lines },
             { key: 'yes', words: 'No rule is needed: drop the TODO', lines: [] },
           ],
         },
@@ -345,7 +348,7 @@ function placeQuestions({ gone = [] }: ProposedRuleBook): readonly DraftQuestion
       })),
       OWN_PLACE,
       { key: 'yes', words: "Requests for it get V2's response, such as 404", lines: [] },
-      { key: 'later', words: 'Later: keep it as a TODO', lines: [] },
+      { key: LATER, words: 'Later: keep it as a TODO', lines: [] },
     ];
     const text = `V2 does not describe ${line}. ${candidates.length > 0 ? 'Where is it?' : 'Is it gone?'}`;
     return [
@@ -455,18 +458,20 @@ function decisionsOf({ changes }: Pick<ProposedRuleBook, 'changes'>): readonly D
     const on = changes.filter(({ id }) => concerned.has(id)).map((one) => one.on);
     const operations = on.includes('every') ? [] : [...new Set(on.flat())];
     const described = all.map((part): QuestionPart => ({
-      why:
-        all.length === 1 || conversion !== undefined
-          ? whyOf(part.rules)
-          : `${subjectOf(part)}${whyOf(part.rules)}`,
+      why: all.length === 1 ? whyOf(part.rules) : `${subjectOf(part)}${whyOf(part.rules)}`,
       answers: conversion === undefined ? answersOf(part) : lineAnswers(part),
       ...(part.rules.some(({ isOpen }) => isOpen) && { isOpen: true }),
     }));
     const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
     if (conversion !== undefined) {
       const text = `Convert ${listOf(namesOfLines(asked))} ${conversion}?`;
+      const whys = all.map(({ rules }) => whyOf(rules));
+      const lines = described.map((part, at) => ({
+        ...part,
+        why: at === 0 ? `${whys[0]}. ${LEFT_OUT}` : whys[at] === whys[at - 1] ? '' : (whys[at] ?? ''),
+      }));
       return [
-        { question: { id, about: 'change', text, operations, parts: described, isList: true }, parts: all },
+        { question: { id, about: 'change', text, operations, parts: lines, isList: true }, parts: all },
       ];
     }
     const titled = asked.find(({ named }) => named !== undefined) ?? asked[0];
@@ -590,6 +595,8 @@ function partsOf(own: readonly AskedRule[], more: readonly AskedRule[]): readonl
   for (const [rule, around] of mapped) places.get(around)?.push({ ...rule, keys: around.keys?.slice(0, 1) });
   return parts.all;
 }
+
+const LEFT_OUT = 'A member that you leave out gets a question by itself';
 
 /** The rules of a question about one conversion of several members: those of one member are a line. */
 function linesOf(all: readonly AskedRule[]): readonly (readonly AskedRule[])[] {
@@ -825,7 +832,7 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
     questions: new Map(questions),
     gone: gone.filter((one) => {
       const given = answers.get(isAskedAlone(one, gone) && one.named ? goneId(one.named) : 'gone');
-      return given === undefined || given.chosen[0] === 'later';
+      return given === undefined || given.chosen[0] === LATER;
     }),
   };
 }

@@ -6,7 +6,6 @@ import { draftRoutes } from '../../../src/inspector/routes/draft-routes.ts';
 const VIEW: DraftView = {
   folder: 'my-api',
   questions: [],
-  todos: 0,
   examples: [{ id: 'list', v1: 'GET /v1/a' }],
 };
 

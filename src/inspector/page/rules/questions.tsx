@@ -39,8 +39,11 @@ interface QuestionsProps extends Pick<PageTools, 'go' | 'announce'> {
 export function Questions({ go, announce, edit }: QuestionsProps): VNode {
   const { response, failure } = useAsked<DraftView>('draft');
   const [later, setLater] = useState<DraftView | undefined>(undefined);
-  const [followed, setFollowed] = useState<Followed>({ went: 0, came: 0 });
+  // How many questions the last answer raised; below zero, how many it settled as well.
+  const [raised, setRaised] = useState(0);
   const [given, setGiven] = useState(0);
+  // The question that was clicked last, until it is there.
+  const [wanted, setWanted] = useState<string | undefined>(undefined);
   // The number of answers that were given before the draft was saved.
   const [written, setWritten] = useState<number | undefined>(undefined);
   const [fault, attempt] = useAttempt();
@@ -58,16 +61,20 @@ export function Questions({ go, announce, edit }: QuestionsProps): VNode {
   };
   const open = (question: string): void =>
     void attempt(async () => {
-      await show(() => getJson<DraftView>(`draft?question=${encodeURIComponent(question)}`));
+      setWanted(question);
+      await show(() => getJson<DraftView>(`draft?question=${encodeURIComponent(question)}`)).finally(() =>
+        setWanted((now) => (now === question ? undefined : now)),
+      );
     });
   const answer = async (command: object): Promise<void> => {
     const next = await show(() => postJson<DraftView>('draft/answer', command));
-    const left = next.questions.filter(({ isAnswered }) => !isAnswered).length;
+    const left = leftIn(next);
     setGiven((before) => before + 1);
-    setFollowed(followedBy(view.questions, next.questions));
+    setRaised(next.questions.length - view.questions.length);
     announce(left === 0 ? 'All questions are answered.' : `Answered: ${counted(left, 'question')} left.`);
   };
-  const done = view.questions.filter(({ isAnswered }) => isAnswered).length;
+  const left = leftIn(view);
+  const done = view.questions.length - left;
   return (
     <section class="card draft">
       <h3>
@@ -75,29 +82,38 @@ export function Questions({ go, announce, edit }: QuestionsProps): VNode {
         <small>{`${count(done)} of ${counted(view.questions.length, 'question')} answered; ${writtenWords(given, written)}`}</small>
       </h3>
       <progress value={done} max={view.questions.length} aria-label="Answered questions" />
-      {followed.went + followed.came > 0 && (
+      {raised !== 0 && (
         <p class="draft-followed" role="status">
-          {followedWords(followed)}
+          {raised > 0
+            ? `That answer raised ${counted(raised, 'new question')}.`
+            : `${counted(-raised, 'question')} went with that answer.`}
         </p>
       )}
       <div class="draft-work">
-        <QuestionList questions={view.questions} current={view.current?.id} open={open} />
-        {view.current === undefined ? (
-          <Remainder remainder={view.remainder} />
+        <QuestionList questions={view.questions} current={wanted ?? view.current?.id} open={open} />
+        {wanted !== undefined && wanted !== view.current?.id ? (
+          <Loading failure={undefined} subject="the question" />
+        ) : view.current === undefined ? (
+          <Remainder remainder={view.remainder} left={left} />
         ) : (
           <Question
             key={view.current.id}
             question={view.current}
-            hasOthers={view.questions.some(({ id, isAnswered }) => !isAnswered && id !== view.current?.id)}
+            hasOthers={left > (view.current.isAnswered ? 0 : 1)}
             give={answer}
           />
         )}
       </div>
       <Fault text={fault} />
-      <Save view={view} isWritten={given === written} onSaved={() => setWritten(given)} />
+      <Save folder={view.folder} isWritten={given === written} onSaved={() => setWritten(given)} />
       <Examples key={view.folder} examples={view.examples} go={go} edit={edit} />
     </section>
   );
+}
+
+/** The number of questions without an answer. */
+function leftIn({ questions }: DraftView): number {
+  return questions.filter(({ isAnswered }) => !isAnswered).length;
 }
 
 /** All questions; the list scrolls to the current one, and the page stays where it is. */
@@ -139,31 +155,6 @@ function QuestionList({
   );
 }
 
-/** Questions that an answer settled as well, and those that it raised. */
-interface Followed {
-  readonly went: number;
-  readonly came: number;
-}
-
-/** Compares questions by their texts, because an answer can change the id of the same question, which is then for fewer operations. */
-function followedBy(before: DraftView['questions'], after: DraftView['questions']): Followed {
-  const lacking = (all: DraftView['questions'], others: DraftView['questions']): number => {
-    const left = others.map(({ text }) => text);
-    return all.filter(({ text }) => {
-      const at = left.indexOf(text);
-      if (at >= 0) left.splice(at, 1);
-      return at < 0;
-    }).length;
-  };
-  return { went: lacking(before, after), came: lacking(after, before) };
-}
-
-function followedWords({ went, came }: Followed): string {
-  if (went === 0) return `That answer raised ${counted(came, 'new question')}.`;
-  const more = came === 0 ? '' : `, and it raised ${counted(came, 'new one')}`;
-  return `${counted(went, 'question')} went with that answer${more}.`;
-}
-
 /** Whether the folder has the answers that were given. */
 function writtenWords(given: number, written: number | undefined): string {
   if (written === undefined) return 'nothing is saved yet';
@@ -171,15 +162,21 @@ function writtenWords(given: number, written: number | undefined): string {
 }
 
 /** The result once every question is answered: the findings of `check`, and the examples that V2's description refuses. */
-function Remainder({ remainder }: { readonly remainder: DraftRemainder | undefined }): VNode {
+function Remainder({
+  remainder,
+  left,
+}: {
+  readonly remainder: DraftRemainder | undefined;
+  /** The number of questions that are kept for later. */
+  readonly left: number;
+}): VNode {
   const { gaps = 0, lines = [], refused = [] } = remainder ?? {};
+  const answered = left === 0 ? 'Every question is answered' : `${counted(left, 'question')} left for later`;
   if (gaps === 0 && refused.length === 0)
-    return (
-      <p class="empty">Every question is answered, and check finds no gap. Try the examples, then save.</p>
-    );
+    return <p class="empty">{`${answered}, and check finds no gap. Try the examples, then save.`}</p>;
   return (
     <div class="draft-question">
-      <h4>Every question is answered, but the rule book is not finished</h4>
+      <h4>{`${answered}, but the rule book is not finished`}</h4>
       {gaps > 0 && (
         <>
           <p>{`check leaves ${counted(gaps, 'gap')} between the descriptions. Save, then write rules for them:`}</p>
@@ -194,14 +191,10 @@ function Remainder({ remainder }: { readonly remainder: DraftRemainder | undefin
         </>
       )}
       {refused.length > 0 && (
-        <>
-          <p>{`V2’s description refuses ${counted(refused.length, 'example')}:`}</p>
-          <ul class="plain">
-            {refused.map(({ operation, faults }) => (
-              <li key={operation}>{visibleText(`${operation}: ${faults.join(' ')}`)}</li>
-            ))}
-          </ul>
-        </>
+        <Sentences
+          title={`V2’s description refuses ${counted(refused.length, 'example')}:`}
+          texts={refused.map(({ operation, faults }) => `${operation}: ${faults.join(' ')}`)}
+        />
       )}
     </div>
   );
@@ -243,9 +236,7 @@ function Question({
   const label = isGone ? 'Sentence for clients' : isPlace ? 'Method and path of V2' : 'Value';
   const isUnanswered = taken.some((answer, at) => answer === undefined && !(hasOwn && chosen[at] === ownKey));
   const missing = isUnanswered
-    ? taken.length === 1
-      ? 'Choose an answer first.'
-      : 'Choose an answer to each part first.'
+    ? `Choose an answer ${taken.length === 1 ? '' : 'to each part '}first.`
     : lacksValue && value.trim() === ''
       ? `Fill in “${label}” first.`
       : hasOwn && Object.values(own).join('').trim() === ''
@@ -266,6 +257,7 @@ function Question({
     setChosen(chosen.map((one, other) => (other === at ? key : one)));
     setLast(at);
   };
+  const ownAnswer = ownKey === undefined ? [] : [{ key: ownKey, words: 'Rules of my own', lines: [] }];
   return (
     <Form class="draft-question" onSubmit={() => send(answer)}>
       <h4 ref={heading} tabIndex={-1}>
@@ -274,30 +266,21 @@ function Question({
       {operations.length > 0 && <p class="on">{`Concerns ${operations.join(', ')}`}</p>}
       {parts.map(({ why, answers }, at) => (
         <fieldset key={at}>
-          {(!isList || why !== parts[at - 1]?.why) && (
-            <legend>{why === '' ? 'Answer' : visibleText(sentenceOf(why))}</legend>
-          )}
-          {(isList ? answers.slice(0, -1) : answers).map((answer) => (
+          {(!isList || why !== '') && <legend>{why === '' ? 'Answer' : visibleText(sentenceOf(why))}</legend>}
+          {[...(isList ? answers.slice(0, -1) : answers), ...ownAnswer].map((answer) => (
             <Answer
               key={answer.key}
-              answer={isList ? { ...answer, lines: [] } : answer}
+              answer={answer}
               name={`answer-${at}`}
               isBox={isList}
               isChosen={chosen[at] === answer.key}
-              choose={() => choose(at, ((chosen[at] === answer.key && answers.at(-1)) || answer).key)}
+              choose={() =>
+                choose(at, ((isList && chosen[at] === answer.key && answers.at(-1)) || answer).key)
+              }
             />
           ))}
-          {ownKey !== undefined && (
-            <Answer
-              answer={{ key: ownKey, words: 'Rules of my own', lines: [], isChosen: false }}
-              name={`answer-${at}`}
-              isChosen={chosen[at] === ownKey}
-              choose={() => choose(at, ownKey)}
-            />
-          )}
         </fieldset>
       ))}
-      {isList && <small>A member that you leave out gets a question by itself.</small>}
       {lacksValue && (
         <label class="draft-value">
           {label}
@@ -411,7 +394,7 @@ function Answer({
   isChosen,
   choose,
 }: {
-  readonly answer: OfferedAnswer;
+  readonly answer: Pick<OfferedAnswer, 'words' | 'lines'>;
   readonly name: string;
   /** True for an answer that can be left out. */
   readonly isBox?: boolean | undefined;
@@ -419,7 +402,7 @@ function Answer({
   readonly choose: () => void;
 }): VNode {
   return (
-    <label class={classes('draft-answer', isChosen && 'chosen')}>
+    <label class="draft-answer">
       <input type={isBox ? 'checkbox' : 'radio'} name={name} checked={isChosen} onChange={choose} />
       <span>
         {words}
@@ -476,9 +459,8 @@ export function Objections({
   hasOthers = false,
 }: Pick<ShownMigration, 'faults'> & { readonly hasOthers?: boolean }): VNode {
   if (faults.length === 0) return <p class="draft-taken">V2’s description accepts this request.</p>;
-  const title = hasOthers
-    ? 'V2’s description has these objections to the request; the answers to other questions may settle them:'
-    : 'V2’s description has these objections to the request:';
+  const more = hasOthers ? '; the answers to other questions may settle them' : '';
+  const title = `V2’s description has these objections to the request${more}:`;
   return <Sentences title={title} texts={[...new Set(faults)]} />;
 }
 
@@ -536,11 +518,11 @@ function withoutComma(line: string): string {
 }
 
 function Save({
-  view: { folder, todos },
+  folder,
   isWritten,
   onSaved,
 }: {
-  readonly view: DraftView;
+  readonly folder: string;
   /** True while the folder has all answers. */
   readonly isWritten: boolean;
   readonly onSaved: () => void;
@@ -558,12 +540,11 @@ function Save({
         <Button onClick={() => void save()}>
           {`Save ${isWritten ? 'again ' : ''}to ${folder === '.' ? 'this folder' : folder}`}
         </Button>
-        {todos > 0 && <span>{todoWords(todos, isWritten)}</span>}
       </div>
       <div role="status">
         {saved !== undefined && (
           <>
-            <h4>{isWritten ? 'Saved' : 'Saved without the last answers'}</h4>
+            <h4>Saved</h4>
             <p>{`Wrote ${saved.files.join(', ')}.`}</p>
             <ul>
               {saved.remarks.map((sentence) => (
@@ -580,10 +561,6 @@ function Save({
       <Fault text={fault} />
     </div>
   );
-}
-
-function todoWords(todos: number, isWritten: boolean): string {
-  return `rules.yaml ${isWritten ? 'has' : 'will have'} ${counted(todos, 'open question')}, each a TODO line`;
 }
 
 function Examples({
