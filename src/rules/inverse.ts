@@ -22,6 +22,8 @@ export class InverseIndex {
   private readonly byId: ReadonlyMap<string, Operation>;
   private readonly hasInverse: boolean;
   private readonly resource: Path;
+  /** The changes of the operations of a resource, by its key. */
+  private readonly changesByKey = new Map<string, readonly Change[]>();
 
   /** `resource` is the place of the resource in responses, unless an operation names another. */
   constructor(
@@ -70,8 +72,12 @@ export class InverseIndex {
   }
 
   private changesOf(resource: string): readonly Change[] {
+    const known = this.changesByKey.get(resource);
+    if (known !== undefined) return known;
     const ids = new Set((this.resources.get(resource) ?? []).map(({ id }) => id));
-    return this.changes.filter(({ on }) => on === 'every' || on.some((id) => ids.has(id)));
+    const found = this.changes.filter(({ on }) => on === 'every' || on.some((id) => ids.has(id)));
+    this.changesByKey.set(resource, found);
+    return found;
   }
 }
 

@@ -151,6 +151,11 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     { v1, v2 },
   );
   const candidates = free();
+  const owners = Map.groupBy(old, shapeKey);
+  const ownersOf = new Map(candidates.map((one) => [one, owners.get(shapeKey(one)) ?? []]));
+  /** False if another operation of V1 has the method and the path of V2's, which is more likely that one. */
+  const isNewPlace = (place: DescribedOperation, operation: DescribedOperation): boolean =>
+    ownersOf.get(place)?.every((one) => one === operation) !== false;
   for (const operation of left()) {
     const unread = unreadItems(v2.components.description).find(({ path }) => path.endsWith(operation.rest));
     if (unread !== undefined) {
@@ -163,7 +168,7 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
     const [best, ...others] = moves;
     if (best === undefined || best.isRival === true) {
       const rivals = moves.map(({ to }) => to);
-      const others = candidates.filter((one) => isNewPlace(one, operation, old));
+      const others = candidates.filter((one) => isNewPlace(one, operation));
       const possible = possibleMoves(operation, others, { v1, v2 }, words);
       gone.push({
         operation,
@@ -197,7 +202,7 @@ export function matchOperations(v1: Version, v2: Version, given: GivenMoves = ne
   const used = new Set(matched.map((pair) => pair.v2));
   const unused = candidates.filter((one) => !used.has(one));
   const placed = open.map((one) => {
-    const places = unused.filter((other) => isNewPlace(other, one.operation, old));
+    const places = unused.filter((other) => isNewPlace(other, one.operation));
     const actions = possibleActions(one.operation, places, { v1, v2 }, words);
     const intoBody = movesIntoBody(one.operation, unused, { v1, v2 });
     const likely = [...new Set([...intoBody, ...one.candidates, ...actions])].slice(0, MAX_CANDIDATES);
@@ -439,15 +444,6 @@ function possibleMoves(
   });
   const sorted = found.toSorted((one, other) => other.likeness - one.likeness);
   return [...new Set(sorted.map(({ to }) => to))].slice(0, MAX_CANDIDATES);
-}
-
-/** False if another operation of V1 has the method and the path of V2's, which is more likely that one. */
-function isNewPlace(
-  v2: DescribedOperation,
-  v1: DescribedOperation,
-  old: readonly DescribedOperation[],
-): boolean {
-  return !old.some((one) => one !== v1 && shapeKey(one) === shapeKey(v2));
 }
 
 /** True if each of the two paths has a word without a related one in the other: `/notes/{id}/rename` and `/notes/{id}/upload`. */
