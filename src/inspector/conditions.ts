@@ -41,9 +41,7 @@ function failureConditions(facts: ConditionFacts): readonly Condition[] {
   const isOutageTold = outage.length > 0 && isClosed && v2.level !== 'bad';
   const operations = [
     ...own
-      .filter(
-        ({ isRefusal, isEarlier }) => isRefusal || isOfOperations || v2.level !== 'bad' || isEarlier === true,
-      )
+      .filter((one) => one.isRefusal || isOfOperations || v2.level !== 'bad' || isOver(one))
       .toSorted((one, other) => clientsHit(other) - clientsHit(one) || other.failed - one.failed)
       .map((trouble) => operationCondition(trouble, facts)),
     ...(isOutageTold ? [outageCondition(outage, facts)] : []),

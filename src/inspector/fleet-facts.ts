@@ -3,14 +3,7 @@ import type { LastHour, OriginFailures, PastRequests, RequestSums } from '../rew
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import type { FreshFailures } from './problems.ts';
-import {
-  type Past,
-  evidenceOf,
-  isOwn,
-  type Outage,
-  type OperationTrouble,
-  shownCounts,
-} from '../rewrite-log/health/trouble.ts';
+import { type Past, evidenceOf, hasFailedSo, type OperationTrouble } from '../rewrite-log/health/trouble.ts';
 import { type WatchedOperation } from '../rewrite-log/health/watched.ts';
 import type { RollbackRule } from '../rules/rollout.ts';
 
@@ -58,7 +51,7 @@ export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
 }
 
 /** Version of the text; facts of replicas with another version are not counted. */
-const FORMAT = 4;
+const FORMAT = 5;
 
 /** Prints facts for other replicas; `now` is this one's clock. */
 export function printFacts(facts: ReplicaFacts, now: number): string {
@@ -84,7 +77,7 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   const { stats, ruleBookSince, lastResponses } = facts;
   const contact = (one: ServiceContact | undefined): ServiceContact | undefined =>
     one && { ...one, since: one.since + ahead };
-  const span = <T extends Pick<Outage, 'since' | 'last'>>(one: T): T => ({
+  const span = <T extends Pick<OperationTrouble, 'since' | 'last'>>(one: T): T => ({
     ...one,
     since: one.since + ahead,
     last: one.last + ahead,
@@ -112,9 +105,6 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
     operations: operations.map((one) => ({
       ...span(one),
       until: one.until && one.until + ahead,
-      ...(one.outage && {
-        outage: { ...span(one.outage), until: one.outage.until && one.outage.until + ahead },
-      }),
     })),
     watched: watched.map((one) => ({ ...one, since: one.since + ahead, last: one.last && one.last + ahead })),
     ...(lastResponses && {
@@ -172,8 +162,9 @@ export function addFacts(
     operations: [
       ...Map.groupBy(
         all.flatMap((one) => one.operations),
-        // Clients that always fail stay apart from an outage of their operation, which lasts until V2 has served it again.
-        ({ operation, clients, isEarlier = false }) => `${operation} ${clients === undefined} ${isEarlier}`,
+        // Clients that always fail stay apart from their operation, and so does an outage, which lasts until V2 has served it again.
+        ({ operation, clients, isOutage, isEarlier = false }) =>
+          [operation, clients === undefined, isOutage, isEarlier].join(' '),
       ).values(),
     ]
       .flatMap(incidentsOf)
@@ -315,7 +306,7 @@ function troubleOf(
   const reported = lasting.length === 0 ? troubles : lasting;
   const [first] = reported;
   if (first === undefined) throw new RangeError('there is one');
-  const { operation } = first;
+  const { operation, isOutage } = first;
   const isOfClients = reported.every(({ clients }) => clients !== undefined);
   const isEarlier = reported.some((one) => one.isEarlier === true);
   const watched = all
@@ -323,13 +314,14 @@ function troubleOf(
     .filter(
       ({ operations }) => !isOfClients && !isEarlier && !operations.some((one) => reported.includes(one)),
     )
-    .flatMap((one) => one.watched.filter((other) => other.operation === operation));
+    .flatMap((one) =>
+      one.watched.filter((other) => other.operation === operation && other.isOutage === isOutage),
+    );
   const add = (number: (one: OperationTrouble | WatchedOperation) => number): number =>
     [...reported, ...watched].reduce((sum, one) => sum + number(one), 0);
   const requests = add((one) => one.requests);
   const upToLast = add((one) => ('upToLast' in one ? (one.upToLast ?? one.requests) : one.requests));
   const failed = add((one) => one.failed);
-  const unanswered = add((one) => one.unanswered);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
   const comparedOf = (one: OperationTrouble | WatchedOperation): Past =>
     'compared' in one ? (one.compared ?? one.before) : one.before;
@@ -338,9 +330,6 @@ function troubleOf(
     failed: add((one) => comparedOf(one).failed),
     onV2: add((one) => comparedOf(one).onV2 ?? comparedOf(one).requests),
   };
-  const isShown = isOwn(compared, { requests: upToLast, failed }, unanswered, rule);
-  const outages = latestOf(reported.flatMap((one) => one.outage ?? []));
-  const outage = outages.length === 0 ? undefined : outageOf(outages);
   const clients = [...new Set(reported.flatMap((one) => one.clients ?? []))].sort();
   // Watched requests have no clients.
   const isKnown = watched.every((one) => one.failed === 0);
@@ -348,6 +337,7 @@ function troubleOf(
   const isOneAnswer = reported.every(
     ({ answer }) => answer?.by === first.answer?.by && answer?.status === first.answer?.status,
   );
+  const evidence = evidenceOf({ before, compared }, { requests, failed }, rule);
   const until = lasting.length === 0 ? Math.max(...reported.map((one) => one.until ?? one.last)) : undefined;
   return {
     operation,
@@ -355,10 +345,12 @@ function troubleOf(
     requests,
     upToLast,
     failed,
+    isSevere:
+      evidence.isHarm ||
+      hasFailedSo({ requests, failed }) ||
+      (reported.every(({ isSevere }) => isSevere) && watched.every((one) => one.requests === 0)),
     isRefusal: reported.every(({ isRefusal }) => isRefusal) && watched.every(({ isRefusal }) => isRefusal),
-    unanswered,
-    ...(outage === undefined ? {} : { outage }),
-    isOwn: isShown,
+    isOutage,
     hit,
     ...(isKnown && isOneAnswer && first.answer !== undefined ? { answer: first.answer } : {}),
     ...(reported.some(({ inCanary }) => inCanary === true) ? { inCanary: true } : {}),
@@ -374,44 +366,35 @@ function troubleOf(
     recovered: reported.reduce((sum, one) => sum + (one.recovered ?? 0), 0),
     before,
     compared,
-    evidence: evidenceOf(
-      { before, compared },
-      shownCounts({ requests, failed, unanswered, isOwn: isShown }),
-      rule,
-    ),
+    evidence,
   };
 }
 
 /** The troubles of one operation by incident: what one replica saw long before another is another incident. */
 function incidentsOf(troubles: readonly OperationTrouble[]): readonly (readonly OperationTrouble[])[] {
   if (troubles.length === 0) return [];
+  // One replica may have seen two of them soon after each other.
+  const pause = troubles.some(({ isEarlier }) => isEarlier === true) ? 0 : PAUSE_MS;
   const latest = latestOf(
     troubles.map((one) => ({ one, since: one.since, last: one.until ?? Infinity })),
+    pause,
   ).map(({ one }) => one);
   return [latest, ...incidentsOf(troubles.filter((one) => !latest.includes(one)))];
 }
 
 /** The last outage, as several replicas saw it: what one of them saw long before is another outage. */
-function latestOf<Seen extends Pick<Outage, 'since' | 'last'>>(outages: readonly Seen[]): readonly Seen[] {
+function latestOf<Seen extends Pick<OperationTrouble, 'since' | 'last'>>(
+  outages: readonly Seen[],
+  pause = PAUSE_MS,
+): readonly Seen[] {
   let since = Math.max(...outages.map(({ last }) => last));
   return outages
     .toSorted((one, other) => other.last - one.last)
     .filter((one) => {
-      if (one.last < since - PAUSE_MS) return false;
+      if (one.last < since - pause) return false;
       since = Math.min(since, one.since);
       return true;
     });
-}
-
-/** Joins the outages of V2 that several replicas saw: the outage lasts as long as it does for any of them. */
-function outageOf(outages: readonly Outage[]): Outage {
-  return {
-    since: Math.min(...outages.map(({ since }) => since)),
-    last: Math.max(...outages.map(({ last }) => last)),
-    until: outages.some(({ until }) => until === undefined)
-      ? undefined
-      : Math.max(...outages.map(({ until, last }) => until ?? last)),
-  };
 }
 
 const CIRCUITS = ['open', 'probing', 'closed'] as const;

@@ -2,10 +2,10 @@ import { isUnfit, NO_KEY, OTHER_CALLS } from '../rewrite-log/entry.ts';
 import { clientName, countedClients } from '../report/text.ts';
 import { count, counted } from '../rules/words.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
-import { type OperationTrouble, RECOVERED, shownCounts } from '../rewrite-log/health/trouble.ts';
+import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.ts';
 import { ownMode, type RolloutSubject, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ChangeRecord } from '../rollout/rollout-tally.ts';
-import { type Condition, type ConditionFacts, FAILING, REPORTED_MS } from './condition.ts';
+import { type Condition, type ConditionFacts, REPORTED_MS } from './condition.ts';
 import { callTerms } from './problems.ts';
 import { backAction, contactWords, outageWords, servedWords } from './service-conditions.ts';
 
@@ -32,9 +32,9 @@ export function troublesByCause(
   reportedMs = REPORTED_MS,
 ): Record<'outage' | 'own', readonly TroubleNow[]> {
   const troubles = reportedTroubles(facts, reportedMs);
-  const outage = troubles.filter(({ isOwn }) => !isOwn);
-  return outage.length > 1 || facts.stats.breaker !== 'closed'
-    ? { outage, own: troubles.filter(({ isOwn }) => isOwn) }
+  const outage = troubles.filter(({ isOutage }) => isOutage);
+  return new Set(outage.map(({ operation }) => operation)).size > 1 || facts.stats.breaker !== 'closed'
+    ? { outage, own: troubles.filter(({ isOutage }) => !isOutage) }
     : { outage: [], own: troubles };
 }
 
@@ -57,13 +57,12 @@ function reportedTroubles(
 
 /** Reports once that V2 did not respond to several operations, in place of a condition for each of them. */
 export function outageCondition(operations: readonly TroubleNow[], facts: ConditionFacts): Condition {
-  const outages = operations.map((one) => one.outage ?? one);
   // A service that counts its outage counts requests without an operation as well.
   const outage = facts.recent.v2.outage ?? {
-    requests: operations.reduce((sum, one) => sum + one.unanswered, 0),
+    requests: operations.reduce((sum, one) => sum + one.failed, 0),
     kept: 0,
-    since: Math.min(...outages.map((one) => one.since)),
-    last: Math.max(...outages.map((one) => one.last)),
+    since: Math.min(...operations.map((one) => one.since)),
+    last: Math.max(...operations.map((one) => one.last)),
     responded: 0,
   };
   const isOver = outage.responded >= RECOVERED || operations.every((one) => one.until !== undefined);
@@ -89,13 +88,11 @@ export function outageCondition(operations: readonly TroubleNow[], facts: Condit
 
 /** Reports trouble of an operation: `bad` if it fails more than before, but a note for refusals if its past is unknown. */
 export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): Condition {
-  const { operation, kind, isRefusal, clients, inCanary, isBack } = trouble;
-  const { requests, failed } = shownCounts(trouble);
+  const { operation, kind, requests, failed, isRefusal, isSevere, clients, inCanary, isBack } = trouble;
   const { since, last, until, before, answer } = trouble;
   const isPast = until !== undefined;
   const isSilent = facts.now - last >= SILENT_MS;
   const isUnknown = isRefusal && before.requests < ENOUGH_BEFORE;
-  const isMost = kind === 'always' || failed * 100 >= requests * FAILING || trouble.evidence.isHarm;
   const isCall = isUnfit(operation);
   const isMissing = isCall && (answer?.status === 404 || answer?.status === 405);
   const [verb, past] = isRefusal && !isCall ? ['is refused', 'was refused'] : ['fails', 'failed'];
@@ -115,7 +112,7 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
       : `Before that, ${count(Math.round(before.failed))} of ${count(Math.round(before.requests))}${clients === undefined ? '' : ` requests of all clients${before.failed < 1 ? '' : ', these included,'}`} failed.`;
   return {
     about: 'operation',
-    level: isPast || isSilent || isUnknown || !isMost ? 'note' : 'bad',
+    level: isPast || isSilent || isUnknown || !isSevere ? 'note' : 'bad',
     label,
     sentence: `${label}: ${of} ${period}${lately}${response}${silenceWords(trouble)}. ${earlier}${isBack === true ? backWords(trouble, facts) : isMissing && !isPast ? UNFIT : ''}`,
     place: { view: 'traffic', filter: filterOf(trouble) },
@@ -123,7 +120,7 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
     evidence: trouble.evidence,
     since: from,
     ...(isPast ? { until: new Date(until).toISOString() } : rollBackOf(trouble, facts)),
-    ...(isOverFor(trouble, facts.now) ? { past: trouble.failed } : {}),
+    ...(isOverFor(trouble, facts.now) ? { past: failed } : {}),
     ...(isBack === true ? { left: subjectsOf(trouble) } : {}),
   };
 }
@@ -149,8 +146,7 @@ function periodWords(from: string, until: string | undefined, clients: readonly 
  */
 export function operationEvents(facts: ConditionFacts): readonly ChangeRecord[] {
   return troublesByCause(facts, Number.POSITIVE_INFINITY).own.flatMap((trouble): readonly ChangeRecord[] => {
-    const { since, until, isMoved = false } = trouble;
-    const { requests, failed } = shownCounts(trouble);
+    const { requests, failed, since, until, isMoved = false } = trouble;
     const [subject, whom] = [subjectOf(trouble), whomWords(trouble, facts)];
     const event = (at: number, what: string): ChangeRecord => ({
       at: new Date(at).toISOString(),
@@ -180,16 +176,12 @@ function whomWords({ hit = [] }: OperationTrouble, { names, agents = {} }: Condi
   return ` for ${isClear ? named.join(' and ') : countedClients(hit)}`;
 }
 
-function silenceWords({ unanswered, failed, isOwn }: OperationTrouble): string {
-  if (unanswered === 0) return '';
-  if (isOwn) return `; V2 did not respond to ${counted(unanswered, 'other')}`;
-  const which =
-    unanswered === failed ? (failed === 1 ? 'it' : 'any of these') : `${count(unanswered)} of these`;
-  return `; V2 did not respond to ${which}`;
+function silenceWords({ isOutage, failed }: OperationTrouble): string {
+  return isOutage ? `; V2 did not respond to ${failed === 1 ? 'it' : 'any of these'}` : '';
 }
 
 function backWords(trouble: OperationTrouble, facts: ConditionFacts): string {
-  return `${servedWords('it', [trouble], facts)}${trouble.unanswered === 0 ? '' : ` ${contactWords('v2', facts)}`}`;
+  return `${servedWords('it', [trouble], facts)}${trouble.isOutage ? ` ${contactWords('v2', facts)}` : ''}`;
 }
 
 /** Finds the exchanges of an operation, or of a call that no operation fits, for the one client that it is about. */

@@ -375,12 +375,12 @@ test('clients that always fail stay apart from the outage of their operation', (
     [WELL],
     DEFAULT_ROLLBACK,
   );
-  const told = operations.map(({ clients, requests, failed, unanswered }) => ({
+  const told = operations.map(({ clients, requests, failed, isOutage }) => ({
     clients,
     requests,
     failed,
-    unanswered,
+    isOutage,
   }));
-  expect(told).toContainEqual({ clients: [ACME], requests: 6, failed: 6, unanswered: 0 });
-  expect(told).toContainEqual(expect.objectContaining({ clients: undefined, unanswered: 10 }));
+  expect(told).toContainEqual({ clients: [ACME], requests: 6, failed: 6, isOutage: false });
+  expect(told).toContainEqual(expect.objectContaining({ clients: undefined, failed: 10, isOutage: true }));
 });

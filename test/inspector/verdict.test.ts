@@ -81,6 +81,11 @@ class Watched extends WatchedTraffic {
     return `${level}: ${sentence}`;
   }
 
+  /** The problems of the traffic. */
+  get rows(): ReturnType<ProblemTally['view']>['problems'] {
+    return this.problems.view(this.now, START).problems;
+  }
+
   /** The faults of operations, as marks of charts. */
   get events(): readonly string[] {
     const facts = this.facts({}, Number.POSITIVE_INFINITY);
@@ -379,6 +384,35 @@ describe('marks of the faults of operations', () => {
     expect([all.events, told()]).toEqual([marks, []]);
   });
 
+  test('stay when the same fails again, with the counts that they had: of clients, and of an operation', () => {
+    const clients = new Watched().see(60, ON_V1);
+    const fails = (all: Watched): Watched => {
+      for (let round = 0; round < 6; round += 1)
+        all
+          .see(9)
+          .see(1, { ...FAILS, client: 'c'.repeat(16) })
+          .see(1, { ...FAILS, client: 'd'.repeat(16) });
+      return all;
+    };
+    const marks = fails(clients).move(false).see(5, ON_V1).move(true).events;
+    expect(marks).toEqual([
+      `08:01:10 order_floor_plan began to fail for globex and ${'d'.repeat(16)}: 12 of 12 requests`,
+    ]);
+    const both = fails(clients).events;
+    expect(both).toEqual([...marks, expect.stringMatching(/^08:02:\d\d .* 12 of 12 requests$/)]);
+    for (let round = 0; round < 30; round += 1)
+      clients.see(1, { client: 'c'.repeat(16) }).see(1, { client: 'd'.repeat(16) });
+    expect(clients.events).toEqual([...both, expect.stringContaining('stopped failing for globex and')]);
+
+    const operation = new Watched().see(100).see(8, FAILS).see(60);
+    const before = operation.events;
+    expect(before).toHaveLength(2);
+    expect(operation.see(9, FAILS).events).toEqual([
+      ...before,
+      `08:02:49 order_floor_plan began to fail for acme and ${OTHER}: 9 of 9 requests`,
+    ]);
+  });
+
   test('are not those of an outage of V2, which has its own', () => {
     expect(outage(new Watched()).events).toEqual([]);
   });
@@ -429,6 +463,51 @@ describe('what V2 failed, and nothing shows that it is well', () => {
     ],
   ])('%s', (_, all, facts, left) => {
     expect(leftIn(all(), facts).flat()).toEqual(left.flat());
+  });
+});
+
+describe('one fault of one client', () => {
+  const REFUSAL = /: (\d+) of \d+ requests since (\S+); V2 responds 422\. Before that, (.*) failed/;
+
+  test('has one beginning, one past and the count of its problem, through an outage and a brownout', () => {
+    const all = new Watched();
+    const told: { readonly level: string; readonly since: string; readonly before: string }[] = [];
+    const look = (): void => {
+      all.judged(MIGRATED);
+      const row = all.rows.find(({ status }) => status === 422);
+      for (const { level, sentence } of all.told?.conditions ?? []) {
+        const [, failed, since = '', before = ''] = REFUSAL.exec(sentence) ?? [];
+        if (failed === undefined) continue;
+        expect(failed).toBe(String(row?.count));
+        told.push({ level, since, before });
+      }
+    };
+    let value = 0;
+    const play = (rounds: number, facts?: Partial<Entry>, isHit = (_round: number) => true): void => {
+      for (let round = 0; round < rounds; round += 1) {
+        const met = isHit(round) ? facts : undefined;
+        if (met === undefined) value += 1;
+        // V2 refuses one value in five; now and then the client sends it six times in a row.
+        const isRefused = value % 5 === 0 || (value > 150 && value < 157);
+        all.see(2, { operation: 'b', ...met });
+        all.see(1, { operation: 'a', client: ACME, ...(met ?? (isRefused ? REFUSED : {})) });
+        look();
+      }
+    };
+    for (let round = 0; round < 200; round += 1)
+      all.see(1, { ...ON_V1, operation: 'a', client: ACME }).see(2, { ...ON_V1, operation: 'b' });
+    play(100);
+    play(40, UNREACHABLE);
+    play(60);
+    play(50, { status: 503, failure: 'brownout', verdict: 'refused' }, (round) => round % 5 < 2);
+    play(100);
+    expect(told.length).toBeGreaterThan(300);
+    expect(new Set(told.map(({ since, before }) => `${since}, ${before}`))).toEqual(
+      new Set(['2026-11-29T08:10:15.000Z, 0 of 204']),
+    );
+    // Once it is worse than before, it stays so.
+    const levels = told.map(({ level }) => level).join(' ');
+    expect(levels).toMatch(/^(?:note )*(?:bad ?)+$/);
   });
 });
 
@@ -822,7 +901,7 @@ describe('the verdict', () => {
           .move(true)
           .see(6, { ...FAILS, operation: 'a' })
           .verdict(backAndForth(160_500, 165_500)),
-      'bad: a fails for acme and bbbbbbbbbbbbbbbb: 6 of 6 requests since 2026-11-29T08:02:46.000Z. Before that, 30 of 85 failed.',
+      'bad: a fails for acme and bbbbbbbbbbbbbbbb: 6 of 6 requests since 2026-11-29T08:02:46.000Z. Before that, 0 of 55 failed.',
     ],
     [
       'V2 was gone, and has responded to six requests since',
@@ -874,7 +953,7 @@ describe('the verdict', () => {
           all.see(9, { client: OTHER }).see(1, { ...REFUSED, client: ACME });
         return all.verdict(MIGRATED);
       },
-      'bad: order_floor_plan is refused for acme: 7 of 7 requests since 2026-11-29T08:01:12.000Z; V2 responds 422. Before that, 5 of 71 requests of all clients, these included, failed.',
+      'bad: order_floor_plan is refused at times for bbbbbbbbbbbbbbbb and acme: 12 of 71 requests since 2026-11-29T08:01:02.000Z; V2 responds 422. Before that, 0 of 61 failed.',
     ],
     [
       'an operation fits an address since, and V2 responds',
@@ -924,7 +1003,7 @@ describe('the verdict', () => {
           .see(9, { ...LOTS, status: 404 })
           .verdict(MIGRATED);
       },
-      'bad: GET /lots fails for acme: 18 of 18 requests since 2026-11-29T08:01:51.000Z; V2 responds 404. Before that, 0 of 30 requests of all clients failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
+      'bad: GET /lots fails for acme: 18 of 18 requests since 2026-11-29T08:01:51.000Z; V2 responds 404. Before that, 0 of 30 failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
     ],
     [
       'an address that no operation fits, with one client, since an outage',
@@ -937,7 +1016,7 @@ describe('the verdict', () => {
           .see(9, { ...LOTS, status: 404 })
           .verdict(MIGRATED);
       },
-      'bad: GET /lots fails for acme: 9 of 9 requests since 2026-11-29T08:02:59.000Z; V2 responds 404. Before that, 0 of 30 requests of all clients failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
+      'bad: GET /lots fails for acme: 9 of 9 requests since 2026-11-29T08:02:59.000Z; V2 responds 404. Before that, 0 of 30 failed. No operation of the rule book fits it: add one that says where V2 has it, or that it is gone.',
     ],
     [
       'all has been well since the modes were changed',
@@ -1295,7 +1374,7 @@ describe('the verdict', () => {
         for (const client of CALLERS) all.see(2).see(1, { ...REFUSED, client });
         return all.verdict();
       },
-      'bad: order_floor_plan fails at times for acme and bbbbbbbbbbbbbbbb: 14 of 42 requests since 2026-11-29T08:30:01.000Z; V2 responds 422; V2 did not respond to 4 others. Before that, 0 of 600 failed.',
+      'bad: order_floor_plan is refused at times for acme and bbbbbbbbbbbbbbbb: 14 of 40 requests since 2026-11-29T08:30:07.000Z; V2 responds 422. Before that, 0 of 602 failed.',
     ],
     [
       'V2 was gone for all, and is back',
@@ -1305,7 +1384,7 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b', 'c']) all.see(50, { operation });
         return all.verdict();
       },
-      'good: All well for less than a minute. V2 did not respond to 30 requests from 2026-11-29T08:05:01.000Z until 2026-11-29T08:05:30.000Z.',
+      'good: All well for 3 minutes. V2 did not respond to 30 requests from 2026-11-29T08:05:01.000Z until 2026-11-29T08:05:30.000Z.',
     ],
     [
       'V2 was gone, also for an operation that always failed at times',
@@ -1632,7 +1711,7 @@ describe('the verdict', () => {
         for (const operation of ['a', 'b']) all.see(30, { operation });
         return all.verdict();
       },
-      `good: All well for less than a minute. a failed for acme and ${OTHER}: 25 of 25 requests from 2026-11-29T08:03:21.000Z until 2026-11-29T08:03:45.000Z. Before that, 0 of 100 failed.`,
+      `good: All well for 1 minute. a failed for acme and ${OTHER}: 25 of 25 requests from 2026-11-29T08:03:21.000Z until 2026-11-29T08:03:45.000Z. Before that, 0 of 100 failed.`,
     ],
     [
       'a fault that has been over for an hour',

@@ -39,7 +39,9 @@ class Operation {
         this.now,
         answer,
       );
-      this.course.push({ time: this.now, failed: answer === 'failed', origin: origin ?? 'v2', client });
+      // V2 responded to all others.
+      if (failure === undefined)
+        this.course.push({ time: this.now, failed: answer === 'failed', origin: origin ?? 'v2', client });
     }
     return this;
   }
@@ -209,8 +211,7 @@ describe('a fault of some requests of several clients', () => {
     const operation = earlier(new Operation());
     const since = operation.now + 1000;
     play(operation, PARTLY);
-    const [trouble] = operation.troubles;
-    expect(trouble).toMatchObject({
+    expect(operation.troubles.at(-1)).toMatchObject({
       kind: 'more',
       since,
       requests: 28,
@@ -286,6 +287,48 @@ describe('a fault of some requests of several clients', () => {
           compared += 1;
         });
         if (told.length >= restart + pause) expect(cut.wellSince).toBe(uncut.wellSince);
+      }),
+    );
+    expect(compared).toBeGreaterThan(0);
+  });
+});
+
+describe('a fault that goes on', () => {
+  const part = fc.record({
+    kind: fc.constantFrom('well', 'fault', 'fault of a client', 'outage', 'a client on V1'),
+    numbers: fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { minLength: 10, maxLength: 80 }),
+    share: fc.constantFrom(0.1, 0.2, 0.5, 0.9, 1),
+  });
+
+  test('keeps its beginning, counts no outage, and becomes neither smaller nor milder until it ends, in any course', () => {
+    let compared = 0;
+    /** The fault must be the same after this look, or part of one that began before it, or over. */
+    const look = (fault: OperationTrouble, { troubles }: Operation): void => {
+      const known = troubles.filter(({ since, isOutage }) => !isOutage && since <= fault.since);
+      const now = known.findLast(({ failed }) => failed >= fault.failed) ?? expect.fail('is gone');
+      if (now.until !== undefined) return;
+      compared += 1;
+      if (fault.isSevere) expect(now.isSevere).toBe(true);
+      if (now.since === fault.since) expect(now.before).toEqual(fault.before);
+    };
+    fc.assert(
+      fc.property(fc.array(part, { minLength: 2, maxLength: 8 }), (parts) => {
+        const operation = new Operation();
+        let faults: readonly OperationTrouble[] = [];
+        for (const { kind, numbers, share } of parts)
+          for (const number of numbers) {
+            const client = 'abc'[Math.floor(number * 1000) % 3] ?? 'a';
+            const isFault = kind === 'fault' || (kind === 'fault of a client' && client === 'a');
+            if (kind === 'outage') operation.see(1, 'failed', undefined, 'circuit-open', client);
+            else if (kind === 'a client on V1' && client === 'c')
+              operation.see(1, 'well', 'v1', undefined, client);
+            else
+              operation.see(1, isFault && number < share ? 'failed' : 'well', undefined, undefined, client);
+            for (const fault of faults) look(fault, operation);
+            faults = operation.troubles.filter(({ until, isOutage }) => until === undefined && !isOutage);
+            for (const fault of faults)
+              if ((fault.clients?.length ?? 0) < 2) expect(saidOf(fault)).toEqual(operation.counted(fault));
+          }
       }),
     );
     expect(compared).toBeGreaterThan(0);
@@ -393,20 +436,20 @@ describe('an operation that fails', () => {
     const operation = new Operation();
     atTimes(operation, 40, 5);
     operation.see(18, 'failed', undefined, 'upstream-unreachable');
-    expect(operation.troubles).toMatchObject([{ unanswered: 18, isOwn: false, until: undefined }]);
+    expect(operation.troubles).toMatchObject([{ failed: 18, isOutage: true, until: undefined }]);
     atTimes(operation, 20, 5);
     // Its own failures move neither the beginning of the outage nor its end.
-    const outage = { since: 241_000, last: 258_000, until: 259_000 };
-    expect(operation.troubles).toMatchObject([{ unanswered: 18, outage, isOwn: false, until: 279_000 }]);
+    const outage = { failed: 18, isOutage: true, since: 241_000, last: 258_000, until: 258_000 };
+    expect(operation.troubles).toMatchObject([outage]);
     operation.see(30, 'failed');
-    expect(operation.troubles).toMatchObject([{ unanswered: 0, isOwn: true, until: undefined }]);
+    expect(operation.troubles).toMatchObject([outage, { isOutage: false, until: undefined }]);
   });
 
   test('is over once no larger share of it fails than before', () => {
     const operation = new Operation();
     for (let time = 0; time < 40; time += 1) operation.see(1, 'failed').see(9, 'well');
     for (let time = 0; time < 40; time += 1) operation.see(5, 'failed').see(5, 'well');
-    expect(operation.troubles).toMatchObject([{ kind: 'more', isOwn: true, until: undefined }]);
+    expect(operation.troubles).toMatchObject([{ kind: 'more', isOutage: false, until: undefined }]);
     for (let time = 0; time < 20; time += 1) operation.see(1, 'failed').see(9, 'well');
     const [trouble] = operation.troubles;
     expect(trouble?.until).toBeGreaterThan(800_000);

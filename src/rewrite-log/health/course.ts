@@ -1,15 +1,6 @@
 import type { RollbackRule } from '../../rules/rollout.ts';
-import { isOutage } from '../entry.ts';
 import { Failures, type HealthEntry } from './failures.ts';
-import {
-  type Counts,
-  evidenceOf,
-  isOwn,
-  type OperationTrouble,
-  type Past,
-  RECOVERED,
-  shownCounts,
-} from './trouble.ts';
+import { type Counts, evidenceOf, type OperationTrouble, type Past, RECOVERED } from './trouble.ts';
 
 /** Successive responses after which trouble is over if no larger share of them failed than before. */
 const AS_BEFORE = 50;
@@ -20,6 +11,7 @@ const LASTING_MS = 86_400_000;
 /** An exchange, and when it began and ended: milliseconds since 1970. */
 export interface Request {
   readonly entry: HealthEntry;
+  /** In the course of outages: whether V2 did not respond. */
   readonly failed: boolean;
   readonly began: number;
   readonly time: number;
@@ -42,8 +34,8 @@ export interface Trouble {
   later: Counts | undefined;
   /** The latest successive requests without a failure: V1 or V2 served them. */
   wells: number;
-  /** The latest requests to which V2 responded, the time of the first, and the counts of the trouble until then. */
-  responded:
+  /** The latest requests, the time of the first, and the counts of the trouble until then. */
+  latest:
     | {
         requests: number;
         failed: number;
@@ -51,6 +43,8 @@ export interface Trouble {
         readonly until: Pick<Trouble, 'requests' | 'failures'>;
       }
     | undefined;
+  /** True once most of its requests, or clearly more than before, had failed: also if fewer of the later ones do. */
+  isSevere: boolean;
   isReported: boolean;
   /** True if V1 served these requests when it ended, so that nothing shows that V2 is well. */
   isMoved: boolean;
@@ -83,25 +77,26 @@ export function begun(
 ): Trouble {
   return {
     ...trouble,
+    isSevere: trouble.kind === 'always',
     upToLast: trouble.requests,
     last,
     until: undefined,
     recovered: 0,
     later: undefined,
     wells: 0,
-    responded: undefined,
+    latest: undefined,
     isReported: false,
     isMoved: false,
     isApart: false,
   };
 }
 
-export function goOn(trouble: Trouble, { entry, failed, began, time }: Request): void {
+export function goOn(trouble: Trouble, { entry, failed, time }: Request): void {
   trouble.requests += 1;
   if (failed) {
     trouble.upToLast = trouble.requests;
     trouble.last = time;
-    trouble.failures.add(entry, began, time);
+    trouble.failures.add(entry);
   } else if (trouble.kind === 'always') trouble.kind = 'more';
   endWhenWell(trouble, failed);
 }
@@ -123,42 +118,25 @@ export function end(trouble: Trouble, isMoved = false): void {
   Object.assign(trouble, { requests: upToLast, until: last, later, isMoved });
 }
 
-/** Ends trouble once no larger share fails than before it began, and returns true: an operation may always have failed at times. */
-export function endAsBefore(
-  { trouble }: Judged,
-  { entry, failed, time }: Request,
-  rule: RollbackRule,
-): boolean {
-  if (!isLasting(trouble)) return false;
-  if (failed && isOutage(entry.failure ?? '')) {
-    trouble.responded = undefined;
-    return false;
-  }
-  const { compared, requests, upToLast, failures } = trouble;
-  failures.respond(time);
-  const responded = (trouble.responded ??= {
+/** Ends trouble once no larger share fails than before it began: an operation may always have failed at times. */
+export function endAsBefore({ trouble }: Judged, { failed, time }: Request): void {
+  if (!isLasting(trouble)) return;
+  const { compared, requests, failures } = trouble;
+  const latest = (trouble.latest ??= {
     requests: 0,
     failed: 0,
     since: time,
     until: { requests, failures: Failures.of([failures]) },
   });
-  responded.requests += 1;
-  if (failed) responded.failed += 1;
-  if (responded.requests < RECOVERED) return false;
-  const isOfOutage = !isOwn(
-    compared,
-    { requests: upToLast, failed: failures.count },
-    failures.unanswered,
-    rule,
-  );
-  if (!isOfOutage && responded.requests < AS_BEFORE) return false;
-  trouble.responded = undefined;
-  if (compared.requests === 0 || responded.failed * compared.requests > compared.failed * responded.requests)
-    return false;
-  const { until } = responded;
+  latest.requests += 1;
+  if (failed) latest.failed += 1;
+  if (latest.requests < AS_BEFORE) return;
+  trouble.latest = undefined;
+  if (compared.requests === 0 || latest.failed * compared.requests > compared.failed * latest.requests)
+    return;
+  const { until } = latest;
   const later = { requests: requests - until.requests, failed: failures.count - until.failures.count };
-  Object.assign(trouble, until, { until: responded.since, recovered: RECOVERED, later });
-  return true;
+  Object.assign(trouble, until, { until: latest.since, recovered: RECOVERED, later });
 }
 
 function noRow(failed: boolean, since: number): Judged['row'] {
@@ -169,10 +147,10 @@ export function unjudged(time: number): Judged {
   return { row: noRow(false, time), trouble: undefined };
 }
 
-export function addToRow(judged: Judged, { entry, failed, began, time }: Request): void {
+export function addToRow(judged: Judged, { entry, failed, began }: Request): void {
   if (judged.row.requests === 0 || judged.row.failed !== failed) judged.row = noRow(failed, began);
   judged.row.requests += 1;
-  if (failed) judged.row.failures.add(entry, began, time);
+  if (failed) judged.row.failures.add(entry);
 }
 
 /** What is known of the trouble of an operation, or of a call. */
@@ -181,7 +159,7 @@ export function troubleOf(
   {
     wells: _wells,
     later: _later,
-    responded: _responded,
+    latest: _latest,
     isReported: _isReported,
     isApart: _isApart,
     isMoved,
@@ -189,23 +167,21 @@ export function troubleOf(
     ...trouble
   }: Trouble,
   rule: RollbackRule,
+  isOutage = false,
 ): OperationTrouble {
-  const { count: failed, isRefusal, unanswered, outage, answer, inCanary, clients: hit } = failures;
-  const isShown = isOwn(trouble.compared, { requests: trouble.upToLast, failed }, unanswered, rule);
-  const counts = { requests: trouble.requests, failed, unanswered, isOwn: isShown };
+  const { count: failed, isRefusal, answer, inCanary, clients: hit } = failures;
+  const present = { requests: trouble.requests, failed };
   return {
     operation,
     ...trouble,
     failed,
     isRefusal,
-    unanswered,
-    ...(outage === undefined ? {} : { outage }),
+    isOutage,
     ...(answer === undefined ? {} : { answer }),
     ...(inCanary ? { inCanary } : {}),
     ...(isMoved ? { isMoved } : {}),
-    isOwn: isShown,
     hit,
-    evidence: evidenceOf(trouble, shownCounts(counts), rule),
+    evidence: evidenceOf(trouble, present, rule),
   };
 }
 

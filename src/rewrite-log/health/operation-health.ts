@@ -2,8 +2,17 @@ import { NEUTRAL_FAILURES } from '../../rollout/canary-window.ts';
 import { DEFAULT_ROLLBACK } from '../../rules/declared-rollout.ts';
 import type { RollbackRule } from '../../rules/rollout.ts';
 import type { Answer } from '../answers.ts';
-import { beganAt, callName, clientOf, isUnfit, OTHER_CALLS, ownText, statusFrom } from '../entry.ts';
-import { follow, isApart, moveClient, troubleOfClients, troublesOf } from './clients.ts';
+import {
+  beganAt,
+  callName,
+  clientOf,
+  isOutage,
+  isUnfit,
+  OTHER_CALLS,
+  ownText,
+  statusFrom,
+} from '../entry.ts';
+import { follow, isApart, joined, moveClient, troublesOfClients } from './clients.ts';
 import {
   addToRow,
   end,
@@ -23,13 +32,17 @@ import {
   addToRecent,
   beforeOf,
   countOnV1,
+  type Course,
+  type Episode,
   forget,
   type Health,
+  keepEarlier,
   learn,
+  newCourse,
   settle,
   troubleShown,
 } from './past.ts';
-import { type OperationTrouble, RECOVERED } from './trouble.ts';
+import { failsMoreThanBefore, hasFailedSo, type OperationTrouble, RECOVERED } from './trouble.ts';
 import { UnfitCalls } from './unfit-calls.ts';
 import { type Watch, watch, watchedOf, watchFrom, type WatchedOperation } from './watched.ts';
 
@@ -62,7 +75,7 @@ export class OperationHealth {
   /** The operations and calls whose requests do not go to V2. */
   private readonly offV2 = new Set<string>();
   private unfit = new UnfitCalls();
-  private watching: ReadonlyMap<string, Watch> = new Map();
+  private watching: ReadonlyMap<string, Readonly<Record<(typeof COURSES)[number], Watch>>> = new Map();
   private readonly rule: () => RollbackRule;
   private readonly onHarm: (trouble: OperationTrouble) => void;
   private readonly awaitsPast: () => boolean;
@@ -109,46 +122,61 @@ export class OperationHealth {
     if (operation === undefined) this.unfit.add(call, ruleBook, time);
     else this.endUnfit(entry);
     const failed = answer === 'failed';
+    const isSilence = failed && isOutage(entry.failure ?? '');
     const request: Request = { entry, failed, began: beganAt(entry, time), time };
+    const silence: Request = { ...request, failed: isSilence };
     if (entry.origin === 'v1') {
-      if (statusFrom(entry) === 'v1') countOnV1(health, request);
-      endWhenWell(health.trouble, failed);
-      settle(health);
+      for (const [course, one] of [
+        [health.responses, request],
+        [health.silence, silence],
+      ] as const) {
+        if (statusFrom(entry) === 'v1') countOnV1(course, one);
+        endWhenWell(course.trouble, failed);
+        settle(course);
+      }
       moveClient(health, clientOf(entry), time);
       return;
     }
-    if (isApart(health, entry)) {
-      follow(health, request, this.rule());
-      return;
-    }
-    health.onV2 += 1;
-    addToRow(health, request);
-    follow(health, request, this.rule());
-    if (isApart(health, entry)) return;
-    watch(this.watching.get(call), request);
-    endAsBefore(health, request, this.rule());
-    settle(health);
-    const { trouble } = health;
+    const watches = this.watching.get(call);
+    addToRow(health.silence, silence);
+    this.judge(health, health.silence, silence, watches?.silence);
+    // An outage of V2 says nothing about the operation: its faults, their counts and its past are those of responses.
+    if (isSilence) return;
+    const wasApart = isApart(health, entry);
+    if (!wasApart) addToRow(health.responses, request);
+    follow(health, request);
+    if (!wasApart && !isApart(health, entry))
+      this.judge(health, health.responses, request, watches?.responses);
+  }
+
+  private judge(health: Health, course: Course, request: Request, counts: Watch | undefined): void {
+    course.onV2 += 1;
+    watch(counts, request);
+    endAsBefore(course, request);
+    settle(course);
+    const { trouble } = course;
     if (isLasting(trouble)) {
       goOn(trouble, request);
-      settle(health);
+      settle(course);
     } else {
-      addToRecent(health, request);
-      if (failed) this.begin(health, troubleShown(health, request, this.rule()));
+      addToRecent(course, request);
+      if (request.failed) begin(health, course, troubleShown(course, request, this.rule()));
       else if (trouble !== undefined) trouble.recovered += 1;
     }
+    if (request.failed) grow(course.trouble, this.rule());
   }
 
   /** Ends the trouble of a call that no operation fitted, once one of another rule book does. */
   private endUnfit(entry: HealthEntry): void {
     const health = this.all.get(this.unfit.fittedBy(entry) ?? '');
     if (health === undefined) return;
-    for (const trouble of [health.trouble, ...[...health.clients.values()].map((one) => one.trouble)])
+    const { responses, silence, clients } = health;
+    for (const { trouble } of [responses, silence, ...clients.values()])
       if (isLasting(trouble)) {
         end(trouble);
         trouble.recovered = RECOVERED;
       }
-    settle(health);
+    for (const course of [responses, silence]) settle(course);
   }
 
   /** The name by which a call is followed that no operation fits; undefined for a refusal of an address that no service is known to have. */
@@ -182,12 +210,14 @@ export class OperationHealth {
       for (const [call, health] of before.all) {
         const own = this.healthOf(call, 0);
         if (own === undefined) continue;
-        learn(own.past, beforeOf(health).before);
-        own.onV2 += health.onV2;
+        for (const name of COURSES) {
+          learn(own[name].past, beforeOf(health[name]).before);
+          own[name].onV2 += health[name].onV2;
+        }
       }
       return;
     }
-    const harmed = new Set([...this.all].filter(([, one]) => one.trouble?.isReported).map(([call]) => call));
+    const reported = new Set(this.lasting().flatMap(([name, { isReported }]) => (isReported ? [name] : [])));
     this.all = new Map(before.all);
     this.unfit = before.unfit;
     this.offV2.clear();
@@ -197,14 +227,14 @@ export class OperationHealth {
       if ('entry' in step) this.count(step.entry, step.time, step.answer);
       else this.leave(step.goesToV2, step.time);
     this.watching = watching;
-    for (const [call, { trouble }] of this.all) if (trouble) trouble.isReported = harmed.has(call);
+    for (const [name, trouble] of this.lasting()) trouble.isReported = reported.has(name);
   }
 
   /** Ends each outage of V2 that the first request of this run does not show: a start closes the circuit. */
   private endCured(steps: readonly Step[]): void {
-    for (const [call, health] of this.all) {
-      const { trouble } = health;
-      if (!isLasting(trouble) || troubleOf(call, trouble, this.rule()).isOwn) continue;
+    for (const [call, { silence }] of this.all) {
+      const { trouble } = silence;
+      if (!isLasting(trouble)) continue;
       const first = steps.find(
         (step) =>
           'entry' in step &&
@@ -213,7 +243,7 @@ export class OperationHealth {
       );
       if (first !== undefined && 'answer' in first && first.answer === 'failed') continue;
       end(trouble);
-      settle(health);
+      settle(silence);
     }
   }
 
@@ -240,77 +270,119 @@ export class OperationHealth {
   /** Counts the requests of operations that fail at other replicas: from `time` on, and the last ones before it if all of them failed. */
   watch(operations: readonly string[], time: number): void {
     this.watching = new Map(
-      operations.map((operation) => [
-        operation,
-        this.watching.get(operation) ?? watchFrom(this.all.get(operation), time),
-      ]),
+      operations.map((operation) => {
+        const { responses, silence } = this.all.get(operation) ?? {};
+        const begun = { responses: watchFrom(responses, time), silence: watchFrom(silence, time) };
+        return [operation, this.watching.get(operation) ?? begun];
+      }),
     );
   }
 
   /** The counts of those operations. */
   get watched(): readonly WatchedOperation[] {
-    return [...this.watching].map(([operation, counts]) => watchedOf(operation, counts));
+    return [...this.watching].flatMap(([operation, { responses, silence }]) => [
+      watchedOf(operation, responses, false),
+      watchedOf(operation, silence, true),
+    ]);
   }
 
   /** Milliseconds since 1970 at which the last trouble was over, or was last seen; undefined if there was none. */
   get wellSince(): number | undefined {
-    const ends = [...this.all].flatMap(([operation, health]) => {
-      const { ofAll, ofClients } = troublesOf(operation, health, this.rule());
-      return [...ofClients.values(), ...(ofAll === undefined ? [] : [ofAll])].map((one) => endOf(one));
-    });
-    return ends.length === 0 ? undefined : Math.max(...ends);
+    const ends = [...this.all.values()].flatMap((health) => [
+      ...COURSES.flatMap((name) => [...health[name].earlier, ...presentOf(health[name])]).map(
+        ({ trouble }) => trouble,
+      ),
+      ...troublesOfClients(health).values(),
+    ]);
+    return ends.length === 0 ? undefined : Math.max(...ends.map((one) => endOf(one)));
   }
 
   /** The trouble of operations at `now`, or that ended less than `reportedMs` ago, the latest last. */
   troubles(now: number, reportedMs = 3_600_000): readonly OperationTrouble[] {
-    const troubles: OperationTrouble[] = [];
-    for (const [operation, health] of this.all) {
-      const { earlier } = health;
-      if (earlier !== undefined && isReported(earlier, now, reportedMs))
-        troubles.push({ ...troubleOf(operation, earlier, this.rule()), isEarlier: true });
-      const { ofAll, ofClients } = troublesOf(operation, health, this.rule());
-      const reported = [...ofClients].filter(([, trouble]) => isReported(trouble, now, reportedMs));
-      if (reported.length > 0) troubles.push(troubleOfClients(operation, reported, this.rule()));
-      if (ofAll !== undefined && isReported(ofAll, now, reportedMs)) troubles.push(ofAll);
-    }
-    return troubles.sort((one, other) => one.since - other.since);
+    return [...this.all]
+      .flatMap(([operation, health]) =>
+        COURSES.flatMap((name) => {
+          const { earlier } = health[name];
+          const told = ({ trouble, clients }: Episode): OperationTrouble => ({
+            ...troubleOf(operation, trouble, this.rule(), name === 'silence'),
+            ...(clients === undefined ? {} : { clients }),
+          });
+          const isTold = ({ trouble }: Episode): boolean => isReported(trouble, now, reportedMs);
+          const ofClients = name === 'silence' ? [] : this.ofClients(health, now, reportedMs);
+          return [
+            ...earlier.filter(isTold).map((one) => ({ ...told(one), isEarlier: true }) as const),
+            ...[...ofClients, ...presentOf(health[name])].filter(isTold).map(told),
+          ];
+        }),
+      )
+      .sort((one, other) => one.since - other.since);
+  }
+
+  /** The trouble of the clients that fail, or of those that did lately; as history, that of both while some of them fail. */
+  private ofClients(health: Health, now: number, reportedMs: number): readonly Episode[] {
+    const reported = [...troublesOfClients(health)].filter(([, one]) => isReported(one, now, reportedMs));
+    const lasting = reported.filter(([, trouble]) => isLasting(trouble));
+    const told = lasting.length === 0 || reportedMs === Number.POSITIVE_INFINITY ? reported : lasting;
+    return told.length === 0 ? [] : [joined(told)];
   }
 
   /** Reports once that the test of a canary finds harm: at first there may be too few requests. */
   private reportHarm(operation: string): void {
-    const trouble = this.all.get(operation)?.trouble;
-    if (!isLasting(trouble) || trouble.isReported) return;
-    const harm = troubleOf(operation, trouble, this.rule());
-    if (!harm.evidence.isHarm) return;
-    trouble.isReported = true;
-    this.onHarm(harm);
+    const health = this.all.get(operation);
+    for (const name of COURSES) {
+      const trouble = health?.[name].trouble;
+      if (!isLasting(trouble) || trouble.isReported) continue;
+      const harm = troubleOf(operation, trouble, this.rule(), name === 'silence');
+      if (!harm.evidence.isHarm) continue;
+      trouble.isReported = true;
+      this.onHarm(harm);
+    }
+  }
+
+  /** The troubles of operations that go on, each with a name. */
+  private lasting(): readonly (readonly [name: string, trouble: Trouble])[] {
+    return [...this.all].flatMap(([call, health]) =>
+      COURSES.flatMap((name) => {
+        const { trouble } = health[name];
+        return isLasting(trouble) ? [[`${name} ${call}`, trouble] as const] : [];
+      }),
+    );
   }
 
   private healthOf(operation: string, time: number): Health | undefined {
     const known = this.all.get(operation);
     if (known !== undefined || this.all.size >= MAX_OPERATIONS) return known;
-    const health: Health = {
-      past: { requests: 0, failed: 0 },
-      over: { requests: 0, failed: 0 },
-      onV2: 0,
-      recent: [],
-      ...unjudged(time),
-      clients: new Map(),
-    };
+    const health: Health = { responses: newCourse(time), silence: newCourse(time), clients: new Map() };
     this.all.set(operation, health);
     return health;
   }
+}
 
-  /** Replaces trouble that is over; that of clients which was part of it goes with it. An outage of V2 does not hide what failed before. */
-  private begin(health: Health, trouble: Trouble | undefined): void {
-    if (trouble === undefined) return;
-    const { ofClients } = troublesOf('', health, this.rule());
+/** The two courses of an operation. */
+const COURSES = ['responses', 'silence'] as const;
+
+function presentOf({ trouble }: Course): readonly Episode[] {
+  return trouble === undefined ? [] : [{ trouble }];
+}
+
+/** Notes how bad trouble is that goes on. */
+function grow(trouble: Trouble | undefined, rule: RollbackRule): void {
+  if (!isLasting(trouble)) return;
+  const { compared, requests, failures } = trouble;
+  const counts = { requests, failed: failures.count };
+  trouble.isSevere ||= hasFailedSo(counts) || failsMoreThanBefore(compared, counts, rule);
+}
+
+/** Begins trouble after one that is over; that of clients which was part of the earlier one goes with it. */
+function begin(health: Health, course: Course, trouble: Trouble | undefined): void {
+  if (trouble === undefined) return;
+  if (course === health.responses) {
+    const ofClients = troublesOfClients(health);
     for (const [client, { trouble: own }] of health.clients)
       if (own !== undefined && !ofClients.has(client)) health.clients.delete(client);
-    const [before, now] = [health.trouble, trouble].map((one) => one && troubleOf('', one, this.rule()));
-    if (before?.isOwn === true && now?.isOwn === false) health.earlier = health.trouble;
-    health.trouble = trouble;
   }
+  for (const earlier of presentOf(course)) keepEarlier(course, earlier);
+  course.trouble = trouble;
 }
 
 /** The members of an entry that are kept while the log is not read. */
@@ -337,12 +409,13 @@ function keptOf(entry: HealthEntry): HealthEntry {
 
 /** Ends the trouble of an operation that V1 serves for all clients; all other requests until now become its past. */
 function leaveV2(health: Health, time: number): void {
-  const { trouble } = health;
-  if (isLasting(trouble)) end(trouble, true);
-  settle(health);
-  forget(health);
-  health.onV2 = 0;
-  health.row = unjudged(time).row;
+  for (const course of [health.responses, health.silence]) {
+    if (isLasting(course.trouble)) end(course.trouble, true);
+    settle(course);
+    forget(course);
+    course.onV2 = 0;
+    course.row = unjudged(time).row;
+  }
   for (const client of health.clients.keys()) moveClient(health, client, time);
 }
 

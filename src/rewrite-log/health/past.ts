@@ -1,5 +1,13 @@
 import type { RollbackRule } from '../../rules/rollout.ts';
-import { begun, isLasting, type Judged, type Request, type Tallied, type Trouble } from './course.ts';
+import {
+  begun,
+  isLasting,
+  type Judged,
+  type Request,
+  type Tallied,
+  type Trouble,
+  unjudged,
+} from './course.ts';
 import { Failures } from './failures.ts';
 import { type Counts, ENOUGH, failsMoreThanBefore, hasFailedSo, type Past } from './trouble.ts';
 
@@ -31,8 +39,8 @@ interface Stretch {
   readonly onV1: Tallied;
 }
 
-/** The requests of an operation, or of a call. */
-export interface Health extends Judged {
+/** Requests of an operation, or of a call, that are judged together. */
+export interface Course extends Judged {
   /** With what the latest requests are compared: all requests to V1 and to V2 before them that were not part of trouble. */
   readonly past: Tallied;
   /** The requests of trouble that is over: they were before a later one, which is not compared with them. */
@@ -41,14 +49,48 @@ export interface Health extends Judged {
   onV2: number;
   /** The latest requests, from a failure on; empty while the operation is in trouble. */
   readonly recent: Stretch[];
-  /** The trouble before the last outage of V2, which is reported for as long as any other. */
-  earlier?: Trouble | undefined;
+  /** Troubles that were over when the next one began, the latest last. */
+  readonly earlier: Episode[];
+}
+
+/** Trouble that is over, of an operation or of these clients. */
+export interface Episode {
+  readonly trouble: Trouble;
+  readonly clients?: readonly string[];
+}
+
+/** The requests of an operation, or of a call, to V2. */
+export interface Health {
+  /** Those to which V2 or the gateway responded. */
+  readonly responses: Course;
+  /** All of them, where those fail to which V2 did not respond. */
+  readonly silence: Course;
   /** By client, the one that failed last at the end: clients whose last request failed, or that were in trouble. */
   readonly clients: Map<string, ClientHealth>;
 }
 
+/** Maximum troubles of a course that are over and are still told. */
+const MAX_EARLIER = 10;
+
+export function newCourse(time: number): Course {
+  return {
+    past: { requests: 0, failed: 0 },
+    over: { requests: 0, failed: 0 },
+    onV2: 0,
+    recent: [],
+    earlier: [],
+    ...unjudged(time),
+  };
+}
+
+/** Keeps trouble that is over, to be told after another one has begun. */
+export function keepEarlier({ earlier }: Course, episode: Episode): void {
+  earlier.push(episode);
+  if (earlier.length > MAX_EARLIER) earlier.shift();
+}
+
 /** Adds requests to the past; older ones, also of earlier trouble, count less and less. */
-export function remember({ past, over }: Health, counts: Counts): void {
+export function remember({ past, over }: Course, counts: Counts): void {
   addTo(past, counts);
   while (past.requests >= PAST_REQUESTS)
     for (const one of [past, over]) {
@@ -85,56 +127,48 @@ function countsOf({ requests, failures }: Pick<Stretch, 'requests' | 'failures'>
 }
 
 /** Counts a response of V1 as the past: if V2 fails meanwhile, as in a canary, it was not before those failures. */
-export function countOnV1(health: Health, { failed }: Request): void {
-  const counts = health.recent.at(-1)?.onV1;
+export function countOnV1(course: Course, { failed }: Request): void {
+  const counts = course.recent.at(-1)?.onV1;
   const one = { requests: 1, failed: failed ? 1 : 0 };
-  if (counts === undefined) remember(health, one);
+  if (counts === undefined) remember(course, one);
   else addTo(counts, one);
 }
 
 /** All requests before now: those with which the next ones are compared, and those of trouble that is over. */
-export function beforeOf(health: Health): { readonly before: Counts; readonly compared: Counts } {
-  const { past, over, recent, trouble } = health;
+export function beforeOf(course: Course): { readonly before: Counts; readonly compared: Counts } {
+  const { past, over, recent, trouble } = course;
   const latest = [...recent, ...(isLasting(trouble) ? [trouble] : [])];
-  const compared = sumOf(
-    past,
-    ...recent.map(({ onV1 }) => onV1),
-    ...latest.map((one) => without(countsOf(one), unansweredOf(one))),
-  );
+  const compared = sumOf(past, ...recent.map(({ onV1 }) => onV1), ...latest.map(countsOf));
   return { before: sumOf(compared, over), compared };
 }
 
-function unansweredOf({ failures: { unanswered } }: Pick<Stretch, 'failures'>): Counts {
-  return { requests: unanswered, failed: unanswered };
-}
-
 /** Adds a request of an operation that is not in trouble. */
-export function addToRecent(health: Health, { entry, failed, began, time }: Request): void {
-  const { recent } = health;
+export function addToRecent(course: Course, { entry, failed, began, time }: Request): void {
+  const { recent } = course;
   const open = recent.at(-1);
   if (failed && (open === undefined || open.requests > open.failures.count)) {
-    while (recent.length > 0 && (recent[0]?.start ?? time) <= time - RECENT_MS) forget(health, 1);
+    while (recent.length > 0 && (recent[0]?.start ?? time) <= time - RECENT_MS) forget(course, 1);
     if (recent.length >= MAX_STRETCHES) joinNeighbours(recent);
     const failures = new Failures();
     recent.push({ since: began, start: time, requests: 0, failures, onV1: { requests: 0, failed: 0 } });
   }
   const last = recent.at(-1);
   if (last === undefined) {
-    remember(health, { requests: 1, failed: 0 });
+    remember(course, { requests: 1, failed: 0 });
     return;
   }
   last.requests += 1;
-  if (failed) last.failures.add(entry, began, time);
+  if (failed) last.failures.add(entry);
 }
 
 /** The first stretches become the past; all of them by default. */
-export function forget(health: Health, stretches = health.recent.length): void {
-  for (const one of health.recent.splice(0, stretches)) remember(health, sumOf(countsOf(one), one.onV1));
+export function forget(course: Course, stretches = course.recent.length): void {
+  for (const one of course.recent.splice(0, stretches)) remember(course, sumOf(countsOf(one), one.onV1));
 }
 
-/** The failures of a client with a response no longer count for the operation: no trouble began with them. */
-export function dropRecent(health: Health, client: string): void {
-  const { recent } = health;
+/** The failures of a client no longer count for the operation: no trouble began with them. */
+export function dropRecent(course: Course, client: string): void {
+  const { recent } = course;
   const kept: Stretch[] = [];
   for (const one of recent.splice(0)) {
     one.requests -= one.failures.drop(client);
@@ -143,7 +177,7 @@ export function dropRecent(health: Health, client: string): void {
       continue;
     }
     const earlier = kept.at(-1);
-    if (earlier === undefined) remember(health, sumOf(countsOf(one), one.onV1));
+    if (earlier === undefined) remember(course, sumOf(countsOf(one), one.onV1));
     else {
       earlier.requests += one.requests;
       addTo(earlier.onV1, one.onV1);
@@ -170,13 +204,13 @@ function joinNeighbours(recent: Stretch[]): void {
   }
 }
 
-export function recentOf({ recent }: Health): Counts {
+export function recentOf({ recent }: Course): Counts {
   return sumOf(...recent.map((one) => countsOf(one)));
 }
 
-/** Number of a client's latest failures with a response. */
-export function recentAnsweredOf({ recent }: Health, client: string): number {
-  return recent.reduce((sum, { failures }) => sum + failures.answeredOf(client), 0);
+/** Number of a client's latest failures. */
+export function recentFailuresOf({ recent }: Course, client: string): number {
+  return recent.reduce((sum, { failures }) => sum + failures.of(client), 0);
 }
 
 /** Requests since a failure with which trouble may have begun, and those that they are compared with. */
@@ -188,7 +222,7 @@ interface Beginning {
 }
 
 /** For each of the latest stretches, how likely the share that fails changed with its first request. */
-function beginningsOf({ recent, past, onV2 }: Health): readonly Beginning[] {
+function beginningsOf({ recent, past, onV2 }: Course): readonly Beginning[] {
   const compared = { ...sumOf(past, ...recent.map(({ onV1 }) => onV1)) };
   const present = { ...sumOf(...recent.map((one) => countsOf(one))) };
   return recent.map((one, at) => {
@@ -222,9 +256,9 @@ function term(part: number, whole: number): number {
  * The trouble that the latest request shows, which failed, if that is more than before: several failures in a row, or a larger share. It
  * began with the failure since which the share has most likely been larger; its requests and failures are all those since then.
  */
-export function troubleShown(health: Health, { time }: Request, rule: RollbackRule): Trouble | undefined {
-  const { past, over, recent } = health;
-  const beginnings = beginningsOf(health);
+export function troubleShown(course: Course, { time }: Request, rule: RollbackRule): Trouble | undefined {
+  const { past, over, recent } = course;
+  const beginnings = beginningsOf(course);
   const best = beginnings.reduce<Beginning | undefined>(
     (found, one) => (found === undefined || one.likelihood > found.likelihood ? one : found),
     undefined,
@@ -236,26 +270,26 @@ export function troubleShown(health: Health, { time }: Request, rule: RollbackRu
   const isRow =
     row.requests >= ENOUGH &&
     row.requests === row.failed &&
-    !hasFailedSo(without(sumOf(past, recentOf(health)), row));
+    !hasFailedSo(without(sumOf(past, recentOf(course)), row));
   const isMore = present.failed >= ENOUGH && failsMoreThanBefore(best.compared, present, rule);
   if (!isRow && !isMore) return undefined;
   const first = beginnings.find(({ likelihood }) => likelihood >= best.likelihood - AS_LIKELY) ?? best;
-  forget(health, first.at);
+  forget(course, first.at);
   const since = recent[0]?.since ?? time;
   const failures = Failures.of(recent.map((one) => one.failures));
   const before = sumOf(past, over);
-  const { requests } = recentOf(health);
+  const { requests } = recentOf(course);
   const kind = failures.count === requests ? 'always' : 'more';
   const { compared } = first;
-  for (const { onV1 } of recent.splice(0)) remember(health, onV1);
+  for (const { onV1 } of recent.splice(0)) remember(course, onV1);
   return begun({ kind, requests, failures, since, before, compared }, time);
 }
 
 /** Adds the requests of trouble that has ended to what was before the next one. */
-export function settle(health: Health): void {
-  const { trouble } = health;
+export function settle(course: Course): void {
+  const { trouble } = course;
   if (trouble?.later === undefined) return;
-  remember(health, trouble.later);
-  addTo(health.over, countsOf(trouble));
+  remember(course, trouble.later);
+  addTo(course.over, countsOf(trouble));
   trouble.later = undefined;
 }

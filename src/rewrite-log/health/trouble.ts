@@ -16,14 +16,15 @@ export interface OperationTrouble {
   readonly failed: number;
   /** Requests up to the last failure; absent in the facts of an older version. */
   readonly upToLast?: number;
+  /** True once most of them, or clearly more than before, had failed: trouble becomes no milder while it goes on. */
+  readonly isSevere: boolean;
   /** True if V2 or the gateway refused them (4xx), and none failed with a 5xx or without a response. */
   readonly isRefusal: boolean;
-  /** Those of the failures without a response from V2, such as with an open circuit: they are not caused by the operation. */
-  readonly unanswered: number;
-  /** When V2 did not respond for the first time and for the last, and when it did after that; absent if it always did. */
-  readonly outage?: Outage;
-  /** True if the requests to which V2 did respond show the trouble as well, so that an outage of V2 does not explain it. */
-  readonly isOwn: boolean;
+  /**
+   * True if V2 did not respond to the failed ones, such as with an open circuit: that is a trouble apart, because a fault of the operation
+   * is not its cause. Otherwise only requests to which V2 responded count.
+   */
+  readonly isOutage: boolean;
   /** The clients whose requests failed (`clientOf`), at most 100; absent in the facts of an older version. */
   readonly hit?: readonly string[];
   /** The status and its sender, if all failures with a response have the same. */
@@ -36,7 +37,7 @@ export interface OperationTrouble {
   readonly since: number;
   readonly last: number;
   readonly until: number | undefined;
-  /** True if an outage of V2 came after it, which is another trouble of the operation. */
+  /** True if another trouble of the operation has begun since. */
   readonly isEarlier?: true;
   /** True if V1 served these requests when it ended, so that nothing showed that V2 is well. */
   readonly isMoved?: true;
@@ -54,13 +55,6 @@ export interface OperationTrouble {
 export interface FailedAnswer {
   readonly by: 'v2' | 'gateway';
   readonly status: number;
-}
-
-/** Milliseconds since 1970 of the first and the last request without a response of V2, and of the first response after them. */
-export interface Outage {
-  readonly since: number;
-  readonly last: number;
-  readonly until: number | undefined;
 }
 
 /** What shows that an operation fails more often than before: its past is the control group. */
@@ -107,25 +101,6 @@ export function evidenceOf(
   };
 }
 
-/** Whether the requests up to the last failure to which V2 responded fail more often than before; it did not respond to `unanswered`. */
-export function isOwn(past: Past, present: Counts, unanswered: number, rule: RollbackRule): boolean {
-  if (unanswered === 0) return true;
-  const failed = present.failed - unanswered;
-  if (failed < ENOUGH) return false;
-  const responded = { requests: present.requests - unanswered, failed };
-  return past.requests < rule.requests || failsMoreThanBefore(past, responded, rule);
-}
-
-/** The counts that show a trouble: without the requests to which V2 did not respond, if the others show it as well. */
-export function shownCounts({
-  requests,
-  failed,
-  unanswered,
-  isOwn: isShown,
-}: Counts & Pick<OperationTrouble, 'unanswered' | 'isOwn'>): Counts {
-  return isShown ? { requests: requests - unanswered, failed: failed - unanswered } : { requests, failed };
-}
-
 /** Compares requests with those before them; a change of modes is where the present may have begun. */
 export function failsMoreThanBefore(past: Past, present: Counts, rule: RollbackRule): boolean {
   return sampleFailsMoreThanBefore(sampleOf(past), sampleOf(present), rule, past.onV2);
@@ -138,7 +113,7 @@ function sampleOf({ requests, failed }: Counts): {
   return { requests: Math.round(requests), failures: Math.round(failed) };
 }
 
-/** True if half of the requests also failed before. */
+/** True if half of the requests failed. */
 export function hasFailedSo({ requests, failed }: Counts): boolean {
   return requests > 0 && failed * 2 >= requests;
 }
