@@ -1,7 +1,7 @@
 import { inverseFactor } from '../../rules/kinds/scale.ts';
 import { elementsOf } from '../description.ts';
 import { fitsInto, isCompatible, type Shape } from '../shape.ts';
-import { areContrary, isPlural, singular, wordsOf } from './names.ts';
+import { areContrary, isPlural, limitIn, singular, wordsOf } from './names.ts';
 
 /** Words that indicate a unit or a form of a value, anywhere in a name. */
 const UNITS: ReadonlySet<string> = new Set(
@@ -191,10 +191,12 @@ function isMinor(named: NamedShape): boolean {
   return unitsOf(named).includes('cents');
 }
 
-/** The same conversions with another factor, if one unit has several meanings. */
-export function otherScales(old: NamedShape, young: NamedShape): readonly (readonly Conversion[])[] {
-  const [scale, ...more] = conversions(old, young);
-  if (scale?.word !== 'scale' || more.length > 0) return [];
+/** The same conversions with another factor, if one unit has several meanings, or of a last day that V1 does not include. */
+export function otherConversions(old: NamedShape, young: NamedShape): readonly (readonly Conversion[])[] {
+  const [first, ...more] = conversions(old, young);
+  if (first === undefined || more.length > 0) return [];
+  if (endsDay(first)) return [[{ ...first, options: first.options.filter(([name]) => name !== 'at') }]];
+  if (first.word !== 'scale') return [];
   return factorsBetween(old, young)
     .slice(1)
     .map((by) => [scaleBy(by, old, young)]);
@@ -283,8 +285,18 @@ function timeConversion(old: NamedShape, young: NamedShape): Conversion | undefi
   const [from, to] = [timeForm(old, young.shape), timeForm(young, old.shape)];
   if (from === undefined || to === undefined || from === to) return undefined;
   const zone = zoneIn(old.shape) ?? zoneIn(young.shape) ?? 'UTC';
-  const local = [from, to].some(isLocal) ? [['zone', zone] as const] : [];
-  return { word: 'date', options: [['from', from], ['to', to], ...local] };
+  const local = isLocal(from) !== isLocal(to) ? [['zone', zone] as const] : [];
+  // A client that asks for all until a day wants that day as well.
+  const isEnd = isDay(from) && !isDay(to) && limitIn(old.name) === 'upper';
+  const end = isEnd ? [['at', END_OF_DAY] as const] : [];
+  return { word: 'date', options: [['from', from], ['to', to], ...local, ...end] };
+}
+
+const END_OF_DAY = '23:59:59';
+
+/** True for the conversion of a day that is an upper limit to its end. */
+export function endsDay(conversion: Conversion): boolean {
+  return conversion.options.some(([name]) => name === 'at');
 }
 
 /** How a value writes a time; undefined if it is none. A whole number that is a time in the other version is one as well. */
@@ -327,9 +339,17 @@ function formIn(text: string): string | undefined {
   return `${day}${T}HH:mm${S === undefined ? '' : ':ss'}${fraction}${z === undefined ? '' : 'X'}`;
 }
 
+/** Forms that name one instant in any zone. */
+const INSTANTS: ReadonlySet<string> = new Set(['datetime', 'epoch', 'epoch-ms']);
+
 /** True for the form of a time whose texts do not tell their zone. */
 function isLocal(form: string): boolean {
-  return form.includes('HH') && !form.endsWith('X');
+  return !INSTANTS.has(form) && !form.endsWith('X');
+}
+
+/** True for the form of a day without a time. */
+function isDay(form: string): boolean {
+  return !INSTANTS.has(form) && !form.includes('HH');
 }
 
 const ZONES = Intl.supportedValuesOf('timeZone');
@@ -347,20 +367,20 @@ function zoneIn({ text }: Shape): string | undefined {
   return sign === undefined ? 'UTC' : `${sign}${hours.padStart(2, '0')}:${minutes}`;
 }
 
-/** The doubt about two times that are texts of different forms, which names the zone if a text does not tell its own; empty for none. */
+/** The doubt about two times of different forms, which names the zone if one of them does not tell its own; empty for none. */
 export function timeDoubt(old: NamedShape, young: NamedShape): string {
-  const date = old.shape.format !== '' && young.shape.format !== '' ? undefined : timeConversion(old, young);
+  const date = timeConversion(old, young);
   if (date === undefined) return '';
   const option = (name: string): string => String(date.options.find(([own]) => own === name)?.[1] ?? '');
   const zone = option('zone');
-  const isNamed = [old, young].some(({ shape }) => zoneIn(shape) !== undefined);
-  const where =
-    zone === ''
-      ? ''
-      : isNamed
-        ? `, in the time zone ${zone}`
-        : ', and neither description says the time zone';
-  return `it is written as ${option('from')} in V1 and as ${option('to')} in V2${where}`;
+  const isNamed = zone !== '' && [old, young].some(({ shape }) => zoneIn(shape) !== undefined);
+  const open = [
+    ...(zone === '' || isNamed ? [] : ['the time zone']),
+    ...(endsDay(date) ? ['whether that day is included'] : []),
+  ];
+  const where = isNamed ? `, in the time zone ${zone}` : '';
+  const unsaid = open.length === 0 ? '' : `, and neither description says ${open.join(' or ')}`;
+  return `it is written as ${option('from')} in V1 and as ${option('to')} in V2${where}${unsaid}`;
 }
 
 /** The examples of a text that tell it from others. */

@@ -390,7 +390,7 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
       const meanings = 'found' in rule ? [rule.found, ...(rule.others ?? [])] : rule.meanings;
       const keys =
         list === 'query'
-          ? [rules, ...others].map(meaningWritten)
+          ? ownKeys([rules, ...others].map(meaningWritten))
           : meanings && ownKeys(meanings.map((found) => (found ? meaningOf(found) : ALSO)));
       // A header field may be a credential: a person says who gets it.
       const isClear =
@@ -735,7 +735,8 @@ function answerWords(
   if (isMany || typeof place !== 'string' || first?.rule.isOfResource === true)
     return rules.length === 1 ? 'Apply this rule' : 'Apply these rules';
   const path = pathText(readPath(place).slice(first?.rule.base));
-  return `It is ${path}${isAlso ? ', and clients get both names' : ''}`;
+  const end = rules.some(({ at }) => at !== undefined) ? ', which has the end of that day' : '';
+  return `It is ${path}${end}${isAlso ? ', and clients get both names' : ''}`;
 }
 
 /** The members that rules give a place or leave out; those of errors by V2's names. */

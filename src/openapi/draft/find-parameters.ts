@@ -15,7 +15,9 @@ import {
   type NamedShape,
   namedValues,
   patternPrefix,
+  otherConversions,
   separatorIn,
+  timeDoubt,
 } from './conversions.ts';
 import type { Versions } from './find-inverse.ts';
 import {
@@ -58,8 +60,8 @@ export function findQueryRenames(
       renamed.set(from, to);
       const why =
         evidence.doubt ?? orderRules(old.members.get(from)?.shape ?? ANY_SHAPE, to, { old, young })?.doubt;
-      const rules = renameRules(from, old, to, young, why !== undefined);
-      const others = why === undefined ? [] : [[{ strip: from }]];
+      const [rules = [], ...forms] = renameForms(from, old, to, young, why !== undefined);
+      const others = why === undefined ? [] : [...forms, [{ strip: from }]];
       if (why !== undefined) asked.add(from);
       const doubt = why ?? unsure;
       add(operation.id, `${to}-parameter`, `The query parameter ${from} becomes ${to}.`, {
@@ -93,12 +95,11 @@ export function findQueryRenames(
         gone.set(name, known);
         known.on.push(operation.id);
         const likely = likelyNames(name, { old, young }, new Set(renamed.values()), words);
-        for (const one of [...likely, ...(candidate === undefined ? [] : [candidate])])
-          if (!known.candidates.has(one.to))
-            known.candidates.set(one.to, {
-              ...withLimits(one, name, old, one.to, young),
-              rules: renameRules(name, old, one.to, young, true),
-            });
+        for (const one of [...likely, ...(candidate === undefined ? [] : [candidate])]) {
+          if (known.candidates.has(one.to)) continue;
+          const [rules = [], ...others] = renameForms(name, old, one.to, young, true);
+          known.candidates.set(one.to, { ...withLimits(one, name, old, one.to, young), rules, others });
+        }
       }
     }
     const listOf = (version: 'v1' | 'v2', name: string): unknown =>
@@ -121,9 +122,9 @@ export function findQueryRenames(
           `The query parameter ${now} is a list in another form.`,
           list,
         );
-      const prefix = partner && prefixRule(now, shape, partner);
-      if (prefix !== undefined && !renamed.has(name))
-        add(operation.id, `${now}-parameter-prefix`, `The query parameter ${now} has a prefix.`, prefix);
+      const form = partner && !renamed.has(name) ? formRule(now, shape, partner) : undefined;
+      if (form !== undefined)
+        add(operation.id, `${now}-parameter-form`, `The query parameter ${now} has another form.`, form);
       const assumed = partner && assumedRule({ name, shape }, { name: now, shape: partner });
       if (assumed !== undefined && !asked.has(name))
         add(
@@ -190,32 +191,34 @@ function isLimitOfTime(old: NamedShape, young: NamedShape): boolean {
 }
 
 /**
- * The rules for a renamed parameter of V2, and for its value if the unit, or the case and separators, differ; `isAsked` for an answer of a
- * person, which also has the likely values.
+ * The rules for a renamed parameter of V2, and for its value if the form, or the case and separators, differ: the likeliest first. `isAsked`
+ * for the answers of a person, which also have the likely values.
  */
-function renameRules(
+function renameForms(
   from: string,
   old: Shape,
   to: string,
   young: Shape,
   isAsked: boolean,
-): readonly BookRule[] {
-  const [one, other] = [old.members.get(from)?.shape, young.members.get(to)?.shape];
-  const all =
-    one === undefined || other === undefined
-      ? []
-      : conversions({ name: from, shape: one }, { name: to, shape: other });
-  // Values that are quoted in a body are plain text here.
-  const converted = all.filter(({ word }) => word !== 'quote' && word !== 'unquote');
-  const more = converted.length > 0 && { conversions: converted };
-  const map = one && valueRules(one, to, { old, young });
-  const assumed =
-    one && other && isAsked ? assumedRule({ name: from, shape: one }, { name: to, shape: other }) : undefined;
-  return [
-    ...bookRules({ rule: 'rename', in: [], member: from, to, ...more }),
-    ...(map !== undefined && (isAsked || map.doubt === undefined) ? map.rules : []),
-    ...(assumed?.rules ?? []),
-  ];
+): readonly (readonly BookRule[])[] {
+  const [one, other] = [old.members.get(from)?.shape ?? ANY_SHAPE, young.members.get(to)?.shape ?? ANY_SHAPE];
+  const sides = [
+    { name: from, shape: one },
+    { name: to, shape: other },
+  ] as const;
+  const map = valueRules(one, to, { old, young });
+  const assumed = isAsked ? assumedRule(...sides) : undefined;
+  const all = [conversions(...sides), ...(isAsked ? otherConversions(...sides) : [])];
+  return all.map((each) => {
+    // Values that are quoted in a body are plain text here.
+    const converted = each.filter(({ word }) => word !== 'quote' && word !== 'unquote');
+    const more = converted.length > 0 && { conversions: converted };
+    return [
+      ...bookRules({ rule: 'rename', in: [], member: from, to, ...more }),
+      ...(map !== undefined && (isAsked || map.doubt === undefined) ? map.rules : []),
+      ...(assumed?.rules ?? []),
+    ];
+  });
 }
 
 /** The rule that gives V2 the value which V1 assumes without a parameter, where V2 assumes another one; undefined for none. */
@@ -253,7 +256,9 @@ function limitWords(from: string, old: Shape, to: string, young: Shape): readonl
   const smaller = smallerMaximum(one, other);
   const order = orderRules(one, to, { old, young });
   const left = order === undefined ? (findValueMap(one.values, other.values)?.left ?? []) : [];
+  const time = timeDoubt({ name: from, shape: one }, { name: to, shape: other });
   return [
+    ...(time === '' ? [] : [time]),
     ...(assumed === undefined ? [] : [assumed.evidence]),
     ...(smaller === undefined ? [] : [smaller]),
     ...(order === undefined ? unsplitOrder(one, { old, young }) : [order.evidence]),
@@ -315,17 +320,27 @@ function listRule(
   };
 }
 
-/** The rule for a number to which V2 adds a text, such as `inv_`; undefined for none. */
-function prefixRule(name: string, shape: Shape, young: Shape): ProposedRules | undefined {
-  const all = conversions({ name, shape }, { name, shape: young });
-  const converted = all.filter(({ word }) => word === 'prefix');
-  if (converted.length === 0) return undefined;
-  return {
-    rules: bookRules({ rule: 'convert', in: [], member: name, conversions: converted }),
-    confidence: 0.8,
-    evidence: `V2's values begin with ${idPrefix(young)}`,
-    doubt: "what follows must be V1's number",
-  };
+/** The rule for a number to which V2 adds a text, such as `inv_`, or for a time in another form; undefined for none. */
+function formRule(name: string, shape: Shape, young: Shape): ProposedRules | undefined {
+  const sides = [
+    { name, shape },
+    { name, shape: young },
+  ] as const;
+  const [rules, ...others] = [conversions(...sides), ...otherConversions(...sides)].flatMap((all) => {
+    const converted = all.filter(({ word }) => word === 'prefix' || word === 'date');
+    const found = { rule: 'convert', in: [], member: name, conversions: converted } as const;
+    return converted.length === 0 ? [] : [bookRules(found)];
+  });
+  if (rules === undefined) return undefined;
+  const time = timeDoubt(...sides);
+  return time === ''
+    ? {
+        rules,
+        confidence: 0.8,
+        evidence: `V2's values begin with ${idPrefix(young)}`,
+        doubt: "what follows must be V1's number",
+      }
+    : { rules, others, confidence: 0.8, evidence: 'descriptions and formats show it', doubt: time };
 }
 
 /**
@@ -554,7 +569,11 @@ function goneRule(name: string, { candidates, cursor }: GoneParameter): Proposed
   return {
     ...likeliest,
     doubt: `${likeliest.doubt ?? 'it may be another one'}; and without it V2 would respond as if the client had not sent it`,
-    others: [...others.map(({ rules }) => rules), strip],
+    others: [
+      ...(likeliest.others ?? []),
+      ...others.flatMap((one) => [one.rules, ...(one.others ?? [])]),
+      strip,
+    ],
     isOpen: true,
   };
 }

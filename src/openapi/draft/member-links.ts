@@ -106,11 +106,11 @@ export function scalarDoubt(
   const compareBoth = (what: string, first: string, second: string): void => {
     if (first !== '' && second !== '') compare(what, first, second);
   };
-  const isAboutTypes = !(isResponse ? fitsInto(other, one) : fitsInto(one, other));
-  if (isAboutTypes) compare('it is', typeWords(one), typeWords(other));
-  compareBoth('its format is', one.format, other.format);
   const time = timeDoubt(old, young);
-  if (time !== '' && doubts.length === 0) doubts.push(time);
+  const isAboutTypes = time === '' && !(isResponse ? fitsInto(other, one) : fitsInto(one, other));
+  if (time !== '') doubts.push(time);
+  if (isAboutTypes) compare('it is', typeWords(one), typeWords(other));
+  if (time === '') compareBoth('its format is', one.format, other.format);
   if (!isSameName(old.name, young.name))
     compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
   // The description of an object is about all of its members.

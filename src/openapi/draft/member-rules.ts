@@ -9,7 +9,7 @@ import {
   type ListForm,
   listForms,
   type NamedShape,
-  otherScales,
+  otherConversions,
   unitsIn,
 } from './conversions.ts';
 import { isKeyOf, lookupsFor } from './find-lookups.ts';
@@ -99,7 +99,7 @@ export function rulesInto(
   const converted = conversions(...named);
   if (!isCompatible(shape, young) && converted.length === 0)
     return isMoney(young) ? boxRules(...named, path, rest) : [];
-  return [converted, ...otherScales(...named)].map((all) =>
+  return [converted, ...otherConversions(...named)].map((all) =>
     withValues(renameRule(path, name, to, all), shape, young),
   );
 }

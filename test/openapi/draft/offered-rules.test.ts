@@ -114,6 +114,7 @@ const deep = (name: string): Version =>
   sent({ [name]: text, a: objectOf({ [name]: text, b: objectOf({ [name]: text }) }) });
 
 const oneOf = (...values: readonly string[]): object => ({ ...text, enum: values });
+const ofFormat = (format: string): object => ({ ...text, format });
 const way = { direction: oneOf('asc', 'desc') };
 
 const number = { type: 'number' };
@@ -136,6 +137,15 @@ test.each<Row>([
     { query: { sort: oneOf('name'), order: oneOf('DESC', 'ASC') } },
     [
       '{ copy: sort, to: order } { map: { "name:asc": ASC, "name:desc": DESC }, of: order } { map: { "name:asc": name, "name:desc": name }, of: sort }',
+    ],
+  ],
+  [
+    'the last day of a filter of the same name, where V2 has a time',
+    { query: { until: ofFormat('date') } },
+    { query: { until: ofFormat('date-time') } },
+    [
+      '{ date: until, from: date, to: datetime, zone: UTC, at: "23:59:59" }',
+      '{ date: until, from: date, to: datetime, zone: UTC }',
     ],
   ],
   [
