@@ -209,7 +209,10 @@ function isNumber({ types }: Shape): boolean {
 /** The factors between a value and V2's, if names or descriptions show another unit in V2: the likeliest first. */
 function factorsBetween(old: NamedShape, young: NamedShape): readonly (number | string)[] {
   const factors = MEASURES.flatMap((units) => {
-    const [from, to] = [measuredIn(old, units), measuredIn(young, units)];
+    const [from, to] = [
+      measuredIn(old, units) ?? shareIn(old, young, units),
+      measuredIn(young, units) ?? shareIn(young, old, units),
+    ];
     if (from === undefined || to === undefined || from === to) return [];
     return [factorOf(from, to)];
   });
@@ -235,6 +238,34 @@ function measuredIn({ name, shape }: NamedShape, units: ReadonlyMap<string, numb
     if (all.length > 0) return undefined;
   }
   return keywordIn(shape.constraints, 'maximum') === 1 ? units.get('ratio') : undefined;
+}
+
+/** The size of a percentage, for a number without a unit that is none of at most 1, as that of the other version is. */
+function shareIn(
+  named: NamedShape,
+  other: NamedShape,
+  units: ReadonlyMap<string, number>,
+): number | undefined {
+  return isShareOf(named, other) ? units.get('pct') : undefined;
+}
+
+/** True for a number that is in percent, where the same number of the other version is a fraction: 92 and 0.92. */
+function isShareOf({ name, shape }: NamedShape, { shape: fraction }: NamedShape): boolean {
+  if (unitsIn(name) !== '' || textUnits(shape) !== '' || !isNumber(shape)) return false;
+  const [most, shown] = ['maximum', 'example'].map((keyword) => keywordIn(shape.constraints, keyword));
+  const isMore = shape.types.has('integer')
+    ? most !== 1
+    : most === 100 || (typeof shown === 'number' && shown > 1);
+  return isMore && fraction.types.has('number') && keywordIn(fraction.constraints, 'maximum') === 1;
+}
+
+/** The doubt about two numbers of which only limits or examples show that one is in percent; empty for none. */
+export function shareDoubt(old: NamedShape, young: NamedShape): string {
+  if (isShareOf(old, young))
+    return 'V2 has at most 1, so that it is a fraction there, and perhaps in percent in V1';
+  return isShareOf(young, old)
+    ? 'V1 has at most 1, so that it is a fraction there, and perhaps in percent in V2'
+    : '';
 }
 
 /** True for values whose units are of different kinds, such as money and a weight. */
@@ -299,9 +330,15 @@ export function endsDay(conversion: Conversion): boolean {
   return conversion.options.some(([name]) => name === 'at');
 }
 
+/** Last words of the names of days. */
+const OF_DAYS = /^(?:on|date|day)$/;
+
 /** How a value writes a time; undefined if it is none. A whole number that is a time in the other version is one as well. */
 function timeForm(named: NamedShape, other: Shape): string | undefined {
-  const { shape } = named;
+  const { shape, name } = named;
+  // Only an example that is null shows the member.
+  if (shape.types.size === 0 && other.format === 'date-time' && OF_DAYS.test(wordsOf(name).at(-1) ?? ''))
+    return 'date';
   if (!shape.types.has('integer') || shape.types.size > 1)
     return shape.format === '' ? shownForm(shape) : FORMS.get(shape.format);
   const units = unitsOf(named);

@@ -9,6 +9,7 @@ import {
   type NamedShape,
   otherUnits,
   textUnits,
+  shareDoubt,
   timeDoubt,
   unitsIn,
 } from './conversions.ts';
@@ -113,6 +114,8 @@ export function scalarDoubt(
   if (time === '') compareBoth('its format is', one.format, other.format);
   if (!isSameName(old.name, young.name))
     compare('the unit in its name is', unitsIn(old.name), unitsIn(young.name));
+  const share = shareDoubt(old, young);
+  if (share !== '') doubts.push(share);
   // The description of an object is about all of its members.
   if (one.members.size === 0 && other.members.size === 0)
     compareBoth('the unit in its description is', textUnits(one), textUnits(other));

@@ -183,7 +183,7 @@ export function successorDoubt(shape: Shape, places: Places, to = ''): string | 
 
 export function addRename(rename: FoundRename, { v1, v2, path }: Objects, work: Work): void {
   const { from, to, confidence, evidence, doubt } = rename;
-  const converted = doubt === undefined ? [] : conversionsOf(v1, from, v2, to);
+  const converted = conversionsOf(v1, from, v2, to);
   const shape = v1.members.get(from)?.shape ?? ANY_SHAPE;
   const found = turned(renameRule(path, from, to, converted), shape, v2.members.get(to)?.shape);
   const strip: FoundRule = { rule: 'strip', in: path, member: from };

@@ -30,7 +30,14 @@ import type { BookRule } from './book-rules.ts';
 import { compareShapes } from './compare-shapes.ts';
 import { ComparedPairs } from './compared-pairs.ts';
 import type { Comparison, ShapeSource } from './comparison.ts';
-import { type Finding, isProposed, movedFinding, pathText, type Question } from './found-rules.ts';
+import {
+  type Finding,
+  type FoundRule,
+  isProposed,
+  movedFinding,
+  pathText,
+  type Question,
+} from './found-rules.ts';
 import { Places } from './places.ts';
 import {
   isShownOnly,
@@ -70,6 +77,7 @@ import {
   type OperationFindings,
   type ProposedChange,
   proposeChanges,
+  summarized,
   withOwnIds,
   type WritingOperation,
 } from './propose-changes.ts';
@@ -171,7 +179,7 @@ export function proposeRuleBook(
     values: { v1: shownValues(v1), v2: shownValues(v2) },
   };
   const known = { hints, pairs: new ComparedPairs() };
-  const outcome = proposeFor(pairs, { ...DESCRIBED, ...known }, writes);
+  const compared = proposeFor(pairs, { ...DESCRIBED, ...known }, writes);
   const versions = { v1: old, v2: young, named };
   const shapes = resourceShapes(versions);
   const head = proposeHead(versions, described);
@@ -181,7 +189,22 @@ export function proposeRuleBook(
   const headers = [...renamedFields, ...newFieldChanges(versions, isField), ...head.changes];
   const places = resourcePlaces(versions);
   const targets = lookupTargets(described.v2, young, places.general ?? 'data');
-  const responses = responseFindings(versions, targets, known);
+  const answered = responseFindings(versions, targets, known);
+  const inUnits = withUnits([
+    ...compared.changes.flatMap(({ rules }) => rules),
+    ...answered.found.flatMap(({ findings }) => findings),
+  ]);
+  const outcome = {
+    ...compared,
+    changes: compared.changes.map((change) => {
+      const rules = change.rules.map(inUnits);
+      return rules.every((rule, at) => rule === change.rules[at]) ? change : summarized({ ...change, rules });
+    }),
+  };
+  const responses = {
+    ...answered,
+    found: answered.found.map((one) => ({ ...one, findings: one.findings.map(inUnits) })),
+  };
   const shown = sharedConversions(responses.found, outcome.changes, writes);
   const resources = new Map(named.map(({ pair, operation }) => [operation.id, resourceKey(pair.v2)]));
   const requests = [...outcome.changes, ...shown].map((change) => {
@@ -499,6 +522,32 @@ function sharedConversions(
         findings.push({ id: operation.operation.id, findings: [...found.values()] });
   }
   return proposeChanges(findings, writes);
+}
+
+/**
+ * Gives a rename of a number the factor that another body shows: limits are often described for requests only, and a rename that converts in
+ * one direction would distort the value in the other.
+ */
+function withUnits(all: readonly Finding[]): (finding: Finding) => Finding {
+  const keyOf = (found: FoundRule): string =>
+    found.rule === 'rename' ? JSON.stringify([found.member, found.to]) : '';
+  const known = new Map(
+    all.flatMap(({ found, others = [] }) =>
+      [found, ...others].flatMap((one) =>
+        one.rule === 'rename' && one.conversions?.every(({ word }) => word === 'scale') === true
+          ? [[keyOf(one), one.conversions] as const]
+          : [],
+      ),
+    ),
+  );
+  return (finding) => {
+    const { found } = finding;
+    const conversions = known.get(keyOf(found));
+    const isPlain = found.rule === 'rename' && found.conversions === undefined && found.values === undefined;
+    if (!isPlain || conversions === undefined) return finding;
+    const doubt = finding.doubt ?? 'another body shows it in another unit';
+    return { ...finding, found: { ...found, conversions }, doubt };
+  };
 }
 
 /** A finding with its path from the resource; undefined for one that is around it. */

@@ -149,6 +149,33 @@ test.each<Row>([
     ],
   ],
   [
+    'a percentage that V2 has as a fraction of 1, which only its request says',
+    {
+      request: objectOf({ id: text, discount_percent: number }),
+      response: objectOf({ id: text, discount_percent: number }),
+    },
+    {
+      request: objectOf({ id: text, discountRate: { ...number, maximum: 1 } }),
+      response: objectOf({ id: text, discountRate: number }),
+    },
+    [
+      '{ rename: discount_percent, to: discountRate } { scale: discountRate, by: 0.01 }',
+      '{ strip: discount_percent }',
+    ],
+  ],
+  [
+    'a whole number that V2 has as a fraction of 1',
+    answered({ attendance: integer, a: text }),
+    answered({ attendanceRate: { ...number, maximum: 1 }, a: text }),
+    ['{ scale: attendanceRate, by: 100 } { rename: attendanceRate, to: attendance }'],
+  ],
+  [
+    'a day of which no form is shown, and a time',
+    answered({ returned_on: {} }),
+    answered({ returnedAt: ofFormat('date-time') }),
+    ['{ date: returnedAt, from: datetime, to: date, zone: UTC } { rename: returnedAt, to: returned_on }'],
+  ],
+  [
     'a sort whose values have a sign, for which V2 has none',
     { query: { sort: oneOf('name', '-name') } },
     { query: { orderBy: oneOf('name', 'size') } },
