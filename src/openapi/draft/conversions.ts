@@ -202,7 +202,7 @@ export function otherConversions(old: NamedShape, young: NamedShape): readonly (
     .map((by) => [scaleBy(by, old, young)]);
 }
 
-function isNumber({ types }: Shape): boolean {
+export function isNumber({ types }: Shape): boolean {
   return types.size === 1 && (types.has('integer') || types.has('number'));
 }
 
@@ -257,6 +257,11 @@ function isShareOf({ name, shape }: NamedShape, { shape: fraction }: NamedShape)
     ? most !== 1
     : most === 100 || (typeof shown === 'number' && shown > 1);
   return isMore && fraction.types.has('number') && keywordIn(fraction.constraints, 'maximum') === 1;
+}
+
+/** The units of one kind of which a number has one: all of time, or all of mass; undefined for none. */
+export function measureOf(named: NamedShape): ReadonlyMap<string, number> | undefined {
+  return isNumber(named.shape) ? MEASURES.find((units) => measuredIn(named, units) !== undefined) : undefined;
 }
 
 /** The doubt about two numbers of which only limits or examples show that one is in percent; empty for none. */

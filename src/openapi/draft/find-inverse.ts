@@ -297,7 +297,7 @@ function behindInverse(finding: Finding, base: Path, inverted: readonly FoundRul
 
 /** A rule of a response with its evidence; undefined if nothing has to be undone. */
 function responseRules(finding: Finding): ProposedRules | undefined {
-  const { found, named = found, confidence, evidence, doubt, others = [] } = finding;
+  const { found, named = found, confidence, evidence, doubt, others = [], relation } = finding;
   const rules = undoingRules(found);
   const undone = others
     .map((one) => ({ rules: undoingRules(one), found: one }))
@@ -323,7 +323,7 @@ function responseRules(finding: Finding): ProposedRules | undefined {
     confidence: 0.5,
     // The same sentence for all members: rules with the same evidence are printed with one comment.
     evidence: "V1's responses have it, and V2's do not",
-    doubt: NO_VALUE,
+    doubt: relation ?? NO_VALUE,
     others: further,
     meanings: [found, ...undone.map((one) => one.found)],
     named,

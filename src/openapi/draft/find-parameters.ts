@@ -72,7 +72,7 @@ export function findQueryRenames(
       });
     };
     for (const { from, to, confidence, evidence, ...found } of accepted) {
-      if (becomesCursor(from, to)) continue;
+      if (becomesOther(from, to)) continue;
       const doubt = found.doubt === NO_LINK && isKnown(from, to, known) ? undefined : found.doubt;
       addRename(from, to, { confidence, evidence, doubt });
     }
@@ -80,7 +80,7 @@ export function findQueryRenames(
       if (young.members.has(name) || renamed.has(name)) continue;
       const to = assumedName(name, young, known);
       const found = rejected.get(name);
-      const candidate = found !== undefined && becomesCursor(name, found.to) ? undefined : found;
+      const candidate = found !== undefined && becomesOther(name, found.to) ? undefined : found;
       if (to !== undefined) {
         const doubt = `it holds only if ${name} is ${to} in bodies`;
         addRename(name, to, { confidence: 0.5, evidence: 'bodies may have it under that name', doubt });
@@ -156,7 +156,7 @@ function likelyNames(
 ): readonly (Evidence & { readonly to: string })[] {
   const shape = old.members.get(name)?.shape ?? ANY_SHAPE;
   return [...young.members].flatMap(([to, { shape: other }]) => {
-    if (old.members.has(to) || taken.has(to) || becomesCursor(name, to)) return [];
+    if (old.members.has(to) || taken.has(to) || becomesOther(name, to)) return [];
     const word = words.find((one) => hasOtherWord(name, to, one));
     const sides = [
       { name, shape },
@@ -516,9 +516,10 @@ function isPlaceOfPage(name: string, { members }: Shape): boolean {
 /** Names of cursors, which clients get only from the previous page. */
 const CURSOR = /cursor|(?:page|pagination|continuation|next)[-_]?token|^(?:starting[-_])?after$/i;
 
-/** True if only the new parameter is a cursor: other values cannot become one. */
-function becomesCursor(from: string, to: string): boolean {
-  return CURSOR.test(to) && !CURSOR.test(from);
+/** True if only the new parameter is a cursor, to which no other value leads, or only one of both is the number of elements. */
+function becomesOther(from: string, to: string): boolean {
+  const isPage = (one: string, other: string): boolean => PAGE.test(one) && isSameQuery(other, 'limit');
+  return (CURSOR.test(to) && !CURSOR.test(from)) || isPage(from, to) || isPage(to, from);
 }
 
 /**
@@ -526,6 +527,13 @@ function becomesCursor(from: string, to: string): boolean {
  * change, and all pages, or all filters, for which V2 has no likely name are one question.
  */
 function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly ProposedChange[] {
+  // Two parameters of V1 cannot both be one of V2: it is offered for the likelier one first.
+  const owners = new Map<string, string>();
+  const claims = [...gone].flatMap(([name, { candidates }]) =>
+    [...candidates].map(([to, { confidence }]) => ({ name, to, confidence })),
+  );
+  for (const { name, to } of claims.toSorted((one, other) => other.confidence - one.confidence))
+    if (!owners.has(to)) owners.set(to, name);
   // A page and a filter are two decisions.
   const groups = Map.groupBy(
     gone,
@@ -544,18 +552,32 @@ function goneChanges(gone: ReadonlyMap<string, GoneParameter>): readonly Propose
       summary: undescribed('query parameter', names),
       on: group[0]?.[1].on ?? [],
       rules: [],
-      query: group.map(([name, parameter]) => goneRule(name, parameter)),
+      query: group.map(([name, parameter]) => goneRule(name, parameter, owners)),
       ...(asWith !== undefined && { asWith }),
     };
   });
 }
 
-/** The rule for a parameter that V2 does not describe. Any candidate comes before removal, because V2 returns too much without a filter. */
-function goneRule(name: string, { candidates, cursor }: GoneParameter): ProposedRules {
+/**
+ * The rule for a parameter that V2 does not describe. Any candidate comes before removal, because V2 returns too much without a filter, unless
+ * it is the likelier one of another parameter (`owners`).
+ */
+function goneRule(
+  name: string,
+  { candidates, cursor }: GoneParameter,
+  owners: ReadonlyMap<string, string>,
+): ProposedRules {
   const strip = [{ strip: name }];
-  const [likeliest, ...others] = [...candidates.values()].toSorted(
-    (one, other) => other.confidence - one.confidence,
+  const sorted = [...candidates].toSorted(([, one], [, other]) => other.confidence - one.confidence);
+  const formsOf = ([, { rules, others = [] }]: (typeof sorted)[number]): readonly (readonly BookRule[])[] => [
+    rules,
+    ...others,
+  ];
+  const [own, taken] = [true, false].map((isOwn) =>
+    sorted.filter(([to]) => (owners.get(to) === name) === isOwn),
   );
+  const [[, likeliest] = [], ...others] = own ?? [];
+  const further = [...others.flatMap(formsOf), strip, ...(taken ?? []).flatMap(formsOf)];
   if (likeliest === undefined)
     return {
       rules: strip,
@@ -565,15 +587,12 @@ function goneRule(name: string, { candidates, cursor }: GoneParameter): Proposed
         cursor === undefined
           ? 'V2 would respond as if the client had not sent it'
           : `V2 pages by ${cursor}, which no rule can make of it, so clients would get the first page again: let V2 take ${name} as well, or write a transform if a cursor can be computed`,
+      ...(further.length > 1 && { others: further.slice(1), isOpen: true }),
     };
   return {
     ...likeliest,
     doubt: `${likeliest.doubt ?? 'it may be another one'}; and without it V2 would respond as if the client had not sent it`,
-    others: [
-      ...(likeliest.others ?? []),
-      ...others.flatMap((one) => [one.rules, ...(one.others ?? [])]),
-      strip,
-    ],
+    others: [...(likeliest.others ?? []), ...further],
     isOpen: true,
   };
 }

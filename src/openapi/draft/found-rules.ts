@@ -49,6 +49,8 @@ export interface Finding extends Evidence {
   readonly old?: Path;
   /** True if the first answer could lose or distort a value: then no answer is preselected, and a person chooses. */
   readonly isOpen?: true;
+  /** What V2 has that says something else of the same thing: what is taken, where V1 has what is free. */
+  readonly relation?: string;
   /** True if V1 always has the member that the finding is about. */
   readonly isAlways?: true;
 }

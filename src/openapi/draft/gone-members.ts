@@ -1,5 +1,5 @@
 import type { Path } from '../../rules/rule.ts';
-import { ANY_SHAPE, isCompatible, type Shape, shapeAt } from '../shape.ts';
+import { ANY_SHAPE, isCompatible, type MemberShape, type Shape, shapeAt } from '../shape.ts';
 import type { FoundNest, FoundRename, NewMembers } from './compared-pairs.ts';
 import { addFinding, type NameHints, type Objects, type Work } from './comparison.ts';
 import {
@@ -7,6 +7,7 @@ import {
   conversions,
   examplesOf,
   isMoney,
+  measureOf,
   type NamedShape,
   namedValues,
   otherUnits,
@@ -21,7 +22,15 @@ import {
   renameRule,
   targetsOf,
 } from './found-rules.ts';
-import { isInOtherUnit, isNoIdentifier, NO_LINK, textWeight } from './member-links.ts';
+import {
+  areComplements,
+  isInOtherUnit,
+  isNoIdentifier,
+  LIKE_NAME,
+  NO_LINK,
+  shareAnything,
+  textWeight,
+} from './member-links.ts';
 import {
   addLookup,
   boxRules,
@@ -34,6 +43,7 @@ import {
 } from './member-rules.ts';
 import { type Move, successorDoubt } from './moved-members.ts';
 import {
+  complementsIn,
   haveCommonWord,
   haveSameRoot,
   isAlike,
@@ -128,12 +138,14 @@ export function addGone(name: string, place: GonePlace, work: Work): void {
     const key = JSON.stringify(one);
     return intoLikely.findIndex((other) => JSON.stringify(other) === key) === at;
   });
+  const relation = relationOf({ name, shape }, place);
   const doubt =
-    all.length > 0
+    relation ??
+    (all.length > 0
       ? (unitDoubt({ name, shape }, all, place) ?? goneQuestion(all))
       : (unknownDoubt(v2, work.places) ??
         namedDoubt(shape, place, work) ??
-        (work.isResponse === true ? undefined : lossOf(shape)));
+        (work.isResponse === true ? undefined : lossOf(shape))));
   if (likeliest !== undefined && !work.isRecorded) {
     const first = likely.find(({ into }) => into.length > 0)?.at ?? [];
     const link = linkTo(first);
@@ -197,6 +209,7 @@ export function addGone(name: string, place: GonePlace, work: Work): void {
       others: [...splits, ...[...rules.slice(0, 3), ...unlinked].filter((one) => !isPart(one))],
       old,
       ...(rules.length + splits.length > 0 && { isOpen: true }),
+      ...(relation !== undefined && { relation }),
       ...always,
     },
     work,
@@ -222,9 +235,6 @@ function twinOf(name: string, shape: Shape, { v1, v2 }: Objects): Path | undefin
     return inner !== undefined && isCompatible(inner, shape);
   });
 }
-
-/** Minimum likeness of two names for a place to be a likely one. */
-const LIKE_NAME = 0.6;
 
 /** True if the name of a place suggests that a member may be there; its type alone does not. */
 function isLikelyPlace(name: string, shape: Shape, place: Path): boolean {
@@ -256,6 +266,17 @@ function namedDoubt(shape: Shape, { v1, v2, path, taken }: GonePlace, { places }
   return namedMember === undefined
     ? undefined
     : `V1's description speaks of ${pathText(path, namedMember)}, which V2 has`;
+}
+
+/** The words about a gone number if V2 has what it leaves: seats that are taken, where V1 has those that are free. */
+function relationOf(old: NamedShape, { v1, v2, path }: Objects): string | undefined {
+  const [name] =
+    goneOf(v2, v1).find(([young, { shape }]) => areComplements(old, { name: young, shape })) ?? [];
+  const words = name === undefined ? undefined : complementsIn(old.name, name);
+  return (
+    words &&
+    `V2 has ${pathText(path, name)}: ${words[1]} is not ${words[0]}, and a transform can compute one of the other and of all`
+  );
 }
 
 /** The doubt about a gone number that V2 has in a unit to which no rule converts it. */
@@ -341,20 +362,13 @@ function hasInCommon(
   place: Pick<GonePlace, 'v1' | 'v2' | 'hints'>,
 ): boolean {
   const young = shapeAt(place.v2, at) ?? ANY_SHAPE;
-  const words = new Set(wordsOf(shape.text).filter((word) => word.length >= LONG_WORD));
   return (
     isLikelyPlace(gone, shape, at) ||
-    haveCommonWord(at.join('_'), gone) ||
-    haveSameRoot(at.join('_'), gone) ||
-    commonSpellings(shape.values, young.values) > 0 ||
-    wordsOf(young.text).some((word) => words.has(word)) ||
+    shareAnything({ name: gone, shape }, { name: at.join('_'), shape: young }) ||
     textWeight({ name: gone, shape }, { name: at.at(-1) ?? '', shape: young })[0] > 0 ||
     linkBetween(gone, at, place) !== undefined
   );
 }
-
-/** Minimum letters of a word that two descriptions do not have in common by chance. */
-const LONG_WORD = 6;
 
 /** True for the names of identifiers of two things: an appointment's is not a dentist's. */
 function areOtherKeys(one: string, other: string): boolean {
@@ -429,16 +443,24 @@ function linkBetween(
     return `both are of the format ${old.format}, and their names have the same root`;
   if (wordPairs({ name: gone, shape: old }, { name: at.at(-1) ?? '', shape: young }) !== undefined)
     return 'one of two values has the name of the other, which is a boolean';
+  const measure = measureOf({ name: gone, shape: old });
+  if (measure !== undefined && at.length === 1 && measure === measureOf({ name: last, shape: young })) {
+    const isOfKind = ([name, { shape }]: readonly [string, MemberShape]): boolean =>
+      measureOf({ name, shape }) === measure;
+    const [was, is] = [goneOf(v1, v2).filter(isOfKind), goneOf(v2, v1).filter(isOfKind)];
+    if (was.length === 1 && is.length === 1) return 'no other new number has a unit of that kind';
+  }
   const format = formatOf(old);
   if (format === '' || format !== formatOf(young)) return undefined;
-  const before = [...v1.members].filter(
-    ([name, { shape }]) => !v2.members.has(name) && formatOf(shape) === format,
-  );
-  const now = [...v2.members].filter(
-    ([name, { shape }]) => !v1.members.has(name) && formatOf(shape) === format,
-  );
+  const isOfFormat = ([, { shape }]: readonly [string, MemberShape]): boolean => formatOf(shape) === format;
+  const [before, now] = [goneOf(v1, v2).filter(isOfFormat), goneOf(v2, v1).filter(isOfFormat)];
   const isOnly = before.length === 1 && now.length === 1 && at.length === 1;
   return isOnly ? `no other new member has the format ${format}` : undefined;
+}
+
+/** The members that only the first of two objects has. */
+function goneOf(one: Shape, other: Shape): readonly (readonly [string, MemberShape])[] {
+  return [...one.members].filter(([name]) => !other.members.has(name));
 }
 
 const DAYS: ReadonlySet<string> = new Set(['date', 'date-time', 'time']);

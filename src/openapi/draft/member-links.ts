@@ -4,8 +4,10 @@ import {
   areContraries,
   areOtherKinds,
   conversions,
+  examplesOf,
   type FoundValue,
   isListedAlike,
+  isNumber,
   type NamedShape,
   otherUnits,
   textUnits,
@@ -15,12 +17,15 @@ import {
 } from './conversions.ts';
 import type { Evidence } from './found-rules.ts';
 import {
+  complementsIn,
   endsAsSameMember,
   haveCommonWord,
+  haveSameRoot,
   isAlike,
   isIdentifier,
   isRelatedName,
   isSameName,
+  isSameQuery,
   nameSimilarity,
   oppositesIn,
   plainName,
@@ -152,7 +157,9 @@ export function renameScore(old: LooseMember, young: LooseMember, pairs: Compare
     !isListedAlike(old.shape, young.shape)
   )
     return { confidence: 0, evidence: '', doubt: undefined };
-  if (isOther(old, young) || areOtherLists(old, young))
+  // A type and a place are evidence only for the one member of the type that is gone, where one is new.
+  const isNear = areLinked(old, young) || shareAnything(old, young) || (old.isAlone && young.isAlone);
+  if (!isNear || isOther(old, young) || areOtherLists(old, young))
     return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];
   let confidence = 0.25;
@@ -187,8 +194,42 @@ const SAME_NAME = 0.75;
 
 /** True if one member cannot be the other: its unit is of another kind, or no rule converts it, or only one of the two is an identifier. */
 export function isOther(old: NamedShape, young: NamedShape): boolean {
-  return areOtherKinds(old, young) || isInOtherUnit(old, young) || isNoIdentifier(old, young);
+  return (
+    areOtherKinds(old, young) ||
+    isInOtherUnit(old, young) ||
+    isNoIdentifier(old, young) ||
+    areComplements(old, young)
+  );
 }
+
+/** True for two numbers of which each is what the other leaves: seats that are free, and seats that are taken. */
+export function areComplements(old: NamedShape, young: NamedShape): boolean {
+  return isNumber(old.shape) && isNumber(young.shape) && complementsIn(old.name, young.name) !== undefined;
+}
+
+/** True if two members have anything but a type in common: words of their names or descriptions, values, examples or members inside. */
+export function shareAnything(old: NamedShape, young: NamedShape): boolean {
+  const words = new Set(wordsOf(old.shape.text).filter((word) => word.length >= LONG_WORD));
+  const examples = examplesOf(old.shape);
+  return (
+    haveCommonWord(young.name, old.name) ||
+    haveSameRoot(young.name, old.name) ||
+    endsAsSameMember(old.name, young.name) ||
+    isSameQuery(old.name, young.name) ||
+    nameSimilarity(old.name, young.name) >= LIKE_NAME ||
+    commonSpellings(old.shape.values, young.shape.values) > 0 ||
+    [...old.shape.members.keys()].some((name) => young.shape.members.has(name)) ||
+    wordsOf(young.shape.text).some((word) => words.has(word)) ||
+    examplesOf(young.shape).some((one) => examples.includes(one)) ||
+    textWeight(old, young)[0] > 0
+  );
+}
+
+/** Minimum letters of a word that two descriptions do not have in common by chance. */
+const LONG_WORD = 6;
+
+/** Minimum likeness of two names for them to be likely one. */
+export const LIKE_NAME = 0.6;
 
 /** True for two enumerations that have neither words of a name nor a value in common: that both have as many values is chance. */
 function areOtherLists(old: NamedShape, young: NamedShape): boolean {

@@ -200,7 +200,9 @@ const MEMBER_NAMES: readonly ReadonlySet<string>[] = `firstname givenname forena
   street streetaddress streetline1 street1 line1 addressline1 address1
   sex gender
   price cost amount fare fee
-  note notes remark remarks comment comments`
+  note notes remark remarks comment comments
+  seats capacity
+  text description`
   .split('\n')
   .map((line) => new Set(line.trim().split(' ')));
 
@@ -255,6 +257,22 @@ export function oppositesIn(one: string, other: string): readonly [string, strin
       (two) => !old.includes(two) && line !== undefined && OPPOSITES.get(two) === line,
     );
     if (against !== undefined) return [word, against];
+  }
+  return undefined;
+}
+
+/** Words of the names of two numbers that add up to all: what is taken, and what is left. */
+const COMPLEMENTS = [
+  new Set('taken occupied used booked reserved sold spent consumed'.split(' ')),
+  new Set('free left remaining available unused unsold vacant'.split(' ')),
+] as const;
+
+/** The words by which the names of two numbers say that each is what the other leaves, such as `free` and `taken`; undefined for none. */
+export function complementsIn(one: string, other: string): readonly [string, string] | undefined {
+  const [old, young] = [wordsOf(one), wordsOf(other)];
+  for (const [words, others] of [COMPLEMENTS, COMPLEMENTS.toReversed()]) {
+    const [first, second] = [old.find((word) => words?.has(word)), young.find((word) => others?.has(word))];
+    if (first !== undefined && second !== undefined) return [first, second];
   }
   return undefined;
 }

@@ -72,7 +72,14 @@ function looseMembers(
     const at = names.indexOf(name);
     const before = names.slice(0, at).findLast(isCommon) ?? '';
     const behind = names.slice(at + 1).find(isCommon) ?? '';
-    return { ...member, name, before, behind, isAlone: isAloneAmong(member, loose) };
+    return {
+      ...member,
+      name,
+      before,
+      behind,
+      isAlone: isAloneAmong(member, loose),
+      isOnly: loose.length === 1,
+    };
   });
 }
 
@@ -93,7 +100,14 @@ function innerMembers(
   const left = [...(v2.members.get(under)?.shape.members ?? [])].filter(([name]) => !known.has(name));
   return left.map(([name, member]) => ({
     under,
-    member: { ...member, name, before: '', behind: '', isAlone: isAloneAmong(member, left) },
+    member: {
+      ...member,
+      name,
+      before: '',
+      behind: '',
+      isAlone: isAloneAmong(member, left),
+      isOnly: left.length === 1,
+    },
   }));
 }
 

@@ -619,38 +619,53 @@ function listAndOne(prefix: string, one: Members, other: Members = one): Record<
 test.each<[what: string, v2: Record<string, unknown>, answersOfTitle: readonly (readonly string[])[]]>([
   [
     'both operations have it',
-    listAndOne('/api/v2', { id: text, name: text, level: number }),
+    listAndOne('/api/v2', { id: text, exhibitor_or_their_organisation: text, level: number }),
     [
-      ['{ default: { "*.title": null } }', '{ default: { title: null } }'],
-      ['{ rename: "*.name", to: title }', '{ rename: name, to: title }'],
+      ['{ default: { "*.exhibited": null } }', '{ default: { exhibited: null } }'],
+      [
+        '{ rename: "*.exhibitor_or_their_organisation", to: exhibited }',
+        '{ rename: exhibitor_or_their_organisation, to: exhibited }',
+      ],
     ],
   ],
   [
     'only the first has it',
-    listAndOne('/api/v2', { id: text, name: text, level: number }, { id: text, level: number }),
+    listAndOne(
+      '/api/v2',
+      { id: text, exhibitor_or_their_organisation: text, level: number },
+      { id: text, level: number },
+    ),
     [
-      ['{ default: { "*.title": null } }', '{ default: { title: null } }'],
-      ['{ rename: "*.name", to: title }'],
+      ['{ default: { "*.exhibited": null } }', '{ default: { exhibited: null } }'],
+      ['{ rename: "*.exhibitor_or_their_organisation", to: exhibited }'],
     ],
   ],
   [
     'only another has it',
-    listAndOne('/api/v2', { id: text, level: number }, { id: text, name: text, level: number }),
-    [['{ default: { title: null } }'], ['{ rename: name, to: title }']],
+    listAndOne(
+      '/api/v2',
+      { id: text, level: number },
+      { id: text, exhibitor_or_their_organisation: text, level: number },
+    ),
+    [['{ default: { exhibited: null } }'], ['{ rename: exhibitor_or_their_organisation, to: exhibited }']],
   ],
   [
     'each has its own',
-    listAndOne('/api/v2', { id: text, name: text, level: number }, { id: text, label: text, level: number }),
+    listAndOne(
+      '/api/v2',
+      { id: text, exhibitor_or_their_organisation: text, level: number },
+      { id: text, exhibitor_or_their_representative: text, level: number },
+    ),
     [
-      ['{ default: { "*.title": null } }', '{ default: { title: null } }'],
-      ['{ rename: "*.name", to: title }'],
-      ['{ rename: label, to: title }'],
+      ['{ default: { "*.exhibited": null } }', '{ default: { exhibited: null } }'],
+      ['{ rename: "*.exhibitor_or_their_organisation", to: exhibited }'],
+      ['{ rename: exhibitor_or_their_representative, to: exhibited }'],
     ],
   ],
 ])('each operation has the answers about a member that its draft has: %s', async (_, v2, expected) => {
-  const v1 = listAndOne('/api/v1', { id: text, title: text, floor: number, curator: text });
+  const v1 = listAndOne('/api/v1', { id: text, exhibited: text, floor: number, curator: text });
   const book = await soundDraft(proposeRuleBook(v1, v2));
-  const question = draftQuestions(book).find(({ text: asked }) => asked.includes('title'));
+  const question = draftQuestions(book).find(({ text: asked }) => asked.includes('exhibited'));
   const parts = question?.parts ?? [];
   const offering = parts.find(({ answers: all }) => all.length > 2);
   expect(offering?.answers.slice(0, -1).map(({ lines }) => lines)).toEqual(expected);
@@ -1154,8 +1169,8 @@ test('the summary of response rules is that of the answer', async () => {
     });
   const book = await soundDraft(
     proposeRuleBook(
-      one('/api/v1', { fax: text, end: text }),
-      one('/api/v2', { website: text, end: text, more: text }),
+      one('/api/v1', { departed: text, end: text }),
+      one('/api/v2', { departure_hall_of_the_terminal: text, end: text, more: text }),
     ),
   );
   const [question] = draftQuestions(book);
@@ -1164,8 +1179,11 @@ test('the summary of response rules is that of the answer', async () => {
     return [line, /summary: (?<words>.*)/.exec(printed)?.groups?.['words']];
   });
   expect(said).toEqual([
-    ['{ default: { fax: null } }', 'fax is gone.'],
-    ['{ rename: website, to: fax }', 'fax becomes website.'],
+    ['{ default: { departed: null } }', 'departed is gone.'],
+    [
+      '{ rename: departure_hall_of_the_terminal, to: departed }',
+      'departed becomes departure_hall_of_the_terminal.',
+    ],
     // The next question.
     ['', 'more is new in V2.'],
   ]);
@@ -1177,8 +1195,8 @@ test('answers to two parts of a question exclude each other if both name the sam
       '/rooms': { get: { operationId: 'read', ...answers(objectOf({ id: text, ...members })) } },
     });
   const book = proposeRuleBook(
-    one('/api/v1', { kind: text, fax: text, end: text }),
-    one('/api/v2', { website: text, end: text }),
+    one('/api/v1', { kind_of_desk: text, fax_of_desk: text, end: text }),
+    one('/api/v2', { website_of_desk: text, end: text }),
   );
   const [question] = draftQuestions(book);
   const clash = (...lines: readonly string[]): string | undefined => {
@@ -1188,8 +1206,12 @@ test('answers to two parts of a question exclude each other if both name the sam
     );
     return question && clashOf(book, new Map(), question, { chosen: chosen ?? [] });
   };
-  expect(clash('{ rename: website, to: kind }', '{ rename: website, to: fax }')).toMatch(/ about website: /);
-  expect(clash('{ rename: website, to: kind }', '{ default: { fax: null } }')).toBeUndefined();
+  expect(
+    clash('{ rename: website_of_desk, to: kind_of_desk }', '{ rename: website_of_desk, to: fax_of_desk }'),
+  ).toMatch(/ about website_of_desk: /);
+  expect(
+    clash('{ rename: website_of_desk, to: kind_of_desk }', '{ default: { fax_of_desk: null } }'),
+  ).toBeUndefined();
 });
 
 test.each<

@@ -176,6 +176,30 @@ test.each<Row>([
     ['{ date: returnedAt, from: datetime, to: date, zone: UTC } { rename: returnedAt, to: returned_on }'],
   ],
   [
+    'a number in a unit of the only kind that is new',
+    answered({ seats: integer, duration: saying('minutes per lesson', integer) }),
+    answered({ seats: integer, places: integer, lessonSeconds: integer }),
+    ['{ scale: lessonSeconds, by: "1/60" } { rename: lessonSeconds, to: duration }'],
+  ],
+  [
+    'what is free, and what is taken',
+    answered({ seats_free: integer }),
+    answered({ placesTaken: integer }),
+    ['{ default: { seats_free: null } }'],
+  ],
+  [
+    'numbers with nothing in common but their place',
+    answered({ name: text, duration: integer, weight: integer }),
+    answered({ name: text, capacity: integer }),
+    ['{ default: { duration: null } } { default: { weight: null } }'],
+  ],
+  [
+    'a page where V2 has only the number of elements',
+    { query: { page: integer } },
+    { query: { limit: integer, cursor: text } },
+    ['{ strip: page }'],
+  ],
+  [
     'a sort whose values have a sign, for which V2 has none',
     { query: { sort: oneOf('name', '-name') } },
     { query: { orderBy: oneOf('name', 'size') } },
