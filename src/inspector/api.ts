@@ -114,7 +114,7 @@ export interface HistogramBar {
 export interface ErrorGroups {
   /** Number of kept entries. */
   readonly exchanges: number;
-  /** The most frequent first; at most 300. */
+  /** Severe ones first, then refusals, dry runs, and what is refused on purpose; of each the most frequent first; at most 300. */
   readonly groups: readonly ErrorGroup[];
   /** Number of errors in further groups. */
   readonly omitted: number;
@@ -126,9 +126,11 @@ export interface ErrorGroup {
   readonly count: number;
   /** Number of clients with a key. */
   readonly clients: number;
+  /** The hash of the only client; absent for several, or for requests without a key. */
+  readonly client?: string;
   /** True if some of the requests have no key, so that their clients cannot be counted. */
   readonly isKeyless?: true;
-  /** Ids of the operations, the one with the most errors first; `-` for none. */
+  /** The operations, or calls (`callName`) that no operation fits, the one with the most errors first. */
   readonly operations: readonly string[];
   /** RFC 3339. */
   readonly firstSeen: string;

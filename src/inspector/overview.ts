@@ -4,7 +4,7 @@ import type { Report } from '../report/report.ts';
 import { capital, clientName, countedClients, namedClients } from '../report/text.ts';
 import { count, counted, listed } from '../rules/words.ts';
 import { ENOUGH } from '../rewrite-log/health/trouble.ts';
-import { AS_V2_SENT_IT, errorValue, NO_KEY } from '../rewrite-log/entry.ts';
+import { AS_V2_SENT_IT, errorValue, NO_KEY, OTHER_CALLS } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
 import type { LastHour, RequestSums } from '../rewrite-log/history.ts';
 import { GONE, wouldFail } from '../rollout/body-checks.ts';
@@ -201,8 +201,7 @@ function dryRunErrors(
 ): ErrorGroups['groups'] {
   return groups.filter(
     ({ error: { by }, operations }) =>
-      (by === 'would' || by === 'schema') &&
-      operations.some((operation) => isOnV1(rollout, operation === '-' ? undefined : operation)),
+      (by === 'would' || by === 'schema') && operations.some((operation) => isOnV1(rollout, operation)),
   );
 }
 
@@ -223,7 +222,7 @@ function dryRunSentence(group: ErrorGroup, reports: readonly ClientReport[]): st
   const { error, count: times, clients, isKeyless, operations, lastSeen } = group;
   const { by, code, pointer } = error;
   const at = pointer === undefined ? '' : ` at ${pointer === '' ? 'its root' : pointer}`;
-  const named = operations.filter((operation) => operation !== '-');
+  const named = operations.filter((operation) => operation !== OTHER_CALLS);
   const where = named.length === 0 ? '' : `, in ${listed(named, MAX_OTHERS)}`;
   const failing = reports.filter((one) => failingIn(one).some((operation) => operations.includes(operation)));
   const isKnown = failing.length === clients + Number(isKeyless === true) && failing.length <= MAX_OTHERS;

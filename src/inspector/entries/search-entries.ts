@@ -1,5 +1,6 @@
 import type { Capture, KeptExchange } from '../../rewrite-log/capture.ts';
-import { errorName, errorsOf, type Entry, NO_KEY } from '../../rewrite-log/entry.ts';
+import { isOnPurpose } from '../../rewrite-log/answers.ts';
+import { callName, errorName, errorsOf, type Entry, NO_KEY, OTHER_CALLS } from '../../rewrite-log/entry.ts';
 import { type FilterTest, isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorSentence, responseObject } from '../../rewrite-log/response-findings.ts';
 import type { Ring } from '../../rewrite-log/history.ts';
@@ -36,6 +37,9 @@ const MAX_GROUPS = 300;
 
 /** Maximum clients that are counted for a group. */
 const MAX_CLIENTS = 10_000;
+
+/** Operations and calls of a group that are told apart. */
+const MAX_CALLS = 100;
 
 /** Finds up to `limit` entries older than `before` that `accepts` matches, newest first; `pause` is awaited between parts of the work. */
 export async function searchEntries(
@@ -245,11 +249,32 @@ interface Group extends Pick<ErrorGroup, 'error'> {
   lastSeen: string;
   readonly clients: Set<string>;
   readonly operations: Map<string, number>;
+  /** 0 for severe ones, then refusals, dry runs, and what is refused on purpose. */
+  rank: number;
 }
 
 /** The time at which an exchange ended; problems and verdict also give a failure this time. */
 function endOf({ time, totalMs }: Entry): string {
   return new Date(Date.parse(time) + Math.round(totalMs)).toISOString();
+}
+
+const RANKS = ['severe', 'refused', 'dry-run', 'on-purpose'] as const;
+
+function rankOf({ by, code }: ErrorGroup['error'], { status }: Entry): number {
+  const rank =
+    by === 'would' || by === 'schema'
+      ? 'dry-run'
+      : isOnPurpose(code)
+        ? 'on-purpose'
+        : status >= 500
+          ? 'severe'
+          : 'refused';
+  return RANKS.indexOf(rank);
+}
+
+function onlyClient(clients: ReadonlySet<string>): Pick<ErrorGroup, 'client'> {
+  const [client] = clients;
+  return clients.size === 1 && client !== undefined && client !== NO_KEY ? { client } : {};
 }
 
 interface ErrorGroupsOptions {
@@ -258,7 +283,7 @@ interface ErrorGroupsOptions {
 }
 
 /**
- * Groups the errors of the kept entries that a filter accepts by finder, code and place, the most frequent first. With the hash of a
+ * Groups the errors of the kept entries that a filter accepts by finder, code and place: severe ones first, then refusals, dry runs, and what is refused on purpose; of each the most frequent first. With the hash of a
  * rule book, dry runs count only under that rule book, and only where V1 accepted a request that a migration would refuse.
  */
 export async function errorGroups(
@@ -272,14 +297,14 @@ export async function errorGroups(
   const visit = (entry: Entry, content?: () => string): boolean => {
     if (!accepts(entry, content)) return false;
     exchanges += 1;
-    const { client = NO_KEY, operation = '-' } = entry;
+    const { client = NO_KEY, operation, method, path } = entry;
     const isHarmless = ruleBook !== undefined && (entry.ruleBook !== ruleBook || entry.status >= 400);
     const errors = errorsOf(entry);
     const time = errors.length === 0 ? '' : endOf(entry);
     for (const error of errors) {
       if (isHarmless && (error.by === 'would' || error.by === 'schema')) continue;
-      const name = errorName(error);
-      const known = groups.get(name);
+      const key = errorName(error);
+      const known = groups.get(key);
       if (known === undefined && groups.size >= MAX_GROUPS) {
         omitted += 1;
         continue;
@@ -291,26 +316,34 @@ export async function errorGroups(
         lastSeen: time,
         clients: new Set<string>(),
         operations: new Map<string, number>(),
+        rank: RANKS.length,
       };
-      groups.set(name, group);
+      groups.set(key, group);
       group.count += 1;
+      group.rank = Math.min(group.rank, rankOf(error, entry));
       if (time < group.firstSeen) group.firstSeen = time;
       if (time > group.lastSeen) group.lastSeen = time;
       // A request that could not be read has neither a client nor an operation.
-      if (entry.path === '') continue;
+      if (path === '') continue;
       if (group.clients.size < MAX_CLIENTS) group.clients.add(client);
-      group.operations.set(operation, (group.operations.get(operation) ?? 0) + 1);
+      const call = callName(operation, method, path);
+      const name = group.operations.size < MAX_CALLS || group.operations.has(call) ? call : OTHER_CALLS;
+      group.operations.set(name, (group.operations.get(name) ?? 0) + 1);
     }
     // Nothing is collected: the search only visits.
     return false;
   };
   await searchEntries(stores, { before: ring.latest + 1, limit: Infinity, accepts: visit }, pause);
-  const sorted = [...groups.values()].sort((one, other) => other.count - one.count);
+  const sorted = [...groups.values()].sort((one, other) => one.rank - other.rank || other.count - one.count);
   return {
     exchanges,
-    groups: sorted.map(({ clients, operations, ...group }) => ({
-      ...group,
+    groups: sorted.map(({ error, count, firstSeen, lastSeen, clients, operations }) => ({
+      error,
+      count,
+      firstSeen,
+      lastSeen,
       clients: clients.size - Number(clients.has(NO_KEY)),
+      ...onlyClient(clients),
       ...(clients.has(NO_KEY) ? { isKeyless: true as const } : {}),
       operations: [...operations].sort(([, one], [, other]) => other - one).map(([operation]) => operation),
     })),

@@ -130,6 +130,12 @@ test('an error has all its operations, the one with the most errors first', asyn
   expect(groups.map(({ operations }) => [operations[0], operations.length])).toEqual([['operation_11', 12]]);
 });
 
+test('an error names its only client, and the addresses that no operation fits', async () => {
+  const unfit = { operation: undefined, status: 404, method: 'GET', path: '/api/v1/movies/7' } as const;
+  const { groups } = await groupsOf(ringOf(unfit, unfit));
+  expect(groups).toMatchObject([{ client: sampleEntry(0, AT).client, operations: ['GET /movies/*'] }]);
+});
+
 test('requests that could not be read have no client and no operation', async () => {
   const { client: _client, ...unread } = sampleEntry(0, AT);
   const failed = { route: 'none', verdict: 'refused', status: 431, failure: 'headers-too-large' } as const;
@@ -156,20 +162,22 @@ test('errors of V1, V2, the gateway and dry runs are grouped by code and place',
       { status: 502, failure: 'upstream-unreachable' },
       { status: 0 },
       {},
+      ...Array.from({ length: 3 }, () => ({ status: 503, failure: 'brownout', verdict: 'refused' }) as const),
     ),
   );
   expect(groups.map(({ error, count, clients }) => [errorName(error), count, clients])).toEqual([
-    ['gateway-duplicate-member /data/a', 2, 2],
     ['gateway-upstream-unreachable', 1, 1],
-    ['would-malformed-json', 1, 1],
+    ['gateway-duplicate-member /data/a', 2, 2],
     ['v1-422', 1, 1],
-    ['schema-invalid /', 1, 1],
     ['v2-422 /name', 1, 1],
     ['v2-422 /phone', 1, 1],
+    ['would-malformed-json', 1, 1],
+    ['schema-invalid /', 1, 1],
+    ['gateway-brownout', 3, 1],
   ]);
-  expect([exchanges, omitted]).toEqual([8, 0]);
+  expect([exchanges, omitted]).toEqual([11, 0]);
   // Of when the exchanges ended: only then has something failed.
-  expect(groups[0]).toMatchObject({
+  expect(groups[1]).toMatchObject({
     firstSeen: '2026-11-22T08:00:00.014Z',
     lastSeen: '2026-11-22T08:00:00.015Z',
     operations: ['create_client'],

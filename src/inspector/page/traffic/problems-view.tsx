@@ -1,4 +1,4 @@
-import type { VNode } from 'preact';
+import type { ComponentChildren, VNode } from 'preact';
 import { errorName, type ErrorSource, errorValue } from '../../../rewrite-log/entry.ts';
 import { isFilterFault, parseFilter, printFilter } from '../../../rewrite-log/filter.ts';
 import type {
@@ -86,14 +86,19 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
             )}
           </Card>
           <UnfitCard calls={response.unfit} go={go} />
-          {errorsCard(response.errorGroups, filter, go)}
+          {errorsCard(response.errorGroups, filter, go, nameOf)}
         </>
       )}
     </div>
   );
 }
 
-function errorsCard({ groups, exchanges, omitted }: ErrorGroups, filter: string, go: Go): VNode {
+function errorsCard(
+  { groups, exchanges, omitted }: ErrorGroups,
+  filter: string,
+  go: Go,
+  nameOf: PageTools['nameOf'],
+): VNode {
   const matching = filter === '' ? '' : exchanges === 1 ? ' that matches' : ' that match';
   return (
     <Card
@@ -111,7 +116,7 @@ function errorsCard({ groups, exchanges, omitted }: ErrorGroups, filter: string,
       ) : (
         <ScrollTable
           label="Problems"
-          columns={errorColumns(filter, go)}
+          columns={errorColumns(filter, go, nameOf)}
           rows={groups}
           keyOf={({ error }) => errorName(error)}
           isWide
@@ -244,10 +249,7 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
     {
       name: 'Clients',
       kind: 'number',
-      cell: ({ clients, client, isKeyless }) =>
-        client === undefined
-          ? clientsWords(clients, isKeyless)
-          : visibleText(nameOf(client) ?? client.slice(0, 8)),
+      cell: (problem) => clientsOf(problem, nameOf),
     },
     {
       name: 'Since',
@@ -269,8 +271,12 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
   ];
 }
 
-/** Clients with a key, and whether there were requests without one. */
-function clientsWords(clients: number, isKeyless: true | undefined): string {
+/** The only client, or the number of clients with a key, and whether there were requests without one. */
+function clientsOf(
+  { clients, client, isKeyless }: Pick<Problem, 'clients' | 'client' | 'isKeyless'>,
+  nameOf: PageTools['nameOf'],
+): ComponentChildren {
+  if (client !== undefined) return visibleText(nameOf(client) ?? client.slice(0, 8));
   if (isKeyless !== true) return count(clients);
   return clients === 0 ? 'no key' : `${count(clients)} and no key`;
 }
@@ -325,7 +331,7 @@ export function TrafficParts({
   );
 }
 
-function errorColumns(filter: string, go: Go): readonly Column<ErrorGroup>[] {
+function errorColumns(filter: string, go: Go, nameOf: PageTools['nameOf']): readonly Column<ErrorGroup>[] {
   return [
     { name: 'Code', kind: 'head', cell: ({ error }) => codeLink(error, filter, go) },
     { name: 'Found by', cell: ({ error }) => SOURCES[error.by] },
@@ -337,21 +343,14 @@ function errorColumns(filter: string, go: Go): readonly Column<ErrorGroup>[] {
     {
       name: 'Operations',
       cell: ({ operations }) =>
-        operations.length === 0
-          ? 'not read'
-          : visibleText(
-              listed(
-                operations.map((operation) => (operation === '-' ? '(other)' : operation)),
-                MOST_OPERATIONS,
-              ),
-            ),
+        operations.length === 0 ? 'not read' : visibleText(listed(operations, MOST_OPERATIONS)),
     },
     { name: 'Exchanges', kind: 'number', cell: (group) => count(group.count) },
     {
       name: 'Clients',
       kind: 'number',
-      cell: ({ clients, isKeyless }) =>
-        clients === 0 && isKeyless !== true ? 'not known' : clientsWords(clients, isKeyless),
+      cell: (group) =>
+        group.clients === 0 && group.isKeyless !== true ? 'not known' : clientsOf(group, nameOf),
     },
     { name: 'Since', cell: ({ firstSeen }) => <ShortTime at={firstSeen} /> },
     {
