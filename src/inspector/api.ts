@@ -217,8 +217,6 @@ export interface State {
   readonly verdict: StateVerdict;
   /** What became of the requests since the start, counted when the verdict was made. */
   readonly counts: string;
-  /** V1's path prefix, `/` at the root. */
-  readonly v1Path: string;
   /** Where V1 clients' requests went in the last minutes. */
   readonly sent: SentCounts;
   /** The dates of V1's end in the rule book, and its brownouts' begins and ends (RFC 3339), and its `zone`; absent without either. */

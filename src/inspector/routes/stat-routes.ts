@@ -507,7 +507,6 @@ export function stateOf(parts: InspectorParts, facts = fleetFacts(parts)): State
       origin: parts.gatewayOrigin(),
       startedAt: new Date(facts.startedAt).toISOString(),
     }),
-    v1Path: rules().current.ruleBook.from || '/',
     sent: view.series.sent(now, startedAt, SENT_MINUTES),
     ...replicaOf(rollout?.replica),
     ...endOf(rules().current.ruleBook.zone, rollout),

@@ -217,7 +217,7 @@ test('an operation that fails since it is migrated is shown with its failures be
   const answered = async (): Promise<string> => (await rail.innerText()).replaceAll(/\s+/g, ' ');
   await expect
     .poll(answered)
-    .toMatch(/34 calls of \/api\/v1 since \S.*: sent to V1 73\.5 % 25 sent to V2 26\.5 % 9/);
+    .toMatch(/34 V1 requests since \S.*: sent to V1 73\.5 % 25 sent to V2 26\.5 % 9/);
   await page.getByRole('button', { name: 'Send create_client to V1' }).first().click();
   await page.getByRole('dialog').getByText('Send create_client to V1').first().waitFor();
   // Once V1 serves it, nothing on the page says that it fails, and the numbers stay.
@@ -232,7 +232,7 @@ test('an operation that fails since it is migrated is shown with its failures be
   await expect
     .poll(answered)
     .toMatch(
-      /35 calls of \/api\/v1 since \S.*, until \S.* in other modes: sent to V1 74\.3 % 26 sent to V2 25\.7 % 9/,
+      /35 V1 requests since \S.*, until \S.* in other modes: sent to V1 74\.3 % 26 sent to V2 25\.7 % 9/,
     );
   const changes = page.getByRole('list', { name: 'Changes, marked in the charts' }).locator('li');
   expect(await changes.last().innerText()).toMatch(/^\d\s*\d\d:\d\d Send create_client to V1$/);
@@ -355,14 +355,16 @@ const COUNTS = `(() => {
   const after = (text, pattern) => number(text.match(pattern)?.[1] ?? '0');
   const line = document.querySelector('.verdict-card p:not(.state)').textContent;
   const rail = document.querySelector('.answered .readout').textContent;
-  const chart = document.querySelector('[aria-label^="Requests of the last"]').getAttribute('aria-label');
+  const chart = ['Requests', 'Failures']
+    .map((of) => document.querySelector('[aria-label^="' + of + ' of the last"]').getAttribute('aria-label'))
+    .join(' ');
   const rows = [...document.querySelectorAll('[aria-label="Failed requests"] td[data-label=Failed]')];
   const headline = document.querySelector('.verdict-card .state').textContent;
   return {
     requests: [
       after(line, /^([\\d,]+) requests/),
       ['V2', 'V1', 'neither'].reduce((sum, to) => sum + after(line, new RegExp('([\\\\d,]+) sent to ' + to)), 0),
-      after(rail, /^([\\d,]+) calls/),
+      after(rail, /^([\\d,]+) V1 requests/),
       ['V2', 'V1', 'the gateway'].reduce((sum, by) => sum + after(chart, new RegExp('([\\\\d,]+) ' + by)), 0),
     ],
     toV2: [after(line, /([\\d,]+) sent to V2/), after(rail, /sent to V2 \\S+ %\\s*([\\d,]+)/)],

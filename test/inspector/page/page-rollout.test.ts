@@ -106,16 +106,16 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
       response,
       body: (await response.text())
         .replace('"omitted":0', '"omitted":2')
-        .replace('"v1Path":"/api/v1"', '"v1Path":"/same/response"'),
+        .replace(/"startedAt":"[^"]*"/, '"startedAt":"2026-01-01T00:00:00.000Z"'),
     });
   });
   await page.getByText(leftOut).waitFor();
   // The counts beside the modes are of the moment of the modes.
-  await page.getByText(/calls? of \/same\/response since/).waitFor();
+  await page.getByText(/V1 requests? in the last \d+ minutes?:/).waitFor();
   await page.unroute('**/rollout');
   await page
     .getByText(
-      /^\d+ calls? of \/api\/v1 since the start at \S+ \(.+\): sent to V1 \S+ % \d+(?: sent to V2 \S+ % \d+)?/,
+      /^\d+ V1 requests? since the start at \S+ \(.+\): sent to V1 \S+ % \d+(?: sent to V2 \S+ % \d+)?/,
     )
     .waitFor();
   // Without its store, the replica says since when it is alone.

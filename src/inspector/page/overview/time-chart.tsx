@@ -43,7 +43,7 @@ interface TimeChartProps {
   readonly height?: number;
   readonly valueText: (value: number) => string;
   readonly tickText: (second: number) => string;
-  /** Called with a range that the reader has dragged over, in seconds since 1970. */
+  /** Called with the bar that the reader has clicked, or the range dragged over, in seconds since 1970. */
   readonly onRange?: (from: number, to: number) => void;
 }
 
@@ -54,8 +54,11 @@ const DAY = 86_400;
 
 const DASHES: Readonly<Record<Look, number[]>> = { plain: [], striped: [8, 4], dotted: [2, 4] };
 
-/** Room for the number of a mark, in pixels. */
-const NUMBER_WIDTH = 40;
+/** Room for the numbers of marks, and between two of their lines, in pixels. */
+const [NUMBER_WIDTH, LINE_GAP] = [52, 6];
+
+/** Height of the smallest bar, in pixels: one failure among hundreds is seen. */
+const MIN_BAR = 2;
 
 /** Colours of the rest of the chart. */
 const [INK, LINE_COLOR, UNKNOWN] = ['--ink-3', '--line', '--sunken'] as const;
@@ -181,22 +184,30 @@ function createPlot(
         ],
         draw: [(plot) => drawMarks(plot, latest.current)],
         setCursor: [({ cursor: { idx, left = -1 } }) => setSlot(left < 0 ? undefined : (idx ?? undefined))],
-        setSelect: [
-          (plot) => {
-            const { left, width } = plot.select;
-            if (width === 0) return;
-            const { onRange, step, from } = latest.current;
-            // The whole of each bar that it touches, also of a single one.
-            const barAt = (pixel: number): number =>
-              from + Math.floor((plot.posToVal(pixel, 'x') - from) / step) * step;
-            onRange?.(barAt(left), barAt(left + width) + step - 1);
-          },
+        setSelect: [(plot) => plot.select.width > 0 && choose(plot, latest.current, plot.select)],
+        // Not fired after a drag.
+        ready: [
+          (plot) =>
+            plot.over.addEventListener('click', ({ clientX }) =>
+              choose(plot, latest.current, { left: clientX - plot.over.getBoundingClientRect().left }),
+            ),
         ],
       },
     },
     dataOf(latest.current),
     place,
   );
+}
+
+/** Chooses the whole of each bar that a range of pixels touches. */
+function choose(
+  plot: uPlot,
+  { onRange, step, from }: TimeChartProps,
+  { left, width = 0 }: { readonly left: number; readonly width?: number },
+): void {
+  const barAt = (pixel: number): number =>
+    from + Math.floor((plot.posToVal(pixel, 'x') - from) / step) * step;
+  onRange?.(barAt(left), barAt(left + width) + step - 1);
 }
 
 function sizeOf(place: HTMLElement, height = 16): { readonly width: number; readonly height: number } {
@@ -286,7 +297,6 @@ function drawBars(plot: uPlot, { times, step, series }: TimeChartProps): void {
   const bars = series.filter(({ kind }) => kind === 'bar');
   if (bars.length === 0) return;
   const { ctx, bbox } = plot;
-  const base = bbox.top + bbox.height;
   ctx.save();
   ctx.beginPath();
   ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
@@ -301,7 +311,8 @@ function drawBars(plot: uPlot, { times, step, series }: TimeChartProps): void {
       if (value <= 0) continue;
       const [bottom, top] = [plot.valToPos(sum, 'y', true), plot.valToPos(sum + value, 'y', true)];
       ctx.fillStyle = fills[index] ?? '';
-      ctx.fillRect(left + width * 0.1, top, width * 0.8, Math.max(Math.min(bottom, base) - top, 1));
+      const height = Math.max(bottom - top, MIN_BAR * devicePixelRatio);
+      ctx.fillRect(left + width * 0.1, bottom - height, width * 0.8, height);
       sum += value;
     }
   }
@@ -340,7 +351,12 @@ function drawMarks(plot: uPlot, { marks = [], from, until }: TimeChartProps): vo
     plot.over.append(mark);
     return mark;
   };
-  for (const { left, words } of places) put('change-line', left, words);
+  let drawn = -Infinity;
+  for (const { left, words } of places) {
+    if (left - drawn < LINE_GAP) continue;
+    put('change-line', left, words);
+    drawn = left;
+  }
   for (const group of together(places)) {
     const [first, last] = [group[0], group.at(-1)];
     if (first === undefined || last === undefined) continue;

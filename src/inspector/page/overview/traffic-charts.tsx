@@ -51,6 +51,7 @@ export function TrafficCharts({
   const points = useMemo(() => response.points.slice(-span.points), [response, span]);
   const times = useMemo(() => points.map(({ time }) => Date.parse(time) / 1000), [points]);
   const answered = useMemo(() => answeredSeries(points), [points]);
+  const failed = useMemo(() => failedSeries(points), [points]);
   const latency = useMemo(() => latencySeries(points), [points]);
   const last = times.at(-1) ?? 0;
   const from = last - (Math.max(fewest, points.length) - 1) * SECONDS[by];
@@ -100,11 +101,22 @@ export function TrafficCharts({
         </Card>
       ) : (
         <div class="pair">
-          <Card heading={`Requests a ${by}, by who answered`} note="drag over a time to see its exchanges">
+          <Card
+            heading={`Requests a ${by}, by who answered`}
+            note="click a bar, or drag, to see its exchanges"
+          >
             <TimeChart
               {...shared}
               label={`Requests of ${within} by who answered: ${sumsOf(answered)}.`}
               series={answered}
+              height={10}
+              valueText={wholeText}
+            />
+            <TimeChart
+              {...shared}
+              label={`Failures of ${within}: ${sumsOf(failed)}.`}
+              series={failed}
+              height={6.5}
               valueText={wholeText}
             />
           </Card>
@@ -113,6 +125,7 @@ export function TrafficCharts({
               {...shared}
               label={latencySummary(points, by)}
               series={latency}
+              height={18}
               scale="log"
               valueText={timeText}
             />
@@ -164,7 +177,6 @@ function answeredSeries(points: readonly SeriesPoint[]): readonly ChartSeries[] 
   const of = (value: (point: SeriesPoint) => number): readonly number[] => points.map(value);
   const isSome = (value: (point: SeriesPoint) => number): boolean => points.some((point) => value(point) > 0);
   const nobody = (point: SeriesPoint): number => point.answered.nobody;
-  const onPurpose = (point: SeriesPoint): number => point.onPurpose;
   return [
     {
       name: 'V2',
@@ -198,18 +210,26 @@ function answeredSeries(points: readonly SeriesPoint[]): readonly ChartSeries[] 
           } as const,
         ]
       : []),
-    ...(isSome(onPurpose)
-      ? [
-          {
-            name: 'refused on purpose',
-            kind: 'line',
-            color: '--fault',
-            look: 'dotted',
-            values: of(onPurpose),
-          } as const,
-        ]
-      : []),
-    { name: 'failed', kind: 'line', color: '--refused', look: 'plain', values: of(({ failed }) => failed) },
+  ];
+}
+
+/** On a scale of their own: a few failures among many requests would not be seen. */
+function failedSeries(points: readonly SeriesPoint[]): readonly ChartSeries[] {
+  return [
+    {
+      name: 'failed',
+      kind: 'bar',
+      color: '--refused',
+      look: 'plain',
+      values: points.map((one) => one.failed),
+    },
+    {
+      name: 'refused on purpose',
+      kind: 'bar',
+      color: '--fault',
+      look: 'dotted',
+      values: points.map((one) => one.onPurpose),
+    },
   ];
 }
 

@@ -106,7 +106,7 @@ export function Rail({ rollout, state, onChoose }: RailProps): VNode {
 
 /** Where V1 clients' requests went, with the key to the colours. */
 function sentBar(
-  { sent, v1Path, startedAt, now, replica }: State,
+  { sent, startedAt, now, replica }: State,
   { changed }: Pick<Rollout, 'changed'>,
 ): VNode | false {
   const { since, v1, v2, onPurpose, unsent } = sent;
@@ -134,7 +134,7 @@ function sentBar(
       </span>
       <p class="readout">
         <span>
-          {sentence(`${counted(all, 'call')} of ${v1Path} ${window}${until}`)}
+          {sentence(`${counted(all, 'V1 request')} ${window}${until}`)}
           {replica !== undefined && ` at ${replica.name}`}
           {': '}
         </span>

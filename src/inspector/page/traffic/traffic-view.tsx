@@ -389,7 +389,7 @@ function TimeField({ label, second, onTime }: TimeFieldProps): VNode {
         size={19}
         spellcheck={false}
         autocomplete="off"
-        placeholder="2026-11-22 09:30:00"
+        placeholder="09:30"
         value={typed ?? (second === undefined ? '' : localText(second))}
         aria-invalid={isFault}
         aria-describedby={isFault ? `${id}-fault` : undefined}
