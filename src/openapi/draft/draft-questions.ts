@@ -42,12 +42,13 @@ import {
   isSource,
   isTaken,
   LISTS,
+  placesIn,
   type RuleList,
   type TakenPlace,
   takenPlaces,
 } from './taken-places.ts';
 import { readPath } from '../../rules/rule.ts';
-import { madeBy, placedLists, rulesOfRequests, summaryWritten } from './written-rules.ts';
+import { madeBy, placedLists, summaryWritten, writtenRules } from './written-rules.ts';
 
 /** A question of a draft, with answers that exclude each other. */
 export interface DraftQuestion {
@@ -439,6 +440,8 @@ function keepsValues(rule: BookRule): boolean {
 /** A question about a change and the changes that ask the same, with the rules of each part. */
 interface Decision {
   readonly question: DraftQuestion;
+  /** The title if only some of its rules are left. */
+  readonly title: (rules: readonly AskedRule[]) => string;
   readonly parts: readonly Part[];
 }
 
@@ -463,27 +466,34 @@ function decisionsOf({ changes }: Pick<ProposedRuleBook, 'changes'>): readonly D
       ...(part.rules.some(({ isOpen }) => isOpen) && { isOpen: true }),
     }));
     const id = `change ${change.id} ${digest(JSON.stringify([on, described.map(({ answers }) => answers)]))}`;
+    const title = (some: readonly AskedRule[]): string => {
+      if (conversion !== undefined) return `Convert ${listOf(namesOfLines(some))} ${conversion}?`;
+      const titled = some.find(({ named }) => named !== undefined) ?? some[0];
+      const { summary } = together.find((one) => one.id === titled?.change) ?? change;
+      return titled === undefined ? summary : titleOf(summary, titled, some);
+    };
+    const text = title(asked);
     if (conversion !== undefined) {
-      const text = `Convert ${listOf(namesOfLines(asked))} ${conversion}?`;
       const whys = all.map(({ rules }) => whyOf(rules));
       const lines = described.map((part, at) => ({
         ...part,
         why: at === 0 ? `${whys[0]}. ${LEFT_OUT}` : whys[at] === whys[at - 1] ? '' : (whys[at] ?? ''),
       }));
       return [
-        { question: { id, about: 'change', text, operations, parts: lines, isList: true }, parts: all },
+        {
+          question: { id, about: 'change', text, operations, parts: lines, isList: true },
+          parts: all,
+          title,
+        },
       ];
     }
-    const titled = asked.find(({ named }) => named !== undefined) ?? asked[0];
-    const { summary } = together.find((one) => one.id === titled?.change) ?? change;
-    const text = titled === undefined ? summary : titleOf(summary, titled, asked);
     const written = {
       id: change.id,
       on: operations.length === 0 ? ('every' as const) : operations,
       lists: writtenLists(asked),
     };
     const question = { id, about: 'change' as const, text, operations, parts: described, own: written };
-    return [{ question, parts: all }];
+    return [{ question, parts: all, title }];
   });
 }
 
@@ -706,10 +716,15 @@ function whyOf(rules: readonly AskedRule[]): string {
 function answersOf(part: Part): readonly DraftAnswer[] {
   return ['yes', ...part.further.keys(), 'no'].map(String).map((key) => {
     const chosen = part.rules.map((rule) => ({ rule, rules: chosenRules(part, rule, key) }));
-    const lines = [...new Set(chosen.flatMap(({ rules }) => rules.map(printRule)))];
+    const lines = linesFor(part, part.rules, key);
     const isAlso = part.further[Number(key)]?.startsWith(ALSO) === true;
     return { key, words: key === 'no' ? 'No rule' : answerWords(chosen, isAlso), lines, ...lackOf(lines) };
   });
+}
+
+/** The lines of an answer to a part, for some of its rules. */
+function linesFor(part: Part, rules: readonly AskedRule[], key: string): readonly string[] {
+  return [...new Set(rules.flatMap((rule) => chosenRules(part, rule, key).map(printRule)))];
 }
 
 /** What an answer does, in words: where V2 has a member, that it is gone, or that the rules apply. */
@@ -815,9 +830,8 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
   const { gone = [] } = book;
   const placed = gone.flatMap((one) => placedOperation(one, answers));
   const isOver = (key: string): boolean => ['yes', OWN].includes(answers.get(`note ${key}`)?.chosen[0] ?? '');
-  const decided = decidedWith(book, answers).changes;
-  const changes = withSettled(decided).flatMap((change) => withoutDeclined(change, declined));
-  const written = writtenChanges(book, changes, answers);
+  const { changes: decided, written, taken } = decidedWith(book, answers);
+  const changes = withSettled(decided, taken).flatMap((change) => withoutDeclined(change, declined));
   const made = madeIn(decided, written);
   const isMade = (id: string, { required }: Question): boolean =>
     required?.every((path) => made(id, path)) === true;
@@ -842,11 +856,11 @@ export function answeredDraft(book: ProposedRuleBook, answers: GivenAnswers): Pr
 function writtenChanges(
   book: ProposedRuleBook,
   changes: readonly ProposedChange[],
+  left: readonly Decision[],
   answers: GivenAnswers,
 ): readonly WrittenChange[] {
   if (![...answers.values()].some(({ chosen }) => chosen.includes(OWN))) return [];
   const ids = new Set(changes.map(({ id }) => id));
-  const { left } = decidedWith(book, answers);
   const asked = [...draftQuestions(book), ...left.map(({ question }) => question)];
   return asked.flatMap(({ id: question, own }): readonly WrittenChange[] => {
     const given = answers.get(question);
@@ -935,14 +949,31 @@ function withoutDeclined(change: ProposedChange, declined: ReadonlySet<string>):
   return left.length === 0 ? [] : [{ ...change, on: left }];
 }
 
-/** The changes with these answers, and the questions that the answers leave. */
-function decidedWith(
-  book: ProposedRuleBook,
-  answers: GivenAnswers,
-): { readonly changes: readonly ProposedChange[]; readonly left: readonly Decision[] } {
+/** What answers decide, and leave. */
+interface Decided {
+  readonly changes: readonly ProposedChange[];
+  /** The changes with the rules that a person wrote. */
+  readonly written: readonly WrittenChange[];
+  /** The places that both give to members of V1. */
+  readonly taken: readonly TakenPlace[];
+  /** The questions that the answers leave. */
+  readonly left: readonly Decision[];
+}
+
+function decidedWith(book: ProposedRuleBook, answers: GivenAnswers): Decided {
   const once = withAnswers(book.changes, decisionsOf(book), answers);
   const left = leftDecisions(once);
-  return { changes: left.length === 0 ? once : withAnswers(once, left, answers), left };
+  const changes = left.length === 0 ? once : withAnswers(once, left, answers);
+  const written = writtenChanges(book, changes, left, answers);
+  const places = written.flatMap(({ on, lists }) => {
+    const [own, isAlways] = [lists.get('response') === 'inverse', false];
+    const requests = { list: 'rules', on, isAlways } as const;
+    return [
+      ...placesIn(requests, writtenRules(lists, 'request'), own),
+      ...placesIn({ ...requests, list: 'response' }, writtenRules(lists, 'response'), false),
+    ];
+  });
+  return { changes, written, taken: [...takenPlaces(changes), ...places], left };
 }
 
 /** The questions about rules that the answers to their first questions said nothing about. */
@@ -950,7 +981,9 @@ function leftDecisions(changes: readonly ProposedChange[]): readonly Decision[] 
   const isLeft = changes.some((change) => askedRules(change).some((rule) => rule.isLeft));
   if (!isLeft) return [];
   return decisionsOf({
-    changes: withSettled(changes).filter((change) => askedRules(change).every((rule) => rule.isLeft)),
+    changes: withSettled(changes, takenPlaces(changes)).filter((change) =>
+      askedRules(change).every((rule) => rule.isLeft),
+    ),
   });
 }
 
@@ -1072,7 +1105,7 @@ function madeIn(
       const settled = rules.filter(({ isSettled }) => isSettled === true);
       return { on, paths: madeBy(settled.flatMap(({ found }) => bookRules(found))) };
     }),
-    ...written.map(({ on, lists }) => ({ on, paths: madeBy(rulesOfRequests(lists)) })),
+    ...written.map(({ on, lists }) => ({ on, paths: madeBy(writtenRules(lists, 'request')) })),
   ];
   const isWithin = (one: readonly string[], other: readonly string[]): boolean =>
     other.every((name, at) => one[at] === name);
@@ -1088,8 +1121,10 @@ function madeIn(
  * Changes that go with those which a person has settled: without defaults of members that have V1's value, and without the rules that leave a
  * member of V2 out of a response before it is given V1's name.
  */
-function withSettled(changes: readonly ProposedChange[]): readonly ProposedChange[] {
-  const taken = takenPlaces(changes);
+function withSettled(
+  changes: readonly ProposedChange[],
+  taken: readonly TakenPlace[],
+): readonly ProposedChange[] {
   if (taken.length === 0) return changes;
   return changes.flatMap((change): readonly ProposedChange[] => {
     const { on, query = [], headers = [], isInverse, ...rest } = change;
@@ -1130,9 +1165,8 @@ function absentWords({ old, path }: TakenPlace): string {
  * have given to another member.
  */
 export function openQuestions(book: ProposedRuleBook, answers: GivenAnswers): readonly DraftQuestion[] {
-  const { changes, left } = decidedWith(book, answers);
-  const taken = takenPlaces(changes);
-  const decided = new Map([...decisionsOf(book), ...left].map(({ question: { id }, parts }) => [id, parts]));
+  const { left, taken } = decidedWith(book, answers);
+  const decided = new Map([...decisionsOf(book), ...left].map((one) => [one.question.id, one]));
   const notes = new Map(noteQuestions(answeredDraft(book, answers)).map((one) => [one.id, one]));
   return [...draftQuestions(book), ...left.map(({ question }) => question)].flatMap(
     (question): readonly DraftQuestion[] => {
@@ -1140,12 +1174,14 @@ export function openQuestions(book: ProposedRuleBook, answers: GivenAnswers): re
         return [notes.get(question.id) ?? []].flat();
       const asked = decided.get(question.id);
       if (taken.length === 0 || asked === undefined || answers.has(question.id)) return [question];
-      if (asked.every(({ rules }) => isOver(rules, taken))) return [];
+      const all = asked.parts.flatMap(({ rules }) => rules);
+      const rest = all.filter((rule) => !isOver([rule], taken));
+      if (rest.length === 0) return [];
       const parts = question.parts.flatMap((part, at) => {
-        const own = asked[at];
+        const own = asked.parts[at];
         return own === undefined ? [] : [openPart(part, own, taken)];
       });
-      return [{ ...question, parts }];
+      return [{ ...question, parts, ...(rest.length < all.length && { text: asked.title(rest) }) }];
     },
   );
 }
@@ -1162,7 +1198,8 @@ function isOver(rules: readonly AskedRule[], taken: readonly TakenPlace[]): bool
 function openPart(shown: QuestionPart, part: Part, taken: readonly TakenPlace[]): QuestionPart {
   const { rules } = part;
   const isNone = ({ key }: DraftAnswer): boolean => key === 'no' || key === APART;
-  if (isOver(rules, taken)) return { why: '', answers: shown.answers.filter(isNone) };
+  const rest = rules.filter((rule) => !isOver([rule], taken));
+  if (rest.length === 0) return { why: '', answers: shown.answers.filter(isNone) };
   const [filled] = rules.flatMap(({ rules: [first], on }) => (first && filledBy(first, on, taken)) ?? []);
   const isLeft = ({ key }: DraftAnswer): boolean => {
     const all = rules.flatMap((rule) => {
@@ -1171,9 +1208,13 @@ function openPart(shown: QuestionPart, part: Part, taken: readonly TakenPlace[])
     });
     return all.length === 0 || !all.every(({ rule, chosen }) => isTaken(chosen, rule, taken));
   };
-  const answers = shown.answers.filter((answer) => isNone(answer) || isLeft(answer));
+  const answers = shown.answers
+    .filter((answer) => isNone(answer) || isLeft(answer))
+    .map((answer) =>
+      rest.length === rules.length ? answer : { ...answer, lines: linesFor(part, rest, answer.key) },
+    );
   const why = filled === undefined ? shown.why : absentWords(filled);
-  const isOpen = shown.isOpen === true || answers[0] !== shown.answers[0];
+  const isOpen = shown.isOpen === true || answers[0]?.key !== shown.answers[0]?.key;
   return { why, answers, ...(isOpen && { isOpen }) };
 }
 

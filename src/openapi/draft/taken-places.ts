@@ -29,17 +29,24 @@ export function takenPlaces(changes: readonly ProposedChange[]): readonly TakenP
         if (rule.isSettled !== true) return [];
         const [rules, isAlways] =
           'found' in rule ? [bookRules(rule.found), rule.isAlways === true] : [rule.rules, false];
-        return rules.flatMap((own) => {
-          const pair = pairIn(list, own);
-          if (pair === undefined) return [];
-          const place = { list, on: change.on, ...pair, isAlways };
-          return change.isInverse === true
-            ? [place, { ...place, list: 'response', isInverse: true } as const]
-            : [place];
-        });
+        return placesIn({ list, on: change.on, isAlways }, rules, change.isInverse === true);
       }),
     ),
   );
+}
+
+/** The places that these rules take, in responses as well if they have the inverse. */
+export function placesIn(
+  where: Pick<TakenPlace, 'list' | 'on' | 'isAlways'>,
+  rules: readonly BookRule[],
+  isInverse: boolean,
+): readonly TakenPlace[] {
+  return rules.flatMap((rule) => {
+    const pair = pairIn(where.list, rule);
+    if (pair === undefined) return [];
+    const place = { ...where, ...pair };
+    return isInverse ? [place, { ...place, list: 'response', isInverse: true } as const] : [place];
+  });
 }
 
 /** True if an answer with these rules would give away a place that is taken for all of its operations. */

@@ -2,7 +2,7 @@ import { isJsonObject } from '../../json/values.ts';
 import { type Path, readPath } from '../../rules/rule.ts';
 import { SourceDocument } from '../../rules/source-document.ts';
 import type { BookRule } from './book-rules.ts';
-import type { WrittenChange } from './print-rule-book.ts';
+import type { WrittenChange, WrittenList } from './print-rule-book.ts';
 import { listOf, type ProposedChange, type ResourceMove } from './propose-changes.ts';
 import { isForSame } from './taken-places.ts';
 
@@ -73,9 +73,9 @@ function membersIn(value: BookRule[string] | undefined): string {
   return Array.isArray(value) ? listOf(value.map((one) => String([one].flat()[0]))) : String(value);
 }
 
-/** A person's rules for requests, as far as they name members. */
-export function rulesOfRequests(lists: WrittenChange['lists']): readonly BookRule[] {
-  return rulesIn(lists.get('request')).map(({ rule }) => rule);
+/** A person's rules in a list, as far as they name members. */
+export function writtenRules(lists: WrittenChange['lists'], list: WrittenList): readonly BookRule[] {
+  return rulesIn(lists.get(list)).map(({ rule }) => rule);
 }
 
 /** The members of V2 that rules for requests may make, as paths: a name is at the place of the member that gets it. */

@@ -1067,6 +1067,36 @@ test('no answer offers a place of V2 that another answer has taken', async () =>
   expect(left).not.toContain('{ rename: tier_of_desk, to: desk_facsimile }');
 });
 
+test('the rules that a person writes take places of V2 as answers do', async () => {
+  const one = (prefix: string, members: Members): Record<string, unknown> => {
+    const shape = objectOf({ id: text, ...members });
+    return describe(prefix, {
+      '/rooms': { post: { operationId: 'postRoom', requestBody: contentOf(shape), ...answers(shape) } },
+      '/rooms/{id}': { get: { operationId: 'getRoom', ...answers(shape) } },
+    });
+  };
+  const book = await soundDraft(
+    proposeRuleBook(
+      one('/api/v1', { fax: { type: 'boolean' } }),
+      one('/api/v2', { website: text, floor: text, tags: { type: 'array', items: text } }),
+    ),
+  );
+  const own = { request: '{ rename: fax, to: website }', response: 'inverse' };
+  const [fax, isNew] = draftQuestions(book);
+  expect([fax?.text, isNew?.text]).toEqual([
+    'Is fax gone?',
+    'Leave out website, floor and tags, which are new in V2?',
+  ]);
+  const given = new Map<string, GivenAnswer>([[fax?.id ?? '', { chosen: ['own'], own }]]);
+  const left = openQuestions(book, given).find(({ id }) => id === isNew?.id);
+  expect([left?.text, left?.parts[0]?.answers[0]?.lines]).toEqual([
+    'Leave out floor and tags, which are new in V2?',
+    ['{ strip: floor }', '{ strip: tags }'],
+  ]);
+  const all = answeredDraft(book, new Map([...given, [isNew?.id ?? '', { chosen: ['yes'] }]]));
+  expect(await bookIn(printRuleBook(all))).toBeDefined();
+});
+
 test('members whose values are converted alike are one question, of which a line can be asked by itself', async () => {
   const whole = { type: 'integer' };
   const time = { type: 'string', format: 'date-time' };
