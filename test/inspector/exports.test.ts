@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { readHar } from '../../src/cli/explain/har.ts';
 import { offlineExplainer } from '../../src/cli/explain/requests.ts';
@@ -246,6 +248,24 @@ describe('an archive', () => {
       expect([entry.verdict, 'verdict' in explanation && explanation.verdict]).toEqual([verdict, verdict]);
     },
   );
+
+  test('of a compressed request has none of the fields about the compressed bytes', async () => {
+    const services = await watchedServices(
+      {},
+      { v2: (socket) => socket.write(CREATED) },
+      { flags: { capture: 'bodies' } },
+    );
+    const bytes = gzipSync(ORDER);
+    const digest = createHash('sha256').update(bytes).digest('base64');
+    const head = `POST /api/v1/orders/floor_plans HTTP/1.1\r\nHost: g\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Digest: sha-256=:${digest}:\r\nContent-Length: ${bytes.length}\r\n\r\n`;
+    await exchange(services.gateway.port, Buffer.concat([Buffer.from(head), bytes]));
+    await services.gateway.entry();
+    const read = readHar((await exported(services, 'har')).text);
+    if ('fault' in read) throw new Error(read.fault);
+    const [first] = read.requests;
+    expect(first?.request.body).toBe(ORDER);
+    expect(first?.request.headers?.map(([name]) => name)).toEqual(['Host', 'Content-Type']);
+  });
 
   test('of an observed exchange has no request to V2', async () => {
     const { text } = await exported(await played({ default: { mode: 'observe' } }, ORDER, 'off'), 'har');

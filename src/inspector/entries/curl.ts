@@ -1,24 +1,26 @@
 import { latin1Bytes, latin1Text } from '../../http/byte-collector.ts';
 import { formatOfType } from '../../http/content.ts';
+import { DIGEST_FIELDS, isHopByHop } from '../../http/fields.ts';
 import type { KeptBody, KeptExchange } from '../../rewrite-log/capture.ts';
 import { isUnreadNote, type Entry } from '../../rewrite-log/entry.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import type { Rewrite } from '../../rewrite/records.ts';
 import type { ExplainRequest, RequestView } from '../api.ts';
 
-/** Fields that curl sets itself, or that belong to the original request only. */
-const OMITTED_FIELDS: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'connection',
+/** End-to-end fields of one exchange. */
+const OF_EXCHANGE: ReadonlySet<string> = new Set([
   'content-length',
   'expect',
   'host',
-  'keep-alive',
   'traceparent',
   'tracestate',
-  'transfer-encoding',
   'x-request-id',
 ]);
+
+/** True for a field of the connection or of one exchange: the same request has its own when it is sent again. */
+export function isOfExchange(name: string): boolean {
+  return isHopByHop(name) || OF_EXCHANGE.has(name.toLowerCase());
+}
 
 /** Maximum characters of a body within a command: shells and terminals limit the length of a line. */
 const MAX_BODY_CHARACTERS = 16 * 1024;
@@ -43,7 +45,8 @@ export function curlCommand(request: RequestView, origin: string, keyField?: str
   const parts = [`curl${globbing} -X ${shellWord(method)} ${shellWord(origin + target.replaceAll('…', ''))}`];
   for (const { name, value, masked } of headers) {
     const lower = name.toLowerCase();
-    if (OMITTED_FIELDS.has(lower)) continue;
+    // curl names the codings that it decodes.
+    if (isOfExchange(name) || lower === 'accept-encoding') continue;
     if (lower === 'authorization') {
       parts.push('-H "Authorization: Bearer $API_KEY"');
       continue;
@@ -131,11 +134,15 @@ export function bodyOfBytes(bytes: Uint8Array): Pick<ExplainRequest, 'body' | 'b
   return text === undefined ? { bodyBase64: encodeBase64(bytes) } : { body: text };
 }
 
-/** Fields that describe the bytes of a body in its content coding. */
-export const OF_CODED = /^(?:content-(?:encoding|length|md5|digest)|digest|repr-digest)$/i;
+const OF_CODED: ReadonlySet<string> = new Set(['content-encoding', 'content-length', ...DIGEST_FIELDS]);
+
+/** True for a field that describes the bytes of a body in its content coding. */
+export function isOfCoded(name: string): boolean {
+  return OF_CODED.has(name.toLowerCase());
+}
 
 /** The fields without those that describe the coded body. */
 export function decodedFields(headers: Fields): Fields {
   const isCoded = headers.some(([name]) => name.toLowerCase() === 'content-encoding');
-  return isCoded ? headers.filter(([name]) => !OF_CODED.test(name)) : headers;
+  return isCoded ? headers.filter(([name]) => !isOfCoded(name)) : headers;
 }

@@ -14,7 +14,8 @@ import {
   bodyOfBytes,
   bodyText,
   decodedFields,
-  OF_CODED,
+  isOfCoded,
+  isOfExchange,
   encodeBase64,
   exactText,
   rewriteAgain,
@@ -35,22 +36,8 @@ const encoder = new TextEncoder();
 /** Stands in an archive or a case for a body that was not kept or is not compared. */
 export const ANY = '…';
 
-/** Request fields that belong to the connection or to one exchange, and not to a case. */
-const OMITTED: ReadonlySet<string> = new Set([
-  'accept-encoding',
-  'connection',
-  'content-encoding',
-  'content-length',
-  'host',
-  'keep-alive',
-  'traceparent',
-  'tracestate',
-  'transfer-encoding',
-  'x-request-id',
-]);
-
-/** Fields that describe a body as transferred, while bodies are kept decoded. */
-const OF_CODING: ReadonlySet<string> = new Set(['content-encoding', 'content-length', 'transfer-encoding']);
+/** Fields about codings, which no case has: its bodies are text. */
+const OF_CODINGS: ReadonlySet<string> = new Set(['accept-encoding', 'content-encoding']);
 
 /** Formats an exchange as an HTTP Archive, or as a text case if it can be replayed. */
 export function exportEntry(
@@ -134,10 +121,10 @@ function fieldsOf(
   const isCoded = headers.some(({ name }) => name.toLowerCase() === 'content-encoding');
   return headers.flatMap(({ name, value, masked }) => {
     const lower = name.toLowerCase();
-    if (isCoded && OF_CODED.test(lower)) return [];
+    if (isOfExchange(name) || OF_CODINGS.has(lower) || (isCoded && isOfCoded(name))) return [];
     const key = keyFieldAtV1(book, 'key');
     if (lower === key?.[0].toLowerCase()) return withKey ? [key.join(': ')] : [];
-    return masked || OMITTED.has(lower) || name.startsWith(':') ? [] : [`${name}: ${value}`];
+    return masked || name.startsWith(':') ? [] : [`${name}: ${value}`];
   });
 }
 
@@ -315,7 +302,11 @@ function request(
     ...(requestTarget(url) === raw ? {} : { _target: raw }),
     httpVersion: 'HTTP/1.1',
     cookies: [],
-    headers: shown(isOther ? headers.filter(({ name }) => !OF_CODING.has(name.toLowerCase())) : headers),
+    headers: shown(
+      isOther
+        ? headers.filter(({ name }) => !isOfCoded(name) && name.toLowerCase() !== 'transfer-encoding')
+        : headers,
+    ),
     queryString: [...(URL.parse(url)?.searchParams ?? [])].map(([name, value]) => ({ name, value })),
     headersSize: -1,
     bodySize,

@@ -1,41 +1,28 @@
 import type { Hono } from 'hono';
 import { requestLineAtV2 } from '../../migrate/decision.ts';
 import { parsedJson } from '../../rewrite-log/attributes.ts';
-import type { KeptExchange } from '../../rewrite-log/capture.ts';
+import type { KeptExchange, KeptHead } from '../../rewrite-log/capture.ts';
 import type { Entry } from '../../rewrite-log/entry.ts';
 import { keyFieldAtV2 } from '../../rewrite/client-key.ts';
 import type { CompiledRuleBook } from '../../rewrite/compiled-rule-book.ts';
 import { refusalText } from '../../rewrite/records.ts';
 import { type RuleBook, versionHeader } from '../../rules/rule-book.ts';
-import { DIGEST_FIELDS } from '../../http/fields.ts';
 import type { Resent } from '../api.ts';
-import { rewriteAgain } from '../entries/curl.ts';
+import { isOfCoded, isOfExchange, rewriteAgain } from '../entries/curl.ts';
 import type { InspectorParts, RequestToResend } from '../inspector-parts.ts';
 import { failure, jsonResponse, pause, readCommand } from './responses.ts';
 
 /** Maximum bytes of a command: an API key. */
 const COMMAND_BYTES = 8192;
 
-/** Fields that belong to the connection, to the bytes of one body or to one exchange. */
-const OMITTED: ReadonlySet<string> = new Set([
-  ...DIGEST_FIELDS,
-  'authorization',
-  'connection',
-  'content-encoding',
-  'content-length',
-  'expect',
-  'host',
-  'keep-alive',
-  'max-forwards',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'via',
-  'x-request-id',
-  'traceparent',
-  'tracestate',
-]);
+/** The key, and fields of the way that the request took. */
+const OMITTED: ReadonlySet<string> = new Set(['authorization', 'max-forwards', 'via']);
+
+/** True for a field of a kept request that the same request has as well when it is sent again. */
+function isSentAgain({ name, masked }: KeptHead['headers'][number]): boolean {
+  if (masked || name.startsWith(':') || OMITTED.has(name.toLowerCase())) return false;
+  return !isOfExchange(name) && !isOfCoded(name);
+}
 
 /** Maximum turns of the event loop to wait for the entry of the new exchange, which is made after the response. */
 const TURNS = 200;
@@ -103,9 +90,7 @@ function requestOf(
   if (outcome?.verdict === 'refused') return `The request would be refused: ${refusalText(outcome.refusal)}`;
   if (entry.route === 'migrate' && rules === undefined)
     return 'The rule book of this exchange is no longer in memory.';
-  const headers = source.headers
-    .filter(({ name, masked }) => !masked && !name.startsWith(':') && !OMITTED.has(name.toLowerCase()))
-    .map(({ name, value }) => [name, value] as const);
+  const headers = source.headers.filter(isSentAgain).map(({ name, value }) => [name, value] as const);
   const version = rules && versionField(rules.ruleBook);
   const isVersioned = headers.some(([name]) => name.toLowerCase() === version?.[0]);
   return {
