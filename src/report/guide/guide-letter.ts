@@ -34,11 +34,10 @@ export function guideLetter(guide: GuideDocument): string {
   return guideHtml(guide, { style: LETTER_STYLE });
 }
 
-/** Prints a mail to a client's owner as plain text, to be copied with the letter attached: its subject, and the letter's summary. */
+/** Prints a mail to a client's owner as plain text, to be copied: its subject, and the letter. */
 export function guideMail(guide: GuideDocument): string {
   const { summary, details } = letterOf(guide);
-  const rest = details.length === 0 ? [] : ['The attached guide shows each of these calls before and after.'];
-  return `${[`Subject: ${subjectOf(guide)}`, plainBlocks(summary), ...rest].join('\n\n')}\n`;
+  return `Subject: ${subjectOf(guide)}\n\n${plainBlocks([...summary, ...details])}\n`;
 }
 
 function subjectOf({ name, agent, client }: GuideDocument): string {

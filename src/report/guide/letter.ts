@@ -113,10 +113,33 @@ function list(items: readonly (readonly Inline[])[]): Block {
   return { kind: 'bullets', items };
 }
 
-/** Two texts with their differences marked. A value that is not known may be of any type, so it has no quotes. */
+/**
+ * Two texts with their differences marked: lines of different objects are not the same. A value that is not known may be of any type, so it
+ * has no quotes.
+ */
 function beforeAndAfter(before: string, after: string): Block {
-  const [old, now] = [before, after].map((text) => text.replaceAll(/"…"(?!:)/g, '…'));
-  return { kind: 'example', lines: lineDiff(old ?? '', now ?? '') };
+  const [old, now] = [before, after].map((text) => withPlaces(text.replaceAll(/"…"(?!:)/g, '…')));
+  return {
+    kind: 'example',
+    lines: lineDiff(old ?? '', now ?? '').map(({ sign, text }) => ({
+      sign,
+      text: text.slice(text.indexOf(END_OF_PLACE) + 1),
+    })),
+  };
+}
+
+const END_OF_PLACE = '\u0000';
+
+/** Puts before each line the names of the objects around it. */
+function withPlaces(text: string): string {
+  const around: string[] = [];
+  const lines = text.split('\n').map((line) => {
+    const place = around.join('\n');
+    if (/[[{]$/.test(line)) around.push(line.trim());
+    else if (/^\s*[\]}],?$/.test(line)) around.pop();
+    return `${JSON.stringify(place)}${END_OF_PLACE}${line}`;
+  });
+  return lines.join('\n');
 }
 
 function code(text: string): Inline {
@@ -148,7 +171,7 @@ function historyOf(guide: GuideDocument): readonly Block[] {
     servedWords(guide),
     [dryRunWords(guide), whyWords(guide)].filter((words) => words !== '').join(' '),
     onPurposeWords(guide),
-    ...guide.mistakes.map(goneWords),
+    ...guide.mistakes.map((mistake) => goneWords(mistake, guide)),
     refused === 0
       ? ''
       : `${capital(counted(refused, 'request'))} ${refused === 1 ? 'was' : 'were'} refused for a mistake in ${refused === 1 ? 'it' : 'them'}, to be corrected for either version.`,
@@ -262,7 +285,8 @@ export function dryRunWords({ dryRuns, onV2 }: Pick<GuideDocument, 'dryRuns' | '
 }
 
 /** Says why requests would fail after the migration, as far as it is known; empty if none would. */
-function whyWords({ calls, mistakes, dryRuns }: GuideDocument): string {
+function whyWords(guide: GuideDocument): string {
+  const { calls, mistakes, dryRuns } = guide;
   if (dryRuns.failing === 0) return '';
   const unknown = calls.flatMap(({ examples }) =>
     examples.flatMap(({ moves }) =>
@@ -279,8 +303,8 @@ function whyWords({ calls, mistakes, dryRuns }: GuideDocument): string {
   const reasons = [
     ...unknown.map((name) => `${name} ${NOT_KNOWN}`),
     ...refused,
-    ...mistakes.flatMap(({ call, place = call, code: kind }) =>
-      kind === GONE ? `V2 does not have ${place}` : [],
+    ...mistakes.flatMap((mistake) =>
+      mistake.code === GONE ? `V2 does not have ${textOf(placeOfMistake(mistake, guide))}` : [],
     ),
   ];
   const all = [...new Set(reasons)];
@@ -308,8 +332,10 @@ function onPurposeWords({ onPurpose = [] }: GuideDocument): string {
 }
 
 /** Says how many requests for an operation that V2 does not have were refused; empty for none. */
-function goneWords({ call, place = call, code: kind, refused }: GuideMistake): string {
+function goneWords(mistake: GuideMistake, guide: GuideDocument): string {
+  const { code: kind, refused } = mistake;
   if (kind !== GONE || refused === 0) return '';
+  const place = textOf(placeOfMistake(mistake, guide));
   return `${capital(counted(refused, 'request'))} to ${place} ${refused === 1 ? 'was' : 'were'} refused with 410, because V2 does not have it.`;
 }
 
@@ -395,6 +421,10 @@ function placeIn(call: GuideCall, { from, to }: GuideDocument, version: 'v1' | '
   if (path === undefined) return isUnfit(name) ? code(name) : name;
   const prefix = version === 'v1' ? from : to;
   return code(`${method} ${path.startsWith(`${prefix}/`) ? path.slice(prefix.length) : path}`);
+}
+
+function textOf(part: Inline): string {
+  return typeof part === 'string' ? part : 'code' in part ? part.code : part.link;
 }
 
 function placeOfMistake({ call, place }: GuideMistake, { from }: GuideDocument): Inline {
@@ -566,6 +596,9 @@ function legend(calls: readonly GuideCall[]): readonly Inline[] {
     ' take their place in V2; ',
     code('…'),
     ' is any value. ',
+    ...(calls.some(({ read }) => read !== undefined && read.isSampled !== true)
+      ? ['Of responses, only members that differ are shown, as far as they are known. ']
+      : []),
     isSure
       ? `${who} has accepted requests like each of these.`
       : examples.some(({ isVerified }) => isVerified)
@@ -617,6 +650,7 @@ function sectionOf(call: GuideCall, guide: GuideDocument, said: Said): readonly 
   const shown = shownOf(call);
   const requests = shown.flatMap((example) => requestPart(example, shown.length > 1, { call, guide, said }));
   const parts = [
+    ...neverWorked(call),
     ...(facts.length === 0 ? [] : [paragraph(facts.map(ended).join(' '))]),
     ...goneMembers(shown),
     ...requests,
@@ -777,13 +811,28 @@ function remarksOfResponse(responses: GuideCall['responses']): readonly Block[] 
   ];
 }
 
-/** Refusals, checks and requests that are not shown. */
-function remarksOf(call: GuideCall, shown: readonly GuideExample[]): readonly Block[] {
-  const { outcomes, bodyChecks, unread, omitted, examples } = call;
-  const failed = outcomes.filter(
+/** Says that no request of a call has succeeded, which its owner may not know. */
+function neverWorked(call: GuideCall): readonly Block[] {
+  const failed = failedOf(call);
+  if (failed.length === 0 || hasSucceeded(call)) return [];
+  return [paragraph(`None of these requests has succeeded: ${outcomeWords(failed)}.`)];
+}
+
+function hasSucceeded({ outcomes }: GuideCall): boolean {
+  return outcomes.some(({ status }) => status > 0 && status < 400);
+}
+
+function failedOf({ outcomes }: GuideCall): GuideCall['outcomes'] {
+  return outcomes.filter(
     ({ code: failure, status }) =>
       !isOnPurpose(failure) && (failure !== undefined || status === 0 || status >= 400),
   );
+}
+
+/** Refusals, checks and requests that are not shown. */
+function remarksOf(call: GuideCall, shown: readonly GuideExample[]): readonly Block[] {
+  const { bodyChecks, unread, omitted, examples } = call;
+  const failed = hasSucceeded(call) ? failedOf(call) : [];
   const left = examples.reduce((sum, one) => sum + (shown.includes(one) ? 0 : one.count), omitted);
   const isRefusing = bodyChecks !== undefined && bodyChecks.invalid + bodyChecks.refused > 0;
   return [
