@@ -212,9 +212,7 @@ export function stageOf({ stages = {} }: RolloutState, operation = ''): number {
 }
 
 /** The part of a rollback for its sentence. */
-type ReportedRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'> & {
-  readonly operation?: string | undefined;
-};
+type ReportedRollback = Pick<Rollback, 'by' | 'migrated' | 'cause'>;
 
 /**
  * Says which failure rolled a canary back, and its share of all failures; empty if unknown. `name` is the client's display name. Other
@@ -243,12 +241,11 @@ export function reasonSentence(
   rollback: ReportedRollback & Pick<Rollback, 'v1' | 'latency'>,
   name?: string,
 ): string {
-  const { operation, migrated, v1, latency } = rollback;
+  const { migrated, v1, latency } = rollback;
   if (latency !== undefined) return `${slowerSentence(latency)}.`;
   const cause = causeSentence(rollback, name);
-  // Other sentences count the requests of the operation that failed.
-  const of = operation === undefined ? ' of all operations' : '';
-  return `${count(migrated.failures)} of ${count(migrated.requests)} migrated requests${of} failed, ${count(v1.failures)} of ${count(v1.requests)} on V1.${cause === '' ? '' : ` ${cause}`}`;
+  // The test leaves out those that V1 refuses the client as often.
+  return `${count(migrated.failures)} of ${count(migrated.requests)} compared requests failed on V2, ${count(v1.failures)} of ${count(v1.requests)} on V1.${cause === '' ? '' : ` ${cause}`}`;
 }
 
 /** Returns the state after a command at `now` (RFC 3339), which resolves the rollbacks of its target. */

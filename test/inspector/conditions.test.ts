@@ -258,7 +258,7 @@ test('the header says the share of the failure that rolled a canary back, or how
     count: 7,
   };
   const failed =
-    'The canary of 10 % was rolled back at 2026-11-25T10:00:00.000Z: 9 of 26 migrated requests of all operations failed, 0 of 12 on V1.';
+    'The canary of 10 % was rolled back at 2026-11-25T10:00:00.000Z: 9 of 26 compared requests failed on V2, 0 of 12 on V1.';
   const rest = 'V1 responds until an operator chooses a mode.';
   expect(told({ cause })).toBe(
     `${failed} 7 of 9 failures: 422 at /name, from client Acme, in create_client. ${rest}`,

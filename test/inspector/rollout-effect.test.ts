@@ -657,7 +657,7 @@ test.each<[string, Partial<RolloutView>, RolloutRequest, readonly string[], read
 describe('an operation that was rolled back', () => {
   const share = { requests: 24, failures: 24 };
   const back = { at: PAST, share: 50, migrated: share, v1: { requests: 20, failures: 0 } };
-  const said = '24 of 24 migrated requests failed, 0 of 20 on V1.';
+  const said = '24 of 24 compared requests failed on V2, 0 of 20 on V1.';
 
   test.each<[what: string, request: RolloutRequest, resolved: string | undefined, warned: boolean]>([
     ['is to go to V2 with all others', { mode: 'migrate' }, undefined, true],

@@ -1457,7 +1457,7 @@ describe('the verdict', () => {
             brownouts: [],
           }),
         ),
-      'bad: The canary of order_floor_plan of 10 % was rolled back at 2026-11-29T08:00:10.000Z: 9 of 26 migrated requests failed, 0 of 12 on V1. V1 responds until an operator chooses a mode.',
+      'bad: The canary of order_floor_plan of 10 % was rolled back at 2026-11-29T08:00:10.000Z: 9 of 26 compared requests failed on V2, 0 of 12 on V1. V1 responds until an operator chooses a mode.',
     ],
     [
       'all well at several replicas',

@@ -223,6 +223,6 @@ test('a rollback and its cause are told with separators in thousands', () => {
     },
   } as const;
   expect(reasonSentence(rollback)).toBe(
-    '1,075 of 20,000 migrated requests of all operations failed, 1,000 of 18,000 on V1. 1,001 of 1,075 failures: 422 at /name, from client aaaaaaaaaaaaaaaa, in create_client.',
+    '1,075 of 20,000 compared requests failed on V2, 1,000 of 18,000 on V1. 1,001 of 1,075 failures: 422 at /name, from client aaaaaaaaaaaaaaaa, in create_client.',
   );
 });

@@ -132,7 +132,7 @@ test('a canary is judged on the sums, and rolled back once: each log says by who
     expect(told).toEqual([
       {
         kind: 'rolled-back',
-        sentence: `canary of 20 % rolled back to observe by ${by}: 33 of 33 migrated requests of all operations failed, 0 of 90 on V1. At least 11 of 33 failures: 5xx, from requests without a key. It stays in observe until an operator sets a mode.`,
+        sentence: `canary of 20 % rolled back to observe by ${by}: 33 of 33 compared requests failed on V2, 0 of 90 on V1. At least 11 of 33 failures: 5xx, from requests without a key. It stays in observe until an operator sets a mode.`,
       },
     ]);
   }

@@ -92,7 +92,7 @@ test.each<readonly [name: string, commands: readonly RolloutCommand[], isKept: b
     isKept
       ? [
           expect.stringMatching(
-            /^canary of 10 % rolled back to observe: 30 of 30 migrated requests of all operations failed/,
+            /^canary of 10 % rolled back to observe: 30 of 30 compared requests failed on V2/,
           ),
         ]
       : [],
@@ -259,7 +259,7 @@ test('a roll-back says how many of all failures in its window are the most frequ
     },
   ]);
   expect(notices).toEqual([
-    `canary of 10 % rolled back to observe: ${failed} of ${(2000 + failed).toLocaleString('en')} migrated requests of all operations failed, 0 of 2,000 on V1. ${count} of ${failed} failures: 502 upstream-unreachable, from client ${FAILING}, in create. It stays in observe until an operator sets a mode.`,
+    `canary of 10 % rolled back to observe: ${failed} of ${(2000 + failed).toLocaleString('en')} compared requests failed on V2, 0 of 2,000 on V1. ${count} of ${failed} failures: 502 upstream-unreachable, from client ${FAILING}, in create. It stays in observe until an operator sets a mode.`,
   ]);
 });
 

@@ -118,7 +118,7 @@ test('observe, canary 10 %, canary 50 %, a fault, rolled back, fixed, migrate: u
   await reached(200);
   expect((await view()).default).toEqual({ mode: 'observe', from: 'roll-back' });
   expect(gateway.stderr()).toMatch(
-    /rollout: canary of 50 % rolled back to observe by \S+: \d+ of \d+ migrated requests of all operations failed, 0 of \d+ on V1/,
+    /rollout: canary of 50 % rolled back to observe by \S+: \d+ of \d+ compared requests failed on V2, 0 of \d+ on V1/,
   );
   front.faulty = false;
   await reached(100);

@@ -11,7 +11,7 @@ test('three gateways on a real Redis server: one roll-back everywhere, and no re
   for (const lines of play.rollbackLines)
     expect(lines).toEqual([
       expect.stringMatching(
-        /^rollout: canary of 20 % rolled back to observe by \S+\/\d+: \d+ of \d+ migrated requests of all operations failed, 0 of \d+ on V1\./,
+        /^rollout: canary of 20 % rolled back to observe by \S+\/\d+: \d+ of \d+ compared requests failed on V2, 0 of \d+ on V1\./,
       ),
     ]);
   expect(new Set(play.rollbackLines.flat())).toHaveLength(1);

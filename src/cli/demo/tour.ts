@@ -234,7 +234,7 @@ async function fault(stage: Stage): Promise<readonly string[]> {
   const well = after.filter(({ status }) => status < 400).length;
   return [
     `V2 was restarted with a store that fails, and ${listed(failed)} got its errors.`,
-    `At ${rollback.at} the gateway rolled the canary of ${rollback.share} % back by itself: ${count(rollback.migrated.failures)} of ${count(rollback.migrated.requests)} migrated requests had failed, and ${count(rollback.v1.failures)} of ${count(rollback.v1.requests)} on V1.`,
+    `At ${rollback.at} the gateway rolled the canary of ${rollback.share} % back by itself: ${count(rollback.migrated.failures)} of ${count(rollback.migrated.requests)} compared requests had failed on V2, and ${count(rollback.v1.failures)} of ${count(rollback.v1.requests)} on V1.`,
     `The mode is ${mode.mode} until an operator chooses another one. Of the next ${counted(after.length, 'request')} V1 responded well to ${well === after.length ? 'all' : count(well)}.`,
   ];
 }

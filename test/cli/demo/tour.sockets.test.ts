@@ -150,7 +150,7 @@ describe('each step of the tour says what the rewrite log and the gateway say', 
     const { text, entries, rollout } = of('A fault, and the roll-back');
     const [rollback] = rollout.rollbacks;
     expect(text).toContain(
-      `At ${rollback?.at} the gateway rolled the canary of ${rollback?.share} % back by itself: ${rollback?.migrated.failures} of ${rollback?.migrated.requests} migrated requests had failed, and ${rollback?.v1.failures} of ${rollback?.v1.requests} on V1.`,
+      `At ${rollback?.at} the gateway rolled the canary of ${rollback?.share} % back by itself: ${rollback?.migrated.failures} of ${rollback?.migrated.requests} compared requests had failed on V2, and ${rollback?.v1.failures} of ${rollback?.v1.requests} on V1.`,
     );
     expect(rollback?.migrated.failures).toBeGreaterThan(0);
     // V2 itself responds, so the gateway reports no failure.

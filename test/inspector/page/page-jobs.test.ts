@@ -302,7 +302,7 @@ brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
   // Who is refused by V1 as well is its own reason, and rolls nothing back.
   expect(sentBy(both)).toBeGreaterThan(2);
   expect([failures, requests]).toEqual([sentBy(harmed), responses.length - sentBy(both)]);
-  const why = `${failures} of ${requests} migrated requests of all operations failed, 0 of ${rollback?.v1.requests} on V1. All ${failures} failures: 422 at /name, from client Harmed, in create_client.`;
+  const why = `${failures} of ${requests} compared requests failed on V2, 0 of ${rollback?.v1.requests} on V1. All ${failures} failures: 422 at /name, from client Harmed, in create_client.`;
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
   const banner = page
     .getByRole('alert')

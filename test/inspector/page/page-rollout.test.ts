@@ -79,7 +79,7 @@ test('the rollout view shows modes, canaries, roll-backs and comparisons, and ax
     const text = await page.locator('main').innerText();
     expect(text).toContain('The canary of create_client of 50 % went back to observe');
     expect(text).toContain(
-      '12 of 40 migrated requests failed, 1 of 38 on V1. 9 of 12 failures: 422 at /name, from client acme, in create_client. It stays until you choose a mode, here or with the command rollout.',
+      '12 of 40 compared requests failed on V2, 1 of 38 on V1. 9 of 12 failures: 422 at /name, from client acme, in create_client. It stays until you choose a mode, here or with the command rollout.',
     );
     expect(text).not.toContain('None yet under this rule book.');
     expect(text).toMatch(/create_client\s+Observe: V1 responds\s+a roll-back/);
