@@ -22,7 +22,7 @@ export interface Condition {
     | 'replicas'
     | 'log';
   readonly level: ConditionLevel;
-  /** A few words for the header, such as `V2: circuit open`. */
+  /** A few words for the header, such as `V2 does not respond`. */
   readonly label: string;
   /** The state, and its effect on requests. */
   readonly sentence: string;

@@ -260,7 +260,7 @@ function viewOf(parts: RolloutAdminParts, maxCounts: number): RolloutView {
       const name = names.get(cause?.client ?? '');
       return {
         ...ofReplica(parts, rollback),
-        target: operation ?? defaultTarget(before.get(rollback) ?? modes),
+        target: operation ?? defaultTarget(before.get(rollback) ?? modes, names),
         ...(cause === undefined || name === undefined ? {} : { cause: { ...cause, name } }),
         failed: {
           migrated: boundedShare(migrated, modes.rollback),
@@ -320,7 +320,7 @@ function changesOf(
       what: shareTitle(
         'Roll back the canary of',
         { share },
-        operation ?? defaultTarget(modesBefore(rollback)),
+        operation ?? defaultTarget(modesBefore(rollback), names),
       ),
       ...(by === undefined ? {} : { by }),
       why: reasonSentence(ofReplica(parts, rollback), names.get(cause?.client ?? '')),

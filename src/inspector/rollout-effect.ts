@@ -92,6 +92,9 @@ const MAX_OTHERS = 500;
 /** Maximum operations whose comparisons a sentence lists. */
 const MAX_COMPARED = 5;
 
+/** Maximum operations and clients that are named where a mode is for everything but them. */
+const MAX_EXCEPT = 3;
+
 /** Maximum places of faults of one operation. */
 const MAX_PLACES = 3;
 
@@ -182,7 +185,8 @@ export function commandTitle(
 ): string {
   const { operation, client, mode } = request;
   const target =
-    operation ?? (client === undefined ? defaultTarget(before) : `the client ${names.get(client) ?? client}`);
+    operation ??
+    (client === undefined ? defaultTarget(before, names) : `the client ${names.get(client) ?? client}`);
   const present = ownMode(before.operations, operation ?? '') ?? before.default;
   if (mode === 'observe') return `Send ${target} to V1`;
   if (mode === 'shadow' && client === undefined && sendsToV2(present))
@@ -208,7 +212,10 @@ export function shareTitle(
 
 /** Names the modes that a rule book changed, such as `modes: everything observe → migrate, by the rule book`; empty if it changed none. */
 export function bookChangeWords(before: Modes, after: Modes, names: ReadonlyMap<string, string>): string {
-  const most = [before, after].map(defaultTarget).sort().at(-1);
+  const most = [before, after]
+    .map((modes) => defaultTarget(modes, names))
+    .sort()
+    .at(-1);
   const changes = modeChanges(before, after).map(({ operation, client, from, to }) => {
     const target = operation ?? (client === undefined ? most : `the client ${names.get(client) ?? client}`);
     return `${target} ${shortWords(from)} → ${shortWords(to)}`;
@@ -291,11 +298,18 @@ function comparedWords(
   ];
 }
 
-/** Names the scope of the default mode: everything, or everything without its own mode. */
-export function defaultTarget({ operations, clients }: Pick<ChosenModes, 'operations' | 'clients'>): string {
-  return Object.keys(operations).length + Object.keys(clients).length === 0
-    ? 'everything'
-    : 'everything else';
+/** Names the scope of the default mode: everything, or everything but what has its own mode. */
+export function defaultTarget(
+  { operations, clients }: Pick<RolloutView | ChosenModes, 'operations' | 'clients'>,
+  names: ReadonlyMap<string, string> = new Map(),
+): string {
+  const own = [
+    ...Object.keys(operations),
+    ...Object.entries<Mode & { readonly name?: string }>(clients).map(
+      ([hash, { name }]) => name ?? names.get(hash) ?? hash,
+    ),
+  ];
+  return own.length === 0 ? 'everything' : `everything but ${listed(own, MAX_EXCEPT)}`;
 }
 
 /** Operations and clients with their own modes, which the command does not change. */

@@ -53,7 +53,7 @@ export function serviceCondition(
         : `a probe was sent${where}: other requests get 503 until it responds to the probe`;
     const fails = since === undefined ? `${name} keeps failing` : `${name} has failed since ${since}`;
     const sentence = `${fails}, so ${meaning}. ${share}`;
-    return { about, level: 'bad', label: `${name}: circuit ${breaker}`, sentence, place, ...failingSince };
+    return { about, level: 'bad', label: `${name} does not respond`, sentence, place, ...failingSince };
   }
   if (isLeft) return leftCondition(about, past, facts);
   if (requests === 0) {
@@ -115,7 +115,7 @@ function notAskedCondition(
   return {
     about,
     level: 'note',
-    label: `${name}: circuit ${breaker}, not asked`,
+    label: `${name} did not respond, not asked since`,
     sentence,
     place,
     ...(about === 'v2' ? { left: 'all' } : {}),

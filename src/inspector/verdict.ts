@@ -89,13 +89,14 @@ function verdictOf(
   const state = isAll
     ? `All well for ${length}${whose}.`
     : `For ${length}${from === changedAt ? ',' : ''} no operation has failed more than before${whose}. In the last hour ${counted(failed, 'request')} failed.`;
-  // The other faults that are past are notes.
-  const over = all.slice(0, 1).map(({ sentence }) => sentence);
+  // The other faults that are past are notes. One that V1 took over from V2 is not mended, as far as is known.
+  const hidden = all.find(({ left }) => left !== undefined);
+  const over = hidden === undefined ? all.slice(0, 1).map(({ sentence }) => sentence) : [];
   if (fresh !== undefined) return freshVerdict(fresh, before, now - Math.max(since, changedAt), over);
   return {
     level: 'good',
     label: ended?.label ?? (isAll ? 'All well' : 'Failures as before'),
-    ...saying(`${before}${state}`, over),
+    ...saying(`${before}${state}${hidden === undefined ? '' : ` ${hidden.sentence}`}`, over),
     since: new Date(from).toISOString(),
   };
 }

@@ -75,7 +75,7 @@ interface CanaryView {
 
 /** A canary that was rolled back to `observe` automatically, in force until it is resolved. */
 export interface RollbackView extends Rollback {
-  /** The operation, or `everything`, or `everything else` if something had its own mode at that time. */
+  /** The operation, or `everything`, or `everything but …` if something had its own mode at that time. */
   readonly target: string;
   /** The most frequent failure; `name` is the display name of its client. */
   readonly cause?: RollbackCause & { readonly name?: string };

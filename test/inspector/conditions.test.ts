@@ -63,7 +63,7 @@ test('the header has every part, the worst first', () => {
     },
   });
   expect(all.map(({ level, label }) => `${level}: ${label}`)).toEqual([
-    'bad: V2: circuit open',
+    'bad: V2 does not respond',
     'note: Brownout',
     'note: 2 log lines dropped',
     'good: V1 responds',
@@ -74,12 +74,12 @@ test('the header has every part, the worst first', () => {
 });
 
 test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
-  ['an open circuit', { stats: { breaker: 'open', droppedLogLines: 0 } }, 'bad: V2: circuit open'],
-  ['a probe', { stats: { breaker: 'probing', droppedLogLines: 0 } }, 'bad: V2: circuit probing'],
+  ['an open circuit', { stats: { breaker: 'open', droppedLogLines: 0 } }, 'bad: V2 does not respond'],
+  ['a probe', { stats: { breaker: 'probing', droppedLogLines: 0 } }, 'bad: V2 does not respond'],
   [
     'the circuit to V1',
     { stats: { breaker: 'closed', v1Breaker: 'open', droppedLogLines: 0 } },
-    'bad: V1: circuit open',
+    'bad: V1 does not respond',
   ],
   ['V2 that fails half of its requests', v2(10, 5, { ...SERVED, requests: 1 }), 'bad: V2 fails'],
   ['V2 that fails one in twenty', v2(100, 5), 'note: V2 fails at times'],
@@ -118,7 +118,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
       ...v2(0, 0, { failed: true, requests: 9, since: 0, last: NOW - 60_000 }),
       stats: { breaker: 'open', droppedLogLines: 0 },
     },
-    'note: V2: circuit open, not asked',
+    'note: V2 did not respond, not asked since',
   ],
   [
     'a probe whose outcome no request waits for any more',
@@ -126,7 +126,7 @@ test.each<[name: string, facts: Partial<ConditionFacts>, worst: string]>([
       ...v2(9, 9, { failed: true, requests: 9, since: 0, last: NOW - 90_000 }),
       stats: { breaker: 'probing', droppedLogLines: 0 },
     },
-    'note: V2: circuit probing, not asked',
+    'note: V2 did not respond, not asked since',
   ],
   ['V2 without a request', v2(0, 0), 'unknown: V2 idle'],
   ['a refused rule book', { refusal: { faults: 2, at: 0 } }, 'bad: Rule book refused'],

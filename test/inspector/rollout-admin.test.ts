@@ -135,8 +135,8 @@ test('changes keep the words of their time: everything was not everything else',
   const { changes = [], rollbacks } = admin.view();
   expect(changes.map(({ what }) => what)).toEqual([
     'Clear the mode of create_client',
-    'Send everything else to V1 in shadow',
-    'Migrate 25 % of the clients for everything else',
+    'Send everything but create_client to V1 in shadow',
+    'Migrate 25 % of the clients for everything but create_client',
     'Send create_client to V1',
     'Roll back the canary of 5 % of the clients',
     'Migrate 5 % of the clients',

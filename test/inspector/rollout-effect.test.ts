@@ -152,8 +152,8 @@ const OF_ALL = { default: OBSERVE, operations: {}, clients: {} };
 
 test.each<[name: string, view: Parameters<typeof commandTitle>[1], words: string]>([
   ['nothing has its own mode', OF_ALL, 'everything'],
-  ['an operation has', { ...OF_ALL, operations: { heartbeat: OBSERVE } }, 'everything else'],
-  ['a client has', { ...OF_ALL, clients: { [LOW]: OBSERVE } }, 'everything else'],
+  ['an operation has', { ...OF_ALL, operations: { heartbeat: OBSERVE } }, 'everything but heartbeat'],
+  ['a client has', { ...OF_ALL, clients: { [LOW]: OBSERVE } }, `everything but ${LOW}`],
 ])('if %s, the default mode applies to: %o', (_, view, words) => {
   expect(defaultTarget(view)).toBe(words);
   expect(commandTitle({ mode: 'observe' }, view)).toBe(`Send ${words} to V1`);
@@ -202,7 +202,7 @@ test.each<[request: RolloutRequest, title: string, sentences: readonly string[]]
   ],
   [
     {},
-    'Take the mode of everything else from the rule book',
+    'Take the mode of everything but heartbeat, create_client, globex from the rule book',
     [
       'The mode of the rule book applies: observe.',
       'These keep their own modes: heartbeat, create_client, globex.',
@@ -569,7 +569,7 @@ describe('a rule book that replaced another', () => {
     [
       { operations: { heartbeat: shadow } },
       { default: { mode: 'migrate' } },
-      'everything else observe → migrate, heartbeat shadow → migrate',
+      'everything but heartbeat observe → migrate, heartbeat shadow → migrate',
     ],
     [{ operations: { heartbeat: { mode: 'observe' } } }, {}, undefined],
     [{}, { clients: { [LOW]: shadow } }, 'the client acme as its operations → shadow'],

@@ -340,6 +340,12 @@ test('with new failures, the heading of the page says as well what failed before
   expect(own).toBe(sentence);
 });
 
+test('after a roll-back, the heading of the page says as well what V2 failed', () => {
+  const { own, sentence } = new Watched().see(100).see(25, FAILS).move(false).see(30, ON_V1).judged(OBSERVED);
+  expect(own).toMatch(/^All well for less than a minute\. order_floor_plan failed .* V1 serves it now\.$/);
+  expect(own).toBe(sentence);
+});
+
 describe('marks of the faults of operations', () => {
   test('stand at the times of the condition, longer than it', () => {
     const all = new Watched().see(100).see(8, FAILS);
@@ -1817,7 +1823,7 @@ describe('the verdict', () => {
         ...MIGRATED.rollout,
         operations: { create_client: { mode: 'migrate', from: 'operator' } },
       }),
-      'Send everything else to V1',
+      'Send everything but create_client to V1',
     ],
     [
       'an operation alone still goes to V2',

@@ -167,14 +167,14 @@ test('observe to migrate and back: one step each, and what would be refused or e
     await dialog.waitFor({ state: 'detached' });
   };
   // Nobody is chosen by the first share: the dialog says so, and closed it gives the focus back.
-  const forward = page.getByRole('button', { name: 'Shadow → for everything else' });
+  const forward = page.getByRole('button', { name: 'Shadow → for everything but create_client' });
   await forward.click();
   await dialog.getByText('Only reads are compared').waitFor();
   expect(await barriers(page)).toEqual([]);
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
   await expect.poll(() => forward.evaluate((one) => one === document.activeElement)).toBe(true);
-  await step('Shadow → for everything else', 'Shadow everything else');
+  await step('Shadow → for everything but create_client', 'Shadow everything but create_client');
   const share = page.getByLabel('Share of the clients, in percent');
   await page.getByLabel('Mode', { exact: true }).selectOption('canary');
   await share.fill('150');
@@ -229,7 +229,7 @@ test('observe to migrate and back: one step each, and what would be refused or e
   expect(await page.locator('.response.yes').count()).toBe(0);
   await step('← Observe for create_client', 'Send create_client to V1');
   await page.getByRole('button', { name: 'Back to migrate for create_client' }).waitFor();
-  await step('← Observe for everything else', 'Send everything else to V1');
+  await step('← Observe for everything but create_client', 'Send everything but create_client to V1');
   const after = await state();
   expect([after.default.mode, after.operations['create_client']?.mode]).toEqual(['observe', 'observe']);
   await page.getByRole('heading', { name: 'Observe: V1 responds', exact: true }).waitFor();
@@ -426,7 +426,7 @@ test('who still uses V1: the clients that do, what each has to change, and who w
   // The rollout says what that holds up, in the page's words, and names the client.
   await page
     .getByText(
-      /^A migration of everything else, and a canary that moves these clients, would be refused now: /,
+      /^A migration of everything but heartbeat, and a canary that moves these clients, would be refused now: /,
     )
     .waitFor();
   expect(await page.locator('main').innerText()).not.toContain('--force');
