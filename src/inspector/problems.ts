@@ -146,6 +146,7 @@ export interface ProblemsData {
     | 'since'
     | 'last'
     | 'isAgain'
+    | 'leftAt'
     | 'firstWell'
     | 'wellsAtLast'
   > & {
@@ -202,6 +203,8 @@ export class ProblemTally {
   private readonly wells = new Map<string, Wells>();
   private readonly unfit = new UnfitCalls();
   private omitted = 0;
+  /** The changes of modes of this run, while the log from before it is not read. */
+  private readonly moves: { readonly isAsked: IsAsked; readonly time: number }[] = [];
 
   /** The counts, as data that can be sent from a thread. */
   get data(): ProblemsData {
@@ -234,15 +237,16 @@ export class ProblemTally {
     for (const { name, clients, operations, codes, minutes, ...logged } of groups) {
       const known = this.wells.get(name);
       if (known === undefined) continue;
-      const earlier = {
-        leftAt: undefined,
+      const earlier: Group = {
         ...logged,
+        leftAt: logged.leftAt ?? undefined,
         wells: known,
         clients: new Set(clients),
         operations: new Set(operations),
         codes: new Map(codes),
         minutes: new Map(minutes),
       };
+      for (const { isAsked, time } of this.moves) leave(earlier, isAsked, time);
       const later = this.groups.get(keyOf(name, logged.kind)) ?? this.withMessage(name, logged.kind);
       if (later !== undefined) goOn(earlier, later, before.get(name) ?? 0);
       else if (this.groups.size < MAX_PROBLEMS) {
@@ -365,7 +369,8 @@ export class ProblemTally {
   move(goesToV2: (operation: string | undefined) => boolean, time: number): void {
     const isAsked: IsAsked = (service, call) =>
       service === 'v1' || goesToV2(isUnfit(call) ? undefined : call);
-    for (const group of this.groups.values()) if (isLeft(group, isAsked)) group.leftAt ??= time;
+    this.moves.push({ isAsked, time });
+    for (const group of this.groups.values()) leave(group, isAsked, time);
   }
 
   /** Counts a response of an operation or service as so many; without effect if it never failed. */
@@ -474,10 +479,12 @@ function goOn(earlier: Group, later: Group, wellsBefore: number): void {
   // Until the run began, only the responses in the log had been counted.
   const until = overSince({ ...earlier, wells: { ...wells, count: wellsBefore } }, later.since);
   const end = until ?? (later.first - earlier.last >= LASTING_MS ? earlier.last : undefined);
-  if (end !== undefined && later.first - end >= PAUSE_MS) later.isAgain = true;
+  const isBack = earlier.leftAt !== undefined && later.first >= earlier.leftAt;
+  if (isBack || (end !== undefined && later.first - end >= PAUSE_MS)) later.isAgain = true;
   else {
     later.since = earlier.since;
     later.isAgain ||= earlier.isAgain;
+    later.leftAt ??= earlier.leftAt;
     later.pause = Math.max(later.pause, earlier.pause, wellsBefore - wellsAtLast);
   }
   if (later.kind.message === undefined) later.kind = earlier.kind;
@@ -628,6 +635,11 @@ function untilOf(group: Group, now: number, isAsked: IsAsked): number | undefine
 
 function minuteOf(time: number): number {
   return Math.floor(time / MINUTE_MS);
+}
+
+/** Ends a problem for whose calls V2 gets no requests after a change of modes. */
+function leave(group: Group, isAsked: IsAsked, time: number): void {
+  if (isLeft(group, isAsked)) group.leftAt ??= time;
 }
 
 /** True for a problem of a service that gets no requests for the operations of the problem now, or got none until the mode changed. */

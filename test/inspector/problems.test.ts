@@ -66,6 +66,8 @@ class Watched extends WatchedTraffic {
   }
 }
 
+const V1 = { origin: 'v1', mode: 'observe' } as const;
+
 test('responses of V1 after a roll-back do not end a problem of V2, and those of V2 do not end one of V1', () => {
   const onV1 = { origin: 'v1', mode: 'observe', verdict: 'passed' } as const;
   const states = (all: Watched, service: 'v1' | 'v2'): readonly string[] =>
@@ -102,6 +104,25 @@ test('failures after a way back to V1 and forward again are another incident, ho
   expect(others).toEqual([]);
   expect([after?.state, after?.count, after?.firstSeen]).toEqual(['again', 11, before?.firstSeen]);
   expect(Date.parse(after?.since ?? '')).toBeGreaterThan(Date.parse(before?.lastSeen ?? ''));
+});
+
+test.each<[what: string, restarted: (all: Watched) => Watched]>([
+  ['before the way back', (all) => all.restart().move(false).see(9, V1).move(true)],
+  ['on V1', (all) => all.move(false).see(5, V1).restart().see(4, V1).move(true)],
+  ['after the way forward', (all) => all.move(false).see(9, V1).move(true).restart()],
+])('after a restart %s, failures are another incident as well', (_, restarted) => {
+  const before = new Watched().see(9).see(5, { status: 500 });
+  const [first] = before.problems;
+  for (const read of [
+    (all: Watched) => all.read().see(4, { status: 500 }),
+    (all: Watched) => all.see(4, { status: 500 }).read(),
+  ]) {
+    const all = read(restarted(new Watched().see(9).see(5, { status: 500 })));
+    const [after, ...others] = all.problems;
+    expect(others).toEqual([]);
+    expect([after?.state, after?.count, after?.firstSeen]).toEqual(['again', 9, first?.firstSeen]);
+    expect(Date.parse(after?.since ?? '')).toBeGreaterThan(Date.parse(first?.lastSeen ?? ''));
+  }
 });
 
 describe('a problem', () => {

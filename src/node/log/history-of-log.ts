@@ -75,9 +75,9 @@ class HistoryTally {
     this.series.add(entry, time, answer);
     this.outages.add(entry, answer === 'failed', time);
     this.trends.add(entry, answer);
-    this.problems.add(entry, time, answer);
     const end = time + Math.round(entry.totalMs ?? 0);
     this.moveUntil(end);
+    this.problems.add(entry, end, answer, undefined, time);
     this.health.add(entry, end, answer);
   }
 
@@ -86,7 +86,9 @@ class HistoryTally {
     for (let next = this.moves.at(-1); next !== undefined && next.at <= time; next = this.moves.at(-1)) {
       const { at, after } = next;
       this.moves.pop();
-      this.health.move((operation) => isAsked(after, 'v2', operation), at);
+      const goesToV2 = (operation: string | undefined): boolean => isAsked(after, 'v2', operation);
+      this.health.move(goesToV2, at);
+      this.problems.move(goesToV2, at);
     }
   }
 }

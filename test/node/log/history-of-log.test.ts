@@ -149,6 +149,8 @@ test('a fault ends with a change of modes after the last request of the log', as
   const health = new OperationHealth(undefined, undefined, () => true);
   health.learn((JSON.parse(JSON.stringify(value)) as LoggedHistory).health);
   expect(health.troubles(START + 10 * 60_000)).toMatchObject([{ failed: 8, isMoved: true }]);
+  const { problems } = value as LoggedHistory;
+  expect(problems.groups.map(({ leftAt }) => leftAt)).toEqual([START + 8 * 60_000]);
 });
 
 test('a missing log has no history', async () => {
