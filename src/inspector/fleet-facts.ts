@@ -105,6 +105,7 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
     operations: operations.map((one) => ({
       ...span(one),
       until: one.until && one.until + ahead,
+      ...(one.whole && { whole: { ...one.whole, since: one.whole.since + ahead } }),
     })),
     watched: watched.map((one) => ({ ...one, since: one.since + ahead, last: one.last && one.last + ahead })),
     ...(lastResponses && {
@@ -357,6 +358,7 @@ function troubleOf(
     ...(isEarlier ? { isEarlier } : {}),
     ...(reported.some(({ isMoved }) => isMoved === true) ? { isMoved: true } : {}),
     ...(isOfClients ? { clients } : {}),
+    ...(reported.some(({ whole }) => whole !== undefined) ? { whole: wholeOf(reported) } : {}),
     since: Math.min(
       ...reported.map(({ since }) => since),
       ...watched.flatMap((one) => (one.failed > 0 ? one.since : [])),
@@ -367,6 +369,16 @@ function troubleOf(
     before,
     compared,
     evidence,
+  };
+}
+
+function wholeOf(troubles: readonly OperationTrouble[]): NonNullable<OperationTrouble['whole']> {
+  const all = troubles.map((one) => one.whole ?? one);
+  return {
+    requests: all.reduce((sum, { requests }) => sum + requests, 0),
+    failed: all.reduce((sum, { failed }) => sum + failed, 0),
+    hit: [...new Set(all.flatMap(({ hit = [] }) => hit))].sort(),
+    since: Math.min(...all.map(({ since }) => since)),
   };
 }
 

@@ -142,12 +142,13 @@ function periodWords(from: string, until: string | undefined, clients: readonly 
 
 /**
  * When operations began to fail, and when they stopped: the times of their conditions, also of those that are reported no more. Where V1
- * took over, the change of modes says so.
+ * took over, the change of modes says so; where V1 has ended, nothing shows that V2 is well.
  */
 export function operationEvents(facts: ConditionFacts): readonly ChangeRecord[] {
   return troublesByCause(facts, Number.POSITIVE_INFINITY).own.flatMap((trouble): readonly ChangeRecord[] => {
-    const { requests, failed, since, until, isMoved = false } = trouble;
-    const [subject, whom] = [subjectOf(trouble), whomWords(trouble, facts)];
+    const { until, isMoved = false, isBack = false, whole = trouble } = trouble;
+    const { requests, failed, since } = whole;
+    const [subject, whom] = [subjectOf(trouble), whomWords(whole, facts)];
     const event = (at: number, what: string): ChangeRecord => ({
       at: new Date(at).toISOString(),
       kind: 'event',
@@ -155,7 +156,9 @@ export function operationEvents(facts: ConditionFacts): readonly ChangeRecord[] 
     });
     return [
       event(since, `${subject} began to fail${whom}: ${count(failed)} of ${counted(requests, 'request')}`),
-      ...(until === undefined || isMoved ? [] : [event(until, `${subject} stopped failing${whom}`)]),
+      ...(until === undefined || isMoved || isBack
+        ? []
+        : [event(until, `${subject} stopped failing${whom}`)]),
     ];
   });
 }
@@ -169,7 +172,10 @@ function subjectOf({ operation }: OperationTrouble): string {
 }
 
 /** Names one or two clients that a trouble hits, or counts them. */
-function whomWords({ hit = [] }: OperationTrouble, { names, agents = {} }: ConditionFacts): string {
+function whomWords(
+  { hit = [] }: Pick<OperationTrouble, 'hit'>,
+  { names, agents = {} }: ConditionFacts,
+): string {
   if (hit.length === 0) return '';
   const named = hit.map((client) => clientName({ client, name: names.get(client) ?? agents[client] }));
   const isClear = hit.length < 3 && new Set(named).size === named.length;

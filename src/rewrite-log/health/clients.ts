@@ -139,7 +139,7 @@ export function troublesOfClients({
 }
 
 /** The troubles of several clients as one; what was before the first of them began to fail is their past. */
-export function joined(all: readonly (readonly [client: string, trouble: Trouble])[]): Required<Episode> {
+export function joined(all: readonly (readonly [client: string, trouble: Trouble])[]): Episode {
   const troubles = all.map(([, trouble]) => trouble).sort((one, other) => one.since - other.since);
   const [first] = troubles;
   if (first === undefined) throw new RangeError('trouble without a client');

@@ -303,12 +303,13 @@ export class OperationHealth {
       .flatMap(([operation, health]) =>
         COURSES.flatMap((name) => {
           const { earlier } = health[name];
-          const told = ({ trouble, clients }: Episode): OperationTrouble => ({
+          const told = ({ trouble, clients, whole }: Episode): OperationTrouble => ({
             ...troubleOf(operation, trouble, this.rule(), name === 'silence'),
             ...(clients === undefined ? {} : { clients }),
+            ...(whole === undefined ? {} : { whole: wholeOf(whole) }),
           });
           const isTold = ({ trouble }: Episode): boolean => isReported(trouble, now, reportedMs);
-          const ofClients = name === 'silence' ? [] : this.ofClients(health, now, reportedMs);
+          const ofClients = name === 'silence' ? [] : episodesOfClients(health);
           return [
             ...earlier.filter(isTold).map((one) => ({ ...told(one), isEarlier: true }) as const),
             ...[...ofClients, ...presentOf(health[name])].filter(isTold).map(told),
@@ -316,14 +317,6 @@ export class OperationHealth {
         }),
       )
       .sort((one, other) => one.since - other.since);
-  }
-
-  /** The trouble of the clients that fail, or of those that did lately; as history, that of both while some of them fail. */
-  private ofClients(health: Health, now: number, reportedMs: number): readonly Episode[] {
-    const reported = [...troublesOfClients(health)].filter(([, one]) => isReported(one, now, reportedMs));
-    const lasting = reported.filter(([, trouble]) => isLasting(trouble));
-    const told = lasting.length === 0 || reportedMs === Number.POSITIVE_INFINITY ? reported : lasting;
-    return told.length === 0 ? [] : [joined(told)];
   }
 
   /** Reports once that the test of a canary finds harm: at first there may be too few requests. */
@@ -363,6 +356,19 @@ const COURSES = ['responses', 'silence'] as const;
 
 function presentOf({ trouble }: Course): readonly Episode[] {
   return trouble === undefined ? [] : [{ trouble }];
+}
+
+/** The trouble of the clients that fail, or of those that did. */
+function episodesOfClients(health: Health): readonly Episode[] {
+  const all = [...troublesOfClients(health)];
+  const lasting = all.filter(([, trouble]) => isLasting(trouble));
+  if (all.length === 0) return [];
+  if (lasting.length === 0 || lasting.length === all.length) return [joined(all)];
+  return [{ ...joined(lasting), whole: joined(all).trouble }];
+}
+
+function wholeOf({ requests, failures, since }: Trouble): NonNullable<OperationTrouble['whole']> {
+  return { requests, failed: failures.count, hit: failures.clients, since };
 }
 
 /** Notes how bad trouble is that goes on. */

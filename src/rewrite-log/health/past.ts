@@ -53,10 +53,11 @@ export interface Course extends Judged {
   readonly earlier: Episode[];
 }
 
-/** Trouble that is over, of an operation or of these clients. */
+/** Trouble of an operation, or of these clients; `whole` is that of other clients as well, which are well again. */
 export interface Episode {
   readonly trouble: Trouble;
   readonly clients?: readonly string[];
+  readonly whole?: Trouble;
 }
 
 /** The requests of an operation, or of a call, to V2. */

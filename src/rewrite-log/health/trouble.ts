@@ -33,6 +33,8 @@ export interface OperationTrouble {
   readonly inCanary?: true;
   /** The clients that fail while others do not (`clientOf`); absent if it fails for all clients, or at times. */
   readonly clients?: readonly string[];
+  /** The same of all clients that it has hit, if some of these are well again while others fail. */
+  readonly whole?: Pick<OperationTrouble, 'requests' | 'failed' | 'hit' | 'since'>;
   /** Milliseconds since 1970: the start of the first failed request, the end of the last one, and the same once it is over. */
   readonly since: number;
   readonly last: number;
