@@ -104,19 +104,16 @@ export function hasEndedFor(
   now: number,
   operation: string | undefined,
   clients: readonly string[] = [],
-  names: ReadonlyMap<string, string> = new Map(),
 ): boolean {
   const own = end.ends?.filter(({ kind, id }) => kind === 'operation' && id === operation) ?? [];
   const past = [end, ...own].flatMap(({ sunset, gone }) =>
     sunset === undefined || gone === undefined || !isPast(sunset, now) ? [] : [gone],
   );
   if (clients.length === 0) return past.some(isGoneForAll);
-  // The lists have the names of the clients that have one.
-  const listed = new Set(past.flatMap((gone) => [...(gone.clients ?? []), ...(gone.except ?? [])]));
   return clients.every((hash) => {
-    const name = names.get(hash) ?? hash;
-    const client = hash === NO_KEY ? undefined : listed.has(name) ? name : hash;
-    return past.some((gone) => isInScope(gone, { client, operation }));
+    const client = hash === NO_KEY ? undefined : hash;
+    // Names are for people: they change when a client gets another `User-Agent`.
+    return past.some(({ hashes = {} }) => isInScope(hashes, { client, operation }));
   });
 }
 

@@ -90,12 +90,7 @@ export function overviewOf(facts: OverviewFacts): Pick<Overview, 'whose' | 'item
 /** The facts about the clients that the end of V1 excepts: only their requests are still migrated. */
 function afterEnd(end: RolloutView, { report, errors, ...facts }: OverviewFacts): OverviewFacts {
   const sunset = Date.parse(end.sunset ?? '');
-  const names = new Map(
-    report.clients.flatMap(({ client, name }) => (name === undefined ? [] : [[client, name]])),
-  );
-  const clients = report.clients.filter(
-    ({ client }) => !hasEndedFor(end, facts.now, undefined, [client], names),
-  );
+  const clients = report.clients.filter(({ client }) => !hasEndedFor(end, facts.now, undefined, [client]));
   const groups = errors.groups.filter(({ lastSeen }) => Date.parse(lastSeen) >= sunset);
   return { ...facts, report: { ...report, clients }, errors: { ...errors, groups } };
 }

@@ -469,11 +469,16 @@ function warningsOf(
 export function namedScope(
   { clients, except }: Pick<Scope, 'clients' | 'except'>,
   names: ReadonlyMap<string, string>,
-): Pick<Scope, 'clients' | 'except'> {
+): NonNullable<RolloutView['gone']> {
   const named = (hashes: readonly string[]): readonly string[] => hashes.map((hash) => nameIn(names, hash));
+  const hashes = {
+    ...(clients === undefined ? {} : { clients }),
+    ...(except === undefined ? {} : { except }),
+  };
   return {
     ...(clients === undefined ? {} : { clients: named(clients) }),
     ...(except === undefined ? {} : { except: named(except) }),
+    ...(clients === undefined && except === undefined ? {} : { hashes }),
   };
 }
 

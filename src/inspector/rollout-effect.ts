@@ -404,11 +404,10 @@ function concernedClient(
 ): readonly ConcernedClient[] {
   const before = modesOf(rollout);
   const after = modesAfter(request, before, client.client);
-  const names = new Map([[client.client, client.name ?? client.client]]);
   const calls = client.operations.flatMap(({ operation: name, count }) => {
     const operation = operationOf(name);
     if (!isTargeted(request, before, operation)) return [];
-    if (hasEndedFor(rollout, Date.now(), operation, [client.client], names)) return [];
+    if (hasEndedFor(rollout, Date.now(), operation, [client.client])) return [];
     const subject = { client: client.client === NO_KEY ? undefined : client.client, operation };
     return [{ count, from: chooseMode(before, subject).origin, to: chooseMode(after, subject).origin }];
   });
@@ -579,12 +578,7 @@ export function modesOf({ default: other, operations, clients, rollback }: Rollo
 }
 
 /** Tells which services get requests for which operations in the modes in force; after the end of V1, none do. */
-export function askedIn(
-  rollout: RolloutView,
-  earlier: readonly EarlierModes[],
-  now: number,
-  names: ReadonlyMap<string, string> = new Map(),
-): IsAsked {
+export function askedIn(rollout: RolloutView, earlier: readonly EarlierModes[], now: number): IsAsked {
   const modes = modesOf(rollout);
   const since = new Map<string, number | undefined>();
   return (service, call, at = Number.POSITIVE_INFINITY, clients = []) => {
@@ -592,7 +586,7 @@ export function askedIn(
     const key = `${service} ${call}`;
     if (!since.has(key)) since.set(key, askedSince(modes, earlier, service, operation));
     const from = since.get(key);
-    return from !== undefined && at >= from && !hasEndedFor(rollout, now, operation, clients, names);
+    return from !== undefined && at >= from && !hasEndedFor(rollout, now, operation, clients);
   };
 }
 

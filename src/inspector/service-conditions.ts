@@ -205,11 +205,11 @@ function retreatFrom(about: 'v1' | 'v2', facts: ConditionFacts): Pick<Condition,
 export function servedWords(
   what: 'it' | 'them',
   operations: readonly Pick<OperationTrouble, 'operation' | 'hit'>[],
-  { rollout, names, now }: ConditionFacts,
+  { rollout, now }: ConditionFacts,
 ): string {
   const isServed =
     rollout === undefined ||
-    operations.some(({ operation, hit }) => !hasEndedFor(rollout, now, operation, hit, names));
+    operations.some(({ operation, hit }) => !hasEndedFor(rollout, now, operation, hit));
   return isServed ? ` V1 serves ${what} now.` : '';
 }
 

@@ -1,4 +1,4 @@
-import type { Mode, Modes, RollbackRule } from '../rules/rollout.ts';
+import type { Mode, Modes, RollbackRule, Scope } from '../rules/rollout.ts';
 import type { CanaryEvidence, OriginCount, Rollback, RollbackCause } from './rollout-state.ts';
 import { type Comparison, ComparisonTally, type ShadowView } from './comparison-tally.ts';
 import { type BodyCheckCount, BodyCheckTally, type DryRunResult, type WouldFail } from './body-checks.ts';
@@ -181,8 +181,8 @@ export interface RolloutView {
   /** RFC 3339: dates from the rule book. */
   readonly sunset?: string;
   readonly deprecation?: string;
-  /** Clients whose V1 requests get 410 from the sunset on, by name if they have one; absent without any. */
-  readonly gone?: { readonly clients?: readonly string[]; readonly except?: readonly string[] };
+  /** Clients whose V1 requests get 410 from the sunset on, by name if they have one; absent without any. `hashes` has the same by hash. */
+  readonly gone?: Pick<Scope, 'clients' | 'except'> & { readonly hashes?: Pick<Scope, 'clients' | 'except'> };
   /** Operations and changes that end before the rest of V1; absent without any. */
   readonly ends?: readonly (Pick<RolloutView, 'sunset' | 'deprecation' | 'gone'> & {
     readonly kind: 'operation' | 'change';

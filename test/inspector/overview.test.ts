@@ -162,6 +162,7 @@ function differingIn(fields: RolloutView['shadows'][number]['fields']): RolloutV
 
 const MIGRATED: RolloutView['default'] = { mode: 'migrate', from: 'operator' };
 
+const EXCEPT_ACME = { except: ['acme'], hashes: { except: ['a'.repeat(16)] } };
 const ENDED: Partial<RolloutView> = { sunset: '2026-11-01T00:00:00Z', gone: {} };
 
 test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined]>([
@@ -247,7 +248,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'a client that the end of V1 excepts, and that V1 serves',
     {
       report: reportOfClient(HOUR / 2),
-      rollout: sampleRollout({ ...ENDED, gone: { except: ['acme'] } }),
+      rollout: sampleRollout({ ...ENDED, gone: EXCEPT_ACME }),
     },
     'note: acme: 1 of 1 checked request would fail after the migration, last seen at 2026-11-28T23:30:00.000Z.',
   ],
@@ -255,7 +256,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'a client that the end of V1 excepts, and that calls what is gone',
     {
       report: goneReport(1000),
-      rollout: sampleRollout({ ...ENDED, gone: { except: ['acme'] }, default: MIGRATED }),
+      rollout: sampleRollout({ ...ENDED, gone: EXCEPT_ACME, default: MIGRATED }),
     },
     'note: V2 does not have loan_slip any more: 1 request of acme got 410, the last at 2026-11-28T23:59:59.000Z.',
   ],
@@ -263,7 +264,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
     'a client that the end of V1 excepts, and that is migrated',
     {
       report: reportOfClient(HOUR / 2),
-      rollout: sampleRollout({ ...ENDED, gone: { except: ['acme'] }, default: MIGRATED }),
+      rollout: sampleRollout({ ...ENDED, gone: EXCEPT_ACME, default: MIGRATED }),
     },
     undefined,
   ],

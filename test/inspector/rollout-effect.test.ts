@@ -631,7 +631,7 @@ test.each<[string, Partial<RolloutView>, RolloutRequest, readonly string[], read
   ],
   [
     'V1 for all but one client',
-    { sunset: PAST, gone: { except: ['acme'] } },
+    { sunset: PAST, gone: { except: ['acme'], hashes: { except: ['0'.repeat(16)] } } },
     { mode: 'observe' },
     [`V1 ended on ${PAST}: in every mode, V1 requests get 410, on purpose, except those of acme.`],
     ['From V2 to V1: acme (1 of 2 clients seen, with 50 % of all V1 requests).'],

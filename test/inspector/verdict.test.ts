@@ -82,19 +82,27 @@ class Watched extends WatchedTraffic {
   }
 
   /** The problems of the traffic. */
-  get rows(): ReturnType<ProblemTally['view']>['problems'] {
-    return this.problems.view(this.now, START).problems;
+  get rows(): ReturnType<Watched['rowsWith']> {
+    return this.rowsWith({});
+  }
+
+  rowsWith(more: Partial<ConditionFacts>): ReturnType<ProblemTally['view']>['problems'] {
+    return this.problems.view(this.now, START, NAMES, this.facts(more).isAsked).problems;
   }
 
   /** The faults of operations, as marks of charts. */
   get events(): readonly string[] {
-    const facts = this.facts({}, Number.POSITIVE_INFINITY);
+    return this.eventsWith({});
+  }
+
+  eventsWith(more: Partial<ConditionFacts>): readonly string[] {
+    const facts = this.facts(more, Number.POSITIVE_INFINITY);
     return operationEvents(facts).map(({ at, what }) => `${at.slice(11, 19)} ${what}`);
   }
 
   private facts(more: Partial<ConditionFacts>, reportedMs?: number): ConditionFacts {
     const { now } = this;
-    const isAsked = more.isAsked ?? (more.rollout && askedIn(more.rollout, [], now, NAMES));
+    const isAsked = more.isAsked ?? (more.rollout && askedIn(more.rollout, [], now));
     return {
       stats: { breaker: 'closed', droppedLogLines: 0 },
       recent: this.history.recentFailures(now, RECENT_MINUTES, isAsked),
@@ -170,7 +178,12 @@ const SPARED = 'c'.repeat(16);
 
 /** V1 has ended for all but one client, while everything is migrated. */
 const endedExcept = (client: string, at: string): Partial<ConditionFacts> => ({
-  rollout: { ...MIGRATED_ROLLOUT, sunset: `2026-11-29T${at}.000Z`, gone: { except: [client] } },
+  rollout: {
+    ...MIGRATED_ROLLOUT,
+    sunset: `2026-11-29T${at}.000Z`,
+    // By the name that people read, which may be a `User-Agent`.
+    gone: { except: [client], hashes: { except: [client === 'acme' ? ACME : SPARED] } },
+  },
 });
 
 const CALLERS = Array.from({ length: 14 }, (_, at) => (at % 2 === 0 ? ACME : OTHER));
@@ -390,6 +403,20 @@ describe('marks of the faults of operations', () => {
     expect([all.events, told()]).toEqual([marks, []]);
   });
 
+  test('say nothing of an end where V1 has ended, and go on for a client that this excepts', () => {
+    const all = new Watched().see(100).see(25, { ...FAILS, client: ACME });
+    const began = ['08:01:41 order_floor_plan began to fail for acme: 25 of 25 requests'];
+    expect(all.eventsWith(endedExcept('globex', '08:02:05'))).toEqual(began);
+    // The page calls it by its `User-Agent`.
+    const excepted = endedExcept('acme', '08:02:05');
+    const { rollout: view = MIGRATED_ROLLOUT } = excepted;
+    const told = { rollout: { ...view, gone: { ...view.gone, except: ['programme/1.9'] } } };
+    expect(all.eventsWith(told)).toEqual(began);
+    expect(all.verdict(told)).toMatch(/^bad: order_floor_plan fails for acme/);
+    expect(all.rowsWith(told).map(({ state }) => state)).toEqual(['new']);
+    expect(all.rowsWith(endedExcept('globex', '08:02:05')).map(({ state }) => state)).toEqual(['off-v2']);
+  });
+
   test('stay when the same fails again, with the counts that they had: of clients, and of an operation', () => {
     const clients = new Watched().see(60, ON_V1);
     const fails = (all: Watched): Watched => {
@@ -406,8 +433,11 @@ describe('marks of the faults of operations', () => {
     ]);
     const both = fails(clients).events;
     expect(both).toEqual([...marks, expect.stringMatching(/^08:02:\d\d .* 12 of 12 requests$/)]);
-    for (let round = 0; round < 30; round += 1)
-      clients.see(1, { client: 'c'.repeat(16) }).see(1, { client: 'd'.repeat(16) });
+    // One of them is well before the other.
+    clients.see(30, { client: 'd'.repeat(16) });
+    expect(clients.judged(MIGRATED).label).toBe('order_floor_plan fails for globex');
+    expect(clients.events).toEqual(both);
+    clients.see(30, { client: 'c'.repeat(16) });
     expect(clients.events).toEqual([...both, expect.stringContaining('stopped failing for globex and')]);
 
     const operation = new Watched().see(100).see(8, FAILS).see(60);

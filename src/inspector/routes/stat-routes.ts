@@ -381,8 +381,8 @@ async function overview(parts: InspectorParts, by: SeriesView['by']): Promise<Ov
   };
 }
 
-function isAskedOf({ rollout, rollBack, time, names }: InspectorParts): IsAsked | undefined {
-  return rollout && askedIn(rollout.view(), rollBack?.earlier ?? [], time(), names());
+function isAskedOf({ rollout, rollBack, time }: InspectorParts): IsAsked | undefined {
+  return rollout && askedIn(rollout.view(), rollBack?.earlier ?? [], time());
 }
 
 /** The facts that this replica counts itself for the verdict and for the marks of charts. */
