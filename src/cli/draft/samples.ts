@@ -154,6 +154,9 @@ const TEXTS: Readonly<Record<string, string>> = {
   uuid: '00000000-0000-4000-8000-000000000000',
 };
 
+/** A text of which nothing is known. */
+const TEXT = 'text';
+
 /** Texts that match common patterns. */
 const PATTERN_TEXTS = [
   '1',
@@ -250,6 +253,8 @@ export interface SampleOptions {
   readonly hidden?: Direction;
   /** Number of levels of objects and lists that have all their members; deeper ones have the required members. All levels if absent. */
   readonly levels?: number;
+  /** True for digits as each text of which nothing is known. */
+  readonly hasDigits?: boolean;
 }
 
 /** A part of a sample while it is made, with the parts inside. */
@@ -333,7 +338,8 @@ function valueOf(part: Part, options: SampleOptions, isShown: boolean): unknown 
   if (element !== undefined) return [valueOf(element, options, isShown)];
   if (shape.values.length > 0) return shape.values[pick % shape.values.length];
   if (!scalars.has(shape)) scalars.set(shape, scalarOf(shape));
-  return scalars.get(shape);
+  const value = scalars.get(shape);
+  return value === TEXT && options.hasDigits === true ? '1' : value;
 }
 
 /** Maximum characters of a sample that people read. */
@@ -375,7 +381,7 @@ function scalarOf(shape: Shape): unknown {
   const required = keyword('pattern');
   const pattern = typeof required === 'string' ? required : '';
   const prefix = /^\^([A-Za-z]{1,40}[_-])/.exec(pattern)?.[1];
-  const text = TEXTS[shape.format] ?? (prefix === undefined ? 'text' : `${prefix}1`);
+  const text = TEXTS[shape.format] ?? (prefix === undefined ? TEXT : `${prefix}1`);
   return isMatch(pattern, text) ? text : (PATTERN_TEXTS.find((one) => isMatch(pattern, one)) ?? text);
 }
 

@@ -1146,6 +1146,19 @@ test.each<[rules: string, v1: Json, v2: Json, gap: string | undefined]>([
   expect(await gapsWithRules('response', rules, ...sides)).toEqual(gap === undefined ? [] : [gap]);
 });
 
+test.each<[rules: string, old: Json, young: Json, gap: string | undefined]>([
+  ['[{ unquote: id }]', integer, text, undefined],
+  ['[{ unquote: id }, { scale: id, by: 100 }]', integer, text, undefined],
+  ['[{ unquote: id }]', integer, { ...text, example: 'A7' }, 'clients get a string'],
+  ['[{ unquote: id }]', integer, { enum: ['seven'] }, 'clients get a string'],
+  ['[]', integer, text, 'clients get a string'],
+])('a string that the rules make a number of, if it is one, is no gap: %s, %j, %j', async (...row) => {
+  const [rules, old, young, gap] = row;
+  const sides = [answerOf(objectOf({ id: old })), answerOf(objectOf({ id: young }))] as const;
+  const expected = gap === undefined ? [] : [expect.stringContaining(gap)];
+  expect(await gapsWithRules('response', rules, ...sides)).toEqual(expected);
+});
+
 test('nulls that stand for the rest of a schema that contains itself are no gap', async () => {
   const tree = objectOf({ name: text, child: { $ref: '#/components/schemas/Tree' } }, { required: ['name'] });
   const of = (version: string): Json =>
