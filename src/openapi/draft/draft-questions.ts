@@ -392,7 +392,7 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
       const keys =
         list === 'query'
           ? ownKeys([rules, ...others].map(meaningWritten))
-          : meanings && ownKeys(meanings.map((found) => (found ? meaningOf(found) : ALSO)));
+          : meanings && ownKeys(meanings.map((found, at) => (found ? meaningOf(found, at) : ALSO)));
       // A header field may be a credential: a person says who gets it.
       const isClear =
         list !== 'headers' && confidence >= PROPOSED_FROM && others.length === 0 && rules.every(keepsValues);
@@ -412,8 +412,9 @@ function askedRules(change: ProposedChange): readonly AskedRule[] {
 const ALSO = 'also ';
 
 /** What an answer says about a member, in queries, requests and responses alike: which one of V2 it is, or that it is gone. */
-function meaningOf(found: FoundRule): string {
-  if (found.rule === 'rename') return `${found.member} is ${found.to}`;
+function meaningOf(found: FoundRule, at: number): string {
+  const isAnywhere = at > 0 && 'in' in found && found.in[0] === '**';
+  if (found.rule === 'rename') return `${found.member} is ${found.to}${isAnywhere ? ' at any depth' : ''}`;
   if (found.rule === 'move') return `${found.member} is ${pathText(found.to)}`;
   return found.rule === 'strip' ? `${found.member} is gone` : localKey(found);
 }
@@ -427,9 +428,11 @@ function meaningWritten(rules: readonly BookRule[]): string {
 
 /** The meanings of the answers to one rule, of which no two are equal: an answer that also keeps V2's name is that of the first. */
 function ownKeys(all: readonly string[]): readonly string[] {
-  return all.map((key, at) =>
-    key === ALSO ? `${ALSO}${all[0] ?? ''}` : all.indexOf(key) === at ? key : `${key} (${at})`,
-  );
+  return all.map((key, at) => {
+    if (key === ALSO) return `${ALSO}${all[0] ?? ''}`;
+    const before = all.slice(0, at).filter((one) => one === key).length;
+    return before === 0 ? key : `${key} (${before + 1})`;
+  });
 }
 
 /** True for a rule that only gives values another name or place. */
@@ -679,7 +682,11 @@ function answerTo({ leads, further }: Part, rule: AskedRule, key: string): strin
   if (key === 'no' || rule.keys === undefined) return key;
   const meaning = key === 'yes' ? leads.get(rule)?.keys?.[0] : further[Number(key)];
   if (meaning === undefined) return key;
-  const plain = meaning.startsWith(ALSO) ? meaning.slice(ALSO.length) : meaning;
+  const isOtherForm = / \(\d+\)$/.test(meaning) && !rule.keys.includes(meaning);
+  // Without the values of a rename, those that go with it stay as well.
+  if (isOtherForm && rule.rules.every((one) => 'map' in one)) return undefined;
+  // A rule without such a form of the answer has its first one.
+  const plain = (meaning.startsWith(ALSO) ? meaning.slice(ALSO.length) : meaning).replace(/ \(\d+\)$/, '');
   const at = rule.keys.includes(meaning) ? rule.keys.indexOf(meaning) : rule.keys.indexOf(plain);
   return at < 0 ? undefined : at === 0 ? 'yes' : String(at - 1);
 }
@@ -714,11 +721,20 @@ function whyOf(rules: readonly AskedRule[]): string {
 }
 
 function answersOf(part: Part): readonly DraftAnswer[] {
+  const mapped = new Map<string, number>();
   return ['yes', ...part.further.keys(), 'no'].map(String).map((key) => {
     const chosen = part.rules.map((rule) => ({ rule, rules: chosenRules(part, rule, key) }));
     const lines = linesFor(part, part.rules, key);
     const isAlso = part.further[Number(key)]?.startsWith(ALSO) === true;
-    return { key, words: key === 'no' ? 'No rule' : answerWords(chosen, isAlso), lines, ...lackOf(lines) };
+    const said = key === 'no' ? 'No rule' : answerWords(chosen, isAlso);
+    const values = chosen.flatMap(({ rules }) =>
+      rules.map(({ map }) => (Array.isArray(map) ? map.length : 0)),
+    );
+    const count = values.reduce((sum, one) => sum + one, 0);
+    const isFewer = count < (mapped.get(said) ?? 0);
+    mapped.set(said, Math.max(count, mapped.get(said) ?? 0));
+    const words = isFewer ? `${said}, without the values that only their places pair` : said;
+    return { key, words, lines, ...lackOf(lines) };
   });
 }
 

@@ -7,7 +7,7 @@ import { ComparedPairs } from './compared-pairs.ts';
 import { type Evidence, isProposed, pathText, PROPOSED_FROM, type Question } from './found-rules.ts';
 import { NO_LINK } from './member-links.ts';
 import { findRenames } from './renames.ts';
-import { findValueMap, orderIn } from './value-maps.ts';
+import { findValueMap, orderIn, placedWords } from './value-maps.ts';
 import {
   conversions,
   type FoundValue,
@@ -138,8 +138,10 @@ export function findQueryRenames(
       const isPart = map?.doubt === undefined || asked.has(name);
       if (map === undefined || (renamed.has(name) && isPart)) continue;
       const doubt = map.doubt ?? unsure;
+      const others = map.others?.filter((rules) => rules.length > 0) ?? [];
       add(operation.id, `${now}-parameter-values`, `The query parameter ${now} has other values.`, {
         ...map,
+        others,
         doubt,
       });
     }
@@ -207,17 +209,16 @@ function renameForms(
     { name: to, shape: other },
   ] as const;
   const map = valueRules(one, to, { old, young });
+  const placed = map === undefined || !isAsked ? [] : (map.others ?? []);
   const assumed = isAsked ? assumedRule(...sides) : undefined;
   const all = [conversions(...sides), ...(isAsked ? otherConversions(...sides) : [])];
-  return all.map((each) => {
+  const maps = [map !== undefined && (isAsked || map.doubt === undefined) ? map.rules : [], ...placed];
+  return all.flatMap((each) => {
     // Values that are quoted in a body are plain text here.
     const converted = each.filter(({ word }) => word !== 'quote' && word !== 'unquote');
     const more = converted.length > 0 && { conversions: converted };
-    return [
-      ...bookRules({ rule: 'rename', in: [], member: from, to, ...more }),
-      ...(map !== undefined && (isAsked || map.doubt === undefined) ? map.rules : []),
-      ...(assumed?.rules ?? []),
-    ];
+    const renamed = bookRules({ rule: 'rename', in: [], member: from, to, ...more });
+    return maps.map((values) => [...renamed, ...values, ...(assumed?.rules ?? [])]);
   });
 }
 
@@ -263,6 +264,7 @@ function limitWords(from: string, old: Shape, to: string, young: Shape): readonl
     ...(smaller === undefined ? [] : [smaller]),
     ...(order === undefined ? unsplitOrder(one, { old, young }) : [order.evidence]),
     ...(left.length === 0 ? [] : [`V2 has no value for ${namedValues(left)}`]),
+    ...(order === undefined ? [placedWords(one, other).replace('; ', '')] : []),
   ];
 }
 
@@ -698,8 +700,10 @@ function valueMapRule(old: Shape, young: Shape | undefined, name: string): Propo
   if (map === undefined || pairs.length === 0) return undefined;
   const isGuess = map.guessed.pairs.length > 0;
   const left = map.left.length === 0 ? '' : `V2 has no value for ${map.left.map(String).join(', ')}`;
+  const own = pairs.filter(([from]) => !map.placed.some(([one]) => one === from));
   return {
     rules: [valueMap(pairs, name)],
+    ...(own.length < pairs.length && { others: [own.length === 0 ? [] : [valueMap(own, name)]] }),
     confidence: Math.min(map.spelled.confidence, map.guessed.confidence),
     evidence: [...map.spelled.reasons, ...map.guessed.reasons].join('; '),
     doubt: isGuess ? 'a value that means something else would change' : left || undefined,

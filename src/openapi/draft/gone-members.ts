@@ -57,7 +57,15 @@ import {
   wordsOf,
 } from './names.ts';
 import { isAnotherValue, MAX_CANDIDATES, placesByLetters, unknownDoubt } from './places.ts';
-import { addMap, commonSpellings, turned, unpairedWords, withValues, wordPairs } from './value-maps.ts';
+import {
+  addMap,
+  commonSpellings,
+  placedWords,
+  turned,
+  unpairedWords,
+  valueForms,
+  wordPairs,
+} from './value-maps.ts';
 
 /**
  * The members of V2's object that certainly belong to another member of V1, by their paths as JSON. Of a nest's sub-object, only the object
@@ -172,9 +180,9 @@ export function addGone(name: string, place: GonePlace, work: Work): void {
     work.isResponse === true &&
     place.candidate?.under === undefined &&
     !areOtherKeys(name, place.candidate.to)
-      ? [place.candidate.to].map((to) => {
+      ? [place.candidate.to].flatMap((to) => {
           const rename = renameRule(path, name, to, conversionsOf(v1, name, v2, to));
-          return withValues(rename, shape, v2.members.get(to)?.shape);
+          return valueForms(rename, shape, v2.members.get(to)?.shape);
         })
       : [];
   const { isDeprecated } = shape;
@@ -196,6 +204,8 @@ export function addGone(name: string, place: GonePlace, work: Work): void {
     );
     return;
   }
+  const offered = reached.find(({ into }) => into.length > 0)?.at.slice(path.length);
+  const placed = offered === undefined ? '' : placedWords(shape, shapeAt(v2, offered) ?? ANY_SHAPE);
   const splits = splitInto(name, shape, place);
   const parts = new Set(splits.flatMap(targetsOf).map((at) => pathText(at)));
   const isPart = (one: FoundRule): boolean => targetsOf(one).some((at) => parts.has(pathText(at)));
@@ -204,7 +214,7 @@ export function addGone(name: string, place: GonePlace, work: Work): void {
       found: strip,
       // A wrong guess loses data in one direction, and is refused in the other.
       confidence: doubt !== undefined ? PROPOSED_FROM - 0.1 : isDeprecated ? 0.97 : 0.85,
-      evidence: isDeprecated ? `${evidence}, and V1's calls it deprecated` : evidence,
+      evidence: `${evidence}${isDeprecated ? ", and V1's calls it deprecated" : ''}${placed}`,
       doubt,
       others: [...splits, ...[...rules.slice(0, 3), ...unlinked].filter((one) => !isPart(one))],
       old,

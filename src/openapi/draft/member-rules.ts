@@ -15,7 +15,7 @@ import {
 import { isKeyOf, lookupsFor } from './find-lookups.ts';
 import { type Finding, type FoundRule, pathText, renameRule } from './found-rules.ts';
 import { isOther } from './member-links.ts';
-import { withValues, wordPairs } from './value-maps.ts';
+import { valueForms, wordPairs } from './value-maps.ts';
 
 /** Marks a rename as open if it keeps the value although the units differ. */
 export function openIfUnitsDiffer(found: FoundRule, from: string): Pick<Finding, 'isOpen'> {
@@ -90,7 +90,7 @@ export function rulesInto(
     const move = { rule: 'move', in: path, member: name, to: rest } as const;
     if (words !== undefined) return [{ ...move, values: words }];
     if (converted.length > 0) return [{ ...move, conversions: converted }];
-    if (isCompatible(shape, young)) return [withValues(move, shape, young)];
+    if (isCompatible(shape, young)) return valueForms(move, shape, young);
     return isMoney(young) ? boxRules(...named, path, rest) : [];
   }
   if (words !== undefined) return [{ rule: 'rename', in: path, member: name, to, values: words }];
@@ -99,8 +99,8 @@ export function rulesInto(
   const converted = conversions(...named);
   if (!isCompatible(shape, young) && converted.length === 0)
     return isMoney(young) ? boxRules(...named, path, rest) : [];
-  return [converted, ...otherConversions(...named)].map((all) =>
-    withValues(renameRule(path, name, to, all), shape, young),
+  return [converted, ...otherConversions(...named)].flatMap((all) =>
+    valueForms(renameRule(path, name, to, all), shape, young),
   );
 }
 

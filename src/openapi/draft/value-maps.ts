@@ -9,12 +9,39 @@ import { nameSimilarity, plainName, wordsOf } from './names.ts';
 export function unpairedWords(old: Shape, young: Shape, { isResponse }: Pick<Work, 'isResponse'>): string {
   const map = findValueMap(old.values, young.values);
   const left = (isResponse === true ? map?.fresh : map?.left) ?? [];
-  if (left.length === 0) return '';
-  return `; ${isResponse === true ? 'V1' : 'V2'} has no value for ${namedValues(left)}`;
+  const none =
+    left.length === 0 ? '' : `; ${isResponse === true ? 'V1' : 'V2'} has no value for ${namedValues(left)}`;
+  return `${none}${placedWords(old, young)}`;
+}
+
+/** The pairs of values that only their places in the lists show, for the end of a sentence. */
+export function placedWords(old: Shape, young: Shape): string {
+  const placed = findValueMap(old.values, young.values)?.placed ?? [];
+  const named = placed.slice(0, MAX_PLACED).map(([from, to]) => `${from} with ${to}`);
+  const more = placed.length > MAX_PLACED ? ' …' : '';
+  return placed.length === 0 ? '' : `; only the places in both lists pair ${named.join(', ')}${more}`;
+}
+
+/** Maximum pairs of values that a sentence names. */
+const MAX_PLACED = 6;
+
+/** The rule with V2's values for those of V1, and without those pairs that only the places of values show. */
+export function valueForms(
+  found: FoundRule,
+  old: Shape | undefined,
+  young: Shape | undefined,
+): readonly FoundRule[] {
+  const all = withValues(found, old, young);
+  const placed = findValueMap(old?.values ?? [], young?.values ?? [])?.placed ?? [];
+  if ((all.rule !== 'rename' && all.rule !== 'move') || all.values === undefined || placed.length === 0)
+    return [all];
+  const values = all.values.filter(([from]) => !placed.some(([one]) => one === from));
+  const { values: _, ...plain } = all;
+  return [all, values.length === 0 ? plain : { ...plain, values }];
 }
 
 /** A rename or a move that a person can choose, with V2's values for those of V1 if both list them: a renamed value that V2 does not know is lost. */
-export function withValues(found: FoundRule, old: Shape | undefined, young: Shape | undefined): FoundRule {
+function withValues(found: FoundRule, old: Shape | undefined, young: Shape | undefined): FoundRule {
   if ((found.rule !== 'rename' && found.rule !== 'move') || found.conversions !== undefined) return found;
   if (old === undefined || young === undefined) return found;
   const to = found.rule === 'rename' ? found.to : found.to.join('_');
@@ -149,6 +176,8 @@ interface ValueMap {
   readonly spelled: ValuePairs;
   /** Pairs that are likely: a wrong pair changes what a request means. */
   readonly guessed: ValuePairs;
+  /** Those of the guessed pairs that only the places of values show. */
+  readonly placed: ValuePairs['pairs'];
   /** Values of V1 without a value in V2. */
   readonly left: readonly FoundValue[];
   /** Values of V2 without a value in V1. */
@@ -207,7 +236,9 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
     return short.length !== 1 || v1.indexOf(one) === v2.indexOf(short[0] ?? '');
   });
   if (!isOrdered) pairUp(guessed, isShortFor, 0.75, 'one value is short for the other');
+  const placed: ValuePairs['pairs'] = [];
   if (v1.length === v2.length && isOrdered) {
+    const before = guessed.pairs.length;
     const isRetyped = v1.every((one) => v2.every((other) => !sameType(one, other)));
     const isSamePlace = (one: FoundValue, other: FoundValue): boolean =>
       v1.indexOf(one) === v2.indexOf(other);
@@ -217,6 +248,7 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
       0.85,
       SAME_PLACES,
     );
+    placed.push(...guessed.pairs.slice(before));
   }
   const isAlike = (one: FoundValue, other: FoundValue): boolean =>
     nameSimilarity(String(one), String(other)) >= 0.75;
@@ -224,7 +256,7 @@ export function findValueMap(v1: readonly FoundValue[], v2: readonly FoundValue[
   pairUp(guessed, isInitialOf, 0.7, 'one value is the first letter of the other');
   if (old.length === 1 && young.length === 1)
     pairUp(guessed, sameType, 0.75, 'one value is gone and one is new');
-  return { spelled, guessed, left: old, fresh: young };
+  return { spelled, guessed, placed, left: old, fresh: young };
 }
 
 /** A value by which a list is sorted, as a text: the field, and whether it begins with the last. */

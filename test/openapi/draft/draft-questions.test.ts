@@ -1502,6 +1502,12 @@ test.each<
         '{ map: { SCHEDULED: booked, FINISHED: done }, of: "*.state" }',
         '{ map: { SCHEDULED: booked, FINISHED: done }, of: state }',
       ],
+      [
+        'It is state, without the values that only their places pair',
+        '{ rename: status, to: state }',
+        '{ rename: "*.state", to: status }',
+        '{ rename: state, to: status }',
+      ],
       ['It is gone: leave it out', '{ strip: status }'],
       [
         'It is state, and clients get both names',

@@ -2154,7 +2154,7 @@ test.each<FilterRow>([
     'with other values',
     { status: { enum: ['open', 'shut', 'gone'] } },
     { state: { enum: ['opened', 'closed', 'gone'] } },
-    [[`{ rename: status, to: state } ${stateMap}`, '{ strip: status }']],
+    [[`{ rename: status, to: state } ${stateMap}`, '{ rename: status, to: state }', '{ strip: status }']],
   ],
   [
     'without a likely name',
