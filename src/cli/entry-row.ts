@@ -13,6 +13,7 @@ import {
   modeOf,
   type Outcome,
   outcomeOf,
+  editsByPlace,
   responseEditCount,
   statusFrom,
   type Entry,
@@ -145,8 +146,8 @@ function detailsOf(entry: Entry): string {
   const parts = changeCounts(edits);
   if (editsOmitted > 0) parts.push(`${editsOmitted} more edits`);
   if (responseEditCount(entry) > 0) {
-    const { responseEdits = [], responseEditsOmitted = 0 } = entry;
-    const made = changeCounts(responseEdits);
+    const { responseEditsOmitted = 0 } = entry;
+    const made = changeCounts(editsByPlace(entry));
     if (responseEditsOmitted > 0) made.push(`${responseEditsOmitted} more edits`);
     parts.push(`response: ${made.join(', ')}`);
   }

@@ -1,4 +1,5 @@
 import type * as z from 'zod';
+import type { EditRecord } from '../rewrite/records.ts';
 import type { entrySchema } from './entry-schema.ts';
 
 type Members = z.infer<typeof entrySchema>;
@@ -197,12 +198,20 @@ export function editCount({ edits, editsOmitted = 0 }: Pick<Entry, 'edits' | 'ed
   return editsOmitted + edits.reduce((sum, { note }) => (note === 'already-flat' ? sum : sum + 1), 0);
 }
 
+/** The edits of a response, one for the same two places: several rules may have moved a member there. */
+export function editsByPlace({ responseEdits = [] }: Pick<Entry, 'responseEdits'>): EditRecord<string>[] {
+  const placeOf = (edit: EditRecord<string>): string => JSON.stringify({ ...edit, rule: undefined });
+  return [...Map.groupBy<string, EditRecord<string>>(responseEdits, placeOf).values()].flatMap((edits) =>
+    edits.slice(0, 1).map((edit) => ({ ...edit, rule: edits.map(({ rule }) => rule).join(', ') })),
+  );
+}
+
 /** Number of edits of the response, listed or not. */
 export function responseEditCount({
-  responseEdits = [],
+  responseEdits,
   responseEditsOmitted = 0,
 }: Pick<Entry, 'responseEdits' | 'responseEditsOmitted'>): number {
-  return responseEdits.length + responseEditsOmitted;
+  return editsByPlace({ responseEdits }).length + responseEditsOmitted;
 }
 
 /** True for an exchange that an operator must not miss: refused, 4xx, 5xx, broken, abandoned by the client, different on V2, or refused by its schema. */

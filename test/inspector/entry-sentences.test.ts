@@ -9,6 +9,7 @@ import {
   reasonWords,
   requestBadge,
   requestOutcomeOf,
+  responseEditWords,
   responseTitle,
   sentToWords,
   OUTCOME_MEANINGS,
@@ -17,7 +18,7 @@ import { entryRow } from '../../src/cli/entry-row.ts';
 import { whyMissing } from '../../src/inspector/page/entry/perspectives.ts';
 import type { Perspective } from '../../src/inspector/page/page-state.ts';
 import { editReason, anyResponseRuleWords } from '../../src/inspector/explain/explain-rules.ts';
-import { type Entry, modeOf, outcomeOf } from '../../src/rewrite-log/entry.ts';
+import { editsByPlace, type Entry, modeOf, outcomeOf } from '../../src/rewrite-log/entry.ts';
 import type { EditRecord } from '../../src/rewrite/records.ts';
 import type { Comparison } from '../../src/rollout/comparison-tally.ts';
 import { sampleEntry } from '../support/sample-entries.ts';
@@ -441,6 +442,19 @@ describe('a perspective without a message says why', () => {
   });
 });
 
+test('rules that move a member of a response between the same two places are one edit', () => {
+  const [from, path] = ['/customer/phone', '/data/phone'];
+  const edits = (['rename', 'unnest'] as const).map(
+    (rule) => ({ change: 'customer', rule, from, path }) as const,
+  );
+  const responseEdits = [...edits, { change: 'other', rule: 'rename', from, path } as const];
+  expect(editsByPlace({ responseEdits }).map(({ change, rule }) => `${change}: ${rule}`)).toEqual([
+    'customer: rename, unnest',
+    'other: rename',
+  ]);
+  expect(responseEditWords({ responseEdits })).toBe('2 edits of the response');
+});
+
 describe('the reason of an edit', () => {
   const edit = (parts: Partial<EditRecord> & Pick<EditRecord, 'rule'>): EditRecord => ({
     change: 'c',
@@ -454,7 +468,7 @@ describe('the reason of an edit', () => {
     ],
     [
       edit({ rule: 'unwrap', from: '', note: 'byte-order-mark' }),
-      'The byte order mark goes, because JSON does not allow one.',
+      'The byte order mark is removed, because JSON does not allow one.',
     ],
     [
       edit({ rule: 'unwrap', from: '/source', note: 'sibling' }),
@@ -462,21 +476,21 @@ describe('the reason of an edit', () => {
     ],
     [
       edit({ rule: 'rename', from: '/data/a', note: 'duplicate' }),
-      'a occurs more than once; the last one counts, this one goes.',
+      'a occurs more than once; the last one counts, this one is removed.',
     ],
     [
       edit({ rule: 'rename', from: '/data/b', note: 'conflict' }),
-      'b is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.',
+      'b is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it is removed.',
     ],
     [
       edit({ rule: 'nest', from: '/data/p/suburb', path: '/p/address/suburb', note: 'conflict' }),
       'suburb moves into address. The V2 name is there as well; the V1 value wins.',
     ],
     [edit({ rule: 'only', from: '/data/x' }), 'x is not an attribute that V2 accepts; it is removed.'],
-    [edit({ rule: 'strip', from: '/data/x' }), 'x goes.'],
+    [edit({ rule: 'strip', from: '/data/x' }), 'x is removed: V2 does not take it.'],
     [
       edit({ rule: 'rename', from: '?b', note: 'conflict' }),
-      'The query parameter b is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.',
+      'The query parameter b is the V2 name of one that is present under its V1 name; V1 ignores it, so it is removed.',
     ],
   ])('%j', (record, words) => {
     expect(editReason(record, undefined)).toBe(words);

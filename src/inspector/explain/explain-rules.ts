@@ -347,14 +347,14 @@ function doneBy(edit: EditRecord, change: Change | undefined): string {
   if (isOfQuery(edit)) return doneToQuery(edit);
   const name = nameOf(from);
   if (note === 'already-flat') return 'The body has no wrapper; nothing to remove.';
-  if (note === 'byte-order-mark') return 'The byte order mark goes, because JSON does not allow one.';
+  if (note === 'byte-order-mark') return 'The byte order mark is removed, because JSON does not allow one.';
   if (note === 'sibling')
     return `${name} is beside the wrapper, where V1 ignores it; the gateway removes it.`;
   if (note === 'value') return `The value of ${name} cannot be converted (${rule}); it stays.`;
-  if (note === 'more') return `Not all of ${name} has a place where it goes (${rule}); the rest of it goes.`;
-  if (note === 'duplicate') return `${name} occurs more than once; the last one counts, this one goes.`;
+  if (note === 'more') return `Not all of ${name} has a place in V2 (${rule}); the rest is removed.`;
+  if (note === 'duplicate') return `${name} occurs more than once; the last one counts, this one is removed.`;
   if (note === 'conflict' && path === undefined) {
-    return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it goes.`;
+    return `${name} is the V2 name of an attribute that is present under its V1 name; V1 ignores it, so it is removed.`;
   }
   const conflictNote = note === 'conflict' ? ' The V2 name is there as well; the V1 value wins.' : '';
   if (rule === 'transform') return 'The module of the operation made another body.';
@@ -380,9 +380,9 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
   if (note === UNMAPPED)
     return `${name} reaches V2 with a word of V1: no rule turns it. If it has a list, give a query map with: ','.`;
   if (note === 'conflict' && path === undefined) {
-    return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
+    return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it is removed.`;
   }
-  if (path === undefined) return `${name} goes.`;
+  if (path === undefined) return `${name} is removed.`;
   if (keepsMember(rule)) return `${name} is copied to ${path.slice(1)}.`;
   if (rule === 'transform')
     return `The module of the operation gives ${name.charAt(0).toLowerCase()}${name.slice(1)} another value.`;
@@ -394,8 +394,8 @@ function doneToQuery({ rule, from = '', path, note }: EditRecord): string {
 function doneToField({ rule, from, to, note }: EditRecord, header: string): string {
   const name = `The header field ${header}`;
   if (note === 'conflict' && to === undefined)
-    return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it goes.`;
-  if (to === undefined) return `${name} goes.`;
+    return `${name} is the V2 name of one that is present under its V1 name; V1 ignores it, so it is removed.`;
+  if (to === undefined) return `${name} is removed.`;
   const conflictNote = note === 'conflict' ? ' The V2 name is there as well; the V1 value wins.' : '';
   return doneToFieldWords(rule, { name, from: (from ?? '').slice(1), to }) + conflictNote;
 }

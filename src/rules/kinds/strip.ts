@@ -133,7 +133,7 @@ export const words: Words<StripRule, ResponseStripRule> = {
     if (!('members' in rule)) return `strip ${name}`;
     return `strip ${rule.members.length === 0 ? 'nothing yet' : rule.members.join(', ')}${where}`;
   },
-  done: ({ name }) => `${name} goes.`,
+  done: ({ name }) => `${name} is removed: V2 does not take it.`,
 };
 
 /** How messages and guides describe `only`, which is not for responses. */

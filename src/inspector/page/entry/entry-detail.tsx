@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { isUnreadNote, modeOf } from '../../../rewrite-log/entry.ts';
+import { editsByPlace, isUnreadNote, modeOf } from '../../../rewrite-log/entry.ts';
 import { printFilter } from '../../../rewrite-log/filter.ts';
 import type { EntryDetail as Detail, NumberedEntry, Resent } from '../../api.ts';
 import {
@@ -155,7 +155,7 @@ function changedIn(detail: Detail): Parameters<typeof DiffPane>[0]['changed'] {
     // All edits of a webhook are those of response rules.
     response: {
       title: entry.route === 'webhook' ? '' : responseTitle(entry),
-      edits: entry.responseEdits ?? [],
+      edits: editsByPlace(entry),
     },
     nothingSent: whyMissing(detail, 'v2-request'),
     captions: bodyCaptions(entry),
