@@ -461,7 +461,7 @@ function keyOf(
 
 /** The requests whose responses show that a failure is over: those to the same service. */
 function wellsName({ route, origin }: TallyEntry, call: string): string {
-  return `${origin === 'v1' ? 'v1-' : ''}${route} ${call}`;
+  return `${origin ?? ''}${route} ${call}`;
 }
 
 function serviceName(service: 'v1' | 'v2'): string {
