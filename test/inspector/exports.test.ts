@@ -78,7 +78,7 @@ async function replay(textCase: TextCase): Promise<readonly string[]> {
   if (textCase.upstream === undefined) expect(received).toBe('');
   return [
     ...differences(textCase.response, readRawMessage(response.text)),
-    ...(textCase.upstream === undefined ? [] : differences(textCase.upstream, readRawMessage(received))),
+    ...differences(textCase.upstream, readRawMessage(received)),
   ];
 }
 

@@ -44,7 +44,8 @@ function joinChunks(body: Buffer): Buffer {
 }
 
 /** What `message` lacks of what `expected` says: one sentence for each difference. */
-export function differences(expected: TextMessage, message: TextMessage): readonly string[] {
+export function differences(expected: TextMessage | undefined, message: TextMessage): readonly string[] {
+  if (expected === undefined) return [];
   return messageDifferences(expected, message).map(
     ({ part, expected: wanted = 'absent', actual = 'absent' }) => `${part} is “${actual}”, not “${wanted}”`,
   );

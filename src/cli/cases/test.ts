@@ -174,7 +174,11 @@ function differencesOf(textCase: TextCase, { sent, response }: PlayedCase): read
     const line = textCase.lines[upstream === undefined ? '>' : '=']?.first ?? textCase.at;
     return [{ message: 'V2 request', part: 'whole', line, expected, actual }];
   };
-  return [...ofRequest(), ...locate('<', textCase.response, messageDifferences(textCase.response, response))];
+  const expected = textCase.response;
+  return [
+    ...ofRequest(),
+    ...(expected === undefined ? [] : locate('<', expected, messageDifferences(expected, response))),
+  ];
 }
 
 function wholeText({ line, body }: TextMessage): string {
@@ -208,7 +212,7 @@ function replaceMessages(
   };
   if (sent !== undefined) replace('=', updatedLines('=', textCase.upstream, sent));
   else if (textCase.upstream !== undefined) replace('=', []);
-  replace('<', updatedLines('<', textCase.response, response));
+  if (textCase.response !== undefined) replace('<', updatedLines('<', textCase.response, response));
 }
 
 function printText(
@@ -282,7 +286,7 @@ function sideLines(
   return text.split('\n').map((line) => paint(style, `    ${sign} ${visible(line)}`));
 }
 
-/** Maximum characters of a long line before and after a difference. */
+/** Maximum characters of a long line before and after a difference, and of the marks under it. */
 const AROUND = 40;
 
 /** Characters before a line: its sign, and the spaces around it. */
@@ -313,7 +317,7 @@ function markedLines(
   return [
     paint('red', `    - ${cut(one)}`),
     paint('green', `    + ${cut(other)}`),
-    ' '.repeat(MARGIN + before + (from > 0 ? 1 : 0)) + '^'.repeat(Math.min(width, room - before)),
+    ' '.repeat(MARGIN + before + (from > 0 ? 1 : 0)) + '^'.repeat(Math.min(width, room - before, AROUND)),
   ];
 }
 

@@ -30,7 +30,7 @@ export type Mark = '>' | '=' | '*' | '<';
  * default 200 with `{"data":{}}`), `? ` V2's response to a GET of a lookup (by default 404), and `< ` the client's response. A message is
  * a line `METHOD target` or a status, header fields, an empty line, and a body. `? GET target` has its status, unless that is 200, after
  * the target. `= ` and `< ` check only the fields that they name, and the whole body unless it is `…`. `! name: value` is an option of
- * the run, `# ` the title, `## ` a comment.
+ * the run, `# ` the title, `## ` a comment. A case with a V2 request may check that alone, and have no `< `.
  */
 export interface TextCase {
   readonly title: string;
@@ -39,7 +39,7 @@ export interface TextCase {
   readonly upstreamResponse: TextMessage;
   /** V2's responses to lookups: the first line is that of the request, with an optional status. */
   readonly lookups: readonly TextMessage[];
-  readonly response: TextMessage;
+  readonly response: TextMessage | undefined;
   readonly options: Readonly<Record<string, string>>;
   /** Number of the line with the title, from 1. */
   readonly at: number;
@@ -114,16 +114,16 @@ function readTextCase([heading = '', ...lines]: readonly string[], at: number): 
     const section = sections.get(mark);
     return section === undefined ? undefined : readMessage(section, mark, FIRST_LINES[mark]);
   };
-  const [request, response] = [read('>'), read('<')];
-  if (request === undefined || response === undefined)
+  const [request, upstream, response] = [read('>'), read('='), read('<')];
+  if (request === undefined || (upstream ?? response) === undefined)
     throw new TextCaseFault(
       at,
-      `the case “${title}” has no ${request === undefined ? 'V1 request; write its first line: > POST /api/v1/clients' : "response; write the client's status, fields to check, an empty line with <, and the body: < 200"}`,
+      `the case “${title}” has no ${request === undefined ? 'V1 request; write its first line: > POST /api/v1/clients' : "V2 request or response; write the client's status, fields to check, an empty line with <, and the body: < 200"}`,
     );
   return {
     title,
     request,
-    upstream: read('='),
+    upstream,
     upstreamResponse: read('*') ?? PLAIN_ANSWER,
     lookups: lookups.map((lookup) => readMessage(lookup, '?', LOOKUP_LINE)),
     response,

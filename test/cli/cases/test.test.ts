@@ -70,6 +70,18 @@ test('the cases of this project pass', async () => {
   });
 });
 
+test('a case with a V2 request alone checks no response, and an update adds none', async () => {
+  const request = PASSING.slice(0, PASSING.indexOf('< 200'));
+  const path = file('request.txt', request);
+  expect(await run(path)).toMatchObject({ code: 0, out: '1 case in 1 file: all pass.\n' });
+  const wrong = file('wrong.txt', request.replace('v2/clients', `v2/${'x'.repeat(200)}`));
+  const failed = await run(wrong);
+  expect(failed.code).toBe(1);
+  expect(failed.out).toMatch(/\n +\^{40}\n/);
+  await run(wrong, '--update');
+  expect(readFileSync(wrong, 'utf8')).toBe(request);
+});
+
 test('a case that fails is shown with its line and what differs', async () => {
   const path = file('failing.txt', FAILING);
   expect(await run(path, file('passing.txt', PASSING))).toEqual({
@@ -206,7 +218,7 @@ test.each([
   [
     'half.txt',
     '\n# a\n> GET /api/v1/x\n',
-    "half.txt:2: the case “a” has no response; write the client's status, fields to check, an empty line with <, and the body: < 200.",
+    "half.txt:2: the case “a” has no V2 request or response; write the client's status, fields to check, an empty line with <, and the body: < 200.",
   ],
   [
     'bare.txt',
