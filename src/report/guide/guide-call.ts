@@ -252,6 +252,7 @@ export class CallGuide {
       outcomes: outcomesOf(this.outcomes).filter(({ code, status }) =>
         code === undefined ? status < 500 : !isOutage(code),
       ),
+      ...(sample?.objections === undefined ? {} : { objections: sample.objections }),
       ...(checks === undefined ? {} : { bodyChecks: checks }),
       unread: this.unread,
       omitted: this.omitted + hidden,

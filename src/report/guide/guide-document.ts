@@ -278,6 +278,8 @@ export interface GuideCall {
   /** What the rules say of its responses, as sentences; absent once one was compared, or if the rules are not known. */
   readonly responseRules?: readonly string[];
   readonly outcomes: readonly Outcome[];
+  /** Why V2 refused kept requests, or would, as sentences without a full stop. */
+  readonly objections?: readonly string[];
   /** Verdicts of V2's schema on bodies of this call that were not sent to V2; absent without a check. */
   readonly bodyChecks?: BodyChecks;
   /** Requests that the gateway did not read in full: the client disconnected while sending, or V1 received them unchanged. */

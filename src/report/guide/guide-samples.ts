@@ -5,7 +5,10 @@ import { parsedJson } from '../../rewrite-log/attributes.ts';
 import type { KeptBody, KeptExchange } from '../../rewrite-log/capture.ts';
 import { callName, type Entry } from '../../rewrite-log/entry.ts';
 import { changesValue } from '../../rules/kinds/kinds.ts';
+import { errorSentence, MovedMembers } from '../../rewrite-log/response-findings.ts';
+import { isOfBody } from '../../rewrite/records.ts';
 import { KeptResponses } from '../kept-responses.ts';
+import { lastName } from './guide-values.ts';
 
 /** What kept exchanges show of a call that the log does not have. */
 export interface CallSample {
@@ -14,6 +17,8 @@ export interface CallSample {
   readonly read: ReadonlyMap<string, string>;
   /** The members of the latest response that the operator's own program made: those that the client got, and V2's. */
   readonly response?: { readonly v1: readonly string[]; readonly v2: readonly string[] };
+  /** Why V2 refused requests, or would: its own words, or the value that its description does not accept; absent for none. */
+  readonly objections?: readonly string[];
   /** Members of V1's responses, to any client, that V2's lack; absent for none. */
   readonly lacking?: readonly string[];
 }
@@ -32,6 +37,9 @@ const MAX_VALUES = 200;
 const MAX_CHARACTERS = 40;
 const MAX_MEMBERS = 60;
 
+/** Maximum objections of V2 that are shown. */
+const MAX_OBJECTIONS = 3;
+
 const decoder = new TextDecoder();
 
 type Counts = Map<string, Map<string, number>>;
@@ -39,6 +47,7 @@ type Counts = Map<string, Map<string, number>>;
 interface CallCounts {
   readonly sent: Counts;
   readonly read: Counts;
+  readonly objections: Map<string, number>;
   response?: CallSample['response'];
 }
 
@@ -60,16 +69,18 @@ export class SampleReader {
     const name = callName(entry.operation, entry.method, entry.path);
     const known = this.calls.get(name);
     if (known === undefined && this.calls.size >= MAX_CALLS) return;
-    const call: CallCounts = known ?? { sent: new Map(), read: new Map() };
+    const call: CallCounts = known ?? { sent: new Map(), read: new Map(), objections: new Map() };
     this.calls.set(name, call);
     addSent(call.sent, entry, kept);
     addRead(call.read, entry, kept);
+    const objection = objectionOf(entry, kept);
+    if (objection !== undefined) increment(call.objections, objection);
     call.response = responseOf(entry, kept) ?? call.response;
   }
 
   result(namesOf: ResponseNames = () => undefined): GuideSamples {
     return new Map(
-      [...this.calls].map(([name, { sent, read, response }]) => {
+      [...this.calls].map(([name, { sent, read, response, objections }]) => {
         const lacking = this.responses.get(name)?.lacking(namesOf(name)) ?? [];
         return [
           name,
@@ -77,6 +88,7 @@ export class SampleReader {
             sent: mostFrequent(sent),
             read: mostFrequent(read),
             ...(response === undefined ? {} : { response }),
+            ...(objections.size === 0 ? {} : { objections: byCount(objections).slice(0, MAX_OBJECTIONS) }),
             ...(lacking.length === 0 ? {} : { lacking }),
           },
         ];
@@ -119,6 +131,25 @@ function responseOf(entry: Entry, { v2Response, clientResponse }: KeptExchange):
   return v1 === undefined || v2 === undefined ? undefined : { v1, v2 };
 }
 
+/** Why V2 refused a request, or would: its own words, or the value that its description does not accept. */
+function objectionOf(
+  { origin, failure, status, would, attributes = [], edits }: Entry,
+  { v1Request, v2Response }: KeptExchange,
+): string | undefined {
+  if (would?.v2 === 'invalid' && status < 400 && v1Request.body.state === 'values') {
+    const moved = new MovedMembers(edits.filter((edit) => isOfBody(edit)));
+    const place = attributes.find((attribute) => moved.of(attribute) === would.at);
+    const value = place === undefined ? undefined : scalarAt(valueOf(v1Request.body), place);
+    return value === undefined || value.length > MAX_CHARACTERS
+      ? undefined
+      : `V2's description does not accept ${value} as ${lastName(place ?? '')}`;
+  }
+  const isRefused = origin === undefined && failure === undefined && status >= 400 && status < 500;
+  if (!isRefused || v2Response?.body.state !== 'values') return undefined;
+  const body = valueOf(v2Response.body);
+  return typeof body === 'object' && body !== null ? errorSentence(body) : undefined;
+}
+
 function membersOf(body: KeptBody | undefined): readonly string[] | undefined {
   const value = body === undefined ? undefined : valueOf(body);
   if (typeof value !== 'object' || value === null) return undefined;
@@ -140,15 +171,24 @@ function addValue(counts: Counts, place: string, value: string | undefined): voi
   if (value === undefined || value.length > MAX_CHARACTERS) return;
   const general = place.startsWith('?') ? place : generalPointer(place);
   const known = counts.get(general) ?? new Map<string, number>();
-  if (!known.has(value) && known.size >= MAX_VALUES) return;
-  counts.set(general, known.set(value, (known.get(value) ?? 0) + 1));
+  increment(known, value);
+  counts.set(general, known);
+}
+
+function increment(counts: Map<string, number>, value: string): void {
+  if (counts.has(value) || counts.size < MAX_VALUES) counts.set(value, (counts.get(value) ?? 0) + 1);
+}
+
+/** The most frequent first. */
+function byCount(counts: ReadonlyMap<string, number>): readonly string[] {
+  return [...counts].toSorted(([, one], [, other]) => other - one).map(([value]) => value);
 }
 
 function mostFrequent(counts: Counts): ReadonlyMap<string, string> {
   return new Map(
     [...counts].flatMap(([place, values]) => {
-      const [first] = [...values].toSorted(([, one], [, other]) => other - one);
-      return first === undefined ? [] : [[place, first[0]]];
+      const [first] = byCount(values);
+      return first === undefined ? [] : [[place, first]];
     }),
   );
 }

@@ -651,6 +651,7 @@ function sectionOf(call: GuideCall, guide: GuideDocument, said: Said): readonly 
   const requests = shown.flatMap((example) => requestPart(example, shown.length > 1, { call, guide, said }));
   const parts = [
     ...neverWorked(call),
+    ...objectionsTo(call),
     ...(facts.length === 0 ? [] : [paragraph(facts.map(ended).join(' '))]),
     ...goneMembers(shown),
     ...requests,
@@ -816,6 +817,12 @@ function neverWorked(call: GuideCall): readonly Block[] {
   const failed = failedOf(call);
   if (failed.length === 0 || hasSucceeded(call)) return [];
   return [paragraph(`None of these requests has succeeded: ${outcomeWords(failed)}.`)];
+}
+
+/** V2's reasons for refusing requests, with the value that it refuses. */
+function objectionsTo({ objections = [] }: GuideCall): readonly Block[] {
+  if (objections.length === 0) return [];
+  return [label('What V2 refuses'), list(objections.map((objection) => [ended(objection)]))];
 }
 
 function hasSucceeded({ outcomes }: GuideCall): boolean {

@@ -822,6 +822,30 @@ test('a call that has never worked begins with that', async () => {
   expect(some).not.toContain('None of these');
 });
 
+test.each<[string, Partial<Entry>, string]>([
+  [
+    'in its own words',
+    { status: 422, errorPointers: ['/title'] },
+    'name dbox is not one of standard and stereo.',
+  ],
+  [
+    'by its description',
+    { origin: 'v1', would: { verdict: 'rewritten', v2: 'invalid', at: '/title' } },
+    `V2's description does not accept "dbox" as name.`,
+  ],
+])('a guide says which value V2 refuses, %s', async (_, more, words) => {
+  const book = await bookOf(RENAME);
+  const entry = sent(book, 'make', { name: 'dbox' }, more);
+  const guide = new Guide('3fa9');
+  guide.add(entry);
+  const reader = new SampleReader();
+  const v2 = { errors: [{ detail: 'name dbox is not one of standard and stereo' }] };
+  reader.add(entry, keptWith('/api/v1/bills', { v1: { name: 'dbox' }, v2 }));
+  const text = guideMarkdown(guide.document(book, 'Acme', { samples: reader.result() }));
+  expect(text.replaceAll('\\', '')).toContain(`**What V2 refuses**\n\n- ${words}\n`);
+  expect(guideMarkdown(guide.document(book, 'Acme'))).not.toContain('dbox');
+});
+
 test('members of different objects are not on one line of a response', async () => {
   const book = await bookOf(
     '{ id: a, summary: Moved., on: [get], response: [{ unnest: address, members: [street, city] }] }, { id: w, summary: Bare., on: [get], response: [{ wrap: data }] }',
