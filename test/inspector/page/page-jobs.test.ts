@@ -327,6 +327,18 @@ brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
     .first()
     .click();
   await expect.poll(() => page.locator('.entry').count()).toBe(failures);
+  // The dialog of the way forward warns with short times, and a chosen mode is no sign that V2 is well.
+  await page.goto(`${gateway.adminOrigin}/?view=rollout`);
+  await page.getByLabel('Mode', { exact: true }).selectOption('migrate');
+  await page.getByRole('button', { name: 'Check the change' }).click();
+  const dialog = page.getByRole('dialog');
+  await dialog
+    .getByRole('alert')
+    .filter({ hasText: /was rolled back at \d+:\d+/ })
+    .first()
+    .waitFor();
+  expect(await dialog.innerText()).not.toMatch(/\d{4}-\d\d-\d\dT/);
+  await dialog.getByRole('button', { name: 'Cancel' }).click();
   const told = await run('rollout', '--admin', gateway.adminOrigin);
   expect(told).toContain(why);
   expect(told).toContain(`tail --filter 'error:"v2-422 /name" client:${hashOf(harmed)} op:create_client'`);

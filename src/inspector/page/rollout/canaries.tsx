@@ -30,12 +30,13 @@ export function canariesCard(rollout: Rollout, go: Go): VNode | false {
       key: one.at,
       evidence: one,
       isOver: one.resolved !== undefined,
-      state: `rolled back ${ago(one.at)}${one.resolved === undefined ? '' : ', resolved'}`,
+      // A mode that an operator chooses says nothing about V2.
+      state: `rolled back ${ago(one.at)}${one.resolved === undefined ? '' : `; an operator chose a mode at ${one.resolved}`}`,
     })),
   ];
   return (
     <Card heading="Canaries">
-      <p class="lead">{sentence(`${capital(ruleWords(rollback))}.`)}</p>
+      {canaries.length > 0 && <p class="lead">{sentence(`${capital(ruleWords(rollback))}.`)}</p>}
       <ul class="canaries">
         {rows.map((row) => (
           <li key={row.key}>

@@ -290,6 +290,7 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
   }, []);
   const { title, sentences, dryRuns, instead } = checked.effect;
   const { warnings = [], refusal, fault: mistake } = checked.answer;
+  const warned = [...warnings, ...checked.effect.warnings];
   const isRefused = refusal !== undefined;
   const against = refusal ?? mistake;
   const confirm = async (): Promise<void> => {
@@ -301,12 +302,12 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
   return (
     <dialog ref={dialog} class="dialog" aria-labelledby="rollout-confirmation" onClose={onCancel}>
       <h2 id="rollout-confirmation">{sentence(`${title}?`)}</h2>
-      {[...warnings, ...checked.effect.warnings].map((text) => (
-        <p key={text} class="fault" role="alert">
+      {warned.length > 0 && (
+        <div class="fault" role="alert">
           <strong>{'Before you confirm: '}</strong>
-          {visibleText(text)}
-        </p>
-      ))}
+          {warned.length > 1 ? <SentenceList sentences={warned} /> : sentence(warned.join(' '))}
+        </div>
+      )}
       <SentenceList sentences={sentences} shown={(text) => <Folded text={text} rest="All of them" />} />
       {against !== undefined && (
         <div class="fault" role="alert">
@@ -322,7 +323,7 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
       )}
       {fault !== '' && (
         <p class="fault" role="alert">
-          {visibleText(fault)}
+          {sentence(fault)}
         </p>
       )}
       <div class="rollout-form">
@@ -373,7 +374,7 @@ function whatWouldFail(
               >
                 {name}
               </NewTab>
-              <span>{visibleText(how)}</span>
+              <span>{sentence(how)}</span>
             </li>
           ))}
         </ul>

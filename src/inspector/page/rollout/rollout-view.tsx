@@ -334,7 +334,7 @@ function changesCard({ changes = [] }: Rollout): VNode | false {
             kind: 'head',
             cell: ({ at }) => <ShortTime at={at} />,
           },
-          { name: 'What', cell: ({ what }) => visibleText(what) },
+          { name: 'What', cell: ({ what }) => sentence(what) },
           {
             name: 'Who',
             cell: ({ kind, who, by }) =>
@@ -416,7 +416,7 @@ function bodyChecksCard(rollout: Rollout, rules: RulesView | undefined, go: Go):
   const warned = warnings.map((text) => (
     <p key={text}>
       <strong>{'Warning: '}</strong>
-      {visibleText(text)}
+      {sentence(text)}
     </p>
   ));
   if (counts.length === 0)
