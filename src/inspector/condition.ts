@@ -65,6 +65,9 @@ export interface ConditionFacts {
   readonly stats: FleetFacts['stats'];
   /** When each service responded last, also to a copy of a read: milliseconds since 1970. */
   readonly lastResponses?: FleetFacts['lastResponses'];
+  /** Requests since the start, and when that was. */
+  readonly sums?: Pick<FleetFacts['sums'], 'brownouts'>;
+  readonly startedAt?: number;
   /** Requests and failures of the services in the last `RECENT_MINUTES`. */
   readonly recent: OriginFailures;
   /** The trouble of operations, now or within the last hour. */

@@ -218,6 +218,9 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
   const [would, added] =
     one.would.ruleBook < other.would.ruleBook ? [other.would, one.would] : [one.would, other.would];
   const isSame = would.ruleBook === added.ruleBook;
+  const brownouts = { ...one.brownouts };
+  for (const [id, times] of Object.entries(other.brownouts ?? {}))
+    brownouts[id] = (brownouts[id] ?? 0) + times;
   return {
     all: one.all + other.all,
     migrated: one.migrated + other.migrated,
@@ -228,6 +231,7 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
     refusedByV1: one.refusedByV1 + other.refusedByV1,
     refusedByGateway: one.refusedByGateway + other.refusedByGateway,
     onPurpose: (one.onPurpose ?? 0) + (other.onPurpose ?? 0),
+    brownouts,
     failed: one.failed + other.failed,
     would: {
       ruleBook: would.ruleBook,

@@ -25,7 +25,7 @@ export function gatewayConditions(facts: ConditionFacts): readonly Condition[] {
   return [
     ...(rollout === undefined ? [] : rollbackConditions(rollout, facts.rolledBack)),
     ruleBookCondition(facts),
-    ...(rollout === undefined ? [] : brownoutConditions(rollout)),
+    ...(rollout === undefined ? [] : brownoutConditions(rollout, facts)),
     ...endConditions(rollout, now),
     ...certificateConditions(stats.certificates ?? [], now),
     ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica, fleet, now)]),
@@ -97,14 +97,22 @@ function ruleBookCondition({ ruleBook, refusal }: ConditionFacts): Condition {
   return { about, level: 'bad', label: 'Rule book refused', sentence, place, since };
 }
 
-function brownoutConditions({ brownouts }: RolloutView): readonly Condition[] {
+function brownoutConditions(
+  { brownouts }: RolloutView,
+  { sums, startedAt = 0 }: ConditionFacts,
+): readonly Condition[] {
+  // Those before the start are not counted.
+  const refusedWords = (id: string, from = ''): string =>
+    sums === undefined || !(startedAt <= Date.parse(from))
+      ? ''
+      : ` It has refused ${counted(sums.brownouts?.[id] ?? 0, 'request')} so far.`;
   return brownouts
     .filter(({ state }) => state === 'on')
     .map(({ id, share, status, from, until }) => ({
       about: 'brownout',
       level: 'note',
       label: 'Brownout',
-      sentence: `The brownout ${id} responds to ${share} % of its V1 requests with ${status}, on purpose${until === undefined ? '' : `, until ${until}`}.`,
+      sentence: `The brownout ${id} responds to ${share} % of its V1 requests with ${status}, on purpose${until === undefined ? '' : `, until ${until}`}.${refusedWords(id, from)}`,
       place: { view: 'traffic', filter: 'error:gateway-brownout' },
       ...(from === undefined ? {} : { since: from }),
     }));

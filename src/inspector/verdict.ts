@@ -101,18 +101,30 @@ function verdictOf(
   };
 }
 
-/** Reports the worst condition in full, and names the others of its level. */
+/**
+ * Reports the worst condition in full, and names the others of its level. What the operator does to all clients meanwhile, a brownout or the
+ * end of V1, comes first.
+ */
 function worstVerdict(worst: Condition, rest: readonly Condition[], ended: Condition | undefined): Verdict {
   const { about, level, sentence, since, evidence, action } = worst;
-  const others = rest.filter((one) => one.level === level).map(({ label }) => label);
+  const meant = [...(ended === undefined ? [] : [ended]), ...rest.filter((one) => one.about === 'brownout')];
+  const others = rest.filter((one) => one.level === level && !meant.includes(one)).map(({ label }) => label);
   // An unreachable store makes no request fail, so it must not hide conditions that do.
   const hidden = about === 'replicas' ? rest.find(isOfRequests) : undefined;
   return {
     about,
     level,
-    label: [worst.label, ...(others.length > 1 ? [`${others.length} more`] : others)].join('; '),
+    label: [
+      ...meant.map((one) => one.label),
+      worst.label,
+      ...(others.length > 1 ? [`${others.length} more`] : others),
+    ].join('; '),
     ...saying(
-      [sentence, ...[hidden, ended].flatMap((one) => one?.sentence ?? [])].join(' '),
+      [
+        ...meant.map((one) => one.sentence),
+        sentence,
+        ...(hidden === undefined ? [] : [hidden.sentence]),
+      ].join(' '),
       others.length === 0 ? [] : [`Also: ${others.join('; ')}.`],
     ),
     ...(since === undefined ? {} : { since }),

@@ -81,6 +81,8 @@ export interface RequestSums {
   refusedByGateway: number;
   /** Refused as the operator wants it: brownouts, the end of V1, new clients. Absent from a replica of an older version. */
   onPurpose?: number;
+  /** Those of them that a brownout refused, by its id; absent without any. */
+  brownouts?: Readonly<Record<string, number>>;
   /** As `AnswerJudge` decides. */
   failed: number;
   /**
@@ -232,8 +234,12 @@ export class History {
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
     // Each request counts once: a failed one is not also refused or answered.
     if (answer === 'failed' && isOfClients(entry)) sums.failed += 1;
-    else if (answer === 'on-purpose') sums.onPurpose = (sums.onPurpose ?? 0) + 1;
-    else if (isRefusedByGateway(entry, answer)) sums.refusedByGateway += 1;
+    else if (answer === 'on-purpose') {
+      sums.onPurpose = (sums.onPurpose ?? 0) + 1;
+      const { failure, note } = entry;
+      if (failure === 'brownout' && note !== undefined)
+        sums.brownouts = { ...sums.brownouts, [note]: (sums.brownouts?.[note] ?? 0) + 1 };
+    } else if (isRefusedByGateway(entry, answer)) sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
     else if (refusedBy === 'v1') sums.refusedByV1 += 1;
     if (entry.would === undefined) return;

@@ -108,6 +108,8 @@ class Watched extends WatchedTraffic {
       recent: this.history.recentFailures(now, RECENT_MINUTES, isAsked),
       operations: this.health.troubles(now, reportedMs),
       lastResponses: this.history.lastResponses,
+      sums: this.history.sums,
+      startedAt: START,
       names: NAMES,
       now,
       ruleBook: '0123456789abcdef',
@@ -412,7 +414,7 @@ describe('marks of the faults of operations', () => {
     const { rollout: view = MIGRATED_ROLLOUT } = excepted;
     const told = { rollout: { ...view, gone: { ...view.gone, except: ['programme/1.9'] } } };
     expect(all.eventsWith(told)).toEqual(began);
-    expect(all.verdict(told)).toMatch(/^bad: order_floor_plan fails for acme/);
+    expect(all.verdict(told)).toMatch(/^bad: V1 ended on .* order_floor_plan fails for acme/);
     expect(all.rowsWith(told).map(({ state }) => state)).toEqual(['new']);
     expect(all.rowsWith(endedExcept('globex', '08:02:05')).map(({ state }) => state)).toEqual(['off-v2']);
   });
@@ -1556,6 +1558,24 @@ describe('the verdict', () => {
       'note: The brownout first responds to 100 % of its V1 requests with 503, on purpose.',
     ],
     [
+      'an operation fails in a brownout',
+      (all) =>
+        all
+          .see(100)
+          .see(20, { status: 503, failure: 'brownout', verdict: 'refused', note: 'first' })
+          .see(9, FAILS)
+          .verdict(
+            rollout({
+              ...MIGRATED_ROLLOUT,
+              brownouts: [
+                { id: 'first', state: 'on', share: 40, status: 503, from: '2026-11-29T08:01:40.000Z' },
+              ],
+              rollbacks: [],
+            }),
+          ),
+      'bad: The brownout first responds to 40 % of its V1 requests with 503, on purpose. It has refused 20 requests so far. order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests since 2026-11-29T08:02:01.000Z. Before that, 0 of 100 failed.',
+    ],
+    [
       'after the end of V1',
       (all) =>
         all
@@ -1685,7 +1705,7 @@ describe('the verdict', () => {
     [
       'an operation fails for a client that the end of V1 spares',
       (all) => all.see(100).see(25, FAILS).verdict(endedExcept('acme', '08:02:05')),
-      'bad: order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:01:41.000Z. Before that, 0 of 100 failed. V1 ended on 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose, except those of acme.',
+      'bad: V1 ended on 2026-11-29T08:02:05.000Z: V1 requests get 410, on purpose, except those of acme. order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests since 2026-11-29T08:01:41.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed until its own end',
