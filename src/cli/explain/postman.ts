@@ -136,41 +136,41 @@ const TOO_LONG_IN_ALL =
 class CollectionReader implements ReadRequests {
   readonly requests: NamedRequest[] = [];
   readonly faults: { readonly name: string; readonly fault: string }[] = [];
-  readonly #notes = new Set<string>();
-  readonly #environment: ReadonlyMap<string, string>;
+  private readonly collected = new Set<string>();
+  private readonly environment: ReadonlyMap<string, string>;
   /** Characters that variables may still insert. */
-  readonly #room: Room = { left: MAX_INSERTED_IN_ALL };
-  #scripts = 0;
+  private readonly room: Room = { left: MAX_INSERTED_IN_ALL };
+  private scripts = 0;
 
   constructor(environment: ReadonlyMap<string, string>) {
-    this.#environment = environment;
+    this.environment = environment;
   }
 
   get notes(): readonly string[] {
-    if (this.#scripts === 0) return [...this.#notes];
-    const scripts = this.#scripts === 1 ? '1 script' : `${this.#scripts} scripts`;
+    if (this.scripts === 0) return [...this.collected];
+    const scripts = this.scripts === 1 ? '1 script' : `${this.scripts} scripts`;
     return [
-      ...this.#notes,
-      `${scripts} before requests ${this.#scripts === 1 ? 'is' : 'are'} not run: variables that they set have no value here.`,
+      ...this.collected,
+      `${scripts} before requests ${this.scripts === 1 ? 'is' : 'are'} not run: variables that they set have no value here.`,
     ];
   }
 
   readItems(parent: unknown, items: readonly unknown[], { scopes, ...folder }: Folder): void {
-    this.#countScripts(parent);
+    this.countScripts(parent);
     const inner = { ...folder, scopes: [variablesOf(memberOf(parent, 'variable')), ...scopes] };
-    for (const [number, item] of items.entries()) this.#readItem(item, number, inner);
+    for (const [number, item] of items.entries()) this.readItem(item, number, inner);
   }
 
-  #countScripts(item: unknown): void {
+  private countScripts(item: unknown): void {
     const events = memberOf(item, 'event');
     for (const event of Array.isArray(events) ? events : []) {
       const lines = memberOf(memberOf(event, 'script'), 'exec');
       const text = Array.isArray(lines) ? lines.join('') : textOf(lines);
-      if (memberOf(event, 'listen') === 'prerequest' && text.trim() !== '') this.#scripts += 1;
+      if (memberOf(event, 'listen') === 'prerequest' && text.trim() !== '') this.scripts += 1;
     }
   }
 
-  #readItem(item: unknown, number: number, folder: Folder): void {
+  private readItem(item: unknown, number: number, folder: Folder): void {
     const given = memberOf(item, 'name');
     const title = typeof given === 'string' && given !== '' ? given : `request ${number + 1}`;
     const name = folder.name === '' ? title : `${folder.name} / ${title}`;
@@ -181,9 +181,9 @@ class CollectionReader implements ReadRequests {
       this.readItems(item, items, { name, scopes: folder.scopes, auth, keepsBody });
       return;
     }
-    this.#countScripts(item);
-    const scopes = [this.#environment, variablesOf(memberOf(item, 'variable')), ...folder.scopes];
-    const reader = new RequestReader(scopes, this.#notes, this.#room);
+    this.countScripts(item);
+    const scopes = [this.environment, variablesOf(memberOf(item, 'variable')), ...folder.scopes];
+    const reader = new RequestReader(scopes, this.collected, this.room);
     const read = reader.read(item, auth, keepsBody === true);
     if (typeof read === 'string') this.faults.push({ name, fault: read });
     else this.requests.push({ name, request: read });
@@ -204,24 +204,24 @@ interface Room {
 }
 
 class RequestReader {
-  readonly #scopes: Scopes;
-  readonly #notes: Set<string>;
-  readonly #room: Room;
+  private readonly scopes: Scopes;
+  private readonly notes: Set<string>;
+  private readonly room: Room;
   /** Variables without a value so far. */
-  readonly #unset = new Set<string>();
+  private readonly unset = new Set<string>();
   /** Characters that variables have inserted so far. */
-  #inserted = 0;
+  private inserted = 0;
 
   constructor(scopes: Scopes, notes: Set<string>, room: Room) {
-    this.#scopes = scopes;
-    this.#notes = notes;
-    this.#room = room;
+    this.scopes = scopes;
+    this.notes = notes;
+    this.room = room;
   }
 
   /** Why a request that inserts so much is not read; undefined for any other. */
-  get #excess(): string | undefined {
-    if (this.#inserted > MAX_INSERTED) return TOO_LONG;
-    return this.#inserted > 0 && this.#room.left < 0 ? TOO_LONG_IN_ALL : undefined;
+  private get excess(): string | undefined {
+    if (this.inserted > MAX_INSERTED) return TOO_LONG;
+    return this.inserted > 0 && this.room.left < 0 ? TOO_LONG_IN_ALL : undefined;
   }
 
   /** An item's request, or a sentence that says why there is none. */
@@ -229,16 +229,16 @@ class RequestReader {
     const given = memberOf(item, 'request');
     const request = typeof given === 'string' ? { url: given } : given;
     if (!isJsonObject(request)) return 'It has no request.';
-    const headers = this.#headers(request['header']);
+    const headers = this.headers(request['header']);
     const query: Field[] = [];
-    this.#authorize(authOf(request['auth'], inherited), headers, query);
-    const target = this.#target(request['url'], query, headers);
-    if (this.#excess !== undefined) return this.#excess;
+    this.authorize(authOf(request['auth'], inherited), headers, query);
+    const target = this.target(request['url'], query, headers);
+    if (this.excess !== undefined) return this.excess;
     if (typeof target !== 'string') return target.fault;
-    const method = this.#fill(textOf(request['method'])).trim().toUpperCase() || 'GET';
+    const method = this.fill(textOf(request['method'])).trim().toUpperCase() || 'GET';
     const known = fieldOf(headers, 'content-type');
-    const body = BODILESS.has(method) && !keepsBody ? undefined : this.#body(request['body'], headers);
-    if (this.#excess !== undefined) return this.#excess;
+    const body = BODILESS.has(method) && !keepsBody ? undefined : this.body(request['body'], headers);
+    if (this.excess !== undefined) return this.excess;
     if (typeof body === 'object') return body.fault;
     const isTypeOff = memberOf(behaviourOf(item, 'disabledSystemHeaders'), 'content-type') === true;
     const sent =
@@ -249,40 +249,38 @@ class RequestReader {
   }
 
   /** Fills in variables, those within their values, and those within their names. */
-  #fill(text: string): string {
+  private fill(text: string): string {
     let filled = text;
     for (let pass = 0; pass < MAX_DEPTH; pass += 1) {
       const before = filled;
       filled = before.replaceAll(VARIABLE, (whole, written: string) => {
         const name = written.trim();
-        const value = this.#scopes.find((scope) => scope.has(name))?.get(name);
-        this.#inserted += value?.length ?? 0;
-        this.#room.left -= value?.length ?? 0;
-        if (this.#excess !== undefined) return '';
-        return value ?? (name.startsWith('$') ? this.#dynamic(name) : whole);
+        const value = this.scopes.find((scope) => scope.has(name))?.get(name);
+        this.inserted += value?.length ?? 0;
+        this.room.left -= value?.length ?? 0;
+        if (this.excess !== undefined) return '';
+        return value ?? (name.startsWith('$') ? this.dynamic(name) : whole);
       });
       if (filled === before) break;
     }
-    for (const [whole] of filled.matchAll(VARIABLE)) this.#unset.add(whole);
+    for (const [whole] of filled.matchAll(VARIABLE)) this.unset.add(whole);
     return filled;
   }
 
-  #dynamic(name: string): string {
+  private dynamic(name: string): string {
     const value = DYNAMIC[name] ?? 'text';
-    this.#notes.add(`Postman makes a new {{${name}}} for each request; here it is ${value}.`);
+    this.notes.add(`Postman makes a new {{${name}}} for each request; here it is ${value}.`);
     return value;
   }
 
-  #sayUnset(where: string): void {
-    for (const variable of this.#unset)
-      this.#notes.add(
-        `${variable} has no value: it is sent ${where} as written. Give it with --postman-env.`,
-      );
-    this.#unset.clear();
+  private sayUnset(where: string): void {
+    for (const variable of this.unset)
+      this.notes.add(`${variable} has no value: it is sent ${where} as written. Give it with --postman-env.`);
+    this.unset.clear();
   }
 
   /** Reads a list of fields, or the text of a head, in which `//` disables a line. */
-  #headers(given: unknown): [string, string][] {
+  private headers(given: unknown): [string, string][] {
     const list: readonly unknown[] =
       typeof given === 'string'
         ? given.split(/\r?\n/).filter((line) => !line.trimStart().startsWith('//'))
@@ -293,25 +291,24 @@ class RequestReader {
       if (!isEnabled(field)) return [];
       const pair =
         typeof field === 'string' ? splitField(field) : [memberOf(field, 'key'), memberOf(field, 'value')];
-      const name = this.#fill(textOf(pair[0])).trim();
+      const name = this.fill(textOf(pair[0])).trim();
       if (name === '') return [];
       const isSecret = /^(?:authorization|cookie|x-api-key)$/i.test(name);
-      const known = new Set(this.#unset);
-      const value = this.#fill(writtenValue(pair[1])).trim();
-      if (isSecret)
-        for (const variable of this.#unset) if (!known.has(variable)) this.#unset.delete(variable);
+      const known = new Set(this.unset);
+      const value = this.fill(writtenValue(pair[1])).trim();
+      if (isSecret) for (const variable of this.unset) if (!known.has(variable)) this.unset.delete(variable);
       return [[name, value]];
     });
-    this.#sayUnset('in a header');
+    this.sayUnset('in a header');
     return headers;
   }
 
   /** Adds credentials as Postman does; their place matters, not their value. */
-  #authorize(auth: unknown, headers: [string, string][], query: Field[]): void {
+  private authorize(auth: unknown, headers: [string, string][], query: Field[]): void {
     const type = memberOf(auth, 'type');
     if (typeof type !== 'string') return;
     if (!KNOWN_AUTH.has(type))
-      this.#notes.add(`Credentials of the kind ${type} are not supported: the request lacks them.`);
+      this.notes.add(`Credentials of the kind ${type} are not supported: the request lacks them.`);
     const parameters = memberOf(auth, type);
     // A list in 2.1, or an object in 2.0.
     const values = Array.isArray(parameters)
@@ -322,7 +319,7 @@ class RequestReader {
             textOf(value),
           ]),
         );
-    const get = (name: string): string => this.#fill(values.get(name) ?? '');
+    const get = (name: string): string => this.fill(values.get(name) ?? '');
     const send = (value: string): void => setField(headers, ['Authorization', value]);
     if (type === 'basic')
       send(`Basic ${encodeBase64(new TextEncoder().encode(`${get('username')}:${get('password')}`))}`);
@@ -337,10 +334,10 @@ class RequestReader {
       if (values.get('in') === 'query') query.push(field);
       else setField(headers, field);
     }
-    this.#unset.clear();
+    this.unset.clear();
   }
 
-  #target(
+  private target(
     url: unknown,
     added: readonly Field[],
     headers: [string, string][],
@@ -349,10 +346,10 @@ class RequestReader {
     if (address.trim() === '') return { fault: 'It has no URL.' };
     const variables = pathVariables(memberOf(url, 'variable'));
     const origin = ORIGIN.exec(address)?.[0] ?? '';
-    const base = this.#knownHost(this.#fill(origin));
+    const base = this.knownHost(this.fill(origin));
     const [path = '', ...queries] = address.slice(origin.length).split('?');
-    const filled = this.#fill([this.#inPath(path, variables), ...queries].join('?'));
-    this.#sayUnset('in the URL');
+    const filled = this.fill([this.inPath(path, variables), ...queries].join('?'));
+    this.sayUnset('in the URL');
     const [whole = ''] = (base + filled).split('#', 1);
     const read = readAddress(encodedUrl(whole), { isPathAsIs: true });
     if (typeof read === 'string') return { fault: read };
@@ -366,15 +363,13 @@ class RequestReader {
   }
 
   /** An address's origin; variables without a value become a placeholder scheme and host, which do not affect the result. */
-  #knownHost(base: string): string {
+  private knownHost(base: string): string {
     const origin = ORIGIN.exec(base)?.[0] ?? '';
     const unset = [...origin.matchAll(VARIABLE)].map(([whole]) => whole);
     if (unset.length === 0) return base;
     for (const variable of unset) {
-      this.#unset.delete(variable);
-      this.#notes.add(
-        `${variable} has no value, and is read as scheme and host. Give it with --postman-env.`,
-      );
+      this.unset.delete(variable);
+      this.notes.add(`${variable} has no value, and is read as scheme and host. Give it with --postman-env.`);
     }
     // `{{base}}clients`: the value ends with a slash.
     const segment = /^\{\{[^{}]*\}\}([^{}:.-].*)$/.exec(origin)?.[1];
@@ -382,7 +377,7 @@ class RequestReader {
   }
 
   /** Fills in path variables, such as `:id` at the beginning of a segment, without encoding. */
-  #inPath(path: string, variables: ReadonlyMap<string, string>): string {
+  private inPath(path: string, variables: ReadonlyMap<string, string>): string {
     return path
       .split('/')
       .map((segment) => {
@@ -390,24 +385,24 @@ class RequestReader {
         if (whole === undefined) return segment;
         const value = variables.get(name) ?? '';
         if (value !== '') return value + segment.slice(whole.length);
-        this.#notes.add(`The path variable :${name} has no value: the URL keeps its name as written.`);
+        this.notes.add(`The path variable :${name} has no value: the URL keeps its name as written.`);
         return segment;
       })
       .join('/');
   }
 
   /** Returns the body as Postman sends it; adds the Content-Type that Postman derives from it. */
-  #body(body: unknown, headers: [string, string][]): string | undefined | { readonly fault: string } {
+  private body(body: unknown, headers: [string, string][]): string | undefined | { readonly fault: string } {
     const type = (media: string): void => {
       if (fieldOf(headers, 'content-type') === undefined) headers.push(['Content-Type', media]);
     };
-    if (typeof body === 'string') return this.#raw({ raw: body }, headers, type);
+    if (typeof body === 'string') return this.raw({ raw: body }, headers, type);
     if (!isJsonObject(body) || !isEnabled(body)) return undefined;
     const mode = body['mode'];
     const parts = isJsonObject(body) && typeof mode === 'string' ? body[mode] : undefined;
     switch (mode) {
       case 'urlencoded': {
-        const parameters = this.#parameters(typeof parts === 'string' ? pairsOf(parts) : parts);
+        const parameters = this.parameters(typeof parts === 'string' ? pairsOf(parts) : parts);
         if (parameters.length === 0) return undefined;
         const media = 'application/x-www-form-urlencoded';
         if (fieldOf(headers, 'content-type')?.startsWith(media) !== true)
@@ -415,10 +410,10 @@ class RequestReader {
         return formBody(parameters);
       }
       case 'formdata':
-        return this.#form(parts, headers);
+        return this.form(parts, headers);
       case 'graphql':
         type('application/json');
-        return this.#graphql(parts);
+        return this.graphql(parts);
       case 'file': {
         const file = textOf(memberOf(parts, 'src') ?? memberOf(parts, 'content') ?? parts);
         return file === '{}' || file === ''
@@ -432,40 +427,40 @@ class RequestReader {
         return undefined;
       case 'raw':
       case undefined:
-        return this.#raw(body, headers, type);
+        return this.raw(body, headers, type);
       default:
         return { fault: `Its body has the mode ${textOf(mode)}, which is not supported.` };
     }
   }
 
-  #parameters(parts: unknown): readonly Field[] {
+  private parameters(parts: unknown): readonly Field[] {
     const fields = (Array.isArray(parts) ? parts : [])
       .filter((part) => isEnabled(part))
       .map((part): Field => [
-        this.#fill(textOf(memberOf(part, 'key'))),
-        this.#fill(textOf(memberOf(part, 'value'))),
+        this.fill(textOf(memberOf(part, 'key'))),
+        this.fill(textOf(memberOf(part, 'value'))),
       ]);
-    this.#sayUnset('in the form');
+    this.sayUnset('in the form');
     return fields;
   }
 
-  #form(parts: unknown, headers: [string, string][]): string | undefined {
+  private form(parts: unknown, headers: [string, string][]): string | undefined {
     const fields = (Array.isArray(parts) ? parts : [])
       .filter((part) => isEnabled(part))
       .map((part): FormPart => {
-        const name = this.#fill(textOf(memberOf(part, 'key')));
+        const name = this.fill(textOf(memberOf(part, 'key')));
         const media = memberOf(part, 'contentType');
-        const type = typeof media === 'string' && media !== '' ? this.#fill(media) : undefined;
+        const type = typeof media === 'string' && media !== '' ? this.fill(media) : undefined;
         if (memberOf(part, 'type') !== 'file')
-          return { name, type, content: this.#fill(textOf(memberOf(part, 'value'))) };
+          return { name, type, content: this.fill(textOf(memberOf(part, 'value'))) };
         const source = memberOf(part, 'src');
         const path = textOf(Array.isArray(source) ? source[0] : source);
         if (path === '') return { name, type, filename: '', content: '' };
-        this.#notes.add(`This command does not read the file ${path} of a form; … replaces it.`);
+        this.notes.add(`This command does not read the file ${path} of a form; … replaces it.`);
         const filename = path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
         return { name, type: type ?? 'application/octet-stream', filename, content: '…' };
       });
-    this.#sayUnset('in the form');
+    this.sayUnset('in the form');
     if (fields.length === 0) return undefined;
     const { body, boundary } = multipartBody(fields);
     // Postman replaces any other type.
@@ -475,13 +470,13 @@ class RequestReader {
   }
 
   /** Joins the members as Postman does, without parsing the variables. */
-  #graphql(parts: unknown): string | { readonly fault: string } {
+  private graphql(parts: unknown): string | { readonly fault: string } {
     const [query, operation, given] = ['query', 'operationName', 'variables'].map((name) =>
       memberOf(parts, name),
     );
-    const variables = typeof given === 'string' ? this.#fill(given) : given && this.#fill(textOf(given));
+    const variables = typeof given === 'string' ? this.fill(given) : given && this.fill(textOf(given));
     const members = [
-      ...(typeof query === 'string' ? [`"query":${JSON.stringify(this.#fill(query))}`] : []),
+      ...(typeof query === 'string' ? [`"query":${JSON.stringify(this.fill(query))}`] : []),
       ...(typeof operation === 'string' ? [`"operationName":${JSON.stringify(operation)}`] : []),
       ...(variables === undefined || variables === '' ? [] : [`"variables":${textOf(variables) || 'null'}`]),
     ];
@@ -491,7 +486,7 @@ class RequestReader {
       : body;
   }
 
-  #raw(
+  private raw(
     body: Json,
     headers: readonly Field[],
     type: (media: string) => void,
@@ -502,13 +497,13 @@ class RequestReader {
     const given = fieldOf(headers, 'content-type');
     type(MEDIA_TYPES[textOf(language)] ?? 'text/plain');
     const isJsonBody = language === undefined ? /[/+]json/i.test(given ?? '') : language === 'json';
-    const filled = this.#fill(isJsonBody ? withoutComments(raw) : raw);
-    const [unset] = this.#unset;
+    const filled = this.fill(isJsonBody ? withoutComments(raw) : raw);
+    const [unset] = this.unset;
     if (isJsonBody && unset !== undefined && parseJson(filled) === undefined)
       return {
         fault: `Its body has ${unset}, which has no value, where JSON needs one: give it with --postman-env.`,
       };
-    this.#sayUnset('in the body');
+    this.sayUnset('in the body');
     return filled;
   }
 }

@@ -236,26 +236,26 @@ class Transfer {
   readonly addresses: ShellWord[] = [];
   /** True once it has an option. */
   isBegun = false;
-  readonly #readFile: ReadFile;
-  readonly #notes: Set<string>;
-  #fault: string | undefined;
-  #method: string | undefined;
-  #data: string | undefined;
-  #isJson = false;
-  #form: string[] | undefined;
-  readonly #uploads: ShellWord[] = [];
-  readonly #queries: string[] = [];
-  readonly #custom: string[] = [];
-  readonly #own = new Map<string, string>();
+  private readonly readFile: ReadFile;
+  private readonly notes: Set<string>;
+  private fault: string | undefined;
+  private method: string | undefined;
+  private data: string | undefined;
+  private isJson = false;
+  private form: string[] | undefined;
+  private readonly uploads: ShellWord[] = [];
+  private readonly queries: string[] = [];
+  private readonly custom: string[] = [];
+  private readonly own = new Map<string, string>();
   /** Options without a value that are on. */
-  readonly #flags = new Set<string>();
-  #target: string | undefined;
-  #user: string | undefined;
-  #isBasic = true;
+  private readonly flags = new Set<string>();
+  private target: string | undefined;
+  private user: string | undefined;
+  private isBasic = true;
 
   constructor(readFile: ReadFile, notes: Set<string>) {
-    this.#readFile = readFile;
-    this.#notes = notes;
+    this.readFile = readFile;
+    this.notes = notes;
   }
 
   take(name: string, isOff: boolean, value: ShellWord): void {
@@ -264,152 +264,152 @@ class Transfer {
     const text = textOf(bytes);
     const unfollowed = UNFOLLOWED[name];
     if (unfollowed !== undefined && !isOff) {
-      this.#notes.add(`--${name} of the curl command is not followed: the request lacks ${unfollowed}.`);
-      if (OTHER_SCHEMES.has(name)) this.#isBasic = false;
+      this.notes.add(`--${name} of the curl command is not followed: the request lacks ${unfollowed}.`);
+      if (OTHER_SCHEMES.has(name)) this.isBasic = false;
       return;
     }
     switch (name) {
       case 'request':
-        this.#refuseUnknown(value, 'The method');
-        this.#method = text;
+        this.refuseUnknown(value, 'The method');
+        this.method = text;
         break;
       case 'url':
         this.addresses.push(value);
         break;
       case 'header':
-        this.#takeHeaders(value);
+        this.takeHeaders(value);
         break;
       case 'data':
       case 'data-ascii':
       case 'data-binary':
       case 'data-raw':
       case 'json':
-        this.#takeData(name, value);
+        this.takeData(name, value);
         break;
       case 'data-urlencode':
-        this.#addData(this.#encoded(value, 'The body'), '&');
+        this.addData(this.encoded(value, 'The body'), '&');
         break;
       case 'url-query':
-        this.#queries.push(bytes.startsWith('+') ? bytes.slice(1) : this.#encoded(value, 'The query'));
+        this.queries.push(bytes.startsWith('+') ? bytes.slice(1) : this.encoded(value, 'The query'));
         break;
       case 'form':
       case 'form-string':
-        this.#takeForm(name, value);
+        this.takeForm(name, value);
         break;
       case 'upload-file':
-        if (bytes !== '') this.#uploads.push(value);
+        if (bytes !== '') this.uploads.push(value);
         break;
       case 'user':
-        this.#user = bytes;
+        this.user = bytes;
         break;
       case 'oauth2-bearer':
-        this.#own.set('Authorization', `Bearer ${text}`);
+        this.own.set('Authorization', `Bearer ${text}`);
         break;
       case 'cookie':
-        this.#takeCookie(value);
+        this.takeCookie(value);
         break;
       case 'user-agent':
-        this.#own.set('User-Agent', text);
+        this.own.set('User-Agent', text);
         break;
       case 'referer':
-        this.#own.set('Referer', text.split(';auto', 1)[0] ?? '');
+        this.own.set('Referer', text.split(';auto', 1)[0] ?? '');
         break;
       case 'range':
-        this.#own.set('Range', `bytes=${/^\d+$/.test(text) ? `${text}-` : text}`);
+        this.own.set('Range', `bytes=${/^\d+$/.test(text) ? `${text}-` : text}`);
         break;
       case 'continue-at':
-        if (/^\d+$/.test(text) && Number(text) > 0) this.#own.set('Range', `bytes=${text}-`);
+        if (/^\d+$/.test(text) && Number(text) > 0) this.own.set('Range', `bytes=${text}-`);
         break;
       case 'compressed':
-        if (isOff) this.#own.delete('Accept-Encoding');
-        else this.#own.set('Accept-Encoding', 'deflate, gzip, br, zstd');
+        if (isOff) this.own.delete('Accept-Encoding');
+        else this.own.set('Accept-Encoding', 'deflate, gzip, br, zstd');
         break;
       case 'time-cond':
-        this.#takeTime(text);
+        this.takeTime(text);
         break;
       case 'request-target':
-        this.#refuseUnknown(value, 'The target');
-        this.#target = text;
+        this.refuseUnknown(value, 'The target');
+        this.target = text;
         break;
       case 'variable':
-        this.#fault ??= `--${name} of the curl command is not supported: write its content into the command.`;
+        this.fault ??= `--${name} of the curl command is not supported: write its content into the command.`;
         break;
       case 'help':
       case 'manual':
       case 'version':
-        this.#fault ??= `With --${name}, curl makes no request.`;
+        this.fault ??= `With --${name}, curl makes no request.`;
         break;
       default:
         // Most do not affect the request.
-        if (isOff) this.#flags.delete(name);
-        else this.#flags.add(name);
+        if (isOff) this.flags.delete(name);
+        else this.flags.add(name);
     }
   }
 
-  #refuseUnknown({ unknown }: ShellWord, what: string): void {
+  private refuseUnknown({ unknown }: ShellWord, what: string): void {
     const [first] = unknown;
-    if (first !== undefined) this.#fault ??= unknownSentence(what, first.name);
+    if (first !== undefined) this.fault ??= unknownSentence(what, first.name);
   }
 
   /** The content of a file that an option names. */
   file(path: ShellWord, option: string): string {
-    this.#refuseUnknown(path, 'The file');
-    return this.#file(textOf(path.bytes), option);
+    this.refuseUnknown(path, 'The file');
+    return this.contentOf(textOf(path.bytes), option);
   }
 
   /** The bytes of a file. */
-  #file(path: string, option: string): string {
+  private contentOf(path: string, option: string): string {
     if (isStandardInput(path)) {
-      this.#fault ??= `${option} of the curl command reads standard input, which is not available here: put the text into the command.`;
+      this.fault ??= `${option} of the curl command reads standard input, which is not available here: put the text into the command.`;
       return '';
     }
     try {
-      return latin1Text(this.#readFile(path));
+      return latin1Text(this.readFile(path));
     } catch {
-      this.#fault ??= `The curl command sends the file ${path}, which cannot be read.`;
+      this.fault ??= `The curl command sends the file ${path}, which cannot be read.`;
       return '';
     }
   }
 
-  #takeData(name: string, value: ShellWord): void {
-    this.#refuseUnknown(value, 'The body');
+  private takeData(name: string, value: ShellWord): void {
+    this.refuseUnknown(value, 'The body');
     if (value.hasBrace && /,|\.\./.test(value.bytes))
-      this.#fault ??=
+      this.fault ??=
         'The body has braces outside quotes, which the shell expands to several words: put it in single quotes.';
-    if (name === 'json') this.#isJson = true;
+    if (name === 'json') this.isJson = true;
     const { bytes } = value;
     const isFile = bytes.startsWith('@') && name !== 'data-raw';
-    const read = isFile ? this.#file(textOf(bytes.slice(1)), `--${name}`) : bytes;
+    const read = isFile ? this.contentOf(textOf(bytes.slice(1)), `--${name}`) : bytes;
     const isWhole = !isFile || name === 'data-binary' || name === 'json';
     // eslint-disable-next-line no-control-regex -- curl leaves exactly these three out
-    this.#addData(isWhole ? read : read.replaceAll(/[\r\n\0]/g, ''), name === 'json' ? '' : '&');
+    this.addData(isWhole ? read : read.replaceAll(/[\r\n\0]/g, ''), name === 'json' ? '' : '&');
   }
 
-  #addData(bytes: string, joint: string): void {
-    this.#data = this.#data === undefined ? bytes : this.#data + joint + bytes;
+  private addData(bytes: string, joint: string): void {
+    this.data = this.data === undefined ? bytes : this.data + joint + bytes;
   }
 
   /** The forms of `--data-urlencode`: `content`, `=content`, `name=content`, `@file`, `name@file`. */
-  #encoded(value: ShellWord, what: string): string {
-    this.#refuseUnknown(value, what);
+  private encoded(value: ShellWord, what: string): string {
+    this.refuseUnknown(value, what);
     const { bytes } = value;
     // curl looks for `=` first, so `a@b=c` has the name a@b.
     const mark = /=/.exec(bytes) ?? /@/.exec(bytes);
     if (mark === null) return percentEncoded(bytes);
     const [name, rest] = [bytes.slice(0, mark.index), bytes.slice(mark.index + 1)];
-    const content = mark[0] === '=' ? rest : this.#file(textOf(rest), '--data-urlencode');
+    const content = mark[0] === '=' ? rest : this.contentOf(textOf(rest), '--data-urlencode');
     return (name === '' ? '' : `${name}=`) + percentEncoded(content);
   }
 
-  #takeHeaders(value: ShellWord): void {
+  private takeHeaders(value: ShellWord): void {
     const { bytes, unknown } = value;
     const [first] = unknown;
     if (bytes.startsWith('@')) {
-      this.#custom.push(...fieldLines(this.#file(textOf(bytes.slice(1)), '--header')));
+      this.custom.push(...fieldLines(this.contentOf(textOf(bytes.slice(1)), '--header')));
       return;
     }
     if (first !== undefined && !/[:;]/.test(bytes)) {
-      this.#notes.add(`The header field ${textOf(bytes)} is not known: the request is read without it.`);
+      this.notes.add(`The header field ${textOf(bytes)} is not known: the request is read without it.`);
       return;
     }
     const [name = ''] = bytes.split(':', 1);
@@ -417,67 +417,70 @@ class Transfer {
       first !== undefined &&
       (first.at < name.length || !/^(?:authorization|cookie|x-api-key)$/i.test(name))
     )
-      this.#notes.add(`The value of ${first.name} in ${textOf(name)} is not known: it is used as written.`);
-    if (!/[:;]/.test(bytes)) this.#notes.add(`curl ignores -H ${textOf(bytes)}, which is not a header.`);
-    this.#custom.push(bytes);
+      this.notes.add(`The value of ${first.name} in ${textOf(name)} is not known: it is used as written.`);
+    if (!/[:;]/.test(bytes)) this.notes.add(`curl ignores -H ${textOf(bytes)}, which is not a header.`);
+    this.custom.push(bytes);
   }
 
-  #takeCookie({ bytes }: ShellWord): void {
+  private takeCookie({ bytes }: ShellWord): void {
     if (!bytes.includes('=')) {
-      if (bytes !== '') this.#notes.add(`The cookies in the file ${textOf(bytes)} are not read.`);
+      if (bytes !== '') this.notes.add(`The cookies in the file ${textOf(bytes)} are not read.`);
       return;
     }
-    const others = this.#own.get('Cookie');
-    this.#own.set('Cookie', others === undefined ? textOf(bytes) : `${others};${textOf(bytes)}`);
+    const others = this.own.get('Cookie');
+    this.own.set('Cookie', others === undefined ? textOf(bytes) : `${others};${textOf(bytes)}`);
   }
 
-  #takeTime(text: string): void {
+  private takeTime(text: string): void {
     const isBefore = /^[-=]/.test(text);
     const time = Date.parse(`${text.replace(/^[-+=]/, '')} GMT`);
     // curl does not recognise a date of digits and dashes; it warns, and sends the request without one.
     if (!/[A-Za-z]/.test(text) || Number.isNaN(time))
-      this.#notes.add(
+      this.notes.add(
         `--time-cond of the curl command is not followed: ${text} is read as a file or is not a date.`,
       );
-    else this.#own.set(isBefore ? 'If-Unmodified-Since' : 'If-Modified-Since', new Date(time).toUTCString());
+    else this.own.set(isBefore ? 'If-Unmodified-Since' : 'If-Modified-Since', new Date(time).toUTCString());
   }
 
-  #takeForm(option: string, value: ShellWord): void {
-    this.#refuseUnknown(value, 'The form');
+  private takeForm(option: string, value: ShellWord): void {
+    this.refuseUnknown(value, 'The form');
     const equals = value.bytes.indexOf('=');
     if (equals === -1) {
-      this.#fault ??= `--${option} of the curl command has no name=content: ${textOf(value.bytes)}`;
+      this.fault ??= `--${option} of the curl command has no name=content: ${textOf(value.bytes)}`;
       return;
     }
     const name = value.bytes.slice(0, equals);
     const content = value.bytes.slice(equals + 1);
-    this.#form ??= [];
-    if (option === 'form-string') this.#form.push(this.#part(name, { content }));
+    this.form ??= [];
+    if (option === 'form-string') this.form.push(this.part(name, { content }));
     else if (/;\s*encoder=/.test(content))
-      this.#fault ??= `A part with an encoder (${textOf(value.bytes)}) is not supported; give its content as it is.`;
+      this.fault ??= `A part with an encoder (${textOf(value.bytes)}) is not supported; give its content as it is.`;
     else if (/^\(|^\)$/.test(content))
-      this.#fault ??= `Forms within forms (${textOf(value.bytes)}) are not supported; give their parts one by one.`;
-    else if (content.startsWith('@') || content.startsWith('<')) this.#takeFormFile(name, content);
+      this.fault ??= `Forms within forms (${textOf(value.bytes)}) are not supported; give their parts one by one.`;
+    else if (content.startsWith('@') || content.startsWith('<')) this.takeFormFile(name, content);
     else {
-      const { text, options } = this.#partOptions(content);
-      this.#form.push(this.#part(name, { content: text, ...options }));
+      const { text, options } = this.partOptions(content);
+      this.form.push(this.part(name, { content: text, ...options }));
     }
   }
 
   /** The content of a part and its options; its fields may be in a file. */
-  #partOptions(content: string): { readonly text: string; readonly options: PartOptions } {
+  private partOptions(content: string): { readonly text: string; readonly options: PartOptions } {
     const { text, options } = partOptions(content) ?? { text: '', options: undefined };
     if (options === undefined)
-      this.#fault ??= `The part ${textOf(content)} has a type that curl refuses: write one such as type=text/plain.`;
+      this.fault ??= `The part ${textOf(content)} has a type that curl refuses: write one such as type=text/plain.`;
     const fields = options?.fields?.flatMap((field) =>
-      /^[@<]/.test(field) ? fieldLines(this.#file(textOf(field.slice(1)), '--form')) : [field],
+      /^[@<]/.test(field) ? fieldLines(this.contentOf(textOf(field.slice(1)), '--form')) : [field],
     );
     return { text, options: { ...options, ...(fields === undefined ? {} : { fields }) } };
   }
 
-  #part(name: string, { content, type, filename, fields = [] }: PartOptions & { content: string }): string {
+  private part(
+    name: string,
+    { content, type, filename, fields = [] }: PartOptions & { content: string },
+  ): string {
     const quoted = (text: string): string =>
-      this.#flags.has('form-escape')
+      this.flags.has('form-escape')
         ? text.replaceAll(/["\\]/g, '\\$&')
         : text.replaceAll('"', '%22').replaceAll('\r', '%0D').replaceAll('\n', '%0A');
     const named = name === '' ? '' : `; name="${quoted(name)}"`;
@@ -490,18 +493,18 @@ class Transfer {
     return `--${BOUNDARY}\r\n${head.join('\r\n')}\r\n\r\n${content}\r\n`;
   }
 
-  #takeFormFile(name: string, content: string): void {
-    const { text: path, options } = this.#partOptions(content.slice(1));
+  private takeFormFile(name: string, content: string): void {
+    const { text: path, options } = this.partOptions(content.slice(1));
     if (content.startsWith('@') && path.includes(',') && !content.startsWith('@"')) {
-      this.#fault ??= `A form with several files in one part (${textOf(content)}) is not supported; give each a part.`;
+      this.fault ??= `A form with several files in one part (${textOf(content)}) is not supported; give each a part.`;
       return;
     }
-    const read = this.#file(textOf(path), '--form');
-    if (content.startsWith('<')) this.#form?.push(this.#part(name, { content: read, ...options }));
+    const read = this.contentOf(textOf(path), '--form');
+    if (content.startsWith('<')) this.form?.push(this.part(name, { content: read, ...options }));
     else {
       const filename = options.filename ?? baseName(path);
-      this.#form?.push(
-        this.#part(name, {
+      this.form?.push(
+        this.part(name, {
           content: read,
           ...options,
           filename,
@@ -516,41 +519,41 @@ class Transfer {
   /** Returns the requests, or the reasons why they cannot be read. */
   finish(): readonly (NamedRequest | { readonly name: string; readonly fault: string })[] {
     const unread = (fault: string, name = 'curl'): { name: string; fault: string } => ({ name, fault });
-    if (this.#fault !== undefined) return [unread(this.#fault)];
+    if (this.fault !== undefined) return [unread(this.fault)];
     if (this.addresses.length === 0) return [unread('The curl command has no address.')];
     // It may be options, which would also affect the requests to the other addresses.
     const open = this.addresses.find(mayBeOptions);
     if (open !== undefined && this.addresses.length > 1)
       return [unread(unknownSentence('The command', textOf(open.bytes)))];
     const kinds = [
-      this.#flags.has('head') && '-I',
-      this.#data !== undefined && !this.#flags.has('get') && '-d',
-      this.#form !== undefined && '-F',
-      this.#uploads.length > 0 && '-T',
+      this.flags.has('head') && '-I',
+      this.data !== undefined && !this.flags.has('get') && '-d',
+      this.form !== undefined && '-F',
+      this.uploads.length > 0 && '-T',
     ].filter((option) => option !== false);
     if (kinds.length > 1) return [unread(`curl takes only one of ${kinds.join(' and ')}.`)];
     return this.addresses.flatMap((address, number) => {
       const name = textOf(address.bytes);
-      const found = this.#targets(address);
+      const found = this.targets(address);
       if (typeof found === 'string') return [unread(found, name)];
       return found.map((target) => {
         if (typeof target === 'string') return unread(target, name);
-        const request = this.#request(target, this.#uploads[Math.min(number, this.#uploads.length - 1)]);
-        if (this.#fault !== undefined) return unread(this.#fault, name);
+        const request = this.request(target, this.uploads[Math.min(number, this.uploads.length - 1)]);
+        if (this.fault !== undefined) return unread(this.fault, name);
         return { name: `${request.method ?? ''} ${request.target ?? ''}`, request };
       });
     });
   }
 
   /** The addresses from a pattern, with a sentence in place of each invalid one. */
-  #targets(address: ShellWord): readonly (Address | string)[] | string {
+  private targets(address: ShellWord): readonly (Address | string)[] | string {
     const [first] = address.unknown;
     let { bytes } = address;
     if (first !== undefined) {
       const rest = behindHost(bytes, address.unknown);
       if (typeof rest !== 'string') return unknownSentence('The address', rest.name);
       const names = address.unknown.map(({ name }) => name);
-      this.#notes.add(
+      this.notes.add(
         names.length > 1
           ? `The values of ${names.join(' and ')} are not known: they are taken as scheme and host of the address.`
           : `The value of ${first.name} is not known: it is taken as scheme and host of the address.`,
@@ -564,70 +567,70 @@ class Transfer {
       return `curl does not take ${textOf(bytes)} as an address: write https: before it.`;
     if (address.hasBrace && bytes.includes('..'))
       return 'The address has braces outside quotes, which the shell expands to several words: put it in single quotes.';
-    const texts = this.#flags.has('globoff') ? [textOf(bytes)] : expandedPattern(textOf(bytes));
+    const texts = this.flags.has('globoff') ? [textOf(bytes)] : expandedPattern(textOf(bytes));
     if (texts === undefined)
       return `${textOf(bytes)} is not a pattern that curl expands: put -g before an address with [ ] or { }.`;
     if (texts.length > MAX_REQUESTS)
       return `${textOf(bytes)} stands for more than ${MAX_REQUESTS} requests: give fewer.`;
-    return texts.map((text) => readAddress(text, { isPathAsIs: this.#flags.has('path-as-is') }));
+    return texts.map((text) => readAddress(text, { isPathAsIs: this.flags.has('path-as-is') }));
   }
 
-  #request({ user, path, query }: Address, upload: ShellWord | undefined): ExplainRequest {
-    const queries = this.#flags.has('get') && this.#data !== undefined ? [this.#data] : this.#queries;
+  private request({ user, path, query }: Address, upload: ShellWord | undefined): ExplainRequest {
+    const queries = this.flags.has('get') && this.data !== undefined ? [this.data] : this.queries;
     const added = queries.filter((text) => text !== '').join('&');
     const whole = [...(query === undefined ? [] : [query]), ...(added === '' ? [] : [textOf(added)])].join(
       '&',
     );
-    if (/[\s\u007F]/.test(whole)) this.#fault ??= 'The query has a space: write %20, or --data-urlencode.';
+    if (/[\s\u007F]/.test(whole)) this.fault ??= 'The query has a space: write %20, or --data-urlencode.';
     const file =
       upload !== undefined && path.endsWith('/') && upload.bytes !== '-'
         ? encodeURIComponent(textOf(baseName(upload.bytes)))
         : '';
-    const body = this.#body(upload);
+    const body = this.body(upload);
     const method =
-      this.#method ??
-      (this.#flags.has('head') ? 'HEAD' : upload !== undefined ? 'PUT' : body === undefined ? 'GET' : 'POST');
+      this.method ??
+      (this.flags.has('head') ? 'HEAD' : upload !== undefined ? 'PUT' : body === undefined ? 'GET' : 'POST');
     return {
       method,
-      target: this.#target ?? path + file + (whole === '' && query === undefined ? '' : `?${whole}`),
-      headers: this.#headers(user, body !== undefined),
+      target: this.target ?? path + file + (whole === '' && query === undefined ? '' : `?${whole}`),
+      headers: this.headers(user, body !== undefined),
       ...(body === undefined ? {} : bodyOfBytes(latin1Bytes(body))),
     };
   }
 
-  #body(upload: ShellWord | undefined): string | undefined {
+  private body(upload: ShellWord | undefined): string | undefined {
     if (upload !== undefined) {
-      this.#refuseUnknown(upload, 'The file');
-      return this.#file(upload.bytes === '.' ? '-' : textOf(upload.bytes), '--upload-file');
+      this.refuseUnknown(upload, 'The file');
+      return this.contentOf(upload.bytes === '.' ? '-' : textOf(upload.bytes), '--upload-file');
     }
-    if (this.#form !== undefined) return `${this.#form.join('')}--${BOUNDARY}--\r\n`;
-    return this.#flags.has('get') ? undefined : this.#data;
+    if (this.form !== undefined) return `${this.form.join('')}--${BOUNDARY}--\r\n`;
+    return this.flags.has('get') ? undefined : this.data;
   }
 
   /** The fields that curl sends: those given, and its own unless one of that name was given or removed by `Name:`. */
-  #headers(userOfAddress: string | undefined, hasBody: boolean): Field[] {
+  private headers(userOfAddress: string | undefined, hasBody: boolean): Field[] {
     const given: Field[] = [];
     const names = new Set<string>();
-    for (const line of this.#custom) {
+    for (const line of this.custom) {
       const field = readField(line);
       if (field === undefined) continue;
       names.add(field.name.toLowerCase());
       if (field.value !== undefined) given.push([textOf(field.name), textOf(field.value)]);
     }
-    const own = new Map(this.#own);
-    const user = this.#user ?? userOfAddress;
-    if (user !== undefined && this.#isBasic && !own.has('Authorization'))
+    const own = new Map(this.own);
+    const user = this.user ?? userOfAddress;
+    if (user !== undefined && this.isBasic && !own.has('Authorization'))
       own.set('Authorization', `Basic ${encodeBase64(latin1Bytes(user.includes(':') ? user : `${user}:`))}`);
-    if (this.#isJson) own.set('Content-Type', 'application/json').set('Accept', 'application/json');
-    if (this.#form !== undefined) own.set('Content-Type', `multipart/form-data; boundary=${BOUNDARY}`);
-    else if (hasBody && this.#data !== undefined && !this.#isJson)
+    if (this.isJson) own.set('Content-Type', 'application/json').set('Accept', 'application/json');
+    if (this.form !== undefined) own.set('Content-Type', `multipart/form-data; boundary=${BOUNDARY}`);
+    else if (hasBody && this.data !== undefined && !this.isJson)
       own.set('Content-Type', 'application/x-www-form-urlencoded');
     const fields = [
       ...[...own].filter(([name, value]) => value !== '' && !names.has(name.toLowerCase())),
       ...given,
     ];
     const type = headerValue(fields.flat(), 'content-type');
-    if (this.#form === undefined || type === undefined || /boundary=/i.test(type)) return fields;
+    if (this.form === undefined || type === undefined || /boundary=/i.test(type)) return fields;
     return fields.map(([name, value]) =>
       name.toLowerCase() === 'content-type' && /^multipart\/form-data/i.test(value)
         ? [name, `${value}; boundary=${BOUNDARY}`]

@@ -76,102 +76,102 @@ export function readBash(text: string): readonly ShellCommand[] | ShellFault {
 }
 
 class BashReader {
-  readonly #text: string;
-  #at = 0;
+  private readonly text: string;
+  private at = 0;
   /** Undefined for a variable whose value is not known here. */
-  readonly #variables = new Map<string, string | undefined>();
-  readonly #commands: ShellCommand[] = [];
-  #words: WordInWork[] = [];
-  #fault: string | undefined;
+  private readonly variables = new Map<string, string | undefined>();
+  private readonly commands: ShellCommand[] = [];
+  private words: WordInWork[] = [];
+  private fault: string | undefined;
 
   constructor(text: string) {
-    this.#text = text;
+    this.text = text;
   }
 
   read(): readonly ShellCommand[] | ShellFault {
-    while (this.#at < this.#text.length && this.#fault === undefined) this.#readNext();
-    this.#endCommand('');
-    return this.#fault === undefined ? this.#commands : { fault: this.#fault };
+    while (this.at < this.text.length && this.fault === undefined) this.readNext();
+    this.endCommand('');
+    return this.fault === undefined ? this.commands : { fault: this.fault };
   }
 
-  #readNext(): void {
-    const text = this.#text;
-    const character = text[this.#at] ?? '';
-    const operator = OPERATORS.find((known) => text.startsWith(known, this.#at));
-    if (character === ' ' || character === '\t') this.#at += 1;
-    else if (text.startsWith('\\\n', this.#at)) this.#at += 2;
+  private readNext(): void {
+    const text = this.text;
+    const character = text[this.at] ?? '';
+    const operator = OPERATORS.find((known) => text.startsWith(known, this.at));
+    if (character === ' ' || character === '\t') this.at += 1;
+    else if (text.startsWith('\\\n', this.at)) this.at += 2;
     // The text was copied with a mark of continuation, but without the next line.
-    else if (character === '\\' && this.#at === text.length - 1) this.#at += 1;
-    else if (character === '#') this.#at = endOfLine(text, this.#at);
-    else if (character === '(' || character === ')') this.#fault = NOT_READ.parentheses;
-    else if (this.#readRedirection()) return;
-    else if (operator === undefined) this.#words.push(this.#readWord());
+    else if (character === '\\' && this.at === text.length - 1) this.at += 1;
+    else if (character === '#') this.at = endOfLine(text, this.at);
+    else if (character === '(' || character === ')') this.fault = NOT_READ.parentheses;
+    else if (this.readRedirection()) return;
+    else if (operator === undefined) this.words.push(this.readWord());
     else {
-      this.#at += operator.length;
-      this.#endCommand(operator);
+      this.at += operator.length;
+      this.endCommand(operator);
     }
   }
 
   /** Ends a command; one that only sets variables sets them for later commands. */
-  #endCommand(operator: string): void {
-    const words = this.#words[0]?.bytes === 'export' ? this.#words.slice(1) : this.#words;
+  private endCommand(operator: string): void {
+    const words = this.words[0]?.bytes === 'export' ? this.words.slice(1) : this.words;
     const isSetting = words.length > 0 && words.every(({ assigned }) => assigned !== undefined);
     if (isSetting)
       for (const { assigned = '', isAdded, bytes, unknown } of words)
-        this.#variables.set(
+        this.variables.set(
           assigned,
           isAdded || unknown.length > 0 ? undefined : bytes.slice(assigned.length + 1),
         );
-    else if (words.length > 0) this.#commands.push({ words, operator });
-    this.#words = [];
+    else if (words.length > 0) this.commands.push({ words, operator });
+    this.words = [];
   }
 
   /** Skips the target of a redirection. */
-  #readRedirection(): boolean {
-    const found = /^\d*(?:<<|<>|<|>>|>&|>\||>)|^&>>?/.exec(this.#text.slice(this.#at, this.#at + 8))?.[0];
+  private readRedirection(): boolean {
+    const found = /^\d*(?:<<|<>|<|>>|>&|>\||>)|^&>>?/.exec(this.text.slice(this.at, this.at + 8))?.[0];
     if (found === undefined) return false;
-    this.#at += found.length;
-    while (this.#text[this.#at] === ' ' || this.#text[this.#at] === '\t') this.#at += 1;
-    if (found.endsWith('<<')) this.#fault = NOT_READ.hereDocument;
+    this.at += found.length;
+    while (this.text[this.at] === ' ' || this.text[this.at] === '\t') this.at += 1;
+    if (found.endsWith('<<')) this.fault = NOT_READ.hereDocument;
     else if (found.endsWith('<'))
-      this.#fault = /^[\w .-]{1,64}>/.test(this.#text.slice(this.#at, this.#at + 65))
+      this.fault = /^[\w .-]{1,64}>/.test(this.text.slice(this.at, this.at + 65))
         ? NOT_READ.placeholder
         : NOT_READ.input;
     else {
-      const from = this.#at;
-      this.#readWord();
-      if (this.#at === from) this.#fault ??= NOT_READ.placeholder;
+      const from = this.at;
+      this.readWord();
+      if (this.at === from) this.fault ??= NOT_READ.placeholder;
     }
     return true;
   }
 
-  #readWord(): WordInWork {
-    const text = this.#text;
+  private readWord(): WordInWork {
+    const text = this.text;
     const word = new WordInWork();
-    while (this.#at < text.length && this.#fault === undefined) {
-      const character = text[this.#at] ?? '';
+    while (this.at < text.length && this.fault === undefined) {
+      const character = text[this.at] ?? '';
       if (' \t\n;&|<>'.includes(character)) break;
-      if ('()'.includes(character)) this.#fault = NOT_READ.parentheses;
-      else if (character === "'") this.#readSingle(word);
-      else if (character === '"') this.#readDouble(word);
-      else if (text.startsWith("$'", this.#at)) this.#readAnsi(word);
-      else if (text.startsWith('$"', this.#at)) {
-        this.#at += 1;
-        this.#readDouble(word);
+      if ('()'.includes(character)) this.fault = NOT_READ.parentheses;
+      else if (character === "'") this.readSingle(word);
+      else if (character === '"') this.readDouble(word);
+      else if (text.startsWith("$'", this.at)) this.readAnsi(word);
+      else if (text.startsWith('$"', this.at)) {
+        this.at += 1;
+        this.readDouble(word);
       } else if (character === '\\') {
-        if (text[this.#at + 1] !== '\n') {
-          word.bytes += text[this.#at + 1] ?? '';
+        if (text[this.at + 1] !== '\n') {
+          word.bytes += text[this.at + 1] ?? '';
           word.isQuoted = true;
         }
-        this.#at += 2;
+        this.at += 2;
       } else if (character === '$' || character === '`')
-        this.#readExpansion(word, word.assigned !== undefined);
-      else this.#readPlain(word, character);
+        this.readExpansion(word, word.assigned !== undefined);
+      else this.readPlain(word, character);
     }
     return word;
   }
 
-  #readPlain(word: WordInWork, character: string): void {
+  private readPlain(word: WordInWork, character: string): void {
     const begun = word.isQuoted || word.bytes.length > MAX_NAME ? ' ' : word.bytes;
     const name = character === '=' ? /^([A-Za-z_]\w*)(\+?)$/.exec(begun) : null;
     if (name !== null) {
@@ -179,67 +179,67 @@ class BashReader {
       word.isAdded ||= name[2] === '+';
     }
     if (character === '{') word.hasBrace = true;
-    const isHome = HOME.test(this.#text.slice(this.#at, this.#at + 2)) && /^(?:[A-Za-z_]\w*=)?$/.test(begun);
+    const isHome = HOME.test(this.text.slice(this.at, this.at + 2)) && /^(?:[A-Za-z_]\w*=)?$/.test(begun);
     if (isHome) word.unknown.push({ name: '~', at: word.bytes.length });
     word.bytes += character;
-    this.#at += 1;
+    this.at += 1;
   }
 
-  #readSingle(word: WordInWork): void {
-    const end = this.#text.indexOf("'", this.#at + 1);
-    if (end === -1) this.#fault = NOT_READ.unclosed;
-    word.bytes += this.#text.slice(this.#at + 1, end);
+  private readSingle(word: WordInWork): void {
+    const end = this.text.indexOf("'", this.at + 1);
+    if (end === -1) this.fault = NOT_READ.unclosed;
+    word.bytes += this.text.slice(this.at + 1, end);
     word.isQuoted = true;
-    this.#at = end + 1;
+    this.at = end + 1;
   }
 
   /** Reads a text between double quotes, where a backslash escapes only a few characters and the end of a line. */
-  #readDouble(word: WordInWork): void {
+  private readDouble(word: WordInWork): void {
     word.isQuoted = true;
-    this.#at += 1;
-    while (this.#at < this.#text.length && this.#fault === undefined) {
-      const character = this.#text[this.#at] ?? '';
-      const next = this.#text[this.#at + 1] ?? '';
+    this.at += 1;
+    while (this.at < this.text.length && this.fault === undefined) {
+      const character = this.text[this.at] ?? '';
+      const next = this.text[this.at + 1] ?? '';
       if (character === '"') {
-        this.#at += 1;
+        this.at += 1;
         return;
       }
       if (character === '\\' && next !== '' && '$`\\"\n'.includes(next)) {
         word.bytes += next === '\n' ? '' : next;
-        this.#at += 2;
-      } else if (character === '$' || character === '`') this.#readExpansion(word, true);
+        this.at += 2;
+      } else if (character === '$' || character === '`') this.readExpansion(word, true);
       else {
         word.bytes += character;
-        this.#at += 1;
+        this.at += 1;
       }
     }
-    this.#fault ??= NOT_READ.unclosed;
+    this.fault ??= NOT_READ.unclosed;
   }
 
-  #readAnsi(word: WordInWork): void {
-    let end = this.#at + 2;
-    while (end < this.#text.length && this.#text[end] !== "'") end += this.#text[end] === '\\' ? 2 : 1;
-    if (end >= this.#text.length) this.#fault = NOT_READ.unclosed;
-    word.bytes += unescapeAnsi(this.#text.slice(this.#at + 2, end));
+  private readAnsi(word: WordInWork): void {
+    let end = this.at + 2;
+    while (end < this.text.length && this.text[end] !== "'") end += this.text[end] === '\\' ? 2 : 1;
+    if (end >= this.text.length) this.fault = NOT_READ.unclosed;
+    word.bytes += unescapeAnsi(this.text.slice(this.at + 2, end));
     word.isQuoted = true;
-    this.#at = end + 1;
+    this.at = end + 1;
   }
 
   /** Reads `$NAME`, `${NAME}` or `${…}`; a value that bash would split to several words is taken as not known. */
-  #readExpansion(word: WordInWork, isOneWord: boolean): void {
-    const rest = this.#text.slice(this.#at, this.#at + MAX_NAME);
+  private readExpansion(word: WordInWork, isOneWord: boolean): void {
+    const rest = this.text.slice(this.at, this.at + MAX_NAME);
     if (rest.startsWith('`') || rest.startsWith('$(')) {
-      this.#fault = NOT_READ.substitution;
+      this.fault = NOT_READ.substitution;
       return;
     }
     const found = /^\$(?:([A-Za-z_]\w*|[0-9?$!#@*-])|\{([A-Za-z_]\w*)\}|\{[^{}]*\})/.exec(rest);
     const [written = '$', bare, braced] = found ?? [];
-    const known = this.#variables.get(bare ?? braced ?? '');
+    const known = this.variables.get(bare ?? braced ?? '');
     const value = known !== undefined && (isOneWord || !/[ \t\n]/.test(known)) ? known : undefined;
     if (found !== null && value === undefined)
       word.unknown.push({ name: textOf(written), at: word.bytes.length });
     word.bytes += value ?? written;
-    this.#at += written.length;
+    this.at += written.length;
   }
 }
 

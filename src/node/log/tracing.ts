@@ -202,24 +202,24 @@ class LossCount {
   /** Maximum spans that wait, also read by OpenTelemetry's processor. */
   readonly queueLength = Number(process.env['OTEL_BSP_MAX_QUEUE_SIZE']) || 2048;
   /** Spans that wait for the exporter, or that it exports. */
-  #waiting = 0;
-  #exchangesWaiting = 0;
-  #isReported = false;
-  #warned = '';
-  readonly #onNotice: (trouble: string) => void;
+  private waiting = 0;
+  private exchangesWaiting = 0;
+  private isReported = false;
+  private warned = '';
+  private readonly onNotice: (trouble: string) => void;
 
   constructor(onNotice: (trouble: string) => void) {
-    this.#onNotice = onNotice;
+    this.onNotice = onNotice;
   }
 
   /** Counts a span that ends; false if the queue has no room for it. */
   ended(span: ReadableSpan): boolean {
-    const isFull = this.#waiting >= this.queueLength;
+    const isFull = this.waiting >= this.queueLength;
     const exchanges = exchangesOf([span]);
-    if (isFull) this.#lost(exchanges, 'the collector is too slow');
+    if (isFull) this.lost(exchanges, 'the collector is too slow');
     else {
-      this.#waiting += 1;
-      this.#exchangesWaiting += exchanges;
+      this.waiting += 1;
+      this.exchangesWaiting += exchanges;
     }
     return !isFull;
   }
@@ -228,11 +228,11 @@ class LossCount {
     return {
       export: (spans, done) => {
         const exchanges = exchangesOf(spans);
-        this.#waiting -= spans.length;
+        this.waiting -= spans.length;
         exporter.export(spans, (result) => {
-          this.#exchangesWaiting -= exchanges;
-          if (result.error === undefined) this.#isReported = false;
-          else this.#lost(exchanges, result.error.message);
+          this.exchangesWaiting -= exchanges;
+          if (result.error === undefined) this.isReported = false;
+          else this.lost(exchanges, result.error.message);
           done(result);
         });
       },
@@ -247,22 +247,22 @@ class LossCount {
   onWarning(warning: string): void {
     const rejected = /"rejectedSpans":"?(\d+)/.exec(warning)?.[1];
     // Each exchange has at most two spans.
-    if (rejected !== undefined && Number(rejected) > 0) this.#lost(Math.ceil(Number(rejected) / 2), warning);
-    else if (warning !== this.#warned && !this.#isReported) this.#onNotice(warning.slice(0, 300));
-    this.#warned = warning;
+    if (rejected !== undefined && Number(rejected) > 0) this.lost(Math.ceil(Number(rejected) / 2), warning);
+    else if (warning !== this.warned && !this.isReported) this.onNotice(warning.slice(0, 300));
+    this.warned = warning;
   }
 
   /** Counts spans that were not exported in time. */
   close(): void {
-    this.#lost(this.#exchangesWaiting, 'the collector is too slow');
-    this.#exchangesWaiting = 0;
+    this.lost(this.exchangesWaiting, 'the collector is too slow');
+    this.exchangesWaiting = 0;
   }
 
-  #lost(exchanges: number, why: string): void {
+  private lost(exchanges: number, why: string): void {
     this.dropped += exchanges;
-    if (this.#isReported || exchanges === 0) return;
-    this.#isReported = true;
-    this.#onNotice(`${why.slice(0, 300)}; spans are dropped`);
+    if (this.isReported || exchanges === 0) return;
+    this.isReported = true;
+    this.onNotice(`${why.slice(0, 300)}; spans are dropped`);
   }
 }
 
