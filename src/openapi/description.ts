@@ -99,6 +99,13 @@ export function isJsonMedia(mediaType: string): boolean {
   return isJsonType(type) || RANGES.has(type.trim());
 }
 
+/** True for a media type of several JSON texts: lines, a sequence, or the data of events. */
+export function isOfTexts(mediaType: string): boolean {
+  return /^(?:(?:application|text)\/(?:x-)?(?:ndjson|jsonl|jsonlines|json-lines|json-stream|json-seq)|text\/event-stream)(?:;|$)/i.test(
+    mediaType,
+  );
+}
+
 function isJsonType(type: string): boolean {
   return /^application\/(?:[\w.!#$&^-]+\+)?json$/i.test(type.trim());
 }

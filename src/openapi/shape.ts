@@ -77,7 +77,7 @@ interface Part {
 }
 
 const CONSTRAINTS: ReadonlySet<string> = new Set(
-  'format pattern minLength maxLength minimum maximum multipleOf minItems maxItems uniqueItems minProperties maxProperties default example examples not propertyNames dependentRequired contentEncoding contentMediaType'.split(
+  'format pattern minLength maxLength minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minItems maxItems prefixItems uniqueItems minProperties maxProperties default example examples not propertyNames dependentRequired contentEncoding contentMediaType'.split(
     ' ',
   ),
 );

@@ -25,8 +25,8 @@ import {
   responsesIn,
   successShape,
 } from '../../openapi/draft/bodies.ts';
+import { formats } from '../../openapi/formats.ts';
 import { withIdPatterns } from '../../openapi/draft/id-patterns.ts';
-import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { type Shape, shapeAt } from '../../openapi/shape.ts';
 import { unmetRules } from '../../openapi/unmet-inverse.ts';
 import { terminalText } from '../../report/text.ts';
@@ -50,10 +50,14 @@ import {
   fieldDifferences,
   keysOf,
   mediaDifferences,
+  ofStatus,
+  otherServers,
+  uncomparedMedia,
   parameterDifferences,
   pathDifferences,
   responseDifferences,
   schemeDifferences,
+  sentParameters,
   valueDifferences,
 } from './described-differences.ts';
 import { meaningDifferences } from './meaning-differences.ts';
@@ -157,6 +161,10 @@ export function coverageOf(sources: CoverageSources): Coverage {
       { operation: partner, components: components.v2 },
     ];
     const rule = ruleBook.operations.find((one) => one.id === id);
+    // A rule book has paths without a slash at the end; requests keep theirs.
+    const end = described.path.endsWith('/') && rule?.to === undefined ? '/' : '';
+    if (partner.rest.length > 1 && partner.path.endsWith('/') !== (end === '/'))
+      add('request', `V2 describes ${partner.path}, and gets ${path}${end}`);
     const opaque = opaqueTo(ruleBook, rule);
     const status = (value: number): number => rule?.status?.find(({ from }) => from === value)?.to ?? value;
     const lookedUp = lookupPointers(ruleBook, id);
@@ -171,7 +179,7 @@ export function coverageOf(sources: CoverageSources): Coverage {
     const answers = sharedResponses(sides, status);
     const picks = picksOf(sides);
     for (let pick = 0; pick < picks; pick += 1) {
-      const again = sampleRequest(described, rest, components.v1, ruleBook, { pick });
+      const again = sampleRequest(described, pathOf(described, v1, pick), components.v1, ruleBook, { pick });
       const outcome =
         pick === 0 ? sent : migration.request(again.method, again.target, again.headers, again.body);
       if (outcome.verdict === 'refused' || outcome.verdict === 'passed') continue;
@@ -191,6 +199,8 @@ export function coverageOf(sources: CoverageSources): Coverage {
     for (const text of requestDifferences(sample, sent, assumed, sides)) addOnce('request', text);
     for (const text of responseDifferences(...sides, status)) addOnce('response', text);
     for (const text of [
+      ...otherServers(...sides),
+      ...uncomparedMedia(...sides),
       ...uncomparedResponses(sides),
       ...fieldDifferences(...sides),
       ...errorDifferences(...sides, status),
@@ -237,7 +247,7 @@ function picksOf(sides: Sides): number {
   const [v1, v2] = sides;
   const shapes = [
     requestBody(v1.operation, v1.components)?.shape,
-    ...parametersOf(v1.operation, v1.components.description).map((one) =>
+    ...sentParameters(v1.operation, v1.components.description).map((one) =>
       parameterShapeOf(one, v1.components),
     ),
     successShape(v2.operation, v2.components),
@@ -299,7 +309,10 @@ function requestFaults(
   [, { operation: partner, components }]: Sides,
   nulls: ReturnType<typeof nullsIn>,
 ): readonly RequestFault[] {
-  const query = new URLSearchParams(target.split('?')[1] ?? '');
+  const [path = '', search = ''] = target.split('?');
+  const query = new URLSearchParams(search);
+  const segments = path.split('/').toReversed();
+  const template = partner.rest.split('/').toReversed();
   const fields = headers.flat();
   const cookies = new Map(
     (headerValue(fields, 'cookie') ?? '').split('; ').map((one) => {
@@ -307,11 +320,11 @@ function requestFaults(
       return [name, decodeURIComponent(value)] as const;
     }),
   );
-  const parameters = parametersOf(partner, components.description).flatMap((parameter) => {
+  const parameters = sentParameters(partner, components.description).flatMap((parameter) => {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
     if (typeof name !== 'string') return [];
     const shape = parameterShapeOf(parameter, components);
-    const { values } = shape;
+    const { values } = shape.element ?? shape;
     const missing = (what: string): readonly RequestFault[] => [
       { kind: 'missing', text: `V2 requires the ${what} ${name}` },
     ];
@@ -325,7 +338,7 @@ function requestFaults(
           ? headerValue(fields, name.toLowerCase())
           : place === 'cookie'
             ? cookies.get(name)
-            : undefined;
+            : decodeURIComponent(segments[template.indexOf(`{${name}}`)] ?? '');
     const isTaken =
       value === null ||
       value === undefined ||
@@ -334,7 +347,7 @@ function requestFaults(
     if (!isTaken) return wrong(values.map((one) => JSON.stringify(one)).join(', '));
     if (typeof value === 'string' && contentOf(parameter) !== undefined)
       return contentFaults(shape, value, name);
-    const wanted = typeof value === 'string' ? wrongText(shape, value) : undefined;
+    const wanted = typeof value === 'string' ? wrongText(shape, value, place === 'path') : undefined;
     if (wanted !== undefined) return wrong(wanted);
     if (memberOf(parameter, 'required') !== true) return [];
     if (place === 'cookie' && value === undefined) return missing('cookie');
@@ -402,14 +415,16 @@ function contentFaults(shape: Shape, text: string, name: string): readonly Reque
 }
 
 /** The texts that V2 accepts in a parameter, if `value` is certainly not one of them; undefined otherwise. */
-function wrongText(shape: Shape, value: string): string | undefined {
-  const { types, constraints } = shape.element ?? shape;
+function wrongText(shape: Shape, value: string, isInPath: boolean): string | undefined {
+  const { types, constraints, format } = shape.element ?? shape;
+  // The formats of other parameters are compared without values.
+  if (isInPath && formats.get(format)?.(value) === false) return `the format ${format}`;
   const [type, ...others] = types;
   const isNumber = type === 'integer' || type === 'number';
   if (others.length === 0 && isNumber && !/^-?\d+(?:\.\d+)?$/.test(value)) return type;
   if (others.length === 0 && type === 'boolean' && !/^(?:true|false|0|1)$/.test(value)) return type;
   const pattern = keywordIn(constraints, 'pattern');
-  if (typeof pattern === 'string' && !isMatch(pattern, value)) return `the pattern ${pattern}`;
+  if (!isInPath && typeof pattern === 'string' && !isMatch(pattern, value)) return `the pattern ${pattern}`;
   return isOtherDay(shape.element ?? shape, value) ? `the format ${shape.format}` : undefined;
 }
 
@@ -463,7 +478,7 @@ function errorMembers(responses: SampleResponses, sent: MigratedRequest, [v1, v2
     );
   const young = errors(v2);
   return [...errors(v1)].flatMap(([status, expected]) => {
-    const given = young.get(status) ?? young.get(`${status.slice(0, 1)}XX`) ?? young.get('DEFAULT');
+    const given = ofStatus(young, status);
     if (given === undefined || given.members.size === 0) return [];
     const code = /^\d+$/.test(status) ? Number(status) : 400;
     const isNear = (path: string): boolean => path.split('/').length <= MAX_ERROR_LEVELS;
@@ -487,7 +502,7 @@ function errorMembers(responses: SampleResponses, sent: MigratedRequest, [v1, v2
 function errorMedia(migration: Migration, sent: MigratedRequest, [v1, v2]: Sides): readonly string[] {
   const young = errorTypes(v2);
   return [...errorTypes(v1)].flatMap(([status, types]) => {
-    const given = young.get(status) ?? young.get(`${status.slice(0, 1)}XX`) ?? young.get('DEFAULT') ?? [];
+    const given = ofStatus(young, status) ?? [];
     if (types.length === 0 || given.length === 0) return [];
     const code = /^\d+$/.test(status) ? Number(status) : 400;
     const got = given.map((type) => {

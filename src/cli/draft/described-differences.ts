@@ -4,7 +4,9 @@ import {
   type Description,
   elementsOf,
   followed,
+  isJsonMedia,
   isObject,
+  isOfTexts,
   type JsonObject,
   memberOf,
   objectIn,
@@ -32,17 +34,40 @@ const LIMITS: readonly (readonly [word: string, sign: 1 | -1, words: string])[] 
   ['minLength', -1, 'at least that many characters'],
   ['maximum', 1, 'at most that'],
   ['minimum', -1, 'at least that'],
-  ['exclusiveMaximum', 1, 'less than that'],
-  ['exclusiveMinimum', -1, 'more than that'],
   ['maxItems', 1, 'at most that many elements'],
   ['minItems', -1, 'at least that many elements'],
   ['maxProperties', 1, 'at most that many members'],
   ['minProperties', -1, 'at least that many members'],
 ];
 
-function amount(words: string, limit: number): string {
-  const text = words.replace(/that(?: many)?/, String(limit));
-  return limit === 1 ? text.replace(/s$/, '') : text;
+function amount(words: string, { value, isOpen }: Limit): string {
+  if (isOpen) return `${words.startsWith('at most') ? 'less' : 'more'} than ${value}`;
+  const text = words.replace(/that(?: many)?/, String(value));
+  return value === 1 ? text.replace(/s$/, '') : text;
+}
+
+/** A limit of values; `isOpen` if the limit itself is outside. */
+interface Limit {
+  readonly value: number;
+  readonly isOpen: boolean;
+}
+
+/** The narrowest limit that a shape sets by a keyword, or by its exclusive form: a number, or true in OpenAPI 3.0. */
+function limitIn({ constraints, types }: Shape, word: string, sign: 1 | -1): Limit | undefined {
+  const own = keywordIn(constraints, word);
+  const exclusive = keywordIn(constraints, word.replace(/^m/, 'exclusiveM'));
+  const limits: Limit[] = [];
+  if (typeof own === 'number') limits.push({ value: own, isOpen: exclusive === true });
+  if (typeof exclusive === 'number') limits.push({ value: exclusive, isOpen: true });
+  const [limit] = limits.toSorted((one, other) => (allows(one, other, sign) ? 1 : -1));
+  const isWhole = types.size === 1 && types.has('integer') && Number.isInteger(limit?.value);
+  return limit?.isOpen === true && isWhole ? { value: limit.value - sign, isOpen: false } : limit;
+}
+
+/** Whether a limit allows all values that another allows. */
+function allows(one: Limit, other: Limit, sign: 1 | -1): boolean {
+  const [wide, narrow] = [one.value * sign, other.value * sign];
+  return wide > narrow || (wide === narrow && (!one.isOpen || other.isOpen));
 }
 
 /**
@@ -52,10 +77,11 @@ function amount(words: string, limit: number): string {
 export function narrowed(v1: Shape, v2: Shape, isAssumed = false): readonly string[] {
   const found: string[] = [];
   for (const [word, sign, words] of LIMITS) {
-    const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
-    if (typeof young !== 'number' || (typeof old === 'number' && old * sign <= young * sign)) continue;
-    if (word.startsWith('min') && typeof old !== 'number' && young <= 0) continue;
-    found.push(`V2 accepts ${amount(words, young)}, and V1 ${typeof old === 'number' ? String(old) : 'any'}`);
+    const [old, young] = [limitIn(v1, word, sign), limitIn(v2, word, sign)];
+    if (young === undefined || (old !== undefined && allows(young, old, sign))) continue;
+    if (/^min./.test(word) && word !== 'minimum' && old === undefined && young.value <= 0) continue;
+    const before = old?.value === young.value ? amount(words, old) : (old?.value ?? 'any');
+    found.push(`V2 accepts ${amount(words, young)}, and V1 ${before}`);
   }
   const [step, other] = [v1, v2].map((shape) => keywordIn(shape.constraints, 'multipleOf'));
   if (typeof other === 'number' && !(typeof step === 'number' && Number.isInteger(step / other)))
@@ -72,6 +98,8 @@ export function narrowed(v1: Shape, v2: Shape, isAssumed = false): readonly stri
   }
   if (v2.format !== '' && isOtherFormat(v1, v2))
     found.push(`V2 accepts the format ${v2.format}, and V1 ${v1.format || 'any text'}`);
+  if (v1.format === 'binary' && v2.format === '' && v2.types.has('string'))
+    found.push('V1 accepted a file, and V2 reads a text');
   if (isWider(v1, v2)) found.push('V1 accepted 64 bits, and V2 accepts 32');
   if (v1.isNullable && !v2.isNullable && v2.types.size > 0) found.push('V1 accepted null, and V2 does not');
   return found;
@@ -79,7 +107,7 @@ export function narrowed(v1: Shape, v2: Shape, isAssumed = false): readonly stri
 
 /** Keywords that limit values and are only compared for equality. */
 const FURTHER: readonly string[] =
-  'not propertyNames dependentRequired contentEncoding contentMediaType'.split(' ');
+  'not prefixItems propertyNames dependentRequired contentEncoding contentMediaType'.split(' ');
 
 /** True for texts in two formats, except days and times: their values show the format, and rules may have converted them. */
 function isOtherFormat(one: Shape, other: Shape): boolean {
@@ -96,9 +124,9 @@ function isWider(one: Shape, other: Shape): boolean {
 /** Sentences about a value that V2 returns and V1 never returned. */
 function widened(v1: Shape, v2: Shape): readonly string[] {
   const further = LIMITS.flatMap(([word, sign, words]) => {
-    const [old, young] = [v1, v2].map((shape) => keywordIn(shape.constraints, word));
-    if (typeof old !== 'number' || (typeof young === 'number' && young * sign <= old * sign)) return [];
-    const now = typeof young === 'number' ? amount(words, young) : 'any';
+    const [old, young] = [limitIn(v1, word, sign), limitIn(v2, word, sign)];
+    if (old === undefined || (young !== undefined && allows(old, young, sign))) return [];
+    const now = young === undefined ? 'any' : amount(words, young);
     return [`V1 returns ${amount(words, old)}, and V2 ${now}`];
   });
   const [step, other] = [v1, v2].map((shape) => keywordIn(shape.constraints, 'multipleOf'));
@@ -158,10 +186,12 @@ const knownDifferences = {
 export function valueDifferences(v1: Shape, v2: Shape, direction: Direction): readonly string[] {
   const known = knownDifferences[direction].get(v1) ?? new WeakMap<Shape, readonly string[]>();
   knownDifferences[direction].set(v1, known);
-  const found = known.get(v2) ?? findValueDifferences(v1, v2, direction, 'the body: ');
+  const found = known.get(v2) ?? findValueDifferences(v1, v2, direction, OF_BODY);
   known.set(v2, found);
   return found;
 }
+
+const OF_BODY = 'the body: ';
 
 function findValueDifferences(
   v1: Shape,
@@ -193,6 +223,16 @@ function findValueDifferences(
         ? `V1 accepted ${type}, and V2 does not`
         : `V2 may return ${type}, and V1 never did`,
     );
+    const isAny = sent.types.size === 0 && sent.unread.length === 0 && read.types.size > 0;
+    if (isAny && whole === OF_BODY) {
+      const known = [...read.types].join(' or ');
+      say(
+        path,
+        direction === 'request'
+          ? `V1 accepted any type, and V2 accepts ${known}`
+          : `V2 may return any type, and V1 returned ${known}`,
+      );
+    }
     for (const text of [...(isSame ? texts : unknown), ...kindDifferences(old, young, direction)])
       say(path, text);
     if (old.members.size > 0 && seen.has(key)) return;
@@ -241,6 +281,32 @@ function restDifferences(old: Shape, young: Shape | undefined, around: Shape): r
   return gone.map((name) => `members of any name have ${name} in V1, and not in V2`);
 }
 
+/** The parameters of an operation, with a parameter of the query for each member of an object there, such as `filter[state]`. */
+export function sentParameters(operation: DescribedOperation, description: Description): readonly unknown[] {
+  return parametersOf(operation, description).flatMap((parameter) => membersOf(parameter, description));
+}
+
+function membersOf(parameter: unknown, description: Description, level = 0): readonly unknown[] {
+  const [name, place, style = 'form'] = ['name', 'in', 'style'].map((key) => memberOf(parameter, key));
+  const schema = followed(description, memberOf(parameter, 'schema'));
+  const members = Object.entries(objectIn(schema, 'properties'));
+  const isDeep = style === 'deepObject';
+  const isOneText = style !== 'form' || memberOf(parameter, 'explode') === false;
+  if (place !== 'query' || members.length === 0 || (isOneText && !isDeep) || level > 2) return [parameter];
+  const isRequired = memberOf(parameter, 'required') === true;
+  const required = elementsOf(memberOf(schema, 'required'));
+  return members.flatMap(([member, own]) => {
+    const one = {
+      name: isDeep ? `${String(name)}[${member}]` : member,
+      in: place,
+      schema: own,
+      required: isRequired && required.includes(member),
+      ...(isDeep && isObject(own) && { style }),
+    };
+    return membersOf(one, description, level + 1);
+  });
+}
+
 /** Header fields of the connection or of the exchange, which are not parameters of an operation. */
 const COMMON_FIELDS: ReadonlySet<string> = new Set(['accept', 'content-type', 'authorization', 'host']);
 
@@ -269,7 +335,7 @@ export function parameterDifferences(
   shapeIn: (parameter: unknown, components: Components) => Shape,
 ): readonly string[] {
   const [old, young] = [v1, v2].map(({ operation, components }) =>
-    parametersOf(operation, components.description),
+    sentParameters(operation, components.description),
   );
   const find = (place: string, name: string): unknown =>
     young?.find((one) => {
@@ -311,12 +377,6 @@ export function parameterDifferences(
       ...findValueDifferences(...shapes, 'request', '', isAssumed(shapes[0], sent.assumed.get(now))).map(
         (text) => `${what}: ${text}`,
       ),
-      ...shapes[0].values
-        .filter(
-          (value) =>
-            shapes[1].values.length > 0 && shapes[0].types.has('array') && !shapes[1].values.includes(value),
-        )
-        .map((value) => `${what}: V1 accepted ${JSON.stringify(value)}, and V2 does not`),
     ];
   });
 }
@@ -460,6 +520,63 @@ function successes({
   });
 }
 
+/** The sentence about an operation of V2 at a server of its own, which the gateway does not ask. */
+export function otherServers(_: DescribedSide, { operation, components }: DescribedSide): readonly string[] {
+  const hostOf = (servers: unknown): string => {
+    const url = memberOf(elementsOf(servers)[0], 'url');
+    return typeof url === 'string' ? (/^\w+:\/\/[^/]*/.exec(url)?.[0] ?? '') : '';
+  };
+  const own = hostOf(operation.operation['servers'] ?? operation.item['servers']);
+  return own === '' || own === hostOf(components.description['servers'])
+    ? []
+    : [`V2 serves it at ${own}, and the gateway sends all requests to one upstream`];
+}
+
+/** Sentences about bodies in a media type that rules do not change, and whose descriptions differ. */
+export function uncomparedMedia(v1: DescribedSide, v2: DescribedSide): readonly string[] {
+  const bodiesOf = ({ operation: { operation }, components: { description } }: DescribedSide) => ({
+    'V1 accepts': [operation['requestBody']],
+    'V1 responds with': Object.entries(objectIn(operation, 'responses'))
+      .filter(([status]) => status.startsWith('2'))
+      .map(([, response]) => response),
+    description,
+  });
+  const [old, young] = [bodiesOf(v1), bodiesOf(v2)];
+  const contents = (bodies: readonly unknown[], description: Description): ReadonlyMap<string, unknown> =>
+    new Map(bodies.flatMap((body) => Object.entries(objectIn(followed(description, body), 'content'))));
+  return (['V1 accepts', 'V1 responds with'] as const).flatMap((what) => {
+    const others = contents(young[what], young.description);
+    return [...contents(old[what], old.description)]
+      .filter(([type, media]) => {
+        const other = others.get(type);
+        return (
+          other !== undefined &&
+          !isJsonMedia(type) &&
+          !isOfTexts(type) &&
+          !/^(?:multipart\/|application\/x-www-form-urlencoded)/.test(type) &&
+          schemaText(media, old.description) !== schemaText(other, young.description)
+        );
+      })
+      .map(([type]) => `${what} ${type}, which rules do not change: its members were not compared`);
+  });
+}
+
+/** The schema of a media type with all that it refers to, without its texts for people. */
+function schemaText(media: unknown, description: Description): string {
+  const texts = new Map<string, string>();
+  const textOf = (schema: unknown): string =>
+    JSON.stringify(schema, (key, value: unknown) => {
+      if (typeof value !== 'string' && !key.startsWith('example')) return value;
+      if (key === '$ref' && typeof value === 'string' && !texts.has(value)) {
+        texts.set(value, '');
+        texts.set(value, textOf(followed(description, { $ref: value })));
+      }
+      return key === 'description' || key === 'title' || key.startsWith('example') ? undefined : value;
+    }) ?? '';
+  const own = textOf(memberOf(media, 'schema'));
+  return JSON.stringify([own, [...texts].toSorted(([one], [other]) => (one < other ? -1 : 1))]);
+}
+
 /** Sentences about statuses, media types and header fields of responses; `statusOf` is V1's status for V2's. */
 export function responseDifferences(
   v1: DescribedSide,
@@ -484,7 +601,7 @@ export function responseDifferences(
   const types = (all: typeof old, { description }: Components): readonly string[] =>
     all.flatMap(([, response]) => contentTypes(response, description));
   const [before, after] = [types(old, v1.components), types(young, v2.components)];
-  const lost = before.length > 0 && !after.some((type) => isAmong(type, before));
+  const lost = before.filter((type) => !after.some((now) => isAmong(now, [type]) || isAmong(type, [now])));
   const fields = (all: typeof old): readonly string[] =>
     all.flatMap(([, response]) => Object.keys(objectIn(response, 'headers')));
   const named = new Set(fields(young).map((name) => name.toLowerCase()));
@@ -492,7 +609,9 @@ export function responseDifferences(
   return [
     ...other.map((status) => `V2 returns ${status}, and V1 ${statuses.join(' or ')}`),
     ...never.map((status) => `V1 returns ${status} as well, and V2 only ${kept.join(' or ')}`),
-    ...(lost ? [`V1 responds with ${before[0] ?? ''}, and V2 with ${after[0] ?? 'no body'}`] : []),
+    ...(lost.length > 0 && lost.length === before.length
+      ? [`V1 responds with ${before[0] ?? ''}, and V2 with ${after[0] ?? 'no body'}`]
+      : [...new Set(lost)].map((type) => `V1 also responds with ${type}, and V2 does not`)),
     ...gone.map((name) => `V1's response has the header field ${name}, which V2 does not describe`),
   ];
 }
@@ -564,10 +683,38 @@ export function errorDifferences(
   const young = errorStatuses(v2).map((key) =>
     /^\d+$/.test(key) ? String(statusOf(Number(key))) : key.toUpperCase(),
   );
-  if (young.length === 0 || young.includes('DEFAULT')) return [];
-  return errorStatuses(v1)
-    .filter((key) => /^\d+$/.test(key) && !young.includes(key) && !young.includes(`${key.slice(0, 1)}XX`))
-    .map((key) => `V1 returns ${key}, and V2 describes ${young.join(', ')}`);
+  const never =
+    young.length === 0 || young.includes('DEFAULT')
+      ? []
+      : errorStatuses(v1).filter(
+          (key) => /^\d+$/.test(key) && !young.includes(key) && !young.includes(`${key.slice(0, 1)}XX`),
+        );
+  const fields = errorFields(v2);
+  return [
+    ...never.map((key) => `V1 returns ${key}, and V2 describes ${young.join(', ')}`),
+    ...[...errorFields(v1)].flatMap(([status, names]) => {
+      const given = ofStatus(fields, status) ?? names;
+      return [...names]
+        .filter((name) => !given.has(name))
+        .map((name) => `V1's error ${status.toLowerCase()} has the header field ${name}, which V2's lacks`);
+    }),
+  ];
+}
+
+/** The header fields of the errors of an operation, in lower case, by their status. */
+function errorFields(side: DescribedSide): ReadonlyMap<string, ReadonlySet<string>> {
+  const responses = objectIn(side.operation.operation, 'responses');
+  return new Map(
+    errorStatuses(side).map((status) => {
+      const fields = objectIn(followed(side.components.description, responses[status]), 'headers');
+      return [status.toUpperCase(), new Set(Object.keys(fields).map((name) => name.toLowerCase()))];
+    }),
+  );
+}
+
+/** What a description has for an error with a status: under the status itself, its range, or `default`. */
+export function ofStatus<Value>(errors: ReadonlyMap<string, Value>, status: string): Value | undefined {
+  return errors.get(status) ?? errors.get(`${status.slice(0, 1)}XX`) ?? errors.get('DEFAULT');
 }
 
 /** Requirements of V2 on an Authorization field that V1 does not have: another scheme, or a scope. */

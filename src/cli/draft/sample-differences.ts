@@ -133,7 +133,18 @@ function differencesIn(
 ): readonly Difference[] {
   const missing =
     compared === 'values' ? [] : missingMembers(expected, value, '', compared === 'required', 'request');
-  return [...missing.map((path) => ({ path })), ...wrongTypes(expected, value, '', nulls)];
+  const further = compared === 'all' ? unknownMembers(expected, value, '', isStrict) : [];
+  return [
+    ...missing.map((path) => ({ path })),
+    ...wrongTypes(expected, value, '', nulls),
+    ...further.map((path) => {
+      const end = path.lastIndexOf('/');
+      return {
+        path: path.slice(0, end) || '/',
+        kind: { wanted: 'no further members', is: path.slice(end + 1) },
+      };
+    }),
+  ];
 }
 
 /** The nulls of a migrated sample: all written by rules, or some that stand for objects and lists that the sample leaves out. */
@@ -177,19 +188,34 @@ export function missingMembers(
   });
 }
 
-/** The paths of members that a closed shape does not name. */
-export function unknownMembers(shape: Shape, value: unknown, path: string): readonly string[] {
+/** True for an object that may have no other members than those described: a client may rely on it. */
+function isStrict(shape: Shape): boolean {
+  return shape.isClosed && isDescribed(shape);
+}
+
+/** True for an object whose members are described: a service may refuse any other. */
+function isDescribed({ members, further, unread }: Shape): boolean {
+  return members.size > 0 && further === '' && unread.length === 0;
+}
+
+/** The paths of members that a shape does not name, in the objects that have no others. */
+export function unknownMembers(
+  shape: Shape,
+  value: unknown,
+  path: string,
+  hasNoOthers = isDescribed,
+): readonly string[] {
   if (Array.isArray(value)) {
     const { element } = shape;
     return element === undefined
       ? []
-      : value.slice(0, 1).flatMap((one) => unknownMembers(element, one, `${path}/*`));
+      : value.slice(0, 1).flatMap((one) => unknownMembers(element, one, `${path}/*`, hasNoOthers));
   }
   if (typeof value !== 'object' || value === null) return [];
-  const isOpen = shape.members.size === 0 || shape.further !== '' || shape.unread.length > 0;
+  const isOpen = !hasNoOthers(shape);
   return Object.entries(value).flatMap(([name, inner]) => {
     const member = shape.members.get(name);
-    if (member !== undefined) return unknownMembers(member.shape, inner, `${path}/${name}`);
+    if (member !== undefined) return unknownMembers(member.shape, inner, `${path}/${name}`, hasNoOthers);
     return isOpen ? [] : [`${path}/${name}`];
   });
 }

@@ -16,15 +16,16 @@ import { parametersOf } from '../../openapi/draft/match-operations.ts';
 import { compilePattern } from '../../openapi/linear-pattern.ts';
 import { ANY_SHAPE, type Direction, type MemberShape, type Shape, shapeOf } from '../../openapi/shape.ts';
 import type { RuleBook } from '../../rules/rule-book.ts';
-import { contentOf, keysOf } from './described-differences.ts';
+import { contentOf, keysOf, sentParameters } from './described-differences.ts';
 
 /** An operation's path with a value for each parameter. */
-export function pathOf(described: DescribedOperation, description: Description): string {
+export function pathOf(described: DescribedOperation, description: Description, pick = 0): string {
   const parameters = parametersOf(described, description);
   return (templateOf(described) ?? described.rest).replaceAll(/\{[^{}]*\}/g, (own) => {
     const parameter = parameters.find((one) => memberOf(one, 'name') === own.slice(1, -1));
     const shape = shapeOf(memberOf(parameter, 'schema'), new Components(description));
-    const shown = plainExample(parameter, description) ?? (parameter === undefined ? 1 : sampleOf(shape));
+    const example = pick === 0 ? plainExample(parameter, description) : undefined;
+    const shown = example ?? (parameter === undefined ? 1 : sampleOf(shape, { pick }));
     return encodeURIComponent(String(shown));
   });
 }
@@ -90,15 +91,16 @@ export function sampleRequest(
   const cookies: string[] = [];
   const pair = (name: string, value: string): string =>
     `${encodeURIComponent(name)}=${encodeURIComponent(value)}`;
-  for (const parameter of parametersOf(described, components.description)) {
+  const isShown = options.isShown === true;
+  for (const parameter of (isShown ? parametersOf : sentParameters)(described, components.description)) {
     const [name, place] = [memberOf(parameter, 'name'), memberOf(parameter, 'in')];
     if (typeof name !== 'string') continue;
     if (extent !== 'all' && memberOf(parameter, 'required') !== true) continue;
     const shape = parameterShapeOf(parameter, components);
-    const own = options.isShown === true ? plainExample(parameter, components.description) : undefined;
+    const own = isShown ? plainExample(parameter, components.description) : undefined;
     const value = own ?? parameterText(parameter, shape, pick);
     if (place === 'header') headers.push(name, value);
-    const fields = options.isShown === true ? fieldsOfObject(parameter, name, shape) : undefined;
+    const fields = isShown ? fieldsOfObject(parameter, name, shape) : undefined;
     if (place === 'query') query.push(...(fields ?? [pair(name, value)]));
     if (place === 'cookie') cookies.push(`${name}=${encodeURIComponent(value)}`);
   }
@@ -115,10 +117,9 @@ export function sampleRequest(
   const search = query.length === 0 ? '' : `?${query.join('&')}`;
   const target = `${from}${rest}${search}`;
   if (body === undefined) return { method: described.method, target, headers, body: undefined };
-  const value =
-    options.isShown === true
-      ? shownSample(body.shape, 'response')
-      : sampleOf(body.shape, { pick, extent, hidden: 'response' });
+  const value = isShown
+    ? shownSample(body.shape, 'response')
+    : sampleOf(body.shape, { pick, extent, hidden: 'response' });
   const isJson = body.form === 'json';
   headers.push('Content-Type', isJson ? 'application/json' : 'application/x-www-form-urlencoded');
   const text = isJson ? JSON.stringify(value) : formText(value, '').join('&');

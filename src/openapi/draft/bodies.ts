@@ -5,6 +5,7 @@ import {
   followed,
   isJsonMedia,
   isObject,
+  isOfTexts,
   jsonMediaIn,
   type JsonObject,
   memberOf,
@@ -35,12 +36,16 @@ export function requestBody(
 ): DescribedBody | undefined {
   const content = objectIn(followed(components.description, operation['requestBody']), 'content');
   for (const [form, isMeant] of FORMS) {
-    const media =
-      form === 'json' ? jsonMediaIn(content)[0] : Object.keys(content).find((type) => isMeant(type));
+    const media = form === 'json' ? jsonIn(content) : Object.keys(content).find((type) => isMeant(type));
     const schema = media === undefined ? undefined : memberOf(content[media], 'schema');
     if (schema !== undefined) return { form, shape: shapeOf(schema, components) };
   }
   return undefined;
+}
+
+/** The media type of JSON in `content`: one text, or else several, which rules change one by one. */
+function jsonIn(content: JsonObject): string | undefined {
+  return jsonMediaIn(content)[0] ?? Object.keys(content).find(isOfTexts);
 }
 
 /** True if an operation refuses requests without a body. */
@@ -68,7 +73,7 @@ export function responsesIn(
   return Object.entries(objectIn(operation, 'responses')).flatMap(([status, declared]) => {
     if (!isMeant(status)) return [];
     const content = contentOf(declared, components);
-    const [media] = jsonMediaIn(content);
+    const media = jsonIn(content);
     const schema = media === undefined ? undefined : memberOf(content[media], 'schema');
     return schema === undefined ? [] : [{ status, shape: shapeOf(schema, components) }];
   });

@@ -93,6 +93,121 @@ const tokensAt = (tokenUrl: string): Json => ({
 
 type Case = readonly [what: string, v1: Json, v2: Json, gap: string, one?: Json, other?: Json];
 
+const listed = (schema: Json): Json => parameter('query', { schema: { type: 'array', items: schema } });
+const objectIn = (schema: Json, more: Json = {}): Json => parameter('query', { schema, ...more });
+const inMedia = (type: string, schema: Json): Json => ({
+  responses: { 201: { description: 'ok', content: { [type]: { schema } } } },
+});
+const limited = (headers: Json): Json => ({
+  responses: { 201: { description: 'ok' }, 429: { description: 'no', headers } },
+});
+const twoTypes = (...types: readonly string[]): Json => ({
+  responses: {
+    201: { description: 'ok', content: Object.fromEntries(types.map((type) => [type, { schema: text }])) },
+  },
+});
+const positive = { type: 'number', minimum: 0 };
+
+/** Differences of one keyword or place that are easily overlooked. */
+const UNSEEN: readonly (readonly [what: string, v1: Json, v2: Json, gap: string])[] = [
+  [
+    'whether a limit is among the values',
+    bodyOf(objectOf({ a: positive })),
+    bodyOf(objectOf({ a: { type: 'number', exclusiveMinimum: 0 } })),
+    '/a: V2 accepts more than 0, and V1 at least 0',
+  ],
+  [
+    'whether a limit is among the values, as OpenAPI 3.0 writes it',
+    bodyOf(objectOf({ a: positive })),
+    bodyOf(objectOf({ a: { ...positive, exclusiveMinimum: true } })),
+    '/a: V2 accepts more than 0, and V1 at least 0',
+  ],
+  [
+    'values of a list in the query',
+    listed({ enum: ['x', 'y'] }),
+    listed({ enum: ['x'] }),
+    'V2 accepts "x" in filter and gets "y"',
+  ],
+  [
+    'members of an object in the query',
+    objectIn(objectOf({ a: text }), { style: 'deepObject', explode: true }),
+    objectIn(objectOf({ b: text }), { style: 'deepObject', explode: true }),
+    'V2 does not describe the query parameter filter[a]',
+  ],
+  [
+    'members of an object that are parameters of the query',
+    objectIn(objectOf({ a: text })),
+    objectIn(objectOf({ b: text })),
+    'V2 does not describe the query parameter a',
+  ],
+  [
+    'a media type of responses among others',
+    twoTypes('application/json', 'text/csv'),
+    twoTypes('application/json'),
+    'V1 also responds with text/csv, and V2 does not',
+  ],
+  [
+    'the type of a member that had any',
+    bodyOf(objectOf({ a: {} })),
+    bodyOf(objectOf({ a: text })),
+    '/a: V1 accepted any type, and V2 accepts string',
+  ],
+  [
+    'the places in a list',
+    answerOf(objectOf({ a: { type: 'array', prefixItems: [text, integer] } })),
+    answerOf(objectOf({ a: { type: 'array', prefixItems: [integer, text] } })),
+    '/a: V1 limits it by prefixItems',
+  ],
+  [
+    'a file of a form',
+    bodyOf(objectOf({ a: { ...text, format: 'binary' } }), 'multipart/form-data'),
+    bodyOf(objectOf({ a: text }), 'multipart/form-data'),
+    '/a: V1 accepted a file, and V2 reads a text',
+  ],
+  [
+    'a header field of an error',
+    limited({ 'Retry-After': { schema: integer } }),
+    limited({}),
+    "V1's error 429 has the header field retry-after, which V2's lacks",
+  ],
+  [
+    'the server of an operation',
+    {},
+    { servers: [{ url: 'https://files.example/api/v2' }] },
+    'V2 serves it at https://files.example',
+  ],
+  [
+    'responses that are one JSON text per line',
+    inMedia('application/x-ndjson', objectOf({ a: text })),
+    inMedia('application/x-ndjson', objectOf({ b: text })),
+    "V1's response 201 has /a, which V2's never has",
+  ],
+  [
+    'responses that are events',
+    inMedia('text/event-stream', objectOf({ a: text })),
+    inMedia('text/event-stream', objectOf({ b: text })),
+    "V1's response 201 has /a, which V2's never has",
+  ],
+  [
+    'requests that are one JSON text per line',
+    bodyOf(objectOf({ a: text }), 'application/x-ndjson'),
+    bodyOf(objectOf({ b: text }), 'application/x-ndjson'),
+    'V2 does not describe /a',
+  ],
+  [
+    'responses in XML',
+    inMedia('application/xml', objectOf({ a: text })),
+    inMedia('application/xml', objectOf({ b: text })),
+    'V1 responds with application/xml, which rules do not change: its members were not compared',
+  ],
+  [
+    'responses that are objects without further members',
+    answerOf(objectOf({ a: text }, { additionalProperties: false })),
+    answerOf(objectOf({ a: text, b: text })),
+    "V1's response 201 has no further members in /, and clients get b",
+  ],
+];
+
 const ROWS: readonly Case[] = [
   [
     'a member of a form',
@@ -455,7 +570,7 @@ const ROWS: readonly Case[] = [
   ],
   [
     'a parameter that becomes JSON',
-    parameter('query', { schema: objectOf({ a: text }) }),
+    parameter('query', { explode: false, schema: objectOf({ a: text }) }),
     contentParameter(objectOf({ a: text })),
     'the query parameter filter is plain text in V1, and application/json in V2',
   ],
@@ -672,6 +787,7 @@ const ROWS: readonly Case[] = [
     twoKeys([{ key: [] }]),
     twoKeys([{ key: [], app: [] }]),
   ],
+  ...UNSEEN,
   ['a client certificate', {}, {}, 'V2 requires a client certificate', {}, security({ type: 'mutualTLS' })],
   [
     'where tokens are fetched',
@@ -788,6 +904,43 @@ test.each(CASES)('check finds %s that differs', async (_, old, young, gap, one, 
 
 test.each(CASES)('check finds nothing if V2 has %s as V1 does', async (_, old, _young, _gap, one) => {
   expect(await gapsBetween(description('v1', old, one), description('v2', old, one))).toEqual([]);
+});
+
+test.each<[what: string, v1: Json, v2: Json, gap: string]>([
+  ['values', { enum: ['x', 'y'] }, { enum: ['x'] }, 'V2 accepts "x" in id and gets "y"'],
+  ['the type', text, integer, 'V2 accepts integer in id and gets "text"'],
+  ['the format', integer, { ...text, format: 'uuid' }, 'V2 accepts the format uuid in id and gets "1"'],
+])('check finds what V2 does not accept in a path: %s', async (_, v1, v2, gap) => {
+  const book = "operations: { read: 'GET /things/{id}' }\nchanges: []\n";
+  const of = (schema: Json): Json => ({
+    openapi: '3.1.0',
+    paths: {
+      '/things/{id}': {
+        parameters: [{ name: 'id', in: 'path', required: true, schema }],
+        get: { responses: { 200: { description: 'ok' } } },
+      },
+    },
+  });
+  const gapsIn = async (young: Json): Promise<readonly string[]> =>
+    coverageOf({ ruleBook: await bookIn(book), text: book, v1: of(v1), v2: of(young) }).gaps.map(
+      (found) => found.text,
+    );
+  expect(await gapsIn(v2)).toEqual([gap]);
+  expect(await gapsIn(v1)).toEqual([]);
+});
+
+test('check finds a slash at the end of a path that V2 does not describe', async () => {
+  const book = 'operations: { list: GET /things }\nchanges: []\n';
+  const of = (path: string): Json => ({
+    openapi: '3.1.0',
+    paths: { [path]: { get: { responses: { 200: { description: 'ok' } } } } },
+  });
+  const gapsIn = async (young: string): Promise<readonly string[]> =>
+    coverageOf({ ruleBook: await bookIn(book), text: book, v1: of('/things/'), v2: of(young) }).gaps.map(
+      (found) => found.text,
+    );
+  expect(await gapsIn('/things')).toEqual(['V2 describes /things, and gets /api/v2/things/']);
+  expect(await gapsIn('/things/')).toEqual([]);
 });
 
 test('a gap in an object that many members use is found in each of them', async () => {

@@ -140,6 +140,22 @@ test.each([
   );
 });
 
+test('check with both descriptions succeeds only once no question is open', async () => {
+  const book = join(folder, 'asked.yaml');
+  const sides = ['v1', 'v2'].flatMap((version) => {
+    const file = join(folder, `asked-${version}.json`);
+    const paths = { '/orders': { get: { responses: { 200: { description: 'ok' } } } } };
+    const servers = [{ url: `https://a.example/api/${version}` }];
+    writeFileSync(file, JSON.stringify({ openapi: '3.1.0', info: {}, servers, paths }));
+    return [`--${version}`, file];
+  });
+  const checked = async (end: string): Promise<number> => {
+    writeFileSync(book, `format: 1\noperations: { list: GET /orders }\nchanges: []\n${end}`);
+    return (await commandRun(['check', '--rules', book, ...sides])).code;
+  };
+  expect([await checked('# TODO: which ones?\n'), await checked('')]).toEqual([1, 0]);
+});
+
 test('a rule book with open questions is named by check, and refused by serve', async () => {
   await commandRun([...INIT, '--force']);
   const questions = openQuestions(readFileSync(rules, 'utf8'), rules);
