@@ -106,6 +106,37 @@ export interface Conversion {
   readonly options: readonly (readonly [name: string, value: FoundValue])[];
 }
 
+/** What conversions do, as a sentence says it; undefined for lists, of which each has an own form. */
+export function conversionWords(all: readonly Conversion[]): string | undefined {
+  // Whether a number is a text as well is no other reason to scale it.
+  const scales = all.filter(({ word }) => word === 'scale');
+  const words = (scales.length > 0 ? scales : all).map(wordsOfOne);
+  return words.includes(undefined) ? undefined : words.join(' and ');
+}
+
+function wordsOfOne({ word, options }: Conversion): string | undefined {
+  const { by, digits, from, to, zone, with: text } = Object.fromEntries(options);
+  switch (word) {
+    case 'scale':
+      if (digits === undefined) return `with a factor of ${by}`;
+      return by === 100 ? 'to minor units' : 'from minor units';
+    case 'quote':
+      return 'from number to string';
+    case 'unquote':
+      return 'from string to number';
+    case 'date':
+      return `from ${from} to ${to}${zone === undefined ? '' : ` in ${zone}`}`;
+    case 'prefix':
+      return `with ${text} before it`;
+    case 'unprefix':
+      return `without the ${text} before it`;
+    case 'list':
+    case 'entries':
+    case 'unlist':
+      return undefined;
+  }
+}
+
 /** A value of an enumeration. */
 export type FoundValue = string | number | boolean;
 

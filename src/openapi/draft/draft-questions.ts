@@ -708,7 +708,7 @@ function subjectOf({ rules }: Part): string {
     names.length > 0
       ? names
       : rules.flatMap(({ rules: [rule] }) => (rule ? (placeIn(rule) ?? strippedBy(rule)) : []));
-  return all.length === 0 ? '' : `${listOf([...new Set(all)])}: `;
+  return all.length === 0 ? '' : `for ${listOf([...new Set(all)])}: `;
 }
 
 function whyOf(rules: readonly AskedRule[]): string {

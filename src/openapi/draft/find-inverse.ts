@@ -258,7 +258,7 @@ function leaderOf({ rules }: ProposedChange, changes: readonly ProposedChange[])
   return leader?.asWith ?? leader?.id;
 }
 
-const NO_VALUE = 'V2 has no value for it, so clients get null: delete the rule if they do not need it';
+const NO_VALUE = 'clients get null for it: delete the rule if they do not need it';
 
 /** A finding about a response: a person decides about members that V2 lacks or adds. */
 function asQuestion(finding: Finding): Finding {

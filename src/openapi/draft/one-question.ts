@@ -1,6 +1,6 @@
 import { readPath } from '../../rules/rule.ts';
 import type { BookRule } from './book-rules.ts';
-import type { Conversion } from './conversions.ts';
+import { conversionWords } from './conversions.ts';
 import { type FoundRule, isProposed } from './found-rules.ts';
 import type { ProposedOperation } from './print-rule-book.ts';
 import { freeId, type ProposedChange, summarized } from './propose-changes.ts';
@@ -100,34 +100,7 @@ function conversionOf(rule: AnyRule): string | undefined {
   if (others.some((one) => one !== undefined && one.rule !== 'strip')) return undefined;
   const isConverted = found.rule === 'rename' || found.rule === 'move' || found.rule === 'convert';
   if (!isConverted || found.conversions === undefined || found.conversions.length === 0) return undefined;
-  // Whether a number is a text as well is no other reason to scale it.
-  const scales = found.conversions.filter(({ word }) => word === 'scale');
-  const all = (scales.length > 0 ? scales : found.conversions).map(conversionWords);
-  return all.includes(undefined) ? undefined : all.join(' and ');
-}
-
-/** Undefined for lists, of which each has an own form. */
-function conversionWords({ word, options }: Conversion): string | undefined {
-  const { by, digits, from, to, zone, with: text } = Object.fromEntries(options);
-  switch (word) {
-    case 'scale':
-      if (digits === undefined) return `with a factor of ${by}`;
-      return by === 100 ? 'to minor units' : 'from minor units';
-    case 'quote':
-      return 'to strings';
-    case 'unquote':
-      return 'to numbers';
-    case 'date':
-      return `from ${from} to ${to}${zone === undefined ? '' : ` in ${zone}`}`;
-    case 'prefix':
-      return `with ${text} before each`;
-    case 'unprefix':
-      return `without the ${text} before each`;
-    case 'list':
-    case 'entries':
-    case 'unlist':
-      return undefined;
-  }
+  return conversionWords(found.conversions);
 }
 
 const NO_FACTS: Facts = { asks: [], tells: [] };

@@ -383,8 +383,10 @@ function printRules(name: string, all: readonly ProposedRules[] = []): readonly 
         ...(isSame ? [] : [why]),
         ...rules.map((rule) => `      - ${printRule(rule)}`),
         ...(at < MAX_ANSWERED && doubt !== undefined
-          ? others.map((answer) =>
-              comment(`or instead: ${answer.map((rule) => `- ${printRule(rule)}`).join(' ')}`, '      '),
+          ? others.flatMap((answer) =>
+              ['or instead:', ...answer.map((rule) => `- ${printRule(rule)}`)].map((line) =>
+                comment(line, '      '),
+              ),
             )
           : []),
       ];

@@ -3,6 +3,7 @@ import type { Path } from '../../rules/rule.ts';
 import type { Direction } from '../shape.ts';
 import type { BookRule } from './book-rules.ts';
 import { withArticle } from '../../rules/rule-book-fault.ts';
+import { conversionWords } from './conversions.ts';
 import {
   type Evidence,
   type Finding,
@@ -287,7 +288,9 @@ function requestNames(
         ...(/name$/i.test(found.to) ? [] : ['name']),
       ];
       const to = isAnywhere ? pathText([found.to]) : pathText(found.in, found.to);
-      const form = found.conversions === undefined ? '' : ', with its value converted';
+      const { conversions = [] } = found;
+      const words = conversionWords(conversions) ?? 'to or from a list';
+      const form = conversions.length === 0 ? '' : `, converted ${words}`;
       return [names.filter((name) => name !== '*').join('-'), `${path} becomes ${to}${form}.`];
     }
     case 'strip':
@@ -305,7 +308,10 @@ function requestNames(
     case 'move':
       if (isMany) {
         const around = found.to.slice(0, -1);
-        return [`${around.join('-')}-places`, `Members move into ${pathText([...found.in, ...around])}.`];
+        return [
+          `${around.join('-')}-places`,
+          `${listOf(each)} move into ${pathText([...found.in, ...around])}.`,
+        ];
       }
       return [`${found.to.join('-')}-place`, `${path} becomes ${pathText([...found.in, ...found.to])}.`];
     case 'unbox':

@@ -160,12 +160,16 @@ test('members whose values are converted alike have one answer, and a line that 
   ]);
   const [, address = ''] = await running.until(/on (http:\/\/127\.0\.0\.1:\d+\/\?view=rules)/);
   const { page, complaints } = await browser.open(address);
-  await page.getByRole('heading', { name: 'Convert room_id, hall_id and gate_id to strings?' }).waitFor();
+  await page
+    .getByRole('heading', { name: 'Convert room_id, hall_id and gate_id from number to string?' })
+    .waitFor();
   await page.getByLabel('hall_id → hallId').uncheck();
   expect(await page.getByLabel('gate_id → gateId').isChecked()).toBe(true);
   expect(await barriers(page, '.draft')).toEqual([]);
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
-  await page.getByRole('heading', { name: 'hall_id becomes hallId, with its value converted?' }).waitFor();
+  await page
+    .getByRole('heading', { name: 'hall_id becomes hallId, converted from number to string?' })
+    .waitFor();
   await page.getByText(/^1 of 2 questions answered/).waitFor();
   expect(complaints).toEqual([]);
   expect(await running.stop()).toBe(0);

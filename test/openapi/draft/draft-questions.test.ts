@@ -1142,7 +1142,7 @@ test('members whose values are converted alike are one question, of which a line
     lists.map(({ text: asked, parts }) => [asked, parts.map(({ answers: [yes] }) => yes?.words)]),
   ).toEqual([
     [
-      'Convert student_id, lesson_id and loan_id to strings?',
+      'Convert student_id, lesson_id and loan_id from number to string?',
       ['student_id → studentId', 'lesson_id → lessonId', 'loan_id → loanId'],
     ],
     [
@@ -1162,7 +1162,7 @@ test('members whose values are converted alike are one question, of which a line
   expect(openQuestions(book, answer('yes', 'yes', 'yes'))).toHaveLength(questions.length);
   const left = openQuestions(book, answer('yes', APART, 'yes')).slice(questions.length);
   expect(left.map((one) => [one.text, one.operations])).toEqual([
-    ['lesson_id becomes lessonId, with its value converted?', ['getLesson']],
+    ['lesson_id becomes lessonId, converted from number to string?', ['getLesson']],
   ]);
   expect(clashOf(book, new Map(), ids as DraftQuestion, { chosen: ['yes', 'yes', 'yes'] })).toBeUndefined();
 });
@@ -1188,7 +1188,7 @@ test('a member about which a resource says two things is not one of a list of co
     of('/api/v2', { roomId: text, note: text }, { note: text }, { hallId: text, gateId: text }),
   );
   const texts = draftQuestions(book).map((one) => one.text);
-  expect(texts).toContain('Convert hall_id and gate_id to strings?');
+  expect(texts).toContain('Convert hall_id and gate_id from number to string?');
   expect(texts.filter((one) => /room_id/.test(one))).toHaveLength(1);
 });
 
@@ -1618,7 +1618,7 @@ test('the words of a part name its member, and are sentences', async () => {
   const question = draftQuestions(book).find(({ parts }) => parts.length > 1);
   expect(question?.text).toBe('Is smoker gone, and where is full_name in V2?');
   const whys = question?.parts.map(({ why }) => why) ?? [];
-  expect(whys.map((why) => why.split(':')[0])).toEqual(['smoker', 'full_name']);
+  expect(whys.map((why) => why.split(':')[0])).toEqual(['for smoker', 'for full_name']);
   expect(whys[1]).toContain("in V2, or gone? V1's responses have it");
   expect(whys.join(' ')).not.toContain('?;');
 });

@@ -315,6 +315,6 @@ test("a response's rename that is not certain may be V1's name beside V2's", asy
   });
   const draft = await draftOf(read('v1', 'total_amount'), read('v2', 'amount_cents'));
   expect(draft).toMatch(
-    /rename: amount_cents, to: total_amount \}\n.*or instead: - \{ alias: amount_cents, as: total_amount \}/,
+    /rename: amount_cents, to: total_amount \}\n.*or instead:\n.*- \{ alias: amount_cents, as: total_amount \}/,
   );
 });

@@ -824,7 +824,7 @@ test.each([
     { id: text },
     [],
     ['{ default: { odd: null } }'],
-    ['V2 has no value for it, so clients get null: delete the rule if they do not need it'],
+    ['clients get null for it: delete the rule if they do not need it'],
   ],
   ['/bills', '/bills', { id: text }, { id: text }, [], [], []],
 ] as const)('response rules of %s, which V2 has as %s', (from, to, old, young, active, asked, why) => {
@@ -1415,7 +1415,7 @@ test('of many places a question offers the likeliest', () => {
   const method = { type: ['object', 'string'], properties: cards };
   const draft = printRuleBook(proposeRuleBook(of('v1', { PaymentMethod: method }), of('v2', cards)));
   expect(draft).toContain('to: PaymentMethod }');
-  expect(draft.match(/or instead: - \{ rename/g)?.length ?? 0).toBeLessThanOrEqual(5);
+  expect(draft.match(/or instead:\n.*- \{ rename/g)?.length ?? 0).toBeLessThanOrEqual(5);
 });
 
 test('what only V1 describes inside an object of its responses is a question', () => {
@@ -2331,7 +2331,7 @@ test('a filter for a resource has the word that V2 has for it in paths', async (
     ),
   );
   expect(printRuleBook(book)).toMatch(
-    /- \{ rename: animal_id, to: patientId \}\n.*- \{ prefix: patientId, with: pat_ \}\n.*or instead: - \{ strip: animal_id \}/,
+    /- \{ rename: animal_id, to: patientId \}\n.*- \{ prefix: patientId, with: pat_ \}\n.*or instead:\n.*- \{ strip: animal_id \}/,
   );
 });
 
