@@ -206,7 +206,7 @@ function problemColumns(nameOf: PageTools['nameOf'], filter: string, go: Go): re
       name: 'State',
       cell: ({ state, severity, until }) => (
         <span
-          class={`problem-state ${state === 'over' ? 'good' : severity === 'severe' && until === undefined ? 'bad' : 'note'}`}
+          class={`problem-state ${state === 'over' ? 'good' : until !== undefined ? '' : severity === 'severe' ? 'bad' : 'note'}`}
         >
           {STATES[state]}
         </span>
