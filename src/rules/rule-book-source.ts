@@ -5,6 +5,7 @@ import type { ExplicitResponseRule, HeaderRule, QueryRule, RequestRule } from '.
 import type { StatusPattern } from './kinds/kind.ts';
 import { REFUSAL_PLACEHOLDERS } from './refusal-form.ts';
 import { readDuration, readInstant } from './rollout.ts';
+import { isZone } from './kinds/date-format.ts';
 import { readPath } from './kinds/paths.ts';
 import type { ValueChecks } from './value-checks.ts';
 
@@ -38,11 +39,7 @@ const NAME_PATTERN = /^(?!\*$)(?:[^.\\]|\\[.\\])+$/;
 
 /** True for an IANA time zone that the runtime knows: an offset has no daylight saving. */
 function isZoneName(zone: string): boolean {
-  try {
-    return !/^[+-]/.test(zone) && new Intl.DateTimeFormat('en', { timeZone: zone }).format(0) !== '';
-  } catch {
-    return false;
-  }
+  return !/^[+-]/.test(zone) && isZone(zone);
 }
 
 const nameList = z.array(z.string()).min(1);

@@ -5,6 +5,7 @@ import { guideLetter, guideMail, guideMessage } from '../../report/guide/guide-l
 import { GUIDE_POLICY, guideMarkdown } from '../../report/guide/guide-text.ts';
 import { AVOIDED_FORM, avoidedDays, listedDays } from '../../report/plan/avoided-days.ts';
 import { Zone } from '../../report/plan/zone.ts';
+import { isZone } from '../../rules/kinds/date-format.ts';
 import { reportCsvLines, reportMarkdownParts } from '../../report/report-text.ts';
 import { makeReportInSteps, type Report } from '../../report/report.ts';
 import { exchangeFamilies, rolloutFamilies, statFamilies } from '../../rewrite-log/metric-families.ts';
@@ -188,14 +189,6 @@ export function statRoutes(app: Hono, parts: InspectorParts): void {
     if (format === 'md') return partsResponse(reportMarkdownParts(report), MARKDOWN_TYPE);
     return jsonResponse(report);
   });
-}
-
-function isZone(name: string): boolean {
-  try {
-    return new Zone(name).name === name;
-  } catch {
-    return false;
-  }
 }
 
 function stepIn(by: string | undefined): SeriesView['by'] {

@@ -1,11 +1,12 @@
 import { readInstant } from '../../rules/rollout.ts';
 import { DAY_MS } from '../tally/time-slots.ts';
-import { weekdayOf } from './zone.ts';
+import { weekdayName, weekdayOf } from './zone.ts';
 
 /** Maximum days of one range to avoid. */
 const MAX_AVOIDED = 366;
 
-const WEEKDAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'];
+/** The days of a week, from Monday. */
+const DAYS = [0, 1, 2, 3, 4, 5, 6];
 
 /** How days to avoid are written. */
 export const AVOIDED_FORM = 'write 2026-12-25, 2026-12-24..2027-01-02 or a weekday such as Friday';
@@ -20,8 +21,8 @@ export interface AvoidedFault {
 export function avoidedDays(texts: readonly string[]): ((day: number) => boolean) | AvoidedFault {
   const [days, weekdays] = [new Set<number>(), new Set<number>()];
   for (const [at, text] of texts.entries()) {
-    const weekday = WEEKDAYS.findIndex((name) => name.toLowerCase() === text.trim().toLowerCase());
-    if (weekday !== -1) {
+    const weekday = DAYS.find((day) => weekdayName(day).toLowerCase() === text.trim().toLowerCase());
+    if (weekday !== undefined) {
       weekdays.add(weekday);
       continue;
     }

@@ -166,7 +166,7 @@ export function weekdayAt(start: number): number {
 
 /** The name of the weekday of a cell of the week. */
 export function nameOfDay(start: number): string {
-  return weekdayName((weekdayAt(start) + 1) % 7);
+  return weekdayName(weekdayAt(start));
 }
 
 /** A set of clients by their position in a list: one bit for each, because a plan has a set for each of hundreds of slots. */

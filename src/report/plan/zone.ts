@@ -95,7 +95,7 @@ export class Zone {
 /** Prints the day of a local time as `Tue 12 Jan 2027`. */
 export function dayText(local: number): string {
   const date = new Date(local);
-  const weekday = weekdayName(date.getUTCDay()).slice(0, 3);
+  const weekday = weekdayName(weekdayOf(Math.floor(local / DAY_MS))).slice(0, 3);
   return `${weekday} ${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]?.slice(0, 3)} ${date.getUTCFullYear()}`;
 }
 
@@ -121,9 +121,9 @@ export function weekdayOf(day: number): number {
   return Math.floor(slotOf(day * CELLS_A_DAY) / CELLS_A_DAY);
 }
 
-/** The name of a weekday from 0, Sunday. */
+/** The name of a weekday from 0, Monday. */
 export function weekdayName(weekday: number): string {
-  return WEEKDAYS[weekday] ?? '';
+  return WEEKDAYS[(weekday + 1) % 7] ?? '';
 }
 
 /**
