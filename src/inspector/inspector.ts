@@ -21,7 +21,7 @@ import { clientRoutes } from './routes/client-routes.ts';
 import { stateOf, statRoutes } from './routes/stat-routes.ts';
 import { rulesView } from './explain/explain-rules.ts';
 import { readPasted } from './explain/pasted-request.ts';
-import type { RulesTrialParts, TriedExchange } from './explain/try-rules.ts';
+import { chosenExchanges, type RulesTrialParts, type TriedExchange } from './explain/try-rules.ts';
 import { modesOf } from './rollout-effect.ts';
 import { bodyFailure, jsonResponse, readBody, failure, tooManyRequests } from './routes/responses.ts';
 import type { PageFile } from './api.ts';
@@ -58,9 +58,8 @@ const EXPLAIN_BYTES = 512 * 1024;
 /** Maximum bytes of a rule book to try. */
 const RULES_BYTES = 512 * 1024;
 
-/** Maximum kept exchanges for a trial, and their bytes. */
-const MAX_TRIED = 500;
-const MAX_TRIED_BYTES = 8 * 1024 * 1024;
+/** Kept exchanges from which those of a trial are chosen: the newest. */
+const MAX_CHOICES = 5000;
 
 /** Adds `/rules`, `/rules/try`, `/explain` and `/explain/read`. */
 function ruleRoutes(app: Hono, parts: InspectorParts): void {
@@ -126,17 +125,15 @@ function noFile(): never {
 
 function triedExchanges({ view }: InspectorParts): Pick<RulesTrialParts, 'exchanges' | 'isCut'> {
   const { ring, capture } = view;
-  const tried: TriedExchange[] = [];
-  let bytes = 0;
+  const choices: TriedExchange[] = [];
   for (const seq of ring.numbersBefore(ring.latest + 1)) {
     const kept = capture.of(seq);
     const entry = kept && ring.at(seq);
     if (entry?.route !== 'migrate' || kept === undefined) continue;
-    bytes += (kept.v1Request.body.bytes?.length ?? 0) + (kept.v2Response?.body.bytes?.length ?? 0);
-    if (bytes > MAX_TRIED_BYTES || tried.length === MAX_TRIED) return { exchanges: tried, isCut: true };
-    tried.push({ seq, entry, kept });
+    choices.push({ seq, entry, kept });
+    if (choices.length === MAX_CHOICES) break;
   }
-  return { exchanges: tried };
+  return chosenExchanges(choices);
 }
 
 /** Maximum bytes of a login body. */

@@ -50,6 +50,35 @@ export type JudgeBody = (
   },
 ) => BodyCheck['v2'];
 
+/** Maximum kept exchanges for a trial, and their bytes. */
+const MAX_TRIED = 500;
+const MAX_TRIED_BYTES = 8 * 1024 * 1024;
+
+/** Chooses the newest exchanges of each operation, because a busy one would fill a trial alone; `choices` begin with the newest. */
+export function chosenExchanges(
+  choices: readonly TriedExchange[],
+): Pick<RulesTrialParts, 'exchanges' | 'isCut'> {
+  const times = new Map<string, number>();
+  const ranked = choices.map((exchange) => {
+    const name = entryName(exchange.entry);
+    const rank = times.get(name) ?? 0;
+    times.set(name, rank + 1);
+    return { exchange, rank };
+  });
+  const chosen: TriedExchange[] = [];
+  let bytes = 0;
+  for (const { exchange } of ranked.toSorted((one, other) => one.rank - other.rank)) {
+    const { v1Request, v2Response } = exchange.kept;
+    bytes += (v1Request.body.bytes?.length ?? 0) + (v2Response?.body.bytes?.length ?? 0);
+    if (bytes > MAX_TRIED_BYTES || chosen.length === MAX_TRIED) break;
+    chosen.push(exchange);
+  }
+  return {
+    exchanges: chosen.sort((one, other) => other.seq - one.seq),
+    ...(chosen.length < choices.length ? { isCut: true } : {}),
+  };
+}
+
 /** Milliseconds after which no further exchange is tried, and maximum differing exchanges that are listed. */
 const MAX_MS = 5000;
 const MAX_LISTED = 50;
@@ -327,7 +356,7 @@ function bodyDifferences(before: string, now: string): string[] {
   for (const [pointer, value] of young) if (old.get(pointer) !== value) changed.add(topmost(pointer, old));
   return changed.size === 0
     ? ['the spelling of the body']
-    : [...changed].map((pointer) => generalPointer(pointer));
+    : [...new Set([...changed].map((pointer) => generalPointer(pointer)))];
 }
 
 /** The texts of all scalar values by pointer; a container has only its kind. */

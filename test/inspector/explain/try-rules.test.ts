@@ -10,7 +10,13 @@ import type {
 import { until } from '../../support/until.ts';
 import { inspected } from '../../support/inspected.ts';
 import { compiledShippedRuleBook } from '../../support/shipped-rule-book.ts';
-import { type JudgeBody, type TriedExchange, tryRules } from '../../../src/inspector/explain/try-rules.ts';
+import {
+  chosenExchanges,
+  differences,
+  type JudgeBody,
+  type TriedExchange,
+  tryRules,
+} from '../../../src/inspector/explain/try-rules.ts';
 import { BodySchemas } from '../../../src/openapi/body-schemas.ts';
 import { decodeBody } from '../../../src/node/decode-body.ts';
 import { CompiledRuleBook } from '../../../src/rewrite/compiled-rule-book.ts';
@@ -202,6 +208,31 @@ test('exchanges that the end of V1 refused, and those beyond the limit of time, 
     onPurpose: 1,
     outOfTime: 2,
   });
+});
+
+test('a trial takes the newest exchanges of each operation, so that a busy one does not hide the others', () => {
+  const entry = sampleEntry(1, 0);
+  const exchangeOf = (seq: number): TriedExchange => ({
+    seq,
+    entry: { ...entry, operation: seq % 100 === 0 ? 'rare' : 'busy' },
+    kept: { v1Request: { method: 'GET', target: '/', headers: [], body: { state: 'none' } } },
+  });
+  const choices = Array.from({ length: 2000 }, (_, at) => exchangeOf(2000 - at));
+  const { exchanges, isCut } = chosenExchanges(choices);
+  expect([exchanges.length, isCut]).toEqual([500, true]);
+  expect(exchanges.filter((one) => one.entry.operation === 'rare')).toHaveLength(20);
+  expect(exchanges.map(({ seq }) => seq).toSorted((one, other) => other - one)).toEqual(
+    exchanges.map(({ seq }) => seq),
+  );
+  expect(chosenExchanges(choices.slice(0, 500))).toEqual({ exchanges: choices.slice(0, 500) });
+});
+
+test('a place that differs in several elements of a list is named once', () => {
+  const [before, now] = [1, 2].map((value) => ({
+    verdict: 'rewritten' as const,
+    body: JSON.stringify({ data: [{ format: value }, { format: value }, { other: 1 }] }),
+  }));
+  expect(before && now && differences(before, now)).toEqual(['/data/*/format']);
 });
 
 test("V2's schema judges the changed requests, by the edited rules and by those in force", async () => {

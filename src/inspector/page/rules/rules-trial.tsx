@@ -292,7 +292,9 @@ function notes(
     patch === ''
       ? `The text is unchanged from the rule book in force, ${against}.`
       : `Compared with the rule book in force, ${against}.`,
-    ...(isCut === true ? ['Older exchanges are kept as well: a trial takes only the newest ones.'] : []),
+    ...(isCut === true
+      ? ['Older exchanges are kept as well: a trial takes the newest ones of each operation.']
+      : []),
     ...UNTRIED.flatMap(([name, why]) =>
       untried[name] === 0 ? [] : [`${counted(untried[name], 'kept exchange')} not tried: ${why}.`],
     ),
