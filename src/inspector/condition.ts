@@ -64,7 +64,7 @@ export interface StandingRollBack {
 export interface ConditionFacts {
   readonly stats: FleetFacts['stats'];
   /** When each service responded last, also to a copy of a read: milliseconds since 1970. */
-  readonly lastResponses?: FleetFacts['lastResponses'];
+  readonly lastResponses: FleetFacts['lastResponses'];
   /** Requests since the start, and when that was. */
   readonly sums?: Pick<FleetFacts['sums'], 'brownouts'>;
   readonly startedAt?: number;
@@ -75,7 +75,7 @@ export interface ConditionFacts {
   /** Display names by client hash. */
   readonly names: ReadonlyMap<string, string>;
   /** Texts by which people recognise clients without a name, by client hash. */
-  readonly agents?: FleetFacts['agents'];
+  readonly agents: FleetFacts['agents'];
   /** Milliseconds since 1970. */
   readonly now: number;
   /** Hash of the rule book in force. */

@@ -56,7 +56,7 @@ function isOver({ until }: { readonly until?: unknown }): boolean {
   return until !== undefined;
 }
 
-function clientsHit({ hit = [] }: OperationTrouble): number {
+function clientsHit({ hit }: OperationTrouble): number {
   return hit.length;
 }
 

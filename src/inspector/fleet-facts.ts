@@ -12,16 +12,16 @@ export interface ReplicaFacts {
   readonly startedAt: number;
   readonly sums: Readonly<RequestSums>;
   readonly recent: OriginFailures;
-  /** See `History.lastResponses`; absent in the facts of an older version. */
-  readonly lastResponses?: Readonly<Partial<Record<'v1' | 'v2', number | undefined>>> | undefined;
+  /** See `History.lastResponses`. */
+  readonly lastResponses: Readonly<Partial<Record<'v1' | 'v2', number | undefined>>>;
   readonly lastHour: LastHour;
   /** See `OperationHealth.wellSince`. */
   readonly wellSince?: number | undefined;
-  /** See `ProblemTally.fresh`; absent without any, and in the facts of an older version. */
+  /** See `ProblemTally.fresh`; absent without any. */
   readonly fresh?: FreshFailures | undefined;
   readonly operations: readonly OperationTrouble[];
-  /** Texts by which people recognise the clients that these hit, by client; absent in the facts of an older version. */
-  readonly agents?: Readonly<Record<string, string>>;
+  /** Texts by which people recognise the clients that these hit, by client. */
+  readonly agents: Readonly<Record<string, string>>;
   /** Its requests of operations that fail at other replicas. */
   readonly watched: readonly WatchedOperation[];
   readonly stats: Pick<
@@ -88,10 +88,14 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
     ...(outage && { outage: span(outage) }),
     ...(past && {
       past: {
-        ...past,
         last: past.last + ahead,
-        ...(past.since !== undefined && { since: past.since + ahead }),
-        ...(past.lastFailed !== undefined && { lastFailed: past.lastFailed + ahead }),
+        ...(past.spell && {
+          spell: {
+            ...past.spell,
+            since: past.spell.since + ahead,
+            lastFailed: past.spell.lastFailed + ahead,
+          },
+        }),
       },
     }),
   });
@@ -108,12 +112,10 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
       ...(one.whole && { whole: { ...one.whole, since: one.whole.since + ahead } }),
     })),
     watched: watched.map((one) => ({ ...one, since: one.since + ahead, last: one.last && one.last + ahead })),
-    ...(lastResponses && {
-      lastResponses: {
-        v1: lastResponses.v1 && lastResponses.v1 + ahead,
-        v2: lastResponses.v2 && lastResponses.v2 + ahead,
-      },
-    }),
+    lastResponses: {
+      v1: lastResponses.v1 && lastResponses.v1 + ahead,
+      v2: lastResponses.v2 && lastResponses.v2 + ahead,
+    },
     stats: {
       ...stats,
       v2Contact: contact(stats.v2Contact),
@@ -200,12 +202,12 @@ export function addFacts(
 
 /** The texts of all replicas; of two for one client the first in order. */
 function agentsOf(all: readonly ReplicaFacts[]): Readonly<Record<string, string>> {
-  const pairs = all.flatMap(({ agents = {} }) => Object.entries(agents));
+  const pairs = all.flatMap(({ agents }) => Object.entries(agents));
   return Object.fromEntries(pairs.toSorted(([, one], [, other]) => (one < other ? 1 : -1)));
 }
 
 function lastResponse(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): number | undefined {
-  const times = all.flatMap(({ lastResponses }) => lastResponses?.[about] ?? []);
+  const times = all.flatMap(({ lastResponses }) => lastResponses[about] ?? []);
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
@@ -230,7 +232,7 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
     refusedByV2: one.refusedByV2 + other.refusedByV2,
     refusedByV1: one.refusedByV1 + other.refusedByV1,
     refusedByGateway: one.refusedByGateway + other.refusedByGateway,
-    onPurpose: (one.onPurpose ?? 0) + (other.onPurpose ?? 0),
+    onPurpose: one.onPurpose + other.onPurpose,
     brownouts,
     failed: one.failed + other.failed,
     would: {
@@ -270,7 +272,7 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
     requests: sumOf(all, ({ recent }) => recent[about].requests),
     failed: sumOf(all, ({ recent }) => recent[about].failed),
     refused: sumOf(all, ({ recent }) => recent[about].refused),
-    kept: sumOf(all, ({ recent }) => recent[about].kept ?? 0),
+    kept: sumOf(all, ({ recent }) => recent[about].kept),
     inARow:
       rows.length === 0 || !isAlike
         ? { failed: false, requests: 0, since: 0, last }
@@ -285,18 +287,20 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
 
 /** Adds up the requests of a service that no replica asks any more. */
 function pastOf(all: readonly PastRequests[]): PastRequests {
-  const failing = all.filter(({ failed = 0 }) => failed > 0);
-  const sum = (number: (one: PastRequests) => number | undefined): number =>
-    failing.reduce((total, one) => total + (number(one) ?? 0), 0);
+  const spells = all.flatMap(({ spell }) => spell ?? []);
+  const sum = (name: 'requests' | 'failed' | 'upToLast' | 'unanswered'): number =>
+    spells.reduce((total, spell) => total + spell[name], 0);
   return {
     last: Math.max(...all.map((one) => one.last)),
-    ...(failing.length > 0 && {
-      requests: sum(({ requests }) => requests),
-      failed: sum(({ failed }) => failed),
-      upToLast: sum(({ requests, upToLast = requests }) => upToLast),
-      unanswered: sum(({ unanswered }) => unanswered),
-      since: Math.min(...failing.map(({ since, last }) => since ?? last)),
-      lastFailed: Math.max(...failing.map(({ last, lastFailed = last }) => lastFailed)),
+    ...(spells.length > 0 && {
+      spell: {
+        requests: sum('requests'),
+        failed: sum('failed'),
+        upToLast: sum('upToLast'),
+        unanswered: sum('unanswered'),
+        since: Math.min(...spells.map(({ since }) => since)),
+        lastFailed: Math.max(...spells.map(({ lastFailed }) => lastFailed)),
+      },
     }),
   };
 }
@@ -325,11 +329,11 @@ function troubleOf(
   const add = (number: (one: OperationTrouble | WatchedOperation) => number): number =>
     [...reported, ...watched].reduce((sum, one) => sum + number(one), 0);
   const requests = add((one) => one.requests);
-  const upToLast = add((one) => ('upToLast' in one ? (one.upToLast ?? one.requests) : one.requests));
+  const upToLast = add((one) => ('upToLast' in one ? one.upToLast : one.requests));
   const failed = add((one) => one.failed);
   const before = { requests: add((one) => one.before.requests), failed: add((one) => one.before.failed) };
   const comparedOf = (one: OperationTrouble | WatchedOperation): Past =>
-    'compared' in one ? (one.compared ?? one.before) : one.before;
+    'compared' in one ? one.compared : one.before;
   const compared = {
     requests: add((one) => comparedOf(one).requests),
     failed: add((one) => comparedOf(one).failed),
@@ -338,7 +342,7 @@ function troubleOf(
   const clients = [...new Set(reported.flatMap((one) => one.clients ?? []))].sort();
   // Watched requests have no clients.
   const isKnown = watched.every((one) => one.failed === 0);
-  const hit = isKnown ? [...new Set(reported.flatMap((one) => one.hit ?? []))].sort() : [];
+  const hit = isKnown ? [...new Set(reported.flatMap((one) => one.hit))].sort() : [];
   const isOneAnswer = reported.every(
     ({ answer }) => answer?.by === first.answer?.by && answer?.status === first.answer?.status,
   );
@@ -369,7 +373,7 @@ function troubleOf(
     ),
     last: Math.max(...reported.map(({ last }) => last), ...watched.flatMap(({ last }) => last ?? [])),
     until,
-    recovered: reported.reduce((sum, one) => sum + (one.recovered ?? 0), 0),
+    recovered: reported.reduce((sum, one) => sum + one.recovered, 0),
     before,
     compared,
     evidence,
@@ -381,7 +385,7 @@ function wholeOf(troubles: readonly OperationTrouble[]): NonNullable<OperationTr
   return {
     requests: all.reduce((sum, { requests }) => sum + requests, 0),
     failed: all.reduce((sum, { failed }) => sum + failed, 0),
-    hit: [...new Set(all.flatMap(({ hit = [] }) => hit))].sort(),
+    hit: [...new Set(all.flatMap(({ hit }) => hit))].sort(),
     since: Math.min(...all.map(({ since }) => since)),
   };
 }

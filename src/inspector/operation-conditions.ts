@@ -43,7 +43,7 @@ function reportedTroubles(
   reportedMs: number,
 ): readonly TroubleNow[] {
   return operations.flatMap((trouble): readonly TroubleNow[] => {
-    const { operation, hit, last, until, upToLast = trouble.requests, recovered = 0 } = trouble;
+    const { operation, hit, last, until, upToLast, recovered } = trouble;
     // If V2 got no requests for a time since the last failure, its later responses say nothing about this trouble.
     const told =
       until !== undefined || isAsked('v2', operation, last, hit)
@@ -75,7 +75,7 @@ export function outageCondition(operations: readonly TroubleNow[], facts: Condit
     about: 'v2',
     level: 'note',
     ...(isPast ? { past: outage.requests } : {}),
-    ...(isServed && (facts.lastResponses?.v2 ?? 0) <= outage.last
+    ...(isServed && (facts.lastResponses.v2 ?? 0) <= outage.last
       ? { left: operations.flatMap(subjectsOf) }
       : {}),
     label: 'V2 did not respond',
@@ -126,7 +126,7 @@ export function operationCondition(trouble: TroubleNow, facts: ConditionFacts): 
 }
 
 /** The clients that a trouble hits, with its operation. */
-function subjectsOf({ operation: call, hit = [] }: OperationTrouble): readonly RolloutSubject[] {
+function subjectsOf({ operation: call, hit }: OperationTrouble): readonly RolloutSubject[] {
   const operation = isUnfit(call) ? undefined : call;
   const clients = hit.map((client) => (client === NO_KEY ? undefined : client));
   return (clients.length === 0 ? [undefined] : clients).map((client) => ({ client, operation }));
@@ -172,10 +172,7 @@ function subjectOf({ operation }: OperationTrouble): string {
 }
 
 /** Names one or two clients that a trouble hits, or counts them. */
-function whomWords(
-  { hit = [] }: Pick<OperationTrouble, 'hit'>,
-  { names, agents = {} }: ConditionFacts,
-): string {
+function whomWords({ hit }: Pick<OperationTrouble, 'hit'>, { names, agents }: ConditionFacts): string {
   if (hit.length === 0) return '';
   const named = hit.map((client) => clientName({ client, name: names.get(client) ?? agents[client] }));
   const isClear = hit.length < 3 && new Set(named).size === named.length;
@@ -201,7 +198,7 @@ function filterOf({ operation, clients = [] }: OperationTrouble): string {
 }
 
 /** Whether the trouble is past: V2 has recovered, gets no more of these requests, or has not failed like that for a time. */
-function isOverFor({ until, isBack, isEarlier, recovered = 0 }: TroubleNow, now: number): boolean {
+function isOverFor({ until, isBack, isEarlier, recovered }: TroubleNow, now: number): boolean {
   return (
     until !== undefined &&
     (isBack === true || isEarlier === true || recovered >= RECOVERED || now - until >= PAST_MS)
@@ -209,10 +206,7 @@ function isOverFor({ until, isBack, isEarlier, recovered = 0 }: TroubleNow, now:
 }
 
 /** The action while an operation fails: to take it off V2, or the one client whose own mode still sends it there. */
-function rollBackOf(
-  { operation, hit = [] }: OperationTrouble,
-  facts: ConditionFacts,
-): Pick<Condition, 'action'> {
+function rollBackOf({ operation, hit }: OperationTrouble, facts: ConditionFacts): Pick<Condition, 'action'> {
   const { modeOnV1, rollout } = facts;
   const mode = modeOnV1?.(operation);
   if (mode !== undefined) return backAction({ ...mode, operation }, facts);

@@ -110,7 +110,7 @@ export function stateSentence({
     refusedByV2,
     refusedByV1,
     refusedByGateway,
-    onPurpose = 0,
+    onPurpose,
     failed,
   } = sums;
   if (all === 0) return `Send a request to ${origin} to see it here.`;

@@ -29,7 +29,7 @@ export function serviceCondition(
 ): Condition {
   const { recent, fleet, now } = facts;
   const name = about.toUpperCase();
-  const { requests, failed, refused, kept = 0, inARow, past } = recent[about];
+  const { requests, failed, refused, kept, inARow, past } = recent[about];
   const place = { view: 'traffic', part: 'problems' } as const;
   const isRefusal = failed > 0 && refused === failed;
   const how = isRefusal ? `, ${failed === 1 ? 'a refusal' : 'all of them refusals'}` : '';
@@ -126,8 +126,7 @@ function notAskedCondition(
 /** Reports a service that no longer gets requests: its earlier failures do not affect clients now. */
 function leftCondition(about: 'v1' | 'v2', past: PastRequests, facts: ConditionFacts): Condition {
   const { recent, rollout, now } = facts;
-  const { requests = 0, failed = 0, since = 0, last } = past;
-  const { lastFailed = last, upToLast = requests, unanswered = 0 } = past;
+  const { last, spell } = past;
   const name = about.toUpperCase();
   const other = about === 'v1' ? 'v2' : 'v1';
   const at = new Date(last).toISOString();
@@ -141,14 +140,15 @@ function leftCondition(about: 'v1' | 'v2', past: PastRequests, facts: ConditionF
         : 'no request has gone to it since';
   // The time of the last request is said above.
   const contact = about === 'v2' ? facts.stats.v2Contact : facts.stats.v1Contact;
-  const isNews = contact !== undefined || (facts.lastResponses?.[about] ?? 0) > last;
-  if (failed === 0 || failed * 100 < requests * TROUBLE)
+  const isNews = contact !== undefined || (facts.lastResponses[about] ?? 0) > last;
+  if (spell === undefined || spell.failed * 100 < spell.requests * TROUBLE)
     return {
       about,
       level: 'unknown',
       label: `${name} idle`,
       sentence: `The last request went to ${name} at ${at}; ${after}.${isNews ? ` ${contactWords(about, facts)}` : ''}`,
     };
+  const { failed, upToLast, unanswered, since, lastFailed } = spell;
   const until = new Date(lastFailed).toISOString();
   const { outage } = recent[about];
   const what =
@@ -163,12 +163,12 @@ function leftCondition(about: 'v1' | 'v2', past: PastRequests, facts: ConditionF
     place: { view: 'traffic', part: 'problems' },
     until,
     past: failed,
-    ...(about === 'v2' && (facts.lastResponses?.v2 ?? 0) <= lastFailed ? { left: 'all' } : {}),
+    ...(about === 'v2' && (facts.lastResponses.v2 ?? 0) <= lastFailed ? { left: 'all' } : {}),
   };
 }
 
 /** Whether a service that gets no requests now would respond, as far as that is known: an operator must know before going forward again. */
-export function contactWords(about: 'v1' | 'v2', { stats, lastResponses = {}, now }: ConditionFacts): string {
+export function contactWords(about: 'v1' | 'v2', { stats, lastResponses, now }: ConditionFacts): string {
   const name = about.toUpperCase();
   const [breaker, contact] =
     about === 'v2' ? [stats.breaker, stats.v2Contact] : [stats.v1Breaker ?? 'closed', stats.v1Contact];

@@ -26,8 +26,10 @@ export type OriginFailures = Readonly<
 >;
 
 /** Requests of a service that no operation asks any more; `last` is the end of the last of them: milliseconds since 1970. */
-export interface PastRequests extends Partial<Readonly<Spell>> {
+export interface PastRequests {
   readonly last: number;
+  /** Its last failures; absent if it had not failed for some minutes. */
+  readonly spell?: Readonly<Spell>;
 }
 
 /**
@@ -47,8 +49,7 @@ interface OriginCounts {
   requests: number;
   failed: number;
   refused: number;
-  /** Absent in the facts of an older version. */
-  kept?: number;
+  kept: number;
 }
 
 /**
@@ -79,8 +80,8 @@ export interface RequestSums {
   refusedByV1: number;
   /** Never forwarded, for a reason of the gateway that is not a failure. */
   refusedByGateway: number;
-  /** Refused as the operator wants it: brownouts, the end of V1, new clients. Absent from a replica of an older version. */
-  onPurpose?: number;
+  /** Refused as the operator wants it: brownouts, the end of V1, new clients. */
+  onPurpose: number;
   /** Those of them that a brownout refused, by its id; absent without any. */
   brownouts?: Readonly<Record<string, number>>;
   /** As `AnswerJudge` decides. */
@@ -115,7 +116,7 @@ interface Slice {
 }
 
 /** Requests of a service by call; undefined for those that are not V1's, which go there in every mode. */
-type CallCounts = Map<string | undefined, Required<OriginCounts> & { last: number }>;
+type CallCounts = Map<string | undefined, OriginCounts & { last: number }>;
 
 /** The requests in a row by call, each with its own `since`. */
 interface Row extends InARow {
@@ -130,7 +131,6 @@ interface Spell {
   requests: number;
   failed: number;
   since: number;
-  /** Absent in the facts of an older version, as the next two are. */
   lastFailed: number;
   /** Requests up to the last that failed. */
   upToLast: number;
@@ -235,7 +235,7 @@ export class History {
     // Each request counts once: a failed one is not also refused or answered.
     if (answer === 'failed' && isOfClients(entry)) sums.failed += 1;
     else if (answer === 'on-purpose') {
-      sums.onPurpose = (sums.onPurpose ?? 0) + 1;
+      sums.onPurpose += 1;
       const { failure, note } = entry;
       if (failure === 'brownout' && note !== undefined)
         sums.brownouts = { ...sums.brownouts, [note]: (sums.brownouts?.[note] ?? 0) + 1 };
@@ -288,7 +288,7 @@ export class History {
       return {
         ...sum,
         inARow,
-        ...(last === undefined ? {} : { past: { ...(isSpellPart ? spell : {}), last } }),
+        ...(last === undefined ? {} : { past: { ...(isSpellPart ? { spell: { ...spell } } : {}), last } }),
         ...(outage === undefined ? {} : { outage: { ...outage } }),
       };
     };

@@ -25,10 +25,12 @@ const SERVED = { failed: false, requests: 9, since: 0, last: NOW };
 const QUIET: ConditionFacts = {
   stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
   recent: {
-    v1: { requests: 9, failed: 0, refused: 0, inARow: SERVED },
-    v2: { requests: 9, failed: 0, refused: 0, inARow: SERVED },
+    v1: { requests: 9, failed: 0, refused: 0, kept: 0, inARow: SERVED },
+    v2: { requests: 9, failed: 0, refused: 0, kept: 0, inARow: SERVED },
   },
   operations: [],
+  lastResponses: {},
+  agents: {},
   names: new Map(),
   now: NOW,
   ruleBook: '0123456789abcdef',
@@ -41,7 +43,9 @@ const v2 = (
   failed: number,
   inARow: OriginFailures['v2']['inARow'] = SERVED,
   refused = 0,
-): Partial<ConditionFacts> => ({ recent: { ...QUIET.recent, v2: { requests, failed, refused, inARow } } });
+): Partial<ConditionFacts> => ({
+  recent: { ...QUIET.recent, v2: { requests, failed, refused, kept: 0, inARow } },
+});
 
 test('if all is well, every part says so', () => {
   expect(conditionsOf(QUIET).map(({ level, label }) => `${level}: ${label}`)).toEqual([

@@ -38,6 +38,7 @@ function replica(
     lastResponses: history.lastResponses,
     lastHour: history.lastHour(now),
     wellSince: health.wellSince,
+    agents: {},
     operations: health.troubles(now + later, Infinity),
     watched: health.watched,
     stats: { breaker: 'closed', v1Breaker: 'closed', droppedLogLines: 0 },
@@ -189,9 +190,14 @@ describe('the facts of replicas', () => {
 
   test('say of a service that went back to V1 when its failures ended, by the clock of the reader', () => {
     const facts = replica(times(500, 4));
-    const past = { requests: 4, failed: 4, since: START + 1000, last: START + 4000 };
+    const [since, last] = [START + 1000, START + 4000];
+    const counts = { requests: 4, failed: 4, upToLast: 4, unanswered: 0 };
+    const past = { last, spell: { ...counts, since, lastFailed: last } };
     const none = { failed: false, requests: 0, since: 0, last: START + 4000 };
-    const recent = { ...facts.recent, v2: { requests: 0, failed: 0, refused: 0, inARow: none, past } };
+    const recent = {
+      ...facts.recent,
+      v2: { requests: 0, failed: 0, refused: 0, kept: 0, inARow: none, past },
+    };
     const v2Contact = { isAway: false, since: START + 5000 };
     const stats = { ...facts.stats, v2Contact };
     const left = {

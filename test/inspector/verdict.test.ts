@@ -111,6 +111,7 @@ class Watched extends WatchedTraffic {
       sums: this.history.sums,
       startedAt: START,
       names: NAMES,
+      agents: {},
       now,
       ruleBook: '0123456789abcdef',
       refusal: undefined,

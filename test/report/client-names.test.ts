@@ -110,7 +110,7 @@ function guide(): string {
 /** The overview of a gateway whose clients would fail, and have a mode of their own. */
 function overview(): string {
   const would = { rewritten: 0, unchanged: 0, refused: 0, refusedByBoth: 0, ruleBook: 'b' };
-  const none = { refusedByV2: 0, refusedByV1: 0, refusedByGateway: 0, failed: 0 };
+  const none = { refusedByV2: 0, refusedByV1: 0, refusedByGateway: 0, onPurpose: 0, failed: 0 };
   const { items } = overviewOf({
     sums: { all: 1, migrated: 1, onV1: 0, passed: 0, outside: 0, ...none, would },
     lastHour: { asV2SentIt: 0 },

@@ -410,7 +410,7 @@ function agentsOf(
   operations: readonly OperationTrouble[],
   traces: ReadonlyMap<string, ClientTrace>,
 ): Readonly<Record<string, string>> {
-  const hit = operations.flatMap((one) => one.hit ?? []);
+  const hit = operations.flatMap((one) => one.hit);
   if (hit.length === 0) return {};
   const shown = shownNames(new Map(), traces);
   return Object.fromEntries(

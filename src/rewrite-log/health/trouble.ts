@@ -14,8 +14,8 @@ export interface OperationTrouble {
   /** Requests since it began, and how many of them failed. */
   readonly requests: number;
   readonly failed: number;
-  /** Requests up to the last failure; absent in the facts of an older version. */
-  readonly upToLast?: number;
+  /** Requests up to the last failure. */
+  readonly upToLast: number;
   /** True once most of them, or clearly more than before, had failed: trouble becomes no milder while it goes on. */
   readonly isSevere: boolean;
   /** True if V2 or the gateway refused them (4xx), and none failed with a 5xx or without a response. */
@@ -25,8 +25,8 @@ export interface OperationTrouble {
    * is not its cause. Otherwise only requests to which V2 responded count.
    */
   readonly isOutage: boolean;
-  /** The clients whose requests failed (`clientOf`), at most 100; absent in the facts of an older version. */
-  readonly hit?: readonly string[];
+  /** The clients whose requests failed (`clientOf`), at most 100; empty if they are not known. */
+  readonly hit: readonly string[];
   /** The status and its sender, if all failures with a response have the same. */
   readonly answer?: FailedAnswer;
   /** True if it began in a canary: other clients were on V1. */
@@ -43,12 +43,12 @@ export interface OperationTrouble {
   readonly isEarlier?: true;
   /** True if V1 served these requests when it ended, so that nothing showed that V2 is well. */
   readonly isMoved?: true;
-  /** Responses of V2 without a failure since it was over; absent in the facts of an older version. */
-  readonly recovered?: number;
+  /** Responses of V2 without a failure since it was over. */
+  readonly recovered: number;
   /** Requests before, to V1 and to V2, and how many of them failed. */
   readonly before: Counts;
-  /** Those of them that it is compared with: no earlier trouble is among them; absent in the facts of an older version. */
-  readonly compared?: Past;
+  /** Those of them that it is compared with: no earlier trouble is among them. */
+  readonly compared: Past;
   /** The shares that failed before and since it began, evaluated like a canary; `isHarm` is true if that finds more failures. */
   readonly evidence: TroubleEvidence;
 }
@@ -76,7 +76,7 @@ export interface Counts {
 
 /** Requests with which later ones are compared. */
 export interface Past extends Counts {
-  /** Those that V2 has got since the operation went to it; absent if a change of modes is not known, or in the facts of an older version. */
+  /** Those that V2 has got since the operation went to it; absent if no change of modes is known. */
   readonly onV2?: number;
 }
 
@@ -90,7 +90,7 @@ export const NONE: Counts = { requests: 0, failed: 0 };
 
 /** Compares the shares that failed as a canary's test does. */
 export function evidenceOf(
-  { before: past, compared = past }: Pick<OperationTrouble, 'before' | 'compared'>,
+  { before: past, compared }: Pick<OperationTrouble, 'before' | 'compared'>,
   present: Counts,
   rule: RollbackRule,
 ): TroubleEvidence {
