@@ -116,7 +116,7 @@ export function rolloutText(
     ...bodyCheckLines(view, conditions),
     ...view.brownouts.map(
       ({ id, state, share, status }) =>
-        `brownout    ${id}: ${state}, ${share} % ${state === 'over' ? 'got' : 'get'} ${status}`,
+        `brownout    ${id}: ${state.replace('-', ' ')}, ${share} % ${state === 'over' ? 'got' : 'get'} ${status}`,
     ),
     ...(view.deprecation === undefined ? [] : [`deprecation ${view.deprecation}`]),
     ...(view.sunset === undefined ? [] : [`sunset      ${view.sunset}: ${goneWords(view, Date.now())}`]),

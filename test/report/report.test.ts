@@ -675,7 +675,7 @@ describe('the guide', () => {
     const document = guide.document({ ...testRuleBook({ rollout }), changes: CHANGES });
     const sentences = [
       'V1 is deprecated as of 1 December 2026.',
-      'From 2 March 2027, 09:00 (UTC) on: 20 % of the V1 requests get 503 on purpose, so that nobody overlooks the end of V1.',
+      'From 2 March 2027, 09:00 (UTC) on: 20 % of the V1 requests get 503 on purpose, as notice of the end of V1.',
       'V1 ends on 30 June 2027, 10:00 (UTC). From then on these requests get 410.',
     ];
     expect(document.end.map(({ text }) => text)).toEqual(sentences);

@@ -239,7 +239,7 @@ function newcomerSentence({ newcomer }: Entry): string | undefined {
     case 'would':
       return 'The client was not known to use V1: once V1 is closed to newcomers, such a request is refused.';
     case 'not-known':
-      return 'V1 is closed to newcomers; whether the client is one was not known, and it was served.';
+      return 'V1 is closed to newcomers; the gateway served this client, because it did not know whether it is new.';
   }
 }
 

@@ -88,7 +88,7 @@ function onlyQuestion(v2: Shape): readonly Question[] {
   if (v2.members.size === 0) return [];
   const names = [...v2.members.keys()].map((name) => pathText([name])).join(', ');
   return [
-    { path: [], text: `to remove whatever V2 does not describe, instead of strip: { only: [${names}] }` },
+    { path: [], text: `to remove all that V2 does not describe, instead of strip: { only: [${names}] }` },
   ];
 }
 

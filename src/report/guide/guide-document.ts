@@ -197,7 +197,7 @@ function brownoutText({ share, status, operations, message }: Brownout, nameOf: 
       : `V1 requests of ${operations.map((id) => nameOf('operation', id)).join(', ')}`;
   const some = share === 100 ? `all ${which}` : `${share} % of the ${which}`;
   const said = message === undefined ? '' : ` (${message.replace(/[.]$/, '')})`;
-  return `${some} get ${status} on purpose${said}, so that nobody overlooks the end of V1`;
+  return `${some} get ${status} on purpose${said}, as notice of the end of V1`;
 }
 
 /** Brownouts that differ only in their times. */

@@ -361,12 +361,12 @@ test('brownouts that differ in their times are one sentence, without those that 
     ['V1 is deprecated as of 1 December 2026.'],
     ['GET /bills/{id} ends on 31 January 2027.'],
     [
-      'At these times all V1 requests get 410 on purpose, so that nobody overlooks the end of V1:',
+      'At these times all V1 requests get 410 on purpose, as notice of the end of V1:',
       '2 March 2027, 09:00 to 10:00:25 (Australia/Sydney)',
       '6 April 2027, 09:00 to 7 April 2027, 09:00 (Australia/Sydney)',
     ],
     [
-      'From 1 May 2027, 09:00 (Australia/Sydney) on: 20 % of the V1 requests of POST /bills get 503 on purpose (Soon), so that nobody overlooks the end of V1.',
+      'From 1 May 2027, 09:00 (Australia/Sydney) on: 20 % of the V1 requests of POST /bills get 503 on purpose (Soon), as notice of the end of V1.',
     ],
     ['V1 ends on 30 June 2027. From then on these requests get 410.'],
   ]);
