@@ -166,6 +166,9 @@ function noteQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
     const lines = sentences.slice(1);
     const on = notedOn(book, key);
     const text = sentences[0] ?? key;
+    const noted = [...book.questions.values()].flat().find((one) => noteKey(one) === key);
+    const [required] = noted?.required ?? [];
+    const filled = required && `{ default: { ${scalar(pathText(required))}: … } }`;
     return {
       id: `note ${key}`,
       about: 'note',
@@ -174,11 +177,15 @@ function noteQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
       ...(on.length > 0 && { own: { id: 'own-rules', on, lists: OF_BODIES } }),
       parts: [
         {
-          why: '',
+          why: filled === undefined ? '' : `a rule for requests, such as ${filled}, can give it a value`,
           isOpen: true,
           answers: [
             { key: LATER, words: 'Later: keep it as a TODO', lines },
-            { key: 'yes', words: 'No rule is needed: drop the TODO', lines: [] },
+            {
+              key: 'yes',
+              words: `${filled === undefined ? 'No rule is needed' : 'Let V2 refuse them'}: drop the TODO`,
+              lines: [],
+            },
           ],
         },
       ],

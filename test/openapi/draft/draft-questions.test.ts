@@ -577,6 +577,25 @@ test('a rule whose only condition is the place of its operation is preselected',
     expect(open).toEqual([[true]]);
 });
 
+test('a note about a member that V2 requires says what a person can do', () => {
+  const one = (required: readonly string[]): Paths => ({
+    '/things': {
+      post: {
+        operationId: 'make',
+        requestBody: contentOf({
+          ...objectOf({ id: text, born: { type: 'string', format: 'date' } }),
+          required,
+        }),
+        responses: {},
+      },
+    },
+  });
+  const book = proposeRuleBook(describe('/api/v1', one([])), describe('/api/v2', one(['born'])));
+  const [part] = draftQuestions(book).find(({ about }) => about === 'note')?.parts ?? [];
+  expect(part?.why).toBe('a rule for requests, such as { default: { born: … } }, can give it a value');
+  expect(part?.answers.map(({ words }) => words)).toContain('Let V2 refuse them: drop the TODO');
+});
+
 test('a note stays a TODO until a person says that it needs no rule', () => {
   const one = (schema: object): Paths => ({
     '/things': { post: { operationId: 'make', requestBody: contentOf(schema), responses: {} } },
