@@ -96,21 +96,6 @@ export function minuteTime(time: string): string {
   return ownClock.minute.format(new Date(time));
 }
 
-/** The beginnings of every `step`th day between two times, by the reader's clock; all in milliseconds since 1970. */
-export function dayStarts(from: number, until: number, step: number): readonly number[] {
-  const starts: number[] = [];
-  const day = new Date(from);
-  // By the calendar: the days at which clocks change are of 23 and 25 hours.
-  for (day.setHours(24, 0, 0, 0); day.getTime() <= until; day.setDate(day.getDate() + step))
-    starts.push(day.getTime());
-  return starts;
-}
-
-/** The reader's day of a time in milliseconds since 1970: `22 Nov`. */
-export function dayOf(time: number): string {
-  return ownClock.day.format(time);
-}
-
 /** The UTC day of a second since 1970: `22 Nov`. */
 export function dayText(second: number): string {
   return utcDay.format(new Date(second * 1000));

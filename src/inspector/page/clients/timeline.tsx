@@ -6,7 +6,7 @@ import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report, Timeline, TimelineMark } from '../../api.ts';
 import { brownoutSentences, endSentences } from '../../end-of-v1.ts';
 import { useAsked } from '../admin-client.ts';
-import { counted, dayOf, dayStarts, type Ending, endTime, fullTime } from '../format.ts';
+import { counted, type Ending, endTime, fullTime } from '../format.ts';
 import { Card, classes, EndingContext, sentence, SentenceList } from '../parts.tsx';
 
 /** Properties of the end of V1; rollout and timeline are undefined before their first responses. */
@@ -16,7 +16,7 @@ interface EndOfV1Props {
   readonly timeline: Timeline | undefined;
 }
 
-const DAY_MS = 86_400_000;
+const MINUTE_MS = 60_000;
 
 /** Long, because a timeline has the dates of a plan, which is made from a whole log. */
 const REFRESH = 60_000;
@@ -92,16 +92,12 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, end
   // The clients may have been asked about later than the dates.
   const now = Math.max(Date.parse(asOf), ...clients.map(({ lastSeen }) => Date.parse(lastSeen)));
   const rows = [...clientsRow(clients), ...dates.map((mark) => rowOf(mark, now, ending))];
-  const times = [
-    now,
-    ...rows.flatMap(({ from, until, marks }) => [from, until, ...marks.map(({ at }) => at)]),
-  ];
-  const room = Math.max(DAY_MS, (Math.max(...times) - Math.min(...times)) * 0.04);
-  const [start, end] = [Math.min(...times) - room, Math.max(...times) + room];
-  const at = (time: number): string => `${(((time - start) / (end - start)) * 100).toFixed(2)}%`;
-  // What is over is never drawn beyond its end, however short it was.
-  const leftOf = (from: number, until: number): string =>
-    until > now ? at(from) : `min(${at(from)}, calc(${at(until)} - 0.5rem))`;
+  const shareAt = scaleOf([now, ...rows.flatMap(({ from, until }) => [from, until])]);
+  const at = (time: number): string => `${(shareAt(time) * 100).toFixed(2)}%`;
+  const ticks = ticksOf(
+    [now, ...dates.toReversed().flatMap(({ from, until }) => [from, until].flatMap(timeOf))],
+    shareAt,
+  );
   return (
     <div class="timeline">
       {/* The sentences below say the same in words. */}
@@ -109,16 +105,11 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, end
         <li class="timeline-axis">
           <span />
           <span class="timeline-track">
-            {ticksOf(start, end)
-              .filter((time) => Math.abs(time - now) > (end - start) / 7)
-              .map((time) => (
-                <small key={time} style={{ left: at(time) }}>
-                  <time dateTime={new Date(time).toISOString()}>{dayOf(time)}</time>
-                </small>
-              ))}
-            <small class="timeline-today" style={{ left: at(now) }}>
-              now
-            </small>
+            {ticks.map((time) => (
+              <small key={time} class={classes(time === now && 'timeline-today')} style={{ left: at(time) }}>
+                {time === now ? 'now' : tickText(time, now, ending)}
+              </small>
+            ))}
           </span>
           <small />
         </li>
@@ -133,7 +124,7 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, end
               <i
                 class={classes('timeline-span', from === until && !isOpen && 'point')}
                 style={{
-                  left: isOpen ? at(from) : leftOf(from, until),
+                  left: at(from),
                   right: isOpen ? '0%' : `calc(100% - ${at(until)})`,
                 }}
               />
@@ -155,15 +146,53 @@ function picture({ now: asOf, marks: dates }: Timeline, { clients }: Report, end
   );
 }
 
-/** Days between the ticks of an axis, of which at most six fit. */
-const TICK_DAYS = [1, 2, 7, 14, 28, 91, 182, 364, 1820];
+function timeOf(text: string | undefined): number | [] {
+  return text === undefined ? [] : Date.parse(text);
+}
 
-/** Beginnings of the reader's days, as many as fit on a phone. */
-function ticksOf(start: number, end: number): readonly number[] {
-  const days = (end - start) / DAY_MS;
-  const ticks = dayStarts(start, end, TICK_DAYS.find((one) => days / one <= 6) ?? Math.ceil(days / 6));
-  // A label at an edge would be cut off.
-  return ticks.filter((time) => time - start > (end - start) / 24 && end - time > (end - start) / 24);
+/** Share of the axis that stays empty at each end, for the labels there. */
+const ROOM = 0.06;
+
+/** Share of the axis between two labels. */
+const LABEL = 0.18;
+
+/**
+ * Places times on the axis, as a share of it. Each span between two of the given ones has some room, however short it is beside the others:
+ * a brownout of a minute is seen beside a notice of months.
+ */
+function scaleOf(all: readonly number[]): (time: number) => number {
+  const times = [...new Set(all)].sort((one, other) => one - other);
+  let end = 0;
+  const spans = times.slice(1).map((until, index) => {
+    const from = times[index] ?? until;
+    const start = end;
+    end += Math.log2(1 + (until - from) / MINUTE_MS);
+    return { from, until, start, room: end - start };
+  });
+  return (time) => {
+    const span = spans.find(({ until }) => time <= until) ?? spans.at(-1);
+    if (span === undefined) return 0.5;
+    const { from, until, start, room } = span;
+    const share = Math.min(1, Math.max(0, (time - from) / (until - from)));
+    return ROOM + ((start + share * room) / end) * (1 - 2 * ROOM);
+  };
+}
+
+/** The clock of a time that is of today, or its day, as `endTime` has them. */
+function tickText(time: number, now: number, ending: Ending): string {
+  const [words, today] = [time, now].map((one) =>
+    endTime(new Date(one).toISOString(), ending, now).split(' '),
+  );
+  const day = words?.slice(0, -2).join(' ') ?? '';
+  return day === today?.slice(0, -2).join(' ') ? (words?.at(-2) ?? '') : day;
+}
+
+/** The times that have room for a label, the first of those given before the others. */
+function ticksOf(times: readonly number[], shareAt: (time: number) => number): readonly number[] {
+  const shown: number[] = [];
+  for (const time of times)
+    if (shown.every((one) => Math.abs(shareAt(one) - shareAt(time)) >= LABEL)) shown.push(time);
+  return shown;
 }
 
 /** When each client used V1 last. */
