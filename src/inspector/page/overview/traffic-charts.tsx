@@ -116,7 +116,7 @@ export function TrafficCharts({
               {...shared}
               label={`Failures of ${within}: ${sumsOf(failed)}.`}
               series={failed}
-              height={6.5}
+              height={8}
               valueText={wholeText}
             />
           </Card>
@@ -125,7 +125,7 @@ export function TrafficCharts({
               {...shared}
               label={latencySummary(points, by)}
               series={latency}
-              height={18}
+              height={20}
               scale="log"
               valueText={timeText}
             />

@@ -77,6 +77,7 @@ export function TrafficView(props: TrafficViewProps): VNode {
         <TimeBar
           filter={filter}
           rows={view.rows.length}
+          hasList={open === undefined}
           onFilter={(text) => go({ filter: text }, 'replace')}
           onChanges={() => go({ view: 'overview' })}
         />
@@ -186,6 +187,8 @@ interface TimeBarProps {
   readonly filter: string;
   /** Number of rows in the list, which may be newer than the last count. */
   readonly rows: number;
+  /** False beside an open exchange, which has the room of the list of marks. */
+  readonly hasList: boolean;
   readonly onFilter: (filter: string) => void;
   /** Shows all marks. */
   readonly onChanges: () => void;
@@ -195,7 +198,7 @@ interface TimeBarProps {
 const FEW_MARKS = 4;
 
 /** The kept exchanges that match the filter, by time. A chosen bar or range becomes a term of the filter. */
-function TimeBar({ filter, rows, onFilter, onChanges }: TimeBarProps): VNode {
+function TimeBar({ filter, rows, hasList, onFilter, onChanges }: TimeBarProps): VNode {
   const [isOpen, setIsOpen] = useState(() => keptValue(OPEN_KEY) !== 'closed');
   const range = timeRangeOf(filter);
   const choose = (chosen: TimeRange): void => onFilter(withTimeRange(filter, chosen));
@@ -238,7 +241,7 @@ function TimeBar({ filter, rows, onFilter, onChanges }: TimeBarProps): VNode {
         {hasTimes(filter) && <Button onClick={() => choose({})}>Everything kept</Button>}
       </div>
       {response !== undefined && response.bars.length > 0 && histogram(response, marks, choose)}
-      {marks.length > 0 && (
+      {hasList && marks.length > 0 && (
         <div class="changed">
           <MarkList marks={marks} />
           {earlier > 0 && (
