@@ -54,6 +54,6 @@ export function withoutSameTimes(text: string): string {
 }
 
 /** A text for a terminal: each instant in it (RFC 3339, UTC) becomes a short local time. */
-export function withShortTimes(text: string, now: number = Date.now()): string {
-  return withoutSameTimes(text).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => briefTime(time, now));
+export function withShortTimes(text: string): string {
+  return withoutSameTimes(text).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => briefTime(time));
 }

@@ -1,5 +1,5 @@
 import { capital } from '../../report/text.ts';
-import { count as number } from '../../rules/words.ts';
+import { count as number, listed } from '../../rules/words.ts';
 import {
   editCount,
   type EntryMode,
@@ -404,17 +404,12 @@ function comparisonSentence({ comparison, origin }: Entry): string | undefined {
 /** Names the members that V2's response lacks by a comparison. */
 function lackingWords(differences: NonNullable<Entry['comparison']>['differences']): string {
   const all = differences.flatMap(({ path, kind }) => (kind === 'missing' ? [path] : []));
-  return all.length === 0 ? '' : ` It lacks ${namedMembers(all)}.`;
-}
-
-function namedMembers(all: readonly string[]): string {
-  const more = all.length > MAX_LACKING ? ` and ${number(all.length - MAX_LACKING)} more` : '';
-  return `${all.slice(0, MAX_LACKING).join(', ')}${more}`;
+  return all.length === 0 ? '' : ` It lacks ${listed(all, MAX_LACKING)}.`;
 }
 
 /** What a response of V2 lacks that V1's had: `it lacks /phone, which V1's responses had`; undefined for nothing. */
 function lacksWords({ lacks = [] }: Pick<NumberedEntry, 'lacks'>): string | undefined {
-  return lacks.length === 0 ? undefined : `it lacks ${namedMembers(lacks)}, which V1's responses had`;
+  return lacks.length === 0 ? undefined : `it lacks ${listed(lacks, MAX_LACKING)}, which V1's responses had`;
 }
 
 /** The heading above the edits of a response: their number, and what it lacks; empty without either. */

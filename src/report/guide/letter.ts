@@ -6,7 +6,7 @@ import { bodyCheckCounts, outcomeWords } from '../client-report.ts';
 import { type DiffLine, lineDiff } from '../line-diff.ts';
 import { Zone } from '../plan/zone.ts';
 import { capital } from '../text.ts';
-import { count, counted } from '../../rules/words.ts';
+import { count, counted, listed } from '../../rules/words.ts';
 import {
   ADDED,
   aroundLink,
@@ -190,7 +190,7 @@ function missingInResponses(guide: GuideDocument): readonly Block[] {
   const items = [...Map.groupBy(missing, ({ names }) => names.join('\n')).values()].map((alike) => [
     ...codesOf(alike[0]?.names ?? []),
     ' in ',
-    ...alike.flatMap(({ place }, at) => (at === 0 ? [place] : [', ', place])),
+    ...joined(alike.map(({ place }) => [place])),
   ]);
   return items.length === 0
     ? []
@@ -214,8 +214,10 @@ function namedCalls(calls: readonly Inline[]): readonly Inline[] {
   const more = calls.length - MAX_NAMED;
   const shown = calls.slice(0, MAX_NAMED);
   return [
-    ...shown.flatMap((call, at): readonly Inline[] =>
-      at === 0 ? [call] : [more <= 0 && at === shown.length - 1 ? ' and ' : ', ', call],
+    ...joined(
+      shown.map((call) => [call]),
+      ', ',
+      more > 0 ? ', ' : ' and ',
     ),
     ...(more > 0 ? [` and ${counted(more, 'more call')}`] : []),
   ];
@@ -309,8 +311,7 @@ function whyWords(guide: GuideDocument): string {
   ];
   const all = [...new Set(reasons)];
   if (all.length === 0) return '';
-  const more = all.length - MAX_NAMED;
-  return `The reason${all.length === 1 ? '' : 's'}: ${all.slice(0, MAX_NAMED).join('; ')}${more > 0 ? `; and ${count(more)} more` : ''}.`;
+  return `The reason${all.length === 1 ? '' : 's'}: ${listed(all, MAX_NAMED, '; ')}.`;
 }
 
 /** Says how many requests would have failed on V2, of those that were checked before V2 served their client. */
@@ -534,14 +535,13 @@ function sharedFields(calls: readonly GuideCall[]): SharedFields {
 /** What holds for each call. */
 function everyCall(guide: GuideDocument, shared: SharedFields): readonly (readonly Inline[])[] {
   const { from, alsoFrom = [], to, version, key } = guide;
-  const prefixes = [from, ...alsoFrom].flatMap((prefix, at): readonly Inline[] => [
-    ...(at === 0 ? [] : [' or ']),
-    code(printPrefix(prefix)),
-  ]);
+  const prefixes = joined(
+    [from, ...alsoFrom].map((prefix) => [code(printPrefix(prefix))]),
+    ' or ',
+  );
   const fields = shared.before.filter((field) => !shared.after.includes(field));
   const added = shared.after.filter((field) => !shared.before.includes(field));
-  const codes = (lines: readonly string[]): readonly Inline[] =>
-    lines.flatMap((line, at): readonly Inline[] => [...(at === 0 ? [] : [', ']), code(line)]);
+  const codes = (lines: readonly string[]): readonly Inline[] => joined(lines.map((line) => [code(line)]));
   return [
     ['The path begins with ', code(printPrefix(to)), ' instead of ', ...prefixes, '.'],
     ...(added.length === 0 && fields.length === 0
@@ -755,11 +755,22 @@ function programWords(moves: GuideExample['moves']): readonly Inline[] {
 }
 
 function codesOf(places: readonly string[]): readonly Inline[] {
-  const named = [...new Set(places.map(shortName))];
-  return named.flatMap((name, at): readonly Inline[] => [
-    ...(at === 0 ? [] : [at === named.length - 1 ? ' and ' : ', ']),
-    code(name),
-  ]);
+  return joined(
+    [...new Set(places.map(shortName))].map((name) => [code(name)]),
+    ', ',
+    ' and ',
+  );
+}
+
+/** A list in a line; `last` stands before its last part. */
+function joined(
+  parts: readonly (readonly Inline[])[],
+  separator = ', ',
+  last = separator,
+): readonly Inline[] {
+  return parts.flatMap((part, at) =>
+    at === 0 ? part : [at === parts.length - 1 ? last : separator, ...part],
+  );
 }
 
 /** A pointer, parameter or field as people write it: `customer.name`. */
@@ -863,10 +874,8 @@ function mistakesPart(guide: GuideDocument): readonly Block[] {
       mistakes.map((mistake) => [
         placeOfMistake(mistake, guide),
         `: ${counted(mistake.count, 'request')} refused as ${mistake.code}`,
-        ...mistake.pointers.flatMap((pointer, at): readonly Inline[] => [
-          at === 0 ? ' at ' : ', ',
-          code(pointer),
-        ]),
+        ...(mistake.pointers.length === 0 ? [] : [' at ']),
+        ...joined(mistake.pointers.map((pointer) => [code(pointer)])),
         `, the last on ${dayText(Date.parse(mistake.last), new Zone(guide.zone ?? 'UTC'))}. ${mistake.remedy}`,
       ]),
     ),
