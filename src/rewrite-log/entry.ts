@@ -105,11 +105,10 @@ type SentEntry = Pick<Entry, 'route' | 'verdict' | 'failure' | 'client' | 'side'
  * addresses of the rule book, only a key tells a client from a browser or a crawler.
  */
 export function isOfV1(entry: SentEntry): boolean {
-  const { route, verdict, side, path = '', failure = '', client } = entry;
+  const { route, verdict, failure = '', client } = entry;
   if (route !== 'none') return route === 'migrate';
   if (isNowhere(entry)) return client !== undefined;
-  if (side !== undefined) return side === 'v1';
-  return verdict === 'refused' && V1_PATH.test(path) && !OF_OWN_REPORT.has(failure);
+  return verdict === 'refused' && hasV1Address(entry) && !OF_OWN_REPORT.has(failure);
 }
 
 /** Whether a client of V1 or V2 sent the request: only these requests can count as failed. */
@@ -118,12 +117,12 @@ export function isOfClients(entry: SentEntry): boolean {
 }
 
 /** Whether the gateway refused a request because its address is outside those of the rule book. */
-export function isNowhere({
-  failure,
-  side,
-  path = '',
-}: Pick<SentEntry, 'failure' | 'side' | 'path'>): boolean {
-  return failure === 'not-found' && (side === undefined ? !V1_PATH.test(path) : side === 'neither');
+export function isNowhere(entry: Pick<SentEntry, 'failure' | 'side' | 'path'>): boolean {
+  return entry.failure === 'not-found' && !hasV1Address(entry);
+}
+
+function hasV1Address({ side, path = '' }: Pick<SentEntry, 'side' | 'path'>): boolean {
+  return side === undefined ? V1_PATH.test(path) : side === 'v1';
 }
 
 /** The service that got at least a part of the request; undefined if nothing was sent. The copy of a shadowed read does not count. */
