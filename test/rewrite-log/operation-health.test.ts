@@ -163,7 +163,7 @@ describe('clients that fail among others', () => {
   });
 });
 
-const saidOf = ({ since, requests, failed, hit = [], before }: OperationTrouble): unknown => ({
+const saidOf = ({ since, requests, failed, hit, before }: OperationTrouble): unknown => ({
   since,
   requests,
   failed,
@@ -329,7 +329,7 @@ describe('a fault that goes on', () => {
             for (const fault of faults)
               if ((fault.clients?.length ?? 0) < 2) {
                 // `before` lacks what a client failed apart from its operation.
-                const { since, requests, failed, hit = [] } = fault;
+                const { since, requests, failed, hit } = fault;
                 const said = { since, requests, failed, hit: hit.toSorted() };
                 expect(operation.counted(fault)).toMatchObject(said);
               }
