@@ -158,7 +158,11 @@ export function renameScore(old: LooseMember, young: LooseMember, pairs: Compare
   )
     return { confidence: 0, evidence: '', doubt: undefined };
   // A type and a place are evidence only for the one member of the type that is gone, where one is new.
-  const isNear = areLinked(old, young) || shareAnything(old, young) || (old.isAlone && young.isAlone);
+  const isNear =
+    areLinked(old, young) ||
+    shareAnything(old, young) ||
+    (old.isAlone && young.isAlone) ||
+    isListedAlike(old.shape, young.shape);
   if (!isNear || isOther(old, young) || areOtherLists(old, young))
     return { confidence: 0, evidence: '', doubt: undefined };
   const reasons: string[] = [];

@@ -60,7 +60,7 @@ test('who calls an address that the rule book does not know stands among the pro
     const card = page.getByRole('region', { name: 'Requests that fit no operation' });
     await expect.poll(() => card.locator('tbody tr').allInnerTexts()).toHaveLength(1);
     expect((await card.locator('tbody tr').innerText()).replaceAll(/\s+/g, ' ')).toMatch(
-      new RegExp(`^GET /bill/\\* node \\(${last?.client?.slice(0, 6)}\\) 2 \\d\\d:\\d\\d just now$`),
+      /^GET \/bill\/\* node 2 \d\d:\d\d just now$/,
     );
     await card.getByRole('button').click();
     await expect.poll(() => page.locator('.entry').count()).toBe(2);
@@ -133,7 +133,7 @@ test('a V2 that is down is named in the header of every view, in a banner, and a
   const banner = page.getByRole('alert').filter({ hasText: 'V2 has failed since' });
   for (const view of VIEWS) {
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
-    await expect.poll(() => summary.textContent()).toMatch(/^V2: circuit (?:open|probing)/);
+    await expect.poll(() => summary.textContent()).toMatch(/^V2 (?:does not respond|did not respond)/);
     await expect.poll(() => banner.textContent()).toContain('V2 has failed since');
     expect(await page.getByText('Live', { exact: true }).count()).toBe(0);
     // No view says in green, or at all, that V2 responds.
