@@ -237,7 +237,9 @@ test('an operation that fails since it is migrated is shown with its failures be
   const changes = page.getByRole('list', { name: 'Changes, marked in the charts' }).locator('li');
   expect(await changes.last().innerText()).toMatch(/^\d\s*\d\d:\d\d Send create_client to V1$/);
   await page
-    .getByText(/^create_client failed for \S+: 9 of 9 requests (?:from|at) .* V1 serves it now\.$/)
+    .getByText(
+      /^All well for .*create_client failed for \S+: 9 of 9 requests (?:from|at) .* V1 serves it now\.$/,
+    )
     .waitFor();
   // Back at V2 it fails again: the count and the first time are those of both.
   await gateway.postJson('/rollout', { mode: 'migrate', operation: 'create_client', force: true });
