@@ -54,7 +54,6 @@ test('the errors of kept exchanges are grouped by code and place, each with its 
 test('who calls an address that the rule book does not know stands among the problems and the clients', async () => {
   const gateway = await gatewayOfTest();
   for (const id of [7, 8]) await gateway.send('GET', `/api/v1/bill/${id}`, undefined, 'one');
-  const [last] = (await gateway.readJson<EntriesPage>('/entries')).entries;
   for (const place of ['view=traffic&part=problems', 'view=clients']) {
     const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?${place}`);
     const card = page.getByRole('region', { name: 'Requests that fit no operation' });
