@@ -676,7 +676,9 @@ describe('roll-back', () => {
       rollbacks: [{ share: 50, migrated: { requests: sent, failures: sent }, v1: { failures: 0 } }],
     });
     expect(notices).toEqual([
-      expect.stringMatching(/^canary of 50 % rolled back to observe: (1\d) of \1 compared requests failed on V2/),
+      expect.stringMatching(
+        /^canary of 50 % rolled back to observe: (1\d) of \1 compared requests failed on V2/,
+      ),
     ]);
     control.command({ mode: canary });
     expect(control.state.rollbacks[0]).toHaveProperty('resolved');

@@ -312,7 +312,9 @@ brownouts: [{ id: first, from: 2020-01-01, clients: [Warned], share: 100 }]`,
     await page.goto(`${gateway.adminOrigin}/?view=${view}`);
     // Rollout says it itself.
     await (view === 'rollout' ? page.getByRole('alert').filter({ hasText: why }) : banner).waitFor();
-    await expect.poll(() => page.locator('.conditions summary').innerText()).toMatch(/^Brownout\s*; Rolled back/);
+    await expect
+      .poll(() => page.locator('.conditions summary').innerText())
+      .toMatch(/^Brownout\s*; Rolled back/);
   }
   await page.goto(`${gateway.adminOrigin}/?view=traffic`);
   await banner.getByRole('button', { name: 'Show the exchanges' }).click();
