@@ -36,8 +36,8 @@ export interface ClientRow {
   readonly wouldFail?: WouldFail;
   /** Number of notices that it met: each brownout, and the end of V1. */
   readonly notices: number;
-  /** True if its guide can be made: some of its requests are kept, or in a log file. */
-  readonly hasGuide: boolean;
+  /** `made` if its guide can be made; else what is missing: a key, an address of the rule book in its calls, or a kept or logged request. */
+  readonly guide: 'made' | 'no key' | 'no operation' | 'no request';
 }
 
 /** A page of the clients that used V1. */
@@ -178,7 +178,14 @@ function rowOf(report: ClientReport, { trendOf, now, keptSince, hasLog }: Client
     ),
     ...(checked.judged === 0 || isOnV2(report) ? {} : { wouldFail: checked }),
     notices: noticesMet(report),
-    hasGuide: client !== NO_KEY && (hasLog || (keptSince !== undefined && lastSeen >= keptSince)),
+    guide:
+      client === NO_KEY
+        ? 'no key'
+        : report.outcomes.length > 0 && report.outcomes.every(({ code }) => code === 'not-found')
+          ? 'no operation'
+          : hasLog || (keptSince !== undefined && lastSeen >= keptSince)
+            ? 'made'
+            : 'no request',
   };
 }
 

@@ -1,7 +1,8 @@
 import type { Context, MiddlewareHandler } from 'hono';
 import type { TokenBuckets } from '../rollout/rate-limit.ts';
 import { hexOf } from '../rules/hash.ts';
-import { failure, tooManyRequests } from './routes/responses.ts';
+import { htmlText } from '../report/text.ts';
+import { failure, type FailureBody, tooManyRequests } from './routes/responses.ts';
 
 /** Access control of the admin listener. */
 export interface GuardOptions {
@@ -54,6 +55,40 @@ export function secureHeaders(): MiddlewareHandler {
   };
 }
 
+/** Sends a failure to a browser that opened its address as a page; all others get it as JSON. */
+export function failurePages(): MiddlewareHandler {
+  return async (c, next) => {
+    await next();
+    const { status, headers } = c.res;
+    const isJson = headers.get('content-type') === 'application/json';
+    if (status < 400 || !isJson || c.req.header('accept')?.includes('text/html') !== true) return;
+    const { errors }: FailureBody = await c.res.json();
+    const [{ title, detail }] = errors;
+    const page = new Headers(headers);
+    page.set('Content-Type', 'text/html; charset=utf-8');
+    c.res = new Response(failurePage(title, detail), { status, headers: page });
+  };
+}
+
+function failurePage(title: string, detail: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<meta name="color-scheme" content="light dark">
+<title>${htmlText(title)}</title>
+</head>
+<body>
+<main>
+<h1>${htmlText(title)}</h1>
+<p>${htmlText(detail)}</p>
+</main>
+</body>
+</html>
+`;
+}
+
 /**
  * Refuses requests from pages of other sites: cross-site requests, and those through a foreign name that was made to resolve here (DNS
  * rebinding, which cannot forge an address or `localhost`).
@@ -64,7 +99,6 @@ export function sameSite({ hosts }: GuardOptions): MiddlewareHandler {
     const host = c.req.header('host') ?? '';
     if (!isOwnHost(host, allowed)) {
       const detail = `This listener does not know the name ${shown(host)}. If it is reached under that name, for example behind a proxy, list it: GATEWAY_ADMIN_HOSTS=${shown(nameOf(host))}. If a proxy made the name up, let it pass on the browser's Host (nginx: proxy_set_header Host $host) and list that one.`;
-      if (c.req.header('accept')?.includes('text/html') === true) return c.text(detail, 403);
       return failure(403, 'foreign-host', detail);
     }
     const origin = c.req.header('origin');

@@ -2,6 +2,7 @@ import { nameIn } from '../report/text.ts';
 import { Hono } from 'hono';
 import { type Rate, TokenBuckets } from '../rollout/rate-limit.ts';
 import {
+  failurePages,
   requestRate,
   sameSite,
   secureHeaders,
@@ -35,7 +36,7 @@ const REQUEST_RATE: Rate = { burst: 300, perSecond: 100 };
 /** Creates the admin listener's routes for operators, without those for health. */
 export function createInspector(parts: InspectorParts): Hono {
   const app = new Hono();
-  app.use(secureHeaders(), sameSite(parts));
+  app.use(secureHeaders(), failurePages(), sameSite(parts));
   const tries = new TokenBuckets(WRONG_TOKEN_RATE, parts.time);
   pageRoutes(app, parts.page);
   app.use(requestRate(new TokenBuckets(REQUEST_RATE, parts.time)));

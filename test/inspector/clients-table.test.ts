@@ -54,10 +54,29 @@ function factsOf(count: number): ClientsFacts {
   };
 }
 
+const NOWHERE: Partial<Entry> = {
+  route: 'none',
+  verdict: 'refused',
+  failure: 'not-found',
+  path: '/films',
+  status: 404,
+};
 const QUERY: ClientsQuery = { q: '', sort: 'requests', isReversed: false, offset: 0, limit: 3 };
 const facts = factsOf(30);
 const numbers = (query: Partial<ClientsQuery>): readonly number[] =>
   clientsTable(facts, { ...QUERY, ...query }).rows.map(({ client }) => Number.parseInt(client, 16));
+
+/** The row of a client with these entries. */
+function rowFor(
+  entries: readonly Partial<Entry>[],
+  known: Partial<ClientsFacts> = {},
+): ClientRow | undefined {
+  const tally = new Tally();
+  for (const [at, more] of entries.entries())
+    tally.add({ ...sampleEntry(1, NOW - DAY + at * 1000), route: 'migrate', client: hashOf(1), ...more });
+  const report = makeReport(tally, { now: new Date(NOW).toISOString() });
+  return clientsTable({ ...facts, report, ...known }, QUERY).rows[0];
+}
 
 describe('the table of clients', () => {
   test.each<[query: Partial<ClientsQuery>, first: readonly number[]]>([
@@ -85,27 +104,20 @@ describe('the table of clients', () => {
       status: 200,
     } as const;
     const refused = { verdict: 'refused', failure: 'brownout', status: 503, note: 'first' } as const;
-    const rowFor = (...entries: readonly Partial<Entry>[]): ClientRow | undefined => {
-      const tally = new Tally();
-      for (const [at, more] of entries.entries())
-        tally.add({ ...sampleEntry(1, NOW - DAY + at * 1000), route: 'migrate', client: hashOf(1), ...more });
-      const report = makeReport(tally, { now: new Date(NOW).toISOString() });
-      return clientsTable({ ...facts, report }, QUERY).rows[0];
-    };
-    expect(rowFor(checked)).toMatchObject({ wouldFail: { failing: 1, judged: 1 } });
-    expect(rowFor(checked, { status: 201 })).not.toHaveProperty('wouldFail');
+    expect(rowFor([checked])).toMatchObject({ wouldFail: { failing: 1, judged: 1 } });
+    expect(rowFor([checked, { status: 201 }])).not.toHaveProperty('wouldFail');
     const gone = { verdict: 'refused', failure: 'operation-gone', status: 410 } as const;
-    expect(rowFor(checked, gone)).not.toHaveProperty('wouldFail');
-    expect(rowFor({ status: 201 }, checked)).toHaveProperty('wouldFail');
-    expect(rowFor(refused, refused, refused)).toMatchObject({ notices: 1 });
+    expect(rowFor([checked, gone])).not.toHaveProperty('wouldFail');
+    expect(rowFor([{ status: 201 }, checked])).toHaveProperty('wouldFail');
+    expect(rowFor([refused, refused, refused])).toMatchObject({ notices: 1 });
     const ended = { ...refused, failure: 'sunset', status: 410, note: undefined };
-    expect(rowFor(refused, ended, ended)).toMatchObject({ notices: 2 });
+    expect(rowFor([refused, ended, ended])).toMatchObject({ notices: 2 });
   });
 
   test('has counts, trends and notices that agree with each other', () => {
     const { rows, all, matching, known } = clientsTable(facts, { ...QUERY, q: 'acme', limit: 500 });
     expect({ all, matching, known }).toEqual({ all: 30, matching: 1, known: 'Counted by a test.' });
-    expect(rows[0]).toMatchObject({ name: 'acme', v1: 2, failed: 0, notices: 0, hasGuide: true });
+    expect(rows[0]).toMatchObject({ name: 'acme', v1: 2, failed: 0, notices: 0, guide: 'made' });
     for (const row of clientsTable(facts, { ...QUERY, limit: 500 }).rows) {
       const n = Number.parseInt(row.client, 16);
       expect([row.v1, row.failed, row.notices]).toEqual([n, Math.floor(n / 5), n % 3 === 0 ? 1 : 0]);
@@ -115,14 +127,14 @@ describe('the table of clients', () => {
     }
   });
 
-  test('a client has a guide if some of its requests are kept or logged, requests without a key have none', () => {
-    const rowsOf = (more: Partial<ClientsFacts>): readonly boolean[] =>
-      clientsTable({ ...facts, ...more }, { ...QUERY, limit: 3 }).rows.map(({ hasGuide }) => hasGuide);
-    expect(rowsOf({ keptSince: undefined })).toEqual([false, false, false]);
-    expect(rowsOf({ keptSince: undefined, hasLog: true })).toEqual([true, true, true]);
-    const [first] = facts.report.clients;
-    const report = { ...facts.report, clients: first === undefined ? [] : [{ ...first, client: '-' }] };
-    expect(rowsOf({ report, hasLog: true })).toEqual([false]);
+  test.each<[said: string, known: Partial<ClientsFacts>, guide: ClientRow['guide'], entry: Partial<Entry>]>([
+    ['with a kept request', { keptSince: '2026-01-01' }, 'made', {}],
+    ['with a log', { hasLog: true }, 'made', {}],
+    ['without either', { keptSince: undefined }, 'no request', {}],
+    ['without a key', { hasLog: true }, 'no key', { client: '-' }],
+    ['of calls outside the rule book', { hasLog: true }, 'no operation', NOWHERE],
+  ])('the row of a client %s says whether it has a guide', (_, known, guide, entry) => {
+    expect(rowFor([entry], known)).toMatchObject({ guide });
   });
 
   test('one client has its operations, with the failures of each, and its traces', () => {

@@ -274,6 +274,8 @@ describe('the other routes', () => {
       '## `POST /orders/floor_plans`',
     );
     expect(await as('/report?client=zz&guide', '*/*')).toContain('no-client');
+    const page = await as('/report?client=zz&guide', 'text/html,*/*;q=0.8');
+    expect(page).toMatch(/^<!doctype html>[^{]*<p>No single client with recent V1 requests/);
   });
 
   test('/report has the guide of a client from before the start from the log file, as the command does', async () => {
@@ -293,7 +295,7 @@ describe('the other routes', () => {
     expect(await gateway.readJson(`/report?client=${client}&format=json`)).toEqual(
       JSON.parse(JSON.stringify(guide.document(ruleBook, undefined, { inForce: ruleBook.hash }))),
     );
-    expect((await gateway.readJson<ClientsTable>('/clients/table')).rows).toMatchObject([{ hasGuide: true }]);
+    expect((await gateway.readJson<ClientsTable>('/clients/table')).rows).toMatchObject([{ guide: 'made' }]);
     // A client of this run has requests that the log may not have yet.
     await gateway.post('/clients', '{"data":{}}', { authorization: 'Bearer a-key' });
     await gateway.entry();

@@ -160,7 +160,7 @@ function deadline(): { readonly expired: Promise<BodyFault>; readonly clear: () 
 }
 
 /** The failure body of the admin listener: the `errors` envelope of the service. */
-interface FailureBody {
+export interface FailureBody {
   readonly errors: readonly [
     { readonly status: string; readonly title: string; readonly detail: string; readonly code: string },
   ];

@@ -260,6 +260,12 @@ function sortHead({ name, kind, sort }: ShownColumn, order: Order, choose: (orde
   );
 }
 
+const NO_GUIDE = {
+  'no key': 'Requests without a key may be of many clients.',
+  'no operation': 'The rule book has none of the addresses that it calls.',
+  'no request': 'The gateway keeps none of its requests, and writes no log.',
+} as const;
+
 function clientRows(
   row: ClientRow,
   isOpen: boolean,
@@ -361,8 +367,8 @@ function clientRows(
             )
           : count(notices)}
       </td>
-      <td class={classes('guides', !row.hasGuide && 'none')} data-label="Guide">
-        {row.hasGuide ? (
+      <td class={classes('guides', row.guide !== 'made' && 'none')} data-label="Guide">
+        {row.guide === 'made' ? (
           <>
             <NewTab href={`${href}html`} label={`Guide: migration of ${who}`}>
               Guide
@@ -375,12 +381,8 @@ function clientRows(
               Mail
             </a>
           </>
-        ) : client === NO_KEY ? (
-          <small title="Requests without a key may be of many clients, so there is no guide for them.">
-            none: no key
-          </small>
         ) : (
-          '–'
+          <small title={NO_GUIDE[row.guide]}>{`none: ${row.guide}`}</small>
         )}
       </td>
     </tr>
