@@ -251,7 +251,12 @@ function originOf(all: readonly ReplicaFacts[], about: 'v1' | 'v2'): OriginFailu
   const last = Math.max(0, ...rows.map((row) => row.last));
   const isAlike = rows.every(({ failed }) => failed === rows[0]?.failed);
   const past = all.flatMap(({ recent }) => recent[about].past ?? []);
-  const outages = latestOf(all.flatMap(({ recent }) => recent[about].outage ?? []));
+  // What one of them saw long before is another outage.
+  const outages =
+    byTime(
+      all.flatMap(({ recent }) => recent[about].outage ?? []),
+      (outage) => outage.last,
+    ).at(-1) ?? [];
   return {
     ...(outages.length === 0
       ? {}
@@ -392,29 +397,43 @@ function wholeOf(troubles: readonly OperationTrouble[]): NonNullable<OperationTr
 
 /** The troubles of one operation by incident: what one replica saw long before another is another incident. */
 function incidentsOf(troubles: readonly OperationTrouble[]): readonly (readonly OperationTrouble[])[] {
-  if (troubles.length === 0) return [];
   // One replica may have seen two of them soon after each other.
   const pause = troubles.some(({ isEarlier }) => isEarlier === true) ? 0 : PAUSE_MS;
-  const latest = latestOf(
-    troubles.map((one) => ({ one, since: one.since, last: one.until ?? Infinity })),
-    pause,
-  ).map(({ one }) => one);
-  return [latest, ...incidentsOf(troubles.filter((one) => !latest.includes(one)))];
+  return byTime(troubles, untilOf, pause);
 }
 
-/** The last outage, as several replicas saw it: what one of them saw long before is another outage. */
-function latestOf<Seen extends Pick<OperationTrouble, 'since' | 'last'>>(
-  outages: readonly Seen[],
+/** The troubles that are an outage of V2: it responded to none of several operations, or its circuit is open. */
+export function outagesOfV2<Trouble extends OperationTrouble>(
+  troubles: readonly Trouble[],
+  isOpen = false,
+): ReadonlySet<Trouble> {
+  const outages = byTime(
+    troubles.filter(({ isOutage }) => isOutage),
+    untilOf,
+  );
+  const isOfV2 = (all: readonly Trouble[]): boolean =>
+    all.some(({ operation }) => operation !== all[0]?.operation) || (isOpen && all === outages.at(-1));
+  return new Set(outages.filter(isOfV2).flat());
+}
+
+function untilOf({ until = Number.POSITIVE_INFINITY }: OperationTrouble): number {
+  return until;
+}
+
+/** What happened at one time, or with short pauses, together; the latest last. */
+function byTime<Seen extends { readonly since: number }>(
+  all: readonly Seen[],
+  endOf: (one: Seen) => number,
   pause = PAUSE_MS,
-): readonly Seen[] {
-  let since = Math.max(...outages.map(({ last }) => last));
-  return outages
-    .toSorted((one, other) => other.last - one.last)
-    .filter((one) => {
-      if (one.last < since - pause) return false;
-      since = Math.min(since, one.since);
-      return true;
-    });
+): readonly (readonly Seen[])[] {
+  const groups: Seen[][] = [];
+  let end = Number.NEGATIVE_INFINITY;
+  for (const one of all.toSorted((first, other) => first.since - other.since)) {
+    if (one.since > end + pause) groups.push([]);
+    groups.at(-1)?.push(one);
+    end = Math.max(end, endOf(one));
+  }
+  return groups;
 }
 
 const CIRCUITS = ['open', 'probing', 'closed'] as const;

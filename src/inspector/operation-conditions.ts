@@ -6,6 +6,7 @@ import { type OperationTrouble, RECOVERED } from '../rewrite-log/health/trouble.
 import { ownMode, type RolloutSubject, sendsToV2 } from '../rollout/modes-in-force.ts';
 import type { ChangeRecord } from '../rollout/rollout-tally.ts';
 import { type Condition, type ConditionFacts, REPORTED_MS } from './condition.ts';
+import { outagesOfV2 } from './fleet-facts.ts';
 import { callTerms } from './problems.ts';
 import { backAction, contactWords, outageWords, servedWords } from './service-conditions.ts';
 
@@ -32,10 +33,8 @@ export function troublesByCause(
   reportedMs = REPORTED_MS,
 ): Record<'outage' | 'own', readonly TroubleNow[]> {
   const troubles = reportedTroubles(facts, reportedMs);
-  const outage = troubles.filter(({ isOutage }) => isOutage);
-  return new Set(outage.map(({ operation }) => operation)).size > 1 || facts.stats.breaker !== 'closed'
-    ? { outage, own: troubles.filter(({ isOutage }) => !isOutage) }
-    : { outage: [], own: troubles };
+  const outages = outagesOfV2(troubles, facts.stats.breaker !== 'closed');
+  return { outage: [...outages], own: troubles.filter((one) => !outages.has(one)) };
 }
 
 function reportedTroubles(

@@ -406,6 +406,17 @@ describe('marks of the faults of operations', () => {
     expect([all.events, told()]).toEqual([marks, []]);
   });
 
+  test('stay when another operation gets no response later: these are no outage of V2', () => {
+    const all = new Watched().see(100).see(100, { operation: 'b' }).see(9, UNREACHABLE).see(60);
+    const marks = all.events;
+    expect(marks).toHaveLength(2);
+    all.see(1200).see(9, { ...UNREACHABLE, operation: 'b' });
+    expect(all.events).toEqual([...marks, expect.stringContaining('b began to fail for')]);
+    // While V2 responds to neither, it says that V2 does not respond.
+    all.see(9, UNREACHABLE);
+    expect(all.events).toEqual(marks);
+  });
+
   test('say nothing of an end where V1 has ended, and go on for a client that this excepts', () => {
     const all = new Watched().see(100).see(25, { ...FAILS, client: ACME });
     const began = ['08:01:41 order_floor_plan began to fail for acme: 25 of 25 requests'];
