@@ -53,6 +53,23 @@ export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
 /** Version of the text; facts of replicas with another version are not counted. */
 const FORMAT = 5;
 
+/** Troubles of which other replicas need no more than the marks of charts. */
+const MAX_MARKED = 50;
+
+/**
+ * The troubles that other replicas are told, some seconds apart: those that were not over before `old`, and the latest others, for the marks of
+ * charts, which mark an outage of V2 once.
+ */
+export function toldTroubles(all: readonly OperationTrouble[], old: number): readonly OperationTrouble[] {
+  const isPast = (one: OperationTrouble): boolean => untilOf(one) <= old;
+  const past = all.filter(isPast);
+  const outages = outagesOfV2(past);
+  return [
+    ...past.filter((one) => !outages.has(one)).slice(-MAX_MARKED),
+    ...all.filter((one) => !isPast(one)),
+  ];
+}
+
 /** Prints facts for other replicas; `now` is this one's clock. */
 export function printFacts(facts: ReplicaFacts, now: number): string {
   return JSON.stringify({ format: FORMAT, now, facts });

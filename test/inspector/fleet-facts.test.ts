@@ -7,10 +7,12 @@ import {
   printFacts,
   readFacts,
   type ReplicaFacts,
+  toldTroubles,
 } from '../../src/inspector/fleet-facts.ts';
 import { operationEvents } from '../../src/inspector/operation-conditions.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
+import type { OperationTrouble } from '../../src/rewrite-log/health/trouble.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';
@@ -389,4 +391,21 @@ test('clients that always fail stay apart from the outage of their operation', (
   }));
   expect(told).toContainEqual({ clients: [ACME], requests: 6, failed: 6, isOutage: false });
   expect(told).toContainEqual(expect.objectContaining({ clients: undefined, failed: 10, isOutage: true }));
+});
+
+test('a replica tells others of faults that are long over only what charts mark: the latest, and no outage of V2', () => {
+  const [fault] = replica([...times(201, 20), ...times(500, 8), ...times(201, 25)]).operations;
+  if (fault === undefined) expect.fail('there is one');
+  const at = (hour: number, more: Partial<OperationTrouble> = {}): OperationTrouble => {
+    const since = START + hour * HOUR;
+    return { ...fault, since, last: since + 9, until: since + 9, ...more };
+  };
+  const faults = Array.from({ length: 70 }, (_, hour) => at(hour));
+  const outage = ['a', 'b', 'c'].map((operation) => at(30, { operation, isOutage: true }));
+  const alone = at(60, { isOutage: true });
+  const lasting = at(3, { until: undefined });
+  const all = [...faults, ...outage, alone, lasting].toSorted((one, other) => one.since - other.since);
+  const told = toldTroubles(all, START + 69 * HOUR);
+  expect(told.filter((one) => faults.includes(one))).toEqual(faults.slice(-50));
+  expect(told.filter((one) => !faults.includes(one))).toEqual([alone, lasting]);
 });

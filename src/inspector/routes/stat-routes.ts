@@ -27,8 +27,14 @@ import { type ConditionFacts, RECENT_MINUTES, REPORTED_MS } from '../condition.t
 import { conditionsOf } from '../conditions.ts';
 import { operationEvents } from '../operation-conditions.ts';
 import { askedIn } from '../rollout-effect.ts';
-
-import { addFacts, type FleetFacts, printFacts, readFacts, type ReplicaFacts } from '../fleet-facts.ts';
+import {
+  addFacts,
+  type FleetFacts,
+  printFacts,
+  readFacts,
+  type ReplicaFacts,
+  toldTroubles,
+} from '../fleet-facts.ts';
 import { isFilterFault, parseFilter } from '../../rewrite-log/filter.ts';
 import { errorGroups, problemsAmong } from '../entries/search-entries.ts';
 import { type InspectorParts, clientGuide, clientTexts, namesOfResponses } from '../inspector-parts.ts';
@@ -433,7 +439,8 @@ export function saidFacts(parts: InspectorParts): string {
     .flatMap(({ operations }) => operations.filter(({ until = now }) => now - until < REPORTED_MS))
     .map(({ operation }) => operation);
   parts.view.health.watch([...new Set(failing)], now);
-  return printFacts(ownFacts(parts), now);
+  const facts = ownFacts(parts);
+  return printFacts({ ...facts, operations: toldTroubles(facts.operations, now - REPORTED_MS) }, now);
 }
 
 /** The facts of all replicas. */
