@@ -44,6 +44,8 @@ export interface ReplicaFacts {
 /** The facts of all replicas added up, and the facts in which they differ. */
 export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
   readonly replicas: number;
+  /** The start of the latest of them: what has happened since, each of them has counted from its beginning. */
+  readonly lastStart: number;
   /** Replicas whose circuit to a service is not closed. */
   readonly broken: Readonly<Record<'v1' | 'v2', number>>;
   /** Hashes of the rule books in force; normally only one. */
@@ -160,6 +162,7 @@ export function addFacts(
   return {
     replicas: all.length,
     startedAt: Math.min(...all.map(({ startedAt }) => startedAt)),
+    lastStart: Math.max(...all.map(({ startedAt }) => startedAt)),
     sums: all.map(({ sums }) => sums).reduce(addSums),
     recent: { v1: originOf(all, 'v1'), v2: originOf(all, 'v2') },
     lastHour: {

@@ -99,11 +99,11 @@ function ruleBookCondition({ ruleBook, refusal }: ConditionFacts): Condition {
 
 function brownoutConditions(
   { brownouts }: RolloutView,
-  { sums, startedAt = 0 }: ConditionFacts,
+  { sums, lastStart = 0 }: ConditionFacts,
 ): readonly Condition[] {
-  // Those before the start are not counted.
+  // A replica has not counted those before its start.
   const refusedWords = (id: string, from = ''): string =>
-    sums === undefined || !(startedAt <= Date.parse(from))
+    sums === undefined || !(lastStart <= Date.parse(from))
       ? ''
       : ` It has refused ${counted(sums.brownouts?.[id] ?? 0, 'request')} so far.`;
   return brownouts

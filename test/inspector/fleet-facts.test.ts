@@ -13,6 +13,7 @@ import { operationEvents } from '../../src/inspector/operation-conditions.ts';
 import { History } from '../../src/rewrite-log/history.ts';
 import { OperationHealth } from '../../src/rewrite-log/health/operation-health.ts';
 import type { OperationTrouble } from '../../src/rewrite-log/health/trouble.ts';
+import type { RolloutView } from '../../src/rollout/rollout-tally.ts';
 import { DEFAULT_ROLLBACK } from '../../src/rules/declared-rollout.ts';
 import { sampleRollout } from '../support/sample-rollout.ts';
 import { ACME, OTHER, WATCH_START, WatchedTraffic } from '../support/watched-traffic.ts';
@@ -57,7 +58,7 @@ function added(...all: readonly ReplicaFacts[]): FleetFacts {
 }
 
 /** The conditions of all replicas, but for those that are well. */
-function told(...all: readonly ReplicaFacts[]): readonly string[] {
+function told(all: readonly ReplicaFacts[], rollout: Partial<RolloutView> = {}): readonly string[] {
   const facts = added(...all);
   return conditionsOf({
     ...facts,
@@ -65,7 +66,7 @@ function told(...all: readonly ReplicaFacts[]): readonly string[] {
     fleet: { ...facts, silent: [] },
     names: new Map([[ACME, 'acme']]),
     now: START + 60_000,
-    rollout: sampleRollout({ default: { mode: 'migrate', from: 'operator' } }),
+    rollout: sampleRollout({ default: { mode: 'migrate', from: 'operator' }, ...rollout }),
   }).flatMap(({ level, sentence, isRepeated }) =>
     (level === 'bad' || level === 'note') && isRepeated !== true ? [`${level}: ${sentence}`] : [],
   );
@@ -174,9 +175,9 @@ describe('the facts of replicas', () => {
       ],
     ],
   ])('if %s', (_, all, conditions) => {
-    expect(told(...all)).toEqual(conditions);
+    expect(told(all)).toEqual(conditions);
     // Every replica gives the same conditions.
-    expect(told(...all.toReversed())).toEqual(conditions);
+    expect(told(all.toReversed())).toEqual(conditions);
   });
 
   test('are sums of what each counted', () => {
@@ -211,7 +212,7 @@ describe('the facts of replicas', () => {
       watched: [],
     };
     const other = readFacts(printFacts(left, START), START + 20_000) ?? expect.fail('read');
-    expect(told(left, other)).toEqual([
+    expect(told([left, other])).toEqual([
       'note: V2 failed 8 of 8 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:24.000Z; no request has gone to it since. V2 has accepted connections again since 2026-11-29T08:00:25.000Z; it has had no request since.',
     ]);
   });
@@ -301,6 +302,18 @@ test.each<
     return { ...WELL, recent: { ...WELL.recent, v2: { ...WELL.recent.v2, outage } } };
   });
   expect(added(...seen).recent.v2.outage).toMatchObject({ since: since * 1000, last: last * 1000, requests });
+});
+
+test('a brownout says how many requests it has refused if all replicas have run since it began', () => {
+  const refusing = (startedAt: number): ReplicaFacts =>
+    replica(times(201, 20), { startedAt, sums: { ...WELL.sums, brownouts: { first: 3 } } });
+  const from = new Date(START + HOUR).toISOString();
+  const brownouts = [{ id: 'first', state: 'on', share: 40, status: 503, from }] as const;
+  const said = (...all: readonly ReplicaFacts[]): readonly string[] => told(all, { brownouts });
+  const words = 'note: The brownout first responds to 40 % of its V1 requests with 503, on purpose.';
+  expect(said(refusing(START), refusing(START))).toEqual([`${words} It has refused 6 requests so far.`]);
+  // The second has been restarted.
+  expect(said(refusing(START), refusing(START + 2 * HOUR))).toEqual([words]);
 });
 
 test('what failed before an outage of V2, or until V1 took over, is told so of all replicas, too', () => {

@@ -109,7 +109,7 @@ class Watched extends WatchedTraffic {
       operations: this.health.troubles(now, reportedMs),
       lastResponses: this.history.lastResponses,
       sums: this.history.sums,
-      startedAt: START,
+      lastStart: START,
       names: NAMES,
       agents: {},
       now,
