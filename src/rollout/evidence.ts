@@ -199,7 +199,7 @@ function isEnough({ share: p, difference, ratio, needed }: SamplePlan, requests:
 }
 
 /** Kullback-Leibler divergence of two shares. */
-function divergence(of: number, from: number): number {
+export function divergence(of: number, from: number): number {
   return (
     (of === 0 ? 0 : of * Math.log(of / from)) + (of === 1 ? 0 : (1 - of) * Math.log((1 - of) / (1 - from)))
   );

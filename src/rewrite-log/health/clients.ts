@@ -1,15 +1,6 @@
+import type { RollbackRule } from '../../rules/rollout.ts';
 import { clientOf } from '../entry.ts';
-import {
-  addToRow,
-  begun,
-  end,
-  endAsBefore,
-  goOn,
-  isLasting,
-  type Request,
-  type Trouble,
-  unjudged,
-} from './course.ts';
+import { addToRow, begun, end, goOn, isLasting, type Request, type Trouble, unjudged } from './course.ts';
 import { Failures, type HealthEntry } from './failures.ts';
 import {
   beforeOf,
@@ -21,7 +12,7 @@ import {
   recentOf,
   remember,
 } from './past.ts';
-import { ENOUGH, hasFailedSo, NONE } from './trouble.ts';
+import { ENOUGH, hasBegunToFail, NONE } from './trouble.ts';
 
 /** Maximum clients of an operation whose failures are followed: more of them are trouble of the operation. */
 const MAX_CLIENTS = 100;
@@ -84,7 +75,7 @@ function keepOver(health: Health, client: string): void {
  * Follows a client whose requests V2 or the gateway responds to, and fails: among many others it raises the share of the operation too
  * little to show.
  */
-export function follow(health: Health, request: Request): void {
+export function follow(health: Health, request: Request, rule: RollbackRule): void {
   const { entry, failed, time } = request;
   const client = clientOf(entry);
   const { clients } = health;
@@ -93,10 +84,9 @@ export function follow(health: Health, request: Request): void {
   const one = known ?? { ...unjudged(time), before: NONE, compared: NONE };
   if (failed && !one.row.failed) Object.assign(one, beforeOf(health.responses));
   addToRow(one, request);
-  endAsBefore(one, request);
   const { row, trouble, before, compared } = one;
-  if (isLasting(trouble)) goOn(trouble, request);
-  else if (failed && row.requests >= ENOUGH && !hasFailedSo(compared)) {
+  if (isLasting(trouble)) goOn(trouble, request, rule);
+  else if (row.failed && hasBegunToFail(compared, { requests: row.requests, failed: row.requests }, rule)) {
     keepOver(health, client);
     const { requests, since } = row;
     const failures = Failures.of([row.failures]);

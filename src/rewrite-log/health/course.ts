@@ -1,9 +1,7 @@
+import { divergence } from '../../rollout/evidence.ts';
 import type { RollbackRule } from '../../rules/rollout.ts';
 import { Failures, type HealthEntry } from './failures.ts';
 import { type Counts, evidenceOf, type OperationTrouble, type Past, RECOVERED } from './trouble.ts';
-
-/** Successive responses after which trouble is over if no larger share of them failed than before. */
-const AS_BEFORE = 50;
 
 /** Milliseconds for which trouble is reported after its last failure if nothing shows that it is over. */
 const LASTING_MS = 86_400_000;
@@ -32,15 +30,14 @@ export interface Trouble {
   readonly compared: Past;
   /** Once it has ended, and until they are counted: the requests after it. */
   later: Counts | undefined;
-  /** The latest successive requests without a failure: V1 or V2 served them. */
-  wells: number;
-  /** The latest requests, the time of the first, and the counts of the trouble until then. */
+  /** Requests since it began that V1 or V2 served. */
+  served: number;
+  /** The latest requests, which may show that it is over, and what it was until then. */
   latest:
     | {
         requests: number;
         failed: number;
-        readonly since: number;
-        readonly until: Pick<Trouble, 'requests' | 'failures'>;
+        readonly until: Pick<Trouble, 'upToLast' | 'served' | 'last' | 'failures'>;
       }
     | undefined;
   /** True once most of its requests, or clearly more than before, had failed: also if fewer of the later ones do. */
@@ -83,7 +80,7 @@ export function begun(
     until: undefined,
     recovered: 0,
     later: undefined,
-    wells: 0,
+    served: trouble.requests,
     latest: undefined,
     isReported: false,
     isMoved: false,
@@ -91,23 +88,68 @@ export function begun(
   };
 }
 
-export function goOn(trouble: Trouble, { entry, failed, time }: Request): void {
+export function goOn(trouble: Trouble, request: Request, rule: RollbackRule): void {
+  const { entry, failed, time } = request;
+  count(trouble, failed);
   trouble.requests += 1;
   if (failed) {
     trouble.upToLast = trouble.requests;
     trouble.last = time;
     trouble.failures.add(entry);
   } else if (trouble.kind === 'always') trouble.kind = 'more';
-  endWhenWell(trouble, failed);
+  endWhenWell(trouble, rule);
 }
 
-/** Ends trouble after {@link RECOVERED} successive requests without a failure: V1 or V2 served them, or both, as in a canary. */
-export function endWhenWell(trouble: Trouble | undefined, failed: boolean): void {
+/** A request that V1 served while trouble goes on, as in a canary: it may be over because V1 serves all of them. */
+export function goOnAtV1(trouble: Trouble | undefined, failed: boolean, rule: RollbackRule): void {
   if (!isLasting(trouble)) return;
-  trouble.wells = failed ? 0 : trouble.wells + 1;
-  if (trouble.wells < RECOVERED) return;
-  trouble.recovered = trouble.requests - trouble.upToLast;
-  end(trouble, trouble.recovered === 0);
+  count(trouble, failed);
+  endWhenWell(trouble, rule);
+}
+
+/**
+ * Counts a request among the latest ones, with which trouble may be over: since the failure after which they have failed less often than
+ * halfway from the share before the trouble to its own.
+ */
+function count(trouble: Trouble, failed: boolean): void {
+  const { compared, upToLast, served, last, failures } = trouble;
+  const latest = (trouble.latest ??= { requests: 0, failed: 0, until: { upToLast, served, last, failures } });
+  trouble.served += 1;
+  latest.requests += 1;
+  if (!failed) return;
+  latest.failed += 1;
+  const halfway = (shareOf(compared) + ownShareOf(latest.until)) / 2;
+  if (shareOf(latest) >= halfway) trouble.latest = undefined;
+  else if (latest.until.failures === failures) trouble.failures = Failures.of([failures]);
+}
+
+/**
+ * Ends trouble once no larger share fails than before it, by the margin of the test, and with its own share so few failures of the latest
+ * requests would be improbable, however often that is asked (the bound of Chernoff).
+ */
+function endWhenWell(trouble: Trouble, { margin, certainty }: RollbackRule): void {
+  const { latest, compared, served } = trouble;
+  if (latest === undefined || latest.requests < RECOVERED) return;
+  const { until, requests } = latest;
+  const now = shareOf(latest);
+  if ((now - shareOf(compared)) * 100 >= margin / 2) return;
+  if (requests * divergence(now, ownShareOf(until)) < Math.log(served / (1 - certainty / 100))) return;
+  const later = {
+    requests: trouble.requests - until.upToLast,
+    failed: trouble.failures.count - until.failures.count,
+  };
+  Object.assign(trouble, until, { requests: until.upToLast, until: until.last, later });
+  trouble.recovered = later.requests - later.failed;
+  trouble.isMoved = later.requests === 0;
+}
+
+function shareOf({ requests, failed }: Counts): number {
+  return requests === 0 ? 0 : failed / requests;
+}
+
+/** The share of trouble's requests that failed, to V1 or to V2: not all of them, since the next one may do well. */
+function ownShareOf({ served, failures }: Pick<Trouble, 'served' | 'failures'>): number {
+  return failures.count / (served + 1);
 }
 
 /** Ends trouble that lasts with its last failure: later requests do not count for it. */
@@ -116,27 +158,6 @@ export function end(trouble: Trouble, isMoved = false): void {
   const { requests, upToLast, last } = trouble;
   const later = { requests: requests - upToLast, failed: 0 };
   Object.assign(trouble, { requests: upToLast, until: last, later, isMoved });
-}
-
-/** Ends trouble once no larger share fails than before it began: an operation may always have failed at times. */
-export function endAsBefore({ trouble }: Judged, { failed, time }: Request): void {
-  if (!isLasting(trouble)) return;
-  const { compared, requests, failures } = trouble;
-  const latest = (trouble.latest ??= {
-    requests: 0,
-    failed: 0,
-    since: time,
-    until: { requests, failures: Failures.of([failures]) },
-  });
-  latest.requests += 1;
-  if (failed) latest.failed += 1;
-  if (latest.requests < AS_BEFORE) return;
-  trouble.latest = undefined;
-  if (compared.requests === 0 || latest.failed * compared.requests > compared.failed * latest.requests)
-    return;
-  const { until } = latest;
-  const later = { requests: requests - until.requests, failed: failures.count - until.failures.count };
-  Object.assign(trouble, until, { until: latest.since, recovered: RECOVERED, later });
 }
 
 function noRow(failed: boolean, since: number): Judged['row'] {
@@ -157,7 +178,7 @@ export function addToRow(judged: Judged, { entry, failed, began }: Request): voi
 export function troubleOf(
   operation: string,
   {
-    wells: _wells,
+    served: _served,
     later: _later,
     latest: _latest,
     isReported: _isReported,

@@ -16,10 +16,9 @@ import { follow, isApart, joined, moveClient, troublesOfClients } from './client
 import {
   addToRow,
   end,
-  endAsBefore,
   endOf,
-  endWhenWell,
   goOn,
+  goOnAtV1,
   isLasting,
   isReported,
   type Request,
@@ -131,7 +130,7 @@ export class OperationHealth {
         [health.silence, silence],
       ] as const) {
         if (statusFrom(entry) === 'v1') countOnV1(course, one);
-        endWhenWell(course.trouble, failed);
+        goOnAtV1(course.trouble, failed, this.rule());
         settle(course);
       }
       moveClient(health, clientOf(entry), time);
@@ -144,7 +143,7 @@ export class OperationHealth {
     if (isSilence) return;
     const wasApart = isApart(health, entry);
     if (!wasApart) addToRow(health.responses, request);
-    follow(health, request);
+    follow(health, request, this.rule());
     if (!wasApart && !isApart(health, entry))
       this.judge(health, health.responses, request, watches?.responses);
   }
@@ -152,11 +151,9 @@ export class OperationHealth {
   private judge(health: Health, course: Course, request: Request, counts: Watch | undefined): void {
     course.onV2 += 1;
     watch(counts, request);
-    endAsBefore(course, request);
-    settle(course);
     const { trouble } = course;
     if (isLasting(trouble)) {
-      goOn(trouble, request);
+      goOn(trouble, request, this.rule());
       settle(course);
     } else {
       addToRecent(course, request);

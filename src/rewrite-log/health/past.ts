@@ -9,12 +9,9 @@ import {
   unjudged,
 } from './course.ts';
 import { Failures } from './failures.ts';
-import { type Counts, ENOUGH, failsMoreThanBefore, hasFailedSo, type Past } from './trouble.ts';
+import { type Counts, hasBegunToFail, type Past } from './trouble.ts';
 
-/** Milliseconds after which failures that showed no trouble become the past. */
-const RECENT_MS = 600_000;
-
-/** Maximum stretches of an operation: with more of them, neighbours are joined. */
+/** Maximum stretches of an operation: with more of them, neighbours in the older half are joined. */
 const MAX_STRETCHES = 100;
 
 /** Trouble began with the earliest failure that is as likely its first as the likeliest one: the difference of their log-likelihoods. */
@@ -31,9 +28,8 @@ interface ClientHealth extends Judged {
 
 /** Requests to V2 from a failure after a success to the next one: trouble can begin with each. `onV1` are those that V1 served meanwhile. */
 interface Stretch {
-  /** The start of its first request, which failed, and the end of it. */
+  /** The start of its first request, which failed. */
   readonly since: number;
-  readonly start: number;
   requests: number;
   readonly failures: Failures;
   readonly onV1: Tallied;
@@ -144,14 +140,13 @@ export function beforeOf(course: Course): { readonly before: Counts; readonly co
 }
 
 /** Adds a request of an operation that is not in trouble. */
-export function addToRecent(course: Course, { entry, failed, began, time }: Request): void {
+export function addToRecent(course: Course, { entry, failed, began }: Request): void {
   const { recent } = course;
   const open = recent.at(-1);
   if (failed && (open === undefined || open.requests > open.failures.count)) {
-    while (recent.length > 0 && (recent[0]?.start ?? time) <= time - RECENT_MS) forget(course, 1);
     if (recent.length >= MAX_STRETCHES) joinNeighbours(recent);
     const failures = new Failures();
-    recent.push({ since: began, start: time, requests: 0, failures, onV1: { requests: 0, failed: 0 } });
+    recent.push({ since: began, requests: 0, failures, onV1: { requests: 0, failed: 0 } });
   }
   const last = recent.at(-1);
   if (last === undefined) {
@@ -188,11 +183,12 @@ export function dropRecent(course: Course, client: string): void {
 }
 
 function joinNeighbours(recent: Stretch[]): void {
-  const all = recent.splice(0);
+  const all = recent.splice(0, MAX_STRETCHES / 2);
+  const joined: Stretch[] = [];
   for (let at = 0; at < all.length; at += 2) {
     const [one, next] = all.slice(at, at + 2);
     if (one === undefined) continue;
-    recent.push(
+    joined.push(
       next === undefined
         ? one
         : {
@@ -203,6 +199,7 @@ function joinNeighbours(recent: Stretch[]): void {
           },
     );
   }
+  recent.unshift(...joined);
 }
 
 export function recentOf({ recent }: Course): Counts {
@@ -259,21 +256,17 @@ function term(part: number, whole: number): number {
  */
 export function troubleShown(course: Course, { time }: Request, rule: RollbackRule): Trouble | undefined {
   const { past, over, recent } = course;
+  const likely = beginningsOf(course).findIndex(({ likelihood }) => likelihood > 0);
+  // Since these no larger share failed than before.
+  forget(course, Math.min(likely < 0 ? Number.POSITIVE_INFINITY : likely, recent.length - 1));
   const beginnings = beginningsOf(course);
   const best = beginnings.reduce<Beginning | undefined>(
     (found, one) => (found === undefined || one.likelihood > found.likelihood ? one : found),
     undefined,
   );
-  const last = recent.at(-1);
-  if (best === undefined || last === undefined) return undefined;
-  const { present } = best;
-  const row = countsOf(last);
-  const isRow =
-    row.requests >= ENOUGH &&
-    row.requests === row.failed &&
-    !hasFailedSo(without(sumOf(past, recentOf(course)), row));
-  const isMore = present.failed >= ENOUGH && failsMoreThanBefore(best.compared, present, rule);
-  if (!isRow && !isMore) return undefined;
+  const row = beginnings.at(-1);
+  if (best === undefined || row === undefined) return undefined;
+  if (![best, row].some(({ compared, present }) => hasBegunToFail(compared, present, rule))) return undefined;
   const first = beginnings.find(({ likelihood }) => likelihood >= best.likelihood - AS_LIKELY) ?? best;
   forget(course, first.at);
   const since = recent[0]?.since ?? time;

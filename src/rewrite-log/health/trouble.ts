@@ -80,10 +80,10 @@ export interface Past extends Counts {
   readonly onV2?: number;
 }
 
-/** Successive failures from which an operation counts as always failing, and failures from which it counts as failing more often. */
+/** Failures from which an operation counts as failing: successive ones while too little is known of its past. */
 export const ENOUGH = 5;
 
-/** Successive responses without a failure after which trouble of an operation, a problem, or the outage of a service is over. */
+/** Responses without a failure after which a problem or the outage of a service is over, and trouble of an operation soonest. */
 export const RECOVERED = 20;
 
 export const NONE: Counts = { requests: 0, failed: 0 };
@@ -106,6 +106,17 @@ export function evidenceOf(
 /** Compares requests with those before them; a change of modes is where the present may have begun. */
 export function failsMoreThanBefore(past: Past, present: Counts, rule: RollbackRule): boolean {
   return sampleFailsMoreThanBefore(sampleOf(past), sampleOf(present), rule, past.onV2);
+}
+
+/**
+ * Whether an operation, or one of its clients, fails that did not before: several requests in a row while too little is known of the time
+ * before, and later by the test.
+ */
+export function hasBegunToFail(past: Past, row: Counts, rule: RollbackRule): boolean {
+  if (row.failed < ENOUGH) return false;
+  return past.requests < rule.requests
+    ? row.failed === row.requests && !hasFailedSo(past)
+    : failsMoreThanBefore(past, row, rule);
 }
 
 function sampleOf({ requests, failed }: Counts): {
