@@ -311,8 +311,8 @@ function requestFaults(
 ): readonly RequestFault[] {
   const [path = '', search = ''] = target.split('?');
   const query = new URLSearchParams(search);
-  const segments = path.split('/').toReversed();
-  const template = partner.rest.split('/').toReversed();
+  // From the end: descriptions lack the prefix, and rule books a slash at the end.
+  const [segments, template] = [path, partner.rest].map((one) => one.split('/').filter(Boolean).toReversed());
   const fields = headers.flat();
   const cookies = new Map(
     (headerValue(fields, 'cookie') ?? '').split('; ').map((one) => {
@@ -331,6 +331,7 @@ function requestFaults(
     const wrong = (wanted: string): readonly RequestFault[] => [
       { kind: 'wrong', text: `V2 accepts ${wanted} in ${name} and gets ${JSON.stringify(value)}` },
     ];
+    const inPath = segments?.[template?.indexOf(`{${name}}`) ?? -1];
     const value =
       place === 'query'
         ? query.get(name)
@@ -338,7 +339,7 @@ function requestFaults(
           ? headerValue(fields, name.toLowerCase())
           : place === 'cookie'
             ? cookies.get(name)
-            : decodeURIComponent(segments[template.indexOf(`{${name}}`)] ?? '');
+            : inPath && decodeURIComponent(inPath);
     const isTaken =
       value === null ||
       value === undefined ||

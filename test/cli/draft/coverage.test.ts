@@ -912,21 +912,23 @@ test.each<[what: string, v1: Json, v2: Json, gap: string]>([
   ['the format', integer, { ...text, format: 'uuid' }, 'V2 accepts the format uuid in id and gets "1"'],
 ])('check finds what V2 does not accept in a path: %s', async (_, v1, v2, gap) => {
   const book = "operations: { read: 'GET /things/{id}' }\nchanges: []\n";
-  const of = (schema: Json): Json => ({
+  const of = (schema: Json, path = '/things/{id}'): Json => ({
     openapi: '3.1.0',
     paths: {
-      '/things/{id}': {
+      [path]: {
         parameters: [{ name: 'id', in: 'path', required: true, schema }],
         get: { responses: { 200: { description: 'ok' } } },
       },
     },
   });
-  const gapsIn = async (young: Json): Promise<readonly string[]> =>
-    coverageOf({ ruleBook: await bookIn(book), text: book, v1: of(v1), v2: of(young) }).gaps.map(
+  const gapsIn = async (young: Json, path?: string): Promise<readonly string[]> =>
+    coverageOf({ ruleBook: await bookIn(book), text: book, v1: of(v1, path), v2: of(young, path) }).gaps.map(
       (found) => found.text,
     );
-  expect(await gapsIn(v2)).toEqual([gap]);
-  expect(await gapsIn(v1)).toEqual([]);
+  for (const path of ['/things/{id}', '/things/{id}/']) {
+    expect(await gapsIn(v2, path)).toEqual([gap]);
+    expect(await gapsIn(v1, path)).toEqual([]);
+  }
 });
 
 test('check finds a slash at the end of a path that V2 does not describe', async () => {
