@@ -39,6 +39,7 @@ import { isSameName } from './names.ts';
 import { findNests } from './nests.ts';
 import {
   addNew,
+  askBeside,
   askNewRequired,
   defaultOf,
   isFilled,
@@ -95,6 +96,10 @@ export function compareShapes(v1: Shape, v2: Shape, source: ShapeSource, doubt?:
     isCut ||= at >= MAX_OBJECTS;
     if (isCut) break;
     compareAt(pair, met, base);
+  }
+  if (source.isResponse !== true && !source.isRecorded) {
+    const compared = new Set(queue.map(({ path }) => pathText(path)));
+    askBeside(v1, v2, (place) => compared.has(pathText(place)), base);
   }
   const cut = [...met.values()].filter((one) => isCut || one.places > MAX_PLACES || one.isFarther);
   const everywhere =
@@ -517,7 +522,6 @@ function addBox(name: string, v1: Shape, v2: Shape, path: Path, work: Work): boo
     .join('; ');
   const doubt = `${pathText(path, name)} is ${typeWords(v1)} in V1 and ${typeWords(v2)} in V2${unitWords(forms)}`;
   addFinding({ found, confidence: 0.5, evidence, doubt, others, old: work.old, isOpen: true }, work);
-  if (work.isResponse !== true) askNewRequired(ANY_SHAPE, v2, new Set([first.inner]), [...path, name], work);
   return true;
 }
 

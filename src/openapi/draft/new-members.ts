@@ -2,7 +2,14 @@ import type { Path } from '../../rules/rule.ts';
 import { ANY_SHAPE, isCompatible, type Shape, shapeAt } from '../shape.ts';
 import { addFinding, type Objects, type Work } from './comparison.ts';
 import { type FoundValue, keywordIn, namedValues } from './conversions.ts';
-import { type Finding, type FoundRule, pathText, type Question, targetsOf } from './found-rules.ts';
+import {
+  type Finding,
+  type FoundRule,
+  isSamePath,
+  pathText,
+  type Question,
+  targetsOf,
+} from './found-rules.ts';
 import { mentionsName } from './member-links.ts';
 import { wordsOf } from './names.ts';
 import { MAX_LEVELS, placesByLetters } from './places.ts';
@@ -65,6 +72,32 @@ export function askNewRequired(
     const found = defaultOf(name, shape, path);
     const evidence = `V1 does not have it${acceptedWords(shape)}`;
     addFinding({ found, confidence: 0.5, evidence, doubt }, work);
+  }
+}
+
+/**
+ * Asks about what V2 requires beside the values that the likeliest answers put into objects that V1 does not have: an amount's currency.
+ * `isCompared` tells the objects that V1 has.
+ */
+export function askBeside(v1: Shape, v2: Shape, isCompared: (place: Path) => boolean, work: Work): void {
+  const written = work.findings.flatMap(({ found, old = [] }) => {
+    const around = found.rule === 'unwrap' || found.rule === 'default' ? undefined : found.in.length;
+    return around === undefined ? [] : targetsOf(found).map((at) => ({ at, around, old }));
+  });
+  const created = new Map(
+    written.flatMap(({ at, around, old }) =>
+      at.slice(around, -1).flatMap((_, level): readonly (readonly [string, Path])[] => {
+        const place = at.slice(0, around + level + 1);
+        const before = shapeAt(v1, [...old.slice(0, -1), ...place.slice(around)]);
+        const mayHave = before?.types.has('object') === true;
+        return isCompared(place) || mayHave ? [] : [[pathText(place), place]];
+      }),
+    ),
+  );
+  for (const place of created.values()) {
+    const inside = written.filter(({ at }) => isSamePath(at.slice(0, place.length), place));
+    const arrived = new Set(inside.flatMap(({ at }) => at[place.length] ?? []));
+    askNewRequired(ANY_SHAPE, shapeAt(v2, place) ?? ANY_SHAPE, arrived, place, work);
   }
 }
 

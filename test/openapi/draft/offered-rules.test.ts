@@ -860,6 +860,26 @@ test.each<
   );
 });
 
+test('asks once for what V2 requires in all objects that answers create', async () => {
+  const amounts = { unit_price: number };
+  const currency = { ...text, enum: ['AUD'] };
+  const amount = objectOf({ amountMinor: integer, currency }, 'amountMinor', 'currency');
+  const book = await draftOf(
+    sent({ fee: number, credit_limit: number, lines: listOf(objectOf(amounts)), street: text }),
+    sent({
+      fee: amount,
+      creditLimit: amount,
+      lines: listOf(objectOf({ unitPrice: amount })),
+      place: objectOf({ street: text, zone: { ...text, default: 'A' } }, 'street', 'zone'),
+    }),
+  );
+  const asked = (await answersIn(book)).flat().filter((line) => line.includes('default'));
+  expect(asked).toEqual([
+    '{ default: { place.zone: A } }',
+    '{ default: { creditLimit.currency: AUD } } { default: { fee.currency: AUD } } { default: { "lines.*.unitPrice.currency": AUD } }',
+  ]);
+});
+
 test('answers name what they say, and values without a partner', async () => {
   const kinds = (...values: string[]): object => ({ type: 'string', enum: values });
   const book = await draftOf(
