@@ -88,7 +88,7 @@ export function check(command: Command): void {
       '--only <operation...>',
       'operations of V1 that count, by operationId or as "POST /orders" (default: all)',
     )
-    .option('--all', 'list every gap, not one line for all those that one decision closes')
+    .option('--all', 'list every gap, not one line for each place that has it')
     .optionsGroup('End of V1:')
     .option(
       '--log <files...>',

@@ -672,21 +672,16 @@ const TITLES: readonly (readonly [kind: Gap['kind'], title: string])[] = [
   ['inverse', 'Rules that apply to no response'],
 ];
 
-/** Maximum operations and places that a line names. */
+/** Maximum operations that a line names: the others have the same gap at the same place. */
 const MAX_NAMED = 3;
 
-/** Groups the gaps that one decision closes: the same gap of one member, at all its places and for all its values. */
+/** Groups the gaps at one place: those of several operations, statuses and values of an enumeration. */
 function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
-  const groups = Map.groupBy(gaps, ({ text }) => {
-    const path = PLACE.exec(text)?.[0] ?? '';
-    const withoutStatus = text.replace(/(?<=^V1's (?:response|error) )\w+/, '').replace(VALUE, '');
-    return path === '' ? withoutStatus : withoutStatus.replace(path, () => path.slice(path.lastIndexOf('/')));
-  });
+  const groups = Map.groupBy(gaps, ({ text }) =>
+    text.replace(/(?<=^V1's (?:response|error) )\w+/, '').replace(VALUE, ''),
+  );
   return [...groups.values()];
 }
-
-/** The path of a member in a sentence. */
-const PLACE = /(?<![^ ])[^ /,:]{0,80}\/[^ ,:]{1,4000}/;
 
 /** The value of an enumeration at the end of a sentence. */
 const VALUE = /(?<= (?:clients get|and gets) )"[^"]{0,200}"$/;
@@ -696,19 +691,16 @@ function gapLine(gaps: readonly Gap[], file: string): string {
   const [first] = gaps;
   if (first === undefined) return '';
   const operations = [...new Set(gaps.map(({ operation }) => operation))];
-  const places = new Set(gaps.map(({ text }) => PLACE.exec(text)?.[0] ?? ''));
-  const more =
-    places.size > 1 ? `, and at ${places.size - 1} more ${places.size === 2 ? 'place' : 'places'}` : '';
   const values = [...new Set(gaps.flatMap(({ text }) => VALUE.exec(text) ?? []))];
   const text = first.text.replace(VALUE, () => listed(values, MAX_NAMED));
-  const sentence = terminalText(`${listed(operations, MAX_NAMED)}: ${text}${more}`);
+  const sentence = terminalText(`${listed(operations, MAX_NAMED)}: ${text}`);
   const { line, column } = first;
   return line === undefined || column === undefined
     ? `  ${sentence}`
     : `  ${printFault({ file, line, column, message: sentence })}`;
 }
 
-/** Prints coverage for people: one line for the gaps that one decision closes, or for each place; `file` is the rule book. */
+/** Prints coverage for people: one line for each place with a gap, or, if `isWhole`, for each operation and value as well; `file` is the rule book. */
 export function printCoverage({ operations, gaps }: Coverage, file: string, isWhole = false): string {
   const { all, covered } = operations;
   const head = `coverage: ${covered} of ${counted(all, 'operation')} of V1 ${covered === 1 ? 'has' : 'have'} a place in V2${gaps.length === 0 ? ', and nothing is missing' : ''}`;

@@ -1105,7 +1105,7 @@ test('an operation that is gone is covered, and V2 need not have it', async () =
   expect(coverage).toEqual({ operations: { all: 1, covered: 1 }, gaps: [] });
 });
 
-test('one line stands for all places that one decision closes; with --all each place has a line', async () => {
+test('each place has a line with all operations that have the gap there; with --all each gap has a line', async () => {
   const item = (name: string): Json => objectOf({ id: text, [name]: text });
   const of = (version: string, name: string): Json => ({
     openapi: '3.1.0',
@@ -1130,8 +1130,9 @@ test('one line stands for all places that one decision closes; with --all each p
   expect(coverage.gaps).toHaveLength(10);
   expect(printCoverage(coverage, 'rules.yaml')).toBe(
     `coverage: 5 of 5 operations of V1 have a place in V2
-Expected by V1's clients and never returned (1, at 10 places)
-  GET /a, GET /b, GET /c and 2 more: V1's response 200 has /one/old, which V2's never has, and at 1 more place
+Expected by V1's clients and never returned (2, at 10 places)
+  GET /a, GET /b, GET /c and 2 more: V1's response 200 has /one/old, which V2's never has
+  GET /a, GET /b, GET /c and 2 more: V1's response 200 has /list/*/old, which V2's never has
 `,
   );
   expect(printCoverage(coverage, 'rules.yaml', true).split('\n')).toHaveLength(13);
