@@ -65,9 +65,9 @@ export interface ConditionFacts {
   readonly stats: FleetFacts['stats'];
   /** When each service responded last, also to a copy of a read: milliseconds since 1970. */
   readonly lastResponses: FleetFacts['lastResponses'];
-  /** Requests since the start, and when the latest replica started. */
-  readonly sums?: Pick<FleetFacts['sums'], 'brownouts'>;
-  readonly lastStart?: number;
+  /** The requests that notices of V1's end refused, and since when these are counted: milliseconds since 1970. */
+  readonly notices?: FleetFacts['notices'];
+  readonly countedFrom?: number;
   /** Requests and failures of the services in the last `RECENT_MINUTES`. */
   readonly recent: OriginFailures;
   /** The trouble of operations, now or within the last hour. */

@@ -1,5 +1,6 @@
 import { clockAhead } from '../report/fleet/fleet-texts.ts';
 import type { LastHour, OriginFailures, PastRequests, RequestSums } from '../rewrite-log/history.ts';
+import { addNotices, type NoticeCounts } from '../rewrite-log/notices.ts';
 import { PAUSE_MS } from '../rewrite-log/service-outages.ts';
 import { type GatewayStats, type ServiceContact, sharedContact } from '../rewrite-log/metric-families.ts';
 import type { FreshFailures } from './problems.ts';
@@ -11,6 +12,9 @@ import type { RollbackRule } from '../rules/rollout.ts';
 export interface ReplicaFacts {
   readonly startedAt: number;
   readonly sums: Readonly<RequestSums>;
+  /** The requests that notices of V1's end refused, and since when these are counted. */
+  readonly notices: NoticeCounts;
+  readonly countedFrom: number;
   readonly recent: OriginFailures;
   /** See `History.lastResponses`. */
   readonly lastResponses: Readonly<Partial<Record<'v1' | 'v2', number | undefined>>>;
@@ -44,8 +48,6 @@ export interface ReplicaFacts {
 /** The facts of all replicas added up, and the facts in which they differ. */
 export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
   readonly replicas: number;
-  /** The start of the latest of them: what has happened since, each of them has counted from its beginning. */
-  readonly lastStart: number;
   /** Replicas whose circuit to a service is not closed. */
   readonly broken: Readonly<Record<'v1' | 'v2', number>>;
   /** Hashes of the rule books in force; normally only one. */
@@ -53,7 +55,7 @@ export interface FleetFacts extends Omit<ReplicaFacts, 'watched'> {
 }
 
 /** Version of the text; facts of replicas with another version are not counted. */
-const FORMAT = 5;
+const FORMAT = 6;
 
 /** Troubles of which other replicas need no more than the marks of charts. */
 const MAX_MARKED = 50;
@@ -92,7 +94,7 @@ export function readFacts(text: string, at: number): ReplicaFacts | undefined {
 
 /** Converts facts to a clock that is `ahead` by so many milliseconds. */
 function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
-  const { startedAt, recent, lastHour, wellSince, fresh, operations, watched, refusal } = facts;
+  const { startedAt, countedFrom, recent, lastHour, wellSince, fresh, operations, watched, refusal } = facts;
   const { stats, ruleBookSince, lastResponses } = facts;
   const contact = (one: ServiceContact | undefined): ServiceContact | undefined =>
     one && { ...one, since: one.since + ahead };
@@ -121,6 +123,7 @@ function onClock(facts: ReplicaFacts, ahead: number): ReplicaFacts {
   return {
     ...facts,
     startedAt: startedAt + ahead,
+    countedFrom: countedFrom && countedFrom + ahead,
     recent: { v1: row(recent.v1), v2: row(recent.v2) },
     lastHour: { ...lastHour, ...(lastHour.lastFailed && { lastFailed: lastHour.lastFailed + ahead }) },
     wellSince: wellSince && wellSince + ahead,
@@ -162,7 +165,9 @@ export function addFacts(
   return {
     replicas: all.length,
     startedAt: Math.min(...all.map(({ startedAt }) => startedAt)),
-    lastStart: Math.max(...all.map(({ startedAt }) => startedAt)),
+    notices: addNotices(all.map(({ notices }) => notices)),
+    // What has happened since, each of them has counted.
+    countedFrom: Math.max(...all.map(({ countedFrom }) => countedFrom)),
     sums: all.map(({ sums }) => sums).reduce(addSums),
     recent: { v1: originOf(all, 'v1'), v2: originOf(all, 'v2') },
     lastHour: {
@@ -240,9 +245,6 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
   const [would, added] =
     one.would.ruleBook < other.would.ruleBook ? [other.would, one.would] : [one.would, other.would];
   const isSame = would.ruleBook === added.ruleBook;
-  const brownouts = { ...one.brownouts };
-  for (const [id, times] of Object.entries(other.brownouts ?? {}))
-    brownouts[id] = (brownouts[id] ?? 0) + times;
   return {
     all: one.all + other.all,
     migrated: one.migrated + other.migrated,
@@ -253,7 +255,6 @@ function addSums(one: Readonly<RequestSums>, other: Readonly<RequestSums>): Requ
     refusedByV1: one.refusedByV1 + other.refusedByV1,
     refusedByGateway: one.refusedByGateway + other.refusedByGateway,
     onPurpose: one.onPurpose + other.onPurpose,
-    brownouts,
     failed: one.failed + other.failed,
     would: {
       ruleBook: would.ruleBook,

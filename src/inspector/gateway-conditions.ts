@@ -2,6 +2,7 @@ import { certificateSentence } from '../report/text.ts';
 import { count, counted } from '../rules/words.ts';
 import { errorValue } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
+import { MOST_CLIENTS } from '../rewrite-log/notices.ts';
 import type { GatewayStats } from '../rewrite-log/metric-families.ts';
 import { type RollbackCause, SEVERAL } from '../rollout/rollout-state.ts';
 import type { RolloutView } from '../rollout/rollout-tally.ts';
@@ -26,7 +27,7 @@ export function gatewayConditions(facts: ConditionFacts): readonly Condition[] {
     ...(rollout === undefined ? [] : rollbackConditions(rollout, facts.rolledBack)),
     ruleBookCondition(facts),
     ...(rollout === undefined ? [] : brownoutConditions(rollout, facts)),
-    ...endConditions(rollout, now),
+    ...endConditions(facts),
     ...certificateConditions(stats.certificates ?? [], now),
     ...(rollout?.replica === undefined ? [] : [replicaCondition(rollout.replica, fleet, now)]),
     ...fleetConditions(fleet),
@@ -97,22 +98,33 @@ function ruleBookCondition({ ruleBook, refusal }: ConditionFacts): Condition {
   return { about, level: 'bad', label: 'Rule book refused', sentence, place, since };
 }
 
-function brownoutConditions(
-  { brownouts }: RolloutView,
-  { sums, lastStart = 0 }: ConditionFacts,
-): readonly Condition[] {
-  // A replica has not counted those before its start.
-  const refusedWords = (id: string, from = ''): string =>
-    sums === undefined || !(lastStart <= Date.parse(from))
-      ? ''
-      : ` It has refused ${counted(sums.brownouts?.[id] ?? 0, 'request')} so far.`;
+/** The requests that a notice of V1's end has refused since it began (`since`), or if earlier ones are not known, since the restart. */
+function refusedWords(
+  id: string,
+  from: string | undefined,
+  since: string,
+  { notices: { [id]: notice } = {}, countedFrom = 0 }: ConditionFacts,
+): string | undefined {
+  if (notice === undefined) return undefined;
+  const { requests, clients } = notice;
+  const many = clients.length < MOST_CLIENTS ? '' : 'at least ';
+  const whose = clients.length === 0 ? '' : ` of ${many}${counted(clients.length, 'client')}`;
+  const isWhole = from === undefined ? countedFrom === 0 : countedFrom <= Date.parse(from);
+  return `${counted(requests, 'request')}${whose} ${isWhole ? since : `since the restart at ${new Date(countedFrom).toISOString()}`}`;
+}
+
+function brownoutConditions({ brownouts }: RolloutView, facts: ConditionFacts): readonly Condition[] {
+  const refused = (id: string, from: string | undefined): string => {
+    const words = refusedWords(id, from, 'so far', facts);
+    return words === undefined ? '' : ` It has refused ${words}.`;
+  };
   return brownouts
     .filter(({ state }) => state === 'on')
     .map(({ id, share, status, from, until }) => ({
       about: 'brownout',
       level: 'note',
       label: 'Brownout',
-      sentence: `The brownout ${id} responds to ${share} % of its V1 requests with ${status}, on purpose${until === undefined ? '' : `, until ${until}`}.${refusedWords(id, from)}`,
+      sentence: `The brownout ${id} responds to ${share} % of its V1 requests with ${status}, on purpose${until === undefined ? '' : `, until ${until}`}.${refused(id, from)}`,
       place: { view: 'traffic', filter: 'error:gateway-brownout' },
       ...(from === undefined ? {} : { since: from }),
     }));
@@ -192,15 +204,20 @@ function logConditions({ stats, now }: ConditionFacts): readonly Condition[] {
   ];
 }
 
-function endConditions(rollout: RolloutView | undefined, now: number): readonly Condition[] {
-  const { sunset, gone } = rollout ?? {};
+function endConditions(facts: ConditionFacts): readonly Condition[] {
+  const { rollout, now } = facts;
+  const { sunset, gone, ends = [] } = rollout ?? {};
   if (sunset === undefined || gone === undefined || now < Date.parse(sunset)) return [];
+  // An operation that ended earlier got 410 before.
+  const refused = ends.some((own) => own.kind === 'operation' && own.sunset !== undefined)
+    ? undefined
+    : refusedWords('sunset', sunset, 'since then', facts);
   return [
     {
       about: 'end',
       level: 'good',
       label: 'V1 has ended',
-      sentence: `V1 ended on ${sunset}: ${goneWords({ sunset, gone }, now)}.`,
+      sentence: `V1 ended on ${sunset}: ${goneWords({ sunset, gone }, now)}.${refused === undefined ? '' : ` The gateway has refused ${refused}.`}`,
       place: { view: 'clients' },
       since: sunset,
     },

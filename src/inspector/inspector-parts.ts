@@ -43,7 +43,7 @@ export interface InspectorParts extends GuardOptions {
   /** Periods in which this gateway's counts are incomplete or wrong, in addition to those in `totals`. */
   readonly gaps?: (() => readonly LogGap[]) | undefined;
   /** The log from before the start; absent without a file. */
-  readonly history?: Pick<LogHistory, 'read'> | undefined;
+  readonly history?: Pick<LogHistory, 'read' | 'countedFrom'> | undefined;
   /** Identifies this run of the gateway. */
   readonly run: string;
   /** Start of this run, in milliseconds since 1970. */

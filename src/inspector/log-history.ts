@@ -2,6 +2,7 @@ import { addAnswers, type AnswersData } from '../rewrite-log/answers.ts';
 import { parsedJson } from '../rewrite-log/attributes.ts';
 import type { LoggedCounts } from '../report/logged-totals.ts';
 import type { TrendsData } from '../report/tally/client-trends.ts';
+import type { NoticeCounts } from '../rewrite-log/notices.ts';
 import type { OutageOf } from '../rewrite-log/service-outages.ts';
 import type { SeriesData } from '../rewrite-log/traffic-series.ts';
 import type { OperatorView } from './operator-view.ts';
@@ -15,6 +16,7 @@ export interface LoggedHistory extends LoggedCounts {
   readonly problems: ProblemsData;
   readonly answers: AnswersData;
   readonly outages: readonly OutageOf[];
+  readonly notices: NoticeCounts;
   /** What `OperationHealth` knows of V1 operations. */
   readonly health: string;
 }
@@ -37,11 +39,14 @@ export interface LogHistoryParts {
 export class LogHistory {
   private readonly parts: LogHistoryParts;
   private reading: Promise<LoggedHistory | undefined> | undefined;
+  /** Since when requests are counted: milliseconds since 1970, 0 once the log is read. */
+  countedFrom: number;
   /** True once the first attempt has ended. */
   private isRead = false;
 
   constructor(parts: LogHistoryParts) {
     this.parts = parts;
+    this.countedFrom = parts.startedAt;
   }
 
   /** Whether the log is read for the first time; the first call begins to read it. */
@@ -85,6 +90,8 @@ export class LogHistory {
     view.problems.learn(history.problems);
     addAnswers(view.answers, history.answers);
     view.history.outages.learn(history.outages);
+    view.history.notices.learn(history.notices);
+    this.countedFrom = 0;
     return history;
   }
 }

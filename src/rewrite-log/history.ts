@@ -11,6 +11,7 @@ import {
   type Entry,
 } from './entry.ts';
 import { PackedEntries, type PackedEntry, quoted, unpacked } from './entry-line.ts';
+import { Notices } from './notices.ts';
 import { type ServiceOutage, ServiceOutages } from './service-outages.ts';
 
 /** Requests that each service responded to or failed to, and those of them that failed, as `AnswerJudge` decides. */
@@ -82,8 +83,6 @@ export interface RequestSums {
   refusedByGateway: number;
   /** Refused as the operator wants it: brownouts, the end of V1, new clients. */
   onPurpose: number;
-  /** Those of them that a brownout refused, by its id; absent without any. */
-  brownouts?: Readonly<Record<string, number>>;
   /** As `AnswerJudge` decides. */
   failed: number;
   /**
@@ -173,6 +172,7 @@ export class History {
   private readonly ringOfSlices = Array.from({ length: SLICES }, (): Slice => emptySlice(0));
   private readonly spells: Partial<Record<'v1' | 'v2', Spell>> = {};
   readonly outages = new ServiceOutages();
+  readonly notices = new Notices();
   private readonly responded: Partial<Record<'v1' | 'v2', number>> = {};
   private second = 0;
   private countInSecond = 0;
@@ -215,6 +215,7 @@ export class History {
       if (failed && isRefusal(entry)) row.last = time;
       else addToRow(row, call, failed, began, time);
     }
+    this.notices.add(entry, answer);
     this.sumUp(entry, isFault ? from : undefined, answer);
   }
 
@@ -234,12 +235,8 @@ export class History {
     else if (sentTo(entry) === 'v1') sums.onV1 += 1;
     // Each request counts once: a failed one is not also refused or answered.
     if (answer === 'failed' && isOfClients(entry)) sums.failed += 1;
-    else if (answer === 'on-purpose') {
-      sums.onPurpose += 1;
-      const { failure, note } = entry;
-      if (failure === 'brownout' && note !== undefined)
-        sums.brownouts = { ...sums.brownouts, [note]: (sums.brownouts?.[note] ?? 0) + 1 };
-    } else if (isRefusedByGateway(entry, answer)) sums.refusedByGateway += 1;
+    else if (answer === 'on-purpose') sums.onPurpose += 1;
+    else if (isRefusedByGateway(entry, answer)) sums.refusedByGateway += 1;
     else if (refusedBy === 'v2') sums.refusedByV2 += 1;
     else if (refusedBy === 'v1') sums.refusedByV1 += 1;
     if (entry.would === undefined) return;

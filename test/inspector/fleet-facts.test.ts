@@ -37,6 +37,8 @@ function replica(
   return {
     startedAt: START,
     sums: history.sums,
+    notices: history.notices.counts,
+    countedFrom: START,
     recent: history.recentFailures(now, 2),
     lastResponses: history.lastResponses,
     lastHour: history.lastHour(now),
@@ -304,16 +306,20 @@ test.each<
   expect(added(...seen).recent.v2.outage).toMatchObject({ since: since * 1000, last: last * 1000, requests });
 });
 
-test('a brownout says how many requests it has refused if all replicas have run since it began', () => {
-  const refusing = (startedAt: number): ReplicaFacts =>
-    replica(times(201, 20), { startedAt, sums: { ...WELL.sums, brownouts: { first: 3 } } });
+test('a brownout says how many requests it has refused at all replicas, and since when they are counted', () => {
+  const refusing = (countedFrom: number, ...clients: readonly string[]): ReplicaFacts =>
+    replica(times(201, 20), { countedFrom, notices: { first: { requests: 3, clients } } });
   const from = new Date(START + HOUR).toISOString();
   const brownouts = [{ id: 'first', state: 'on', share: 40, status: 503, from }] as const;
   const said = (...all: readonly ReplicaFacts[]): readonly string[] => told(all, { brownouts });
   const words = 'note: The brownout first responds to 40 % of its V1 requests with 503, on purpose.';
-  expect(said(refusing(START), refusing(START))).toEqual([`${words} It has refused 6 requests so far.`]);
-  // The second has been restarted.
-  expect(said(refusing(START), refusing(START + 2 * HOUR))).toEqual([words]);
+  expect(said(refusing(START, 'a'), refusing(START, 'a', 'b'))).toEqual([
+    `${words} It has refused 6 requests of 2 clients so far.`,
+  ]);
+  // The second has been restarted, and its log is not read.
+  expect(said(refusing(START), refusing(START + 2 * HOUR))).toEqual([
+    `${words} It has refused 6 requests since the restart at 2026-11-29T10:00:00.000Z.`,
+  ]);
 });
 
 test('what failed before an outage of V2, or until V1 took over, is told so of all replicas, too', () => {

@@ -108,8 +108,8 @@ class Watched extends WatchedTraffic {
       recent: this.history.recentFailures(now, RECENT_MINUTES, isAsked),
       operations: this.health.troubles(now, reportedMs),
       lastResponses: this.history.lastResponses,
-      sums: this.history.sums,
-      lastStart: START,
+      notices: this.history.notices.counts,
+      countedFrom: START,
       names: NAMES,
       agents: {},
       now,
@@ -1388,7 +1388,7 @@ describe('the verdict', () => {
               gone: {},
             }),
           ),
-      'good: V1 ended on 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose. All well for less than a minute. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before.',
+      'good: V1 ended on 2026-11-29T08:00:10.000Z: V1 requests get 410, on purpose. The gateway has refused 9 requests of 2 clients since then. All well for less than a minute. POST /orders/floor_plans failed for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests from 2026-11-29T08:00:01.000Z until 2026-11-29T08:00:09.000Z. Too little is known about the time before.',
     ],
     [
       'V2 was gone for several operations that V1 serves now, with few requests since',
@@ -1585,7 +1585,7 @@ describe('the verdict', () => {
               rollbacks: [],
             }),
           ),
-      'bad: The brownout first responds to 40 % of its V1 requests with 503, on purpose. It has refused 20 requests so far. order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests since 2026-11-29T08:02:01.000Z. Before that, 0 of 100 failed.',
+      'bad: The brownout first responds to 40 % of its V1 requests with 503, on purpose. It has refused 20 requests of 2 clients so far. order_floor_plan fails for acme and bbbbbbbbbbbbbbbb: 9 of 9 requests since 2026-11-29T08:02:01.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'after the end of V1',
@@ -1594,7 +1594,7 @@ describe('the verdict', () => {
           .see(20)
           .see(20, { status: 410, failure: 'sunset', verdict: 'refused' })
           .verdict(rollout({ sunset: '2026-11-01T00:00:00.000Z', gone: {}, brownouts: [], rollbacks: [] })),
-      'good: V1 ended on 2026-11-01T00:00:00.000Z: V1 requests get 410, on purpose. All well for less than a minute.',
+      'good: V1 ended on 2026-11-01T00:00:00.000Z: V1 requests get 410, on purpose. The gateway has refused 20 requests of 2 clients since the restart at 2026-11-29T08:00:00.000Z. All well for less than a minute.',
     ],
     [
       'the store is slow for some seconds',
@@ -1766,7 +1766,7 @@ describe('the verdict', () => {
           .see(40)
           .see(2, { status: 410, failure: 'sunset', verdict: 'refused' })
           .verdict(rollout({ sunset: '2026-11-29T08:02:45.000Z', gone: {}, brownouts: [], rollbacks: [] })),
-      'good: V1 ended on 2026-11-29T08:02:45.000Z: V1 requests get 410, on purpose. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
+      'good: V1 ended on 2026-11-29T08:02:45.000Z: V1 requests get 410, on purpose. The gateway has refused 2 requests of 2 clients since then. All well for less than a minute. order_floor_plan failed for acme and bbbbbbbbbbbbbbbb: 25 of 25 requests from 2026-11-29T08:01:41.000Z until 2026-11-29T08:02:05.000Z. Before that, 0 of 100 failed.',
     ],
     [
       'an operation failed, V1 and V2 have served it well in turns, and an outage of V2 came after that',

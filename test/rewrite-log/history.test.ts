@@ -183,3 +183,18 @@ describe('quantiles', () => {
     expect(steps.quantile(1)).toBeGreaterThan(8.6e7);
   });
 });
+
+test('what notices of the end of V1 refused counts by notice, with its clients, also from before a restart', () => {
+  const [before, history] = [new History(), new History()];
+  const refuse = (into: History, failure: 'brownout' | 'sunset', client?: string): void =>
+    into.add({ ...sampleEntry(1, 0), status: 410, failure, note: 'first', client }, 0, 'on-purpose');
+  for (let number = 0; number < 200; number += 1) refuse(before, 'sunset', `client ${number}`);
+  refuse(history, 'brownout', 'a');
+  for (const client of ['client 0', undefined]) refuse(history, 'sunset', client);
+  expect(history.notices.counts).toEqual({
+    first: { requests: 1, clients: ['a'] },
+    sunset: { requests: 2, clients: ['client 0'] },
+  });
+  history.notices.learn(before.notices.counts);
+  expect(history.notices.counts['sunset']).toMatchObject({ requests: 202, clients: { length: 100 } });
+});

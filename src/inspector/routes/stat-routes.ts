@@ -396,6 +396,8 @@ function ownFacts(parts: InspectorParts): ReplicaFacts {
   return {
     startedAt,
     sums: view.history.sums,
+    notices: view.history.notices.counts,
+    countedFrom: parts.history?.countedFrom ?? startedAt,
     recent: view.history.recentFailures(now, RECENT_MINUTES, isAskedOf(parts)),
     lastResponses: view.history.lastResponses,
     lastHour: view.history.lastHour(now),

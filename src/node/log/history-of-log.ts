@@ -13,6 +13,7 @@ import type { RollbackRule } from '../../rules/rollout.ts';
 import { count } from '../../rules/words.ts';
 import { AnswerJudge, answersData } from '../../rewrite-log/answers.ts';
 import { OperationHealth } from '../../rewrite-log/health/operation-health.ts';
+import { Notices } from '../../rewrite-log/notices.ts';
 import { ServiceOutages } from '../../rewrite-log/service-outages.ts';
 import { TrafficSeries } from '../../rewrite-log/traffic-series.ts';
 import { LOG_BYTES, readNewest } from './newest-log.ts';
@@ -27,7 +28,7 @@ export async function historyOfLog(
   const lines = new LineTally(counts, () => end, new LogLineReader(true));
   const { bytesRead, isWhole } = await readNewest(logFile, most, lines);
   counts.moveUntil(until);
-  const { tally, series, trends, health, problems, judge, outages } = counts;
+  const { tally, series, trends, health, problems, judge, outages, notices } = counts;
   const unread = isWhole
     ? []
     : [`The log is larger: only its newest ${count(Math.ceil(bytesRead / 1024 / 1024))} MiB are read.`];
@@ -46,6 +47,7 @@ export async function historyOfLog(
     problems: problems.data,
     answers: answersData(judge),
     outages: outages.all,
+    notices: notices.counts,
   };
   return { status: 200, value };
 }
@@ -58,6 +60,7 @@ class HistoryTally {
   readonly problems = new ProblemTally();
   readonly health: OperationHealth;
   readonly outages = new ServiceOutages();
+  readonly notices = new Notices();
   readonly judge = new AnswerJudge();
   /** The changes of modes that are to come, the next one last. */
   private readonly moves: Pick<EarlierModes, 'at' | 'after'>[];
@@ -70,6 +73,7 @@ class HistoryTally {
   add(entry: TallyEntry): void {
     const answer = this.judge.judge(entry);
     this.tally.add(entry, answer);
+    this.notices.add(entry, answer);
     const time = Date.parse(entry.time);
     if (Number.isNaN(time)) return;
     this.series.add(entry, time, answer);

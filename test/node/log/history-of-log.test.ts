@@ -69,6 +69,8 @@ test('a log says what a gateway that ran all the time would have counted', async
   expect(history.outages.filter(({ service }) => service === 'v1')).toEqual(
     v1.outage === undefined ? [] : [{ service: 'v1', ...v1.outage }],
   );
+  expect(history.notices).toEqual(minutes.notices.counts);
+  expect(Object.keys(history.notices)).toEqual(['first']);
   expect(history.series).toEqual(JSON.parse(JSON.stringify(series.data)));
   expect(history.trends).toEqual(JSON.parse(JSON.stringify(trends.data)));
   const failed = series.points('day', UNTIL, START).reduce((sum, point) => sum + point.failed, 0);
