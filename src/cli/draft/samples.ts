@@ -279,6 +279,15 @@ function isIn({ required, shape, only }: MemberShape, isWhole: boolean, options:
   return required || extent === 'all' || (extent === 'objects' && hasMembers(shape));
 }
 
+/** True for the object around the parameters of a request: a body that can have nothing else has it, even if V1 does not say so. */
+function isWrapper(
+  { level, shape: { members } }: Part,
+  { shape }: MemberShape,
+  options: SampleOptions,
+): boolean {
+  return options.hidden === 'response' && level === 0 && members.size === 1 && shape.members.size > 0;
+}
+
 /**
  * A value that a shape describes. It has the nearest objects of schemas that contain each other, and null for further ones; in a value that
  * people read (`isShown`), these have their required members.
@@ -307,7 +316,7 @@ export function sampleOf(shape: Shape, options: SampleOptions = {}, isShown = fa
       }
       const isWhole = part.level < levels && !isEnough;
       part.members = [...members]
-        .filter(([, member]) => isIn(member, isWhole, options))
+        .filter(([, member]) => isWrapper(part, member, options) || isIn(member, isWhole, options))
         .map(([name, member]) => [name, { shape: member.shape, level: part.level + 1, around: part }]);
       parts.push(...part.members.map(([, member]) => member));
     } else if (element !== undefined) {

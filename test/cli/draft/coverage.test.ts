@@ -1138,6 +1138,16 @@ Expected by V1's clients and never returned (2, at 10 places)
   expect(printCoverage(coverage, 'rules.yaml', true).split('\n')).toHaveLength(13);
 });
 
+test('a body that has only the object around its members has it, even if V1 does not say so', async () => {
+  const members = { id: text, note: text };
+  const book =
+    "resource: ''\noperations: { make: POST /things }\nchanges: [{ id: c, summary: s, on: [make], request: [{ unwrap: data }] }]\n";
+  const v1 = description('v1', bodyOf(objectOf({ data: objectOf(members, { required: ['id'] }) })));
+  const v2 = description('v2', bodyOf(objectOf(members, { required: ['id', 'note'] })));
+  const { gaps } = coverageOf({ ruleBook: await bookIn(book), text: book, v1, v2 });
+  expect(gaps.map((gap) => gap.text)).toEqual(['V2 requires /note, which V1 does not']);
+});
+
 test('one line names the values of an enumeration, and says once that V2 never has a member', async () => {
   const state = (...values: readonly string[]): Json => ({ type: 'string', enum: values });
   const old = objectOf({ state: state('ON', 'OFF'), end: text }, { required: ['end'] });
