@@ -266,10 +266,11 @@ export class Desk implements DraftDesk {
         const chosen = question.parts.map((part, other) =>
           other === at ? answer.key : (given?.chosen[other] ?? part.answers[0]?.key ?? 'no'),
         );
-        const effect =
-          isPlain || answer.key === 'no' || answer.key === APART
-            ? undefined
-            : await this.effectOf(question, { chosen, value: given?.value, own: given?.own });
+        // What an answer does without the value that only a person knows would mislead.
+        const isSilent = isPlain || answer.lacksValue || answer.key === 'no' || answer.key === APART;
+        const effect = isSilent
+          ? undefined
+          : await this.effectOf(question, { chosen, value: given?.value, own: given?.own });
         offered.push({
           ...answer,
           ...(question.isList && { lines: [] }),

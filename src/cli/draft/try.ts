@@ -117,7 +117,7 @@ export async function runTry(options: TryOptions, command: Command): Promise<Com
   const questions = draftQuestions(proposed).length;
   const sentences = [
     free.note.trimEnd(),
-    `${counted(operations.length, 'operation')} drafted, ${counted(questions, 'question')}. Answer and try them on ${page}`,
+    `${counted(operations.length, 'operation')} drafted, ${counted(questions, 'question')}${questions > 1 ? '; the answers to the first can settle others' : ''}. Answer and try them on ${page}`,
     `V1 clients connect to ${origin}. Behind it, a stand-in for V2 responds from V2's description.`,
     `Nothing is written until you save there: the folder ${options.dir} then gets the files that init writes. Stop with Ctrl-C.`,
   ].filter((sentence) => sentence !== '');

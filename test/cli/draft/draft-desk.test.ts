@@ -171,6 +171,8 @@ test('shows the effect of each answer on an example request, and the objections 
   expect(strip?.lines).toEqual(['{ strip: amount }']);
   expect(strip?.effect?.after.request).not.toContain('amount');
   expect(value).toMatchObject({ lines: ['{ default: { amount_cents: "…" } }'], lacksValue: true });
+  // What it does is not known before a person gives the value.
+  expect(value).not.toHaveProperty('effect');
   expect(none).toMatchObject({ key: 'no', lines: [] });
   expect(none).not.toHaveProperty('effect');
 });

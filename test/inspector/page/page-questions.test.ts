@@ -30,7 +30,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await page.getByLabel(/^Yes/).check();
   expect(await barriers(page, '.draft')).toEqual([]);
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
-  await page.getByText(/^\d+ questions went with that answer\.$/).waitFor();
+  await page.getByText(/^That answer settled \d+ other questions as well\.$/).waitFor();
   const heading = page.getByRole('heading', { name: 'amount becomes amount_cents' });
   await heading.waitFor();
   await page.waitForFunction("document.activeElement?.tagName === 'H4'");
@@ -66,7 +66,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await page.getByText('npm run -s gateway -- check --config').waitFor();
   await page.getByText(/^Stop try \(Ctrl-C\) before you start serve/).waitFor();
   await page.getByText(/ is https:\/\/api\.invoicing\.example, the first server/).waitFor();
-  await page.getByText(/answered; all is saved$/).waitFor();
+  await page.getByText(/answered; saved; serve starts once all are answered, or with --force$/).waitFor();
   await page.getByRole('button', { name: `Save again to ${dir}` }).waitFor();
   expect(readFileSync(join(dir, 'rules.yaml'), 'utf8')).toContain('- { default: { currency: AUD } }');
   await example.getByRole('button', { name: 'Open the exchange' }).click();

@@ -79,14 +79,16 @@ export function Questions({ go, announce, edit }: QuestionsProps): VNode {
     <section class="card draft">
       <h3>
         Draft
-        <small>{`${count(done)} of ${counted(view.questions.length, 'question')} answered; ${writtenWords(given, written)}`}</small>
+        <small>{`${count(done)} of ${counted(view.questions.length, 'question')} answered; ${writtenWords(left, given, written)}`}</small>
       </h3>
       <progress value={done} max={view.questions.length} aria-label="Answered questions" />
-      {raised !== 0 && (
+      {(raised !== 0 || (given === 0 && left > 1)) && (
         <p class="draft-followed" role="status">
           {raised > 0
             ? `That answer raised ${counted(raised, 'new question')}.`
-            : `${counted(-raised, 'question')} went with that answer.`}
+            : raised < 0
+              ? `That answer settled ${counted(-raised, 'other question')} as well.`
+              : 'Start at the top: the answers to the first questions can settle others.'}
         </p>
       )}
       <div class="draft-work">
@@ -155,10 +157,11 @@ function QuestionList({
   );
 }
 
-/** Whether the folder has the answers that were given. */
-function writtenWords(given: number, written: number | undefined): string {
+/** Whether the folder has the answers that were given, and what `left` questions without one mean there. */
+function writtenWords(left: number, given: number, written: number | undefined): string {
   if (written === undefined) return 'nothing is saved yet';
-  return given === written ? 'all is saved' : 'the last answers are not saved yet';
+  if (given !== written) return 'the last answers are not saved yet';
+  return left === 0 ? 'all is saved' : 'saved; serve starts once all are answered, or with --force';
 }
 
 /** The result once every question is answered: the findings of `check`, and the examples that V2's description refuses. */
@@ -252,7 +255,7 @@ function Question({
   // Until an answer is chosen, the effect of the first answer that has one is shown.
   const proposed = parts[last]?.answers.find(({ effect }) => effect !== undefined);
   const isWritten = hasOwn || lacksValue;
-  const shown = tried?.effect ?? (hasOwn ? undefined : (taken[last]?.effect ?? proposed?.effect));
+  const shown = tried?.effect ?? (isWritten ? undefined : (taken[last]?.effect ?? proposed?.effect));
   const choose = (at: number, key: string): void => {
     setChosen(chosen.map((one, other) => (other === at ? key : one)));
     setLast(at);
@@ -325,7 +328,7 @@ function Question({
                 : 'it'
           }
           isNone={
-            !hasOwn && tried === undefined && taken[last] !== undefined && taken[last].effect === undefined
+            !isWritten && tried === undefined && taken[last] !== undefined && taken[last].effect === undefined
           }
         />
       )}
