@@ -46,9 +46,11 @@ import {
   complementsIn,
   haveCommonWord,
   haveSameRoot,
+  initialsIn,
   isAlike,
   isIdentifier,
   isRelatedName,
+  isSameDay,
   isSameMember,
   isSameName,
   nameSimilarity,
@@ -451,8 +453,14 @@ function linkBetween(
   if (shown.some((value) => same.includes(value))) return 'both have the same example';
   if (DAYS.has(old.format) && old.format === young.format && haveSameRoot(gone, at.join('_')))
     return `both are of the format ${old.format}, and their names have the same root`;
+  if (isDay(old) && isDay(young) && isSameDay(gone, at.join('_')))
+    return 'both names are of a day or time, and differ in no other word';
+  const initials = initialsIn(gone, at.join('_'));
+  if (initials !== undefined) return `${initials} may be short for the words of the other name`;
+  if (isLastPart(gone, at, { v1, v2 }))
+    return `the other members of ${pathText(at.slice(0, -1))} have the names of V1's, and no other one is left`;
   if (wordPairs({ name: gone, shape: old }, { name: at.at(-1) ?? '', shape: young }) !== undefined)
-    return 'one of two values has the name of the other, which is a boolean';
+    return 'a value of one has the name of the other, which is a boolean';
   const measure = measureOf({ name: gone, shape: old });
   if (measure !== undefined && at.length === 1 && measure === measureOf({ name: last, shape: young })) {
     const isOfKind = ([name, { shape }]: readonly [string, MemberShape]): boolean =>
@@ -466,6 +474,31 @@ function linkBetween(
   const [before, now] = [goneOf(v1, v2).filter(isOfFormat), goneOf(v2, v1).filter(isOfFormat)];
   const isOnly = before.length === 1 && now.length === 1 && at.length === 1;
   return isOnly ? `no other new member has the format ${format}` : undefined;
+}
+
+/** True for a text that may be a day or a time, and for one that is. */
+function isDay({ format, types, values }: Shape): boolean {
+  return types.has('string') && values.length === 0 && (format === '' || DAYS.has(format));
+}
+
+/**
+ * True if V1's other gone members of this type have the names of the other members of the new object that has the place: of `net` and `gst`,
+ * one is `amounts.net`, and `amounts.tax` is left.
+ */
+function isLastPart(gone: string, at: Path, { v1, v2 }: Pick<GonePlace, 'v1' | 'v2'>): boolean {
+  const [under = '', own = '', ...deeper] = at;
+  const inside = [...(v2.members.get(under)?.shape.members.keys() ?? [])];
+  const type = (shape: Shape | undefined): string => [...(shape?.types ?? [])].toSorted().join();
+  if (deeper.length > 0 || inside.length < 2 || v1.members.has(under)) return false;
+  const wanted = type(v1.members.get(gone)?.shape);
+  const kin = goneOf(v1, v2).filter(([, { shape }]) => type(shape) === wanted);
+  const isNamed = (name: string): boolean => kin.some(([old]) => isSameName(old, name));
+  const left = kin.filter(([old]) => !inside.some((name) => isSameName(old, name)));
+  return (
+    inside.every((name) => (name === own ? !isNamed(name) : isNamed(name))) &&
+    left.length === 1 &&
+    left[0]?.[0] === gone
+  );
 }
 
 /** The members that only the first of two objects has. */
@@ -515,7 +548,7 @@ function takingMembers(
   shape: Shape,
   { v1, v2, path, taken }: Omit<GonePlace, 'candidate' | 'hints'>,
   around: readonly object[] = [],
-  allowance = { left: MAX_CANDIDATES },
+  allowance = { left: MAX_CANDIDATES, v1, v2 },
 ): readonly Path[] {
   if (around.includes(v2.members) || around.length > 3) return [];
   return [...v2.members].flatMap(([name, member]): readonly Path[] => {
@@ -544,7 +577,7 @@ function takingMembers(
       // The currency may have moved there by itself.
       (isNew || (before === undefined && use === 'itself')) &&
       isMoney(member.shape) &&
-      (isRelatedName(at.join('_'), gone) || isSameMember(gone, name)) &&
+      (isRelatedName(at.join('_'), gone) || isSameMember(gone, name) || isLastPart(gone, at, allowance)) &&
       boxRules({ name: gone, shape }, { name, shape: member.shape }, path, at).length > 0;
     const own =
       isBoxed || (isNew && (isOfType || isListOfIt || isConverted || isWorded || isAlike(gone, name)))

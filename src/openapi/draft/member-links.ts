@@ -21,6 +21,7 @@ import {
   endsAsSameMember,
   haveCommonWord,
   haveSameRoot,
+  initialsIn,
   isAlike,
   isIdentifier,
   isRelatedName,
@@ -248,6 +249,7 @@ function areOtherLists(old: NamedShape, young: NamedShape): boolean {
     nameSimilarity(old.name, young.name) < LIKE_LIST &&
     !haveCommonWord(old.name, young.name) &&
     !endsAsSameMember(old.name, young.name) &&
+    initialsIn(old.name, young.name) === undefined &&
     textWeight(old, young)[0] <= 0
   );
 }
@@ -270,6 +272,7 @@ export function isNoIdentifier(old: NamedShape, young: NamedShape): boolean {
     isIdentifier(old.name) !== isIdentifier(young.name) &&
     !isAlike(old.name, young.name) &&
     !endsAsSameMember(old.name, young.name) &&
+    initialsIn(old.name, young.name) === undefined &&
     textWeight(old, young)[0] <= 0
   );
 }

@@ -84,7 +84,7 @@ export function rulesInto(
     { name, shape },
     { name: to, shape: young },
   ] as const;
-  const words = wordPairs(...named);
+  const words = wordPairs(...named, work.isResponse);
   if (rest.length > 1) {
     const converted = conversions(...named);
     const move = { rule: 'move', in: path, member: name, to: rest } as const;

@@ -224,6 +224,33 @@ export function haveCommonWord(one: string, other: string): boolean {
   return wordsOf(one).some((word) => !IDENTIFYING.has(word) && words.has(stem(word)));
 }
 
+/** The word of one name that has the first letters of all words of the other one, or of its first ones: `po_number`, `purchaseOrder`. */
+export function initialsIn(one: string, other: string): string | undefined {
+  const ofWords = (name: string): string =>
+    wordsOf(name)
+      .map((word) => word.slice(0, 1))
+      .join('');
+  for (const [short, long] of [
+    [one, other],
+    [other, one],
+  ] as const) {
+    const word = wordsOf(short).find((part) => part.length > 1 && !IDENTIFYING.has(part));
+    if (word !== undefined && word.length < 5 && ofWords(long).startsWith(word)) return word;
+  }
+  return undefined;
+}
+
+/** Words at the end of the names of days and times that say no more. */
+const DAY_WORDS: ReadonlySet<string> = new Set('date day at on'.split(' '));
+
+/** True for the names of a day or time that say the same by other words: `due_on` and `dueDate`. */
+export function isSameDay(one: string, other: string): boolean {
+  const [first = [], second = []] = [one, other].map((name) =>
+    wordsOf(name).filter((word) => !DAY_WORDS.has(word)),
+  );
+  return first.length > 0 && first.map(stem).join(' ') === second.map(stem).join(' ');
+}
+
 /** Minimum letters that two words have in common at the start to be of one root: `departs` and `departure`. */
 const ROOT = 5;
 

@@ -3,7 +3,7 @@ import type { Shape } from '../shape.ts';
 import { addFinding, type Work } from './comparison.ts';
 import { areContraries, type FoundValue, type NamedShape, namedValues } from './conversions.ts';
 import type { FoundRule } from './found-rules.ts';
-import { nameSimilarity, plainName, wordsOf } from './names.ts';
+import { areContrary, nameSimilarity, plainName, wordsOf } from './names.ts';
 
 /** The values that have no partner in the other version, for the end of a sentence: V1's in requests, and V2's in responses. */
 export function unpairedWords(old: Shape, young: Shape, { isResponse }: Pick<Work, 'isResponse'>): string {
@@ -78,26 +78,29 @@ const YES_AND_NO: readonly (readonly [yes: string, no: string])[] = [
 /** Words before the one that a boolean is named for. */
 const AUXILIARY = /^(?:is|has|was|are|be)_/;
 
-/** The pairs of values between a boolean and two texts of which one has its name: `urgent`, and `priority` with `routine` and `urgent`. */
+/**
+ * The pairs of values between a boolean and texts of which one has its name: `urgent`, and `priority` with `routine` and `urgent`. Of several
+ * others of V2, the one with the contrary name is false (`paid`, and `PAID`, `UNPAID` and `PART_PAID`), in responses all of them.
+ */
 export function wordPairs(
   old: NamedShape,
   young: NamedShape,
+  isResponse = false,
 ): readonly (readonly [FoundValue, FoundValue])[] | undefined {
   const [flag, listed] = isBoolean(old.shape) ? [old, young.shape] : [young, old.shape];
-  if (!isBoolean(flag.shape) || listed.values.length !== 2) return undefined;
+  if (!isBoolean(flag.shape) || listed.values.length < 2) return undefined;
   const name = plainName(wordsOf(flag.name).join('_').replace(AUXILIARY, ''));
   const isNamed = (value: FoundValue): boolean => typeof value === 'string' && plainName(value) === name;
-  const [yes, no] = listed.values.toSorted((one, other) => Number(isNamed(other)) - Number(isNamed(one)));
-  if (yes === undefined || no === undefined || !isNamed(yes) || isNamed(no)) return undefined;
-  return flag === old
-    ? [
-        [true, yes],
-        [false, no],
-      ]
-    : [
-        [yes, true],
-        [no, false],
-      ];
+  const yes = listed.values.filter(isNamed);
+  const others = listed.values.filter((value) => !yes.includes(value));
+  const isContrary = (value: FoundValue): boolean => areContrary(flag.name, String(value));
+  const no = others.length === 1 ? others : flag === old ? others.filter(isContrary) : [];
+  if (yes.length !== 1 || no.length !== 1) return undefined;
+  const words = [...yes, ...(isResponse ? others : no)];
+  return words.map((value) => {
+    const pair = [yes.includes(value), value] as const;
+    return flag === old ? pair : [pair[1], pair[0]];
+  });
 }
 
 function isBoolean({ types }: Shape): boolean {

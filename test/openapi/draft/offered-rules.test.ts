@@ -844,6 +844,30 @@ test.each<
     { totalPrice: minorMoney },
     ['{ move: total, to: totalPrice.minorUnits } { scale: totalPrice.minorUnits, by: 100, digits: 2 }'],
   ],
+  [
+    'the first letters of two words',
+    { po_number: text },
+    { purchaseOrder: text },
+    ['{ rename: po_number, to: purchaseOrder }'],
+  ],
+  [
+    'the only part that is left beside those of V1',
+    { net: number, gst: number },
+    { amounts: objectOf({ net: minorMoney, tax: minorMoney }) },
+    ['{ move: gst, to: amounts.tax.minorUnits } { scale: amounts.tax.minorUnits, by: 100, digits: 2 }'],
+  ],
+  [
+    'a boolean that is one of three values',
+    { paid: { type: 'boolean' } },
+    { status: { type: 'string', enum: ['PAID', 'UNPAID', 'PART_PAID'] } },
+    ['{ rename: paid, to: status } { map: { true: PAID, false: UNPAID }, of: status }'],
+  ],
+  [
+    'a day by another name, without its format',
+    { due_on: { ...text, format: 'date' } },
+    { dueDate: text, madeBy: text },
+    ['{ rename: due_on, to: dueDate }'],
+  ],
 ])('a likely partner comes before "is it gone": %s', async (_, old, young, first) => {
   const [v1, v2] = [old, young].map((members) => sent({ id: text, size: text, ...members })) as [
     Version,
@@ -856,7 +880,7 @@ test.each<
   );
   // Neither is a partner certain.
   expect(printRuleBook(await draftOf(v1, v2))).not.toMatch(
-    /^ {6}- \{ (?:move|rename): (?:first_name|plate|booking_ref|departs_at|price|total)/m,
+    /^ {6}- \{ (?:move|rename): (?:first_name|plate|booking_ref|departs_at|price|total|po_|gst|paid|due)/m,
   );
 });
 
