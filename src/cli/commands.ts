@@ -78,7 +78,7 @@ function addressOption(setting: Setting<unknown>): Option {
 /** Defines `check`, which validates everything that `serve` reads before it starts, and lists gaps that the rules leave between two descriptions. */
 export function check(command: Command): void {
   command.description(
-    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that V2 does not have, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are gaps, 2 if there is a fault. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout reaches.",
+    "Validates settings and rule book without starting anything, and lists operations, changes and assumptions. It reads the same settings as serve, from flags and environment, and refuses what serve would refuse. With --v1 and --v2 it lists the gaps that the rules leave between both descriptions: operations that V2 does not have, members that V2 requires and no rule sets, members that V1's clients expect and never get. Exit code 1 if there are gaps, or TODO lines in the rule book; 2 if there is a fault. With --log it warns of a sunset that comes too soon for clients that still call, and of clients that no brownout reaches.",
   );
   addSettings(command, allSettings)
     .optionsGroup('Coverage:')
