@@ -677,11 +677,12 @@ const MAX_NAMED = 3;
 
 /** Groups the gaps at one place: those of several operations, statuses and values of an enumeration. */
 function sameGaps(gaps: readonly Gap[]): readonly (readonly Gap[])[] {
-  const groups = Map.groupBy(gaps, ({ text }) =>
-    text.replace(/(?<=^V1's (?:response|error) )\w+/, '').replace(VALUE, ''),
-  );
+  const groups = Map.groupBy(gaps, ({ text }) => text.replace(STATUS, '').replace(VALUE, ''));
   return [...groups.values()];
 }
+
+/** The status in a sentence about a response. */
+const STATUS = /(?<=^V1's (?:response|error) )\w+/;
 
 /** The value of an enumeration at the end of a sentence. */
 const VALUE = /(?<= (?:clients get|and gets) )"[^"]{0,200}"$/;
@@ -692,7 +693,10 @@ function gapLine(gaps: readonly Gap[], file: string): string {
   if (first === undefined) return '';
   const operations = [...new Set(gaps.map(({ operation }) => operation))];
   const values = [...new Set(gaps.flatMap(({ text }) => VALUE.exec(text) ?? []))];
-  const text = first.text.replace(VALUE, () => listed(values, MAX_NAMED));
+  const statuses = [...new Set(gaps.flatMap(({ text }) => STATUS.exec(text) ?? []))].sort();
+  const text = first.text
+    .replace(STATUS, statuses.join(' or '))
+    .replace(VALUE, () => listed(values, MAX_NAMED));
   const sentence = terminalText(`${listed(operations, MAX_NAMED)}: ${text}`);
   const { line, column } = first;
   return line === undefined || column === undefined

@@ -1115,7 +1115,11 @@ test('each place has a line with all operations that have the gap there; with --
       ['/a', '/b', '/c', '/d', '/e'].map((path) => [
         path,
         {
-          get: answerOf(objectOf({ one: item(name), list: { type: 'array', items: item(name) } }), {}, '200'),
+          get: answerOf(
+            objectOf({ one: item(name), list: { type: 'array', items: item(name) } }),
+            {},
+            path === '/e' ? '201' : '200',
+          ),
         },
       ]),
     ),
@@ -1131,8 +1135,8 @@ test('each place has a line with all operations that have the gap there; with --
   expect(printCoverage(coverage, 'rules.yaml')).toBe(
     `coverage: 5 of 5 operations of V1 have a place in V2
 Expected by V1's clients and never returned (2, at 10 places)
-  GET /a, GET /b, GET /c and 2 more: V1's response 200 has /one/old, which V2's never has
-  GET /a, GET /b, GET /c and 2 more: V1's response 200 has /list/*/old, which V2's never has
+  GET /a, GET /b, GET /c and 2 more: V1's response 200 or 201 has /one/old, which V2's never has
+  GET /a, GET /b, GET /c and 2 more: V1's response 200 or 201 has /list/*/old, which V2's never has
 `,
   );
   expect(printCoverage(coverage, 'rules.yaml', true).split('\n')).toHaveLength(13);
