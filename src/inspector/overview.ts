@@ -1,8 +1,15 @@
 import { MAX_ROW_CLIENTS } from '../report/census.ts';
-import { type ClientReport, clientWouldFail, unfitCalls } from '../report/client-report.ts';
+import {
+  type ClientReport,
+  clientWouldFail,
+  type Outcome,
+  outcomeWords,
+  unfitCalls,
+} from '../report/client-report.ts';
 import type { Report } from '../report/report.ts';
 import { capital, clientName, countedClients, namedClients } from '../report/text.ts';
 import { count, counted, listed } from '../rules/words.ts';
+import { isNotice } from '../rewrite-log/answers.ts';
 import { ENOUGH } from '../rewrite-log/health/trouble.ts';
 import { AS_V2_SENT_IT, errorValue, NO_KEY, OTHER_CALLS } from '../rewrite-log/entry.ts';
 import { printFilter } from '../rewrite-log/filter.ts';
@@ -69,13 +76,15 @@ export function overviewOf(facts: OverviewFacts): Pick<Overview, 'whose' | 'item
   const { rollout, now } = facts;
   const end = rollout !== undefined && isAtEnd(rollout, now) ? rollout : undefined;
   const left = end === undefined ? facts : afterEnd(end, facts);
+  const empty = emptyHanded(facts);
   const items = [
+    ...empty.map((client) => emptyHandedItem(client)),
     ...responseItems(facts),
     ...(end === undefined ? modeItems(facts) : lateItems(end, facts)),
     ...errorItems(left),
-    ...unfitItems(left),
+    ...unfitItems(without(empty, left)),
     ...goneItems(left),
-    ...refusedItems(left),
+    ...refusedItems(without(empty, left)),
     ...clientItems(left),
     // These are about the migration as a whole.
     ...(end === undefined ? [...comparisonItems(facts), ...dryRunItems(facts), ...endItems(facts)] : []),
@@ -93,6 +102,40 @@ function afterEnd(end: RolloutView, { report, errors, ...facts }: OverviewFacts)
   const clients = report.clients.filter(({ client }) => !hasEndedFor(end, facts.now, undefined, [client]));
   const groups = errors.groups.filter(({ lastSeen }) => Date.parse(lastSeen) >= sunset);
   return { ...facts, report: { ...report, clients }, errors: { ...errors, groups } };
+}
+
+/** A client that got nothing but refusals in the last day, none of them on purpose; all of these. */
+interface EmptyHanded {
+  readonly client: ClientReport;
+  readonly outcomes: readonly Outcome[];
+}
+
+/** The clients with a key that have got nothing but refusals, unless these count as failing. */
+function emptyHanded({ report, failing = [], now }: OverviewFacts): readonly EmptyHanded[] {
+  return report.clients.flatMap((client) => {
+    const outcomes = client.outcomes.filter(({ lastSeen }) => now - Date.parse(lastSeen) < DAY_MS);
+    const isEmpty =
+      client.client !== NO_KEY &&
+      outcomes.reduce((sum, one) => sum + one.count, 0) >= ENOUGH &&
+      outcomes.every(({ status, code }) => status >= 400 && status < 500 && !isNotice(code)) &&
+      !client.operations.some(({ operation }) => failing.includes(operation));
+    return isEmpty ? [{ client, outcomes }] : [];
+  });
+}
+
+function emptyHandedItem({ client, outcomes }: EmptyHanded): OverviewItem {
+  const terms = [{ negated: false, field: 'client', values: [client.client] }] as const;
+  const calls = listed(
+    client.operations.map(({ operation }) => operation),
+    MAX_OTHERS,
+  );
+  const sentence = `${clientName(client)} gets nothing but refusals: ${outcomeWords(outcomes)}, in ${calls}, the last at ${client.lastSeen}.`;
+  return item('note', sentence, 'traffic', printFilter(terms));
+}
+
+function without(told: readonly EmptyHanded[], { report, ...facts }: OverviewFacts): OverviewFacts {
+  const all = new Set(told.map(({ client }) => client));
+  return { ...facts, report: { ...report, clients: report.clients.filter((one) => !all.has(one)) } };
 }
 
 /** What became of the requests since the start, in one sentence. */
@@ -127,7 +170,7 @@ export function stateSentence({
     [
       [migrated, 'sent to V2'],
       [onV1, 'sent to V1'],
-      [unsent, 'sent to neither'],
+      [unsent, 'not sent'],
       [passed, "of V2's own clients"],
       [outside, 'under neither prefix'],
     ] as const
@@ -139,7 +182,7 @@ export function stateSentence({
   const refusedWords =
     refusals === 0
       ? ''
-      : ` ${count(refusals)}${failed === 0 ? '' : refusals === 1 ? ' other' : ' others'} ${refusals === 1 ? 'was' : 'were'} refused${whose}${whose === ' on purpose' ? '' : ', which is no failure'}${by}.`;
+      : ` ${count(refusals)}${failed === 0 ? '' : refusals === 1 ? ' other' : ' others'} ${refusals === 1 ? 'was' : 'were'} refused${whose}${by}.`;
   return `${counted(all, 'request')} since the start at ${startedAt}: ${listedCounts(sent)}. ${failed === 0 ? 'None' : count(failed)} failed.${refusedWords}`;
 }
 

@@ -34,7 +34,7 @@ test('the overview counts what became of the requests, and says the worst first,
     (await gateway.readJson<Overview>('/overview')).state.counts.startsWith('3 requests since'),
   );
   const { state, items } = await gateway.readJson<Overview>('/overview');
-  expect(withoutStart(state.counts)).toBe('3 requests: 2 sent to V2, 1 sent to neither. 3 failed.');
+  expect(withoutStart(state.counts)).toBe('3 requests: 2 sent to V2, 1 not sent. 3 failed.');
   const sentences = items.map(({ sentence }) => sentence);
   expect(sentences[0]).toBe('V1 requests are migrated and go to V2.');
   // Failures are in their own table, and are not repeated here.
@@ -69,7 +69,7 @@ test('a request under neither prefix does not count as one of a V2 client, refus
     expect(withoutStart(state.counts)).toBe(
       other === 'pass'
         ? "9 requests: 2 of V2's own clients, 7 under neither prefix. None failed."
-        : "9 requests: 7 sent to neither, 2 of V2's own clients. None failed. 7 were refused by the gateway, which is no failure.",
+        : "9 requests: 7 not sent, 2 of V2's own clients. None failed. 7 were refused by the gateway.",
     );
     expect(await gateway.readJson<Report>('/report')).toMatchObject({ v1: 0, v2: 2 });
     const read = new Tally();
@@ -289,6 +289,7 @@ function refusedReport(facts: Partial<Entry>, times = 5): Report {
   const refused = { ...sampleEntry(1, 0), operation: 'create_refund', status: 422, edits: [] };
   for (let sent = 1; sent <= times; sent += 1) {
     const time = new Date(NOW - sent * 1000).toISOString();
+    tally.add({ ...refused, client: 'a'.repeat(16), time, operation: 'get_booking', status: 200 });
     tally.add({ ...refused, client: 'a'.repeat(16), time, errorPointers: ['/booking_id'], ...facts });
     tally.add({ ...refused, client: 'b'.repeat(16), time, status: sent === 1 ? 201 : 422 });
   }
@@ -489,6 +490,53 @@ test.each([
   );
 });
 
+test.each<[what: string, facts: Partial<Entry>, told: boolean]>([
+  ['404 of the gateway', { status: 404, verdict: 'refused', failure: 'not-found', origin: undefined }, true],
+  ['404 of V1', { status: 404, origin: 'v1' }, true],
+  ['the end of V1', { status: 410, verdict: 'refused', failure: 'sunset', origin: undefined }, false],
+])('a client that gets nothing but refusals comes first, with what it gets: %s', (_, facts, told) => {
+  const tally = new Tally();
+  const sent = (client: string, at: number, own: Partial<Entry> = {}): void =>
+    tally.add({
+      ...sampleEntry(1, NOW - at),
+      client,
+      operation: undefined,
+      method: 'GET',
+      path: '/api/v1/films',
+      ...facts,
+      ...own,
+    });
+  for (let at = 6; at > 0; at -= 1) {
+    sent('a'.repeat(16), at * 1000);
+    sent(
+      'b'.repeat(16),
+      at * 1000,
+      at === 6 ? { status: 200, verdict: 'rewritten', failure: undefined } : {},
+    );
+  }
+  const report = makeReport(tally, {
+    now: new Date(NOW).toISOString(),
+    names: new Map([['a'.repeat(16), 'acme']]),
+  });
+  const ended = { sunset: new Date(NOW - 10_000).toISOString(), gone: {} };
+  for (const rollout of [sampleRollout(), sampleRollout(ended)]) {
+    const { items } = overviewWith({ report, rollout });
+    const said = items.filter(({ sentence }) => sentence.includes('nothing but refusals'));
+    expect(said).toHaveLength(told ? 1 : 0);
+    if (!told) continue;
+    expect(items[0]).toEqual(said[0]);
+    expect(said[0]?.sentence).toMatch(
+      /^acme gets nothing but refusals: 404 .*6×, in GET \/films, the last at 2026-11-28T23:59:59\.000Z\.$/,
+    );
+    // Each fact is told once.
+    expect(
+      items.filter(
+        ({ level, sentence }) => level === 'note' && /acme/.test(sentence.replace(/.*after its end.*/, '')),
+      ),
+    ).toEqual(said);
+  }
+});
+
 test.each<[when: string, ago: number, told: readonly string[]]>([
   [
     'now',
@@ -531,18 +579,12 @@ function rank(level: string): number {
 test.each<[sums: Partial<RequestSums>, ended: string]>([
   [{}, 'None failed.'],
   [{ failed: 3 }, '3 failed.'],
-  [{ refusedByV2: 1 }, 'None failed. 1 was refused by V2, which is no failure.'],
-  [
-    { refusedByV2: 2, refusedByGateway: 7 },
-    'None failed. 9 were refused, which is no failure: 2 by V2, 7 by the gateway.',
-  ],
+  [{ refusedByV2: 1 }, 'None failed. 1 was refused by V2.'],
+  [{ refusedByV2: 2, refusedByGateway: 7 }, 'None failed. 9 were refused: 2 by V2, 7 by the gateway.'],
   [{ onPurpose: 25 }, 'None failed. 25 were refused on purpose.'],
-  [
-    { refusedByGateway: 2, onPurpose: 1 },
-    'None failed. 3 were refused, which is no failure: 2 by the gateway, 1 on purpose.',
-  ],
-  [{ failed: 1234, refusedByV1: 1 }, '1,234 failed. 1 other was refused by V1, which is no failure.'],
-  [{ failed: 1, refusedByV1: 40 }, '1 failed. 40 others were refused by V1, which is no failure.'],
+  [{ refusedByGateway: 2, onPurpose: 1 }, 'None failed. 3 were refused: 2 by the gateway, 1 on purpose.'],
+  [{ failed: 1234, refusedByV1: 1 }, '1,234 failed. 1 other was refused by V1.'],
+  [{ failed: 1, refusedByV1: 40 }, '1 failed. 40 others were refused by V1.'],
 ])('what failed and what else was refused are told apart: %o', (sums, ended) => {
   const all = { ...new History().sums, all: 2000, migrated: 2000, ...sums };
   expect(stateSentence({ sums: all, origin: 'http://g', startedAt: 'x' })).toBe(

@@ -58,7 +58,7 @@ test('first look: the state in a sentence, and what is wrong first, each with it
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/`);
   await page
     .getByText(
-      /^8 requests since the start at \S+: 6 sent to V2, 1 sent to neither, 1 of V2's own clients\. 4 failed\.$/,
+      /^8 requests since the start at \S+: 6 sent to V2, 1 not sent, 1 of V2's own clients\. 4 failed\.$/,
     )
     .waitFor();
   await expect.poll(() => page.locator('.conditions summary').innerText()).toBe('V2 refuses some requests');

@@ -116,7 +116,7 @@ function sentBar(
     { name: 'sent to V1', look: 'of-v1', times: v1 },
     { name: 'sent to V2', look: 'of-v2', times: v2 },
     { name: 'refused on purpose', look: 'on-purpose', times: onPurpose },
-    { name: 'not sent: refused or failed here', look: 'of-neither', times: unsent },
+    { name: 'not sent', look: 'of-neither', times: unsent },
   ].filter(({ times }) => times > 0);
   const age = lengthWords(Date.parse(now) - Date.parse(since));
   const window =
