@@ -426,6 +426,8 @@ export interface RulesView {
   readonly isDraft?: true;
   /** The path of its file; absent where the gateway reads none. */
   readonly file?: string;
+  /** The text of the file, if it was refused. */
+  readonly refused?: string;
 }
 
 /** The outcome of trying a rule book on kept exchanges, without putting it into force. */

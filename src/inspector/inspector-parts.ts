@@ -56,7 +56,9 @@ export interface InspectorParts extends GuardOptions {
     readonly since: number;
     readonly text: string;
     /** The rule book that was refused last, until a valid one is read. */
-    readonly refusal?: { readonly at: number; readonly faults: readonly string[] } | undefined;
+    readonly refusal?:
+      | { readonly at: number; readonly faults: readonly string[]; readonly text?: string }
+      | undefined;
   };
   /** The path of the file of the rule book; absent on platforms without files. */
   readonly ruleFile?: string | undefined;

@@ -65,10 +65,15 @@ const MAX_CHOICES = 5000;
 /** Adds `/rules`, `/rules/try`, `/explain` and `/explain/read`. */
 function ruleRoutes(app: Hono, parts: InspectorParts): void {
   app.get('/rules', () => {
-    const { current, since, text } = parts.rules();
+    const { current, since, text, refusal } = parts.rules();
     const view = rulesView({ rules: current, since, text, totals: parts.totals });
     const file = parts.ruleFile === undefined ? {} : { file: parts.ruleFile };
-    return jsonResponse({ ...view, ...file, ...(parts.draft !== undefined && { isDraft: true }) });
+    return jsonResponse({
+      ...view,
+      ...file,
+      ...(parts.draft !== undefined && { isDraft: true }),
+      ...(refusal?.text !== undefined && { refused: refusal.text }),
+    });
   });
   app.post('/rules/try', async (c) => {
     const body = await readBody(c.req.raw, RULES_BYTES);

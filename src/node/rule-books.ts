@@ -24,7 +24,13 @@ export interface LoadedRuleBook {
 }
 
 /** Result of reading the rule book: a valid one, or all of its faults. */
-export type RuleBookOutcome = LoadedRuleBook | { readonly faults: readonly string[] };
+export type RuleBookOutcome = LoadedRuleBook | RefusedRuleBook;
+
+/** The faults of a rule book, and its text, unless that cannot be read. */
+export interface RefusedRuleBook {
+  readonly faults: readonly string[];
+  readonly text?: string;
+}
 
 /** Outcome of a reload. */
 export interface Reload {
@@ -71,7 +77,7 @@ export class RuleBooks {
   /** Seconds that the last reading took. */
   reloadSeconds: number | undefined = undefined;
   /** The last refused rule book, until a valid one is read; `at` is milliseconds since 1970. */
-  refusal: { readonly at: number; readonly faults: readonly string[] } | undefined = undefined;
+  refusal: (RefusedRuleBook & { readonly at: number }) | undefined = undefined;
   /** Prepares a rule book before it comes into force. */
   prepare: ((book: RuleBook) => Promise<void>) | undefined = undefined;
   /** The latest changes and refusals, newest first. */
@@ -102,7 +108,7 @@ export class RuleBooks {
     this.reloadSeconds = (this.time() - began) / 1000;
     if ('faults' in outcome) {
       this.refused += 1;
-      this.refusal = { at: this.time(), faults: outcome.faults };
+      this.refusal = { at: this.time(), ...outcome };
       this.note({ at: this.time(), fault: outcome.faults[0] ?? '' });
       return { changed: false, wasRefused: false, faults: outcome.faults, before };
     }
@@ -155,12 +161,12 @@ export async function loadRuleBook(path: string, name = '--rules (GATEWAY_RULES)
   if (shipped !== undefined) return { text, rules: new CompiledRuleBook(shipped), ...from };
   const { readRuleBook } = await import('../rules/read-rule-book.ts');
   const reading = await readRuleBook(text, path);
-  if (!reading.ok) return { faults: reading.faults.map((fault) => printFault(fault)) };
+  if (!reading.ok) return { text, faults: reading.faults.map((fault) => printFault(fault)) };
   if (reading.ruleBook.operations.every(({ transform }) => transform === undefined))
     return { text, rules: new CompiledRuleBook(reading.ruleBook), ...from };
   const { loadTransforms } = await import('./threads/transform-thread.ts');
   const loaded = await loadTransforms(reading.ruleBook, path);
-  if ('faults' in loaded) return { faults: await moduleFaults(loaded.faults, text, path) };
+  if ('faults' in loaded) return { text, faults: await moduleFaults(loaded.faults, text, path) };
   return { text, rules: new CompiledRuleBook(loaded.book), ...from };
 }
 

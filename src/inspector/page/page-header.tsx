@@ -146,7 +146,7 @@ function conditionsChip({ verdict, conditions }: Pick<State, 'verdict' | 'condit
   );
 }
 
-function conditionLink({ place }: Condition, go: Go): VNode | false {
+export function conditionLink({ place }: Pick<Condition, 'place'>, go: Go): VNode | false {
   if (place === undefined) return false;
   const { view, part, filter = '' } = place;
   return (
@@ -182,13 +182,12 @@ export function ActionButton({ action, onCommand, isMain }: ActionButtonProps): 
 }
 
 /** The label of a condition, and its sentence without the words that repeat it. */
-export function ConditionWords({ label, sentence: words, about, since }: Condition): VNode {
+export function ConditionWords({ label, sentence: words }: Condition): VNode {
   const isNamed = words.startsWith(label);
-  const isDated = about === 'rule-book' && since !== undefined;
   return (
     <>
       <strong>{visibleText(label)}</strong>
-      {isNamed ? '' : isDated ? <> at {<ShortTime at={since} />}. </> : '. '}
+      {isNamed ? '' : '. '}
       {sentence(isNamed ? words.slice(label.length) : words)}
     </>
   );
@@ -258,15 +257,21 @@ function captureChip({ mode, entries, bytes: usedBytes, maxEntries, maxBytes, ma
   );
 }
 
-/** The faults of a refused rule book, folded. */
+/** Faults that stand open: with more, what follows them would be out of sight. */
+const OPEN_FAULTS = 3;
+
+/** The faults of a refused rule book, and since when it has been refused. */
 export function RefusedFaults({
-  refused: { faults, omitted },
+  refused: { at, faults, omitted },
 }: {
   readonly refused: RefusedRuleBook;
 }): VNode {
   return (
-    <details>
-      <summary>{counted(faults.length + omitted, 'fault')}</summary>
+    <details open={faults.length <= OPEN_FAULTS}>
+      <summary>
+        {`${counted(faults.length + omitted, 'fault')} since `}
+        <ShortTime at={at} />
+      </summary>
       <SentenceList
         sentences={[...faults, ...(omitted > 0 ? [`and ${counted(omitted, 'more fault')}, not listed`] : [])]}
         shown={(fault) => fault}

@@ -4,7 +4,14 @@ import type { Condition } from '../../condition.ts';
 import { beyondVerdict } from '../../verdict.ts';
 import type { Asked } from '../admin-client.ts';
 import { Evidence } from '../evidence.tsx';
-import { ActionButton, ConditionWords, type OnCommand, RefusedFaults, VIEW_NAMES } from '../page-header.tsx';
+import {
+  ActionButton,
+  conditionLink,
+  ConditionWords,
+  type OnCommand,
+  RefusedFaults,
+  VIEW_NAMES,
+} from '../page-header.tsx';
 import { failedHeading } from '../format.ts';
 import { type Go, openHere, placeAddress } from '../page-state.ts';
 import { Card, LinkButton, Loading, type PageTools, sentence } from '../parts.tsx';
@@ -67,6 +74,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
           )}
           <p class="actions">
             <ActionButton action={verdict.action} onCommand={onCommand} isMain />
+            {verdict.about === 'rule-book' && conditionLink({ place: { view: 'rules' } }, go)}
             {failed !== undefined && failed.problems.length > 0 && (
               <LinkButton
                 onClick={() => go({ view: 'traffic', part: 'problems', filter: '', entry: undefined })}
@@ -81,6 +89,7 @@ export function OverviewView(props: OverviewViewProps): VNode {
                 <li key={condition.sentence}>
                   <p>
                     <ConditionWords {...condition} />{' '}
+                    {condition.about === 'rule-book' && conditionLink(condition, go)}{' '}
                     <ActionButton action={condition.action} onCommand={onCommand} />
                   </p>
                   {condition.about === 'rule-book' && live.refusedRuleBook !== undefined && (

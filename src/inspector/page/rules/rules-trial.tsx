@@ -1,5 +1,5 @@
 import type { ComponentChildren, RefObject, VNode } from 'preact';
-import { useLayoutEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { TrialDifference, TrialOutcome } from '../../api.ts';
 import { postText, useAttempt } from '../admin-client.ts';
 import { clockTime, count, counted } from '../format.ts';
@@ -27,6 +27,8 @@ export interface TrialDraft extends Pick<PageTools, 'go' | 'announce'> {
 interface RulesTrialProps extends TrialDraft {
   /** The source text of the rule book in force. */
   readonly text: string;
+  /** The text of its file, if that was refused: it is what is mended. */
+  readonly refused: string | undefined;
   /** The path of its file; undefined where the gateway reads none. */
   readonly file: string | undefined;
   /** The result for the text, or its faults; undefined before a run, and after an edit. */
@@ -36,7 +38,8 @@ interface RulesTrialProps extends TrialDraft {
 
 /** Edits the rule book as a trial, shows which of the kept exchanges would differ, and exports the change as a patch. */
 export function RulesTrial(props: RulesTrialProps): VNode {
-  const { text, file, go, announce, draft, setDraft, run, setRun } = props;
+  const { text, refused, file, go, announce, draft, setDraft, run, setRun } = props;
+  const shown = draft ?? refused ?? text;
   const [fault, attempt] = useAttempt();
   const [isBusy, setIsBusy] = useState(false);
   const outcome = useScrollTo<HTMLElement>(run?.result);
@@ -46,19 +49,27 @@ export function RulesTrial(props: RulesTrialProps): VNode {
   };
   const tryOut = async (): Promise<void> => {
     setIsBusy(true);
-    await attempt(async () => setRun(await postText<TrialOutcome>('rules/try', draft ?? text)));
+    await attempt(async () => setRun(await postText<TrialOutcome>('rules/try', shown)));
     setIsBusy(false);
   };
+  useEffect(() => {
+    if (draft !== undefined) return;
+    setRun(undefined);
+    // Its faults stand at their lines at once.
+    if (refused !== undefined) void tryOut();
+  }, [refused]);
   const faults = run?.faults ?? [];
   return (
     <>
       <Card heading="Try a change" note="on the kept exchanges; nothing is applied from here">
         <Form class="trial" onSubmit={tryOut}>
           <div class="table-tools">
-            <label for="rules-draft">Rule book</label>
-            <BookSearch text={draft ?? text} />
+            <label for="rules-draft">
+              {draft === undefined && refused !== undefined ? 'The refused file' : 'Rule book'}
+            </label>
+            <BookSearch text={shown} />
           </div>
-          <BookEditor text={draft ?? text} faults={faults} onInput={change} />
+          <BookEditor text={shown} faults={faults} onInput={change} />
           <div class="actions">
             <button type="submit" class="button primary" disabled={isBusy}>
               {isBusy ? 'Trying…' : 'Try it'}
@@ -79,14 +90,19 @@ export function RulesTrial(props: RulesTrialProps): VNode {
                 >
                   Download the rule book
                 </a>
-                <Button onClick={() => change(undefined)}>Back to the rule book in force</Button>
+                <Button onClick={() => change(undefined)}>
+                  {refused === undefined ? 'Back to the rule book in force' : 'Back to the refused file'}
+                </Button>
               </>
+            )}
+            {draft === undefined && refused !== undefined && (
+              <Button onClick={() => change(text)}>Show the rule book in force</Button>
             )}
           </div>
           {draft !== undefined && <p>{comesIntoForce('Put it into', file)}</p>}
           <Fault text={fault} />
         </Form>
-        {run !== undefined && run.result === undefined && faultList(run.faults, draft ?? text)}
+        {run !== undefined && run.result === undefined && faultList(run.faults, shown)}
       </Card>
       {run?.result !== undefined && differencesCard(run.result, run.against, { file, go, announce, outcome })}
     </>

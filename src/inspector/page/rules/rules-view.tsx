@@ -59,6 +59,7 @@ export function RulesView(props: RulesViewProps): VNode {
         />
         <RulesTrial
           text={rules.text}
+          refused={rules.refused}
           file={rules.file}
           go={go}
           announce={announce}
