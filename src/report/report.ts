@@ -128,18 +128,17 @@ interface ReportOptions {
 const CLIENTS_PER_STEP = 50;
 
 const SENTENCES = {
-  yes: (day: string) => `V1 can be switched off: every client that it served is gone, as of ${day}.`,
-  no: (day: string) => `V1 is still needed, as of ${day}.`,
-  unknown: (day: string) => `Whether V1 can be switched off is not known, as of ${day}.`,
+  yes: 'V1 can be switched off: every client that it served is gone.',
+  no: 'V1 is still needed.',
+  unknown: 'Whether V1 can be switched off is not known.',
 } as const;
 
 /** The same after the end of V1, for the clients that the sunset spares. */
 const SENTENCES_AFTER_END = {
-  yes: (day: string) =>
-    `V1 can be switched off: it has ended, and no client that the sunset spares calls it, as of ${day}.`,
-  no: (day: string) => `V1 has ended, but is still needed by clients that the sunset spares, as of ${day}.`,
-  unknown: (day: string) =>
-    `V1 has ended; whether it can be switched off for the clients that the sunset spares is not known, as of ${day}.`,
+  yes: 'V1 can be switched off: it has ended, and no client that the sunset spares calls it.',
+  no: 'V1 has ended, but is still needed by clients that the sunset spares.',
+  unknown:
+    'V1 has ended; whether it can be switched off for the clients that the sunset spares is not known.',
 } as const;
 
 /** Clients named in a sentence. */
@@ -413,7 +412,7 @@ function switchOff(facts: SwitchOffFacts): SwitchOff {
   return {
     ...statement,
     verdict,
-    sentence: SENTENCES_AFTER_END[verdict](now.slice(0, 10)),
+    sentence: SENTENCES_AFTER_END[verdict],
     conditions: [...statement.conditions, ...(late === undefined ? [] : [notMet(late.sentence)])],
   };
 }
@@ -453,7 +452,7 @@ function whileServed(
   const has = (state: Condition['state']): boolean =>
     conditions.some((condition) => condition.state === state);
   const verdict = has('not-met') ? 'no' : has('unknown') ? 'unknown' : 'yes';
-  return { at: now, verdict, sentence: SENTENCES[verdict](now.slice(0, 10)), conditions };
+  return { at: now, verdict, sentence: SENTENCES[verdict], conditions };
 }
 
 function afterEnd(endedAt: number, { now, clients }: SwitchOffFacts): SwitchOff {

@@ -104,7 +104,7 @@ test('a client is named on the page and by the command, and known by its traces 
   expect(listed.out).toMatch(new RegExp(`${two} +- +Other/2 +127\\.0\\.0\\.1`));
   const { page, complaints } = await browser.open(`${gateway.adminOrigin}/?view=retirement`);
   const row = page.getByRole('row').filter({ hasText: two });
-  await row.getByText('Other/2, from 127.0.0.1').waitFor();
+  await row.getByText('Other/2', { exact: true }).waitFor();
   await row.getByRole('button', { name: `Name ${two}` }).click();
   await row.getByLabel(`Name of ${two}`).fill('Harcourts Richmond');
   await page.keyboard.press('Enter');
@@ -124,7 +124,7 @@ test('a client is named on the page and by the command, and known by its traces 
   await row.getByLabel(`Name of ${two}`).fill('');
   await page.keyboard.press('Enter');
   await page.getByText(`${two} no longer has a name.`).waitFor();
-  await row.getByText('Other/2, from 127.0.0.1').waitFor();
+  await row.getByText('Other/2', { exact: true }).waitFor();
   expect(readFileSync(path, 'utf8')).not.toContain(two);
   await row.getByRole('button', { name: `Name ${two}` }).click();
   await row.getByLabel(`Name of ${two}`).fill('Harcourts Richmond');

@@ -2,7 +2,7 @@ import type { ComponentChildren, VNode } from 'preact';
 import { useState } from 'preact/hooks';
 import type { ClientsView } from '../../api.ts';
 import { postJson, useAttempt } from '../admin-client.ts';
-import { Fault, Form, LinkButton, useFocusInside, visibleText } from '../parts.tsx';
+import { Button, Fault, Form, LinkButton, useFocusInside, visibleText } from '../parts.tsx';
 
 export interface ClientNameProps {
   readonly client: string;
@@ -31,12 +31,14 @@ export function ClientName({ client, clients, drafts, announce, onNamed, childre
   };
   const [fault, attempt] = useAttempt();
   const ref = useFocusInside(text !== undefined);
+  // The link is called by the hash until the client has another name.
+  const hash = known?.called !== undefined && <code>{client}</code>;
   if (text === undefined) {
     return (
       <span class="client-name">
-        {known?.name === undefined ? <small>{traces(known)}</small> : <b>{visibleText(known.name)}</b>}
+        {children}
         <span class="client-key">
-          {children}
+          {hash}
           <span ref={ref}>
             {clients?.canBeNamed === true && (
               <LinkButton
@@ -63,6 +65,7 @@ export function ClientName({ client, clients, drafts, announce, onNamed, childre
       <input
         type="text"
         aria-label={`Name of ${client}`}
+        placeholder="Name"
         aria-describedby={`whose-${client}`}
         maxLength={100}
         value={text}
@@ -75,6 +78,9 @@ export function ClientName({ client, clients, drafts, announce, onNamed, childre
       <button type="submit" class="button">
         Save
       </button>
+      <Button title="Esc" onClick={() => setText(undefined)}>
+        Cancel
+      </Button>
       <small id={`whose-${client}`}>
         {traces(known)}
         {clients?.replica !== undefined &&
@@ -83,7 +89,8 @@ export function ClientName({ client, clients, drafts, announce, onNamed, childre
           )}
       </small>
       <Fault text={fault} tag="span" />
-      <span class="client-key">{children}</span>
+      {children}
+      {hash}
     </Form>
   );
 }
@@ -92,10 +99,7 @@ function traces(known: ClientsView['clients'][number] | undefined): ComponentChi
   const [agent] = known?.userAgents ?? [];
   const [address] = known?.addresses ?? [];
   if (agent === undefined && address === undefined) return 'not seen in a captured exchange';
-  return [
-    visibleText(agent ?? 'no User-Agent'),
-    address !== undefined && <span class="client-address">{visibleText(`, from ${address}`)}</span>,
-  ];
+  return [visibleText(agent ?? 'no User-Agent'), address !== undefined && visibleText(`, from ${address}`)];
 }
 
 /** Returns what sentences call a client; undefined if neither its name nor its `User-Agent` is known. */

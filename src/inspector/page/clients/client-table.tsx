@@ -24,11 +24,12 @@ import {
   LinkButton,
   NewTab,
   type PageTools,
+  sentence,
   ShortTime,
   Trend,
   visibleText,
 } from '../parts.tsx';
-import { ClientName, type ClientNameProps } from './client-name.tsx';
+import { ClientName, type ClientNameProps, shownName } from './client-name.tsx';
 
 interface ClientTableProps
   extends Pick<ClientNameProps, 'clients' | 'onNamed'>, Pick<PageTools, 'go' | 'announce' | 'hueOf'> {
@@ -276,7 +277,8 @@ function clientRows(
   const { go, announce, clients, onNamed, ending } = props;
   const { client, name, lastSeen, v1, v2, failed, trend, notices } = row;
   const shown = client === NO_KEY ? 'no key' : client;
-  const who = name ?? shown;
+  const called = name ?? shownName(clients, client);
+  const who = called ?? shown;
   const has = (column: ShownColumn['name']): boolean => props.columns.some((one) => one.name === column);
   const { judged, failing } = row.wouldFail ?? { judged: 0, failing: 0 };
   const href = `report?client=${encodeURIComponent(client)}&format=`;
@@ -284,9 +286,9 @@ function clientRows(
   const key = (
     <LinkButton
       onClick={toExchanges(go, `client:${client}`)}
-      label={`Show the exchanges of ${name === undefined ? '' : `${name}, `}${shown}`}
+      label={`Show the exchanges of ${called === undefined ? '' : `${called}, `}${shown}`}
     >
-      {shown}
+      {visibleText(who)}
     </LinkButton>
   );
   const main = (
@@ -478,7 +480,7 @@ function ClientDetails({ client, screen, notice, go, hueOf }: ClientDetailsProps
       )}
       {detail(
         'Why this class',
-        reasonsOf(row).map((reason) => <div key={reason}>{visibleText(reason)}</div>),
+        reasonsOf(row).map((reason) => <div key={reason}>{sentence(reason)}</div>),
       )}
       {detail(
         'Seen',
@@ -490,7 +492,7 @@ function ClientDetails({ client, screen, notice, go, hueOf }: ClientDetailsProps
           {waited !== '' && `; ${waited}`}
         </div>,
       )}
-      {notice !== undefined && detail('First notice', <div>{visibleText(noticeWords(notice, ending))}</div>)}
+      {notice !== undefined && detail('First notice', <div>{sentence(noticeWords(notice, ending))}</div>)}
       {detail(
         'User-Agents',
         userAgents.map((agent) => <div key={agent}>{visibleText(agent)}</div>),

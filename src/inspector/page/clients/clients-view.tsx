@@ -1,9 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact';
-import { CLASSES, CLASS_MEANINGS, CLASS_WORDS, unfitCalls } from '../../../report/client-report.ts';
+import { unfitCalls } from '../../../report/client-report.ts';
 import type { RolloutView as Rollout } from '../../../rollout/rollout-tally.ts';
 import type { Report } from '../../api.ts';
 import { useAsked } from '../admin-client.ts';
-import { count, counted } from '../format.ts';
+import { counted } from '../format.ts';
 import { Card, Loading, NewTab, type PageTools, sentence, SentenceList } from '../parts.tsx';
 import { CensusCard } from './census-card.tsx';
 import type { ClientNameProps } from './client-name.tsx';
@@ -68,7 +68,7 @@ function coverageOf({ coverage }: Report): VNode | undefined {
   if (coverage === undefined) return undefined;
   const { kind, replicas = 1 } = coverage;
   return (
-    <p class={`coverage coverage-${kind}`}>
+    <p class="coverage">
       {(kind !== 'fleet' || replicas > 1) && (
         <strong class="badge words">
           {kind === 'fleet' ? counted(replicas, 'replica') : COVERAGE_WORDS[kind]}
@@ -86,7 +86,7 @@ function endedBanner({ switchOff: { sentence, conditions } }: Report): VNode {
 }
 
 /** Whether V1 can be switched off, and the clients by the work that they need. */
-function neededBanner({ switchOff, remaining, classes, v2 }: Report): VNode {
+function neededBanner({ switchOff, remaining, v2 }: Report): VNode {
   const { verdict } = switchOff;
   if (verdict === 'nothing-seen') {
     return banner(
@@ -104,15 +104,6 @@ function neededBanner({ switchOff, remaining, classes, v2 }: Report): VNode {
     verdict === 'yes' ? verdict : verdict === 'no' ? 'work' : 'unknown',
     switchOff.sentence,
     <SentenceList sentences={[...reasons.map(({ text }) => text), ...remaining]} />,
-    <ul class="tiles">
-      {CLASSES.map((name) => (
-        <li key={name} class={`tile tile-${name}`}>
-          <span class="tile-name">{CLASS_WORDS[name]}</span>
-          <strong>{count(classes[name])}</strong>
-          <span class="tile-share">{CLASS_MEANINGS[name]}</span>
-        </li>
-      ))}
-    </ul>,
   );
 }
 

@@ -152,7 +152,7 @@ export function MarkList({ marks }: { readonly marks: readonly ChartMark[] }): V
       {marks.map(({ at, words }, index) => (
         <li key={`${at} ${words}`}>
           <b>{index + 1}</b>
-          <span title={words}>{visibleText(words)}</span>
+          <span title={words}>{sentence(words)}</span>
         </li>
       ))}
     </ol>

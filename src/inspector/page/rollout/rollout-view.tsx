@@ -343,7 +343,7 @@ function changesCard({ changes = [] }: Rollout): VNode | false {
                   (by === undefined ? '' : `, at ${by}`),
               ),
           },
-          { name: 'Why', cell: ({ why }) => visibleText(why ?? '–') },
+          { name: 'Why', cell: ({ why = '–' }) => sentence(why) },
         ],
         changes,
         ({ at, what }) => `${at} ${what}`,
