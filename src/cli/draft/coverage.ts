@@ -161,8 +161,8 @@ export function coverageOf(sources: CoverageSources): Coverage {
       { operation: partner, components: components.v2 },
     ];
     const rule = ruleBook.operations.find((one) => one.id === id);
-    // A rule book has paths without a slash at the end; requests keep theirs.
-    const end = described.path.endsWith('/') && rule?.to === undefined ? '/' : '';
+    // A rule book has paths without a slash at the end; requests keep theirs, also at another place.
+    const end = described.path.endsWith('/') ? '/' : '';
     if (partner.rest.length > 1 && partner.path.endsWith('/') !== (end === '/'))
       add('request', `V2 describes ${partner.path}, and gets ${path}${end}`);
     const opaque = opaqueTo(ruleBook, rule);

@@ -932,17 +932,24 @@ test.each<[what: string, v1: Json, v2: Json, gap: string]>([
 });
 
 test('check finds a slash at the end of a path that V2 does not describe', async () => {
-  const book = 'operations: { list: GET /things }\nchanges: []\n';
   const of = (path: string): Json => ({
     openapi: '3.1.0',
     paths: { [path]: { get: { responses: { 200: { description: 'ok' } } } } },
   });
-  const gapsIn = async (young: string): Promise<readonly string[]> =>
-    coverageOf({ ruleBook: await bookIn(book), text: book, v1: of('/things/'), v2: of(young) }).gaps.map(
-      (found) => found.text,
-    );
+  const gapsIn = async (young: string, list = 'GET /things'): Promise<readonly string[]> => {
+    const book = `operations: { list: ${list} }\nchanges: []\n`;
+    return coverageOf({
+      ruleBook: await bookIn(book),
+      text: book,
+      v1: of('/things/'),
+      v2: of(young),
+    }).gaps.map((found) => found.text);
+  };
   expect(await gapsIn('/things')).toEqual(['V2 describes /things, and gets /api/v2/things/']);
   expect(await gapsIn('/things/')).toEqual([]);
+  const moved = '{ match: GET /things, to: GET /all }';
+  expect(await gapsIn('/all', moved)).toEqual(['V2 describes /all, and gets /api/v2/all/']);
+  expect(await gapsIn('/all/', moved)).toEqual([]);
 });
 
 test('a gap in an object that many members use is found in each of them', async () => {
