@@ -65,7 +65,7 @@ import {
   type OtherWord,
   pathNames,
 } from './match-operations.ts';
-import { plainName } from './names.ts';
+import { isRelatedName, plainName } from './names.ts';
 import {
   type ProposedGone,
   type ProposedOperation,
@@ -179,7 +179,10 @@ export function proposeRuleBook(
     values: { v1: shownValues(v1), v2: shownValues(v2) },
   };
   const known = { hints, pairs: new ComparedPairs() };
-  const compared = proposeFor(pairs, { ...DESCRIBED, ...known }, writes);
+  const partsOf = splitParts(all.matched, described.v2, young);
+  const wholes = new Map(named.map(({ operation, pair }) => [operation.id, pair]));
+  const source = (id: string): ShapeSource => ({ ...DESCRIBED, ...known, whyGone: partsOf(wholes.get(id)) });
+  const compared = proposeFor(pairs, source, writes);
   const versions = { v1: old, v2: young, named };
   const shapes = resourceShapes(versions);
   const head = proposeHead(versions, described);
@@ -265,6 +268,36 @@ export function proposeRuleBook(
       gone,
       matchedAll.map(({ operation }) => operation.id),
     ),
+  };
+}
+
+/**
+ * The evidence that a member is gone from requests of an operation: also another operation of V2 below the same path, which V1 does not have
+ * and which takes such a member.
+ */
+function splitParts(
+  matched: readonly MatchedOperation[],
+  young: readonly DescribedOperation[],
+  components: Components,
+): (whole: MatchedOperation | undefined) => ShapeSource['whyGone'] {
+  const used = new Set(matched.map(({ v2 }) => v2));
+  const free = young.filter((one) => !used.has(one));
+  return (whole) => {
+    const own = whole === undefined ? [] : free.filter(({ rest }) => rest.startsWith(`${whole.v2.rest}/`));
+    const parts = own.map((part) => ({
+      part,
+      word: (/[^/{}]+$/.exec(part.rest) ?? [''])[0],
+      members: [...(requestBody(part, components)?.shape.members.keys() ?? [])],
+    }));
+    return (path, name) => {
+      const why = DESCRIBED.whyGone(path, name);
+      for (const { part, word, members } of parts) {
+        const member = members.find((one) => [one, `${word}_${one}`].some((all) => isRelatedName(all, name)));
+        if (member !== undefined)
+          return `V2 takes ${member} at ${part.method} ${part.rest} instead, and no rule sends it there`;
+      }
+      return why;
+    };
   };
 }
 

@@ -904,6 +904,19 @@ test('asks once for what V2 requires in all objects that answers create', async 
   ]);
 });
 
+test('names V2’s operation below the same path that takes a gone member', async () => {
+  const [v1, v2] = [sent({ size: text, delivery_date: text, notes: text }), sent({ size: text })];
+  const described = describe('v2', v2) as { paths: object };
+  const put = { requestBody: contentOf(objectOf({ date: text })), responses: {} };
+  const paths = { ...described.paths, '/api/v2/things/{id}/delivery': { put } };
+  const book = await soundDraft(proposeRuleBook(describe('v1', v1), { ...described, paths }));
+  const whys = draftQuestions(book).flatMap(({ parts }) => parts.map(({ why }) => why));
+  expect(whys.join()).toContain(
+    'V2 takes date at PUT /things/{id}/delivery instead, and no rule sends it there',
+  );
+  expect(whys.join().match(/instead/g)).toHaveLength(1);
+});
+
 test('answers name what they say, and values without a partner', async () => {
   const kinds = (...values: string[]): object => ({ type: 'string', enum: values });
   const book = await draftOf(
