@@ -518,8 +518,11 @@ function titleOf(summary: string, first: AskedRule, rules: readonly AskedRule[])
   }
   if (first.named.rule === 'map')
     return `Do the values of ${namesIn([first.named], 'map').join('')} correspond so?`;
-  if (first.list === 'response' && first.named.rule === 'default')
-    return `Leave out ${listOf(namesIn(asked, 'default'))}, which ${asked.length === 1 ? 'is' : 'are'} new in V2?`;
+  if (first.list === 'response' && first.named.rule === 'default') {
+    const names = listOf(namesIn(asked, 'default'));
+    if (first.named.isRest) return `Leave out what other questions leave of ${names}?`;
+    return `Leave out ${names}, which ${asked.length === 1 ? 'is' : 'are'} new in V2?`;
+  }
   if (first.named.rule !== 'strip') return questionOf(summary);
   const found = namesIn(
     rules.flatMap(({ named, others }) => (named !== undefined && others.length > 0 ? [named] : [])),

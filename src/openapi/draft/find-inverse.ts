@@ -304,7 +304,9 @@ function responseRules(finding: Finding): ProposedRules | undefined {
     .filter((one) => one.rules.length > 0);
   const further = undone.map((one) => one.rules);
   if (found.rule === 'default') {
-    const why = "V2's responses have it, and V1's never had it";
+    const why = found.isRest
+      ? 'V2 has more in it than other questions are about'
+      : "V2's responses have it, and V1's never had it";
     return { rules, confidence, evidence: why, doubt, named, isNew: true };
   }
   if (rules.length > 0) {

@@ -80,6 +80,8 @@ export type FoundRule =
       readonly member: string;
       /** Undefined if V2's description does not show one: the person who answers the question gives it. */
       readonly value: FoundValue | undefined;
+      /** True for an object of responses in which V1 has a part, or may have one. */
+      readonly isRest?: true;
     }
   | {
       readonly rule: 'nest';

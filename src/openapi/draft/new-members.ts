@@ -110,7 +110,7 @@ export function addNew({ v1, v2, path }: Objects, arrived: ReadonlySet<string>, 
   }
 }
 
-/** The findings without those about a new member of which V1 may have all that is in it. */
+/** The findings without those about a new member of which V1 may have all that is in it; one of which it may have a part has a rest. */
 export function withoutFilled(findings: readonly Finding[], v2: Shape): readonly Finding[] {
   const targets = findings.flatMap(({ found, others = [] }) =>
     [...(found.rule === 'default' ? [] : [found]), ...others].flatMap(targetsOf),
@@ -122,7 +122,13 @@ export function withoutFilled(findings: readonly Finding[], v2: Shape): readonly
     const inside = around.has(pathText(place)) ? [...(shapeAt(v2, place)?.members.keys() ?? [])] : [];
     return inside.length === 0 || inside.some((name) => isNew([...place, name]));
   };
-  return findings.filter(({ found }) => found.rule !== 'default' || isNew([...found.in, found.member]));
+  return findings.flatMap((finding): readonly Finding[] => {
+    const { found } = finding;
+    if (found.rule !== 'default') return [finding];
+    const place = [...found.in, found.member];
+    if (!isNew(place)) return [];
+    return around.has(pathText(place)) ? [{ ...finding, found: { ...found, isRest: true } }] : [finding];
+  });
 }
 
 /** The values that V2 accepts, or their type unless it is a plain text, for the end of a sentence. */

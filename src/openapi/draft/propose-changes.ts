@@ -174,7 +174,7 @@ function decisionOf(found: FoundRule, direction: Direction, owner: string): stri
   if (found.rule === 'unwrap') return JSON.stringify(found);
   // A person who looks at an operation of V2 sees all of them at once: which are gone, and which have another name.
   if (found.rule === 'strip') return `strip ${owner}`;
-  if (found.rule === 'default' && direction === 'response') return 'new';
+  if (found.rule === 'default' && direction === 'response') return found.isRest ? 'rest' : 'new';
   // Members that are now in one object of V2 have one question.
   if (found.rule === 'move' && found.to.length > 1) return `move ${found.to.slice(0, -1).join(' ')}`;
   if (found.rule === 'convert' && found.conversions.every(({ options }) => options.length === 0))
@@ -302,6 +302,7 @@ function requestNames(
         ? ['forms', 'Values are converted.']
         : [`${member}-form`, `The value of ${path} is converted.`];
     case 'default':
+      if (found.isRest) return ['further-attributes', `What else V2 has in ${listOf(each)} is new.`];
       return direction === 'response'
         ? ['new-attributes', `${listOf(each)} ${each.length === 1 ? 'is' : 'are'} new in V2.`]
         : [`${member}-default`, `${path} is required.`];

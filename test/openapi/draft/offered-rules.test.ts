@@ -59,7 +59,7 @@ async function answersIn(book: ProposedRuleBook): Promise<readonly (readonly str
   const asked: (readonly string[])[] = [];
   for (const { id, about, text: question, parts } of draftQuestions(book)) {
     // What is left of V2's objects has a question of its own.
-    if (about !== 'change' || question.endsWith(' new in V2?')) continue;
+    if (about !== 'change' || / new in V2\?$|other questions leave/.test(question)) continue;
     for (const [at, { answers }] of parts.entries()) {
       asked.push(answers.map(({ lines }) => lines.join(' ')).filter((line) => line !== ''));
       for (const { key } of answers) {
@@ -902,6 +902,17 @@ test('asks once for what V2 requires in all objects that answers create', async 
     '{ default: { place.zone: A } }',
     '{ default: { creditLimit.currency: AUD } } { default: { fee.currency: AUD } } { default: { "lines.*.unitPrice.currency": AUD } }',
   ]);
+});
+
+test('calls no member new that another question is about', async () => {
+  const creditLimit = objectOf({ amountMinor: integer, currency: text });
+  const book = await draftOf(
+    { response: objectOf({ size: text, credit_limit: number }) },
+    { response: objectOf({ size: text, creditLimit, madeBy: text }) },
+  );
+  const texts = draftQuestions(book).map(({ text: question }) => question);
+  expect(texts).toContain('Leave out madeBy, which is new in V2?');
+  expect(texts).toContain('Leave out what other questions leave of creditLimit?');
 });
 
 test('names V2’s operation below the same path that takes a gone member', async () => {
