@@ -71,8 +71,8 @@ export function callsAfterEnd(
   const hashes = late.map(({ client }) => client);
   const who = capital(countedClients(hashes, 'has', 'have'));
   // The gateway refuses some for another reason, which comes first.
-  const others = late.filter(({ outcomes }) => outcomes.every(({ code }) => code !== 'sunset')).length;
-  const refused = others === 0 ? ' and got 410' : others < late.length ? `, all but ${others} with 410` : '';
+  const got = late.filter(({ outcomes }) => outcomes.some(({ code }) => code === 'sunset')).length;
+  const refused = got === late.length ? ' and got 410' : got > 0 ? ` (${got} of them got 410)` : '';
   const names = namedClients(late, MAX_LATE);
   return {
     last,

@@ -1229,6 +1229,14 @@ describe('the statement on switching V1 off', () => {
         expect.stringMatching(/^1 client has called V1 after its end and got 410, the last at .*: d\.$/),
       ]),
     );
+    const malformed = v1('e', 1, [], { verdict: 'refused', failure: 'malformed-json', status: 400 });
+    const end = {
+      signals: { attributes: true, links: [], sunset: Date.parse(time) - 2 * 86_400_000 },
+      gone: {},
+    };
+    expect(
+      makeReport(tallyOf([refusedOnce, malformed]), { now: time, end }).switchOff.conditions[0]?.text,
+    ).toMatch(/^2 clients have called V1 after its end \(1 of them got 410\), the last at .*: d, e\.$/);
     // An end to come, one that refuses nothing, and one for some clients.
     const next = new Date(Date.parse(time) + 1).toISOString();
     const others = [ofEnd(next), ofEnd(time, { except: ['c'] }), ofEnd(time, { clients: ['c'] })];
