@@ -68,7 +68,7 @@ export interface AskedQuestion extends ListedQuestion {
   readonly ownKey?: string;
   /** The lists for these rules. */
   readonly ownLists?: readonly OwnList[];
-  /** The rules that a person wrote. */
+  /** The rules that a person wrote, or those to begin with. */
   readonly own?: OwnRules;
 }
 

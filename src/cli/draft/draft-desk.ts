@@ -25,6 +25,7 @@ import {
   type DraftQuestion,
   type GivenAnswer,
   type GivenAnswers,
+  hasBlank,
   LATER,
   openQuestions,
   OWN,
@@ -281,7 +282,7 @@ export class Desk implements DraftDesk {
       const isOwn = given?.chosen[at] === OWN;
       parts.push({ why, answers: offered, ...(isOpen && { isOpen }), ...(isOwn && { isOwn }) });
     }
-    const [value, own] = [given?.value, given?.own];
+    const [value, own] = [given?.value, given?.own ?? question.own?.draft];
     const values = this.valuesFor(question);
     return {
       ...this.listed(question),
@@ -414,6 +415,8 @@ export class Desk implements DraftDesk {
       return {
         fault: `V2 does not describe “${place}”: write a method and a path of V2, such as ${this.valuesFor(question)[0] ?? 'GET /orders/{id}'}.`,
       };
+    if (given?.chosen.includes(OWN) && hasBlank(given.own ?? {}))
+      return { fault: 'Write a value for each “…” in your rules, or leave out what has no counterpart.' };
     if (given === undefined || isAnswerTo(question, given)) return question;
     return {
       fault: given.chosen.includes(OWN)

@@ -42,6 +42,7 @@ import {
   isSource,
   isTaken,
   LISTS,
+  placeAfter,
   placesIn,
   type RuleList,
   type TakenPlace,
@@ -63,7 +64,11 @@ export interface DraftQuestion {
   /** True if the parts are members of which the same is asked: each is a line, which a person can ask about apart. */
   readonly isList?: true;
   /** The change for rules that a person writes instead of choosing an answer; absent where a rule cannot be the answer. */
-  readonly own?: Pick<WrittenChange, 'id' | 'on'> & { readonly lists: readonly WrittenList[] };
+  readonly own?: Pick<WrittenChange, 'id' | 'on'> & {
+    readonly lists: readonly WrittenList[];
+    /** Rules to begin with, which may have blanks. */
+    readonly draft?: OwnRules | undefined;
+  };
 }
 
 /** One thing that a question decides. */
@@ -174,7 +179,9 @@ function noteQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
       about: 'note',
       text,
       operations: [],
-      ...(on.length > 0 && { own: { id: 'own-rules', on, lists: OF_BODIES } }),
+      ...(on.length > 0 && {
+        own: { id: 'own-rules', on, lists: OF_BODIES, draft: mapsFor(book, key) },
+      }),
       parts: [
         {
           why: filled === undefined ? '' : `a rule for requests, such as ${filled}, can give it a value`,
@@ -191,6 +198,28 @@ function noteQuestions(book: ProposedRuleBook): readonly DraftQuestion[] {
       ],
     };
   });
+}
+
+/** For a question about values of enumerations, a map for each of their places, in which a person fills in the values; undefined for another. */
+function mapsFor({ questions, changes }: ProposedRuleBook, key: string): OwnRules | undefined {
+  const taken = takenPlaces(changes, isProposed);
+  const maps = [...questions].flatMap(([id, all]) =>
+    all.flatMap((one) => {
+      if (one.open === undefined || noteKey(one) !== key) return [];
+      const { list, at, values } = one.open;
+      const path = pathText(at);
+      const of = list === 'response' ? placeAfter(path, [id], taken) : path;
+      return [[list, printRule({ map: values.map((value) => [value, BLANK]), of })] as const];
+    }),
+  );
+  const of = (list: WrittenList): string =>
+    [...new Set(maps.flatMap(([own, line]) => (own === list ? [line] : [])))].join('\n');
+  return maps.length === 0 ? undefined : { request: of('request'), response: of('response') };
+}
+
+/** True if rules that a person began with still have a blank. */
+export function hasBlank(own: OwnRules): boolean {
+  return Object.values(own).some((text) => text.includes(scalar(BLANK)));
 }
 
 /** The questions with the names of their operations where several would have the same text. */

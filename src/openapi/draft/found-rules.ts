@@ -18,6 +18,12 @@ export interface Question {
   readonly general?: string;
   /** The values of requests that V2 requires, and that V1's may lack; absent for other questions. */
   readonly required?: readonly Path[];
+  /** The values of an enumeration to which only a person knows the other version's, with its place in V2; absent for other questions. */
+  readonly open?: {
+    readonly list: 'request' | 'response';
+    readonly at: Path;
+    readonly values: readonly FoundValue[];
+  };
   /** True if V1's requests never have these values. */
   readonly isNew?: true;
   /** True if types differ, which the values of forms do not have. */

@@ -490,9 +490,10 @@ function responseFindings(
     const own = compared.questions.filter(({ required }) => required === undefined);
     questions.set(
       id,
-      own.map(({ path, text, general }) => ({
+      own.map(({ path, text, general, open }) => ({
         path,
         text: `in responses, ${text}`,
+        ...(open !== undefined && { open: { ...open, at: [...base, ...open.at] } }),
         ...(general !== undefined && { general: `in responses, ${general}` }),
       })),
     );

@@ -1,6 +1,6 @@
 import { readPath } from '../../rules/rule.ts';
 import { type BookRule, bookRules } from './book-rules.ts';
-import { pathText } from './found-rules.ts';
+import { type Evidence, pathText } from './found-rules.ts';
 import type { ProposedChange } from './propose-changes.ts';
 
 /** The lists of a change that have rules. */
@@ -21,12 +21,21 @@ export interface TakenPlace {
   readonly isInverse?: true;
 }
 
-/** The places that the settled rules of these changes have taken. */
-export function takenPlaces(changes: readonly ProposedChange[]): readonly TakenPlace[] {
+/** The place of a member of V2's responses once these places have V1's names, as a rule book writes it. */
+export function placeAfter(path: string, on: ProposedChange['on'], taken: readonly TakenPlace[]): string {
+  const found = taken.find((one) => one.list === 'response' && isAt(one, path) && isForSame(on, one.on));
+  return found === undefined ? path : `${path.slice(0, path.length - found.path.length)}${found.old}`;
+}
+
+/** The places that the settled rules of these changes have taken, or those for which `isCounted`. */
+export function takenPlaces(
+  changes: readonly ProposedChange[],
+  isCounted: (rule: Evidence) => boolean = ({ isSettled }) => isSettled === true,
+): readonly TakenPlace[] {
   return changes.flatMap((change) =>
     LISTS.flatMap((list) =>
       (change[list] ?? []).flatMap((rule): readonly TakenPlace[] => {
-        if (rule.isSettled !== true) return [];
+        if (!isCounted(rule)) return [];
         const [rules, isAlways] =
           'found' in rule ? [bookRules(rule.found), rule.isAlways === true] : [rule.rules, false];
         return placesIn({ list, on: change.on, isAlways }, rules, change.isInverse === true);

@@ -136,10 +136,12 @@ export function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Wor
   const map = findValueMap(v1.values, v2.values);
   if (work.isResponse === true && v1.values.length > 0) {
     const fresh = map?.fresh ?? v2.values.filter((value) => !v1.values.includes(value));
-    askValues(fresh, [...path, name], work, {
-      one: (values) => `V2 returns ${values}, which V1 never returned. Which values of V1 do they mean?`,
-      all: 'V2 returns values that V1 never returned. Which values of V1 do they mean?',
-    });
+    askValues(
+      fresh,
+      [...path, name],
+      work,
+      (values) => `V2 returns ${values}, which V1 never returned. Which values of V1 do they mean?`,
+    );
   }
   if (map === undefined) return;
   const { spelled, guessed, left } = map;
@@ -150,24 +152,28 @@ export function addMap(name: string, v1: Shape, v2: Shape, path: Path, work: Wor
     addFinding({ found, confidence, evidence: reasons.join('; '), doubt, old: work.old }, work);
   }
   if (work.isResponse === true) return;
-  askValues(left, [...path, name], work, {
-    one: (values) => `V1 allows ${values}, V2 does not. Which values of V2 do they mean?`,
-    all: 'V1 allows values that V2 does not. Which values of V2 do they mean?',
-  });
+  askValues(
+    left,
+    [...path, name],
+    work,
+    (values) => `V1 allows ${values}, V2 does not. Which values of V2 do they mean?`,
+  );
 }
 
 /** Asks about values that only one version has; of a long list, it names the first ones. */
 function askValues(
   values: readonly FoundValue[],
   path: Path,
-  { questions }: Work,
-  words: { readonly one: (values: string) => string; readonly all: string },
+  { questions, isResponse }: Work,
+  words: (values: string) => string,
 ): void {
-  const texts = [...new Set(values)].map((value) => JSON.stringify(value));
+  const own = [...new Set(values)];
+  const texts = own.map((value) => JSON.stringify(value));
   if (texts.length === 0) return;
   const more = texts.length - MAX_VALUES;
   const named = `${texts.slice(0, MAX_VALUES).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
-  questions.push({ path, text: words.one(named), general: words.all });
+  const list = isResponse === true ? 'response' : 'request';
+  questions.push({ path, text: words(named), open: { list, at: path, values: own } });
 }
 
 /** Maximum values that a question names. */

@@ -246,6 +246,41 @@ describe('rules that a person writes', () => {
     expect(published.at(-1)).toContain('    on: every\n    headers:\n      - { strip: X-Account }\n');
   });
 
+  test('begin as a map with a blank for each value, under the name that an earlier answer gave', async () => {
+    const described = (version: string, name: string, values: readonly string[]): Description => {
+      const properties = {
+        id: { type: 'string' },
+        [name]: { type: 'string', enum: values },
+        city: { type: 'string' },
+      };
+      const content = { 'application/json': { schema: { type: 'object', properties } } };
+      const get = { operationId: 'get', responses: { 200: { content } } };
+      const info = { title: 'Parcels', version: '1' };
+      return { openapi: '3.1.0', info, paths: { [`/api/${version}/parcels/{id}`]: { get } } };
+    };
+    const v1 = described('v1', 'status', ['new', 'picking', 'gone']);
+    const v2 = described('v2', 'state', ['RECEIVED', 'PICKING', 'LEFT', 'BACK']);
+    const desk = await deskOf(v1, v2);
+    const { questions } = await desk.view();
+    for (const { id, about } of questions)
+      if (about === 'change') {
+        const { current } = await desk.view(id);
+        await desk.answer({
+          question: id,
+          chosen: current?.parts.map(({ answers }) => answers[0]?.key ?? '') ?? [],
+        });
+      }
+    const { current } = await desk.view(questions.find(({ about }) => about === 'note')?.id ?? '');
+    const response = '{ map: { RECEIVED: "…", LEFT: "…", BACK: "…" }, of: status }';
+    expect(current).toMatchObject({ own: { response } });
+    const command = { question: current?.id ?? '', chosen: ['own'] };
+    expect(await desk.answer({ ...command, own: { response } })).toEqual({
+      fault: 'Write a value for each “…” in your rules, or leave out what has no counterpart.',
+    });
+    const written = '{ map: { RECEIVED: new, LEFT: gone, BACK: gone }, of: status }';
+    expect(await desk.answer({ ...command, own: { response: written } })).toBeUndefined();
+  });
+
   test('answer a note, for the operations that it names', async () => {
     const body = (required: readonly string[]): object => {
       const properties = { name: { type: 'string' }, size: { type: 'integer' } };

@@ -1951,7 +1951,8 @@ test.each<
       '/b': { members: { two: values('x', 'yy', 'www') } },
     },
     [
-      /of each of these, in responses, V2 returns values that V1 never returned\. .*\n# - a: one: in responses, V2 returns "zzz", .*\n# - b: two: .*"www"/,
+      /TODO: a: one: in responses, V2 returns "zzz", which V1 never returned/,
+      /TODO: b: two: in responses, V2 returns "www", which V1 never returned/,
     ],
   ],
   [
