@@ -16,6 +16,7 @@ import {
   type FailedShare,
   type FailureCause,
   type LatencyHarm,
+  leastDifference,
   type OriginCount,
   type RollbackCause,
   SEVERAL,
@@ -416,17 +417,14 @@ function neededFor({ certainty }: RollbackRule): number {
   return -Math.log(1 - certainty / 100);
 }
 
-/**
- * Harm needs an observed difference of half the margin: with the whole margin, only every second canary would detect a V2 that fails more
- * often by exactly the margin. While the control group is small, V2 is also compared with a limit.
- */
+/** Harm needs an observed difference besides the evidence. While the control group is small, V2 is also compared with a limit. */
 function failsTooOften(
   v1: Sample,
   v2: Sample,
   { rule, limit, needed }: { readonly rule: RollbackRule; readonly limit: number; readonly needed: number },
 ): boolean {
   if (v2.failures === 0) return false;
-  const isMore = (share(v2) - share(v1)) * 100 >= rule.margin / 2;
+  const isMore = (share(v2) - share(v1)) * 100 >= leastDifference(rule);
   if (v1.requests > 0 && !isMore) return false;
   if (v1.requests < rule.requests && evidenceAbove(v2, limit / 100) >= needed) return true;
   return v1.requests > 0 && evidenceOfMore(v1, v2) >= needed;
@@ -556,7 +554,7 @@ function countOf(sums: Sums, failures: readonly Failure[]): CanaryCount {
 function countedOf(sums: Sums, rule: RollbackRule, isTooOften: boolean): readonly Failure[] {
   return FAILURES.filter((failure) => {
     const excess = excessOf(sums, failure, rule);
-    return isSharedFailure(failure) ? excess > rule.margin / 2 : !isTooOften || excess > 0;
+    return isSharedFailure(failure) ? excess > leastDifference(rule) : !isTooOften || excess > 0;
   });
 }
 

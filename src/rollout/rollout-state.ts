@@ -72,8 +72,16 @@ export function evidenceSentence({
   return `${seen} Needs about ${rounded(finer.needs)} to see one of ${points(finer.points)}.`;
 }
 
+/**
+ * The difference in percentage points from which evidence counts as harm: half the margin. With the whole margin, only every second canary
+ * would detect a V2 that fails more often by exactly the margin.
+ */
+export function leastDifference({ margin }: { readonly margin: number }): number {
+  return margin / 2;
+}
+
 /** A share is in percent, a difference of two shares in points. */
-function points(difference: number): string {
+export function points(difference: number): string {
   return `${difference} percentage ${difference === 1 ? 'point' : 'points'}`;
 }
 

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { percentWords } from '../../report/text.ts';
-import type { FailedShare, OriginCount } from '../../rollout/rollout-state.ts';
+import { type FailedShare, leastDifference, type OriginCount, points } from '../../rollout/rollout-state.ts';
 import type { Condition } from '../condition.ts';
 import { count } from './format.ts';
 
@@ -25,7 +25,7 @@ interface ShareBarsProps {
     readonly kind: 'now' | 'before';
     readonly sample: OriginCount | FailedShare;
   }[];
-  /** The difference that counts as harm, in percentage points. */
+  /** Of the rule, in percentage points. */
   readonly margin: number;
 }
 
@@ -35,6 +35,8 @@ export function ShareBars({ groups, margin }: ShareBarsProps): VNode {
     'high' in sample && sample.requests > 0 ? sample.high : shareOf(sample),
   );
   const most = Math.min(1, Math.max((margin / 100) * 2, ...highest) * 1.1);
+  const [, before] = groups;
+  const least = before === undefined ? 0 : shareOf(before.sample) + leastDifference({ margin }) / 100;
   const at = (share: number): string => `${(Math.min(share / most, 1) * 100).toFixed(2)}%`;
   return (
     <div class="share-bars">
@@ -51,6 +53,7 @@ export function ShareBars({ groups, margin }: ShareBarsProps): VNode {
                   style={{ left: at(bounds.low), width: `calc(${at(bounds.high)} - ${at(bounds.low)})` }}
                 />
               )}
+              {kind === 'now' && <i class="share-least" style={{ left: at(least) }} />}
               {isKnown && <i class="share-point" style={{ left: at(shareOf(sample)) }} />}
             </span>
             <span>
@@ -74,6 +77,9 @@ export function ShareBars({ groups, margin }: ShareBarsProps): VNode {
           </span>
           <span>
             <i class="share-bounds" /> its bounds
+          </span>
+          <span>
+            <i class="share-least" /> {`${points(leastDifference({ margin }))} more`}
           </span>
         </small>
       </div>

@@ -1,4 +1,5 @@
 import { divergence } from '../../rollout/evidence.ts';
+import { leastDifference } from '../../rollout/rollout-state.ts';
 import type { RollbackRule } from '../../rules/rollout.ts';
 import { Failures, type HealthEntry } from './failures.ts';
 import { type Counts, evidenceOf, type OperationTrouble, type Past, RECOVERED } from './trouble.ts';
@@ -127,13 +128,13 @@ function count(trouble: Trouble, failed: boolean): void {
  * Ends trouble once no larger share fails than before it, by the margin of the test, and with its own share so few failures of the latest
  * requests would be improbable, however often that is asked (the bound of Chernoff).
  */
-function endWhenWell(trouble: Trouble, { margin, certainty }: RollbackRule): void {
+function endWhenWell(trouble: Trouble, rule: RollbackRule): void {
   const { latest, compared, served } = trouble;
   if (latest === undefined || latest.requests < RECOVERED) return;
   const { until, requests } = latest;
   const now = shareOf(latest);
-  if ((now - shareOf(compared)) * 100 >= margin / 2) return;
-  if (requests * divergence(now, ownShareOf(until)) < Math.log(served / (1 - certainty / 100))) return;
+  if ((now - shareOf(compared)) * 100 >= leastDifference(rule)) return;
+  if (requests * divergence(now, ownShareOf(until)) < Math.log(served / (1 - rule.certainty / 100))) return;
   const later = {
     requests: trouble.requests - until.upToLast,
     failed: trouble.failures.count - until.failures.count,
