@@ -201,7 +201,7 @@ export const FILTER_FIELDS = {
   client: 'first digits of the client hash, or part of its name or User-Agent; - for none, * for any',
   op: 'operation; a trailing * matches any ending; - for none',
   change: 'id of a change that made an edit, of the request or of the response',
-  rule: `rule that made an edit: ${RULE_NAMES.join(', ')}`,
+  rule: 'kind of rule that made an edit, such as rename or map',
   status:
     '404, 4xx, 400-451 or >=500; 0: no response; incomplete: the client did not get the end of its response',
   verdict: 'rewritten, unchanged, refused, passed or served',

@@ -58,6 +58,7 @@ export function HelpDialog({ isOpen, onClose, preferences, prefer }: HelpDialogP
       </header>
       <h3>Keys</h3>
       {terms(KEYS, 'kbd')}
+      <h3>Settings</h3>
       <Checkbox
         label="Single-letter keys"
         checked={preferences.hasLetters}

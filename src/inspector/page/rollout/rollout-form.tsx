@@ -11,6 +11,7 @@ import {
   Button,
   Card,
   Checkbox,
+  classes,
   Folded,
   Form,
   NewTab,
@@ -339,7 +340,7 @@ function RolloutDialog({ checked, onCancel, check, carryOut }: RolloutDialogProp
       <div class="actions">
         <Button onClick={onCancel}>Cancel</Button>
         <Button
-          class="button primary"
+          class={classes('button', 'primary', warned.length > 0 && 'warned')}
           disabled={isBusy || (against !== undefined && !isForced)}
           onClick={() => void confirm()}
         >

@@ -358,6 +358,8 @@ function ofReplica(replica: Rollout['replica']): string {
   return replica === undefined ? '' : `of ${replica.name} alone, `;
 }
 
+type Shadow = Rollout['shadows'][number];
+
 function shadowsCard({ shadows, replica, state }: RolloutScreen): VNode | false {
   if (shadows.length === 0) return false;
   return (
@@ -365,16 +367,23 @@ function shadowsCard({ shadows, replica, state }: RolloutScreen): VNode | false 
       heading="Reads sent to both services"
       note={`${ofReplica(replica)}since the start (${shortTime(state.startedAt)}), by all rule books; differences between V1’s own responses are left out`}
     >
-      {table<Rollout['shadows'][number]>(
+      {table<Shadow>(
         [
           { name: 'Operation', kind: 'head', cell: ({ operation }) => operation ?? '(other)' },
-          { name: 'Response of', cell: ({ verified }) => (verified === true ? 'V2: verify' : 'V1: shadow') },
+          ...(shadows.some(({ verified }) => verified === true)
+            ? [
+                {
+                  name: 'Response of',
+                  cell: ({ verified }: Shadow) => (verified === true ? 'V2: verify' : 'V1: shadow'),
+                },
+              ]
+            : []),
           { name: 'Same', kind: 'number', cell: ({ same }) => count(same) },
           { name: 'Different', kind: 'number', cell: ({ different }) => count(different) },
           { name: 'Unknown', kind: 'number', cell: ({ unknown }) => count(unknown) },
           { name: 'Fields that differ', cell: ({ fields }) => differingFields(fields) },
         ],
-        shadows,
+        shadows.toSorted((one, other) => other.different - one.different),
         ({ operation, verified }) => `${verified === true ? 'verify' : ''} ${operation ?? '(other)'}`,
       )}
     </Card>

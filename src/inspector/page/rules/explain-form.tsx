@@ -194,7 +194,7 @@ export function ExplainForm(props: ExplainFormProps): VNode {
         <label for="explain-body">V1 body</label>
         <textarea
           id="explain-body"
-          rows={10}
+          rows={5}
           spellcheck={false}
           value={body}
           onInput={({ currentTarget }) => setBody(currentTarget.value)}
@@ -321,7 +321,9 @@ function explained(
       />
       <div class="actions">{curlButtons({ curl, announce })}</div>
       <h4>Rules</h4>
-      <ul class="outcomes">{explanation.rules.map(ruleOutcome)}</ul>
+      <ul class="outcomes">
+        {explanation.rules.filter(({ isElsewhere }) => isElsewhere !== true).map(ruleOutcome)}
+      </ul>
       <h4>Policies</h4>
       <ul class="outcomes">
         {explanation.policies.map(({ policy, value, used }) => (

@@ -1,6 +1,6 @@
 import type { VNode } from 'preact';
 import { useState } from 'preact/hooks';
-import type { ChangeView, OperationView, RulesView as Rules, RuleView, TrialOutcome } from '../../api.ts';
+import type { ChangeView, OperationView, RulesView as Rules, TrialOutcome } from '../../api.ts';
 import type { Asked } from '../admin-client.ts';
 import { ago, count, counted, type HueOf } from '../format.ts';
 import { type EntryLink, type Go, toExchanges } from '../page-state.ts';
@@ -79,7 +79,7 @@ export function RulesView(props: RulesViewProps): VNode {
         <h3>{counted(rules.changes.length, 'change')}</h3>
         <small>{sentence(rules.counts)}</small>
       </div>
-      <ol class="changes">{rules.changes.map((change) => changeCard(change, hueOf, go))}</ol>
+      {changeTable(rules.changes, hueOf, go)}
       <h3>{counted(rules.operations.filter(({ id }) => id !== '(other)').length, 'operation')}</h3>
       {operationTable(rules.operations, hueOf, go)}
       <Card heading="Policies">
@@ -98,57 +98,58 @@ export function RulesView(props: RulesViewProps): VNode {
   );
 }
 
-function changeCard(change: ChangeView, hueOf: HueOf, go: Go): VNode {
-  const rules = [
-    ...change.request.map((rule) => ({ text: rule.text, words: ruleHits(rule) })),
-    ...change.response.map(({ text }) => ({ text, words: responseHits(change) })),
+/** The changes of the rule book, with their rules and hits. */
+function changeTable(changes: readonly ChangeView[], hueOf: HueOf, go: Go): VNode {
+  const hits = (id: string, times: number, what: string): VNode | string =>
+    times === 0 ? (
+      '–'
+    ) : (
+      <LinkButton
+        onClick={toExchanges(go, `change:${id}`)}
+        label={`Show the ${counted(times, what)} of ${id}`}
+      >
+        {count(times)}
+      </LinkButton>
+    );
+  const columns: readonly Column<ChangeView>[] = [
+    {
+      name: 'Change',
+      kind: 'head',
+      cell: ({ id, assumed, summary }) => [
+        <span class="change-name">
+          <i class={`dot hue-${hueOf(id)}`} />
+          {id}
+        </span>,
+        assumed && assumedSign(),
+        <small class="summary">{summary}</small>,
+      ],
+    },
+    {
+      name: 'Rules',
+      cellClass: 'words',
+      cell: ({ request, response }) =>
+        [...request, ...response].map(({ text }, index) => (
+          <div key={index}>
+            <code>{unbrokenWords(text)}</code>
+          </div>
+        )),
+    },
+    { name: 'On', cellClass: 'words', cell: ({ scope }) => scope },
+    { name: 'Requests', kind: 'number', cell: ({ id, hits: times }) => hits(id, times, 'request') },
+    {
+      name: 'Responses',
+      kind: 'number',
+      cell: ({ id, responses }) => hits(id, responses.hits, 'response'),
+    },
+    {
+      name: 'Last hit',
+      cell: ({ lastHit = '', responses: { lastHit: ofResponse = '' } }) => {
+        const last = lastHit > ofResponse ? lastHit : ofResponse;
+        return last === '' ? '–' : <time dateTime={last}>{ago(last)}</time>;
+      },
+    },
   ];
-  return (
-    <li key={change.id} class={`card change hue-${hueOf(change.id)}`}>
-      <h4>
-        {change.id}
-        {change.assumed && assumedSign()}
-      </h4>
-      <p>{change.summary}</p>
-      <p class="hits">{hits(change, toExchanges(go, `change:${change.id}`))}</p>
-      <ul class="rule-list">
-        {rules.map((rule, index) => (
-          <li key={index}>
-            <code>{unbrokenWords(rule.text)}</code>
-            <span>{rule.words}</span>
-          </li>
-        ))}
-      </ul>
-      <p class="on">{`On ${change.scope}`}</p>
-    </li>
-  );
-}
-
-/** Edits do not tell rules of one kind apart, so these have one count, which stands beside each of them. */
-function ruleHits({ hits: times, rule, alike }: RuleView): string {
-  const requests = counted(times, 'request');
-  return alike === undefined ? requests : `${requests}, by these ${count(alike)} ${rule} rules together`;
-}
-
-/** Nor do they tell the rules of responses apart. */
-function responseHits({ response, responses }: ChangeView): string {
-  const edited = counted(responses.hits, 'response');
-  return response.length === 1 ? edited : `${edited}, by these ${count(response.length)} rules together`;
-}
-
-function hits({ hits: requests, lastHit = '', responses }: ChangeView, show: () => void): (VNode | string)[] {
-  const edited = [
-    ...(requests === 0 ? [] : [counted(requests, 'request')]),
-    ...(responses.hits === 0 ? [] : [counted(responses.hits, 'response')]),
-  ];
-  if (edited.length === 0) return ['No requests or responses'];
-  const { lastHit: ofResponse = '' } = responses;
-  const last = lastHit > ofResponse ? lastHit : ofResponse;
-  return [
-    <LinkButton onClick={show}>{edited.join(', ')}</LinkButton>,
-    ', last ',
-    <time dateTime={last}>{ago(last)}</time>,
-  ];
+  return <ScrollTable label="Changes" columns={columns} rows={changes} keyOf={({ id }) => id} isWide />;
 }
 
 /** The operations of the rule book, with their use through V1. */
