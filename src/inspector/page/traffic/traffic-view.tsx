@@ -240,6 +240,8 @@ function TimeBar({ filter, rows, hasList, onFilter, onChanges }: TimeBarProps): 
         </details>
         {hasTimes(filter) && <Button onClick={() => choose({})}>Everything kept</Button>}
       </div>
+      {/* Its height is there before the bars, so that the list stays where it is. */}
+      {response === undefined && <div class="histogram" />}
       {response !== undefined && response.bars.length > 0 && histogram(response, marks, choose)}
       {hasList && marks.length > 0 && (
         <div class="changed">
