@@ -249,7 +249,7 @@ interface Group extends Pick<ErrorGroup, 'error'> {
   lastSeen: string;
   readonly clients: Set<string>;
   readonly operations: Map<string, number>;
-  /** 0 for severe ones, then refusals, dry runs, and what is refused on purpose. */
+  /** The lowest place in {@link RANKS}. */
   rank: number;
 }
 
@@ -283,8 +283,9 @@ interface ErrorGroupsOptions {
 }
 
 /**
- * Groups the errors of the kept entries that a filter accepts by finder, code and place: severe ones first, then refusals, dry runs, and what is refused on purpose; of each the most frequent first. With the hash of a
- * rule book, dry runs count only under that rule book, and only where V1 accepted a request that a migration would refuse.
+ * Groups the errors of the kept entries that a filter accepts by finder, code and place, in the order of {@link RANKS}; of each the most
+ * frequent first. With the hash of a rule book, dry runs count only under that rule book, and only where V1 accepted a request that a
+ * migration would refuse.
  */
 export async function errorGroups(
   stores: SearchedStores,
