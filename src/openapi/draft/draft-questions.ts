@@ -546,7 +546,7 @@ function titleOf(summary: string, first: AskedRule, rules: readonly AskedRule[])
     return questionOf(undescribed(first.list === 'query' ? 'query parameter' : 'header field', [...gone]));
   }
   if (first.named.rule === 'map')
-    return `Do the values of ${namesIn([first.named], 'map').join('')} correspond so?`;
+    return `Do the values of ${namesIn([first.named], 'map').join('')} correspond like this?`;
   if (first.list === 'response' && first.named.rule === 'default') {
     const names = listOf(namesIn(asked, 'default'));
     if (first.named.isRest) return `Leave out what other questions leave of ${names}?`;
@@ -565,9 +565,36 @@ function titleOf(summary: string, first: AskedRule, rules: readonly AskedRule[])
   return `${words.slice(0, 1).toUpperCase()}${words.slice(1)}?`;
 }
 
+/** What a change does, as a question. */
 function questionOf(summary: string): string {
-  return summary.replace(/\.$/, '?');
+  const said = summary.replace(/\.$/, '');
+  const [, required] = /^(\S+) is required$/.exec(said) ?? [];
+  if (required !== undefined) return `V2 requires ${required}: what should it be?`;
+  if (said.startsWith('Errors have ')) return `Should errors ${said.slice('Errors '.length)}?`;
+  if (said.startsWith('V2 does not describe '))
+    return `${said}. What ${/ (?:parameters|fields) /.test(said) ? 'are they' : 'is it'} in V2?`;
+  const word = [...said.matchAll(/ (?<verb>[a-z]+)(?= |$)/g)].find(({ groups }) =>
+    VERBS.has(groups?.['verb'] ?? ''),
+  );
+  const [first, rest = ''] = VERBS.get(word?.groups?.['verb'] ?? '') ?? [];
+  if (word === undefined || first === undefined) return `${said}?`;
+  const subject = said
+    .slice(0, word.index)
+    .replace(/^(?:The|Values|Responses|Parameters)(?= |$)/, (name) => name.toLowerCase());
+  return `${first} ${subject}${rest}${said.slice(word.index + word[0].length)}?`;
 }
+
+/** The verbs of sentences about changes, with how a question with each begins and what stays behind its subject. */
+const VERBS: ReadonlyMap<string, readonly [first: string, rest?: string]> = new Map([
+  ['is', ['Is']],
+  ['are', ['Are']],
+  ['has', ['Does', ' have']],
+  ['have', ['Do', ' have']],
+  ['becomes', ['Does', ' become']],
+  ['become', ['Do', ' become']],
+  ['moves', ['Does', ' move']],
+  ['move', ['Do', ' move']],
+]);
 
 function placeKey({ change, list, at }: AskedRule): string {
   return `${change} ${list} ${at}`;

@@ -153,7 +153,7 @@ test('shows the effect of each answer on an example request, and the objections 
   const { desk } = await openDesk();
   await desk.answer({ question: (await desk.view()).current?.id ?? '', chosen: ['yes'] });
   const { questions } = await desk.view();
-  const id = questions.find(({ text }) => text.startsWith('amount becomes'))?.id;
+  const id = questions.find(({ text }) => text.startsWith('Does amount become'))?.id;
   const view = await desk.view(id);
   const [rename, strip, value, none] = partsOf(view)[0]?.answers ?? [];
   // One answer for both directions: what V2 calls the member.
@@ -180,7 +180,8 @@ test('shows the effect of each answer on an example request, and the objections 
 test('puts the value that a person knows into the rule that lacks one', async () => {
   const { desk, published } = await openDesk();
   const { questions } = await desk.view();
-  const question = questions.find(({ text }) => text === 'currency is required?')?.id ?? '';
+  const question =
+    questions.find(({ text }) => text === 'V2 requires currency: what should it be?')?.id ?? '';
   expect(partsOf(await desk.view(question))[0]?.answers[0]).toMatchObject({ key: 'yes', lacksValue: true });
   await desk.answer({ question, chosen: ['yes'], value: 'AUD' });
   expect(published.at(-1)).toContain('- { default: { currency: AUD } }');
@@ -193,7 +194,7 @@ describe('rules that a person writes', () => {
   async function amountQuestion({ desk }: OpenDesk): Promise<string> {
     await desk.answer({ question: (await desk.view()).current?.id ?? '', chosen: ['yes'] });
     const { questions } = await desk.view();
-    return questions.find(({ text }) => text.startsWith('amount becomes'))?.id ?? '';
+    return questions.find(({ text }) => text.startsWith('Does amount become'))?.id ?? '';
   }
 
   test('are shown on an example, replace the proposed ones, and can be taken back', async () => {
@@ -236,12 +237,18 @@ describe('rules that a person writes', () => {
     const { questions } = await desk.view();
     const listsOf = async (start: string): Promise<readonly string[] | undefined> =>
       (await desk.view(questions.find(({ text }) => text.startsWith(start))?.id)).current?.ownLists;
-    expect(await listsOf('Do the values of status correspond so?')).toEqual(['query', 'request', 'response']);
+    expect(await listsOf('Do the values of status correspond like this?')).toEqual([
+      'query',
+      'request',
+      'response',
+    ]);
     expect(await listsOf('Is fax gone?')).toEqual(['request', 'response']);
-    expect(await listsOf('V2 does not describe the query parameter per_page?')).toEqual(['query']);
-    expect(await listsOf('The header field X-Account')).toEqual(['headers']);
+    expect(await listsOf('V2 does not describe the query parameter per_page. What is it in V2?')).toEqual([
+      'query',
+    ]);
+    expect(await listsOf('Does the header field X-Account')).toEqual(['headers']);
     expect(await listsOf('Does V2 refuse')).toBeUndefined();
-    const question = questions.find(({ text }) => text.startsWith('The header field'))?.id ?? '';
+    const question = questions.find(({ text }) => text.startsWith('Does the header field'))?.id ?? '';
     await desk.answer({ question, chosen: ['own'], own: { headers: '{ strip: X-Account }' } });
     expect(published.at(-1)).toContain('    on: every\n    headers:\n      - { strip: X-Account }\n');
   });
@@ -841,7 +848,7 @@ test('a question about errors shows what its answers do to an error', async () =
     described('v2', { problems: list }),
   );
   const { questions } = await desk.view();
-  const asked = questions.find(({ text: words }) => words.startsWith('Errors have'));
+  const asked = questions.find(({ text: words }) => words.startsWith('Should errors have'));
   const [yes] = partsOf(await desk.view(asked?.id))[0]?.answers ?? [];
   expect(yes?.effect?.before.response).toMatch(/^404\n[^]*"problems"/);
   expect(yes?.effect?.after.response).toMatch(

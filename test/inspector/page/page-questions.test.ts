@@ -31,7 +31,7 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   expect(await barriers(page, '.draft')).toEqual([]);
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page.getByText(/^That answer settled \d+ other questions as well\.$/).waitFor();
-  const heading = page.getByRole('heading', { name: 'amount becomes amount_cents' });
+  const heading = page.getByRole('heading', { name: 'Does amount become amount_cents' });
   await heading.waitFor();
   await page.waitForFunction("document.activeElement?.tagName === 'H4'");
   await effect.getByText('"amount_cents": 1050').waitFor();
@@ -39,9 +39,9 @@ test('the questions of a draft are answered on the page, tried, and saved', asyn
   await page.getByText('Choose an answer first.', { exact: true }).waitFor();
   await page.getByLabel(/^It is amount_cents/).check();
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
-  await page.getByRole('button', { name: /currency is required/ }).click();
+  await page.getByRole('button', { name: /V2 requires currency/ }).click();
   const answer = page.getByRole('button', { name: 'Answer', exact: true });
-  await page.getByRole('heading', { name: 'currency is required' }).waitFor();
+  await page.getByRole('heading', { name: 'V2 requires currency' }).waitFor();
   await page.getByLabel(/^Send this one/).check();
   await page.getByLabel('Value').waitFor();
   await expect.poll(() => answer.isDisabled()).toBe(true);
@@ -90,7 +90,7 @@ test('the list follows the current question, and a person writes rules and tries
       const item = document.querySelector('.draft-list [aria-current]').getBoundingClientRect();
       return item.top >= list.top && item.bottom <= list.bottom;
     })()`);
-  for (const text of ['Is "bills" called', 'total_pages becomes', 'currency is required']) {
+  for (const text of ['Is "bills" called', 'Does total_pages become', 'V2 requires currency']) {
     await page.getByRole('button', { name: new RegExp(`open: ${text}`) }).dispatchEvent('click');
     await page.getByRole('heading', { name: new RegExp(`^${text}`) }).waitFor();
     await expect.poll(isCurrentVisible).toBe(true);
@@ -101,13 +101,13 @@ test('the list follows the current question, and a person writes rules and tries
     await held.promise;
     await route.continue();
   });
-  await page.getByRole('button', { name: /open: total_pages becomes/ }).dispatchEvent('click');
+  await page.getByRole('button', { name: /open: Does total_pages become/ }).dispatchEvent('click');
   await page.getByText('Loading the question…').waitFor();
   expect(await page.getByRole('button', { name: 'Answer', exact: true }).count()).toBe(0);
-  expect(await page.locator('.draft-list [aria-current]').textContent()).toContain('total_pages becomes');
-  await page.getByRole('button', { name: /open: currency is required/ }).dispatchEvent('click');
+  expect(await page.locator('.draft-list [aria-current]').textContent()).toContain('Does total_pages become');
+  await page.getByRole('button', { name: /open: V2 requires currency/ }).dispatchEvent('click');
   held.resolve();
-  await page.getByRole('heading', { name: /^currency is required/ }).waitFor();
+  await page.getByRole('heading', { name: /^V2 requires currency/ }).waitFor();
   await page.getByLabel('Rules of my own').check();
   await page.getByText('Write a rule first.', { exact: true }).waitFor();
   await page.getByLabel('Rules for requests').fill('{ lift: currency }');
@@ -168,7 +168,7 @@ test('members whose values are converted alike have one answer, and a line that 
   expect(await barriers(page, '.draft')).toEqual([]);
   await page.getByRole('button', { name: 'Answer', exact: true }).click();
   await page
-    .getByRole('heading', { name: 'hall_id becomes hallId, converted from number to string?' })
+    .getByRole('heading', { name: 'Does hall_id become hallId, converted from number to string?' })
     .waitFor();
   await page.getByText(/^1 of 2 questions answered/).waitFor();
   expect(complaints).toEqual([]);

@@ -532,8 +532,8 @@ test('no answer is preselected that sends a credential', () => {
   );
   expect(questions.map(({ text: asked }) => asked)).toEqual(
     expect.arrayContaining([
-      'The key of X-Api-Key is in Authorization?',
-      'The header field X-Tenant becomes X-Account?',
+      'Is the key of X-Api-Key in Authorization?',
+      'Does the header field X-Tenant become X-Account?',
     ]),
   );
   expect(questions.flatMap(({ parts }) => parts).every(({ isOpen }) => isOpen)).toBe(true);
@@ -910,7 +910,7 @@ test('a default for a member that an answer fills does not leave it out of respo
           book,
           new Map([
             [asked('Where is kind in V2?'), { chosen: [kind] }],
-            [asked('category is required?'), { chosen: ['yes'], value: 'standard' }],
+            [asked('V2 requires category: what should it be?'), { chosen: ['yes'], value: 'standard' }],
           ]),
         ),
       ),
@@ -1056,7 +1056,9 @@ test.each<[required: readonly string[], isAsked: boolean, why: string]>([
       [{ category: codes('standard', 'concession', 'group'), tier: text }, ['category']],
       ['{ rename: kind, to: category }'],
     );
-    const asked = questions.filter((question) => question.text === 'category is required?');
+    const asked = questions.filter(
+      (question) => question.text === 'V2 requires category: what should it be?',
+    );
     expect(asked.map(({ parts: [part] }) => part?.why)).toEqual(isAsked ? [why] : []);
     expect(printed.includes('{ default: { category: ')).toBe(isAsked);
     expect(printed.includes(why)).toBe(true);
@@ -1181,7 +1183,7 @@ test('members whose values are converted alike are one question, of which a line
   expect(openQuestions(book, answer('yes', 'yes', 'yes'))).toHaveLength(questions.length);
   const left = openQuestions(book, answer('yes', APART, 'yes')).slice(questions.length);
   expect(left.map((one) => [one.text, one.operations])).toEqual([
-    ['lesson_id becomes lessonId, converted from number to string?', ['getLesson']],
+    ['Does lesson_id become lessonId, converted from number to string?', ['getLesson']],
   ]);
   expect(clashOf(book, new Map(), ids as DraftQuestion, { chosen: ['yes', 'yes', 'yes'] })).toBeUndefined();
 });
@@ -1487,7 +1489,7 @@ test.each<
   ]
 >([
   [
-    'dentist_id becomes practitionerId?',
+    'Does dentist_id become practitionerId?',
     ['bookVisit', 'listVisits'],
     [
       ['It is practitionerId', '{ rename: dentist_id, to: practitionerId }'],
@@ -1509,7 +1511,7 @@ test.each<
     '',
   ],
   [
-    'status becomes state?',
+    'Does status become state?',
     LISTED,
     [
       [
@@ -1542,7 +1544,7 @@ test.each<
   ],
   // Responses do not have the name that requests have now.
   [
-    'phone becomes mobilephone?',
+    'Does phone become mobilephone?',
     ['addPatient'],
     [
       ['It is mobilephone', '{ rename: phone, to: mobilephone }'],

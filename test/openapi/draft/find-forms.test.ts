@@ -156,8 +156,8 @@ test('the address of a kind of error is asked about by itself, and the summary n
   ];
   const [v1, v2] = [reading('v1', OLD, old), reading('v2', YOUNG, young, PROBLEM)];
   const questions = draftQuestions(proposeRuleBook(v1, v2));
-  const asked = questions.find(({ text: words }) => words.startsWith('Errors'));
-  expect(asked?.text).toBe('Errors have type as code, detail as message, and no title?');
+  const asked = questions.find(({ text: words }) => words.startsWith('Should errors'));
+  expect(asked?.text).toBe('Should errors have type as code, detail as message, and no title?');
   expect(asked?.parts.map(({ answers }) => answers.map(({ lines }) => lines[0]))).toEqual([
     ['{ rename: detail, to: message, status: 4xx }', undefined],
     ['{ rename: type, to: code, status: 4xx }', '{ strip: type, status: 4xx }', undefined],
@@ -171,7 +171,9 @@ test('the codes of V1 are mapped from the addresses that V2 shows, and named', (
     reading('v1', OLD, objectOf({ code: codes, message: text })),
     reading('v2', YOUNG, objectOf({ type: kind, title: text, detail: text }), PROBLEM),
   ];
-  const asked = draftQuestions(proposeRuleBook(v1, v2)).find(({ text: words }) => words.startsWith('Errors'));
+  const asked = draftQuestions(proposeRuleBook(v1, v2)).find(({ text: words }) =>
+    words.startsWith('Should errors'),
+  );
   const [, part] = asked?.parts ?? [];
   expect(part?.answers[0]?.lines.slice(0, 2)).toEqual([
     '{ map: { "https://a.example/problems/sold-out": sold_out }, of: type, status: 4xx }',

@@ -2306,8 +2306,8 @@ test('a page is asked about apart from filters, and the title of a question name
     ),
   );
   expect(questions.map(({ text: title }) => title)).toEqual([
-    'V2 does not describe the query parameter page?',
-    'V2 does not describe the query parameters owner, colour?',
+    'V2 does not describe the query parameter page. What is it in V2?',
+    'V2 does not describe the query parameters owner, colour. What are they in V2?',
   ]);
 });
 
@@ -2447,7 +2447,7 @@ test.each<[what: string, operation: object, isAsked: boolean]>([
   const asked = draftQuestions(book);
   expect(asked.map(({ text: sentence }) => sentence)).toEqual(
     isAsked
-      ? ['initiator is required?', 'count is required?']
+      ? ['V2 requires initiator: what should it be?', 'V2 requires count: what should it be?']
       : [expect.stringContaining('V1 describes no body that could be read')],
   );
   if (!isAsked) return;
