@@ -118,7 +118,7 @@ export interface ShadowView {
   readonly same: number;
   readonly different: number;
   readonly unknown: number;
-  /** RFC 3339: the last read, and the last that differed; absent without one, and in the counts of an older version. */
+  /** RFC 3339: the last read, and the last that differed; absent without one. */
   readonly last?: string;
   readonly lastDifferent?: string;
   /** Fields that differed, most frequent first. */

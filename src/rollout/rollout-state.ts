@@ -32,8 +32,8 @@ export interface CanaryEvidence {
   readonly requests: number;
   /** The difference in percentage points that counts as harm. */
   readonly margin: number;
-  /** All failures of both groups with the bounds of their shares; absent from a gateway of an older version. */
-  readonly failed?: Readonly<Record<'migrated' | 'v1', FailedShare>>;
+  /** All failures of both groups with the bounds of their shares. */
+  readonly failed: Readonly<Record<'migrated' | 'v1', FailedShare>>;
   /** Number of further migrated requests that would show a difference of the margin; absent if unknown. */
   readonly forMargin?: number;
   /** The next smaller difference, once one of the margin would have been detected. */

@@ -159,6 +159,9 @@ describe('evidence', () => {
   });
 });
 
+const UNKNOWN = { requests: 0, failures: 0, low: 0, high: 1 };
+const NO_SHARES = { migrated: UNKNOWN, v1: UNKNOWN };
+
 test.each<[sentence: string, parts: Partial<CanaryEvidence>]>([
   ['Needs about 2,400 more requests to see a difference of 5 percentage points.', { forMargin: 2412 }],
   ['Needs about 1 more request to see a difference of 5 percentage points.', { forMargin: 1 }],
@@ -175,9 +178,17 @@ test.each<[sentence: string, parts: Partial<CanaryEvidence>]>([
   ],
 ])('%s', (sentence, parts) => {
   const latency = { median: {}, p99: {} };
-  expect(evidenceSentence({ migrated: 500, v1: 500, requests: 20, margin: 5, latency, ...parts })).toBe(
-    sentence,
-  );
+  expect(
+    evidenceSentence({
+      migrated: 500,
+      v1: 500,
+      requests: 20,
+      margin: 5,
+      failed: NO_SHARES,
+      latency,
+      ...parts,
+    }),
+  ).toBe(sentence);
 });
 
 test.each<[sentence: string, latency: CanaryEvidence['latency']]>([
@@ -187,7 +198,9 @@ test.each<[sentence: string, latency: CanaryEvidence['latency']]>([
     { median: { v1Ms: 12 }, p99: { v2Ms: 180 } },
   ],
 ])('%s', (sentence, latency) => {
-  expect(latencySentence({ latency, migrated: 9, v1: 9, requests: 20, margin: 5 })).toBe(sentence);
+  expect(latencySentence({ latency, migrated: 9, v1: 9, requests: 20, margin: 5, failed: NO_SHARES })).toBe(
+    sentence,
+  );
 });
 
 test.each([
