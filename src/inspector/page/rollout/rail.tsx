@@ -5,7 +5,7 @@ import type { State } from '../../api.ts';
 import { lengthWords, percentWords } from '../../../report/text.ts';
 import { listed } from '../../../rules/words.ts';
 import { count, counted, type Ending, shortTime } from '../format.ts';
-import { hasEnded, isAtEnd } from '../../end-of-v1.ts';
+import { isAtEnd } from '../../end-of-v1.ts';
 import { defaultTarget } from '../../rollout-effect.ts';
 import { classes, EndingContext, sentence, visibleText } from '../parts.tsx';
 
@@ -36,8 +36,8 @@ export interface RailProps {
 export function Rail({ rollout, state, onChoose }: RailProps): VNode {
   const now = Date.now();
   const ending = useContext(EndingContext);
-  const isOver = hasEnded(rollout, now);
-  const current = isAtEnd(rollout, now) ? 'end' : stageOf(rollout.default);
+  const isOver = isAtEnd(rollout, now);
+  const current = isOver ? 'end' : stageOf(rollout.default);
   const others = [
     ...Object.entries(rollout.operations),
     ...Object.values(rollout.clients).map((mode) => [mode.name ?? 'a client', mode] as const),

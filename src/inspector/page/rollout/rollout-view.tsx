@@ -17,7 +17,7 @@ import type {
 } from '../../../rollout/rollout-tally.ts';
 import { reasonSentence } from '../../../rollout/rollout-state.ts';
 import type { RolloutScreen, RulesView } from '../../api.ts';
-import { hasEnded } from '../../end-of-v1.ts';
+import { hasEnded, isAtEnd } from '../../end-of-v1.ts';
 import {
   defaultTarget,
   type DryRuns,
@@ -99,7 +99,7 @@ export function RolloutView({ go, rules, asked, commands }: RolloutViewProps): V
       <h2>Rollout</h2>
       {banner(response, choose, { go, methodOf: methodIn(operations), check })}
       {exceptionsCard(response, { go, methodOf: methodIn(operations), check })}
-      {!hasEnded(response, Date.now()) && canariesCard(response, go)}
+      {!isAtEnd(response, Date.now()) && canariesCard(response, go)}
       <RolloutForm rollout={response} operations={operations} check={check} />
       {changesCard(response)}
       {shadowsCard(response)}
@@ -107,6 +107,9 @@ export function RolloutView({ go, rules, asked, commands }: RolloutViewProps): V
     </div>
   );
 }
+
+/** The colour of the edge, by the level of the verdict. */
+const LOOKS = { bad: 'no', note: 'work', unknown: 'unknown', good: 'yes' } as const;
 
 function banner(rollout: RolloutScreen, choose: (stage: Stage) => void, actions: ModeActions): VNode {
   const { conditions } = rollout.state;
@@ -134,19 +137,19 @@ function banner(rollout: RolloutScreen, choose: (stage: Stage) => void, actions:
     ...(rollout.rateLimit === undefined ? [] : [rateLimitSentence(rollout.rateLimit)]),
   ];
   const isWarning = standing.length > 0 || fault !== undefined || rollout.replica?.aloneSince !== undefined;
-  // A mode must not be shown in green while requests fail.
-  const isFailing =
-    standing.length > 0 || conditions.some(({ about, level }) => level === 'bad' && about !== 'rule-book');
-  const isEnded = hasEnded(rollout, Date.now());
+  const isEnded = isAtEnd(rollout, Date.now());
+  const { except } = rollout.gone ?? {};
+  // The edge has the colour of the verdict: a mode must not be shown in green while requests fail.
+  const level = LOOKS[rollout.state.verdict.level];
   const isMixed = !isEnded && otherModes(rollout).length > 0;
+  const look = level === 'yes' ? (isWarning ? 'work' : isMixed ? 'unknown' : level) : level;
   return (
-    <section
-      class={`response ${isFailing ? 'no' : isWarning ? 'work' : isMixed ? 'unknown' : 'yes'}`}
-      role={isWarning ? 'alert' : undefined}
-    >
+    <section class={`response ${look}`} role={isWarning ? 'alert' : undefined}>
       <div class="title">
         <h3>
-          {isEnded ? 'V1 has ended: its requests get 410' : stageHeading(rollout, modeText(rollout.default))}
+          {isEnded
+            ? `V1 has ended: its requests get 410${except === undefined ? '' : `, except those of ${except.join(', ')}`}`
+            : stageHeading(rollout, modeText(rollout.default))}
         </h3>
         {!isEnded && <small>{`chosen by ${SOURCES[rollout.default.from]}`}</small>}
         <p class="actions">
@@ -245,7 +248,7 @@ function exceptionsCard(rollout: Rollout, actions: ModeActions): VNode | false {
 
 /** The steps that a row offers, as buttons; none if only migrating is possible. */
 function stepButtons(row: ModeRow, rollout: Rollout, { methodOf, check }: ModeActions): VNode[] {
-  if (rollout.v1Origin === undefined || hasEnded(rollout, Date.now())) return [];
+  if (rollout.v1Origin === undefined || isAtEnd(rollout, Date.now())) return [];
   // A choice stays until it is cleared, also once the fault is mended that it was made for.
   const isChosen = Object.keys(row.target).length > 0 && row.mode.from !== 'rule-book';
   const back = returnStep(row, rollout);
