@@ -25,6 +25,8 @@ export interface ShapeSource {
 export interface NameHints {
   /** V2's names of path parameters, by those of V1. */
   readonly names: ReadonlyMap<string, string>;
+  /** V2's names of the members of other requests, by those of V1. */
+  readonly paired: ReadonlyMap<string, string>;
   /** The values in examples that tell one member from others, by its name. */
   readonly values: Readonly<Record<'v1' | 'v2', ReadonlyMap<string, readonly string[]>>>;
 }

@@ -335,7 +335,7 @@ function newMembers(
   { pairs }: Work,
 ): NewMembers {
   const known = pairs.of(v1, v2).newMembers;
-  const key = JSON.stringify([gone, hints?.names.get(gone), ...taken]);
+  const key = JSON.stringify([gone, hints?.names.get(gone), hints?.paired.get(gone), ...taken]);
   const before = known.get(key);
   if (before !== undefined) return before;
   const all = takingMembers(gone, shape, { v1, v2, path: [], taken });
@@ -446,6 +446,8 @@ function linkBetween(
   const last = at.at(-1) ?? '';
   if (at.length === 1 && hints?.names.get(gone) === last)
     return `paths have {${last}} where V1's have {${gone}}`;
+  if (at.length === 1 && hints?.paired.get(gone) === last)
+    return 'another operation has the one for the other';
   const [shown, same] = [
     [...examplesOf(old), ...(hints?.values.v1.get(gone) ?? [])],
     [...examplesOf(young), ...(hints?.values.v2.get(last) ?? [])],

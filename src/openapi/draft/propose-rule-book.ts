@@ -29,7 +29,7 @@ import {
 import type { BookRule } from './book-rules.ts';
 import { compareShapes } from './compare-shapes.ts';
 import { ComparedPairs } from './compared-pairs.ts';
-import type { Comparison, ShapeSource } from './comparison.ts';
+import type { Comparison, NameHints, ShapeSource } from './comparison.ts';
 import {
   type Finding,
   type FoundRule,
@@ -176,6 +176,7 @@ export function proposeRuleBook(
       v1: { components: old, operations: described.v1 },
       v2: { components: young, operations: described.v2 },
     }),
+    paired: new Map<string, string>(),
     values: { v1: shownValues(v1), v2: shownValues(v2) },
   };
   const known = { hints, pairs: new ComparedPairs() };
@@ -192,7 +193,10 @@ export function proposeRuleBook(
   const headers = [...renamedFields, ...newFieldChanges(versions, isField), ...head.changes];
   const places = resourcePlaces(versions);
   const targets = lookupTargets(described.v2, young, places.general ?? 'data');
-  const answered = responseFindings(versions, targets, known);
+  const answered = responseFindings(versions, targets, {
+    ...known,
+    hints: { ...hints, paired: compared.paired },
+  });
   const inUnits = withUnits([
     ...compared.changes.flatMap(({ rules }) => rules),
     ...answered.found.flatMap(({ findings }) => findings),
@@ -728,12 +732,26 @@ export function proposeFor(
   bodies: readonly BodyPair[],
   source: ShapeSource | ((id: string) => ShapeSource),
   writes: readonly WritingOperation[] = bodies,
-): { readonly changes: readonly ProposedChange[]; readonly questions: Questions } {
+): {
+  readonly changes: readonly ProposedChange[];
+  readonly questions: Questions;
+  readonly paired: NameHints['paired'];
+} {
   const wrapper = commonWrapper(bodies);
   const questions = new Map<string, readonly Question[]>();
-  const findings = bodies.map(({ id, v1, v2, form = 'json', doubt }): OperationFindings => {
+  const compare = ({ id, v1, v2, doubt }: BodyPair, paired?: NameHints['paired']): Comparison => {
     const own = typeof source === 'function' ? source(id) : source;
-    const comparison = compareBodies(v1, v2, own, wrapper, doubt);
+    const hints = own.hints && paired && { hints: { ...own.hints, paired } };
+    return compareBodies(v1, v2, { ...own, ...hints }, wrapper, doubt);
+  };
+  const first = bodies.map((body) => compare(body));
+  const paired = pairedIn(first.flatMap((one) => one.findings));
+  const isUnpaired = ({ found }: Finding): boolean => found.rule === 'strip' && paired.has(found.member);
+  const findings = bodies.map((body, at): OperationFindings => {
+    const { id, form = 'json' } = body;
+    const before = first[at];
+    const comparison =
+      before === undefined || before.findings.some(isUnpaired) ? compare(body, paired) : before;
     questions.set(
       id,
       comparison.questions.filter(({ isAboutTypes }) => form === 'json' || isAboutTypes !== true),
@@ -743,7 +761,16 @@ export function proposeFor(
       findings: form === 'json' ? comparison.findings : comparison.findings.filter(isFoundInForms),
     };
   });
-  return { changes: proposeChanges(findings, writes), questions };
+  return { changes: proposeChanges(findings, writes), questions, paired };
+}
+
+/** V2's names of members, by those of V1, as far as all requests that have both agree. */
+function pairedIn(findings: readonly Finding[]): ReadonlyMap<string, string> {
+  const names = new Map<string, Set<string>>();
+  for (const { found } of findings)
+    if (found.rule === 'rename')
+      names.set(found.member, (names.get(found.member) ?? new Set()).add(found.to));
+  return new Map([...names].flatMap(([old, all]) => (all.size === 1 ? [[old, [...all].join('')]] : [])));
 }
 
 /** True for a finding that also applies to forms: not for a conversion between texts and other types only. */

@@ -915,6 +915,32 @@ test('calls no member new that another question is about', async () => {
   expect(texts).toContain('Leave out what other questions leave of creditLimit?');
 });
 
+test('leaves out no member in one operation that another one has by a new name', async () => {
+  const twice = (version: string, own: Version, other: object): object => {
+    const described = describe(version, own) as { paths: object };
+    const post = { operationId: 'quote', requestBody: contentOf(other), responses: {} };
+    return { ...described, paths: { ...described.paths, [`/api/${version}/quotes`]: { post } } };
+  };
+  const note = { a: text, b: { type: 'boolean' } };
+  const v1 = twice(
+    'v1',
+    sent({ a: text, customer: integer, c: text }, 'customer'),
+    objectOf({ customer: integer, pages: integer, ...note }, 'customer'),
+  );
+  const v2 = twice(
+    'v2',
+    sent({ a: text, holderAccount: integer, c: text }, 'holderAccount'),
+    objectOf({ holderAccount: integer, size: integer, ...note }, 'holderAccount'),
+  );
+  const book = await soundDraft(
+    proposeRuleBook(v1 as Record<string, unknown>, v2 as Record<string, unknown>),
+  );
+  expect(await answersIn(book)).toEqual([
+    ['{ rename: customer, to: holderAccount }', '{ strip: customer }'],
+    ['{ strip: pages }'],
+  ]);
+});
+
 test('names V2’s operation below the same path that takes a gone member', async () => {
   const [v1, v2] = [sent({ size: text, delivery_date: text, notes: text }), sent({ size: text })];
   const described = describe('v2', v2) as { paths: object };
