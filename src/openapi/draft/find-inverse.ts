@@ -258,7 +258,7 @@ function leaderOf({ rules }: ProposedChange, changes: readonly ProposedChange[])
   return leader?.asWith ?? leader?.id;
 }
 
-const NO_VALUE = 'clients get null for it: delete the rule if they do not need it';
+const NO_VALUE = 'clients get null for it, and no such member without the rule';
 
 /** A finding about a response: a person decides about members that V2 lacks or adds. */
 function asQuestion(finding: Finding): Finding {

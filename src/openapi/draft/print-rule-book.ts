@@ -275,7 +275,7 @@ function printProposed(change: ProposedChange, marks: Marks): readonly string[] 
           ? questionOf(id, conversion)
           : conversion === undefined
             ? `Goes with ${asWith}: remove these marks if you keep that change, and delete these lines if you delete it.`
-            : `Goes with ${asWith}: remove these marks unless the members here differ, or delete these lines.`;
+            : `Asked with ${asWith}: are the values here converted ${conversion} as well? Remove these marks if so, or delete these lines.`;
       const clash =
         ' Its lines have two marks, because another change has rules for the same place: remove both marks here, or the marks there.';
       return [

@@ -824,7 +824,7 @@ test.each([
     { id: text },
     [],
     ['{ default: { odd: null } }'],
-    ['clients get null for it: delete the rule if they do not need it'],
+    ['clients get null for it, and no such member without the rule'],
   ],
   ['/bills', '/bills', { id: text }, { id: text }, [], [], []],
 ] as const)('response rules of %s, which V2 has as %s', (from, to, old, young, active, asked, why) => {
