@@ -189,7 +189,7 @@ modes:
   await expect
     .poll(() => text())
     .toMatch(
-      /Migrated\s+0 of 20 failed\s+0 % to \S+ %\s+V1\s+0 of 20 failed\s+0 % to \S+ %\s+0 %\s+\S+ %\s+share\s+its bounds\s+On watch/,
+      /Migrated\s+0 of 20 failed\s+0 % to \S+ %\s+V1\s+0 of 20 failed\s+0 % to \S+ %\s+0 %\s+\S+ %\s+share\s+its bounds\s+2\.5 percentage points more\s+On watch/,
     );
   // The column says whose response the client got.
   await expect
