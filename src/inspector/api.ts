@@ -114,6 +114,8 @@ export interface HistogramBar {
 export interface ErrorGroups {
   /** Number of kept entries. */
   readonly exchanges: number;
+  /** True once older ones were dropped: the problems count their failures as well. */
+  readonly isCut?: true;
   /** Severe ones first, then refusals, dry runs, and what is refused on purpose; of each the most frequent first; at most 300. */
   readonly groups: readonly ErrorGroup[];
   /** Number of errors in further groups. */

@@ -440,6 +440,11 @@ export class Ring {
     return this.lastSeq === 0 ? 0 : Math.max(1, this.lastSeq - this.capacity + 1);
   }
 
+  /** True once an entry was replaced: until then, the first one is stored. */
+  get isCut(): boolean {
+    return this.oldest > 1;
+  }
+
   /** Number of the oldest stored entry; those before `oldest` are failures only. */
   get oldestFailure(): number {
     const [first = this.oldest] = this.failures.keys();

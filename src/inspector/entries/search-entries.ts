@@ -141,8 +141,7 @@ export async function entryHistogram(
     return false;
   };
   await searchEntries(stores, { before: ring.latest + 1, limit: Infinity, accepts: count }, pause);
-  // While nothing was dropped, the ring begins with the first exchange.
-  const whole = ring.oldest > 1 ? ring.at(ring.oldest) : undefined;
+  const whole = ring.isCut ? ring.at(ring.oldest) : undefined;
   return {
     ...barsOf(seconds, first, last),
     ...(whole === undefined ? {} : { wholeSince: whole.time }),
@@ -338,6 +337,7 @@ export async function errorGroups(
   const sorted = [...groups.values()].sort((one, other) => one.rank - other.rank || other.count - one.count);
   return {
     exchanges,
+    ...(ring.isCut ? { isCut: true as const } : {}),
     groups: sorted.map(({ error, count, firstSeen, lastSeen, clients, operations }) => ({
       error,
       count,

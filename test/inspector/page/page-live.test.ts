@@ -68,6 +68,8 @@ test('rows older than everything that is kept are refusals and failures only, an
     .poll(() => older.textContent())
     .toBe(`the last ${failures.length} rows: refusals and failures only`);
   expect(failures.filter(({ status }) => status < 400)).toEqual([]);
+  await page.goto(`${adminOrigin}/?view=traffic&part=problems`);
+  await page.getByText(new RegExp(`^in the last ${entries.length} kept exchanges;`)).waitFor();
 });
 
 async function seqs(page: Page): Promise<readonly number[]> {

@@ -94,7 +94,7 @@ export function ProblemsView({ go, nameOf, filter, rules, whose }: ProblemsViewP
 }
 
 function errorsCard(
-  { groups, exchanges, omitted }: ErrorGroups,
+  { groups, exchanges, isCut, omitted }: ErrorGroups,
   filter: string,
   go: Go,
   nameOf: PageTools['nameOf'],
@@ -103,7 +103,7 @@ function errorsCard(
   return (
     <Card
       heading={`${counted(groups.length, 'kind')} of errors`}
-      note={`in ${counted(exchanges, 'kept exchange')}${matching}; failures are kept for longer than others`}
+      note={`in ${isCut ? 'the last ' : ''}${counted(exchanges, 'kept exchange')}${matching}; failures are kept for longer than others`}
     >
       {groups.length === 0 ? (
         <p class="empty">
@@ -345,7 +345,7 @@ function errorColumns(filter: string, go: Go, nameOf: PageTools['nameOf']): read
       cell: ({ operations }) =>
         operations.length === 0 ? 'not read' : visibleText(listed(operations, MOST_OPERATIONS)),
     },
-    { name: 'Exchanges', kind: 'number', cell: (group) => count(group.count) },
+    { name: 'Kept', kind: 'number', cell: (group) => count(group.count) },
     {
       name: 'Clients',
       kind: 'number',
