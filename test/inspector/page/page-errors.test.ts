@@ -204,7 +204,7 @@ test('an operation that fails since it is migrated is shown with its failures be
         .toEqual([
           expect.stringMatching(/^Since it began\s+9 of 9 failed\s+\d[\d.]* % to 100 %$/),
           expect.stringMatching(/^Before\s+0 of 25 failed\s+0 % to \d[\d.]* %$/),
-          expect.stringMatching(/^0 %\s+100 %\s+share\s+its bounds$/),
+          expect.stringMatching(/^0 %\s+100 %\s+share\s+its bounds\s+2\.5 percentage points more$/),
         ]);
     expect(await page.locator('main .facts-list').getByText('create_client fails').count()).toBe(0);
   }
