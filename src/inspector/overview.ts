@@ -420,9 +420,8 @@ function unfitItems({ report, now }: OverviewFacts): readonly OverviewItem[] {
 /** Names the clients whose requests for an operation are refused each time, unless that counts as failing. */
 function refusedItems({ report, failing = [], now }: OverviewFacts): readonly OverviewItem[] {
   const uses = report.clients.flatMap((client) =>
-    client.alwaysRefused.flatMap(({ operation, by, status, pointer }) => {
-      const { count: times = 0, lastSeen = '' } =
-        client.operations.find((use) => use.operation === operation) ?? {};
+    client.alwaysRefused.flatMap(({ operation, by, lastSeen, status, pointer }) => {
+      const { count: times = 0 } = client.operations.find((use) => use.operation === operation) ?? {};
       const isNews = times >= ENOUGH && now - Date.parse(lastSeen) < DAY_MS && !failing.includes(operation);
       const at = pointer === undefined ? '' : ` at ${pointer}`;
       const how = status === undefined ? '' : ` with ${status}${at}`;

@@ -102,6 +102,8 @@ export interface BodyChecks extends Pick<
 export interface AlwaysRefused {
   readonly operation: string;
   readonly by: 'v1' | 'v2';
+  /** When this service refused it last; later requests may have gone to the other one, or to none. */
+  readonly lastSeen: string;
   readonly status?: number;
   readonly pointer?: string;
 }
@@ -329,7 +331,15 @@ function alwaysRefused(
     const { status, at: pointer } = v2;
     if (v2.lastRefused >= from && status !== 0)
       return isOfRequest(status) && !isGone(v2)
-        ? [{ operation, by: 'v2', status, ...(pointer === '' ? {} : { pointer }) }]
+        ? [
+            {
+              operation,
+              by: 'v2',
+              lastSeen: v2.lastRefused,
+              status,
+              ...(pointer === '' ? {} : { pointer }),
+            },
+          ]
         : [];
     const {
       valid = 0,
@@ -338,7 +348,9 @@ function alwaysRefused(
       unknown = 0,
       refusedByBoth = 0,
     } = checks.get(operation) ?? {};
-    return refusedByBoth > 0 && valid + invalid + refused + unknown === 0 ? [{ operation, by: 'v1' }] : [];
+    return refusedByBoth > 0 && valid + invalid + refused + unknown === 0
+      ? [{ operation, by: 'v1', lastSeen: last }]
+      : [];
   });
 }
 

@@ -284,7 +284,7 @@ test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined
 });
 
 /** The report of a client all of whose refunds are refused, by V2 or in dry runs by V1, and of one whose refunds are not. */
-function refusedReport(facts: Partial<Entry>, times = 5): Report {
+function refusedReport(facts: Partial<Entry>, times = 5, last?: Partial<Entry>): Report {
   const tally = new Tally();
   const refused = { ...sampleEntry(1, 0), operation: 'create_refund', status: 422, edits: [] };
   for (let sent = 1; sent <= times; sent += 1) {
@@ -293,13 +293,20 @@ function refusedReport(facts: Partial<Entry>, times = 5): Report {
     tally.add({ ...refused, client: 'a'.repeat(16), time, errorPointers: ['/booking_id'], ...facts });
     tally.add({ ...refused, client: 'b'.repeat(16), time, status: sent === 1 ? 201 : 422 });
   }
-  return makeReport(tally, { now: new Date(NOW).toISOString(), names: new Map([['a'.repeat(16), 'acme']]) });
+  const now = new Date(NOW).toISOString();
+  if (last !== undefined) tally.add({ ...refused, client: 'a'.repeat(16), time: now, ...last });
+  return makeReport(tally, { now, names: new Map([['a'.repeat(16), 'acme']]) });
 }
 
 test.each<[what: string, facts: Partial<OverviewFacts>, item: string | undefined]>([
   [
     'by V2',
     { report: refusedReport({}) },
+    'V2 has refused each create_refund of acme, the last at 2026-11-28T23:59:59.000Z with 422 at /booking_id.',
+  ],
+  [
+    'by V2, and later on purpose',
+    { report: refusedReport({}, 5, { verdict: 'refused', status: 503, failure: 'brownout' }) },
     'V2 has refused each create_refund of acme, the last at 2026-11-28T23:59:59.000Z with 422 at /booking_id.',
   ],
   [
