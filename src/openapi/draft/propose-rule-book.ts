@@ -290,7 +290,7 @@ function splitParts(
     const own = whole === undefined ? [] : free.filter(({ rest }) => rest.startsWith(`${whole.v2.rest}/`));
     const parts = own.map((part) => ({
       part,
-      word: (/[^/{}]+$/.exec(part.rest) ?? [''])[0],
+      word: part.rest.split(/[/{}]/).at(-1) ?? '',
       members: [...(requestBody(part, components)?.shape.members.keys() ?? [])],
     }));
     return (path, name) => {
