@@ -98,9 +98,12 @@ test.each(DIRECTIONS)(
     );
     const tail = ['tail', '--json', log];
     expect(outputOf(BEFORE, tail)).toEqual(outputOf(NOW, tail));
-    // The newer one finds the same in it, and may find more.
+    // The newer one finds the same in it, and may find more, or say it in other words.
     const report = ['report', '--json', '--at', '2099-01-01', log];
-    expect(JSON.parse(outputOf(NOW, report))).toMatchObject(JSON.parse(outputOf(BEFORE, report)));
+    const before = JSON.parse(outputOf(BEFORE, report), (key, value: unknown) =>
+      key === 'sentence' ? undefined : value,
+    );
+    expect(JSON.parse(outputOf(NOW, report))).toMatchObject(before);
   },
   240_000,
 );

@@ -51,7 +51,7 @@ test('without the store the page says since when the replica is alone', async ()
     .poll(async () => (await replica.readJson<{ coverage: { kind: string } }>('/report')).coverage.kind)
     .toBe('alone');
   const { page: clients } = await browser.open(`${replica.adminOrigin}/?view=clients`);
-  const coverage = clients.locator('p.coverage-alone');
+  const coverage = clients.locator('p.coverage');
   await coverage.waitFor();
   await expect
     .poll(() => coverage.textContent())
@@ -63,7 +63,7 @@ test('without the store the page says since when the replica is alone', async ()
 test('without a store the page says that it shows one gateway', async () => {
   const only = await replicaOn();
   const { page: clients } = await browser.open(`${only.adminOrigin}/?view=clients`);
-  const coverage = clients.locator('p.coverage-gateway');
+  const coverage = clients.locator('p.coverage');
   await coverage.waitFor();
   await expect
     .poll(() => coverage.textContent())
