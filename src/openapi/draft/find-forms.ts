@@ -71,18 +71,24 @@ function errorListIn(shape: Shape, path: readonly string[] = []): ErrorList | un
   return undefined;
 }
 
-/** The form of an error, as a rule book writes it; undefined if the error does not name places. */
-function formOf({ media, shape }: DescribedError): string | undefined {
-  if (media.startsWith('application/problem+json')) return 'problem';
+/** True for an error of RFC 9457. */
+function isProblem({ media }: DescribedError): boolean {
+  return media.startsWith('application/problem+json');
+}
+
+/** The form of an error, as a rule book writes it; undefined if the error does not name places. A problem may have its places in another form. */
+function formOf(error: DescribedError): string | undefined {
+  const { media, shape } = error;
   if (!isJsonMedia(media)) return undefined;
   const errors = shape.members.get('errors')?.shape;
   if (errors?.element?.members.get('source')?.shape.members.has('pointer') === true) return 'json-api';
+  if (isProblem(error) && errors?.element?.members.has('pointer') === true) return 'problem';
   if (errors?.rest?.types.has('array') === true) return 'rails';
   const found = errorListIn(shape);
-  if (found === undefined) return undefined;
+  if (found === undefined) return isProblem(error) ? 'problem' : undefined;
   const { list, pointer, text } = found;
   const texts = text.map((one) => scalar(one)).join(', ');
-  return `{ list: ${scalar(pathText(list))}, pointer: ${scalar(pointer)}, text: [${texts}] }`;
+  return `list: ${scalar(pathText(list))}, pointer: ${scalar(pointer)}, text: [${texts}]`;
 }
 
 /** The placeholder for a member of V1's errors, by the words of its name. */
@@ -129,12 +135,17 @@ export function errorKeys({ named, v1, v2 }: Versions, hasRules: boolean): reado
     named.flatMap(({ pair }) => errorsOf(pair.v2, v2)),
   ];
   const media = onlyOne(old.map((one) => one.media));
-  const form = onlyOne(old.map(formOf));
-  const wanted = onlyOne(young.map(formOf));
+  const form = onlyOne(old.map((one) => (isProblem(one) ? 'problem' : formOf(one))));
+  const areProblems = young.every(isProblem);
+  const forms = young.map(formOf);
+  // A problem without places has the form of those that have some.
+  const wanted = onlyOne(forms) ?? (areProblems ? forms.find((one) => one !== 'problem') : undefined);
   const isSameMedia = media !== undefined && onlyOne(young.map((one) => one.media)) === media;
   const members = onlyOne([...old, ...young].map(({ shape }) => memberNames(shape).toSorted().join(' ')));
   return [
-    ...(hasRules && wanted !== undefined ? [errorsKey(wanted, isSameMedia ? undefined : media)] : []),
+    ...(hasRules && wanted !== undefined
+      ? [errorsKey(wanted, areProblems, isSameMedia ? undefined : media)]
+      : []),
     ...refusalKeys(old, media, form),
     // The gateway refuses what V1 would have refused, unless V2 refuses it in V1's form and words.
     ...(isSameMedia && members !== undefined ? [POLICIES] : []),
@@ -152,12 +163,13 @@ const POLICIES: ProposedKey = {
 };
 
 /** The form of V2's errors; `media` is the media type of V1's errors, if it is another one. */
-function errorsKey(form: string, media: string | undefined): ProposedKey {
-  const isOtherType = form === 'problem' && media !== undefined && isJsonMedia(media);
-  const lines = [
-    isOtherType ? `errors: { form: problem, as: { type: ${scalar(media)} } }` : `errors: ${form}`,
-  ];
-  return form.startsWith('{')
+function errorsKey(form: string, areProblems: boolean, media: string | undefined): ProposedKey {
+  const isList = form.startsWith('list: ');
+  const isOtherType = areProblems && media !== undefined && isJsonMedia(media);
+  const parts = [isList ? form : `form: ${form}`];
+  if (isOtherType) parts.push(`as: { type: ${scalar(media)} }`);
+  const lines = [`errors: ${isList || isOtherType ? `{ ${parts.join(', ')} }` : form}`];
+  return isList || (areProblems && form !== 'problem')
     ? { key: 'errors', lines, question: "do V2's errors name members of a request in this form?" }
     : { key: 'errors', lines, evidence: "V2's description has its errors in this form." };
 }
@@ -235,7 +247,7 @@ function codesOf(shape: Shape, codes: Shape['values']): readonly (readonly [stri
 
 /** True for the `type` of a problem: RFC 9457 has the address of its kind there. */
 function isProblemType(name: string, errors: readonly DescribedError[]): boolean {
-  return name === 'type' && errors.every(({ media }) => media.startsWith('application/problem+json'));
+  return name === 'type' && errors.every(isProblem);
 }
 
 /** Rules that turn V2's errors into V1's, except for the status, and their effect in words. */
