@@ -173,7 +173,8 @@ export function renameScore(old: LooseMember, young: LooseMember, pairs: Compare
     if (weight > 0) reasons.push(reason);
   };
   const names = nameSimilarity(old.name, young.name);
-  weigh(0.3 * names, names >= 0.3 ? 'the names are similar' : '');
+  const areSimilar = names >= 0.3 && (isAlike(old.name, young.name) || haveSameRoot(old.name, young.name));
+  weigh(0.3 * names, areSimilar ? 'the names are similar' : '');
   weigh(...textWeight(old, young));
   weigh(...placeWeight(old, young));
   weigh(...contentWeight(old.shape, young.shape));

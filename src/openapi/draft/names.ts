@@ -308,9 +308,8 @@ export function complementsIn(one: string, other: string): readonly [string, str
 const NEGATIONS: ReadonlySet<string> = new Set(
   `no not non never without suppress suppressed skip skipped disable disabled inactive deactivated archived deleted removed closed hidden hide
   invisible private excluded exclude ignore ignored prevent prevented forbid forbidden deny denied block blocked mute muted silent quiet locked
-  optout unsubscribed revoked suspended cancelled canceled rejected expired off omit omitted except without anonymous offline`.split(
-    /\s+/,
-  ),
+  optout unsubscribed revoked suspended cancelled canceled rejected expired off omit omitted except anonymous offline
+  discontinued retired deprecated obsolete withdrawn unavailable unlisted`.split(/\s+/),
 );
 
 /** True if the names of two booleans say the contrary of each other, such as `send_receipt` and `suppressReceipt`. */

@@ -690,6 +690,9 @@ test.each([
   ['enabled', 'disabled'],
   ['newsletter', 'marketingOptOut'],
   ['active', 'archived'],
+  ['discontinued', 'active'],
+  ['open', 'closed'],
+  ['is_public', 'private'],
   ['verified', 'unverified'],
   ['visible', 'is_hidden'],
   ['skip_checks', 'checks'],
@@ -723,6 +726,13 @@ test.each<[old: string, young: string]>([
   expect(printRuleBook(book)).toContain(
     "V1's values tell the direction, which V2 has in direction: no rule splits values that V1 does not list",
   );
+});
+
+test('names that have no word in common are not called similar', async () => {
+  const [old, young] = [answered({ discontinued: bool }), answered({ active: bool })];
+  const printed = printRuleBook(await draftOf(old, young));
+  expect(printed).toContain('{ rename: active, to: discontinued }');
+  expect(printed).not.toContain('the names are similar');
 });
 
 test('a boolean whose name says the same is not turned', async () => {
